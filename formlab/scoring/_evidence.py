@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from functools import cached_property
 from typing import Any
 
@@ -39,6 +39,7 @@ class Words:
 
     def __init__(self, values: pl.DataFrame | None, counted: pl.DataFrame | None = None) -> None:
         self._values = values
+        self._seen: dict[tuple[str, str], bool] = {}
         if counted is not None:
             self.table = counted
 
@@ -54,6 +55,11 @@ class Words:
         Only words of three or more characters that are not all figures tell; the corpus's own
         spelling counts for the gold, any case for the answer.
         """
+        if (gold, pred) not in self._seen:
+            self._seen[gold, pred] = self._contradict(gold, pred)
+        return self._seen[gold, pred]
+
+    def _contradict(self, gold: str, pred: str) -> bool:
         ours, theirs = gold.split(), pred.split()
         if len(ours) != len(theirs):
             return False
@@ -192,7 +198,7 @@ class DocumentEvidence:
             return "clipped"
         if len(gold) < _TELLING:
             return "missed"
-        places, surplus, answers = self._surplus
+        places, surplus = self._surplus
         if elsewhere := [path for path in places.get(gold, ()) if path != row["path"]]:
             return self._misplaced(row, elsewhere)
         if self._count(gold, surplus):
@@ -200,7 +206,8 @@ class DocumentEvidence:
             return "clipped"
         words = _spaced(tokens(row["gold"]))
         _, text = self._pages
-        return "wrong_field" if self._count(words, text) > self._count(words, answers) else "missed"
+        here = self._count(words, text)
+        return "wrong_field" if here and here > self._count(words, self._answers) else "missed"
 
     def _count(self, value: str, text: str) -> int:
         # A value is looked for in all of its document: with very many of both it ends somewhere.
@@ -334,20 +341,30 @@ class DocumentEvidence:
         return kinds
 
     @cached_property
-    def _surplus(self) -> tuple[dict[str, list[str]], str, str]:
-        """What fields have that is not theirs, by value and as one text; and all they have."""
-        places, surplus, answers = defaultdict(list), [], []
-        columns = self._columns("path", "gold", "pred", "status")
-        for path, own, answer, status in zip(*columns, strict=True):
-            if path is None or not answer or status not in USABLE:
+    def _surplus(self) -> tuple[dict[str, list[str]], str]:
+        """What fields have that is not theirs, by value and as one text."""
+        places, surplus = defaultdict(list), []
+        for path, own, answer in self._answered():
+            if answer == own:
                 continue
             pred, gold = letters(answer), letters(own or "")
-            answers += tokens(answer)
             if pred != gold:
                 places[pred].append(path)
                 # Its own text is no sign of another field's.
                 surplus.append(pred.replace(gold, "|", 1) if gold else pred)
-        return places, "|".join(surplus), _spaced(answers)
+        return places, "|".join(surplus)
+
+    @cached_property
+    def _answers(self) -> str:
+        """The words of all that fields have."""
+        return _spaced(word for _, _, answer in self._answered() for word in tokens(answer))
+
+    def _answered(self) -> Iterator[tuple[str, str | None, str]]:
+        """Path, gold and answer of the fields with a usable one."""
+        columns = self._columns("path", "gold", "pred", "status")
+        for path, gold, answer, status in zip(*columns, strict=True):
+            if path is not None and answer and status in USABLE:
+                yield path, gold, answer
 
     @cached_property
     def _pages(self) -> tuple[str, str]:

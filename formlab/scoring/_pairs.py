@@ -232,6 +232,9 @@ def _grouping(value: str, places: Iterable[int]) -> bool:
 
 
 def _other_writing(gold: str, pred: str) -> str | None:
+    """The cause where letters or signs of the same meaning stand for each other."""
+    if (gold + pred).isascii() and "&" not in gold + pred:
+        return None
     if letters(_bare(gold)) == letters(_bare(pred)):
         return "diacritic"
     ours, theirs = (unicodedata.normalize("NFKC", value) for value in (gold, pred))
@@ -240,8 +243,6 @@ def _other_writing(gold: str, pred: str) -> str | None:
 
 
 def _bare(value: str) -> str:
-    if value.isascii():
-        return value.casefold()
     parts = unicodedata.normalize("NFD", value.casefold())
     return "".join(char for char in parts if not unicodedata.combining(char))
 
@@ -363,6 +364,7 @@ def letters(value: str) -> str:
     return _NOT_WORD.sub("", value.casefold())
 
 
+@lru_cache(maxsize=16)
 def squashed(value: str) -> str:
     """`value` without white space, case folded."""
     return "".join(value.casefold().split())

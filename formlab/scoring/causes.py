@@ -214,7 +214,8 @@ def _cause(
     first = _pair(gold, pred, False, seen)
     if first in _WRITTEN and first not in ("scale", "sign"):
         return first
-    supported = (row["doc_id"], row["path"], " ".join(pred.split()).casefold()) in agreed
+    answer = (row["doc_id"], row["path"], " ".join(pred.split()).casefold()) if agreed else None
+    supported = answer in agreed
     return document.refined(row, first, words, supported=supported)
 
 

@@ -47,7 +47,10 @@ class Words:
     def together(cls, several: Iterable[Words]) -> Words:
         """The words of shards, each of other documents."""
         rows = pl.concat([words.table for words in several])
-        return cls(None, _sorted(rows.group_by("is_folded", "word").agg(pl.all().sum())))
+        rows = rows.group_by("is_folded", "word").agg(pl.all().sum())
+        # Of figures, which grow with the documents, only the common ones tell anything.
+        figure = pl.col("word").str.contains(r"^[0-9]+$") & (pl.col("documents") < _COMMON)
+        return cls(None, _sorted(rows.filter(~(pl.col("is_folded") & figure))))
 
     def contradict_gold(self, gold: str, pred: str) -> bool:
         """Whether words of the gold stand nowhere else, and the answer's words for them do.
@@ -97,11 +100,21 @@ class Words:
         words = self._values.select(document, word=pl.col("gold").str.extract_all(_WORD))
         words = words.explode("word").drop_nulls().group_by("word", "doc_id").agg(count=pl.len())
         known = words.select(pl.col("word").unique())
-        folded = pl.Series("folded", list(map(letters, known["word"])), dtype=pl.String)
-        words = words.join(known.with_columns(folded), on="word")
+        folded = list(map(letters, known["word"]))
+        telling = [len(word) >= _TELLING and not word.isdigit() for word in folded]
+        words = words.join(
+            known.with_columns(
+                pl.Series("folded", folded, dtype=pl.String),
+                telling=pl.Series(telling, dtype=pl.Boolean),
+            ),
+            on="word",
+        )
         words = words.with_columns(core=pl.col("word").str.strip_chars(_AROUND))
         documents = pl.col("doc_id").n_unique()
-        written = words.group_by("core").agg(pl.col("count").sum(), documents=documents)
+        # As written, only words that `contradict_gold` looks at.
+        written = (
+            words.filter("telling").group_by("core").agg(pl.col("count").sum(), documents=documents)
+        )
         folded = words.group_by("folded").agg(documents=documents)
         written = written.select(pl.lit(False).alias("is_folded"), pl.all()).rename(
             {"core": "word"}

@@ -10,7 +10,7 @@ import polars as pl
 from formlab import tables, text
 from formlab.folders import Corpus, Predictions
 from formlab.scoring import rules
-from formlab.scoring._evidence import Words
+from formlab.scoring._gold_words import Words
 from formlab.scoring.causes import causes
 from formlab.scoring.fields import READER, filled
 from formlab.scoring.item_alignment import placed, same_fields, same_paths

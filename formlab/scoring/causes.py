@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from formlab.scoring._evidence import DocumentEvidence, Documents, Words
+from formlab.scoring._evidence import DocumentEvidence, Documents
+from formlab.scoring._gold_words import Words
 from formlab.scoring._pairs import cause_of
 from formlab.tables import BOX, USABLE
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import click
 
-from formlab.console import as_json, pairs, path, plain, show
+from formlab.console import as_json, pairs, path, plain, show, workers_options
 from formlab.errors import DataBroken
 
-_BUILDING = ("out", "layout", "workers", "timeout", "figures")
+_BUILDING = ("out", "layout", "workers", "scheduler", "timeout", "figures")
 
 
 @click.command()
@@ -31,7 +31,7 @@ _BUILDING = ("out", "layout", "workers", "timeout", "figures")
     "--layout", type=click.Choice(("single", "site")),
     help="Everything inside each file, or shared files once for the folder [single].",
 )  # fmt: skip
-@click.option("--workers", type=click.IntRange(min=1), help="Processes [one a processor].")
+@workers_options(default=None)
 @click.option("--timeout", type=click.IntRange(min=1), help="Seconds that one cell may take.")
 @click.option(
     "--figures/--no-figures", default=None,

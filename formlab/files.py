@@ -10,7 +10,7 @@ import os
 import struct
 import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -20,6 +20,11 @@ import polars as pl
 from PIL import Image
 
 from formlab.errors import DataBroken, DataMissing
+
+try:
+    import fcntl
+except ImportError:  # Windows has none, and does not let an open file be removed.
+    fcntl = None
 
 # What Pillow raises for files with broken headers: SyntaxError for a PNG, the lookups for a TIFF.
 _UNREADABLE = (
@@ -298,6 +303,34 @@ def sha256(path: str | Path) -> str:
 
 
 @contextmanager
+def temporary(folder: Path, *, prefix: str, suffix: str = ".part") -> Iterator[Path]:
+    """A file in `folder` until the block ends; `sweep` leaves it as long as its process lives."""
+    handle, name = tempfile.mkstemp(dir=folder, prefix=prefix, suffix=suffix)
+    try:
+        if fcntl is None:
+            os.close(handle)
+        else:
+            # The system lets go of it with the process, however that ends.
+            with suppress(OSError):
+                fcntl.flock(handle, fcntl.LOCK_EX)
+        yield Path(name)
+    finally:
+        if fcntl is not None:
+            os.close(handle)
+        Path(name).unlink(missing_ok=True)
+
+
+def sweep(parts: Iterable[Path]) -> None:
+    """Remove what processes that were killed left of `temporary` files."""
+    for part in parts:
+        with suppress(OSError):  # A living process has locked it.
+            if fcntl is not None:
+                with part.open("rb+") as stream:
+                    fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            part.unlink()
+
+
+@contextmanager
 def atomic(path: str | Path) -> Iterator[Path]:
     """A temporary path beside `path` that takes its place when the block ends well.
 
@@ -305,17 +338,12 @@ def atomic(path: str | Path) -> Iterator[Path]:
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:40]}.", suffix=".part")
-    os.close(handle)
-    temporary = Path(name)
-    try:
-        yield temporary
-        with temporary.open("rb") as stream:
+    with temporary(path.parent, prefix=f".{path.name[:40]}.") as part:
+        yield part
+        with part.open("rb") as stream:
             os.fsync(stream.fileno())
-        temporary.chmod(0o644)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+        part.chmod(0o644)
+        part.replace(path)
 
 
 def write_text(path: str | Path, text: str) -> None:

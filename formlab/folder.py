@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-import polars as pl
-
 from formlab import files, frames, plugin_records, previews, tables
 from formlab.errors import DataBroken, TableBroken
+
+# Written last: a folder that has one is complete.
+MANIFEST = "manifest.json"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -84,14 +85,20 @@ class Folder:
         """
         self.check()
         folder = Path(folder)
+        # What was saved here before is not whole from now on.
+        (folder / MANIFEST).unlink(missing_ok=True)
+        return self._write(folder)
+
+    def _write(self, folder: Path, *, parts: bool = True, **more: Any) -> Path:
+        """Write the tables, the `parts` if they are not there yet, and the manifest with `more`."""
         manifest: dict[str, Any] = {
             "kind": type(self).__name__, "format": self.FORMAT, "formlab": files.version(),
         }  # fmt: skip
+        names = {field.name for field in dataclasses.fields(self)} - {*self.TABLES, *self.PARTS}
         manifest |= {
-            field.name: value
+            field.name: getattr(self, field.name)
             for field in dataclasses.fields(self)
-            if not isinstance(value := getattr(self, field.name), pl.DataFrame)
-            and field.name not in self.PARTS
+            if field.name in names
         }
         manifest["plugins"] = plugin_records.needed(self.uses())
         manifest["root"] = None if manifest.get("root") is None else str(manifest["root"])
@@ -104,9 +111,9 @@ class Folder:
                 "sha256": files.sha256(file),
             }
         manifest["parts"] = [name for name in self.PARTS if getattr(self, name) is not None]
-        for name in manifest["parts"]:
+        for name in manifest["parts"] if parts else ():
             getattr(self, name).save(folder / name)
-        files.write_json(folder / "manifest.json", manifest)
+        files.write_json(folder / MANIFEST, manifest | more)
         return folder
 
     @classmethod
@@ -138,7 +145,7 @@ class Folder:
     @classmethod
     def manifest_of(cls, folder: Path) -> dict[str, Any]:
         """The manifest in `folder`; `DataBroken` if it is of another kind or another format."""
-        file = folder / "manifest.json"
+        file = folder / MANIFEST
         manifest = files.read_json(file)
         if not isinstance(manifest, dict) or manifest.get("kind") != cls.__name__:
             kind = manifest.get("kind") if isinstance(manifest, dict) else None

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import shlex
+import shutil
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -13,9 +15,12 @@ from typing import Any, ClassVar, Self
 
 import polars as pl
 
-from formlab import files, tables
-from formlab.errors import TableBroken, UnknownName
-from formlab.folder import Folder
+from formlab import files, plugin_records, tables
+from formlab.errors import DataMissing, TableBroken, UnknownName
+from formlab.folder import MANIFEST, Folder
+
+# In the folder of an evaluation: its shards, each an evaluation with what a summary needs of it.
+SHARDS, TALLIES = "shards", "tallies.parquet"
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -118,16 +123,47 @@ class Evaluation(Folder):
         """What `save` wrote, each table and part read when it is first asked for, and unchecked."""
         folder = Path(folder)
         manifest = cls.manifest_of(folder)
-        makers = {n: partial(files.read_parquet, folder / f"{n}.parquet") for n in cls.TABLES}
-        parts = manifest.get("parts", ())
-        makers |= {name: partial(cls.PARTS[name].load, folder / name) for name in parts}
-        names = {field.name for field in dataclasses.fields(cls)} - makers.keys()
+        makers: dict[str, Callable[[], Any]] = {}
+        if "shards" not in manifest:
+            makers |= {name: partial(_table, folder, name) for name in cls.TABLES}
+            parts = manifest.get("parts", ())
+            makers |= {name: partial(cls.PARTS[name].load, folder / name) for name in parts}
+            if (folder / TALLIES).is_file():
+                makers["kept_tallies"] = partial(files.read_parquet, folder / TALLIES)
+        names = {field.name for field in dataclasses.fields(cls)} - {*cls.TABLES, *cls.PARTS}
         values = {name: manifest[name] for name in names & manifest.keys()}
         if values.get("root") is not None:
             values["root"] = Path(values["root"])
+        if "shards" in manifest:
+            shards = [cls.shard_folder(folder, name) for name in manifest["shards"]]
+            if gone := [shard for shard in shards if not (shard / MANIFEST).is_file()]:
+                what = f"{len(gone)} of the {len(shards)} shards of this evaluation are not there"
+                raise DataMissing(what, where=gone[0], remedy="the same formlab score again")
+            return cls.of([partial(cls.opened, shard) for shard in shards], **values)
         new = cls._later(makers, values)
         object.__setattr__(new, "_folder", folder)
         return new
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Self:
+        """As for every folder; one with shards is `opened`."""
+        manifest = cls.manifest_of(Path(folder))
+        if "shards" not in manifest:
+            return super().load(folder)
+        plugin_records.restore(manifest.get("plugins"), where=folder)
+        return cls.opened(folder)
+
+    @classmethod
+    def files(cls, folder: Path, table: str) -> list[Path]:
+        """The files of a table of the evaluation in `folder`, one for each shard."""
+        names = cls.manifest_of(folder).get("shards")
+        homes = [folder] if names is None else [cls.shard_folder(folder, name) for name in names]
+        return [home / f"{table}.parquet" for home in homes]
+
+    @staticmethod
+    def shard_folder(folder: Path, name: str) -> Path:
+        """Where a shard of the evaluation in `folder` is."""
+        return folder / SHARDS / name
 
     def shards(self) -> Iterator[Evaluation]:
         """The evaluations that this one consists of, each of other documents; or itself alone."""
@@ -197,8 +233,7 @@ class Evaluation(Folder):
         }
         if several:
             made = [partial(_changed, shard, tables, values) for shard in several]
-            kept = {name: value for name, value in own.items() if name not in owners}
-            return Evaluation.of(made, **kept, **values)
+            return Evaluation.of(made, **own, **values)
         makers = {name: partial(getattr, self, name) for name in owners if name not in own}
         if not {*tables, *values} & set(self.TABLES):
             # What a stored shard keeps of its scores is still true.
@@ -227,12 +262,77 @@ class Evaluation(Folder):
         return self
 
     def save(self, folder: str | Path) -> Path:
-        """As for every folder; the first time it is saved, `made` is recorded."""
-        if self.made:
-            return super().save(folder)
-        now = datetime.now(UTC).isoformat(timespec="milliseconds")
-        made = {"at": now, "formlab": files.version()}
-        return dataclasses.replace(self, made=made).save(folder)
+        """As for every folder, shard by shard; the first time it is saved, `made` is recorded.
+
+        An evaluation that was opened from `folder` itself is to be opened again afterwards.
+        """
+        folder = Path(folder)
+        made = self.made or _made_now()
+        if not self.__dict__.get("_shards"):
+            self.check()
+            (folder / MANIFEST).unlink(missing_ok=True)
+            self._write(folder, made=made)
+            _remove(folder / SHARDS)
+            return folder
+        # Beside what is there, of which these may be.
+        fresh, names = folder / f"{SHARDS}.part", []
+        _remove(fresh)
+        for number, shard in enumerate(self.shards()):
+            names.append(f"{number:05}")
+            kept = getattr(shard, "kept_tallies", None)
+            shard.save_shard(fresh / names[-1], tallies=kept)
+        (folder / MANIFEST).unlink(missing_ok=True)
+        _remove(folder / SHARDS)
+        fresh.replace(folder / SHARDS)
+        fields = {field.name for field in dataclasses.fields(self)} - {*self.TABLES, *self.PARTS}
+        self.finish(
+            folder, names, **{name: getattr(self, name) for name in fields} | {"made": made}
+        )
+        return folder
+
+    def save_shard(
+        self, folder: Path, *, tallies: pl.DataFrame | None, key: str | None = None,
+        parts: bool = True,
+    ) -> None:  # fmt: skip
+        """Write one of the shards of an evaluation into its folder.
+
+        `tallies` are its own, if there are any; `key` stands in its manifest. Without `parts`, its
+        corpus and predictions are there already.
+        """
+        self.check()
+        (folder / MANIFEST).unlink(missing_ok=True)
+        if tallies is not None:
+            files.write_parquet(folder / TALLIES, tallies)
+        self._write(folder, parts=parts, made={}, shard=key)
+
+    @classmethod
+    def finish(cls, folder: Path, names: Sequence[str], **values: Any) -> None:
+        """Make `folder` the evaluation of the shards of these names in it, and of no other.
+
+        `values` are its fields, as for `of`.
+        """
+        shards = [cls.manifest_of(cls.shard_folder(folder, name)) for name in names]
+        first = {name: value for name, value in shards[0].items() if name != "shard"}
+        manifest = first | {"made": _made_now()} | values
+        manifest["root"] = None if manifest.get("root") is None else str(manifest["root"])
+        records = [record for shard in shards for record in shard["plugins"]]
+        manifest["plugins"] = [r for n, r in enumerate(records) if r not in records[:n]]
+        manifest["tables"] = {
+            name: {
+                "rows": sum(shard["tables"][name]["rows"] for shard in shards),
+                "sha256": _digest(shard["tables"][name]["sha256"] for shard in shards),
+            }
+            for name in cls.TABLES
+        }
+        manifest["parts"] = [n for n in cls.PARTS if all(n in shard["parts"] for shard in shards)]
+        for kept in (folder / SHARDS).iterdir():
+            if kept.name not in names:
+                _remove(kept)
+        for name in cls.TABLES:
+            (folder / f"{name}.parquet").unlink(missing_ok=True)
+        for name in cls.PARTS:
+            _remove(folder / name)
+        files.write_json(folder / MANIFEST, manifest | {"shards": list(names)})
 
     @classmethod
     def _made_anew(cls, manifest: Mapping[str, Any], folder: Path) -> str:
@@ -252,6 +352,30 @@ class Evaluation(Folder):
     def uses(self) -> dict[str, Iterable[str]]:
         """The benchmark, and the metrics of its scores."""
         return {"benchmarks": [self.benchmark], "metrics": self.scores["metric"].unique().sort()}
+
+
+def _table(folder: Path, name: str) -> pl.DataFrame:
+    """A table as it was saved; checked when it was written, now only its columns are."""
+    frame = files.read_parquet(folder / f"{name}.parquet")
+    tables.check(name, frame.clear())
+    return frame
+
+
+def _made_now() -> dict[str, str]:
+    now = datetime.now(UTC).isoformat(timespec="milliseconds")
+    return {"at": now, "formlab": files.version()}
+
+
+def _digest(codes: Iterable[str]) -> str:
+    return hashlib.sha256("\n".join(codes).encode()).hexdigest()
+
+
+def _remove(path: Path) -> None:
+    """Remove a file or a folder, if it is there."""
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
 
 
 # One of the evaluations that another consists of, or what opens it.

@@ -97,6 +97,11 @@ def per_shard(evaluation: Evaluation, read: Callable[[Evaluation], pl.DataFrame]
     return pl.concat([read(shard) for shard in evaluation.shards()], how="diagonal_relaxed")
 
 
+def scored_metrics(evaluation: Evaluation) -> set[str]:
+    """The metrics of an evaluation's scores."""
+    return set(per_shard(evaluation, lambda each: each.scores.select("metric").unique())["metric"])
+
+
 def _check_alike(evaluations: Sequence[Evaluation]) -> None:
     facts = {
         "benchmark": [each.benchmark for each in evaluations],
@@ -193,7 +198,8 @@ def digests(evaluation: Evaluation, read: Callable[[Evaluation], pl.DataFrame]) 
         hashed = rows.select("doc_id", rows.hash_rows().alias("hash"))
         return hashed.group_by("doc_id").agg(pl.len(), pl.col("hash").sum())
 
-    return per_shard(evaluation, summed).sort("doc_id")
+    sums = per_shard(evaluation, summed).group_by("doc_id").agg(pl.col("len", "hash").sum())
+    return sums.sort("doc_id")
 
 
 def _gold(shard: Evaluation) -> pl.DataFrame:

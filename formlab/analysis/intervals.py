@@ -7,7 +7,8 @@ are, others rounded to a power of two that leaves no sum of them to be rounded.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -18,21 +19,62 @@ from formlab.analysis._draws import fill_blocks, fill_draws
 # The most numbers that one block of resampling weights may hold.
 BLOCK = 5_000_000
 # Documents that are drawn together: the weights of some draws of them stay in a fast memory.
-DOCUMENTS = 16_384
-_DRAWS = 64
+DOCUMENTS, DRAWS = 16_384, 64
+# The most columns of parts that are opened at once.
+COLUMNS = 512
 
 
 class Opened(Protocol):
     """Parts of documents that are opened a block at a time, as by `tallied.Parts`."""
 
-    shape: tuple[int, int]
-    peaks: np.ndarray
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Documents and parts of each."""
+
+    @property
+    def peaks(self) -> np.ndarray:
+        """The greatest absolute value of each part."""
+
+    @property
+    def sums(self) -> np.ndarray:
+        """The sum of each part over all documents."""
 
     def block(self, begin: int, end: int) -> np.ndarray:
         """The parts of some documents, shape (k, end - begin)."""
 
 
+@dataclass(frozen=True)
+class Dense:
+    """Parts of documents as one array of shape (documents, k)."""
+
+    table: np.ndarray
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Documents and parts of each."""
+        return self.table.shape
+
+    @property
+    def peaks(self) -> np.ndarray:
+        """The greatest absolute value of each part."""
+        return np.abs(self.table).max(axis=0, initial=0.0)
+
+    @property
+    def sums(self) -> np.ndarray:
+        """The sum of each part over all documents, exactly."""
+        return exact_sums(self.block(0, len(self.table)))
+
+    def block(self, begin: int, end: int) -> np.ndarray:
+        """The parts of some documents, shape (k, end - begin)."""
+        return np.ascontiguousarray(self.table[begin:end].T, dtype=float)
+
+
 AnyParts = np.ndarray | Opened
+
+
+def opened(parts: AnyParts) -> Opened:
+    """Parts of either kind, to be opened a block at a time."""
+    return Dense(parts) if isinstance(parts, np.ndarray) else parts
 
 
 def by_document(number: np.ndarray, columns: Iterable[np.ndarray], count: int) -> np.ndarray:
@@ -40,39 +82,49 @@ def by_document(number: np.ndarray, columns: Iterable[np.ndarray], count: int) -
     return np.stack([np.bincount(number, weights=c, minlength=count) for c in columns], axis=1)
 
 
-class Blocks:
-    """Parts of the same documents, some documents at a time, so that every sum is exact.
+# Fills the weights of some draws for some documents: weights, number of the first draw, block of
+# documents, number of the first document.
+Fill = Callable[[np.ndarray, int, int, int], None]
 
-    Parameters
-    ----------
-    parts
-        Each of shape (documents, k).
+
+def weighted_sums(
+    parts: Sequence[AnyParts], times: int, fill: Fill, most: Callable[[int], float]
+) -> Iterator[np.ndarray]:
+    """Each of the parts summed `times` times with other weights, shape (times, k), exactly.
+
+    Parts of one size after another; no more is held at once than some draws of a block of
+    documents, and its parts. `most` is the greatest sum of weights in a block.
     """
+    parts = [opened(each) for each in parts]
+    widths = np.cumsum([each.shape[1] for each in parts])
+    group = widths // max(1, min(COLUMNS, BLOCK // max(times, 1)))
+    for number in dict.fromkeys(group.tolist()):
+        own = [parts[at] for at in np.flatnonzero(group == number)]
+        yield from _group_sums(own, times, fill, most)
 
-    def __init__(self, parts: Sequence[AnyParts]) -> None:
-        self.parts, self.count = parts, parts[0].shape[0]
-        self.ends = np.cumsum([each.shape[1] for each in parts])
-        self.peaks = np.concatenate([
-            np.abs(each).max(axis=0, initial=0.0) if isinstance(each, np.ndarray) else each.peaks
-            for each in parts
-        ])  # fmt: skip
 
-    def opened(self, begin: int, end: int, most: float) -> list[tuple[np.ndarray, np.ndarray]]:
-        """The parts of some documents, in two types, with the numbers of their columns.
-
-        `most` is the sum of the weights that they are multiplied by: whole numbers whose sums stay
-        below 2^24 are summed in the type that is twice as fast.
-        """
-        columns = np.concatenate([
-            np.ascontiguousarray(each[begin:end].T, dtype=float)
-            if isinstance(each, np.ndarray) else each.block(begin, end)
-            for each in self.parts
-        ])  # fmt: skip
+def _group_sums(
+    parts: Sequence[Opened], times: int, fill: Fill, most: Callable[[int], float]
+) -> list[np.ndarray]:
+    ends = np.cumsum([each.shape[1] for each in parts])
+    sums, count = np.zeros((times, ends[-1])), parts[0].shape[0]
+    peaks = np.concatenate([each.peaks for each in parts])
+    for block, begin in enumerate(range(0, count, DOCUMENTS)):
+        end = min(begin + DOCUMENTS, count)
+        columns = np.concatenate([each.block(begin, end) for each in parts])
         whole = (columns == np.rint(columns)).all(axis=1)
-        few = whole & (self.peaks * most < 2**24)
-        columns[~whole] = rounded(columns[~whole], self.peaks[~whole] * self.count)
-        sorts = ((np.flatnonzero(few), np.float32), (np.flatnonzero(~few), np.float64))
-        return [(at, columns[at].astype(kind).T) for at, kind in sorts if at.size]
+        columns[~whole] = rounded(columns[~whole], peaks[~whole] * count)
+        # Whole numbers whose sums stay below 2^24 are exact in the type that is twice as fast.
+        few = whole & (peaks * most(block) < 2**24)
+        tables = [(few, columns[few].T.astype(np.float32)), (~few, columns[~few].T)]
+        weights = np.empty((min(DRAWS, times), end - begin), dtype=np.float32)
+        for first in range(0, times, DRAWS):
+            rows = weights[: times - first]
+            fill(rows, first, block, begin)
+            for chosen, table in tables:
+                if table.size:
+                    sums[first : first + len(rows), chosen] += rows.astype(table.dtype) @ table
+    return np.split(sums, ends[:-1], axis=1)
 
 
 def rounded(columns: np.ndarray, most: np.ndarray) -> np.ndarray:
@@ -138,21 +190,16 @@ def drawn_sums(parts: AnyParts, *, resamples: int, seed: int) -> np.ndarray:
 
 
 def drawn_parts(parts: Sequence[AnyParts], *, resamples: int, seed: int) -> list[np.ndarray]:
-    """Each of the parts summed over the same draws, as by `drawn_sums`.
+    """Each of the parts summed over the same draws, as by `drawn_sums`."""
+    numbers = [number for *_, number in _blocks(parts[0].shape[0], resamples, seed)]
 
-    No more is held at once than some draws of a block of documents, and its parts.
-    """
-    blocks = Blocks(parts)
-    sums = np.zeros((resamples, blocks.ends[-1]))
-    for at, (begin, end, numbers) in enumerate(_blocks(blocks.count, resamples, seed)):
-        opened = blocks.opened(begin, end, float(numbers.max(initial=0)))
-        weights = np.empty((min(_DRAWS, resamples), end - begin), dtype=np.float32)
-        for first in range(0, resamples, _DRAWS):
-            rows = weights[: resamples - first]
-            fill_draws(rows, seed, first, at, numbers[first:])
-            for columns, table in opened:
-                sums[first : first + len(rows), columns] += rows.astype(table.dtype) @ table
-    return np.split(sums, blocks.ends[:-1], axis=1)
+    def fill(weights: np.ndarray, first: int, block: int, _: int) -> None:
+        fill_draws(weights, seed, first, block, numbers[block][first:])
+
+    def most(block: int) -> float:
+        return float(numbers[block].max(initial=0))
+
+    return list(weighted_sums(parts, resamples, fill, most))
 
 
 def percentiles(values: np.ndarray, level: float) -> tuple[float, float]:

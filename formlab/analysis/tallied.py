@@ -54,6 +54,10 @@ class Parts:
         dense[:, self.number[columns] - begin] = self.opened(columns)
         return dense
 
+    def nothing(self) -> Parts:
+        """The parts of documents that add nothing."""
+        return Parts(np.empty(0, dtype=np.int64), np.empty((self.shape[1], 0)), self.count)
+
     @cached_property
     def peaks(self) -> np.ndarray:
         """The greatest absolute value of each part."""

@@ -12,12 +12,14 @@ from typing import Any
 # jsonschema imports this to check one format of one schema, at 2.5 s for each process.
 sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
 
+from formlab import files  # noqa: E402
 from formlab.errors import DataBroken, DataMissing, NotAvailable, UnknownName  # noqa: E402
 from formlab.progress import progress  # noqa: E402
 from formlab.reports import build_record, index, plan  # noqa: E402
-from formlab.reports import workers as processes  # noqa: E402
 from formlab.reports.build_record import ReportResult  # noqa: E402
 from formlab.reports.plan import BuildSettings, Job, Layout, Request  # noqa: E402
+from formlab.reports.workers import results as built  # noqa: E402
+from formlab.workers import cores  # noqa: E402
 
 __all__ = ["ReportResult", "build", "build_manifest"]
 
@@ -29,6 +31,7 @@ def build(
     parameters: Mapping[str, Any] | None = None,
     evaluations: Sequence[str | Path] = (),
     workers: int | None = 1,
+    scheduler: str | None = None,
     timeout: int | None = None,
     layout: Layout = "single",
     figures: bool = True,
@@ -60,6 +63,9 @@ def build(
     workers
         Processes that run notebooks side by side; 1 runs them here, None takes a process for
         each processor.
+    scheduler
+        Address of a Dask scheduler whose workers run the notebooks instead; they must see the
+        notebooks, the evaluations and `out` under the paths they have here.
     timeout
         Seconds that one cell may take.
     layout
@@ -85,7 +91,7 @@ def build(
     DataMissing, DataBroken
         If a notebook or an evaluation is absent or broken, or there is nothing to run.
     NotAvailable
-        If every notebook was skipped.
+        If every notebook was skipped, or the scheduler does not answer.
 
     Examples
     --------
@@ -102,8 +108,8 @@ for formlab's own
     else:
         chosen = [plan.find(name) for name in notebooks]
     requests = [Request(path, dict(parameters or {}), folders, name, choosing) for path in chosen]
-    count = processes.cores() if workers is None else workers
-    settings = BuildSettings(Path(out), layout, count, timeout, figures, force)
+    count = cores() if workers is None else workers
+    settings = BuildSettings(Path(out), layout, count, timeout, figures, force, scheduler)
     return _build(requests, settings)
 
 
@@ -115,7 +121,8 @@ def build_manifest(path: str | Path, **changes: Any) -> list[ReportResult]:
     path
         The manifest.
     changes
-        What takes precedence over the manifest: out, layout, workers, timeout, figures, force.
+        What takes precedence over the manifest: out, layout, workers, scheduler, timeout,
+        figures, force.
 
     Raises
     ------
@@ -125,7 +132,7 @@ def build_manifest(path: str | Path, **changes: Any) -> list[ReportResult]:
     from formlab.reports import manifest
 
     requests, settings = manifest.read(path)
-    return _build(requests, BuildSettings(**{"workers": processes.cores()} | settings | changes))
+    return _build(requests, BuildSettings(**{"workers": cores()} | settings | changes))
 
 
 def _build(requests: Sequence[Request], settings: BuildSettings) -> list[ReportResult]:
@@ -142,8 +149,7 @@ def _build(requests: Sequence[Request], settings: BuildSettings) -> list[ReportR
     except OSError as error:
         raise DataBroken(f"no folder for reports: {error.strerror}", where=out) from error
     # What a build that was killed left half-written.
-    for part in [*out.glob("*.part.ipynb"), *out.rglob(".*.part")]:
-        part.unlink(missing_ok=True)
+    _sweep(out)
     results: dict[str, ReportResult] = {}
     # Those that link to other reports see them all.
     for last in (False, True):
@@ -161,6 +167,8 @@ def _build(requests: Sequence[Request], settings: BuildSettings) -> list[ReportR
     if all(result.status == "skipped" for result in results.values()):
         notes = [note for result in results.values() for note in result.notes]
         raise NotAvailable(f"no report was built: {'; '.join(notes)}")
+    # What a process wrote that was killed meanwhile.
+    _sweep(out)
     _write_index(results, settings)
     return [results[job.name] for job in jobs]
 
@@ -178,11 +186,15 @@ def _run(
 
     with progress("reports{task.fields[states]}") as bars:
         bar = bars.add_task("building", total=total, completed=len(results), states=states())
-        for result in processes.results(jobs, settings.workers):
+        for result in built(jobs, settings):
             results[result.name] = result
             if result.status != "skipped":
                 _write_index(results, settings)
             bars.update(bar, advance=1, states=states())
+
+
+def _sweep(out: Path) -> None:
+    files.sweep([*out.glob("*.part.ipynb"), *out.rglob(".*.part")])
 
 
 def _write_index(results: Mapping[str, ReportResult], settings: BuildSettings) -> None:

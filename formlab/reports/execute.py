@@ -27,7 +27,12 @@ from formlab.reports.build_record import ReportResult, Summary
 from formlab.reports.export import FAILED_ANCHOR, Facts, Failure, bundles, export, kinds_of
 from formlab.reports.plan import INDEX, Job, shown
 
-_KERNEL_START = "import sys; sys.modules['rfc3987_syntax'] = None"
+# The system ends a kernel at once with the process that started it: 1 is PR_SET_PDEATHSIG of
+# Linux, 9 is SIGKILL. Elsewhere it ends itself within a second.
+_KERNEL_START = (
+    "import ctypes, sys; sys.modules['rfc3987_syntax'] = None; "
+    "sys.platform == 'linux' and ctypes.CDLL(None).prctl(1, 9);"
+)
 
 
 def run(job: Job) -> ReportResult:
@@ -43,7 +48,8 @@ def run(job: Job) -> ReportResult:
     key = job.key
     out = job.settings.out.resolve()
     out.mkdir(parents=True, exist_ok=True)
-    executed, error = _execute(job, out / f"{job.name}.part.ipynb")
+    with files.temporary(out, prefix=f".{job.name}.", suffix=".part.ipynb") as part:
+        executed, error = _execute(job, part)
     failure = _failure(executed, error)
     seconds = time.perf_counter() - start
     if failure and failure.kind == NotAvailable.__name__ and job.of_sample:
@@ -93,7 +99,6 @@ def _page(
 def _execute(job: Job, part: Path) -> tuple[nbformat.NotebookNode, Exception | None]:
     """The notebook with the outputs it came to, and what stopped it."""
     error: Exception | None = None
-    part.unlink(missing_ok=True)
     source = nbformat.reads(files.read_text(job.notebook), as_version=4)
     # An earlier run's outputs must not pass for this one's.
     for cell in source.cells:
@@ -121,9 +126,8 @@ def _execute(job: Job, part: Path) -> tuple[nbformat.NotebookNode, Exception | N
         except Exception as caught:  # whatever stops a notebook, its report says so
             error = caught
     executed = source
-    if part.is_file() and part.stat().st_size:
+    if part.stat().st_size:
         executed = nbformat.reads(files.read_text(part), as_version=4)
-    part.unlink(missing_ok=True)
     # It holds the whole source once more, and where the maker's folder is.
     for name in ("input_path", "output_path"):
         executed.metadata.get("papermill", {}).pop(name, None)

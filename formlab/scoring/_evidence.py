@@ -34,11 +34,22 @@ Row = dict[str, Any]
 class Words:
     """The words of a corpus's gold, counted when they are first asked for.
 
-    `values` are documents and gold values: doc_id, gold.
+    `values` are documents and gold values: doc_id, gold. Of several shards the counts are added.
     """
 
-    def __init__(self, values: pl.DataFrame) -> None:
+    def __init__(self, values: pl.DataFrame | None, counted: pl.DataFrame | None = None) -> None:
         self._values = values
+        if counted is not None:
+            self.table = counted
+
+    @classmethod
+    def together(cls, several: Iterable[Words]) -> Words:
+        """The words of shards, each of other documents."""
+        rows = pl.concat([words.table for words in several])
+        rows = rows.group_by("is_folded", "word").agg(pl.all().sum())
+        # Of figures, which grow with the documents, only the common ones tell anything.
+        figure = pl.col("word").str.contains(r"^[0-9]+$") & (pl.col("documents") < _COMMON)
+        return cls(None, _sorted(rows.filter(~(pl.col("is_folded") & figure))))
 
     def contradict_gold(self, gold: str, pred: str) -> bool:
         """Whether words of the gold stand nowhere else, and the answer's words for them do.
@@ -77,21 +88,50 @@ class Words:
         return written.get(core, 0) > 1 or repeated
 
     @cached_property
-    def _counts(self) -> tuple[dict[str, int], dict[str, int], dict[str, int]]:
-        """How often words stand there as written, and in how many documents, so and case folded."""
+    def table(self) -> pl.DataFrame:
+        """How often each word stands there as written, and in how many documents, so and folded."""
         document = pl.col("doc_id").cast(pl.Categorical).to_physical()
         words = self._values.select(document, word=pl.col("gold").str.extract_all(_WORD))
         words = words.explode("word").drop_nulls().group_by("word", "doc_id").agg(count=pl.len())
         known = words.select(pl.col("word").unique())
-        folded = pl.Series("folded", list(map(letters, known["word"])), dtype=pl.String)
-        words = words.join(known.with_columns(folded), on="word")
+        folded = list(map(letters, known["word"]))
+        telling = [len(word) >= _TELLING and not word.isdigit() for word in folded]
+        words = words.join(
+            known.with_columns(
+                pl.Series("folded", folded, dtype=pl.String),
+                telling=pl.Series(telling, dtype=pl.Boolean),
+            ),
+            on="word",
+        )
         words = words.with_columns(core=pl.col("word").str.strip_chars(_AROUND))
         documents = pl.col("doc_id").n_unique()
-        written = words.group_by("core").agg(pl.col("count").sum(), documents=documents)
+        # As written, only words that `contradict_gold` looks at.
+        written = (
+            words.filter("telling").group_by("core").agg(pl.col("count").sum(), documents=documents)
+        )
         folded = words.group_by("folded").agg(documents=documents)
-        tables = ((written, "core", "count"), (written, "core", "documents"))
-        tables += ((folded, "folded", "documents"),)
-        return tuple(dict(table.select(*names).iter_rows()) for table, *names in tables)
+        written = written.select(pl.lit(False).alias("is_folded"), pl.all()).rename(
+            {"core": "word"}
+        )
+        folded = folded.select(
+            pl.lit(True).alias("is_folded"),
+            "folded",
+            pl.lit(0, pl.UInt32).alias("count"),
+            "documents",
+        )
+        return _sorted(pl.concat([written, folded.rename({"folded": "word"})]))
+
+    @cached_property
+    def _counts(self) -> tuple[dict[str, int], dict[str, int], dict[str, int]]:
+        folded = self.table.filter("is_folded").select("word", "documents")
+        written = self.table.filter(~pl.col("is_folded"))
+        tables = written.select("word", "count"), written.select("word", "documents"), folded
+        return tuple(dict(table.iter_rows()) for table in tables)
+
+
+def _sorted(words: pl.DataFrame) -> pl.DataFrame:
+    counts = pl.col("count", "documents").cast(pl.UInt32)
+    return words.with_columns(counts).sort("is_folded", "word")
 
 
 def _around(words: list[str], text: str) -> list[str]:
@@ -131,11 +171,17 @@ class Documents:
             *self.COLUMNS, pl.col("answered").any()
         )
         self._columns: dict[str, list] = {}
+        self._golds = cases["gold"].drop_nulls().unique()
         answered = self._cases["answered"].to_list()
         self.of = {
             doc_id: DocumentEvidence(self, place, answered[place])
             for place, doc_id in enumerate(self._cases["doc_id"])
         }
+
+    @cached_property
+    def golds(self) -> frozenset[str]:
+        """The letters of all gold values: most wrong answers are none of them."""
+        return frozenset(map(letters, self._golds))
 
     def column(self, name: str, place: int) -> list:
         """The values of a column of one document."""
@@ -207,7 +253,11 @@ class DocumentEvidence:
     def _other_field(self, row: Row, first: str) -> str | None:
         """`wrong_field` or `wrong_row` where the answer is another field's gold."""
         pred = letters(row["pred"])
-        if len(pred) < _TELLING or first in ("clipped", "merged", "label_error", "lost_separator"):
+        if (
+            pred not in self._documents.golds
+            or len(pred) < _TELLING
+            or first in ("clipped", "merged", "label_error", "lost_separator")
+        ):
             return None
         elsewhere = [path for path in self._golds.get(pred, ()) if path != row["path"]]
         alike = _likeness(letters(row["gold"]), pred)

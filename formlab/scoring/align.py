@@ -9,6 +9,7 @@ import polars as pl
 from formlab import tables, text
 from formlab.folders import Corpus, Predictions
 from formlab.scoring import rules
+from formlab.scoring._evidence import Words
 from formlab.scoring.causes import causes
 from formlab.scoring.fields import READER, filled
 from formlab.scoring.item_alignment import placed, same_fields, same_paths
@@ -41,7 +42,7 @@ def cases(
     seen = seen if is_read else seen.clear()
     text_alone = texts_only(kinds.answers.filter(task="text"))
     notes: dict[str, int] = {}
-    orders = text.date_orders(corpus.records["doc_id"], corpus.records["value"])
+    orders = text.date_orders(corpus.records["doc_id"], corpus.records["value"], kinds.dates)
     if rules.RULE in gold.columns:
         pairs = same_fields(gold, claims, threshold=threshold, orders=orders)
         both = placed(side_by_side(gold, claims, pairs), kinds.fields)
@@ -78,7 +79,9 @@ def cases(
         joined = joined.with_columns(
             pl.when(page).then(pl.lit("unscored")).otherwise("outcome").alias("outcome")
         )
-    done = judged(joined, system=predictions.system, threshold=threshold, orders=orders)
+    done = judged(
+        joined, system=predictions.system, threshold=threshold, orders=orders, words=kinds.words
+    )
     return in_order(done, joined), notes
 
 
@@ -186,14 +189,16 @@ def _blank_fields_right(joined: pl.DataFrame, records: pl.DataFrame) -> pl.DataF
 
 
 def judged(
-    joined: pl.DataFrame, *, system: str, threshold: float, orders: Mapping[str, str] | None = None
-) -> pl.DataFrame:
+    joined: pl.DataFrame, *, system: str, threshold: float,
+    orders: Mapping[str, str] | None = None, words: Words | None = None,
+) -> pl.DataFrame:  # fmt: skip
     """Fill in the ladder, outcome and cause of rows that have gold, pred and status.
 
     `joined` has the columns of CASES as far as known; an `outcome` that is set is kept, and
     `gold_status`, if there, tells gold that cannot be scored. From the similarity `threshold` on
     the rung `fuzzy` holds. `orders` says which of day and month each document writes first, as
-    from `text.date_orders`. With the column `rules.RULE`, the rules of values say which are right.
+    from `text.date_orders`. `words` are those of the whole gold, see `causes`.
+    With the column `rules.RULE`, the rules of values say which are right.
     """
     texts = ("gold", "pred", "path", "kind", "status", "outcome", "gold_status")
     absent = [pl.lit(None, pl.String).alias(n) for n in texts if n not in joined.columns]
@@ -220,7 +225,7 @@ def judged(
         right = rules.rights(joined, written)
         joined = joined.with_columns(by_rule=right & ~pl.col("typed"))
     joined = joined.with_columns(right).with_columns(_outcome().alias("outcome"))
-    joined = joined.with_columns(pl.Series("cause", causes(joined), dtype=pl.String))
+    joined = joined.with_columns(pl.Series("cause", causes(joined, words=words), dtype=pl.String))
     joined = _by_reader(joined, threshold)
     missing = [name for name in tables.CASES if name not in joined.columns]
     joined = joined.with_columns(pl.lit(None).alias(name) for name in missing)

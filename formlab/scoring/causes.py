@@ -134,11 +134,14 @@ def cause(gold: str, pred: str, *, right: bool = False) -> str:
     return cause_of(gold, pred, right)
 
 
-def causes(cases: pl.DataFrame, others: pl.DataFrame | None = None) -> list[str | None]:
+def causes(
+    cases: pl.DataFrame, others: pl.DataFrame | None = None, words: Words | None = None
+) -> list[str | None]:
     """The cause of each case; null where gold and prediction are the same or nothing is scored.
 
-    `cases` are rows of the schema CASES with outcome, status and the ladder filled in; all of a
-    corpus, since its other values are evidence. A Boolean column `has_answer` says whether a
+    `cases` are rows of the schema CASES with outcome, status and the ladder filled in; all
+    of a document, since its other values are evidence. So are `words`, those of the whole gold;
+    without them, of the cases. A Boolean column `has_answer` says whether a
     document has a usable answer at all; without it, one usable row does. `others` are predictions
     of other systems for the same fields: doc_id, path, pred. An answer that one of them gives too,
     against the gold, supports `label_error`. They should be independent: two settings of one
@@ -150,8 +153,9 @@ def causes(cases: pl.DataFrame, others: pl.DataFrame | None = None) -> list[str 
     wrong = whole.filter(unlike)
     # Documents that are right all through are never asked.
     documents = Documents(whole.filter(pl.col("doc_id").is_in(wrong["doc_id"].implode())))
-    golds = cases.filter(pl.col("path").is_not_null()).select("doc_id", "gold")
-    words, agreed, seen = Words(golds), _answers(others), {}
+    if words is None:
+        words = Words(cases.filter(pl.col("path").is_not_null()).select("doc_id", "gold"))
+    agreed, seen = _answers(others), {}
     for row in wrong.iter_rows(named=True):
         named[row["row"]] = _cause(row, documents.of[row["doc_id"]], words, agreed, seen)
     return named

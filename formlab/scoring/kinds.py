@@ -7,15 +7,18 @@ only texts of pages were given. Shards are scored one by one, so these places as
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from functools import reduce
 
 import polars as pl
 
+from formlab import text
 from formlab.folders import Corpus, Predictions
 from formlab.metrics.response_validity import was_prompted
 from formlab.own.values import pattern
 from formlab.scoring import rules
+from formlab.scoring._evidence import Words
 from formlab.tables import BOX, RECORDS
 
 # The kinds of records that scoring tells apart; all others are as one.
@@ -30,7 +33,9 @@ class Kinds:
     value and a box, and the kind of those that were read. Where values are judged by rules of their
     fields (`by_rules`), `fields` has the kind of each field, by the pattern of its path, and
     `declared` each field, kind and rule that was declared. `prompted` says whether a model was
-    asked; `marks` are what single families of tasks note, see `formlab.scoring.tasks.MARKS`.
+    asked; `dates` counts the documents that show an order of day and month (`text.orders_shown`);
+    `words` are those of the gold; `marks` are what single families of tasks note, see
+    `formlab.scoring.tasks.MARKS`.
     """
 
     gold: pl.DataFrame
@@ -40,6 +45,8 @@ class Kinds:
     by_rules: bool = False
     prompted: bool = False
     marks: frozenset[str] = frozenset()
+    words: Words | None = None
+    dates: Mapping[str, int] = dataclasses.field(default_factory=dict)
 
     @classmethod
     def of(
@@ -70,12 +77,22 @@ class Kinds:
             representatives(corpus.records), representatives(predictions.records), fields, declared,
             rules.RULE in ruled.columns, was_prompted(predictions.responses),
             frozenset(mark for function in marks for mark in function(corpus, predictions)),
+            Words(_values(corpus.records)),
+            text.orders_shown(corpus.records["doc_id"], corpus.records["value"]),
         )  # fmt: skip
 
     @classmethod
     def together(cls, several: Iterable[Kinds]) -> Kinds:
         """Those of all shards, in any order."""
-        return reduce(_both, several)
+        several = list(several)
+        words = Words.together(kinds.words for kinds in several)
+        dates = sum((Counter(kinds.dates) for kinds in several), Counter())
+        return dataclasses.replace(reduce(_both, several), words=words, dates=dates)
+
+
+def _values(records: pl.DataFrame) -> pl.DataFrame:
+    fields = records.filter(pl.col("path").is_not_null(), pl.col("task") != "layout")
+    return fields.select("doc_id", gold="value")
 
 
 def representatives(records: pl.DataFrame) -> pl.DataFrame:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -63,29 +63,58 @@ def choose(
     so many. `UnknownName` if a document is not in the corpus, or the word is neither; `DataBroken`
     if no document is left.
     """
+    names = corpus.documents["doc_id"].to_list()
+    where = f"{corpus.benchmark}:{corpus.split}"
+    choice = decide(names, answered(corpus, predictions), documents, limit=limit, where=where)
+    both = kept(corpus, predictions, choice.documents)
+    return Selection(*both, choice.description, choice.notes)
+
+
+@dataclasses.dataclass(frozen=True)
+class Choice:
+    """The documents that are scored, by their ids; see `Selection`."""
+
+    documents: list[str]
+    description: str
+    notes: dict[str, int]
+
+
+def decide(
+    names: list[str], with_answer: set[str], documents: str | Sequence[str], *,
+    limit: int | None, where: str,
+) -> Choice:  # fmt: skip
+    """Which of the documents `names` are scored, as for `choose`."""
     if isinstance(documents, str) and documents not in (ALL, ANSWERED):
         raise UnknownName.of("choice of documents", documents, (ALL, ANSWERED))
-    names = corpus.documents["doc_id"].to_list()
-    with_answer = answered(corpus, predictions)
-    chosen, word = _chosen(names, with_answer, documents, corpus)
+    chosen, word = _chosen(names, with_answer, documents, where)
     if limit is not None and limit < len(chosen):
         chosen, word = chosen[:limit], f"{word}, the first {limit}"
     notes = {UNANSWERED: len(set(chosen) - with_answer), LEFT_OUT: len(names) - len(chosen)}
     notes = {note: count for note, count in notes.items() if count}
     if len(chosen) == len(names):
-        return Selection(corpus, predictions, ALL, notes)
+        return Choice(chosen, ALL, notes)
     digest = hashlib.sha256("\n".join(chosen).encode("utf-8", "backslashreplace")).hexdigest()[:8]
-    description = f"{word}: {len(chosen)} of {len(names)}, sha256 {digest}"
-    gone = pl.col("doc_id").is_in(sorted(set(names) - set(chosen)))
-    kept = ~(gone & (pl.col("split") == corpus.split))
-    cut = dataclasses.replace(
-        corpus, documents=corpus.documents.filter(~gone), records=corpus.records.filter(~gone)
-    )
-    theirs = dataclasses.replace(
-        predictions, records=predictions.records.filter(kept),
-        responses=predictions.responses.filter(kept),
+    return Choice(chosen, f"{word}: {len(chosen)} of {len(names)}, sha256 {digest}", notes)
+
+
+def kept(
+    corpus: Corpus, predictions: Predictions, chosen: Iterable[str]
+) -> tuple[Corpus, Predictions]:
+    """Both without the documents of the corpus that are not `chosen`."""
+    left = sorted(set(corpus.documents["doc_id"]) - set(chosen))
+    if not left:
+        return corpus, predictions
+    gone = pl.col("doc_id").is_in(left)
+    stays = ~(gone & (pl.col("split") == corpus.split))
+    return (
+        dataclasses.replace(
+            corpus, documents=corpus.documents.filter(~gone), records=corpus.records.filter(~gone)
+        ),
+        dataclasses.replace(
+            predictions, records=predictions.records.filter(stays),
+            responses=predictions.responses.filter(stays),
+        ),
     )  # fmt: skip
-    return Selection(cut, theirs, description, notes)
 
 
 def cut(corpus: Corpus, predictions: Predictions) -> Iterator[tuple[Corpus, Predictions]]:
@@ -128,9 +157,8 @@ def _by_shard(frame: pl.DataFrame, of: pl.DataFrame) -> Callable[[int], pl.DataF
 
 
 def _chosen(
-    names: list[str], with_answer: set[str], documents: str | Sequence[str], corpus: Corpus
+    names: list[str], with_answer: set[str], documents: str | Sequence[str], where: str
 ) -> tuple[list[str], str]:
-    where = f"{corpus.benchmark}:{corpus.split}"
     if documents == ALL:
         return names, ALL
     if documents == ANSWERED:

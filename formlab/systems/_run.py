@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 import hashlib
-import multiprocessing
-import os
 import time
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
-from functools import partial
+from collections.abc import Iterable, Iterator
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from formlab import files, plugin_records, resources, tables
+from formlab import files, kept, plugin_records, resources, tables
 from formlab.errors import DataBroken, FormlabError
 from formlab.folders import Corpus, Predictions
 from formlab.progress import progress
 from formlab.systems._journal import Journal, entries
 from formlab.systems._runs import HEAD, SKIPPED, begin, first, page_files
 from formlab.systems._spec import Reader, System
+from formlab.workers import each, own_threads, seen
 
 JOURNAL = "pages.jsonl"
 LEARNT = "documents to learn from"
+REUSED = "documents with pages that OCR had read before"
 Document = dict[str, Any]
 
 
@@ -35,8 +32,10 @@ def run(
     settings: dict[str, Any] | None = None,
     limit: int | None = None,
     workers: int = 1,
+    scheduler: str | None = None,
     name: str | None = None,
     wait: bool = False,
+    use_cache: bool = True,
 ) -> Predictions:
     """Read the pages of `corpus` and save the predictions in `out`.
 
@@ -58,10 +57,17 @@ def run(
         Read only the first so many documents that have an image, where the system reads images.
     workers
         How many processes read at once.
+    scheduler
+        Address of a Dask scheduler whose workers read instead; they must see the images under the
+        path they have here.
     name
         What the run is called in tables and charts; by default the system with its settings.
     wait
         Whether to wait for another run into the same folder, instead of refusing.
+    use_cache
+        Whether what OCR read on the same page before, in whatever run, is taken (`formlab.kept`).
+        The records are the same; `seconds` are then those of that reading, and a note counts such
+        pages.
 
     Raises
     ------
@@ -70,13 +76,16 @@ def run(
     DataMissing
         If there is a `limit` and no document has an image to read.
     NotAvailable
-        If the system needs a part of formlab that is not installed.
+        If the system needs a part of formlab that is not installed, or a scheduler that does not
+        answer.
     """
     if system.extra:
         resources.need(system.extra)
     # A model behind an endpoint is asked many pages at once and has a store of its own.
     if own := getattr(system, "run", None):
-        return own(corpus, out=out, settings=settings, limit=limit, name=name)
+        more = {"scheduler": scheduler} if scheduler else {}
+        with kept.bypassed(not use_cache):
+            return own(corpus, out=out, settings=settings, limit=limit, name=name, **more)
     out, settings = Path(out), dict(system.defaults if settings is None else settings)
     head = {
         "benchmark": corpus.benchmark, "split": corpus.split, "system": system.name,
@@ -99,7 +108,9 @@ def run(
         with progress("pages, {task.fields[failed]} failed") as bars:
             bar = bars.add_task(system.name, total=len(documents), completed=len(done), failed=0)
             failed = 0
-            for page, result in _read(todo, corpus.root, system, settings, workers, examples):
+            for page, result in _read(
+                todo, corpus.root, system, settings, workers, scheduler, examples, use_cache
+            ):
                 journal.append({"doc_id": page["doc_id"], "key": keys[page["doc_id"]]} | result)
                 failed += result["error"] is not None
                 bars.update(bar, advance=1, failed=failed)
@@ -122,6 +133,13 @@ def unfinished(folder: Path) -> Predictions | None:
     return _predictions(files.read_json(folder / HEAD), latest.values())
 
 
+def _images(page: Document, root: Path | None) -> list[Path]:
+    try:
+        return [file for file in page_files(page, root) if file.is_file()]
+    except FormlabError:
+        return []
+
+
 def _key(page: Document, root: Path | None) -> str | None:
     try:
         first, *further = (files.sha256(file) for file in page_files(page, root))
@@ -134,14 +152,20 @@ def _is_current(entry: dict[str, Any], keys: dict[str, str | None]) -> bool:
     return entry["doc_id"] in keys and entry["key"] == keys[entry["doc_id"]]
 
 
-def _attempt(read: Reader, root: Path | None, page: Document) -> dict[str, Any]:
-    begin = time.perf_counter()
+def _attempt(reader: tuple[Reader, Path | None, bool], page: Document) -> dict[str, Any]:
+    read, root, use_cache = reader
+    begin, before = time.perf_counter(), kept.reused()
     rows, error = [], None
     try:
-        rows = read(page, root)
+        with kept.bypassed(not use_cache):
+            rows = read(page, root)
     except Exception as caught:  # An error on one page must not lose the others.
         error = str(caught) if isinstance(caught, FormlabError) else f"{caught!r}"
-    return {"seconds": time.perf_counter() - begin, "error": error, "records": rows}
+    seconds, after = time.perf_counter() - begin, kept.reused()
+    # Those of the reading itself, whenever it was.
+    seconds += after.seconds - before.seconds
+    result = {"seconds": seconds, "error": error, "records": rows}
+    return result | ({"reused": True} if after.count > before.count else {})
 
 
 def _read(
@@ -150,65 +174,26 @@ def _read(
     system: System,
     settings: dict[str, Any],
     workers: int,
+    scheduler: str | None,
     examples: Corpus | None,
+    use_cache: bool,
 ) -> Iterator[tuple[Document, dict[str, Any]]]:
-    if workers > 1:
-        _findable(system)
-    threads = max(1, (os.cpu_count() or 1) // workers)
-    inputs = (settings, threads) if examples is None else (settings, threads, examples)
-    if workers == 1 and pages:
-        read = system.start(*inputs)
-        for page in pages:
-            yield page, _attempt(read, root, page)
+    if not pages:
         return
-    left = list(pages)
-    suspects: list[Document] = []
-    while left or suspects:
-        # After a worker died, its pages are read one at a time, to find the one that kills it.
-        batch, together = (suspects[:1], 1) if suspects else (left, workers)
-        suspects = suspects[1:]
-        try:
-            for page, result in _pool(batch, together, (system.name, root, inputs)):
-                left = [other for other in left if other is not page]
-                yield page, result
-        except _WorkerDied as died:
-            if together == 1:
-                reason = "the process that read this page died (out of memory?)"
-                yield batch[0], {"seconds": None, "error": reason, "records": []}
-            else:
-                suspects = died.pages
-                left = [page for page in left if page not in suspects]
+    elsewhere = workers > 1 or scheduler is not None
+    if elsewhere:
+        _findable(system)
+    # A worker that does not see this page sees none; other pages fail one by one.
+    probe = next((f for page in pages for f in _images(page, root)), None) if scheduler else None
+    inputs = (settings,) if examples is None else (settings, examples)
+    begin = (_start, (system.name if elsewhere else system, root, probe, use_cache, *inputs))
+    yield from each(
+        _attempt, pages, workers=workers, scheduler=scheduler, begin=begin, lost=_unread
+    )
 
 
-class _WorkerDied(Exception):
-    def __init__(self, pages: list[Document]) -> None:
-        self.pages = pages
-
-
-def _pool(
-    pages: list[Document], workers: int, job: tuple
-) -> Iterator[tuple[Document, dict[str, Any]]]:
-    context = multiprocessing.get_context("spawn")
-    queue = list(reversed(pages))
-    with ProcessPoolExecutor(workers, context, initializer=_begin, initargs=job) as pool:
-        running: dict[Any, Document] = {}
-        while queue or running:
-            while queue and len(running) < workers:
-                page = queue.pop()
-                try:
-                    running[pool.submit(_work, page)] = page
-                except BrokenProcessPool:
-                    raise _WorkerDied([page, *running.values()]) from None
-            for future in wait(running, return_when=FIRST_COMPLETED).done:
-                page = running.pop(future)
-                try:
-                    result = future.result()
-                except BrokenProcessPool:
-                    raise _WorkerDied([page, *running.values()]) from None
-                yield page, result
-
-
-_worker: Callable[[Document], dict[str, Any]]
+def _unread(_: Document, reason: str) -> dict[str, Any]:
+    return {"seconds": None, "error": reason, "records": []}
 
 
 def _findable(system: System) -> None:
@@ -220,20 +205,23 @@ def _findable(system: System) -> None:
         )
 
 
-def _begin(name: str, root: Path | None, inputs: tuple) -> None:
+def _start(
+    system: str | System, root: Path | None, probe: Path | None, use_cache: bool,
+    settings: dict[str, Any], *examples: Corpus,
+) -> tuple[Reader, Path | None, bool]:  # fmt: skip
+    """What a process reads pages with, once it sees `probe`."""
     from formlab.systems import get
 
-    global _worker
-    _worker = partial(_attempt, get(name).start(*inputs), root)
-
-
-def _work(page: Document) -> dict[str, Any]:
-    return _worker(page)
+    if probe is not None:
+        seen(probe)
+    system = get(system) if isinstance(system, str) else system
+    return system.start(settings, own_threads(), *examples), root, use_cache
 
 
 def _predictions(head: dict[str, Any], pages: Iterable[dict[str, Any]]) -> Predictions:
-    records, responses = [], []
+    records, responses, reused = [], [], 0
     for page in pages:
+        reused += page.get("reused", False)
         status = "missing" if page["error"] else "ok"
         base = {name: head[name] for name in ("benchmark", "split")}
         base |= {"doc_id": page["doc_id"], "system": head["name"], "status": status}
@@ -250,4 +238,5 @@ def _predictions(head: dict[str, Any], pages: Iterable[dict[str, Any]]) -> Predi
         responses=tables.table("responses", responses),
         system=head["name"],
         settings=head["settings"] | head["versions"],
+        notes={REUSED: reused} if reused else {},
     )

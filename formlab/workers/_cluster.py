@@ -119,8 +119,11 @@ def on_cluster(
 def _connected(address: str) -> Iterator[distributed.Client]:
     # A worker that dies is no news: its jobs are done again.
     logging.getLogger("distributed.client").setLevel(logging.ERROR)
-    where = {"scheduler_file": address} if address.endswith(".json") else {"address": address}
+    is_file = address.endswith(".json")
+    where = {"scheduler_file": address} if is_file else {"address": address}
     try:
+        if is_file:
+            os.stat(address)  # Dask would wait for it without an end.
         client = distributed.Client(**where, timeout=ANSWER, set_as_default=False)
     except (OSError, ValueError, TimeoutError) as error:
         what = f"no Dask scheduler answers at {address}"

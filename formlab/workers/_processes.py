@@ -42,12 +42,6 @@ def own_threads() -> int:
     return int(os.environ.get(THREADS[0]) or cores())
 
 
-def end_with_parent() -> None:
-    """Have the kernel end this process at once when the one that started it ends (Linux)."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-
-
 class _Process:
     """A process that does one job at a time; it has died when its pipe ends."""
 
@@ -82,6 +76,7 @@ def in_processes(
     function: Callable[..., R], jobs: Iterable[J], workers: int, begin: Begin | None,
     lost: Callable[[J, str], R],
 ) -> Iterator[tuple[J, R]]:  # fmt: skip
+    """As `workers.each`, by processes of this machine."""
     suspects: list[J] = []
     killers: list[J] = []
 
@@ -178,7 +173,9 @@ def _send_error(pipe: connection.Connection, error: Exception) -> None:
 
 def _end_with_starter() -> None:
     """End this worker at once when the process that started it has ended."""
-    end_with_parent()
+    if sys.platform == "linux":
+        # The kernel does it, whatever this process is busy with.
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     starter = parent_process().sentinel
 
     def watch() -> None:
@@ -187,7 +184,7 @@ def _end_with_starter() -> None:
 
     if connection.wait([starter], timeout=0):
         os._exit(1)
-    # Where the kernel does not do it; a watcher costs nothing elsewhere.
+    # On other systems.
     threading.Thread(target=watch, daemon=True).start()
 
 

@@ -1,12 +1,14 @@
 """What scoring decides by all documents is the same for shards of them."""
 
+import dataclasses
+
 import polars as pl
 import pytest
 
 import formlab
 from formlab import analysis, tables
 from formlab.scoring import part
-from formlab.scoring.kinds import Kinds, representatives
+from formlab.scoring.kinds import Kinds
 
 COLUMNS = list(tables.KEYS["cases"])
 
@@ -58,11 +60,26 @@ def test_kinds_of_shards_are_those_of_the_whole():
     whole = Kinds.of(corpus, predictions)
     several = []
     for doc in corpus.documents["doc_id"]:
-        sides = [side.filter(doc_id=doc) for side in (corpus.records, predictions.records)]
-        several.append(Kinds(*map(representatives, sides), fields=whole.fields, by_rules=True))
+        both = (
+            dataclasses.replace(side, records=side.records.filter(doc_id=doc))
+            for side in (corpus, predictions)
+        )
+        several.append(Kinds.of(*both))
     for order in (several, several[::-1]):
         together = Kinds.together(order)
         assert together.gold.equals(whole.gold)
         assert together.answers.equals(whole.answers)
+        assert together.words.table.equals(Kinds.together([whole]).words.table)
+        assert together.fields == whole.fields
     assert whole.fields["/items/*/name"] == "string"
     assert whole.gold.filter(pl.col("path") == "").height == 1
+
+
+def test_dates_are_read_as_in_the_whole_corpus(shards_of):
+    # Three forms show that the day comes first; the last one shows nothing.
+    dates = ["31/12/2020", "30/11/2020", "29/10/2020", "05/06/2020"]
+    gold = [{"doc_id": str(n), "due": date} for n, date in enumerate(dates)]
+    answers = [{"doc_id": str(n), "due": "5 June 2020"} for n in range(4)]
+    both = formlab.own.pair(gold, answers, types={"due": "date"})
+    for records in (10**6, 1):
+        assert shards_of(*both, records).cases.filter(path="/due", doc_id="3")["typed"].item()

@@ -30,8 +30,6 @@ TASKS: dict[str, Callable[..., TaskScores]] = {
     "fact": facts.score,
     "value": jsonvalue.score,
 }
-# Those that decide by more than their own shard; see `formlab.scoring.kinds`.
-BY_KINDS = (text.score, content.score, layout.score, relations.score, actions.score)
 # What families of tasks note of all predictions, by one of their tasks.
 MARKS = {"layout": layout.marks, "consistency": relations.marks, "click": actions.marks}
 # Those that read fields under boxes take the name of the reading rule as well.

@@ -54,13 +54,15 @@ def score(
     """
     kinds = kinds or Kinds.of(corpus, predictions, [marks])
     notes: Counter[str] = Counter()
-    forms = read_forms(corpus, predictions, notes, sent="value" in set(kinds.answers["task"]))
+    sent = "value" in set(kinds.answers["task"])
+    forms = read_forms(corpus, predictions, notes, sent=sent, dates=kinds.dates)
     if not forms:
         return TaskScores()
     settle(forms, exact=mode == "official", threshold=threshold)
     rows = case_rows(corpus, predictions, forms)
     orders = {form.doc_id: want.order for form in forms for want in form.fields if want.order}
-    cases = _cases(rows, system=predictions.system, threshold=threshold, orders=orders)
+    cases = _cases(rows, system=predictions.system, threshold=threshold, orders=orders,
+                   words=kinds.words)  # fmt: skip
     tasks = set(kinds.answers["task"])
     acted = "click" in tasks or "value" not in tasks
     # Where values are given by the names of their fields and nothing is clicked, no click is wrong.

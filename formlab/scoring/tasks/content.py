@@ -112,8 +112,11 @@ def read_cases(
         unnamed = pl.col("task").is_in(READABLE) & pl.col("pred_path").is_null()
         joined = reading.filled(joined, seen, unnamed, reader=reader)
     joined = with_status(joined, predictions.records)
-    orders = text.date_orders(corpus.records["doc_id"], corpus.records["value"])
-    cases = judged(joined, system=predictions.system, threshold=threshold, orders=orders)
+    orders = text.date_orders(corpus.records["doc_id"], corpus.records["value"], kinds.dates)
+    cases = judged(
+            joined, system=predictions.system, threshold=threshold, orders=orders,
+            words=kinds.words,
+        )  # fmt: skip
     return in_order(cases, joined), rules, notes
 
 

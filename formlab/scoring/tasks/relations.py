@@ -51,7 +51,7 @@ def score(
     """
     kinds = kinds or Kinds.of(corpus, predictions, [marks])
     case_tables, scores, notes = [], [], {}
-    orders = text.date_orders(corpus.records["doc_id"], corpus.records["value"])
+    orders = text.date_orders(corpus.records["doc_id"], corpus.records["value"], kinds.dates)
     for task in TASKS:
         gold = corpus.records.filter(pl.col("task") == task)
         answers = predictions.records.filter(pl.col("task") == task, pl.col("path").is_not_null())
@@ -75,7 +75,10 @@ def score(
         has_answer = pl.col("doc_id").is_in(usable["doc_id"].unique().implode())
         joined = with_status(joined, predictions.records)
         joined = joined.with_columns(level=pl.lit(LEVELS[task]), has_answer=has_answer)
-        cases = judged(joined, system=predictions.system, threshold=threshold, orders=orders)
+        cases = judged(
+            joined, system=predictions.system, threshold=threshold, orders=orders,
+            words=kinds.words,
+        )  # fmt: skip
         cases = cases.with_columns(dependent=pl.col("typed"), whole=pl.col("typed"))
         if fields is not None:
             if is_read or VALUES in kinds.marks or not claimed.height:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import polars as pl
 
 from formlab import metrics
@@ -16,7 +14,7 @@ from formlab.scoring.fields import READER, described
 from formlab.scoring.kinds import Kinds
 from formlab.scoring.page_text import INSERTED, texts_only
 from formlab.scoring.page_text import RULES as IN_TEXT
-from formlab.scoring.tasks._kit import TaskScores, made_by, score_rows, text_rows, used
+from formlab.scoring.tasks._kit import TaskScores, made_by, score_table, text_rows, used
 
 
 def score(
@@ -45,18 +43,18 @@ def score(
                 rows, task="text", level=level, mode=mode, threshold=threshold, read=read
             )
             if level == "field" and kinds.by_rules:
-                scores += _matches(rows, kinds, mode=mode, threshold=threshold, read=read)
+                scores.append(_matches(rows, kinds, mode=mode, threshold=threshold, read=read))
     return TaskScores.of([table], scores, notes)
 
 
 def _matches(
     fields: pl.DataFrame, kinds: Kinds, *, mode: str, threshold: float, read: str | None
-) -> Iterator[pl.DataFrame]:
+) -> pl.DataFrame:
     """Rows of *scores* of the values that are right by their rules."""
     known = rules.weights(kinds.declared)
     weights = [known.get(pattern(path), 1.0) for path in fields["path"]] if known else None
     right = (fields["outcome"] == "match").to_list()
     settings = made_by(rules.described(kinds.declared, threshold=threshold), read=read)
     tallies = match_tallies(fields["gold"].to_list(), used(fields), right, weights)
-    for name, parts in tallies.items():
-        yield score_rows(fields, metrics.get(name), parts, settings, level="field", mode=mode)
+    counted = [(metrics.get(name), parts, settings) for name, parts in tallies.items()]
+    return score_table(fields, counted, level="field", mode=mode)

@@ -1,0 +1,38 @@
+import fsspec
+import pytest
+
+from formlab import addresses
+from formlab.errors import DataMissing, NotAvailable
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("FORMLAB_CACHE", str(tmp_path / "cache"))
+
+
+def test_paths_stay_and_addresses_are_fetched_until_they_change(tmp_path):
+    assert addresses.local(tmp_path / "a.csv") == tmp_path / "a.csv"
+    assert addresses.local(f"file://{tmp_path}/a.csv") == tmp_path / "a.csv"
+    memory = fsspec.filesystem("memory")
+    memory.pipe("/forms/gold.csv", b"one")
+    first = addresses.local("memory://forms/gold.csv")
+    assert (first.name, first.read_bytes()) == ("gold.csv", b"one")
+    written = first.stat().st_mtime_ns
+    assert addresses.local("memory:/forms/gold.csv") == first
+    assert first.stat().st_mtime_ns == written
+    memory.pipe("/forms/gold.csv", b"other")
+    assert addresses.local("memory://forms/gold.csv").read_bytes() == b"other"
+
+
+def test_what_cannot_be_fetched_is_one_error(monkeypatch):
+    with pytest.raises(DataMissing, match=r"cannot be fetched.*memory://no/such.csv"):
+        addresses.local("memory://no/such.csv")
+    with pytest.raises(DataMissing, match=r"cannot be fetched: ValueError.*whale"):
+        addresses.local("whale://a/b.csv")
+
+    def absent(url):
+        raise ImportError("install s3fs to access S3")
+
+    monkeypatch.setattr(fsspec, "url_to_fs", absent)
+    with pytest.raises(NotAvailable, match="s3:// needs a library: install s3fs"):
+        addresses.local("s3://bucket/b.csv")

@@ -65,6 +65,27 @@ def test_the_core_imports_no_add_on():
             assert not any(name.startswith("formlab_") for name in names), file
 
 
+# What starts processes and threads; `formlab.workers` is the one way to them.
+POOLS = {"multiprocessing", "concurrent", "dask", "distributed", "joblib"}
+# These wait for servers, and start no processes: they are to use `workers.threads`.
+LEFT = {
+    "analysis/audit.py", "systems/chat/run.py", "run.py", "writing.py",
+    "driver.py",  # only an error of it
+}  # fmt: skip
+
+
+def test_only_the_workers_start_processes_and_threads():
+    packages = [PACKAGE, *PACKAGE.parent.glob("formlab_*")]
+    for file, package in [(f, p) for p in packages for f in p.rglob("*.py")]:
+        name = str(file.relative_to(package))
+        if name.startswith("workers/") or name in LEFT:
+            continue
+        for node in ast.walk(ast.parse(file.read_text())):
+            names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            assert not {name.partition(".")[0] for name in names} & POOLS, file
+
+
 @pytest.mark.parametrize(
     ("registry", "folder"),
     [

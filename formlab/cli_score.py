@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from formlab import benchmarks, formats, systems
+from formlab.cli_summary import show_summary
 from formlab.console import (
     as_json,
     asked,
@@ -28,10 +31,10 @@ from formlab.console import (
 if TYPE_CHECKING:
     import polars as pl
 
-    from formlab.folders import Corpus, Predictions
+    from formlab.folders import Corpus, Evaluation, Predictions
 
-# How many scores of a split are printed without --all.
-MAIN = 10
+# Bytes of a user's own gold and answers that are read as a whole.
+_SMALL = 250_000
 _GOLD = (
     click.option(
         "--gold",
@@ -81,6 +84,7 @@ def _own(benchmark: str | None, options: dict[str, Any]) -> dict[str, Any] | Non
 @click.option("--out", type=path, help="Folder of the run [runs/BENCH-SPLIT-SYSTEM].")
 @workers_options()
 @click.option("--name", help="What the run is called in tables and charts.")
+@click.option("--no-cache", is_flag=True, help="Read pages anew that OCR has read before.")
 @click.option("--batch", help="chat: write the questions into files for a batch, in this folder.")
 @click.option("--batch-results", help="chat: file or folder with what came back of a batch.")
 @prompt
@@ -106,8 +110,8 @@ def run(benchmark: str | None, system: str, as_json: bool, **options: Any) -> No
     )
     predictions = systems.run(
         corpus, reader, out=out, settings=settings, name=name,
-        limit=options["limit"], workers=options["workers"],
-        scheduler=options["scheduler"],
+        limit=options["limit"], workers=options["workers"], scheduler=options["scheduler"],
+        use_cache=not options["no_cache"],
     )  # fmt: skip
     responses = predictions.responses
     say(predictions.notes)
@@ -164,17 +168,17 @@ def scoring(command: Callable[..., Any]) -> Callable[..., Any]:
     "--reader",
     help="How fields are read from the words of a page: centre, overlap or cut [centre].",
 )
+@workers_options()
 @as_json
 def score(benchmark: str | None, predictions: Path, as_json: bool, **options: Any) -> None:
-    """Score predictions against the gold of BENCHMARK, on each split that they are for."""
+    """Score predictions against the gold of BENCHMARK, on each split that they are for.
+
+    What is large is scored piece by piece, in --out; the same command again goes on where it ended.
+    """
     import polars as pl
 
     if own_options := _own(benchmark, options):
-        from formlab import own
-
-        corpus, answers = own.pair(options["gold"], predictions, **own_options)
-        chosen = documents_of(options["documents"], [corpus])
-        summary = scored(corpus, answers, options | {"documents": chosen}, as_json=as_json)
+        summary = _own_scored(options["gold"], predictions, own_options, options, as_json=as_json)
         show_summary(summary, options, as_json=as_json)
         return
     names = [options["split"]] if options["split"] else formats.splits(predictions) or [None]
@@ -198,6 +202,58 @@ def score(benchmark: str | None, predictions: Path, as_json: bool, **options: An
     show_summary(pl.concat(summaries), options, as_json=as_json)
 
 
+def _own_scored(
+    gold: Path, answers: Path, own_options: dict[str, Any], options: dict[str, Any], *,
+    as_json: bool,
+) -> pl.DataFrame:  # fmt: skip
+    """The summary of answers to a user's own gold, of any size."""
+    from formlab import own
+    from formlab.own import sharded
+    from formlab.scoring import part
+
+    if not _spread(options) and _size(gold) + _size(answers) < _SMALL:
+        corpus, predictions = own.pair(gold, answers, **own_options)
+        chosen = documents_of(options["documents"], [corpus])
+        return scored(corpus, predictions, options | {"documents": chosen}, as_json=as_json)
+    with _home(options["out"]) as out, _temporary(out / ".sources") as folder:
+        plan = sharded.plan(gold, answers, folder=folder, records=part.SHARD, **own_options)
+        documents = options["documents"]
+        chosen = documents if documents in (part.ALL, part.ANSWERED) else Path(documents)
+        evaluation = _in_shards(
+            plan.sources, out, options | {"documents": chosen}, open_source=sharded.open
+        )
+        return _summary(evaluation, options, as_json=as_json)
+
+
+def _size(path: Path) -> int:
+    """Bytes of a file or a folder; 0 if it is not there."""
+    return sum(file.stat().st_size for file in (path, *path.rglob("*")) if file.is_file())
+
+
+def _spread(options: dict[str, Any]) -> bool:
+    """Whether processes or a cluster are asked for."""
+    return options.get("workers", 1) > 1 or bool(options.get("scheduler"))
+
+
+@contextmanager
+def _home(out: Path | None) -> Iterator[Path]:
+    """The folder of an evaluation: `out`, or one for as long as it is needed."""
+    if out:
+        yield out
+    else:
+        with TemporaryDirectory(prefix="formlab-") as name:
+            yield Path(name)
+
+
+@contextmanager
+def _temporary(folder: Path) -> Iterator[Path]:
+    """A folder that stays for the next run if this one does not end well."""
+    import shutil
+
+    yield folder
+    shutil.rmtree(folder, ignore_errors=True)
+
+
 def documents_of(chosen: str, corpora: Iterable[Corpus]) -> str | list[str]:
     """The value of `--documents`: a keyword, or the ids in a file, each of which is in a corpus."""
     from formlab.scoring import part
@@ -215,20 +271,55 @@ def scored(
 ) -> pl.DataFrame:
     """The summary of an evaluation, which is saved in the option `out`.
 
-    Slices that were not asked for are summarised only where all scores are printed. Notes go to
-    stderr, first of all which part of the corpus was scored.
+    Of large corpora the parts are scored one by one, by processes or a cluster if these are asked
+    for.
     """
-    from formlab import analysis, own
+    from formlab import analysis
     from formlab.progress import working
-    from formlab.scoring import part
+    from formlab.scoring import many, part
     from formlab.scoring.fields import READER
 
+    if _spread(options) or corpus.records.height > part.SHARD:
+        with _home(options["out"]) as out:
+            evaluation = _in_shards(many.pairs(corpus, answers), out, options)
+            return _summary(evaluation, options, as_json=as_json)
     where = f"{corpus.benchmark}:{corpus.split}"
     with working(f"scoring {corpus.documents.height:,} documents of {where}"):
         evaluation = analysis.evaluate(
             corpus, answers, mode=options["mode"], documents=options["documents"],
             limit=options["limit"], reader=options.get("reader") or READER,
         )  # fmt: skip
+    if options["out"]:
+        evaluation.save(options["out"])
+    return _summary(evaluation, options, as_json=as_json)
+
+
+def _in_shards(
+    sources: Iterable[Any], out: Path, options: dict[str, Any],
+    open_source: Callable[[Any], tuple[Corpus, Predictions]] | None = None,
+) -> Evaluation:  # fmt: skip
+    from formlab.scoring import many
+    from formlab.scoring.fields import READER
+
+    return many.score(
+        sources, out, open_source=open_source, mode=options["mode"],
+        documents=options["documents"], limit=options["limit"],
+        reader=options.get("reader") or READER, workers=options.get("workers", 1),
+        scheduler=options.get("scheduler"),
+    )  # fmt: skip
+
+
+def _summary(evaluation: Evaluation, options: dict[str, Any], *, as_json: bool) -> pl.DataFrame:
+    """The summary of an evaluation.
+
+    Slices that were not asked for are summarised only where all scores are printed. Notes go to
+    stderr, first of all which part of the corpus was scored.
+    """
+    from formlab import analysis, own
+    from formlab.progress import working
+    from formlab.scoring import part
+
+    where = f"{evaluation.benchmark}:{evaluation.split}"
     if sentence := part.part_run(evaluation):
         click.secho(f"{plain(where)}: {sentence}", fg="yellow", bold=True, err=True)
     inferred = f"gold: {own.INFERRED}: "
@@ -237,8 +328,6 @@ def scored(
     if types:
         counts = ", ".join(f"{n} {note.removeprefix(inferred)}" for note, n in types.items())
         click.echo(f"{own.INFERRED}: {counts}; --types FILE declares them", err=True)
-    if options["out"]:
-        evaluation.save(options["out"])
     by = options["by"]
     if not by and (options["everything"] or as_json):
         by = benchmarks.get(evaluation.benchmark).slices
@@ -246,79 +335,3 @@ def scored(
         return analysis.summarise(
             evaluation, by=by, resamples=options["resamples"], seed=options["seed"]
         )
-
-
-def show_summary(summary: pl.DataFrame, options: dict[str, Any], *, as_json: bool) -> None:
-    """Print a summary: as JSON every column, with `--all` every score, else the main ones."""
-    if as_json:
-        show(summary.to_dicts(), as_json=True)
-        return
-    rows = _readable(summary)
-    main = rows if options["everything"] else _main(summary, options["by"])
-    show(main, as_json=False)
-    if len(main) < len(rows):
-        shown = f"{len(main)} of {len(rows):,} scores"
-        click.echo(f"{shown}; --all prints all and slices, --json every column", err=True)
-
-
-def _main(summary: pl.DataFrame, by: Collection[str]) -> list[dict[str, Any]]:
-    """The main scores of each split, and with `by` those of its slices."""
-    import polars as pl
-
-    from formlab import metrics
-    from formlab.analysis import headlines
-    from formlab.registry import OWN
-    from formlab.tables import LADDER, readable
-
-    kinds = summary["metric"].unique().to_list()
-    pooled = summary.filter(~pl.col("metric").is_in([n for n in kinds if metrics.is_mean(n)]))
-    # First what speaks for a level, then metrics of plug-ins and of values that are right by the
-    # rules of one's own forms, the ladder, and what is left.
-    heads = headlines(pooled).select(
-        "split", "metric", level="score_level", place=pl.int_range(pl.len())
-    )
-    plugged = [n for n in pooled["metric"].unique() if metrics.METRICS.source(n) != OWN]
-    ladder = [f"{rung}_accuracy" for rung in LADDER]
-    rank = (
-        pl.when(pl.col("place").is_not_null()).then(0)
-        .when(pl.col("value").is_nan()).then(4)
-        .when(pl.col("metric").is_in(plugged) | pl.col("metric").str.starts_with("match_")).then(1)
-        .when(pl.col("metric").is_in(ladder), pl.col("level") == "field").then(2)
-        .otherwise(3)
-    )  # fmt: skip
-    ranked = pooled.join(heads, on=["split", "metric", "level"], how="left", maintain_order="left")
-    ranked = ranked.with_columns(rank.alias("rank")).sort("rank", "place", maintain_order=True)
-    whole = ranked.filter(pl.col("slice_by").is_null())
-    whole = whole.group_by("split", maintain_order=True).head(MAIN)
-    sliced = ranked.filter(pl.col("slice_by").is_in(list(by)), pl.col("rank") < 2)
-    several = ["split"] if summary["split"].n_unique() > 1 else []
-    columns = (*several, "task", "level", *(["slice"] if by else []), "metric")
-    rows = readable(pl.concat([whole, sliced.select(whole.columns)]))
-    return rows.select(
-        *columns, "value", "ci_low", "ci_high", n="n_cases", missing="n_missing"
-    ).to_dicts()
-
-
-def _readable(summary: pl.DataFrame) -> list[dict[str, Any]]:
-    """A row per slice and metric, the mean over documents beside the pooled value."""
-    import polars as pl
-
-    from formlab import metrics
-    from formlab.tables import readable
-
-    summary = readable(summary)
-    means = {n: metrics.plain(n) for n in summary["metric"].unique() if metrics.is_mean(n)}
-    macro = pl.col("metric").is_in(list(means))
-    key = ["split", "task", "level", "metric", "slice"]
-    mean = summary.filter(macro).with_columns(pl.col("metric").replace(means))
-    mean = mean.select(*key, macro="value")
-    rows = summary.filter(~macro).join(
-        mean, on=key, how="left", nulls_equal=True, maintain_order="left"
-    )
-    counts = {f"n_{name}": name for name in ("docs", "cases", "missing", "undefined")}
-    # Named only where they tell rows apart.
-    several = ["split"] if rows["split"].n_unique() > 1 else []
-    if rows.select("split", "slice", "metric").is_duplicated().any():
-        several += ["task", "level"]
-    columns = (*several, "slice", "metric", "value", "ci_low", "ci_high", "macro", *counts)
-    return rows.select(columns).rename(counts).to_dicts()

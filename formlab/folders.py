@@ -1,135 +1,26 @@
-"""The three folders of tables: Corpus, Predictions, Evaluation; how they are saved and loaded."""
+"""The three folders of tables, Corpus, Predictions and Evaluation; an evaluation in shards."""
 
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import shlex
-from collections.abc import Iterable, Mapping
+import shutil
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import polars as pl
 
-from formlab import files, frames, plugin_records, previews, tables
-from formlab.errors import DataBroken, TableBroken
+from formlab import files, plugin_records, tables
+from formlab.errors import DataMissing, TableBroken, UnknownName
+from formlab.folder import MANIFEST, Folder
 
-
-@dataclasses.dataclass(frozen=True)
-class Folder:
-    """Tables that belong together, saved as Parquet files beside a manifest.
-
-    A part, a field that is such a folder itself or null, is saved in a folder of its name.
-    """
-
-    TABLES: ClassVar[tuple[str, ...]] = ()
-    PARTS: ClassVar[dict[str, type[Folder]]] = {}
-    # Counts the changes of the schema that older folders cannot be read after.
-    FORMAT: ClassVar[int] = 1
-
-    def __post_init__(self) -> None:
-        for name in self.TABLES:
-            object.__setattr__(self, name, frames.to_polars(getattr(self, name)))
-
-    def __repr__(self) -> str:
-        return previews.line(self)
-
-    def _repr_html_(self) -> str:
-        return previews.html(self)
-
-    def uses(self) -> dict[str, Iterable[str]]:
-        """By kind of plug-in the names that its tables mention."""
-        return {}
-
-    def check(self) -> Self:
-        """Itself, if every table follows its schema; else `TableBroken` with all mismatches."""
-        checked = {name: tables.mismatches(name, getattr(self, name)) for name in self.TABLES}
-        wrong = [tables.report(name, lines) for name, lines in checked.items() if lines]
-        if wrong:
-            raise TableBroken("\n".join(wrong))
-        return self
-
-    def save(self, folder: str | Path) -> Path:
-        """Write every table and `manifest.json` into `folder`; whole files or none.
-
-        The manifest is written last, so a folder with a manifest is complete.
-        """
-        self.check()
-        folder = Path(folder)
-        manifest: dict[str, Any] = {
-            "kind": type(self).__name__, "format": self.FORMAT, "formlab": files.version(),
-        }  # fmt: skip
-        manifest |= {
-            field.name: value
-            for field in dataclasses.fields(self)
-            if not isinstance(value := getattr(self, field.name), pl.DataFrame)
-            and field.name not in self.PARTS
-        }
-        manifest["plugins"] = plugin_records.needed(self.uses())
-        manifest["root"] = None if manifest.get("root") is None else str(manifest["root"])
-        manifest["tables"] = {}
-        for name in self.TABLES:
-            file = folder / f"{name}.parquet"
-            files.write_parquet(file, getattr(self, name))
-            manifest["tables"][name] = {
-                "rows": getattr(self, name).height,
-                "sha256": files.sha256(file),
-            }
-        manifest["parts"] = [name for name in self.PARTS if getattr(self, name) is not None]
-        for name in manifest["parts"]:
-            getattr(self, name).save(folder / name)
-        files.write_json(folder / "manifest.json", manifest)
-        return folder
-
-    @classmethod
-    def load(cls, folder: str | Path) -> Self:
-        """Read what `save` wrote; parts that are folders of tables where they are there.
-
-        `DataMissing` or `DataBroken` if the folder, its manifest or a table is absent, damaged or
-        of another kind; `NotAvailable` if a plug-in is absent, see `plugin_records.restore`.
-        """
-        folder = Path(folder)
-        manifest = cls.manifest_of(folder)
-        if cls is Evaluation:
-            plugin_records.restore(manifest.get("plugins"), where=folder)
-        values: dict[str, Any] = {
-            name: files.read_parquet(folder / f"{name}.parquet") for name in cls.TABLES
-        }
-        values |= {
-            name: kind.load(folder / name)
-            for name, kind in cls.PARTS.items()
-            if name in manifest.get("parts", ())
-        }
-        for field in dataclasses.fields(cls):
-            if field.name not in (*values, *cls.PARTS) and field.name in manifest:
-                values[field.name] = manifest[field.name]
-        if values.get("root") is not None:
-            values["root"] = Path(values["root"])
-        return cls(**values).check()
-
-    @classmethod
-    def manifest_of(cls, folder: Path) -> dict[str, Any]:
-        """The manifest in `folder`; `DataBroken` if it is of another kind or another format."""
-        file = folder / "manifest.json"
-        manifest = files.read_json(file)
-        if not isinstance(manifest, dict) or manifest.get("kind") != cls.__name__:
-            kind = manifest.get("kind") if isinstance(manifest, dict) else None
-            what = f"this folder holds {kind or 'something else'}, not {cls.__name__}"
-            remedy = "the folder that the matching formlab command wrote with --out"
-            raise DataBroken(what, where=file, remedy=remedy)
-        if manifest.get("format", 1) != cls.FORMAT:
-            raise DataBroken(
-                f"this {cls.__name__} was written by formlab {manifest.get('formlab')} in format "
-                f"{manifest.get('format', 1)}; this version reads format {cls.FORMAT}",
-                where=file,
-                remedy=cls._made_anew(manifest, folder),
-            )
-        return manifest
-
-    @classmethod
-    def _made_anew(cls, manifest: Mapping[str, Any], folder: Path) -> str:  # noqa: ARG003
-        """How such a folder is made with this version."""
-        return "make it anew with this version of formlab"
+# In the folder of an evaluation: its shards, each an evaluation with what a summary needs of it.
+SHARDS, TALLIES = "shards", "tallies.parquet"
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -169,6 +60,10 @@ class Predictions(Folder):
         return {"systems": [system], "benchmarks": self.records["benchmark"].unique().sort()}
 
 
+def _none() -> None:
+    return None
+
+
 @dataclasses.dataclass(frozen=True, repr=False)
 class Evaluation(Folder):
     """Gold beside prediction, case by case, with every score that follows from it.
@@ -180,6 +75,7 @@ class Evaluation(Folder):
 
     TABLES: ClassVar[tuple[str, ...]] = ("documents", "cases", "scores")
     FORMAT: ClassVar[int] = 2
+    NEEDS_PLUGINS: ClassVar[bool] = True
     PARTS: ClassVar[dict[str, type[Folder]]] = {"corpus": Corpus, "predictions": Predictions}
     documents: pl.DataFrame
     cases: pl.DataFrame
@@ -193,8 +89,158 @@ class Evaluation(Folder):
     sources: dict[str, str] = dataclasses.field(default_factory=dict)
     notes: dict[str, int] = dataclasses.field(default_factory=dict)
     made: dict[str, str] = dataclasses.field(default_factory=dict)
-    corpus: Corpus | None = None
-    predictions: Predictions | None = None
+    # By a factory, so that the class has no such attribute: an evaluation of shards makes it later.
+    corpus: Corpus | None = dataclasses.field(default_factory=_none)
+    predictions: Predictions | None = dataclasses.field(default_factory=_none)
+
+    @classmethod
+    def of(cls, shards: Sequence[Shard], **values: Any) -> Evaluation:
+        """The evaluation of all documents of its shards.
+
+        Its tables and parts are put together from those of the shards when they are first asked
+        for; `shards` and `scan` look at one after the other.
+
+        Parameters
+        ----------
+        shards
+            Evaluations of different documents, or functions without arguments that open one.
+        **values
+            Fields of the evaluation, such as ``notes``. Tables that are not among them come from
+            the shards; all else, if it is not among them, from the first shard.
+        """
+        makers = {name: partial(_together, shards, name) for name in (*cls.TABLES, *cls.PARTS)}
+        first = None
+        for field in dataclasses.fields(cls):
+            if field.name not in (*values, *makers):
+                first = first or _opened(shards[0])
+                values[field.name] = getattr(first, field.name)
+        new = cls._later(makers, values)
+        object.__setattr__(new, "_shards", tuple(shards))
+        return new
+
+    @classmethod
+    def opened(cls, folder: str | Path) -> Evaluation:
+        """What `save` wrote, each table and part read when it is first asked for, and unchecked."""
+        folder = Path(folder)
+        manifest = cls.manifest_of(folder)
+        makers: dict[str, Callable[[], Any]] = {}
+        if "shards" not in manifest:
+            makers |= {name: partial(_table, folder, name) for name in cls.TABLES}
+            parts = manifest.get("parts", ())
+            makers |= {name: partial(cls.PARTS[name].load, folder / name) for name in parts}
+            if (folder / TALLIES).is_file():
+                makers["kept_tallies"] = partial(files.read_parquet, folder / TALLIES)
+        names = {field.name for field in dataclasses.fields(cls)} - {*cls.TABLES, *cls.PARTS}
+        values = {name: manifest[name] for name in names & manifest.keys()}
+        if values.get("root") is not None:
+            values["root"] = Path(values["root"])
+        if "shards" in manifest:
+            shards = [cls.shard_folder(folder, name) for name in manifest["shards"]]
+            if gone := [shard for shard in shards if not (shard / MANIFEST).is_file()]:
+                what = f"{len(gone)} of the {len(shards)} shards of this evaluation are not there"
+                raise DataMissing(what, where=gone[0], remedy="the same formlab score again")
+            return cls.of([partial(cls.opened, shard) for shard in shards], **values)
+        new = cls._later(makers, values)
+        object.__setattr__(new, "_folder", folder)
+        return new
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Self:
+        """As for every folder; one with shards is `opened`."""
+        manifest = cls.manifest_of(Path(folder))
+        if "shards" not in manifest:
+            return super().load(folder)
+        plugin_records.restore(manifest.get("plugins"), where=folder)
+        return cls.opened(folder)
+
+    @classmethod
+    def files(cls, folder: Path, table: str) -> list[Path]:
+        """The files of a table of the evaluation in `folder`, one for each shard."""
+        names = cls.manifest_of(folder).get("shards")
+        homes = [folder] if names is None else [cls.shard_folder(folder, name) for name in names]
+        return [home / f"{table}.parquet" for home in homes]
+
+    @staticmethod
+    def shard_folder(folder: Path, name: str) -> Path:
+        """Where a shard of the evaluation in `folder` is."""
+        return folder / SHARDS / name
+
+    def shards(self) -> Iterator[Evaluation]:
+        """The evaluations that this one consists of, each of other documents; or itself alone."""
+        several = self.__dict__.get("_shards")
+        yield from map(_opened, several) if several else [self]
+
+    def scan(self, table: str) -> pl.LazyFrame:
+        """A table of the evaluation as a lazy frame, shard by shard if there are several.
+
+        Examples
+        --------
+        >>> import formlab
+        >>> evaluation = formlab.evaluate({"a": {"total": "9"}}, {"a": {"total": "8"}})
+        >>> evaluation.scan("cases").filter(level="field").select("outcome").collect().item()
+        'mismatch'
+        """
+        if table not in self.TABLES:
+            raise UnknownName.of("table of an evaluation", table, self.TABLES)
+        if table in self.__dict__:
+            return getattr(self, table).lazy()
+        if self.__dict__.get("_shards"):
+            return pl.concat([shard.scan(table) for shard in self.shards()], how="diagonal")
+        if "_folder" not in self.__dict__:
+            return getattr(self, table).lazy()
+        return pl.scan_parquet(self.__dict__["_folder"] / f"{table}.parquet")
+
+    def mapped(self, function: Callable[[Evaluation], Evaluation], **values: Any) -> Evaluation:
+        """The evaluation whose every shard went through `function`; `values` are new fields of it.
+
+        `function` must give the same for a document whatever other documents are in its shard.
+        """
+        several = self.__dict__.get("_shards")
+        if not several:
+            return dataclasses.replace(function(self), **values)
+        made = [partial(_through, function, shard) for shard in several]
+        return Evaluation.of(made, **values)
+
+    def changed(
+        self,
+        tables: Mapping[str, Callable[[Evaluation], pl.DataFrame]] | None = None,
+        **values: Any,
+    ) -> Evaluation:
+        """The evaluation, and every shard of it, with other fields; the rest stays unread.
+
+        Parameters
+        ----------
+        tables
+            By name functions that make a table of an evaluation, called for each shard when the
+            table is first asked for.
+        **values
+            Fields of the shards and of the whole; ``dataclasses.replace`` would read all others.
+
+        Examples
+        --------
+        >>> import formlab
+        >>> evaluation = formlab.evaluate({"a": {"total": "9"}}, {"a": {"total": "8"}})
+        >>> evaluation.changed({"cases": lambda each: each.cases.clear()}).cases.height
+        0
+        """
+        tables = dict(tables or {})
+        owners = (*self.TABLES, *self.PARTS)
+        several = self.__dict__.get("_shards")
+        own = {
+            field.name: self.__dict__[field.name]
+            for field in dataclasses.fields(self)
+            if field.name in self.__dict__ and field.name not in (*tables, *values)
+        }
+        if several:
+            made = [partial(_changed, shard, tables, values) for shard in several]
+            return Evaluation.of(made, **own, **values)
+        makers = {name: partial(getattr, self, name) for name in owners if name not in own}
+        if not {*tables, *values} & set(self.TABLES):
+            # What a stored shard keeps of its scores is still true.
+            makers["kept_tallies"] = partial(getattr, self, "kept_tallies", None)
+        makers |= {name: partial(make, self) for name, make in tables.items()}
+        left = {name: make for name, make in makers.items() if name not in values}
+        return self._later(left, own | values)
 
     @property
     def fields(self) -> pl.DataFrame:
@@ -204,9 +250,8 @@ class Evaluation(Folder):
     @property
     def own(self) -> list[str]:
         """The columns of documents and cases that are a user's own."""
-        return tables.own_columns("documents", self.documents) + tables.own_columns(
-            "cases", self.cases
-        )
+        heads = {n: pl.DataFrame(schema=self.scan(n).collect_schema()) for n in self.TABLES[:2]}
+        return [own for name, head in heads.items() for own in tables.own_columns(name, head)]
 
     def check(self) -> Self:
         """Itself, if every table follows its schema and no own column stands in two tables."""
@@ -217,12 +262,77 @@ class Evaluation(Folder):
         return self
 
     def save(self, folder: str | Path) -> Path:
-        """As for every folder; the first time it is saved, `made` is recorded."""
-        if self.made:
-            return super().save(folder)
-        now = datetime.now(UTC).isoformat(timespec="milliseconds")
-        made = {"at": now, "formlab": files.version()}
-        return dataclasses.replace(self, made=made).save(folder)
+        """As for every folder, shard by shard; the first time it is saved, `made` is recorded.
+
+        An evaluation that was opened from `folder` itself is to be opened again afterwards.
+        """
+        folder = Path(folder)
+        made = self.made or _made_now()
+        if not self.__dict__.get("_shards"):
+            self.check()
+            (folder / MANIFEST).unlink(missing_ok=True)
+            self._write(folder, made=made)
+            _remove(folder / SHARDS)
+            return folder
+        # Beside what is there, of which these may be.
+        fresh, names = folder / f"{SHARDS}.part", []
+        _remove(fresh)
+        for number, shard in enumerate(self.shards()):
+            names.append(f"{number:05}")
+            kept = getattr(shard, "kept_tallies", None)
+            shard.save_shard(fresh / names[-1], tallies=kept)
+        (folder / MANIFEST).unlink(missing_ok=True)
+        _remove(folder / SHARDS)
+        fresh.replace(folder / SHARDS)
+        fields = {field.name for field in dataclasses.fields(self)} - {*self.TABLES, *self.PARTS}
+        self.finish(
+            folder, names, **{name: getattr(self, name) for name in fields} | {"made": made}
+        )
+        return folder
+
+    def save_shard(
+        self, folder: Path, *, tallies: pl.DataFrame | None, key: str | None = None,
+        parts: bool = True,
+    ) -> None:  # fmt: skip
+        """Write one of the shards of an evaluation into its folder.
+
+        `tallies` are its own, if there are any; `key` stands in its manifest. Without `parts`, its
+        corpus and predictions are there already.
+        """
+        self.check()
+        (folder / MANIFEST).unlink(missing_ok=True)
+        if tallies is not None:
+            files.write_parquet(folder / TALLIES, tallies)
+        self._write(folder, parts=parts, made={}, shard=key)
+
+    @classmethod
+    def finish(cls, folder: Path, names: Sequence[str], **values: Any) -> None:
+        """Make `folder` the evaluation of the shards of these names in it, and of no other.
+
+        `values` are its fields, as for `of`.
+        """
+        shards = [cls.manifest_of(cls.shard_folder(folder, name)) for name in names]
+        first = {name: value for name, value in shards[0].items() if name != "shard"}
+        manifest = first | {"made": _made_now()} | values
+        manifest["root"] = None if manifest.get("root") is None else str(manifest["root"])
+        records = [record for shard in shards for record in shard["plugins"]]
+        manifest["plugins"] = [r for n, r in enumerate(records) if r not in records[:n]]
+        manifest["tables"] = {
+            name: {
+                "rows": sum(shard["tables"][name]["rows"] for shard in shards),
+                "sha256": _digest(shard["tables"][name]["sha256"] for shard in shards),
+            }
+            for name in cls.TABLES
+        }
+        manifest["parts"] = [n for n in cls.PARTS if all(n in shard["parts"] for shard in shards)]
+        for kept in (folder / SHARDS).iterdir():
+            if kept.name not in names:
+                _remove(kept)
+        for name in cls.TABLES:
+            (folder / f"{name}.parquet").unlink(missing_ok=True)
+        for name in cls.PARTS:
+            _remove(folder / name)
+        files.write_json(folder / MANIFEST, manifest | {"shards": list(names)})
 
     @classmethod
     def _made_anew(cls, manifest: Mapping[str, Any], folder: Path) -> str:
@@ -242,3 +352,68 @@ class Evaluation(Folder):
     def uses(self) -> dict[str, Iterable[str]]:
         """The benchmark, and the metrics of its scores."""
         return {"benchmarks": [self.benchmark], "metrics": self.scores["metric"].unique().sort()}
+
+
+def _table(folder: Path, name: str) -> pl.DataFrame:
+    """A table as it was saved; checked when it was written, now only its columns are."""
+    frame = files.read_parquet(folder / f"{name}.parquet")
+    tables.check(name, frame.clear())
+    return frame
+
+
+def _made_now() -> dict[str, str]:
+    now = datetime.now(UTC).isoformat(timespec="milliseconds")
+    return {"at": now, "formlab": files.version()}
+
+
+def _digest(codes: Iterable[str]) -> str:
+    return hashlib.sha256("\n".join(codes).encode()).hexdigest()
+
+
+def _remove(path: Path) -> None:
+    """Remove a file or a folder, if it is there."""
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+# One of the evaluations that another consists of, or what opens it.
+Shard = Evaluation | Callable[[], Evaluation]
+
+
+def _opened(shard: Shard) -> Evaluation:
+    return shard if isinstance(shard, Evaluation) else shard()
+
+
+def _changed(
+    shard: Shard,
+    tables: Mapping[str, Callable[[Evaluation], pl.DataFrame]],
+    values: Mapping[str, Any],
+) -> Evaluation:
+    return _opened(shard).changed(tables, **values)
+
+
+def _through(function: Callable[[Evaluation], Evaluation], shard: Shard) -> Evaluation:
+    return function(_opened(shard))
+
+
+def _together(shards: Sequence[Shard], name: str) -> Any:
+    """A table of all shards, or their corpora or predictions as one; null where one has none."""
+    members = [getattr(_opened(shard), name) for shard in shards]
+    if isinstance(members[0], pl.DataFrame):
+        return pl.concat(members, how="diagonal")
+    if None in members:
+        return None
+    first = members[0]
+    joined = {
+        table: pl.concat([getattr(member, table) for member in members], how="diagonal")
+        for table in first.TABLES
+    }
+    counts = {
+        field: dict(sum((Counter(getattr(member, field)) for member in members), Counter()))
+        for field in ("flaws", "notes")
+        if hasattr(first, field)
+    }
+    sources = {name: code for member in members for name, code in member.sources.items()}
+    return dataclasses.replace(first, **joined, **counts, sources=sources)

@@ -43,7 +43,7 @@ def line(folder: Any) -> str:
     'Corpus own:frame: 1 document, 1 gold value'
     """
     try:
-        name, counts, noted, _ = _facts(folder)
+        name, counts, noted, *_ = _facts(folder)
     except (AttributeError, pl.exceptions.PolarsError):
         return f"{type(folder).__name__} with tables of other schemas; check() says which"
     if noted:
@@ -54,13 +54,13 @@ def line(folder: Any) -> str:
 def html(folder: Any) -> str:
     """The same with what was noted, the first values and what to call next; text is escaped."""
     try:
-        name, counts, noted, rows = _facts(folder)
+        name, counts, noted, rows, height = _facts(folder)
     except (AttributeError, pl.exceptions.PolarsError):
         return f"<p>{line(folder)}</p>"
     shown = [[escape(_short(value)) for value in row] for row in rows.head(ROWS).rows()]
     head = "".join(f"<th>{escape(column)}</th>" for column in rows.columns)
     body = "".join(f"<tr>{''.join(f'<td>{c}</td>' for c in row)}</tr>" for row in shown)
-    more = f"<p>{len(shown)} of {rows.height:,} rows</p>" if rows.height > len(shown) else ""
+    more = f"<p>{len(shown)} of {height:,} rows</p>" if height > len(shown) else ""
     listed = "".join(f"<li>{escape(_short(what))}: {count:,}</li>" for what, count in noted.items())
     calls = "".join(
         f"<li><code>{escape(call)}</code> {escape(why)}</li>"
@@ -74,20 +74,20 @@ def html(folder: Any) -> str:
     )
 
 
-def _facts(folder: Any) -> tuple[str, list[str], Mapping[str, int], pl.DataFrame]:
-    """Its name, its counts in words, what was noted of it, and the values to show."""
+def _facts(folder: Any) -> tuple[str, list[str], Mapping[str, int], pl.DataFrame, int]:
+    """Its name, its counts in words, what was noted, the values to show and how many there are."""
     kind = type(folder).__name__
     if kind == "Evaluation":
         name = f"{kind} of {folder.system} on {folder.benchmark}:{folder.split} ({folder.mode})"
-        fields = folder.fields
-        counts = [_s(folder.documents.height, "document"), _s(fields.height, "field")]
-        counts += [
-            f"{count:,} {outcome}"
-            for outcome in tables.OUTCOMES
-            if (count := fields.filter(outcome=outcome).height)
-        ]
+        whole = pl.col("level").is_in(tables.WHOLE_LEVELS)
+        fields = folder.scan("cases").filter(~whole)
+        outcomes = dict(fields.group_by("outcome").len().collect().iter_rows())
+        documents = folder.scan("documents").select(pl.len()).collect().item()
+        height = sum(outcomes.values())
+        counts = [_s(documents, "document"), _s(height, "field")]
+        counts += [f"{outcomes[n]:,} {n}" for n in tables.OUTCOMES if n in outcomes]
         rows = fields.select("doc_id", "path", "kind", "gold", "pred", "outcome", "cause")
-        return plain(name), counts, _odd(folder.notes), rows
+        return plain(name), counts, _odd(folder.notes), rows.head(ROWS).collect(), height
     records = folder.records.filter(pl.col("path").is_not_null())
     # Words and links are evidence; an engine that reads pages gives nothing else.
     claims = records.filter(pl.col("task") != "layout")
@@ -96,12 +96,14 @@ def _facts(folder: Any) -> tuple[str, list[str], Mapping[str, int], pl.DataFrame
     if kind == "Corpus":
         counts = [_s(folder.documents.height, "document"), _s(records.height, "gold value")]
         name = f"{kind} {folder.benchmark}:{folder.split}"
-        return plain(name), counts, _odd(folder.flaws), records.select(columns)
+        shown = records.select(columns)
+        return plain(name), counts, _odd(folder.flaws), shown, shown.height
     documents = folder.records["doc_id"].n_unique()
     failed = folder.responses.filter(~pl.col("status").is_in(tables.USABLE)).height
     counts = [_s(documents, "document"), _s(records.height, "value")]
     counts += [f"{failed:,} failed"] if failed else []
-    return plain(f"{kind} of {folder.system}"), counts, folder.notes, records.select(columns)
+    shown = records.select(columns)
+    return plain(f"{kind} of {folder.system}"), counts, folder.notes, shown, shown.height
 
 
 def _odd(noted: Mapping[str, int]) -> dict[str, int]:

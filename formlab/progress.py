@@ -47,7 +47,8 @@ class _Lines(Progress):
         self._last = time.monotonic()
         for task in self.tasks:
             left = None if end or task.time_remaining is None else round(task.time_remaining)
-            line = f"{task.description}: {task.completed:.0f}/{task.total or 0:.0f} "
+            total = "?" if task.total is None else f"{task.total:.0f}"
+            line = f"{task.description}: {task.completed:.0f}/{total} "
             line += self._text.format(task=task) + (f", about {left} s left" if left else "")
             if line != self._written:
                 click.echo(plain(line), err=True)

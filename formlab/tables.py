@@ -15,6 +15,7 @@ from typing import Any
 import polars as pl
 
 from formlab import frames
+from formlab.columns import Columns
 from formlab.errors import TableBroken
 
 _S, _I, _F, _B = pl.String, pl.Int64, pl.Float64, pl.Boolean
@@ -181,45 +182,57 @@ def own_columns(name: str, frame: pl.DataFrame) -> list[str]:
     return [column for column in frame.columns if column not in SCHEMAS[name]]
 
 
-def table(name: str, rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
-    """A table of the schema `name` from rows that may leave columns out.
+def table(
+    name: str, rows: Iterable[Mapping[str, Any]] | Mapping[str, list[Any]], **same: Any
+) -> pl.DataFrame:
+    """A table of the schema `name` from rows that may leave columns out, or from columns.
 
-    A column that is left out is null. A case that does not say its level is a field, or a whole
-    page if it has no path. A column that the schema does not know, or a value of another type, is
-    a `TableBroken`.
+    A column that is left out is null, or the value that `same` has for it. A case that does not
+    say its level is a field, or a whole page if it has no path. A column that the schema does not
+    know, or a value of another type, is a `TableBroken`.
 
     Examples
     --------
-    >>> table("documents", [{"benchmark": "b", "split": "s", "doc_id": "1"}]).shape
+    >>> table("documents", [{"doc_id": "1"}], benchmark="b", split="s").shape
     (1, 12)
     """
     schema = SCHEMAS[name]
-    rows = list(rows)
-    unknown = sorted({key for row in rows for key in row} - set(schema))
-    if unknown:
+    collected = Columns(**same)
+    collected.extend(rows if isinstance(rows, Mapping) else list(rows))
+    columns: dict[str, Any] = dict(collected.lists)
+    if unknown := sorted(set(columns) - set(schema)):
         remedy = "frame.with_columns for columns of your own" if name in _OPEN else None
         raise TableBroken(f"{name}: unknown columns {', '.join(unknown)}", remedy=remedy)
-    columns = {key: [row.get(key) for row in rows] for key in schema}
+    for key, kind in schema.items():
+        if key not in columns:
+            columns[key] = pl.repeat(same.get(key), collected.height, dtype=kind, eager=True)
     if name == "cases":
-        columns["level"] = [row.get("level") or _level(row) for row in rows]
+        keys = ("level", "path", "pred_path", "task")
+        columns["level"] = [
+            level or _level(path, pred_path, task)
+            for level, path, pred_path, task in zip(*(columns[key] for key in keys), strict=True)
+        ]
     for key, kind in schema.items():
         if kind == SETTINGS:
             columns[key] = [
                 dataclasses.asdict(value) if isinstance(value, Settings) else value
                 for value in columns[key]
             ]
-        elif kind == pl.String:
-            columns[key] = [storable(value) for value in columns[key]]
     try:
-        return pl.DataFrame(columns, schema=schema, strict=True)
+        try:
+            return pl.DataFrame(columns, schema=schema, strict=True)
+        except UnicodeEncodeError:
+            texts = [key for key in columns if schema[key] == pl.String]
+            columns |= {key: list(map(storable, columns[key])) for key in texts}
+            return pl.DataFrame(columns, schema=schema, strict=True)
     except (TypeError, pl.exceptions.PolarsError) as error:
         raise TableBroken(f"{name}: {error}") from error
 
 
-def _level(case: Mapping[str, Any]) -> str:
-    if case.get("path") is None and case.get("pred_path") is None:
+def _level(path: str | None, pred_path: str | None, task: str | None) -> str:
+    if path is None and pred_path is None:
         return "page"
-    return "node" if case.get("task") == "layout" else "field"
+    return "node" if task == "layout" else "field"
 
 
 def storable(value: Any) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 from formlab import metrics
 from formlab.analysis.comparability import common
 from formlab.analysis.paired_tests import Pair, contributions, differences, loss_test
-from formlab.analysis.summarise import Row, tallied
+from formlab.analysis.tallied import Row, numbered, tallied
 from formlab.errors import DataBroken, UnknownName
 from formlab.folders import Evaluation
 
@@ -121,16 +121,14 @@ def _pair(
     evaluations: tuple[Evaluation, ...], metric: str, level: str | None
 ) -> tuple[Pair, list[str]]:
     """The tallies of both systems by document, and the documents."""
-    documents = evaluations[0].documents["doc_id"].to_list()
-    codes = {doc: number for number, doc in enumerate(documents)}
+    documents = numbered(evaluations[0]).to_list()
     sides = [
-        {row.labels["level"]: row for row in tallied(each, (), codes) if _is(row, metric)}
+        {row.labels["level"]: row for row in tallied(each, ()) if _is(row, metric)}
         for each in evaluations
     ]
     levels = list(dict.fromkeys([*sides[0], *sides[1]]))
     if not levels:
-        scored = evaluations[0].scores["metric"].unique()
-        known = [name for plain in scored for name in (plain, metrics.mean_of(plain)) if name]
+        known = dict.fromkeys(row.labels["metric"] for row in tallied(evaluations[0], ()))
         raise UnknownName.of("metric scored for both systems", metric, known)
     if level is None and len(levels) > 1:
         raise DataBroken(f"{metric} is of {' and of '.join(levels)}", remedy=f"level='{levels[0]}'")

@@ -14,7 +14,7 @@ from formlab import files
 from formlab.errors import DataBroken, NotAvailable
 from formlab.systems import chat
 from formlab.systems.chat.images import PageImage, pages
-from formlab.systems.chat.ocr_cache import OcrCache
+from formlab.systems.chat.ocr_lines import OcrLines
 from formlab.systems.chat.tasks import Task, messages, with_schema
 from formlab.systems.prompts import version_of
 from formlab.tables import USABLE
@@ -114,7 +114,7 @@ def asking(
     """
     full = settings(changes)
     instructions = Instructions(full, policy, ruler, from_pages, observe)
-    ocr = OcrCache(out / "pages", unit=full["boxes"]) if full["pages"] == "text" else None
+    ocr = OcrLines(unit=full["boxes"]) if full["pages"] == "text" else None
     client = chat.client_of(chat.system(name).model, full)
     with chat.AnswerStore(full["store"] or out / "answers.sqlite") as store:
         asker = chat.Asker(client, store, form=full["form"], retry=full["retry"])

@@ -9,7 +9,8 @@ from typing import Any
 import click
 
 from formlab import resources
-from formlab.cli_score import documents_of, scored, scoring, show_summary
+from formlab.cli_score import documents_of, scored, scoring
+from formlab.cli_summary import show_summary
 from formlab.console import as_json, asking, show
 from formlab.errors import FormlabError, UnknownName
 from formlab.systems import CHAT

@@ -56,6 +56,8 @@ class _Window(click.ParamType):
 )  # fmt: skip
 @click.option("--workers", default=1, show_default=True, type=click.IntRange(1, 64),
               help="Episodes at the same time.")  # fmt: skip
+@click.option("--scheduler", metavar="ADDRESS",
+              help="A Dask scheduler, whose workers play the episodes instead.")  # fmt: skip
 @click.option("--viewport", default=(1280, 800), type=_Window(), help="Of the window [1280x800].")
 @click.option("--device", default="", help='Imitate a device of Playwright: "iPhone 15".')
 @click.option("--headed", is_flag=True, help="Show the browser.")
@@ -89,6 +91,8 @@ def fill(out: Path, as_json: bool, **options: Any) -> None:
     """
     settings = _settings(options)
     if any(options[name] for name in _WEB):
+        if options["scheduler"]:
+            raise click.UsageError("--scheduler goes with formlab's own forms, or --pages")
         results = _fill_web(settings, out, options, as_json=as_json)
     else:
         results = _fill_ours(settings, out, options, as_json=as_json)
@@ -127,7 +131,7 @@ def _fill_ours(
     with progress_of(settings.system, len(tasks.instances)) as tell:
         results = run.fill(
             out, settings, tasks=tasks, reading=options["reading"], tell=tell,
-            workers=options["workers"], storage=options["storage"],
+            workers=options["workers"], scheduler=options["scheduler"], storage=options["storage"],
         )  # fmt: skip
     columns = ("doc_id", "form", "status", "right", "fields", "steps", "seconds", "error")
     if as_json:

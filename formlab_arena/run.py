@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
+import os
+import socket
 import threading
 import time
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from collections.abc import Callable, Generator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from formlab import browser, files, resources
-from formlab.errors import FormlabError
+from formlab.errors import FormlabError, NotAvailable
+from formlab.systems import chat
 from formlab.systems._journal import Journal
+from formlab.workers import each, seen, shared, threads
 from formlab_arena import action_groups, agent_registry, page_reading
 from formlab_arena.agent_registry import AGENTS
 from formlab_arena.agents import Agent, Halted
@@ -44,6 +49,7 @@ def fill(
     tasks: TaskSet | None = None,
     reading: Path | None = None,
     workers: int = 1,
+    scheduler: str | None = None,
     storage: Path | None = None,
     wait: bool = False,
     tell: Callable[[dict[str, Any]], None] = lambda _: None,
@@ -69,6 +75,10 @@ def fill(
         Predictions of a system for the pages of `tasks`, in place of what the agent's own reads.
     workers
         Episodes that run at the same time, each with a browser of its own.
+    scheduler
+        Address of a Dask scheduler, whose workers play whole episodes instead, each with a server
+        and browsers of its own; they see `out`. Not for models, whose answers and limits are kept
+        on one machine, and not for agents of a notebook.
     storage
         Playwright's file of cookies and local storage to begin with; it is nowhere recorded.
     wait
@@ -92,6 +102,9 @@ def fill(
         model's server refuses every call.
     """
     shaping = agent_registry.shaping_settings(settings)
+    if scheduler and settings.system.startswith(chat.PREFIX):
+        what = "models fill in forms from one machine, which keeps their answers and limits"
+        raise NotAvailable(what, remedy="--workers N")
     if tasks is None:
         tasks = task_set(settings.texts, codes=codes, count=count, seed=settings.seed)
     resources.need("arena")
@@ -110,6 +123,7 @@ def fill(
             todo, journal, lambda *task: _guarded(out, settings, server, make, storage, *task),
             blank=blank_result, is_open=lambda _, entry: is_open(entry, settings),
             workers=workers, tell=tell,
+            elsewhere=scheduler and partial(_elsewhere, scheduler, out, settings, forms, storage),
         )  # fmt: skip
     _write_values(out, results)
     return results
@@ -136,12 +150,14 @@ def play_all(
     tasks: Sequence[T], journal: Journal, play: Callable[[T, Callable[[], bool]], Outcome], *,
     blank: Callable[[T], dict[str, Any]], is_open: Callable[[T, dict[str, Any]], bool],
     workers: int, tell: Callable[[dict[str, Any]], None],
+    elsewhere: Callable[[Sequence[T]], Generator[tuple[T, dict[str, Any]]]] | None = None,
 ) -> list[dict[str, Any]]:  # fmt: skip
     """Play the episodes that the journal has not or that are still open; the result of each task.
 
     `play` gets a task, and a function that says whether to stop. It runs in threads of its own,
     so that the caller may be inside of an event loop; the journal and `tell` stay in the caller's.
     Once a system has `halted` no episode is begun, and each that is left has `blank`'s result.
+    With `elsewhere`, that has the results instead, of tasks that it plays on other machines.
     """
     last = {entry["doc_id"]: entry for entry in journal.entries}
     todo = [task for task in tasks if task.name not in last or is_open(task, last[task.name])]
@@ -156,19 +172,59 @@ def play_all(
         halts.extend([halted] if halted else [])
         return {**result, "seconds": round(time.monotonic() - start, 2)}
 
-    pool = ThreadPoolExecutor(max(1, workers), thread_name_prefix="episode")
-    try:
-        for future in as_completed([pool.submit(played, task) for task in todo]):
-            result = last[future.result()["doc_id"]] = future.result()
+    # After an error or Ctrl-C no episode is begun, and those that run end at the next look.
+    if elsewhere:
+        results = elsewhere(todo)
+    else:
+        results = threads(played, todo, workers=workers, name="episode", ended=stopped.set)
+    with contextlib.closing(results):
+        for task, result in results:
+            last[task.name] = result
             journal.append(result)
             tell(result)
             if halts and isinstance(halts[0].__cause__, FormlabError):
                 raise halts[0].__cause__
-    finally:
-        # After an error or Ctrl-C no episode is begun, and those that run end at the next look.
-        stopped.set()
-        pool.shutdown(cancel_futures=True)
     return [last[task.name] for task in tasks]
+
+
+def _elsewhere(
+    scheduler: str, out: Path, settings: RunSettings, forms: Path | None, storage: Path | None,
+    todo: Sequence[Instance],
+) -> Generator[tuple[Instance, dict[str, Any]]]:  # fmt: skip
+    """Tasks with their results, as the workers of a cluster have them."""
+    storage, forms = storage and storage.resolve(), forms and forms.resolve()
+    with shared(out.resolve()) as probe:
+        begin = (_Place, (probe, settings, forms, storage))
+        results = each(_episode, todo, scheduler=scheduler, begin=begin, lost=_lost)
+        with contextlib.closing(results):
+            yield from results
+
+
+class _Place:
+    """What a worker process plays episodes with: a server, submissions and agents of its own."""
+
+    def __init__(
+        self, probe: Path, settings: RunSettings, forms: Path | None, storage: Path | None
+    ) -> None:
+        self.out, self.settings, self.storage = seen(probe).parent, settings, storage
+        browser.find()
+        name = f"submissions-{socket.gethostname()}-{os.getpid()}.sqlite"
+        self.server = Server(self.out / name, forms)
+        # It ends with this process.
+        atexit.register(self.server.stop)
+        stack = contextlib.ExitStack()
+        self.make = stack.enter_context(agent_registry.making(settings, self.out))
+        atexit.register(stack.close)
+
+
+def _episode(place: _Place, instance: Instance) -> dict[str, Any]:
+    start, inputs = time.monotonic(), (place.out, place.settings, place.server, place.make)
+    result, _ = _guarded(*inputs, place.storage, instance, lambda: False)
+    return result | {"seconds": round(time.monotonic() - start, 2)}
+
+
+def _lost(instance: Instance, reason: str) -> dict[str, Any]:
+    return blank_result(instance) | {"error": reason, "seconds": 0.0}
 
 
 def is_open(entry: dict[str, Any], settings: RunSettings) -> bool:
@@ -216,7 +272,7 @@ def _guarded(
     except Exception as error:
         result["error"] = f"{type(error).__name__}: {str(error)[:300]}"
     with contextlib.suppress(FormlabError):
-        if submission := SubmissionStore(out / "submissions.sqlite").latest(token):
+        if submission := SubmissionStore(server.database).latest(token):
             result |= sent_result(instance, submission["answers"])
     return Outcome(result, halted)
 

@@ -7,10 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import formlab_arena
-from formlab import benchmarks, resources, systems
+from formlab import benchmarks, kept, resources, systems
 from formlab.analysis.samples import state_of
 from formlab.folders import Corpus, Evaluation, Predictions
-from formlab.known_files import cache_folder
 from formlab.scoring.evaluate import evaluate
 from formlab_arena import page_tasks
 from formlab_arena.episode import RunSettings
@@ -46,7 +45,7 @@ def filled(corpus: Corpus, system: str, changes: Mapping[str, Any]) -> Evaluatio
         tasks = task_set(settings.texts, codes=codes, seed=settings.seed)
     more = f"{settings}{tasks.digest}"
     state = state_of(systems.get("ocr"), folders=(formlab_arena, systems), more=more)
-    out = cache_folder() / "runs" / f"{corpus.benchmark}-arena-{system}-{state}"
+    out = kept.run_folder(f"{corpus.benchmark}-arena-{system}-{state}")
     fill(out, settings, tasks=tasks, wait=True, workers=os.cpu_count() or 1)
     # A page may write a name in capitals and an amount with two decimals.
     return evaluate(*read_run(out), mode="fixed" if settings.texts == PAGES else None)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from formlab import workers
 from formlab.systems import chat
 from formlab.systems.chat._ask import TEXT, closed, listed
 from formlab.systems.chat.answers import Answer, content
@@ -65,23 +66,28 @@ def write(
     own = {name: full[name] for name in ("prompts", "prompt")}
     prompt = chat.prompt_of(Task(TASK, "click", _nothing, ""), **own)
     out.mkdir(parents=True, exist_ok=True)
-    with (
-        chat.AnswerStore(full["store"] or out / STORE) as store,
-        ThreadPoolExecutor(max(1, full["concurrency"])) as pool,
-    ):
+    entries: dict[int, Row] = {}
+    with chat.AnswerStore(full["store"] or out / STORE) as store:
         asker = chat.Asker(client, store, form=full["form"], retry=full["retry"])
 
         def one(number: int) -> Row:
             instance = tasks.instances[number]
             wanted = kind or KINDS[number % len(KINDS)]
             form = tasks.forms[instance.code]
-            entry = {"seed": seed} | _written(asker, prompt, form, instance, wanted, tries)
-            tell(entry)
-            return entry
+            return {"seed": seed} | _written(asker, prompt, form, instance, wanted, tries)
 
-        entries = list(pool.map(one, range(len(tasks.instances))))
-    texts.write(out / texts.FILE, entries)
-    return entries
+        numbers = range(len(tasks.instances))
+        written = workers.threads(
+            one, numbers, workers=full["concurrency"], name="write",
+            ended=lambda: client.limits.stop("the run ended"),
+        )  # fmt: skip
+        with closing(written):
+            for number, entry in written:
+                entries[number] = entry
+                tell(entry)
+    ordered = [entries[number] for number in numbers]
+    texts.write(out / texts.FILE, ordered)
+    return ordered
 
 
 def _nothing(*_: Any) -> None:

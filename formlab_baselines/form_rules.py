@@ -50,12 +50,13 @@ def start(settings: dict[str, Any], threads: int) -> Reader:
     """
     if settings["tables"] not in TABLES:
         raise DataBroken(f"tables={settings['tables']!r} of rules", remedy=" or ".join(TABLES))
-    engine = ocr.engine(text_score=settings["text_score"], threads=threads)
+    engine = ocr.Engine(text_score=settings["text_score"], threads=threads)
 
     def read(document: dict[str, Any], root: Path | None) -> list[Row]:
         paths, rows, texts = Paths(), [], []
-        for number, image, zoom in page_pictures(document, root, scale=settings["zoom"]):
-            gray = np.asarray(image.convert("L"))
+        for page in page_pictures(document, root, scale=settings["zoom"]):
+            number, zoom = page.number, page.zoom
+            gray = np.asarray(page.image().convert("L"))
             level, matrix = page_lines.upright(gray)
             marks, clean = page_marks.find(level)
             # OCR takes minutes for a page a few pixels high, and finds nothing.

@@ -78,7 +78,7 @@ def zoom(sheets: list[PageRuns], width: float | None) -> float:
 @cache
 def _engine(text_score: float, threads: int) -> Any:
     resources.need("ocr")
-    return ocr.engine(text_score=text_score, threads=threads)
+    return ocr.Engine(text_score=text_score, threads=threads)
 
 
 def pages(path: Path, settings: dict[str, Any], threads: int) -> Iterator[PageRuns]:

@@ -28,7 +28,7 @@ DOCUMENTS, LINE_ITEMS = 1_000, 23
 # The registration forms: as many documents, with single entities alone.
 FORMS, CHARACTERS = 1_915, 40_000
 SPLIT = "Made-lv2-mixed_template-train_10-test_1000-valid_10-SD_0"
-TARGET, MEBIBYTES = 150_000, 1_024
+TARGET, MEBIBYTES, SECONDS = 150_000, 1_024, 20
 SINGLE = {
     "advertiser": "GeneralStringMatch", "agency": "GeneralStringMatch",
     "contract_num": "NumericalStringMatch", "flight_from": "DateMatch", "flight_to": "DateMatch",
@@ -129,10 +129,10 @@ def speed(folder: Path) -> list[Row]:
 
 
 def load_all(root: Path) -> tuple[float, float]:
-    """Seconds to load the corpus, and the peak in MiB."""
-    start = time.perf_counter()
+    """Seconds of processor time to load the corpus, and the peak in MiB."""
+    start = time.process_time()
     vrdu.read(SPLIT, root)
-    return time.perf_counter() - start, peak()
+    return time.process_time() - start, peak()
 
 
 def main() -> int:
@@ -143,7 +143,8 @@ def main() -> int:
         seconds, most = apart(load_all, root)
     return report([*rows, {
         "what": f"load {FORMS:,} documents with {CHARACTERS:,} characters of OCR each",
-        "seconds": seconds, "peak_mib": most, "target_mib": MEBIBYTES, "holds": most < MEBIBYTES,
+        "seconds": seconds, "target": SECONDS, "peak_mib": most, "target_mib": MEBIBYTES,
+        "holds": seconds < SECONDS and most < MEBIBYTES,
     }])  # fmt: skip
 
 

@@ -17,10 +17,11 @@ PACKAGE = Path(formlab.__file__).parent
 TESTS = Path(__file__).parent
 ROOMS = (
     "errors", "console", "frames", "selection", "known_files", "registry", "plugin_records",
-    "resources", "files", "addresses", "workers", "tables", "previews", "progress", "folders",
-    "decisions", "text", "trees", "browser", "benchmarks", "metrics", "systems", "formats", "own",
-    "scoring", "logs", "analysis", "testing", "scorers", "charts", "gallery", "explore", "reports",
-    "cli_facts", "cli_compare", "cli_init", "cli_open", "cli_report", "cli_score", "cli",
+    "resources", "files", "addresses", "kept", "workers", "columns", "tables", "previews",
+    "progress", "folder", "folders", "decisions", "text", "trees", "browser", "benchmarks",
+    "metrics", "systems", "formats", "own", "scoring", "logs", "analysis", "testing", "scorers",
+    "charts", "gallery", "explore", "reports", "cli_facts", "cli_compare", "cli_init", "cli_open",
+    "cli_report", "cli_summary", "cli_score", "cli",
 )  # fmt: skip
 # Files that registered ones use and that register nothing themselves.
 HELPERS = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -34,6 +34,7 @@ from formlab.metrics.judge import (
 from formlab.systems.judge import Call, ask
 from formlab.text.flow import Flow, read
 from formlab.text.markup import visible_text, written_events
+from formlab.workers import threads
 
 RATERS = ("rule", "judge", "human")
 COLUMNS = (
@@ -157,13 +158,14 @@ def ask_judge(
         how = {"call": call, "prompt": prompt, "view": view}
         return ask(page, facts[page], golds[page], texts[page], **how)
 
-    pool = ThreadPoolExecutor(max(1, workers), thread_name_prefix="judge")
-    try:
-        for page, (answer, record) in zip(pages, pool.map(asked, pages), strict=True):
-            yield page, answer, record
-    finally:
-        # If the caller stops, calls not yet begun are cancelled; those under way reach the store.
-        pool.shutdown(cancel_futures=True)
+    # If the caller stops, calls not yet begun are cancelled; those under way reach the store.
+    ready: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {}
+    left = list(reversed(pages))
+    with closing(threads(asked, pages, workers=workers, name="judge")) as answered:
+        for asked_page, both in answered:
+            ready[asked_page] = both
+            while left and left[-1] in ready:
+                yield (page := left.pop()), *ready.pop(page)
 
 
 def audit(

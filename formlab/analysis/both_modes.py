@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from formlab import tables
+from formlab.analysis.comparability import per_shard
 from formlab.analysis.few_shot import TASKS, corpus_name, schema_of, split_of
 from formlab.benchmarks.vrdu import Schema
 from formlab.folders import Corpus, Evaluation, Predictions
@@ -81,13 +82,15 @@ def _compared(evaluation: Evaluation) -> Iterator[dict[str, Any]]:
         for mode in MODES
     }
     info = split_of(evaluation)
+    columns = ["metric", "benchmark", "level", "settings"]
+    made = per_shard(evaluation, lambda shard: shard.scores.select(columns).unique("metric"))
     for metric in SCORES:
         values = {}
         for mode, scores in scored.items():
             rows = tables.only(scores, metric=metric)
             score = METRICS[metric].score_in(rows["mode"].first())
             values[mode] = float(score(np.array(rows["stats"].to_list()).sum(axis=0)))
-        first = tables.only(evaluation.scores, metric=metric).row(0, named=True)
+        first = tables.only(made, metric=metric).row(0, named=True)
         yield values | {
             "corpus": corpus_name(evaluation), "task": info.get("task") or TASKS[-1],
             "train_size": info.get("train_size"), "split": evaluation.split, "metric": metric,

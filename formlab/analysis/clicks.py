@@ -8,11 +8,12 @@ import numpy as np
 import polars as pl
 
 from formlab import tables
-from formlab.analysis.bands import band, cut
+from formlab.analysis.comparability import per_shard
 from formlab.benchmarks.formfactory import elements_of
 from formlab.errors import DataBroken
 from formlab.folders import Evaluation
 from formlab.metrics.actions import DESCRIPTION, nearest
+from formlab.scoring.bands import band, cut
 
 _RIGHT, _WRONG = "right", "wrong"
 CELLS = (
@@ -47,7 +48,12 @@ def click_and_value(evaluation: Evaluation, *, value: str = "value_found_accurac
     DataBroken
         If the evaluation has clicks and no such metric.
     """
-    fields = _fields(evaluation, value)
+    fields = per_shard(evaluation, lambda shard: _fields(shard, value))
+    for name in ("click_accuracy", value):
+        if fields.height and not fields[name].any():
+            remedy = "formlab score formfactory, or formlab arena score"
+            raise DataBroken(f"the evaluation has no {name}", remedy=remedy)
+    fields = fields.filter("known")
     both = pl.concat([fields, fields.with_columns(kind=pl.lit("all"))])
     counts = both.group_by("kind", "click", "value").len("n_cases")
     kinds = both.select(pl.col("kind").unique(maintain_order=True))
@@ -61,15 +67,13 @@ def click_and_value(evaluation: Evaluation, *, value: str = "value_found_accurac
 
 
 def _fields(evaluation: Evaluation, value: str) -> pl.DataFrame:
-    """The kind, click and value of each field that has a place, in the order of the cases."""
+    """The kind, click and value of each field; whether it has a place, and each metric any row."""
     scores = evaluation.scores.filter(pl.col("level") == "field")
-    clicks = evaluation.cases.filter(pl.col("gold").is_not_null(), pl.col("task") == "click")
-    cases = clicks
+    cases = evaluation.cases.filter(pl.col("gold").is_not_null(), pl.col("task") == "click")
+    scored: dict[str, pl.Expr] = {}
     for name in ("click_accuracy", value):
         rows = tables.only(scores, metric=name).select("doc_id", "path", value="value")
-        if not rows.height and clicks.height:
-            remedy = "formlab score formfactory, or formlab arena score"
-            raise DataBroken(f"the evaluation has no {name}", remedy=remedy)
+        scored[name] = pl.lit(rows.height > 0)
         rows = rows.rename({"value": name})
         cases = cases.join(rows, on=["doc_id", "path"], how="left", maintain_order="left")
     known = pl.col("click_accuracy").is_not_nan()
@@ -77,8 +81,9 @@ def _fields(evaluation: Evaluation, value: str) -> pl.DataFrame:
         pl.when(pl.col("kind") == DESCRIPTION).then(pl.col("fuzzy")).otherwise(pl.col(value) == 1)
     ).fill_null(False)
     words = {True: _RIGHT, False: _WRONG}
-    return cases.filter(known.fill_null(False)).select(
-        "kind", click=(pl.col("click_accuracy") == 1).replace_strict(words, return_dtype=pl.String),
+    return cases.select(
+        "kind", known=known.fill_null(False), **scored,
+        click=(pl.col("click_accuracy") == 1).replace_strict(words, return_dtype=pl.String),
         value=right.replace_strict(words, return_dtype=pl.String),
     )  # fmt: skip
 
@@ -101,6 +106,10 @@ def misses(evaluation: Evaluation) -> pl.DataFrame:
         pixels, 0 for a hit; `band`, the distance in bands that double, and `hit`, what it hit in
         words. A field whose values go to several places has its first miss.
     """
+    return per_shard(evaluation, _misses)
+
+
+def _misses(evaluation: Evaluation) -> pl.DataFrame:
     templates = dict(evaluation.documents.select("doc_id", "template").rows())
     elements = {
         doc: [tuple(row) for row in elements_of(meta)]

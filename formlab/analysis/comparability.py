@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import polars as pl
 
+from formlab.analysis.tallied import numbered
 from formlab.errors import DataBroken
 from formlab.folders import Evaluation
 from formlab.tables import WHOLE_LEVELS, settings_text
@@ -75,12 +76,30 @@ def named(evaluations: Sequence[Evaluation]) -> list[Evaluation]:
         name = evaluation.system
         seen[name] += 1
         name = name if seen[name] == 1 else f"{name} ({seen[name]})"
-        frames = {
-            frame: getattr(evaluation, frame).with_columns(pl.lit(name).alias("system"))
-            for frame in ("cases", "scores")
-        }
-        systems.append(dataclasses.replace(evaluation, system=name, **frames))
+        systems.append(renamed(evaluation, system=name))
     return systems
+
+
+def renamed(evaluation: Evaluation, **names: str) -> Evaluation:
+    """The evaluation under another `system` or `split`, in its cases and scores as well."""
+    columns = [pl.lit(name).alias(column) for column, name in names.items()]
+
+    def made(table: str) -> Callable[[Evaluation], pl.DataFrame]:
+        return lambda each: getattr(each, table).with_columns(columns)
+
+    # Names are in no tally, so that a stored shard's are still true.
+    tallies = {"kept_tallies": lambda each: getattr(each, "kept_tallies", None)}
+    return evaluation.changed({t: made(t) for t in ("cases", "scores")} | tallies, **names)
+
+
+def per_shard(evaluation: Evaluation, read: Callable[[Evaluation], pl.DataFrame]) -> pl.DataFrame:
+    """What `read` takes of each shard, below each other."""
+    return pl.concat([read(shard) for shard in evaluation.shards()], how="diagonal_relaxed")
+
+
+def scored_metrics(evaluation: Evaluation) -> set[str]:
+    """The metrics of an evaluation's scores."""
+    return set(per_shard(evaluation, lambda each: each.scores.select("metric").unique())["metric"])
 
 
 def _check_alike(evaluations: Sequence[Evaluation]) -> None:
@@ -109,9 +128,9 @@ def _unlike(
 
 def _check_documents(evaluations: Sequence[Evaluation]) -> None:
     first = evaluations[0]
-    ids = set(first.documents["doc_id"])
+    ids = set(numbered(first))
     for other in evaluations[1:]:
-        theirs = set(other.documents["doc_id"])
+        theirs = set(numbered(other))
         own = {first.system: sorted(ids - theirs), other.system: sorted(theirs - ids)}
         differ = [
             f"{len(docs)} documents are only in {system}, such as {docs[0]}"
@@ -125,11 +144,19 @@ def _check_documents(evaluations: Sequence[Evaluation]) -> None:
 
 def _shared_tasks(evaluations: list[Evaluation], notes: Counter[str]) -> list[Evaluation]:
     """Cases of tasks that every system was scored on, whole pages apart from fields."""
-    page = pl.col("path").is_null()
-    groups = [
-        set(each.cases.filter(pl.col("outcome") != "unscored").select("task", page).unique().rows())
+    page, scored = pl.col("path").is_null(), pl.col("outcome") != "unscored"
+
+    def counted(shard: Evaluation) -> pl.DataFrame:
+        return shard.cases.group_by("task", page).agg(pl.len(), scored.any())
+
+    counts = [
+        per_shard(each, counted)
+        .group_by("task", "path")
+        .agg(pl.col("len").sum(), pl.any("outcome"))
         for each in evaluations
     ]
+    every = [set(each.select("task", "path").rows()) for each in counts]
+    groups = [set(each.filter("outcome").select("task", "path").rows()) for each in counts]
     shared = set.intersection(*groups)
     if not shared:
         raise _unlike("no task was scored for all of them")
@@ -138,82 +165,127 @@ def _shared_tasks(evaluations: list[Evaluation], notes: Counter[str]) -> list[Ev
         systems = ", ".join(each.system for each, group in pairs if (task, whole) in group)
         what = f"{'whole pages' if whole else 'fields'} of task {task}"
         notes[f"{what}, scored for {systems} only"] += max(
-            each.cases.filter(page == whole, task=task).height for each in evaluations
+            each.filter(path=whole, task=task)["len"].sum() for each in counts
         )
     kept = pl.any_horizontal((pl.col("task") == task) & (page == whole) for task, whole in shared)
-    return [_with_cases(each, each.cases.filter(kept)) for each in evaluations]
+    return [
+        each if own == shared else _with_cases(each, lambda shard: shard.cases.filter(kept))
+        for each, own in zip(evaluations, every, strict=True)
+    ]
 
 
-def _with_cases(evaluation: Evaluation, cases: pl.DataFrame) -> Evaluation:
+def _with_cases(evaluation: Evaluation, chosen: Callable[[Evaluation], pl.DataFrame]) -> Evaluation:
     """Without the cases left out, and without the scores of those that are fields."""
-    kept = dataclasses.replace(evaluation, cases=cases)
     key = ["doc_id", "path"]
-    gone = evaluation.fields.select(key).unique().join(kept.fields.select(key), on=key, how="anti")
-    scores = evaluation.scores.join(gone, on=key, how="anti", maintain_order="left")
-    return dataclasses.replace(kept, scores=scores)
+
+    def scores(shard: Evaluation) -> pl.DataFrame:
+        kept = chosen(shard).filter(~pl.col("level").is_in(WHOLE_LEVELS))
+        gone = shard.fields.select(key).unique().join(kept.select(key), on=key, how="anti")
+        return shard.scores.join(gone, on=key, how="anti", maintain_order="left")
+
+    return evaluation.changed({"cases": chosen, "scores": scores})
+
+
+def digests(evaluation: Evaluation, read: Callable[[Evaluation], pl.DataFrame]) -> pl.DataFrame:
+    """For each document how many rows `read` takes of its shard, and the sum of their hashes.
+
+    Documents of two evaluations that agree in both have the same rows, in whatever order; that
+    others agree by chance has a probability of 1 in 2^64.
+    """
+
+    def summed(shard: Evaluation) -> pl.DataFrame:
+        rows = read(shard)
+        hashed = rows.select("doc_id", rows.hash_rows().alias("hash"))
+        return hashed.group_by("doc_id").agg(pl.len(), pl.col("hash").sum())
+
+    sums = per_shard(evaluation, summed).group_by("doc_id").agg(pl.col("len", "hash").sum())
+    return sums.sort("doc_id")
+
+
+def _gold(shard: Evaluation) -> pl.DataFrame:
+    accepted = pl.col("accepted").list.join("\x1f").fill_null("").alias("accepted")
+    known = (pl.col("level") != "node") & pl.col("gold").is_not_null()
+    # Gold beside which a model gave two values is one gold.
+    return _turns(shard.cases.filter(known)).filter(turn=1).select(*KEY, "gold", accepted)
+
+
+def _some_gold(evaluation: Evaluation, chosen: pl.Expr) -> pl.DataFrame:
+    return per_shard(evaluation, lambda shard: _gold(shard).filter(chosen))
 
 
 def _check_gold(evaluations: Sequence[Evaluation]) -> None:
     """The gold of fields and pages is the same; nodes of trees follow from it."""
-    accepted = pl.col("accepted").list.join("\x1f").fill_null("").alias("accepted")
-    known = (pl.col("level") != "node") & pl.col("gold").is_not_null()
-    # Gold beside which a model gave two values is one gold.
-    golds = [
-        _turns(each.cases.filter(known)).filter(turn=1).select(*KEY, "gold", accepted)
-        for each in evaluations
-    ]
-    for evaluation, gold in zip(evaluations[1:], golds[1:], strict=True):
-        both = golds[0].join(
-            gold, on=KEY, how="full", nulls_equal=True, coalesce=True, suffix="_other"
+    sums = [digests(each, _gold) for each in evaluations]
+    for evaluation, theirs in zip(evaluations[1:], sums[1:], strict=True):
+        alike = sums[0].join(theirs, on=sums[0].columns, how="semi")["doc_id"]
+        if len(alike) == len(sums[0]) == len(theirs):
+            continue
+        other = ~pl.col("doc_id").is_in(alike.implode())
+        both = [_some_gold(each, other) for each in (evaluations[0], evaluation)]
+        odd = both[0].join(
+            both[1], on=KEY, how="full", nulls_equal=True, coalesce=True, suffix="_other"
         )
-        odd = both.filter(
+        odd = odd.filter(
             pl.col("gold").ne_missing(pl.col("gold_other"))
             | pl.col("accepted").ne_missing(pl.col("accepted_other"))
         ).sort(KEY, nulls_last=True)
-        if odd.height:
-            row = odd.row(0, named=True)
-            texts = [
-                "nothing" if row[name] is None else repr(row[name][:40])
-                for name in ("gold", "gold_other")
-            ]
-            raise _unlike(
-                f"the gold of {odd.height} cases differs between {evaluations[0].system} and "
-                f"{evaluation.system}, first {row['doc_id']} {row['path'] or '(whole page)'}: "
-                f"{' against '.join(texts)}"
-            )
+        if odd.is_empty():
+            continue
+        row = odd.row(0, named=True)
+        texts = [
+            "nothing" if row[name] is None else repr(row[name][:40])
+            for name in ("gold", "gold_other")
+        ]
+        raise _unlike(
+            f"the gold of {odd.height} cases differs between {evaluations[0].system} and "
+            f"{evaluation.system}, first {row['doc_id']} {row['path'] or '(whole page)'}: "
+            f"{' against '.join(texts)}"
+        )
 
 
 def _shared_fields(evaluations: list[Evaluation], notes: Counter[str]) -> list[Evaluation]:
     """Without fields that could not be scored for one of the systems."""
     blind = (pl.col("outcome") == "unscored") & pl.col("gold").is_not_null()
-    keys = pl.concat(fields(each).filter(blind).select(KEY) for each in evaluations).unique()
+    keys = pl.concat(
+        per_shard(each, lambda shard: fields(shard).filter(blind).select(KEY))
+        for each in evaluations
+    ).unique()
     if not keys.height:
         return evaluations
     notes["fields that could not be scored for every system"] = keys.height
-    kept = []
-    for each in evaluations:
-        rest = fields(each).join(keys, on=KEY, how="anti", maintain_order="left").drop("turn")
-        whole = each.cases.filter(pl.col("level").is_in(WHOLE_LEVELS))
-        kept.append(_with_cases(each, pl.concat([whole, rest])))
-    return kept
+
+    def kept(shard: Evaluation) -> pl.DataFrame:
+        rest = fields(shard).join(keys, on=KEY, how="anti", maintain_order="left").drop("turn")
+        return pl.concat([shard.cases.filter(pl.col("level").is_in(WHOLE_LEVELS)), rest])
+
+    return [_with_cases(each, kept) for each in evaluations]
 
 
 def _shared_metrics(evaluations: list[Evaluation], notes: Counter[str]) -> list[Evaluation]:
     """Scores by metrics that every system has; what made them may differ and is noted."""
     on = ["metric", "level"]
-    levels = [set(each.scores.select(on).unique().rows()) for each in evaluations]
+    made = [
+        per_shard(
+            each, lambda shard: shard.scores.select(*on, "mode", "settings").unique()
+        )
+        for each in evaluations
+    ]  # fmt: skip
+    levels = [set(each.select(on).unique().rows()) for each in made]
     shared = set.intersection(*levels)
     if odd := sorted({metric for metric, _ in set.union(*levels) - shared}):
         notes[f"metrics not scored for every system: {', '.join(odd)}"] = len(odd)
     rows = pl.DataFrame(sorted(shared), schema=dict.fromkeys(on, pl.String), orient="row")
-    kept = [
-        dataclasses.replace(
-            each, scores=each.scores.join(rows, on=on, how="semi", maintain_order="left")
-        )
-        for each in evaluations
+
+    def kept(shard: Evaluation) -> pl.DataFrame:
+        return shard.scores.join(rows, on=on, how="semi", maintain_order="left")
+
+    lines = [
+        {settings_text(row) for row in each.join(rows, on=on, how="semi").iter_rows(named=True)}
+        for each in made
     ]
-    made = [each.scores.select(*on, "mode", "settings").unique() for each in kept]
-    lines = [{settings_text(row) for row in rows.iter_rows(named=True)} for rows in made]
     if odd := set.union(*lines) - set.intersection(*lines):
         notes["settings of scores that are not the same for every system"] = len(odd)
-    return kept
+    return [
+        each if own == shared else each.changed({"scores": kept})
+        for each, own in zip(evaluations, levels, strict=True)
+    ]

@@ -12,13 +12,13 @@ import numpy as np
 import polars as pl
 
 from formlab import metrics, tables
-from formlab.analysis.bands import BANDS
 from formlab.analysis.comparability import common
 from formlab.analysis.finding import ALPHA
 from formlab.analysis.paired_tests import Pair, adjusted_p, differences
-from formlab.analysis.summarise import SLICE, Row, tallied
+from formlab.analysis.tallied import SLICE, Row, tallied
 from formlab.errors import UnknownName
 from formlab.folders import Evaluation
+from formlab.scoring.bands import BANDS
 from formlab.scoring.evaluate import read_again
 from formlab.scoring.fields import READER, others
 from formlab.tables import DOCUMENTS, Settings
@@ -144,12 +144,11 @@ def under_other_rules(evaluations: Sequence[Evaluation]) -> list[list[Evaluation
     Nor are there any where one evaluation does not hold what was scored.
     """
     named = common(evaluations).evaluations
-    if all(each.cases["readings"].null_count() == each.cases.height for each in named):
+    if not any(shard.cases["readings"].count() for each in named for shard in each.shards()):
         return []
     # Scored is all that an evaluation holds, not only what it has in common with the others.
     whole = [
-        dataclasses.replace(each, system=other.system)
-        for each, other in zip(evaluations, named, strict=True)
+        each.changed(system=other.system) for each, other in zip(evaluations, named, strict=True)
     ]
     again = [
         [read_again(each, rule) for each in whole]
@@ -239,9 +238,8 @@ def evaluation_pairs(
 
 def _rows(evaluations: Sequence[Evaluation], by: Sequence[str]) -> dict[str, dict[Key, Row]]:
     """By system, then metric and slice, the tallies of each document."""
-    codes = {doc: number for number, doc in enumerate(evaluations[0].documents["doc_id"])}
     rows = {
-        each.system: {tuple(r.labels[name] for name in _ROW): r for r in tallied(each, by, codes)}
+        each.system: {tuple(r.labels[name] for name in _ROW): r for r in tallied(each, by)}
         for each in evaluations
     }
     # One slice that holds everything would only be tested once more.
@@ -266,7 +264,7 @@ def _pairs(
         known = [row for row in sides if row]
         base = known[0]
         # A system without a case in the slice (of claims that only the other makes) adds nothing.
-        parts = [row.parts if row else np.zeros_like(base.parts) for row in sides]
+        parts = [row.tally if row else base.tally.nothing() for row in sides]
         labels = [row.labels for row in known]
         yield Pair(*parts, base.score, {
             **{name: labels[0][name] for name in ("benchmark", "split", "task", "mode", *_ROW)},

@@ -13,7 +13,8 @@ from scipy import stats
 from formlab import metrics
 from formlab.analysis.finding import origin
 from formlab.analysis.intervals import draws, percentiles
-from formlab.analysis.summarise import summarise, tallied
+from formlab.analysis.summarise import summarise
+from formlab.analysis.tallied import tallied
 from formlab.folders import Evaluation
 from formlab.tables import FIELD_LEVELS, SUMMARY
 
@@ -110,9 +111,8 @@ def _sign(name: str) -> int:
 
 def _by_document(evaluation: Evaluation) -> pl.DataFrame:
     """A column for each metric, a row for each document: its own score, high for good."""
-    codes = {doc: number for number, doc in enumerate(evaluation.documents["doc_id"])}
     columns: dict[str, np.ndarray] = {}
-    for row in tallied(evaluation, (), codes):
+    for row in tallied(evaluation, ()):
         name = row.labels["metric"]
         # A score of whole documents goes before that of their fields, which are in it.
         if name not in metrics.METRICS or row.labels["slice_by"] is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -11,9 +10,10 @@ import polars as pl
 from scipy.stats import rankdata
 
 from formlab.analysis.samples import open_compared
-from formlab.analysis.summarise import of_cases, summarise
+from formlab.analysis.summarise import summarise
 from formlab.errors import DataBroken
 from formlab.folders import Evaluation
+from formlab.scoring.tallies import of_cases
 
 GROUPS = 5
 RUNS = ("without ruler", "with ruler")
@@ -159,11 +159,14 @@ def by_difficulty(
 def _of_run(
     run: Evaluation, metric: str, placed: pl.DataFrame, *, resamples: int, level: float, seed: int
 ) -> pl.DataFrame:
-    rows = run.scores.filter(pl.col("metric") == metric, of_cases())
-    rows = rows.join(placed, on="doc_id", how="left", maintain_order="left")
-    rows = pl.concat([rows.with_columns(group=pl.lit(0, pl.Int64)), rows])
-    named = rows.with_columns(slice_by=pl.lit("group"), slice_value=pl.col("group").cast(pl.String))
-    marked = dataclasses.replace(run, scores=named.drop("group"))
+    def in_groups(shard: Evaluation) -> pl.DataFrame:
+        rows = shard.scores.filter(pl.col("metric") == metric, of_cases())
+        rows = rows.join(placed, on="doc_id", how="left", maintain_order="left")
+        rows = pl.concat([rows.with_columns(group=pl.lit(0, pl.Int64)), rows])
+        group = pl.col("group").cast(pl.String)
+        return rows.with_columns(slice_by=pl.lit("group"), slice_value=group).drop("group")
+
+    marked = run.changed({"scores": in_groups})
     summary = summarise(marked, by=(), resamples=resamples, level=level, seed=seed)
     single = pl.col("n_docs") < 2
     return summary.filter(pl.col("metric") == metric).select(

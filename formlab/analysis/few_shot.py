@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -101,10 +100,12 @@ def _split_rows(evaluation: Evaluation, resamples: int, seed: int) -> Iterable[d
     # Of the other scores no interval is drawn.
     slices = pl.DataFrame(list(parts), schema=["slice_by", "slice_value"], orient="row")
     known = pl.col("metric").is_in([metric for _, names in parts.values() for metric in names])
-    ready = evaluation.scores.filter(known, level="document").join(
-        slices, on=["slice_by", "slice_value"], how="semi", nulls_equal=True
-    )
-    whole = dataclasses.replace(evaluation, scores=ready)
+
+    def ready(shard: Evaluation) -> pl.DataFrame:
+        rows = shard.scores.filter(known, level="document")
+        return rows.join(slices, on=["slice_by", "slice_value"], how="semi", nulls_equal=True)
+
+    whole = evaluation.changed({"scores": ready})
     base = {
         "corpus": corpus_name(evaluation), "train_size": info.get("train_size"),
         "task": info.get("task") or TASKS[-1], "interval": "documents", "n_splits": 1,

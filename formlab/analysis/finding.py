@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -11,6 +12,8 @@ import polars as pl
 
 from formlab import metrics
 from formlab.folders import Evaluation
+from formlab.scoring.bands import BANDS
+from formlab.tables import BOX, WHOLE_LEVELS
 
 NAN = float("nan")
 # The share of gold values right, where a metric is named.
@@ -129,8 +132,8 @@ def origin(evaluation: Evaluation) -> dict[str, str]:
 
 
 def keys(cases: pl.DataFrame) -> pl.DataFrame:
-    """The keys of the cases behind a finding."""
-    return cases.select(KEYS)
+    """The keys of the cases behind a finding, in their order."""
+    return cases.select(KEYS).sort(KEYS)
 
 
 def word(name: str) -> str:
@@ -175,21 +178,53 @@ def seen_text(difference: float, least: float, most: float = 1, *, share: bool =
     return f"; a difference of about {size} would have been seen"
 
 
-def left_out(evaluation: Evaluation) -> list[pl.DataFrame]:
-    """What a claim must hold without: nothing, reader cases, and reader cases with label errors.
+def left_out(evaluation: Evaluation) -> list[tuple[str, ...]]:
+    """The causes that a claim must hold without: none, reader cases, and label errors as well.
 
-    The `doc_id` and `path` to leave out, one table for each time a test is made.
+    Those only that leave something out.
     """
-    sets: list[pl.DataFrame] = []
-    for names in ((), (READER,), (READER, LABEL)):
-        odd = evaluation.fields.filter(pl.col("cause").is_in(names))
-        odd = odd.select("doc_id", "path").unique()
-        if not sets or odd.height > sets[-1].height:
-            sets.append(odd)
-    return sets
+    counts = dict.fromkeys([(), (READER,), (READER, LABEL)], 0)
+    for shard in evaluation.shards():
+        for causes in counts:
+            counts[causes] += odd(shard, causes).height
+    sets = list(counts)
+    return [sets[0], *(b for a, b in itertools.pairwise(sets) if counts[b] > counts[a])]
 
 
-def asked(evaluation: Evaluation) -> pl.DataFrame:
-    """The cases of the gold's values and questions that could be scored."""
-    cases = evaluation.fields
-    return cases.filter(pl.col("gold").is_not_null(), pl.col("outcome") != "unscored")
+def odd(evaluation: Evaluation, causes: Sequence[str]) -> pl.DataFrame:
+    """The `doc_id` and `path` of fields with one of some causes."""
+    fields = evaluation.scan("cases").filter(in_fields(), pl.col("cause").is_in(causes))
+    return fields.select("doc_id", "path").unique().collect()
+
+
+def in_fields() -> pl.Expr:
+    """Whether a case stands at a path of a form, as those of `Evaluation.fields`."""
+    return ~pl.col("level").is_in(WHOLE_LEVELS)
+
+
+def asked(evaluation: Evaluation, columns: Sequence[str] | None = None) -> pl.DataFrame:
+    """The cases of the gold's values and questions that could be scored.
+
+    With `columns` only these, and what bands and the position among them follow from.
+    """
+    known = pl.col("gold").is_not_null(), pl.col("outcome") != "unscored"
+    return fields_of(evaluation, columns, *known)
+
+
+def fields_of(
+    evaluation: Evaluation, columns: Sequence[str] | None = None, *where: pl.Expr
+) -> pl.DataFrame:
+    """The cases of fields `where` all is true: all columns, or what some columns follow from."""
+    rows = evaluation.scan("cases").filter(in_fields(), *where)
+    if columns is not None:
+        known = rows.collect_schema().names()
+        needed = [root for name in columns for root in _roots(name)]
+        rows = rows.select(name for name in dict.fromkeys(needed) if name in known)
+    return rows.collect()
+
+
+def _roots(column: str) -> Sequence[str]:
+    """The columns of cases that a column to slice by follows from."""
+    if column in BANDS:
+        return BANDS[column].expr.meta.root_names()
+    return BOX if column == "position" else (column,)

@@ -8,20 +8,24 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 import polars as pl
 from scipy import stats
 
 from formlab import metrics
+from formlab.analysis.comparability import per_shard
 from formlab.analysis.finding import (
     ALPHA,
+    KEYS,
     NAN,
     OUTCOME,
     Finding,
     asked,
     keys,
     left_out,
+    odd,
     origin,
     p_text,
     seen_text,
@@ -29,10 +33,11 @@ from formlab.analysis.finding import (
 )  # fmt: skip
 from formlab.analysis.intervals import by_document
 from formlab.analysis.paired_tests import adjusted_p
-from formlab.analysis.summarise import sliced, tallied
+from formlab.analysis.tallied import numbered, tallied
 from formlab.folders import Evaluation
 from formlab.metrics import ratio
 from formlab.metrics.entities import f1_of, precision_of, recall_of
+from formlab.scoring.bands import sliced
 
 # The numerator and denominator of scores whose parts are tp, gold and pred.
 _AS_RATIO = {
@@ -106,37 +111,59 @@ def ratios() -> set[str]:
     return {n for n, e in metrics.METRICS.items() if e.score is ratio or e.score in _AS_RATIO}
 
 
-def kind_tallies(evaluation: Evaluation, metric: str, by: str) -> Kinds:
+def kind_tallies(
+    evaluation: Evaluation, metric: str, by: str, without: Sequence[str] = ()
+) -> Kinds:
     """Hits and total of each document, shape (documents, 2), for every value of `by`.
 
     `metric` is ``outcome``, the share of gold values right, or a ratio of counts; `by` a column
-    that slices fields, or one that a scorer slices by (``entity``, ``scope``).
+    that slices fields, or one that a scorer slices by (``entity``, ``scope``). Fields with a cause
+    of `without` are left out. Documents are in the order of their `doc_id`.
     """
-    codes = {doc: number for number, doc in enumerate(evaluation.documents["doc_id"])}
     if metric == OUTCOME:
-        return _of_outcomes(evaluation, by, codes)
-    scores = evaluation.scores.filter(pl.col("metric") == metric)
-    columns = () if (scores["slice_by"] == by).any() else (by,)
+        return _of_outcomes(evaluation, by, without)
     score = metrics.get(metric).score
     if score is not ratio and score not in _AS_RATIO:
         return {}
+    narrowed = evaluation.changed({
+        table: partial(_narrowed, table=table, metric=metric, without=without)
+        for table in ("cases", "scores")
+    })  # fmt: skip
+    ready = any((shard.scores["slice_by"] == by).any() for shard in narrowed.shards())
     weights = np.array(_AS_RATIO.get(score, np.eye(2)), dtype=float).T
     return {
         row.labels["slice_value"]: row.parts @ weights
-        for row in tallied(dataclasses.replace(evaluation, scores=scores), columns, codes)
+        for row in tallied(narrowed, () if ready else (by,))
         if (row.labels["slice_by"], row.labels["metric"]) == (by, metric)
     }
 
 
-def _of_outcomes(evaluation: Evaluation, by: str, codes: dict[str, int]) -> Kinds:
-    cases = asked(evaluation)
-    kinds = cases.group_by(_kinds_of(cases, evaluation, by).alias("_kind"))
+def _narrowed(shard: Evaluation, table: str, metric: str, without: Sequence[str]) -> pl.DataFrame:
+    """Cases, or the scores of one metric, without the fields that have some causes."""
+    rows = shard.scan(table)
+    rows = (rows.filter(pl.col("metric") == metric) if table == "scores" else rows).collect()
+    on = ["doc_id", "path"]
+    return rows.join(odd(shard, without), on=on, how="anti", maintain_order="left")
+
+
+def _of_outcomes(evaluation: Evaluation, by: str, without: Sequence[str]) -> Kinds:
+    codes = {doc: number for number, doc in enumerate(numbered(evaluation))}
+    counts = per_shard(evaluation, partial(_outcomes, by=by, without=without))
     tallies = {}
-    for (name,), rows in sorted(kinds):
+    for (name,), rows in sorted(counts.group_by("kind")):
         number = rows["doc_id"].replace_strict(codes, return_dtype=pl.Int64).to_numpy()
-        right = rows["outcome"] == "match"
-        tallies[str(name)] = by_document(number, [right, np.ones(rows.height)], len(codes))
+        tallies[str(name)] = by_document(number, [rows["right"], rows["total"]], len(codes))
     return tallies
+
+
+def _outcomes(shard: Evaluation, by: str, without: Sequence[str]) -> pl.DataFrame:
+    """The fields right and all fields of a shard, by kind and document."""
+    cases = asked(shard, ["doc_id", "path", "outcome", by])
+    if without:
+        cases = cases.join(odd(shard, without), on=["doc_id", "path"], how="anti")
+    right = (pl.col("outcome") == "match").sum()
+    kind = _kinds_of(cases, shard, by).alias("kind")
+    return cases.group_by(kind, "doc_id").agg(right=right, total=pl.len())
 
 
 def compare_kinds(
@@ -150,8 +177,8 @@ def compare_kinds(
     document is if left out.
     """
     versions = [
-        _units(kind_tallies(_without(evaluation, odd), metric, by), evaluation, unit)
-        for odd in left_out(evaluation)
+        _units(kind_tallies(evaluation, metric, by, without), evaluation, unit)
+        for without in left_out(evaluation)
     ]
     whole = versions[0]
     rates = {name: float(ratio(parts.sum(axis=0))) for name, parts in whole.items()}
@@ -172,21 +199,13 @@ def compare_kinds(
     return pairs
 
 
-def _without(evaluation: Evaluation, odd: pl.DataFrame) -> Evaluation:
-    on = ["doc_id", "path"]
-    kept = {
-        name: getattr(evaluation, name).join(odd, on=on, how="anti", maintain_order="left")
-        for name in ("cases", "scores")
-    }
-    return dataclasses.replace(evaluation, **kept)
-
-
 def _units(kinds: Kinds, evaluation: Evaluation, unit: str) -> Kinds:
     """Tallies of documents summed by what is independent."""
     if not unit:
         return kinds
-    unit_names = evaluation.documents.select(pl.coalesce(unit, "doc_id").cast(pl.String))
-    known, codes = np.unique(unit_names.to_series().to_numpy(), return_inverse=True)
+    unit_of = pl.coalesce(unit, "doc_id").cast(pl.String)
+    units = per_shard(evaluation, lambda shard: shard.documents.select("doc_id", unit=unit_of))
+    known, codes = np.unique(units.sort("doc_id")["unit"].to_numpy(), return_inverse=True)
     return {name: by_document(codes, parts.T, len(known)) for name, parts in kinds.items()}
 
 
@@ -256,8 +275,13 @@ def kinds(
 def _scored(evaluation: Evaluation, metric: str) -> str:
     """The first of the metrics named that this evaluation has."""
     names = metric.split()
-    have = {OUTCOME, *evaluation.scores["metric"]}
+    have = {OUTCOME, *_metrics(evaluation)}
     return next((name for name in names if name in have), names[0])
+
+
+def _metrics(evaluation: Evaluation) -> set[str]:
+    names = (shard.scan("scores").select("metric").unique() for shard in evaluation.shards())
+    return {name for each in names for name in each.collect()["metric"]}
 
 
 def _holds(pair: KindPair, adjusted: float, alpha: float) -> bool:
@@ -269,7 +293,7 @@ def _holds(pair: KindPair, adjusted: float, alpha: float) -> bool:
 def _untested(scored: Sequence[tuple[Evaluation, str]], by: str, min_docs: int) -> str:
     """Why no pair of kinds could be tested."""
     sizes = [len(kind_tallies(each, name, by)) for each, name in scored]
-    other = [name for each, name in scored if name in set(each.scores["metric"]) - ratios()]
+    other = [name for each, name in scored if name in _metrics(each) - ratios()]
     if other:
         title = _title(other[0])
         claim = f"{title[:1].upper()}{title[1:]} is not a ratio of counts, so no {word(by)} "
@@ -296,7 +320,7 @@ def _finding(
     size, low_end = abs(pair.difference), abs(pair.difference) - edge
     over = f"{pair.n_docs:,} documents that have both"
     tested = p_text(adjusted) + (f", adjusted for {count:,} pairs" if count > 1 else "")
-    cases = asked(evaluation).clear()
+    cases = pl.DataFrame(schema=dict.fromkeys(KEYS, pl.String))
     if holds:
         span = f"{low_end:.3f} to {size + edge:.3f}".replace("-", "−")
         claim = (
@@ -318,7 +342,7 @@ def _finding(
         claim, "kinds", holds=holds, effect=size, ci_low=low_end, ci_high=size + edge,
         at_least=at_least, n_docs=pair.n_docs, n_cases=cases.height, p=pair.p,
         p_adjusted=adjusted, n_tested=count, metric=metric, settings=settings,
-        cases=keys(cases), **origin(evaluation),
+        cases=cases, **origin(evaluation),
         what_to_try=f"Look at the fields of {word(by)} {word(bad)} beside their pages.",
     )  # fmt: skip
 
@@ -337,10 +361,16 @@ def _would_be_seen(pair: KindPair, metric: str, alpha: float, count: int) -> str
 
 
 def _of_kind(evaluation: Evaluation, by: str, name: str) -> pl.DataFrame:
-    cases = asked(evaluation)
-    if by not in (*cases.columns, *evaluation.documents.columns, "position"):
-        return cases.clear()
-    return cases.filter(_kinds_of(cases, evaluation, by) == name)
+    """The keys of the fields of a kind."""
+    return keys(per_shard(evaluation, partial(_in_kind, by=by, name=name)))
+
+
+def _in_kind(shard: Evaluation, by: str, name: str) -> pl.DataFrame:
+    known = shard.scan("cases").collect_schema().names()
+    if by not in (*known, *shard.documents.columns, "position"):
+        return asked(shard, KEYS).clear()
+    cases = asked(shard, [*KEYS, by])
+    return cases.filter(_kinds_of(cases, shard, by) == name)
 
 
 def _kinds_of(cases: pl.DataFrame, evaluation: Evaluation, by: str) -> pl.Series:

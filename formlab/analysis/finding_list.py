@@ -5,16 +5,19 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import itertools
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import polars as pl
 
 from formlab import tables
-from formlab.analysis.comparability import common
+from formlab.analysis.comparability import common, per_shard
 from formlab.analysis.finding import (
     ALPHA,
     COUNTED,
+    KEYS,
     LABEL,
     OUTCOME,
     READER,
@@ -29,7 +32,7 @@ from formlab.analysis.finding_kinds import kinds
 from formlab.analysis.finding_systems import tell_apart
 from formlab.analysis.flips import MATRIX, flip_matrix, flips
 from formlab.analysis.intervals import share
-from formlab.analysis.slices import find_slices, slice_cases
+from formlab.analysis.slices import find_slices, slice_keys
 from formlab.errors import DataBroken
 from formlab.folders import Evaluation
 from formlab.scoring.causes import IN_WORDS, WHAT_TO_TRY
@@ -40,6 +43,12 @@ Draws = dict[str, Any]
 _OF_ONE = 2
 # Of one evaluation alone so many causes are findings, if each has this share of its errors.
 _CAUSES, _OF_ERRORS = 3, 0.1
+# The columns of flips that `flip_matrix` and `tell_apart` look at.
+_OF_FLIPS = (
+    *KEYS, "flip", *(f"{n}_{s}" for n in ("system", "right", "rights", "cause") for s in "ab"),
+)  # fmt: skip
+# What values are counted by.
+_COUNTED = ("doc_id", "status", "cause", "outcome", "level")
 # From this CER on a page counts as bad: as many edits as half of its characters.
 _BAD_PAGE = 0.5
 # Swaps of documents for the tests between systems; thousands more move p by a hundredth.
@@ -95,7 +104,11 @@ def findings(
     for number, evaluation in enumerate(evaluations):
         own = [*_counts(evaluation, draws, causes), *sure.get(number, [])]
         ranked += sorted(own, key=_weight)[:each]
-    return sorted(ranked, key=_weight)[:most]
+    # The cases behind a finding are read for those that are shown.
+    return [
+        dataclasses.replace(each, cases=each.cases.lazy().collect())
+        for each in sorted(ranked, key=_weight)[:most]
+    ]
 
 
 def _weight(finding: Finding) -> tuple[Any, ...]:
@@ -111,7 +124,7 @@ def _families(
     for number, evaluation in enumerate(evaluations):
         key = evaluation.benchmark, evaluation.split, evaluation.mode
         corpora.setdefault(key, []).append(evaluation)
-        if not asked(evaluation).height:
+        if not any(asked(shard, ["doc_id"]).height for shard in evaluation.shards()):
             continue
         yield number, _slices(evaluation, alpha, draws)
         finding = kinds(evaluation, metric=OUTCOME, alpha=alpha)
@@ -125,7 +138,10 @@ def _families(
 
 def _systems(shared: Sequence[Evaluation], alpha: float, draws: Draws) -> list[Finding]:
     swaps = {"resamples": draws["resamples"], "permutations": _SWAPS, "seed": draws["seed"]}
-    pairs = [(first, flips(first, second)) for first, second in itertools.combinations(shared, 2)]
+    pairs = [
+        (first, flips(first, second, columns=_OF_FLIPS))
+        for first, second in itertools.combinations(shared, 2)
+    ]
     matrices = [flip_matrix(rows, a.documents, **swaps) for a, rows in pairs if rows.height]
     matrix = pl.concat([pl.DataFrame(schema=MATRIX), *matrices])
     return tell_apart(shared, matrix, alpha=alpha, **swaps)
@@ -150,113 +166,126 @@ def _slice(evaluation: Evaluation, row: dict[str, Any]) -> Finding:
         effect=-row["difference"], ci_low=low, ci_high=high,
         at_least=max(low, 0.0) * row["n_cases"], n_docs=row["n_docs"], n_cases=row["n_cases"],
         p=row["p"], p_adjusted=row["p_adjusted"], n_tested=row["n_tested"], metric=OUTCOME,
-        settings=settings_text(row), cases=keys(slice_cases(evaluation, row)),
+        settings=settings_text(row), cases=_later(lambda: slice_keys(evaluation, row)),
         what_to_try="Look at the wrong fields of this slice beside their pages.",
         **origin(evaluation),
     )  # fmt: skip
 
 
+def _later(cases: Callable[[], pl.DataFrame]) -> Any:
+    """Keys of cases that are looked up when the finding is shown."""
+    return pl.defer(lambda: keys(cases()), schema=dict.fromkeys(KEYS, pl.String))
+
+
 def _counts(evaluation: Evaluation, draws: Draws, causes: int) -> Iterator[Finding]:
     """What needs no test because it is a count."""
-    cases = asked(evaluation)
-    if cases.height:
-        yield from _of_answers(evaluation, cases, draws)
-        yield from _of_causes(evaluation, cases, draws, causes)
-    yield from _of_pages(evaluation, cases, draws)
+    counts = per_shard(evaluation, _counted)
+    if counts.height:
+        yield from _of_answers(evaluation, counts, draws)
+        yield from _of_causes(evaluation, counts, draws, causes)
+    yield from _of_pages(evaluation, counts, draws)
 
 
-def _of_answers(evaluation: Evaluation, cases: pl.DataFrame, draws: Draws) -> Iterator[Finding]:
-    no_answer = _unanswered(evaluation)
-    if (lost := cases.filter(no_answer)).height:
-        docs, of = lost["doc_id"].n_unique(), cases["doc_id"].n_unique()
+def _counted(shard: Evaluation) -> pl.DataFrame:
+    """How many of the gold's values of each document have which status, outcome and cause."""
+    answered = pl.col("status").is_in(USABLE).any()
+    documents = shard.scan("cases").group_by("doc_id").agg(answered=answered).collect()
+    counts = asked(shard, _COUNTED).group_by(_COUNTED).agg(cases=pl.len().cast(pl.Int64))
+    return counts.join(documents, on="doc_id", how="left")
+
+
+def _number(counts: pl.DataFrame) -> int:
+    return int(counts["cases"].sum())
+
+
+def _of_answers(evaluation: Evaluation, counts: pl.DataFrame, draws: Draws) -> Iterator[Finding]:
+    no_answer = ~pl.col("answered")
+    if (lost := counts.filter(no_answer)).height:
+        docs, of = lost["doc_id"].n_unique(), counts["doc_id"].n_unique()
         yield _count(
-            evaluation, cases, no_answer, "documents", draws,
+            evaluation, counts, no_answer, "documents", draws,
             f"{docs:,} of {of:,} documents {'has' if docs == 1 else 'have'} "
-            f"no usable answer, which loses {lost.height:,} of {cases.height:,} values",
-            WHAT_TO_TRY.get("missing_document") or WHAT_TO_TRY.get(_commonest(lost["status"]), ""),
+            f"no usable answer, which loses {_number(lost):,} of {_number(counts):,} values",
+            WHAT_TO_TRY.get("missing_document") or WHAT_TO_TRY.get(_commonest(lost, "status"), ""),
         )  # fmt: skip
     # A value that is not in the answer is missing; the answer itself could be used.
     unusable = ~no_answer & ~pl.col("status").is_in([*USABLE, "missing"])
-    if (broken := cases.filter(unusable)).height:
-        status = _commonest(broken["status"])
-        count = broken.filter(pl.col("status") == status).height
+    if (broken := counts.filter(unusable)).height:
+        status = _commonest(broken, "status")
+        count = _number(broken.filter(pl.col("status") == status))
         yield _count(
-            evaluation, cases, unusable, "status", draws,
-            f"For {broken.height:,} of {cases.height:,} values the answer cannot be used "
+            evaluation, counts, unusable, "status", draws,
+            f"For {_number(broken):,} of {_number(counts):,} values the answer cannot be used "
             f"(status “{word(status)}”: {count:,})",
             WHAT_TO_TRY.get(status, ""),
         )  # fmt: skip
 
 
-def _unanswered(evaluation: Evaluation) -> pl.Expr:
-    """Whether a document has no usable answer at all."""
-    answered = evaluation.cases.filter(pl.col("status").is_in(USABLE))["doc_id"].unique()
-    return ~pl.col("doc_id").is_in(answered.implode())
+def _ranked(counts: pl.DataFrame, name: str) -> pl.DataFrame:
+    """The values of a column and how many cases have each, the commonest first."""
+    ranked = counts.drop_nulls(name).group_by(name).agg(count=pl.col("cases").sum())
+    return ranked.sort("count", name, descending=[True, False])
 
 
-def _commonest(values: pl.Series) -> str:
-    counts = values.drop_nulls().value_counts().sort("count", values.name, descending=[True, False])
-    return str(counts[values.name].first() or "")
+def _commonest(counts: pl.DataFrame, name: str) -> str:
+    return str(_ranked(counts, name)[name].first() or "")
 
 
 def _of_causes(
-    evaluation: Evaluation, cases: pl.DataFrame, draws: Draws, most: int
+    evaluation: Evaluation, counts: pl.DataFrame, draws: Draws, most: int
 ) -> Iterator[Finding]:
     """The largest causes of error: counts of errors, no comparison of systems or kinds."""
     # Unusable answers are findings by their status, and lost documents by themselves.
     elsewhere = [*(name for name in STATUSES if name != "missing"), READER, LABEL]
-    readable = pl.col("status").is_in([*USABLE, "missing"]) & ~_unanswered(evaluation)
+    readable = pl.col("status").is_in([*USABLE, "missing"]) & pl.col("answered")
     wrong = (pl.col("outcome") != "match") & readable
-    errors = cases.filter(wrong).height
+    errors = _number(counts.filter(wrong))
     named = pl.col("cause").is_not_null() & ~pl.col("cause").is_in(elsewhere)
-    counts = cases.filter(wrong, named)["cause"].value_counts()
-    counts = counts.sort("count", "cause", descending=[True, False])
-    tied = counts.filter(pl.col("count") == pl.col("count").max()).height > 1
-    for place, (cause, count) in enumerate(counts.head(most).iter_rows()):
+    causes = _ranked(counts.filter(wrong, named), "cause")
+    tied = causes.filter(pl.col("count") == pl.col("count").max()).height > 1
+    for place, (cause, count) in enumerate(causes.head(most).iter_rows()):
         if place and count < _OF_ERRORS * errors:
             break
         of_cause = wrong & pl.col("cause").eq_missing(pl.lit(cause))
-        docs = cases.filter(of_cause)["doc_id"].n_unique()
+        docs = counts.filter(of_cause)["doc_id"].n_unique()
         over = f"{docs:,} document{'s' * (docs > 1)}"
         what = IN_WORDS.get(cause, f"the cause is “{word(cause)}”")
-        counted = f"in {count:,} of {errors:,} wrong {_nouns(cases)}, in {over}"
+        counted = f"in {count:,} of {errors:,} wrong {_nouns(counts)}, in {over}"
         # The second may stand first, if more values surely have it.
         lead = "Often" if place or tied else "Most often"
         claim = f"{lead} {what}: {counted}"
         if count == errors:
-            claim = f"In all {errors:,} wrong {_nouns(cases)}, in {over}, {what}"
+            claim = f"In all {errors:,} wrong {_nouns(counts)}, in {over}, {what}"
         advice = WHAT_TO_TRY.get(cause, "")
-        yield _count(evaluation, cases, of_cause, "cause", draws, claim, advice)
+        yield _count(evaluation, counts, of_cause, "cause", draws, claim, advice)
 
 
-def _nouns(cases: pl.DataFrame) -> str:
+def _nouns(counts: pl.DataFrame) -> str:
     """What a sentence calls these cases, if one word fits all their levels."""
-    nouns = {COUNTED.get(level, "values") for level in cases["level"].unique()}
+    nouns = {COUNTED.get(level, "values") for level in counts["level"].unique()}
     return nouns.pop() if len(nouns) == 1 else "values"
 
 
-def _of_pages(evaluation: Evaluation, cases: pl.DataFrame, draws: Draws) -> Iterator[Finding]:
+def _of_pages(evaluation: Evaluation, counts: pl.DataFrame, draws: Draws) -> Iterator[Finding]:
     """Pages of which half or more is wrong, and how many of them are cut short."""
-    pages = tables.only(evaluation.scores, metric="cer", level="page")
-    pages = pages.filter(pl.col("value").is_not_nan()).unique("doc_id", maintain_order=True)
+    pages = per_shard(evaluation, _pages)
     bad = pages.filter(pl.col("value") >= _BAD_PAGE)
     if not bad.height:
         return
-    whole = evaluation.cases.filter(pl.col("path").is_null(), pl.col("gold").is_not_null())
-    whole = whole.join(bad, on="doc_id", how="semi")
-    length = pl.col("pred").str.len_chars().fill_null(0)
-    short = whole.filter(length <= pl.col("gold").str.len_chars() / 2)["doc_id"].n_unique()
+    whole = per_shard(evaluation, _bad_pages)
+    short = whole.filter("short")["doc_id"].n_unique()
     many = f"{bad.height:,} of {pages.height:,} pages {'has' if bad.height == 1 else 'have'}"
-    claim = f"{many} a CER of at least {_BAD_PAGE}; the mean is {pages['value'].mean():.3f}"
+    mean = math.fsum(pages["value"]) / pages.height
+    claim = f"{many} a CER of at least {_BAD_PAGE}; the mean is {mean:.3f}"
     if short:
         claim += f"; at least half of the text is missing from {short:,} of them"
     part, low, high = share(pages, pl.col("value") >= _BAD_PAGE, **draws)
     # A page concerns the values that are wrong on it, as its CER may be one of reading order alone;
     # where no values were scored it counts itself.
     surely = low * pages.height
-    if cases.height:
+    if counts.height:
         wrong = (pl.col("outcome") != "match") & pl.col("doc_id").is_in(bad["doc_id"].implode())
-        surely = share(cases, wrong, **draws)[1] * cases.height
+        surely = _share(counts, wrong, draws)[1] * _number(counts)
     yield Finding(
         claim, "pages", effect=part, ci_low=low, ci_high=high,
         at_least=0.0 if surely != surely else surely, n_docs=bad.height, n_cases=bad.height,
@@ -266,17 +295,46 @@ def _of_pages(evaluation: Evaluation, cases: pl.DataFrame, draws: Draws) -> Iter
     )  # fmt: skip
 
 
+def _pages(shard: Evaluation) -> pl.DataFrame:
+    """The CER of each page's text."""
+    pages = shard.scan("scores").filter(pl.col("metric") == "cer", pl.col("level") == "page")
+    pages = tables.only(pages.collect(), metric="cer", level="page")
+    return pages.filter(pl.col("value").is_not_nan()).unique("doc_id", maintain_order=True)
+
+
+def _bad_pages(shard: Evaluation) -> pl.DataFrame:
+    """The whole cases of pages of which half or more is wrong, and whether half of it is absent."""
+    bad = _pages(shard).filter(pl.col("value") >= _BAD_PAGE)["doc_id"]
+    whole = shard.scan("cases").filter(pl.col("path").is_null(), pl.col("gold").is_not_null())
+    length = pl.col("pred").str.len_chars().fill_null(0)
+    short = (length <= pl.col("gold").str.len_chars() / 2).alias("short")
+    return whole.filter(pl.col("doc_id").is_in(bad.implode())).select(*KEYS, short).collect()
+
+
+def _share(counts: pl.DataFrame, counted: pl.Expr, draws: Draws) -> tuple[float, float, float]:
+    """The share of the values that are `counted`, and its interval."""
+    part = pl.when(counted).then("cases").otherwise(0)
+    return share(counts, part, pl.col("cases"), **draws)
+
+
 def _count(
-    evaluation: Evaluation, cases: pl.DataFrame, counted: pl.Expr, about: str,
+    evaluation: Evaluation, counts: pl.DataFrame, counted: pl.Expr, about: str,
     draws: Draws, claim: str, advice: str,
 ) -> Finding:  # fmt: skip
-    rows = cases.filter(counted)
-    part, low, high = share(cases, counted, **draws)
+    rows = counts.filter(counted)
+    part, low, high = _share(counts, counted, draws)
     return Finding(
         claim, about, effect=part, ci_low=low, ci_high=high,
-        at_least=0.0 if low != low else low * cases.height, n_docs=rows["doc_id"].n_unique(),
-        n_cases=rows.height, what_to_try=advice, metric=OUTCOME, cases=keys(rows),
-        of=f"{cases.height:,} {_nouns(cases)}",
+        at_least=0.0 if low != low else low * _number(counts), n_docs=rows["doc_id"].n_unique(),
+        n_cases=_number(rows), what_to_try=advice, metric=OUTCOME,
+        cases=_later(lambda: per_shard(evaluation, partial(_keys_counted, counted=counted))),
+        of=f"{_number(counts):,} {_nouns(counts)}",
         settings=f"share of gold values|ci=bootstrap,documents,n={draws['resamples']},"
         f"level={draws['level']:g},seed={draws['seed']}", **origin(evaluation),
     )  # fmt: skip
+
+
+def _keys_counted(shard: Evaluation, counted: pl.Expr) -> pl.DataFrame:
+    documents = _counted(shard).select("doc_id", "answered").unique()
+    cases = asked(shard, [*KEYS, *_COUNTED])
+    return cases.join(documents, on="doc_id").filter(counted).select(KEYS)

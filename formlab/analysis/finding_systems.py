@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -12,9 +11,10 @@ import polars as pl
 
 from formlab import metrics
 from formlab.analysis.compare import DEPENDS, compare, evaluation_pairs
-from formlab.analysis.finding import ALPHA, LABEL, READER, Finding, keys, p_text, seen_text
+from formlab.analysis.finding import ALPHA, KEYS, LABEL, READER, Finding, keys, p_text, seen_text
 from formlab.analysis.flips import flips, rights_by_document
 from formlab.analysis.paired_tests import Pair, adjusted_p, differences
+from formlab.analysis.tallied import numbered
 from formlab.folders import Evaluation
 from formlab.metrics import ratio
 from formlab.tables import FIELD_LEVELS, settings_text
@@ -77,9 +77,10 @@ def surest_p(
 
     `row` is that of all fields in `flip_matrix`; `draws` are resamples, permutations and seed.
     """
-    table = flips(first, second)
+    columns = [*KEYS, *(f"{name}_{side}" for name in ("right", "cause") for side in "ab")]
+    table = flips(first, second, columns=columns)
     p, sign = row["p"], np.sign(row["difference"])
-    codes = {doc: number for number, doc in enumerate(first.documents["doc_id"])}
+    codes = {doc: number for number, doc in enumerate(numbered(first))}
     done = table.height
     for names in ((READER,), (READER, LABEL)):
         odd = pl.any_horizontal(pl.col(f"cause_{side}").is_in(names) for side in "ab")
@@ -102,13 +103,17 @@ def _test(rows: pl.DataFrame, codes: dict[str, int], draws: Mapping[str, int]) -
 def _pages(pair: Sequence[Evaluation], metric: str, draws: dict[str, int]) -> list[dict[str, Any]]:
     """The row of whole documents by `metric`, or by the first other that both were scored by."""
     whole = pl.col("slice_by").is_null(), ~pl.col("level").is_in([*FIELD_LEVELS, "answer"])
-    known = [set(each.scores.filter(*whole)["metric"]) for each in pair]
+
+    def alone(shard: Evaluation) -> pl.DataFrame:
+        return shard.scan("scores").filter(*whole).collect()
+
+    pair = [each.changed({"scores": alone}) for each in pair]
+    known = [{n for s in each.shards() for n in s.scores["metric"].unique()} for each in pair]
     shared = [name for name in metrics.METRICS if all(name in names for names in known)]
     if not shared:
         return []
     name = metric if metric in shared else shared[0]
-    alone = [dataclasses.replace(each, scores=each.scores.filter(*whole)) for each in pair]
-    rows = compare(alone, metric=name, **draws).filter(*whole).to_dicts()
+    rows = compare(pair, metric=name, **draws).filter(*whole).to_dicts()
     return [row for row in rows if not math.isnan(row["difference"])]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,6 @@ import polars as pl
 from scipy import stats
 
 from formlab import tables
-from formlab.analysis.bands import BANDS
 from formlab.analysis.comparability import KEY, common, fields
 from formlab.analysis.compare import (
     OF_GOLD,
@@ -23,11 +23,12 @@ from formlab.analysis.compare import (
 )
 from formlab.analysis.intervals import by_document
 from formlab.analysis.paired_tests import Pair, differences
-from formlab.analysis.summarise import SLICE, order, sliced
+from formlab.analysis.tallied import SLICE
 from formlab.errors import UnknownName
 from formlab.folders import Evaluation
 from formlab.metrics import ratio
 from formlab.scoring.align import rights
+from formlab.scoring.bands import BANDS, order, sliced
 from formlab.scoring.evaluate import THRESHOLD
 from formlab.tables import BOX, CASES, LADDER, Settings, own_columns
 
@@ -52,7 +53,13 @@ MATRIX: dict[str, Any] = {
 }  # fmt: skip
 
 
-def flips(first: Evaluation, second: Evaluation, *, right: str = "outcome") -> pl.DataFrame:
+def flips(
+    first: Evaluation,
+    second: Evaluation,
+    *,
+    right: str = "outcome",
+    columns: Sequence[str] | None = None,
+) -> pl.DataFrame:
     """Every field with what both systems made of it.
 
     Parameters
@@ -61,6 +68,9 @@ def flips(first: Evaluation, second: Evaluation, *, right: str = "outcome") -> p
         Evaluations of the same corpus.
     right
         What counts as right: the outcome ``match``, or a rung of the ladder.
+    columns
+        Which columns of the table; all if left out. Few columns of millions of fields take little
+        memory.
 
     Returns
     -------
@@ -81,6 +91,46 @@ def flips(first: Evaluation, second: Evaluation, *, right: str = "outcome") -> p
     if right not in ("outcome", *LADDER):
         raise UnknownName.of("measure of right", right, ("outcome", *LADDER))
     pair = common([first, second]).evaluations
+    parts = []
+    for one, other in aligned(*pair):
+        table = _flipped(one, other, right)
+        alone = pl.col("outcome_a").is_null()
+        systems = [each.system for each in pair]
+        table = table.with_columns(_alone=alone).with_columns(_defaults(systems))
+        table = table.with_columns(_flip())
+        parts.append(table if columns is None else table.select(*columns, "_alone"))
+    # What the second alone has stands behind all that the first has.
+    whole = pl.concat(parts, how="diagonal_relaxed")
+    return whole.sort("_alone", maintain_order=True).drop("_alone")
+
+
+def aligned(first: Evaluation, second: Evaluation) -> Iterator[tuple[Evaluation, Evaluation]]:
+    """Pairs of evaluations of the same documents, for each shard of the first."""
+    own, theirs = (
+        [shard.documents["doc_id"].to_list() for shard in each.shards()] for each in (first, second)
+    )
+    if own == theirs:
+        yield from zip(first.shards(), second.shards(), strict=True)
+        return
+    places = {doc_id: number for number, ids in enumerate(theirs) for doc_id in ids}
+    for shard, ids in zip(first.shards(), own, strict=True):
+        numbers = {places[doc_id] for doc_id in ids}
+        known = pl.col("doc_id").is_in(ids)
+        others = [
+            other.changed({n: partial(_rows_of, table=n, known=known) for n in other.TABLES})
+            for number, other in enumerate(second.shards())
+            if number in numbers
+        ]
+        yield shard, others[0] if len(others) == 1 else Evaluation.of(others)
+
+
+def _rows_of(shard: Evaluation, table: str, known: pl.Expr) -> pl.DataFrame:
+    return shard.scan(table).filter(known).collect()
+
+
+def _flipped(first: Evaluation, second: Evaluation, right: str) -> pl.DataFrame:
+    """The fields of two evaluations side by side; null where one has none."""
+    pair = first, second
     users = list(dict.fromkeys(n for each in pair for n in own_columns("cases", each.cases)))
     a, b = (_side(each, right, users) for each in pair)
     gold = [name for name in [*CASES, *users] if name not in SYSTEM and name not in KEY]
@@ -91,14 +141,17 @@ def flips(first: Evaluation, second: Evaluation, *, right: str = "outcome") -> p
     )  # fmt: skip
     names = {name: f"{name}_a" for name in own}
     joined = joined.with_columns(pl.coalesce(name, f"{name}_b") for name in gold)
-    joined = joined.drop(f"{name}_b" for name in gold).rename(names)
-    # Defaults for a system that correctly predicted nothing.
+    return joined.drop(f"{name}_b" for name in gold).rename(names)
+
+
+def _defaults(systems: Sequence[str]) -> list[pl.Expr]:
+    """What stands where a system correctly predicted nothing."""
     silent = {"status": "ok", "outcome": "match", "right": True}
-    return joined.with_columns(
+    return [
         pl.col(f"{name}_{s}").fill_null(value)
-        for s, each in zip("ab", pair, strict=True)
-        for name, value in (silent | {"system": each.system}).items()
-    ).with_columns(_flip())
+        for s, system in zip("ab", systems, strict=True)
+        for name, value in (silent | {"system": system}).items()
+    ]
 
 
 def _side(evaluation: Evaluation, right: str, users: Sequence[str]) -> pl.DataFrame:
@@ -180,7 +233,7 @@ def flip_matrix(
         ``same`` under every reading rule or ``depends`` on it, and `better` names the system that
         is shown to do better, both as for `compare`.
     """
-    codes = {doc: number for number, doc in enumerate(documents["doc_id"])}
+    codes = {doc: number for number, doc in enumerate(documents["doc_id"].unique().sort())}
     options = {
         "resamples": resamples, "permutations": permutations, "level": level, "power": power,
         "seed": seed,

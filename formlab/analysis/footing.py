@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 import polars as pl
 from rapidfuzz.distance import Levenshtein
 
+from formlab.analysis.comparability import per_shard
+from formlab.analysis.finding import in_fields
 from formlab.benchmarks.calculations import KnownSum, row_name
 from formlab.benchmarks.fincriticaled import FACTS, fact_meta
 from formlab.folders import Evaluation, Predictions
@@ -339,7 +341,12 @@ def material_errors(evaluation: Evaluation, known: Sequence[KnownSum] = ()) -> p
         as the total itself. A figure that is missing counts as 0. `effect` is NaN, and `total`
         null, for what is in no sum, and for what was read as no number.
     """
-    wrong = evaluation.fields.filter(pl.col("kind") == "number", pl.col("outcome") != "match")
+    return per_shard(evaluation, lambda shard: _effects(shard, known))
+
+
+def _effects(evaluation: Evaluation, known: Sequence[KnownSum]) -> pl.DataFrame:
+    number = pl.col("kind") == "number", pl.col("outcome") != "match"
+    wrong = evaluation.scan("cases").filter(in_fields(), *number).collect()
     columns = ["doc_id", "path", "gold", "pred", "cause"]
     rows = []
     for (doc_id,), cases in wrong.group_by("doc_id", maintain_order=True):

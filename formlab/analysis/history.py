@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -10,16 +9,17 @@ import numpy as np
 import polars as pl
 
 from formlab import metrics, tables
-from formlab.analysis.comparability import common
+from formlab.analysis.comparability import common, per_shard, scored_metrics
 from formlab.analysis.compare import DEPENDS, compare
 from formlab.analysis.finding import ALPHA, OUTCOME, Finding, by_text, keys, p_text, seen_text
 from formlab.analysis.finding_systems import surest_p
 from formlab.analysis.flips import flip_matrix, flips
 from formlab.analysis.history_folders import corpora
-from formlab.analysis.intervals import by_document, drawn_sums, percentiles
+from formlab.analysis.intervals import drawn_sums, percentiles
 from formlab.analysis.levels import MEASURES
 from formlab.analysis.paired_tests import adjusted_p
 from formlab.analysis.summarise import summarise
+from formlab.analysis.tallied import numbered
 from formlab.analysis.verdicts import identical
 from formlab.errors import DataBroken, DataMissing
 from formlab.folders import Evaluation
@@ -135,19 +135,24 @@ def _rows(
 
 def _scores(each: Evaluation, chosen: Sequence[str], draws: Draws) -> Iterator[dict[str, Any]]:
     """The share of gold values right and the metrics of one run, each with its interval."""
-    cases = _of_gold(each).fields
-    if cases.height:
-        codes = {doc: number for number, doc in enumerate(each.documents["doc_id"])}
-        number = cases["doc_id"].replace_strict(codes, return_dtype=pl.Int64).to_numpy()
-        right = (cases["outcome"] == "match").cast(pl.Float64).to_numpy()
-        parts = by_document(number, [right, np.ones(len(right))], len(codes))
+    right = (pl.col("outcome") == "match").sum().cast(pl.Float64)
+
+    def counted(shard: Evaluation) -> pl.DataFrame:
+        return shard.fields.group_by("doc_id").agg(right, pl.len().cast(pl.Float64))
+
+    counts = per_shard(_of_gold(each), counted)
+    if counts.height:
+        names = numbered(each).to_frame()
+        there = names.join(counts, on="doc_id", how="left", maintain_order="left").fill_null(0)
+        parts = there.select("outcome", "len").to_numpy()
         low = high = NAN
-        if draws["resamples"] and len(codes) > 1:
+        if draws["resamples"] and names.height > 1:
             drawn = drawn_sums(parts, resamples=draws["resamples"], seed=draws["seed"])
             low, high = percentiles(ratio(drawn), 0.95)
+        sums = parts.sum(axis=0)
         yield {
-            "metric": OUTCOME, "level": "field", "value": float(right.mean()), "ci_low": low,
-            "ci_high": high, "n_docs": cases["doc_id"].n_unique(), "n_cases": cases.height,
+            "metric": OUTCOME, "level": "field", "value": float(ratio(sums)), "ci_low": low,
+            "ci_high": high, "n_docs": counts.height, "n_cases": int(sums[1]),
         }  # fmt: skip
     summary = summarise(each, resamples=draws["resamples"], seed=draws["seed"])
     for row in tables.only(summary, slice_by=None).to_dicts():
@@ -157,11 +162,10 @@ def _scores(each: Evaluation, chosen: Sequence[str], draws: Draws) -> Iterator[d
 
 def _of_gold(each: Evaluation) -> Evaluation:
     """Without what no gold asks for, so that runs are over the same fields."""
-    cases = each.cases.filter(
-        pl.col("level").is_in(tables.WHOLE_LEVELS)
-        | (pl.col("gold").is_not_null() & (pl.col("outcome") != "unscored"))
+    kept = pl.col("level").is_in(tables.WHOLE_LEVELS) | (
+        pl.col("gold").is_not_null() & (pl.col("outcome") != "unscored")
     )
-    return dataclasses.replace(each, cases=cases)
+    return each.changed({"cases": lambda shard: shard.cases.filter(kept)})
 
 
 def _tested(
@@ -181,7 +185,7 @@ def _tested(
             for name, flip in (("fixed", "only b"), ("broken", "only a"))
         }
         tests[OUTCOME, "field"] = _test(row | {"p": p}, same=same) | counts | kinds
-    scored = set(pair[0].scores["metric"])
+    scored = scored_metrics(pair[0])
     names = dict.fromkeys(row["metric"] for row in scores)
     if names := [name for name in names if metrics.plain(name) in scored]:
         for row in tables.only(_compared(pair, names, draws), slice_by=None).to_dicts():
@@ -192,7 +196,7 @@ def _tested(
 def _compared(pair: Sequence[Evaluation], names: Sequence[str], draws: Draws) -> pl.DataFrame:
     """As by `compare`; under other reading rules only where a difference is shown by one."""
     # Scoring again takes longer than all else, and without what was scored there is nothing to.
-    once = [dataclasses.replace(each, corpus=None, predictions=None) for each in pair]
+    once = [each.changed(corpus=None, predictions=None) for each in pair]
     table = compare(once, metric=names, **draws)
     return compare(pair, metric=names, **draws) if table["better"].count() else table
 

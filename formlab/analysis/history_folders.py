@@ -38,7 +38,9 @@ def open_history(folders: str | Path | Sequence[str | Path]) -> dict[str, Evalua
     for root in roots:
         for file in sorted(files.folder(root, remedy=remedy).resolve().rglob("manifest.json")):
             content = files.read_json(file)
-            if isinstance(content, dict) and content.get("kind") == Evaluation.__name__:
+            known = isinstance(content, dict) and content.get("kind") == Evaluation.__name__
+            # A shard is a part of the evaluation above it.
+            if known and "shard" not in content:
                 opened[file.parent] = _dated(Evaluation.load(file.parent), file, content)
     if not opened:
         where = ", ".join(map(str, roots)) or None

@@ -1,14 +1,80 @@
-"""Sums by document, draws of documents with replacement, and their percentile intervals."""
+"""Sums by document, draws of documents with replacement, and their percentile intervals.
+
+Every sum is exact, so that it is the same in whatever order documents come: whole numbers as they
+are, others rounded to a power of two that leaves no sum of them to be rounded.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 import polars as pl
 
-# The most numbers that one block of resampling weights may hold (float32).
+from formlab.analysis._draws import fill_blocks, fill_draws
+
+# The most numbers that one block of resampling weights may hold.
 BLOCK = 5_000_000
+# Documents that are drawn together: the weights of some draws of them stay in a fast memory.
+DOCUMENTS, DRAWS = 16_384, 64
+# The most columns of parts that are opened at once.
+COLUMNS = 512
+
+
+class Opened(Protocol):
+    """Parts of documents that are opened a block at a time, as by `tallied.Parts`."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Documents and parts of each."""
+
+    @property
+    def peaks(self) -> np.ndarray:
+        """The greatest absolute value of each part."""
+
+    @property
+    def sums(self) -> np.ndarray:
+        """The sum of each part over all documents."""
+
+    def block(self, begin: int, end: int) -> np.ndarray:
+        """The parts of some documents, shape (k, end - begin)."""
+
+
+@dataclass(frozen=True)
+class Dense:
+    """Parts of documents as one array of shape (documents, k)."""
+
+    table: np.ndarray
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Documents and parts of each."""
+        return self.table.shape
+
+    @property
+    def peaks(self) -> np.ndarray:
+        """The greatest absolute value of each part."""
+        return np.abs(self.table).max(axis=0, initial=0.0)
+
+    @property
+    def sums(self) -> np.ndarray:
+        """The sum of each part over all documents, exactly."""
+        return exact_sums(self.block(0, len(self.table)))
+
+    def block(self, begin: int, end: int) -> np.ndarray:
+        """The parts of some documents, shape (k, end - begin)."""
+        return np.ascontiguousarray(self.table[begin:end].T, dtype=float)
+
+
+AnyParts = np.ndarray | Opened
+
+
+def opened(parts: AnyParts) -> Opened:
+    """Parts of either kind, to be opened a block at a time."""
+    return Dense(parts) if isinstance(parts, np.ndarray) else parts
 
 
 def by_document(number: np.ndarray, columns: Iterable[np.ndarray], count: int) -> np.ndarray:
@@ -16,29 +82,124 @@ def by_document(number: np.ndarray, columns: Iterable[np.ndarray], count: int) -
     return np.stack([np.bincount(number, weights=c, minlength=count) for c in columns], axis=1)
 
 
+# Fills the weights of some draws for some documents: weights, number of the first draw, block of
+# documents, number of the first document.
+Fill = Callable[[np.ndarray, int, int, int], None]
+
+
+def weighted_sums(
+    parts: Sequence[AnyParts], times: int, fill: Fill, most: Callable[[int], float]
+) -> Iterator[np.ndarray]:
+    """Each of the parts summed `times` times with other weights, shape (times, k), exactly.
+
+    Parts of one size after another; no more is held at once than some draws of a block of
+    documents, and its parts. `most` is the greatest sum of weights in a block.
+    """
+    parts = [opened(each) for each in parts]
+    widths = np.cumsum([each.shape[1] for each in parts])
+    group = widths // max(1, min(COLUMNS, BLOCK // max(times, 1)))
+    for number in dict.fromkeys(group.tolist()):
+        own = [parts[at] for at in np.flatnonzero(group == number)]
+        yield from _group_sums(own, times, fill, most)
+
+
+def _group_sums(
+    parts: Sequence[Opened], times: int, fill: Fill, most: Callable[[int], float]
+) -> list[np.ndarray]:
+    ends = np.cumsum([each.shape[1] for each in parts])
+    sums, count = np.zeros((times, ends[-1])), parts[0].shape[0]
+    peaks = np.concatenate([each.peaks for each in parts])
+    for block, begin in enumerate(range(0, count, DOCUMENTS)):
+        end = min(begin + DOCUMENTS, count)
+        columns = np.concatenate([each.block(begin, end) for each in parts])
+        whole = (columns == np.rint(columns)).all(axis=1)
+        columns[~whole] = rounded(columns[~whole], peaks[~whole] * count)
+        # Whole numbers whose sums stay below 2^24 are exact in the type that is twice as fast.
+        few = whole & (peaks * most(block) < 2**24)
+        tables = [(few, columns[few].T.astype(np.float32)), (~few, columns[~few].T)]
+        weights = np.empty((min(DRAWS, times), end - begin), dtype=np.float32)
+        for first in range(0, times, DRAWS):
+            rows = weights[: times - first]
+            fill(rows, first, block, begin)
+            for chosen, table in tables:
+                if table.size:
+                    sums[first : first + len(rows), chosen] += rows.astype(table.dtype) @ table
+    return np.split(sums, ends[:-1], axis=1)
+
+
+def rounded(columns: np.ndarray, most: np.ndarray) -> np.ndarray:
+    """Each column to multiples of a power of two, so small that sums up to `most` are exact.
+
+    Examples
+    --------
+    >>> rounded(np.array([[1.3, 1 / 3]]), np.array([2.0**51])).tolist()
+    [[1.5, 0.5]]
+    """
+    step = np.ldexp(1.0, np.frexp(most)[1] - 53)[:, None]
+    return np.rint(columns / step) * step
+
+
+def exact_sums(columns: np.ndarray) -> np.ndarray:
+    """The sum of each column, shape (k, n), rounded once: `math.fsum` of all columns together.
+
+    Examples
+    --------
+    >>> exact_sums(np.array([[0.1] * 10])).tolist(), sum([0.1] * 10)
+    ([1.0], 0.9999999999999999)
+    """
+    sums = []
+    # Each turn adds the upper bits of what is left; three have more bits than numbers of a size.
+    for _ in range(3):
+        most = np.abs(columns).max(axis=1, initial=0.0) * columns.shape[1]
+        upper = rounded(columns, most)
+        sums.append(upper.sum(axis=1))
+        if not (left := columns - upper).any():
+            break
+        columns = left
+    return np.array([math.fsum(column) for column in np.transpose(sums)])
+
+
+def _blocks(count: int, resamples: int, seed: int) -> Iterator[tuple[int, int, np.ndarray]]:
+    """Each block of documents with how many of them are in each draw, shape (resamples,)."""
+    starts = range(0, count, DOCUMENTS)
+    numbers = np.zeros((resamples, len(starts)), dtype=np.int64)
+    if len(starts) == 1:
+        numbers[:] = count
+    else:
+        fill_blocks(numbers, seed, 0, count, DOCUMENTS)
+    for at, begin in enumerate(starts):
+        yield begin, min(begin + DOCUMENTS, count), numbers[:, at]
+
+
 def draws(count: int, *, resamples: int, seed: int) -> Iterator[np.ndarray]:
     """Blocks of shape (b, count): how often each document is in each of b draws."""
-    generator = np.random.default_rng(seed)
+    blocks = list(_blocks(count, resamples, seed))
     step = max(1, min(resamples, BLOCK // count))
-    for begin in range(0, resamples, step):
-        block = min(step, resamples - begin)
-        chosen = generator.integers(0, count, size=(block, count))
-        # One count over all draws of the block: draw r uses the numbers from r * count on.
-        chosen += np.arange(block)[:, None] * count
-        flat = np.bincount(chosen.ravel(), minlength=block * count)
-        yield flat.reshape(block, count).astype(float)
+    for first in range(0, resamples, step):
+        weights = np.empty((min(step, resamples - first), count))
+        for at, (begin, end, numbers) in enumerate(blocks):
+            own = np.empty((len(weights), end - begin))
+            fill_draws(own, seed, first, at, numbers[first:])
+            weights[:, begin:end] = own
+        yield weights
 
 
-def drawn_sums(parts: np.ndarray, *, resamples: int, seed: int) -> np.ndarray:
+def drawn_sums(parts: AnyParts, *, resamples: int, seed: int) -> np.ndarray:
     """The parts of shape (documents, k) summed over each draw: shape (resamples, k)."""
-    return np.concatenate([w @ parts for w in draws(len(parts), resamples=resamples, seed=seed)])
+    return drawn_parts([parts], resamples=resamples, seed=seed)[0]
 
 
-def drawn_parts(parts: Sequence[np.ndarray], *, resamples: int, seed: int) -> list[np.ndarray]:
+def drawn_parts(parts: Sequence[AnyParts], *, resamples: int, seed: int) -> list[np.ndarray]:
     """Each of the parts summed over the same draws, as by `drawn_sums`."""
-    ends = np.cumsum([each.shape[1] for each in parts])[:-1]
-    stacked = np.concatenate(parts, axis=1).astype(float, copy=False)
-    return np.split(drawn_sums(stacked, resamples=resamples, seed=seed), ends, axis=1)
+    numbers = [number for *_, number in _blocks(parts[0].shape[0], resamples, seed)]
+
+    def fill(weights: np.ndarray, first: int, block: int, _: int) -> None:
+        fill_draws(weights, seed, first, block, numbers[block][first:])
+
+    def most(block: int) -> float:
+        return float(numbers[block].max(initial=0))
+
+    return list(weighted_sums(parts, resamples, fill, most))
 
 
 def percentiles(values: np.ndarray, level: float) -> tuple[float, float]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 
 import polars as pl
 
@@ -147,7 +148,9 @@ def with_label_corrections(
     )  # fmt: skip
     # The corpus was cut before; settings and notes keep which documents it has.
     before = {name: n for name, n in evaluation.notes.items() if name in part.NOTES}
-    again = part.with_selection(again, evaluation.settings.get("documents", part.ALL), before)
+    description = evaluation.settings.get("documents", part.ALL)
+    again = again.mapped(partial(part.with_selection, description=description))
+    again = dataclasses.replace(again, notes=again.notes | before)
     gone = corpus.records.filter(
         pl.col("status") == "unscored", evaluation.corpus.records["status"] != "unscored"
     )

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import polars as pl
 
 from formlab import tables
-from formlab.analysis.finding import origin
+from formlab.analysis.comparability import per_shard
+from formlab.analysis.finding import in_fields, origin
 from formlab.folders import Evaluation
 from formlab.tables import STATUSES, USABLE
 
@@ -38,38 +40,57 @@ def runs(evaluations: Sequence[Evaluation]) -> pl.DataFrame:
 
 
 def _run(evaluation: Evaluation) -> dict[str, Any]:
-    cases = evaluation.fields
-    asked = cases.drop_nulls("gold")
-    counts = dict(asked["outcome"].value_counts().iter_rows())
-    answered = evaluation.cases.filter(pl.col("status").is_in(USABLE))
-    pages = tables.only(evaluation.scores, metric="cer", level="page")
+    documents = per_shard(evaluation, _by_document)
+    counts = documents.drop("doc_id", "answered").sum().row(0, named=True)
+    pages = per_shard(evaluation, _pages)["value"].drop_nans().drop_nulls()
     settings = evaluation.settings.get("system") or {}
     return origin(evaluation) | {
         "mode": evaluation.mode,
         "settings": ", ".join(f"{name} {value}" for name, value in settings.items()),
-        "documents": evaluation.documents.height,
-        "answered": answered["doc_id"].n_unique(),
-        "values": asked.height,
-        "right": counts.get("match", 0),
-        "wrong": counts.get("mismatch", 0),
-        "missing": counts.get("missing", 0),
-        "spurious": cases.filter(pl.col("outcome") == "spurious").height,
-        "page_cer": pages["value"].fill_nan(None).mean(),
+        "documents": sum(shard.documents.height for shard in evaluation.shards()),
+        "answered": documents.filter("answered")["doc_id"].n_unique(),
+        **counts,
+        "page_cer": math.fsum(pages) / len(pages) if len(pages) else None,
     } | _spent(evaluation)  # fmt: skip
 
 
+def _by_document(shard: Evaluation) -> pl.DataFrame:
+    """Of each document how its values are read, and whether it has any usable answer."""
+    field, asked = in_fields().fill_null(False), pl.col("gold").is_not_null()
+    outcomes = {"right": "match", "wrong": "mismatch", "missing": "missing"}
+    return shard.scan("cases").group_by("doc_id").agg(
+        (field & asked).sum().alias("values"),
+        *((field & asked & (pl.col("outcome") == of)).sum().alias(n) for n, of in outcomes.items()),
+        (field & (pl.col("outcome") == "spurious")).sum().alias("spurious"),
+        answered=pl.col("status").is_in(USABLE).any(),
+    ).collect()  # fmt: skip
+
+
+def _pages(shard: Evaluation) -> pl.DataFrame:
+    scores = shard.scan("scores").filter(pl.col("metric") == "cer", pl.col("level") == "page")
+    return tables.only(scores.collect(), metric="cer", level="page")
+
+
 def _spent(evaluation: Evaluation) -> dict[str, Any]:
-    if evaluation.predictions is None:
-        return {}
-    responses = evaluation.predictions.responses
-    tokens = responses.select(pl.sum_horizontal("tokens_in", "tokens_out", ignore_nulls=False))
-    spent = responses.select("seconds", tokens.to_series().alias("tokens"), "cost")
-    return {"calls": responses.height} | {each.name: each.sum() for each in spent if each.count()}
+    tokens = pl.sum_horizontal("tokens_in", "tokens_out", ignore_nulls=False)
+    spent = []
+    for shard in evaluation.shards():
+        if shard.predictions is None:
+            return {}
+        spent.append(shard.predictions.responses.select("seconds", "cost", tokens=tokens))
+    sums = {each.name: each.drop_nulls() for each in pl.concat(spent)}
+    known = {name: math.fsum(values) for name, values in sums.items() if len(values)}
+    known |= {"tokens": int(known["tokens"])} if "tokens" in known else {}
+    return {"calls": sum(each.height for each in spent)} | known
 
 
 def failures(evaluation: Evaluation) -> dict[str, int]:
     """In how many documents an answer could not be used, by its status, the commonest first."""
-    cases = evaluation.cases.filter(~pl.col("status").is_in([*USABLE, "missing", "unscored"]))
+    unusable = ~pl.col("status").is_in([*USABLE, "missing", "unscored"])
+    cases = per_shard(
+        evaluation,
+        lambda s: s.scan("cases").filter(unusable).select("status", "doc_id").unique().collect(),
+    )
     counts = cases.group_by("status").agg(count=pl.col("doc_id").n_unique())
     return dict(counts.sort("count", "status", descending=[True, False]).iter_rows())
 
@@ -83,10 +104,16 @@ def answers(evaluations: Sequence[Evaluation]) -> pl.DataFrame:
         system, benchmark, task, status, answers, share; the shares of a task add up to 1. Systems
         that were not asked anything add nothing.
     """
-    scores = pl.concat([each.scores for each in evaluations], how="diagonal_relaxed")
     # This metric has one row for each answer, with its status.
-    rows = scores.filter(metric="usable_answers", slice_by="task")
-    rows = rows.with_columns(task=pl.col("slice_value"))
+    answer = pl.col("metric") == "usable_answers", pl.col("slice_by") == "task"
+    columns = ["system", "benchmark", "status", pl.col("slice_value").alias("task")]
+    rows = pl.concat(
+        [
+            per_shard(each, lambda s: s.scan("scores").filter(*answer).select(columns).collect())
+            for each in evaluations
+        ],
+        how="diagonal_relaxed",
+    )
     key = ["system", "benchmark", "task"]
     counts = rows.group_by(*key, "status").agg(answers=pl.len().cast(pl.Int64))
     order = {status: rank for rank, status in enumerate(STATUSES)}

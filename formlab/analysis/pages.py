@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from formlab.analysis.comparability import per_shard
 from formlab.analysis.finding import asked
 from formlab.folders import Evaluation
 from formlab.metrics.page import ERRORS
@@ -33,8 +34,20 @@ def worst_pages(evaluation: Evaluation, *, limit: int | None = 10) -> pl.DataFra
         `out_of_order`. No rows where no page's text was scored. A page without gold words has no
         rate and stands last.
     """
+    ranked = per_shard(evaluation, _counted).sort(
+        pl.col("wer").fill_nan(None), "doc_id", descending=[True, False], nulls_last=True
+    )
+    return ranked if limit is None else ranked.head(limit)
+
+
+def _counted(evaluation: Evaluation) -> pl.DataFrame:
+    """The word errors of each page, and how many of its fields are wrong."""
     names = ["wer", *(f"words_{name}" for name in ERRORS)]
-    scored = evaluation.scores.filter(pl.col("level") == "page", pl.col("metric").is_in(names))
+    scored = (
+        evaluation.scan("scores")
+        .filter(pl.col("level") == "page", pl.col("metric").is_in(names))
+        .collect()
+    )
     pages = scored.group_by("doc_id", maintain_order=True).agg(
         pl.col("status").first(), words=pl.col("total").filter(metric="wer").first(),
         **{
@@ -42,14 +55,11 @@ def worst_pages(evaluation: Evaluation, *, limit: int | None = 10) -> pl.DataFra
             for name, short in zip(names, ("wer", *ERRORS), strict=True)
         },
     )  # fmt: skip
-    fields = asked(evaluation).group_by("doc_id").agg(
+    fields = asked(evaluation, ["doc_id", "outcome", "cause"]).group_by("doc_id").agg(
         fields=pl.len(), wrong=(pl.col("outcome") != "match").sum(),
         missed=(pl.col("outcome") == "missing").sum(),
         out_of_order=(pl.col("cause") == "wrong_order").sum(),
     )  # fmt: skip
     joined = pages.join(fields, on="doc_id", how="left")
     joined = joined.with_columns(pl.col("fields", "wrong", "missed", "out_of_order").fill_null(0))
-    rate = pl.col("wer").fill_nan(None)
-    ranked = joined.sort(rate, "doc_id", descending=[True, False], nulls_last=True)
-    ranked = ranked.select(pl.col(name).cast(kind) for name, kind in PAGES.items())
-    return ranked if limit is None else ranked.head(limit)
+    return joined.select(pl.col(name).cast(kind) for name, kind in PAGES.items())

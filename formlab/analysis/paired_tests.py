@@ -4,17 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from scipy import stats
 
-from formlab.analysis.intervals import BLOCK, drawn_parts, percentiles
+from formlab.analysis._draws import fill_swaps
+from formlab.analysis.intervals import (
+    BLOCK,
+    DOCUMENTS,
+    AnyParts,
+    drawn_parts,
+    exact_sums,
+    opened,
+    percentiles,
+    rounded,
+    weighted_sums,
+)
 
 # So few documents that differ are swapped in every way: 2 to this power.
 EXACT = 12
 # A swap that only rounding tells from the observed difference is as extreme as it.
 ROUNDING = 1e-9
+# Swaps are other random numbers than draws of the same seed.
+_SWAPS = 2**40
 NAN = float("nan")
 
 
@@ -22,20 +36,47 @@ NAN = float("nan")
 class Pair:
     """Two systems to tell apart by one score.
 
-    `first` and `second` hold the parts of each document, shape (documents, k), and `score` takes
-    (…, k) to (…). `labels` are the columns that the row is known by.
+    `first` and `second` hold the parts of each document, shape (documents, k), as an array or as
+    `tallied.Parts`, and `score` takes (…, k) to (…). `labels` are the columns that the row is known
+    by. Documents stand in the order of their `doc_id`, by which they are drawn and swapped.
     """
 
-    first: np.ndarray
-    second: np.ndarray
+    first: AnyParts
+    second: AnyParts
     score: Callable[[np.ndarray], np.ndarray]
     labels: dict[str, Any] = field(default_factory=dict)
 
     @property
     def values(self) -> tuple[float, float]:
         """The score of each system."""
-        sums = self.first.sum(axis=0), self.second.sum(axis=0)
-        return float(self.score(sums[0])), float(self.score(sums[1]))
+        return float(self.score(self.sums[0])), float(self.score(self.sums[1]))
+
+    @cached_property
+    def sums(self) -> tuple[np.ndarray, np.ndarray]:
+        """The parts of each system over all documents."""
+        return opened(self.first).sums, opened(self.second).sums
+
+
+class _Deltas:
+    """What changes sides with each document of a pair: the parts of the second less the first."""
+
+    def __init__(self, pair: Pair) -> None:
+        self.sides = opened(pair.first), opened(pair.second)
+        self.shape = self.sides[0].shape
+        self.peaks, self.differ = np.zeros(self.shape[1]), 0
+        # The first of those that differ; more are not swapped in every way.
+        self.few = np.zeros((self.shape[1], 0))
+        for begin in range(0, self.shape[0], DOCUMENTS):
+            block = self.block(begin, min(begin + DOCUMENTS, self.shape[0]))
+            differ = np.flatnonzero((block != 0).any(axis=0))
+            self.differ += differ.size
+            self.peaks = np.maximum(self.peaks, np.abs(block).max(axis=1, initial=0.0))
+            if self.few.shape[1] <= EXACT:
+                self.few = np.concatenate([self.few, block[:, differ[: EXACT + 1]]], axis=1)
+
+    def block(self, begin: int, end: int) -> np.ndarray:
+        """The parts of some documents, shape (k, end - begin)."""
+        return self.sides[1].block(begin, end) - self.sides[0].block(begin, end)
 
 
 def differences(
@@ -84,7 +125,7 @@ def differences(
 def _intervals(
     pairs: Sequence[Pair], *, resamples: int, level: float, power: float, seed: int
 ) -> list[tuple[float, float, float]]:
-    if not pairs or len(pairs[0].first) < 2 or not resamples:
+    if not pairs or pairs[0].first.shape[0] < 2 or not resamples:
         return [(NAN, NAN, NAN)] * len(pairs)
     sides = [side for pair in pairs for side in (pair.first, pair.second)]
     drawn = drawn_parts(sides, resamples=resamples, seed=seed)
@@ -103,43 +144,36 @@ def _intervals(
 
 def _p_values(pairs: Sequence[Pair], *, permutations: int, seed: int) -> list[float]:
     p_values = [NAN] * len(pairs)
-    random = []
+    random: dict[int, _Deltas] = {}
     for number, pair in enumerate(pairs):
-        differ = (pair.first != pair.second).any(axis=1)
         if np.isnan(np.subtract(*pair.values)):
             continue
-        if differ.sum() <= EXACT:
-            p_values[number] = _exact(pair, differ)
+        deltas = _Deltas(pair)
+        if deltas.differ <= EXACT:
+            p_values[number] = _exact(pair, deltas)
         elif permutations:
-            random.append(number)
-    chosen = [pairs[number] for number in random]
-    for number, p in zip(random, _random(chosen, permutations, seed), strict=True):
-        p_values[number] = p
+            random[number] = deltas
+
+    def fill(weights: np.ndarray, first: int, _: int, begin: int) -> None:
+        fill_swaps(weights, seed + _SWAPS, first, begin)
+
+    every = list(random.values())
+    moved = weighted_sums(every, permutations, fill, lambda _: DOCUMENTS) if every else ()
+    for number, each in zip(random, moved, strict=True):
+        # The observed assignment is one of those that could have been.
+        p_values[number] = (_extreme(pairs[number], each).sum() + 1) / (permutations + 1)
     return p_values
 
 
-def _exact(pair: Pair, differ: np.ndarray) -> float:
-    count = int(differ.sum())
-    swaps = (np.arange(2**count)[:, None] >> np.arange(count)) & 1
-    moved = swaps @ (pair.second - pair.first)[differ]
+def _exact(pair: Pair, deltas: _Deltas) -> float:
+    swaps = (np.arange(2**deltas.differ)[:, None] >> np.arange(deltas.differ)) & 1
+    moved = swaps @ rounded(deltas.few, deltas.peaks * deltas.shape[0]).T
     return float(_extreme(pair, moved).mean())
-
-
-def _random(pairs: Sequence[Pair], permutations: int, seed: int) -> list[float]:
-    if not pairs:
-        return []
-    deltas = np.concatenate([pair.second - pair.first for pair in pairs], axis=1).astype(float)
-    counts, ends = np.zeros(len(pairs)), np.cumsum([pair.first.shape[1] for pair in pairs])[:-1]
-    for block in swapped(len(deltas), permutations=permutations, seed=seed):
-        moved = np.split(block @ deltas, ends, axis=1)
-        counts += [_extreme(pair, m).sum() for pair, m in zip(pairs, moved, strict=True)]
-    # The observed assignment is one of those that could have been.
-    return ((counts + 1) / (permutations + 1)).tolist()
 
 
 def _extreme(pair: Pair, moved: np.ndarray) -> np.ndarray:
     """Whether the difference is at least as large once `moved` has changed sides."""
-    first, second = pair.first.sum(axis=0), pair.second.sum(axis=0)
+    first, second = pair.sums
     seen = abs(pair.score(second) - pair.score(first))
     values = abs(pair.score(second - moved) - pair.score(first + moved))
     return ~(values < seen * (1 - ROUNDING))
@@ -194,6 +228,7 @@ def loss_test(
     losses, count = (-losses if up else losses), len(losses)
     if count < 2 or np.isnan(losses).any():
         return NAN, NAN
+    losses = rounded(losses[None], np.abs(losses).max(keepdims=True) * count)[0]
     exact = count <= EXACT
     flips = (
         [(np.arange(2**count)[:, None] >> np.arange(count)) & 1] if exact
@@ -213,20 +248,20 @@ def loss_test(
 
 def contributions(pair: Pair) -> np.ndarray:
     """What each document adds to the difference of a pair; their mean is the difference."""
-    sums = pair.first.sum(axis=0), pair.second.sum(axis=0)
+    sums = pair.sums
     whole = pair.score(sums[1]) - pair.score(sums[0])
     without = pair.score(sums[1] - pair.second) - pair.score(sums[0] - pair.first)
     values = (len(pair.first) - 1) * (whole - without)
-    return values - values.sum() / max(len(values), 1) + whole
+    return values - exact_sums(values[None])[0] / max(len(values), 1) + whole
 
 
 def swapped(count: int, *, permutations: int, seed: int) -> Iterator[np.ndarray]:
     """Blocks of shape (b, count) of zeros and ones: which documents change sides."""
-    generator = np.random.default_rng([seed, 1])
     step = max(1, min(permutations, BLOCK // count))
     for begin in range(0, permutations, step):
-        size = (min(step, permutations - begin), count)
-        yield generator.integers(0, 2, size=size, dtype=np.int8).astype(float)
+        block = np.empty((min(step, permutations - begin), count))
+        fill_swaps(block, seed + _SWAPS, begin, 0)
+        yield block
 
 
 def least_difference(error: float, *, level: float = 0.95, power: float = 0.8) -> float:

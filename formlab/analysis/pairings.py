@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import polars as pl
 
 from formlab import benchmarks, metrics, tables
 from formlab.analysis.summarise import summarise
-from formlab.folders import Evaluation, Predictions
+from formlab.folders import Evaluation
 from formlab.scoring.evaluate import THRESHOLD
+from formlab.scoring.kinds import Kinds
 from formlab.scoring.tasks import content
 from formlab.tables import BOX
 
@@ -68,42 +69,47 @@ def pairings(evaluation: Evaluation, *, resamples: int = 1000, seed: int = 0) ->
     >>> frame.filter(pl.col("pairing").is_in(["label", "value"]))["value"].to_list()
     [1.0, 0.0]
     """
-    predictions = evaluation.predictions
-    if predictions is not None:
-        # What is read under a field's box needs no name.
-        predictions = dataclasses.replace(predictions, records=predictions.records.filter(~_SEEN))
-    if evaluation.corpus is None or predictions is None or not _named(evaluation, predictions):
+    marking = "marking" in benchmarks.get(evaluation.benchmark).tasks
+    shards = [_unseen(shard) for shard in evaluation.shards()] if marking else []
+    if not shards or any(each.corpus is None or each.predictions is None for each in shards):
+        return pl.DataFrame(schema=SCHEMA)
+    kinds = Kinds.together(Kinds.of(each.corpus, each.predictions) for each in shards)
+    if not _fields(kinds.answers).drop_nulls("path").height:
         return pl.DataFrame(schema=SCHEMA)
     rows = [
         row | {"pairing": name}
         for name in PAIRINGS
-        for row in _scored(evaluation, predictions, name, resamples=resamples, seed=seed)
+        for row in _scored(shards, kinds, name, resamples=resamples, seed=seed)
     ]
     frame = pl.DataFrame(rows, schema=SCHEMA)
     present = [name for name in MEASURES if name in set(frame["metric"])]
     return pl.concat(_compared(frame.filter(metric=name), name) for name in present)
 
 
-def _named(evaluation: Evaluation, predictions: Predictions) -> bool:
-    tasks = benchmarks.get(evaluation.benchmark).tasks
-    claims = predictions.records.filter(
-        pl.col("task").is_in(content.TASKS), pl.col("path").is_not_null()
-    )
-    return "marking" in tasks and claims.height > 0
+def _unseen(shard: Evaluation) -> Evaluation:
+    """Without the words that were read: what is read under a field's box needs no name."""
+    answers = shard.predictions
+    if answers is not None:
+        answers = dataclasses.replace(answers, records=answers.records.filter(~_SEEN))
+    return shard.changed(predictions=answers)
 
 
 def _scored(
-    evaluation: Evaluation, predictions: Predictions, pairing: str, **draws: int
+    shards: Sequence[Evaluation], kinds: Kinds, pairing: str, **draws: int
 ) -> Iterator[dict[str, Any]]:
-    corpus, threshold = evaluation.corpus, evaluation.settings.get("threshold", THRESHOLD)
-    scored = content.score(
-        corpus, predictions, mode=evaluation.mode, threshold=threshold, pairing=pairing
-    )
-    again = dataclasses.replace(evaluation, cases=scored.cases, scores=scored.scores)
+    scored = []
+    for shard in shards:
+        done = content.score(
+            shard.corpus, shard.predictions, mode=shard.mode, kinds=kinds, pairing=pairing,
+            threshold=shard.settings.get("threshold", THRESHOLD),
+        )  # fmt: skip
+        scored.append(shard.changed(cases=done.cases, scores=done.scores))
+    again = Evaluation.of(scored)
     summary = tables.only(summarise(again, by=(), **draws), level="field", slice_by=None)
     summary = summary.filter(pl.col("metric").is_in(list(MEASURES)))
-    paired = scored.cases.filter(pl.col("gold").is_not_null(), pl.col("pred_path").is_not_null())
-    blind = pairing == "box" and not (_boxed(corpus.records) and _boxed(predictions.records))
+    paired = again.cases.filter(pl.col("gold").is_not_null(), pl.col("pred_path").is_not_null())
+    sides = kinds.gold, kinds.answers
+    blind = pairing == "box" and not all(_fields(side).drop_nulls(BOX).height for side in sides)
     unknown = dict.fromkeys(("value", "ci_low", "ci_high"), float("nan")) if blind else {}
     columns = ["metric", "value", "ci_low", "ci_high", "n_docs", "n_cases"]
     for row in summary.select(columns).iter_rows(named=True):
@@ -111,9 +117,8 @@ def _scored(
         yield row | {"n_paired": int(own.sum())} | unknown
 
 
-def _boxed(records: pl.DataFrame) -> bool:
-    fields = records.filter(pl.col("task").is_in(content.TASKS))
-    return fields.drop_nulls(BOX).height > 0
+def _fields(records: pl.DataFrame) -> pl.DataFrame:
+    return records.filter(pl.col("task").is_in(content.TASKS))
 
 
 def _compared(rows: pl.DataFrame, metric: str) -> pl.DataFrame:

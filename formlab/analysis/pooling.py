@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 import polars as pl
 
 from formlab import tables
+from formlab.analysis.comparability import per_shard
 from formlab.analysis.few_shot import NESTED, corpus_name, schema_of
 from formlab.analysis.summarise import summarise
 from formlab.folders import Evaluation
@@ -18,6 +19,8 @@ from formlab.scoring.causes import CAUSES
 
 # Values read wrongly come before those that are missing or made up: they show more.
 _NOT_READ = ("spurious", "hallucinated", "missed", "missing_document")
+_SLICE = ["slice_by", "slice_value"]
+_FACTS = ("benchmark", "system", "mode", "root", "settings", "made")
 _ORDER = (*(name for name in CAUSES if name not in _NOT_READ), *_NOT_READ)
 
 
@@ -37,25 +40,50 @@ def merge_splits(evaluations: Sequence[Evaluation]) -> Evaluation:
         return first
     corpora = dict.fromkeys(corpus_name(each) for each in evaluations)
     name = f"{' and '.join(corpora)}, {len(evaluations)} splits"
-    split = pl.lit(name).alias("split")
-    scores = pl.concat([each.scores for each in evaluations])
-    if scores.filter(metric="macro_f1")["stats"].list.len().n_unique() > 1:
-        scores = scores.filter(~pl.col("metric").str.starts_with("macro_"))
-    notes = sum((Counter(each.notes) for each in evaluations), Counter())
+    entities = pl.col("stats").filter(metric="macro_f1").list.len()
+    sizes = [
+        per_shard(e, lambda shard: shard.scores.select(entities).unique()) for e in evaluations
+    ]
     documents = pl.concat([each.documents for each in evaluations], how="diagonal")
-    return dataclasses.replace(
-        first,
-        documents=documents.unique("doc_id", keep="first", maintain_order=True).with_columns(split),
-        # Of its own split, so that a case of a document in several is known by it.
-        cases=pl.concat([each.cases for each in evaluations], how="diagonal"),
-        scores=scores.with_columns(split),
-        split=name,
-        sources={name: code for each in evaluations for name, code in each.sources.items()},
-        notes=dict(notes),
-        # Of several splits there is no one corpus to score again.
-        corpus=None,
-        predictions=None,
-    )
+    documents = documents.unique("doc_id", keep="first", maintain_order=True)
+    documents = documents.with_columns(pl.lit(name).alias("split"))
+    count = max(len(list(each.shards())) for each in evaluations)
+    make = partial(_of_splits, evaluations, macro=pl.concat(sizes)["stats"].n_unique() < 2)
+    # All splits of a document in one shard; the first also has what is of no document.
+    own = [documents[number::count] for number in range(count)]
+    gone = ~pl.col("doc_id").is_in(pl.concat([own[0].clear(), *own[1:]])["doc_id"].implode())
+    chosen = [gone, *(pl.col("doc_id").is_in(each["doc_id"].implode()) for each in own[1:])]
+    shards = [partial(make, *both) for both in zip(own, chosen, strict=True)]
+    whole = shards[0]() if count == 1 else Evaluation.of(shards, documents=documents)
+    notes = sum((Counter(each.notes) for each in evaluations), Counter())
+    sources = {name: code for each in evaluations for name, code in each.sources.items()}
+    return whole.changed(notes=dict(notes), sources=sources)
+
+
+def _of_splits(
+    evaluations: Sequence[Evaluation], documents: pl.DataFrame, chosen: pl.Expr, *, macro: bool
+) -> Evaluation:
+    """What all splits have of some documents."""
+    split = documents["split"].first()
+    own = {
+        table: pl.concat(
+            [
+                getattr(shard, table).filter(chosen)
+                for each in evaluations
+                for shard in each.shards()
+            ],
+            how="diagonal",
+        )
+        for table in ("cases", "scores")
+    }  # fmt: skip
+    if not macro:
+        own["scores"] = own["scores"].filter(~pl.col("metric").str.starts_with("macro_"))
+    # Cases stay of their own split, so that one of a document in several is known by it.
+    own["scores"] = own["scores"].with_columns(pl.lit(split).alias("split"))
+    # Of several splits there is no one corpus to score again.
+    first = evaluations[0]
+    facts = {name: getattr(first, name) for name in _FACTS}
+    return Evaluation(documents=documents, split=split, **own, **facts)
 
 
 def by_entity(
@@ -83,21 +111,25 @@ def by_entity(
             entity: NESTED if entity in schema.groups else schema.type_of(entity)
             for entity in schema.entities
         }
-        whole = merge_splits([_with_types(each, types) for each in members])
-        on = ["slice_by", "slice_value"]
-        gold = whole.scores.filter(pl.col("metric") == "f1").group_by(on)
-        gold = gold.agg(n_gold=pl.col("stats").list.get(1).sum().cast(pl.Int64))
+        typed = partial(_with_types, types=types)
+        whole = merge_splits([each.changed({"scores": typed}) for each in members])
+        gold = per_shard(whole, _gold_counts).group_by(_SLICE).agg(pl.col("n_gold").sum())
         summary = summarise(whole, by=(), resamples=resamples, seed=seed)
-        summary = summary.join(gold, on=on, how="left", nulls_equal=True, maintain_order="left")
+        summary = summary.join(gold, on=_SLICE, how="left", nulls_equal=True, maintain_order="left")
         kind = pl.col("slice_value").replace_strict(types, default=pl.col("slice_value"))
         summary = summary.with_columns(corpus=pl.lit(name), type=kind)
         tables_of_corpora.append(summary.select(tables_of_corpora[0].columns))
     return pl.concat(tables_of_corpora)
 
 
-def _with_types(evaluation: Evaluation, types: dict[str, str]) -> Evaluation:
-    """Its scores of whole documents, and those of entities added up by data type."""
-    ready = evaluation.scores.filter(pl.col("level") == "document")
+def _gold_counts(shard: Evaluation) -> pl.DataFrame:
+    count = pl.col("stats").list.get(1).sum().cast(pl.Int64)
+    return shard.scores.filter(pl.col("metric") == "f1").group_by(_SLICE).agg(n_gold=count)
+
+
+def _with_types(shard: Evaluation, types: dict[str, str]) -> pl.DataFrame:
+    """The scores of whole documents, and those of entities added up by data type."""
+    ready = shard.scores.filter(pl.col("level") == "document")
     simple = ready.filter(pl.col("slice_by") == "entity").with_columns(
         slice_by=pl.lit("type"),
         slice_value=pl.col("slice_value").replace_strict(types, return_dtype=pl.String),
@@ -110,7 +142,7 @@ def _with_types(evaluation: Evaluation, types: dict[str, str]) -> Evaluation:
         for metric, mode, counts in summed.select("metric", "mode", "stats").iter_rows()
     ]
     summed = summed.with_columns(pl.Series("value", values, dtype=pl.Float64))
-    return dataclasses.replace(evaluation, scores=pl.concat([ready, summed.select(*tables.SCORES)]))
+    return pl.concat([ready, summed.select(*tables.SCORES)])
 
 
 def errors_by_cause(cases: pl.DataFrame, *, each: int | None = None) -> pl.DataFrame:

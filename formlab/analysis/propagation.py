@@ -11,6 +11,7 @@ from typing import Any
 import polars as pl
 
 from formlab import text
+from formlab.analysis.comparability import per_shard
 from formlab.errors import DataBroken
 from formlab.folders import Evaluation
 from formlab.metrics.actions import DESCRIPTION
@@ -61,6 +62,10 @@ def propagation(evaluation: Evaluation, *, required: bool = True) -> pl.DataFram
     DataBroken
         If a log is required and the documents keep none, as those of released screenshots.
     """
+    return per_shard(evaluation, lambda shard: _faults(shard, required=required))
+
+
+def _faults(evaluation: Evaluation, *, required: bool) -> pl.DataFrame:
     rows: list[Row] = []
     fields = evaluation.cases.filter(pl.col("gold").is_not_null(), pl.col("task") == "click")
     orders = text.date_orders(fields["doc_id"], fields["gold"])

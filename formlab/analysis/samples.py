@@ -12,12 +12,11 @@ from typing import Any
 
 import yaml
 
-from formlab import benchmarks, resources, systems
+from formlab import benchmarks, kept, resources, systems
 from formlab.analysis.comparability import named
 from formlab.console import plain
 from formlab.errors import DataBroken, DataMissing, NotAvailable, UnknownName
 from formlab.folders import Corpus, Evaluation, Predictions
-from formlab.known_files import cache_folder
 from formlab.registry import Registry
 from formlab.scoring.evaluate import evaluate
 from formlab.scoring.part import part_run
@@ -223,7 +222,7 @@ def _of_sample(
         return evaluate(corpus, shipped)
     if reader.extra:
         resources.need(reader.extra)
-    out = cache_folder() / "runs" / f"{benchmark}-{corpus.split}-{name}-{state_of(reader)}"
+    out = kept.run_folder(f"{benchmark}-{corpus.split}-{name}-{state_of(reader)}")
     # Two notebooks that run side by side may ask for the same sample.
     predictions = systems.run(corpus, reader, out=out, settings=settings, name=name, wait=True)
     return evaluate(corpus, predictions)

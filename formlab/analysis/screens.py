@@ -23,6 +23,10 @@ def by_screen(evaluation: Evaluation) -> Evaluation:
     evaluation
         Of forms whose `documents.meta` lists their `images`.
     """
+    return evaluation.mapped(_parted)
+
+
+def _parted(evaluation: Evaluation) -> Evaluation:
     rows = evaluation.documents.to_dicts()
     lists = {row["doc_id"]: meta_of(row).get("images") or [] for row in rows}
     images = {doc_id: names for doc_id, names in lists.items() if len(names) > 1}

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import polars as pl
 
 from formlab import selection
+from formlab.analysis.comparability import per_shard
 from formlab.analysis.finding import KEYS, Finding, origin
-from formlab.analysis.summarise import sliced
 from formlab.errors import UnknownName
 from formlab.folders import Evaluation
+from formlab.scoring.bands import sliced
 
 # The names of bands of numbers, as `bands.band` writes them.
 _NUMBER = r"(-?\d+(?:\.\d+)?(?:e[-+]?\d+)?)"
@@ -53,21 +54,28 @@ def select(evaluation: Evaluation, line: str, *, findings: Sequence[Finding] = (
     >>> cases["kind"].unique().to_list(), cases["gold"].str.len_chars().max()
     (['answer'], 4)
     """
-    cases = evaluation.cases
     chosen = selection.read(line)
     numbers = chosen.pop("finding", [])
-    fits = [
-        _fits(sliced(cases, evaluation.documents, column), values)
-        for column, values in chosen.items()
-    ]
     known = {str(number): finding for number, finding in enumerate(findings, start=1)}
     for number in numbers:
         if number not in known:
             raise UnknownName.of("number of a finding", number, known)
-    if numbers:
-        keys = pl.concat([_keys(known[str(number)], evaluation) for number in numbers])
+    keys = [_keys(known[str(number)], evaluation) for number in numbers]
+    behind = pl.concat(keys).unique() if keys else None
+    return per_shard(evaluation, lambda shard: _selected(shard, chosen, behind))
+
+
+def _selected(
+    shard: Evaluation, chosen: Mapping[str, Sequence[str | None]], behind: pl.DataFrame | None
+) -> pl.DataFrame:
+    """The cases whose columns have the values chosen, and that are `behind` a finding."""
+    cases = shard.cases
+    fits = [
+        _fits(sliced(cases, shard.documents, column), values) for column, values in chosen.items()
+    ]
+    if behind is not None:
         rows = cases.select(KEYS).with_row_index("row")
-        rows = rows.join(keys.unique(), on=KEYS, how="semi", nulls_equal=True)["row"]
+        rows = rows.join(behind, on=KEYS, how="semi", nulls_equal=True)["row"]
         fits.append(pl.int_range(cases.height, eager=True).is_in(rows.implode()))
     return cases.filter(*fits)
 

@@ -8,9 +8,10 @@ from typing import Any
 import polars as pl
 
 from formlab import metrics, tables
-from formlab.analysis.comparability import common, named
+from formlab.analysis.comparability import common, named, per_shard, scored_metrics
 from formlab.analysis.compare import COMPARISON, compare
-from formlab.analysis.summarise import SLICE, summarise
+from formlab.analysis.summarise import summarise
+from formlab.analysis.tallied import SLICE
 from formlab.folders import Evaluation
 
 BEST, NEAR, WORSE = "best", "near", "worse"
@@ -101,7 +102,10 @@ def _groups(
 ) -> Iterator[tuple[list[Evaluation], list[str]]]:
     """The metrics that the same systems, two or more, were scored on in a task of all of them."""
     scored = {
-        each.system: set(each.scores.select("metric", "task").unique().rows()) for each in every
+        each.system: set(
+            per_shard(each, lambda s: s.scores.select("metric", "task").unique()).rows()
+        )
+        for each in every
     }
     groups: dict[tuple[str, ...], list[str]] = {}
     for name in names:
@@ -115,7 +119,7 @@ def _groups(
             groups.setdefault(systems, []).append(name)
     for systems, chosen in groups.items():
         alike = list(common([each for each in every if each.system in systems]).evaluations)
-        shared = set.intersection(*(set(each.scores["metric"]) for each in alike))
+        shared = set.intersection(*map(scored_metrics, alike))
         if names := [name for name in chosen if metrics.plain(name) in shared]:
             yield alike, names
 

@@ -9,16 +9,18 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from scipy import stats
 
 from formlab import metrics, tables
-from formlab.analysis.finding import LABEL, OUTCOME, READER, asked, origin
-from formlab.analysis.intervals import BLOCK, by_document, draws, percentiles
+from formlab.analysis.comparability import per_shard
+from formlab.analysis.finding import KEYS, LABEL, OUTCOME, READER, asked, keys, origin
+from formlab.analysis.intervals import BLOCK, drawn_parts, exact_sums, percentiles
 from formlab.analysis.paired_tests import adjusted_p
-from formlab.analysis.summarise import of_cases, sliced
+from formlab.analysis.slice_search import Fields, Tested, collected, refined, search, sure
 from formlab.errors import UnknownName
 from formlab.folders import Evaluation
 from formlab.metrics import ratio
+from formlab.scoring.bands import sliced
+from formlab.scoring.tallies import of_cases
 from formlab.tables import Settings
 
 # What is known of a field without looking at how it was read.
@@ -117,25 +119,19 @@ def find_slices(
     depth, rows = min(max_columns, 3), []
     several = [evaluations] if isinstance(evaluations, Evaluation) else list(evaluations)
     for evaluation in several:
-        scored = _tallied(evaluation, metric)
-        names = [*COLUMNS, *evaluation.own] if columns is None else columns
-        codes = _coded(scored, evaluation, names)
-        tested = list(_search(scored, codes, depth, min_docs, min_cases))
-        kept = [
-            each
-            for each in passed(tested, alpha, correction)
-            if _beats_parents(each, scored, codes, alpha) and _but_for_labels(each, scored, alpha)
-        ]
+        fields = _fields(evaluation, metric, columns, min_cases)
+        tested = list(search(fields, depth, min_docs, min_cases))
+        kept, count = _kept(fields, tested, alpha, correction), sum(len(each.p) for each in tested)
         rules = f"columns<={depth}|docs>={min_docs}|cases>={min_cases}"
-        if odd := evaluation.cases.filter(pl.col("cause") == READER).height:
+        if odd := _count(evaluation, pl.col("cause") == READER):
             rules += f"|without={odd} that depend on the reading rule"
         settings = dataclasses.asdict(Settings(
             rules=rules, interval=f"bootstrap,documents,n={resamples},level={level:g},seed={seed}",
             test=f"score test,documents,t,fdr={correction}<={alpha:g}",
         ))  # fmt: skip
-        base = {"metric": metric, "n_tested": len(tested), "settings": settings}
+        base = {"metric": metric, "n_tested": count, "settings": settings}
         base |= origin(evaluation) | {"mode": evaluation.mode}
-        rows += [base | row for row in _rows(kept, scored, resamples, level, seed)]
+        rows += [base | row for row in _rows(fields, kept, resamples, level, seed)]
     return pl.DataFrame(rows, schema=SLICES).sort(
         pl.col("excess"), *(pl.col(name).list.join(" & ") for name in ("slice_by", "slice_value")),
         descending=[True, False, False],
@@ -159,208 +155,115 @@ def slice_cases(
     polars.DataFrame
         The schema CASES, in the order of the evaluation.
     """
-    cases = _of_gold(evaluation)
+    return per_shard(evaluation, lambda shard: _in_slice(shard, found, wrong=wrong))
+
+
+def slice_keys(evaluation: Evaluation, found: dict[str, Any]) -> pl.DataFrame:
+    """The keys of the wrong cases of one slice."""
+    return keys(per_shard(evaluation, lambda shard: _in_slice(shard, found, columns=KEYS)))
+
+
+def _in_slice(
+    shard: Evaluation, found: dict[str, Any], *, wrong: bool = True,
+    columns: Sequence[str] | None = None,
+) -> pl.DataFrame:  # fmt: skip
+    needed = None if columns is None else [*columns, "outcome", *found["slice_by"]]
+    cases = _of_gold(shard, needed)
     for column, value in zip(found["slice_by"], found["slice_value"], strict=True):
-        cases = cases.filter(sliced(cases, evaluation.documents, column).cast(pl.String) == value)
+        cases = cases.filter(sliced(cases, shard.documents, column).cast(pl.String) == value)
     return cases.filter(pl.col("outcome") != "match") if wrong else cases
 
 
-def _of_gold(evaluation: Evaluation) -> pl.DataFrame:
-    return asked(evaluation).filter(pl.col("cause").ne_missing(READER))
+def _of_gold(evaluation: Evaluation, columns: Sequence[str] | None = None) -> pl.DataFrame:
+    needed = None if columns is None else [*columns, "cause"]
+    return asked(evaluation, needed).filter(pl.col("cause").ne_missing(READER))
 
 
-def _tallied(evaluation: Evaluation, metric: str) -> _Tallies:
-    cases, worse = _of_gold(evaluation), -1
-    if metric == OUTCOME:
-        right = (cases["outcome"] == "match").cast(pl.Float64).to_numpy()
-        parts = np.stack([right, np.ones(len(right))], axis=1)
-    else:
-        loose = evaluation.scores.filter(of_cases())
-        scored = loose["metric"].unique().sort()
-        known = [OUTCOME, *(name for name in scored if metrics.get(name).score is ratio)]
+def _count(evaluation: Evaluation, where: pl.Expr) -> int:
+    counts = (shard.scan("cases").filter(where).select(pl.len()) for shard in evaluation.shards())
+    return sum(count.collect().item() for count in counts)
+
+
+def _fields(
+    evaluation: Evaluation, metric: str, columns: Sequence[str] | None, min_cases: int
+) -> Fields:
+    """The fields of all shards with hits, total and the values of the columns."""
+    worse = -1
+    if metric != OUTCOME:
+        scored: set[str] = set()
+        for shard in evaluation.shards():
+            loose = shard.scan("scores").filter(of_cases())
+            scored |= set(loose.select("metric").unique().collect()["metric"])
+        known = [OUTCOME, *(name for name in sorted(scored) if metrics.get(name).score is ratio)]
         if metric not in known:
             raise UnknownName.of("metric of fields that is hits of a total", metric, known)
         worse = -1 if metrics.get(metric).direction == "up" else 1
+    pieces = (_piece(shard, metric, columns) for shard in evaluation.shards())
+    return collected(pieces, least=min_cases, worse=worse)
+
+
+def _piece(
+    shard: Evaluation, metric: str, columns: Sequence[str] | None
+) -> tuple[pl.DataFrame, dict[str, pl.Series]]:
+    """Of the fields of a shard hits and total, and the values of each column as text."""
+    names = [*COLUMNS, *shard.own] if columns is None else columns
+    cases = _of_gold(shard, ["doc_id", "path", "outcome", *names])
+    if metric == OUTCOME:
+        cases = cases.with_columns(hits=pl.col("outcome") == "match", total=1.0)
+    else:
         key = ["doc_id", "path"]
-        tallies = loose.filter(pl.col("metric") == metric).unique(key, keep="first")
-        tallies = tallies.select(*key, "hits", "total")
+        tallies = shard.scan("scores").filter(of_cases(), pl.col("metric") == metric)
+        tallies = tallies.select(*key, "hits", "total").collect().unique(key, keep="first")
         cases = cases.join(tallies, on=key, how="inner", maintain_order="left")
-        parts = cases.select("hits", "total").to_numpy()
-    # Documents without a field tell nothing of fields.
-    used, document = np.unique(cases["doc_id"].to_numpy(), return_inverse=True)
-    return _Tallies(cases, document, parts, len(used), worse)
+    table = cases.select("doc_id", "hits", "total", sure=pl.col("cause").ne_missing(LABEL))
+    values = {name: sliced(cases, shard.documents, name).cast(pl.String) for name in names}
+    return table, values
 
 
-def _but_for_labels(each: Slice, scored: _Tallies, alpha: float) -> bool:
-    """Whether a slice is worse as well without the fields whose label may be wrong."""
-    sure = (scored.cases["cause"].ne_missing(LABEL)).to_numpy()
-    if sure.all():
-        return True
-    inside = scored.by_document(each.members[sure[each.members]])
-    whole = scored.by_document(np.flatnonzero(sure))
-    return bool(scored.p(inside, whole) <= alpha)
+def _kept(
+    fields: Fields, tested: Sequence[Tested], alpha: float, correction: str
+) -> list[tuple[Tested, np.ndarray]]:
+    """The slices that pass all tests, with adjusted p."""
+    p = np.concatenate([np.zeros(0), *(each.p for each in tested)])
+    adjusted = np.split(adjusted_p(p, f"fdr_{correction}"), np.cumsum([len(t.p) for t in tested]))
+    kept = []
+    for each, p_adjusted in zip(tested, adjusted[:-1], strict=True):
+        each, p_adjusted = each.only(good := p_adjusted <= alpha), p_adjusted[good]
+        for test in (refined, sure):
+            each, p_adjusted = each.only(good := test(fields, each, alpha)), p_adjusted[good]
+        kept.append((each, p_adjusted))
+    return kept
 
 
 def _rows(
-    kept: Sequence[Slice], scored: _Tallies, resamples: int, level: float, seed: int
-) -> Iterator[dict[str, Any]]:
-    whole = scored.by_document(np.arange(len(scored.document)))
-    drawn = np.concatenate(list(draws(scored.count, resamples=resamples, seed=seed))) if kept else 0
-    for each in kept:
-        inside = scored.by_document(each.members)
-        value, rest = (float(ratio(side.sum(axis=0)[:2])) for side in (inside, whole - inside))
-        values, others = (ratio((drawn @ side)[:, :2]) for side in (inside, whole - inside))
-        low, high = percentiles(values, level)
-        least, most = percentiles(values - others, level)
-        yield {
-            "slice_by": [name for name, _ in each.conditions],
-            "slice_value": [word for _, word in each.conditions],
-            "value": value, "ci_low": low, "ci_high": high, "rest": rest,
-            "difference": value - rest, "difference_low": least,
-            "difference_high": most, "p": each.p, "p_adjusted": each.adjusted,
-            "excess": abs(value - rest) * len(each.members),
-            "n_docs": int((inside[:, 2] > 0).sum()), "n_cases": len(each.members),
-        }  # fmt: skip
-
-
-@dataclasses.dataclass
-class _Tallies:
-    """Fields of the gold: hits and total of each, and the number of its document."""
-
-    cases: pl.DataFrame
-    document: np.ndarray
-    parts: np.ndarray
-    count: int
-    worse: int
-
-    def by_document(self, members: np.ndarray) -> np.ndarray:
-        """Hits, total and number of the fields `members`, summed by document: (documents, 3)."""
-        columns = [*self.parts[members].T, np.ones(len(members))]
-        return by_document(self.document[members], columns, self.count)
-
-    def p(self, inside: np.ndarray, whole: np.ndarray) -> float:
-        """One-sided p of one slice against the rest of `whole`."""
-        return score_test(inside[None], (whole - inside)[None], self.worse)[0]
-
-
-@dataclasses.dataclass
-class Slice:
-    """A conjunction of (column, value), the fields it holds, and how its test went."""
-
-    conditions: tuple[tuple[str, str], ...]
-    members: np.ndarray
-    p: float = float("nan")
-    adjusted: float = float("nan")
-
-
-# Of each column: the code of every field's value, -1 for none, and the values.
-Codes = dict[str, tuple[np.ndarray, list[str]]]
-
-
-def _coded(scored: _Tallies, evaluation: Evaluation, columns: Sequence[str]) -> Codes:
-    """The values of each column as codes; columns without any are left out."""
-    codes = {}
-    for name in columns:
-        values = sliced(scored.cases, evaluation.documents, name).cast(pl.String)
-        words = values.drop_nulls().unique().sort().to_list()
-        if words:
-            numbers = {word: number for number, word in enumerate(words)}
-            code = values.replace_strict(numbers, default=-1, return_dtype=pl.Int64)
-            codes[name] = code.fill_null(-1).to_numpy(), words
-    return codes
-
-
-def _search(
-    scored: _Tallies, codes: Codes, depth: int, min_docs: int, min_cases: int
-) -> Iterator[Slice]:
-    """Every conjunction with enough support, tested against its rest; the same fields once."""
-    marks = np.random.default_rng(0).integers(0, 2**63, len(scored.document), dtype=np.uint64)
-    whole = scored.by_document(np.arange(len(scored.document)))
-    room = max(1, BLOCK // (10 * max(scored.count, 1)))
-    seen: set[int] = set()
-    for size in range(1, depth + 1):
-        for names in itertools.combinations(codes, size):
-            block: list[tuple[Slice, np.ndarray]] = []
-            for each in _groups(codes, names, min_cases):
-                mark = int(marks[each.members].sum(dtype=np.uint64))
-                inside = scored.by_document(each.members)
-                if mark in seen or not _supported(inside, whole - inside, min_docs, min_cases):
-                    continue
-                seen.add(mark)
-                block.append((each, inside))
-                if len(block) == room:
-                    yield from _with_p(block, whole, scored.worse)
-                    block = []
-            yield from _with_p(block, whole, scored.worse)
-
-
-def _groups(codes: Codes, names: tuple[str, ...], min_cases: int) -> Iterator[Slice]:
-    """The conjunctions of one value of each of `names` that hold enough fields."""
-    known = np.flatnonzero(np.all([codes[name][0] >= 0 for name in names], axis=0))
-    sizes = [len(codes[name][1]) for name in names]
-    key = np.ravel_multi_index([codes[name][0][known] for name in names], sizes)
-    order = np.argsort(key, kind="stable")
-    ends = [*np.flatnonzero(np.diff(key[order])) + 1, len(order)]
-    for begin, end in itertools.pairwise([0, *ends]):
-        if end - begin < min_cases:
-            continue
-        numbers = np.unravel_index(key[order[begin]], sizes)
-        words = (codes[name][1][number] for name, number in zip(names, numbers, strict=True))
-        yield Slice(tuple(zip(names, words, strict=True)), known[order[begin:end]])
-
-
-def _supported(
-    inside: np.ndarray, outside: np.ndarray, min_docs: int, min_cases: int
-) -> np.bool | bool:
-    counts = inside[:, 2], outside[:, 2]
-    return all((side > 0).sum() >= min_docs and side.sum() >= min_cases for side in counts)
-
-
-def _with_p(
-    block: list[tuple[Slice, np.ndarray]], whole: np.ndarray, worse: int
-) -> Iterator[Slice]:
-    if block:
-        inside = np.stack([tallies for _, tallies in block])
-        for (each, _), p in zip(block, score_test(inside, whole - inside, worse), strict=True):
-            yield dataclasses.replace(each, p=float(p))
-
-
-def score_test(inside: np.ndarray, outside: np.ndarray, worse: int) -> np.ndarray:
-    """One-sided p of slices against the rest, by documents: see `find_slices`.
-
-    Sides have the shape (slices, documents, 3): hits, total and number of the fields; `worse` is 1
-    where more is worse, else -1. NaN where a side has a total of 0.
-    """
-    rate = ratio((inside + outside).sum(axis=1)[:, :2])[:, None]
-    moved = []
-    for side in (inside, outside):
-        total = side[..., 1].sum(axis=1, keepdims=True)
-        gain = side[..., 0] - rate * side[..., 1]
-        moved.append(np.divide(gain, total, out=np.full(gain.shape, np.nan), where=total != 0))
-    each = worse * (moved[0] - moved[1])
-    spread = np.sqrt((each**2).sum(axis=1))
-    away = np.divide(each.sum(axis=1), spread, out=np.zeros(len(each)), where=spread != 0)
-    documents = np.minimum(*((side[..., 2] > 0).sum(axis=1) for side in (inside, outside)))
-    return stats.t.sf(away, np.maximum(documents - 1, 1))
-
-
-def passed(tested: Sequence[Slice], alpha: float, correction: str) -> list[Slice]:
-    """Those whose adjusted p is at most alpha, by the false-discovery control ``by`` or ``bh``."""
-    adjusted = adjusted_p([each.p for each in tested], f"fdr_{correction}")
-    for each, p in zip(tested, adjusted, strict=True):
-        each.adjusted = float(p)
-    return [each for each in tested if each.adjusted <= alpha]
-
-
-def _beats_parents(each: Slice, scored: _Tallies, codes: Codes, alpha: float) -> bool:
-    """Whether a conjunction is worse than what is left of each one that it refines."""
-    if len(each.conditions) == 1:
-        return True
-    inside = scored.by_document(each.members)
-    for left_out in each.conditions:
-        rest = [codes[n][0] == codes[n][1].index(v) for n, v in each.conditions if n != left_out[0]]
-        parent = scored.by_document(np.flatnonzero(np.all(rest, axis=0)))
-        # Equal to its parent, the p is undefined, and the conjunction says nothing more.
-        if not scored.p(inside, parent) <= alpha:
-            return False
-    return True
+    fields: Fields, kept: Sequence[tuple[Tested, np.ndarray]], resamples: int, level: float,
+    seed: int,
+) -> Iterator[dict[str, Any]]:  # fmt: skip
+    whole = fields.whole().dense(0)
+    found = (
+        ({"slice_by": list(each.names), "slice_value": fields.values(each.names, codes),
+          "p": p, "p_adjusted": q}, sums.dense(slot))
+        for each, adjusted in kept
+        if len(each.p)
+        for sums in [fields.of(each.names, each.codes)]
+        for slot, (codes, p, q) in enumerate(zip(each.codes, each.p, adjusted, strict=True))
+    )  # fmt: skip
+    # So many slices are drawn at once as fit into a block.
+    most_at_once = max(1, BLOCK // (2 * len(whole) + 1))
+    while several := list(itertools.islice(found, most_at_once)):
+        sides = [inside[:, :2] for _, inside in several]
+        *drawn, all_drawn = drawn_parts([*sides, whole[:, :2]], resamples=resamples, seed=seed)
+        for (labels, inside), sums in zip(several, drawn, strict=True):
+            value, rest = (
+                float(ratio(exact_sums(side.T[:2]))) for side in (inside, whole - inside)
+            )
+            values, others = ratio(sums), ratio(all_drawn - sums)
+            low, high = percentiles(values, level)
+            least, most = percentiles(values - others, level)
+            count = int(inside[:, 2].sum())
+            yield labels | {
+                "value": value, "ci_low": low, "ci_high": high, "rest": rest,
+                "difference": value - rest, "difference_low": least, "difference_high": most,
+                "excess": abs(value - rest) * count,
+                "n_docs": int((inside[:, 2] > 0).sum()), "n_cases": count,
+            }  # fmt: skip

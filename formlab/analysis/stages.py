@@ -14,6 +14,7 @@ from typing import Any
 import polars as pl
 
 from formlab import text
+from formlab.analysis.comparability import per_shard
 from formlab.analysis.propagation import propagation
 from formlab.errors import DataBroken
 from formlab.folders import Evaluation
@@ -79,14 +80,23 @@ def loss_stages(evaluation: Evaluation, *, required: bool = True) -> pl.DataFram
     >>> analysis.loss_stages(analysis.open_evaluation(), required=False).height
     0
     """
-    pages = {
-        document["doc_id"]: page
-        for document in evaluation.documents.select("doc_id", "meta").iter_rows(named=True)
-        if (page := json.loads(document["meta"] or "{}").get("page"))
-    }
-    if not pages and required:
+    if required and not any(map(_pages, evaluation.shards())):
         remedy = "formlab arena score, on a folder of formlab arena fill --pages"
         raise DataBroken("no form was filled in from a page", remedy=remedy)
+    return per_shard(evaluation, _losses)
+
+
+def _pages(shard: Evaluation) -> dict[str, Row]:
+    """What is known of the page that each form was filled in from."""
+    return {
+        doc_id: page
+        for doc_id, meta in shard.documents.select("doc_id", "meta").iter_rows()
+        if (page := json.loads(meta or "{}").get("page"))
+    }
+
+
+def _losses(evaluation: Evaluation) -> pl.DataFrame:
+    pages = _pages(evaluation)
     fields = evaluation.cases.filter(pl.col("task") == "click", pl.col("path").is_not_null())
     typed = {
         (doc_id, path): value

@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 from scipy.stats import rankdata
 
+from formlab.analysis.comparability import per_shard
 from formlab.analysis.intervals import draws, percentiles
 from formlab.folders import Evaluation
 from formlab.tables import settings_text
@@ -25,13 +26,18 @@ def tree_sizes(evaluation: Evaluation) -> pl.DataFrame:
         the predicted tree; `distance` and `similarity`, NaN where undefined. Empty where the
         evaluation compares no trees.
     """
-    scores = evaluation.scores.filter(pl.col("level") == "document")
+    return per_shard(evaluation, _sizes).sort(-pl.col("distance"), "doc_id")
+
+
+def _sizes(evaluation: Evaluation) -> pl.DataFrame:
+    scores = evaluation.scan("scores").filter(pl.col("level") == "document").collect()
     documents, similar = (
         scores.filter(pl.col("metric") == name).rename({"value": short})
         for name, short in (("tree_edit_distance", "distance"), ("tree_similarity", "similarity"))
     )
     documents = documents.join(similar.select("doc_id", "similarity"), on="doc_id")
-    cases = evaluation.cases.filter(pl.col("task") == "layout")
+    columns = ["doc_id", "path", "pred_path", "depth"]
+    cases = evaluation.scan("cases").filter(pl.col("task") == "layout").select(columns).collect()
     gold = cases.filter(pl.col("path").is_not_null())
     # Nodes come in reading order: one that has others below stands right before the first of them.
     below = pl.col("depth").shift(-1) > pl.col("depth")
@@ -44,7 +50,7 @@ def tree_sizes(evaluation: Evaluation) -> pl.DataFrame:
     table = documents.join(sizes, on="doc_id", how="left").join(predicted, on="doc_id", how="left")
     table = table.with_columns(pl.col(*SIZES, "given").fill_null(0).cast(pl.Int64))
     columns = ["doc_id", "system", *SIZES, "given", "distance", "similarity", *_OF, "settings"]
-    return table.select(columns).sort(-pl.col("distance"), "doc_id")
+    return table.select(columns)
 
 
 def growth(sizes: pl.DataFrame, *, resamples: int = 1000, seed: int = 0) -> pl.DataFrame:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 import polars as pl
 
-from formlab import metrics
-from formlab.analysis.bands import band, cut
-from formlab.analysis.summarise import of_cases, sliced, summarise
+from formlab import metrics, tables
+from formlab.analysis.comparability import per_shard
+from formlab.analysis.summarise import summarise
 from formlab.errors import UnknownName
 from formlab.folders import Evaluation
+from formlab.scoring.bands import band, cut, sliced
+from formlab.scoring.tallies import of_cases
 
 # A number with more distinct values than this is cut into bands of about equal counts.
 MOST, BANDS_OF_MANY = 12, 6
@@ -169,26 +170,49 @@ def _cells(
     """The pooled scores of each combination of the columns' values, through `summarise`."""
     names = [metrics.get(name).name for name in measures]
     chosen = of_cases() if of == "field" else pl.col("slice_by").is_null() & ~of_cases()
-    rows = evaluation.scores.filter(pl.col("metric").is_in(names), chosen)
-    if where is not None:
-        kept = evaluation.fields.filter(where)
-        rows = rows.join(kept, on=["doc_id", "path"], how="semi")
     axes = ("x_value", "y_value")[: len(columns)]
-    values = [
-        _levels(_column(evaluation, rows, name, of), bins.get(name), most) for name in columns
+
+    def read(shard: Evaluation) -> pl.DataFrame:
+        rows = shard.scores.filter(pl.col("metric").is_in(names), chosen)
+        if where is not None:
+            kept = shard.fields.filter(where)
+            rows = rows.join(kept, on=["doc_id", "path"], how="semi", maintain_order="left")
+        values = (_column(shard, rows, name, of) for name in columns)
+        return rows.with_columns(v.alias(axis) for v, axis in zip(values, axes, strict=True))
+
+    values = per_shard(evaluation, lambda shard: read(shard).group_by(axes).len())
+    words = [
+        _words(values.group_by(at=axis).agg(pl.col("len").sum()), bins.get(name), most)
+        for axis, name in zip(axes, columns, strict=True)
     ]
-    named = pl.DataFrame([value.alias(axis) for axis, value in zip(axes, values, strict=True)])
-    named = named.with_columns(pl.struct(axes).rank("dense").cast(pl.String).alias("slice_value"))
-    marked = rows.with_columns(named["slice_value"], slice_by=pl.lit("cell"))
+
+    def marked(shard: Evaluation) -> pl.DataFrame:
+        rows = read(shard)
+        for axis, known in zip(axes, words, strict=True):
+            own = known.select(pl.col("at").alias(axis), pl.col("word").to_physical().alias("word"))
+            rows = rows.join(
+                own, on=axis, how="left", nulls_equal=True, maintain_order="left", suffix=" of y"
+            )
+        numbers = [name for name in ("word", "word of y") if name in rows.columns]
+        named = pl.concat_str(numbers, separator=" ")
+        return rows.with_columns(slice_by=pl.lit("cell"), slice_value=named).select(
+            list(tables.SCORES)
+        )
+
     cells = summarise(
-        dataclasses.replace(evaluation, scores=marked), by=(),
+        evaluation.changed({"scores": marked}), by=(),
         resamples=resamples, level=level, seed=seed,
     ).filter(pl.col("metric").is_in(names))  # fmt: skip
+    number = pl.col("slice_value").str.split(" ").list
+    in_words = []
+    for at, (axis, known) in enumerate(zip(axes, words, strict=True)):
+        kind = known["word"].dtype
+        names_of = dict(enumerate(kind.categories))
+        word = number.get(at).cast(pl.Int64).replace_strict(names_of, return_dtype=kind)
+        in_words.append(word.alias(axis))
     single = pl.col("n_docs") < 2
-    return cells.join(
-        named.unique(), on="slice_value", how="left", maintain_order="left"
-    ).select(
-        *_OF, *axes, "value",
+    return cells.select(
+        *_OF, *in_words, "value",
         *(pl.when(single).then(float("nan")).otherwise(name).alias(name) for name in _VALUES[1:]),
         *_COUNTS, "settings",
     )  # fmt: skip
@@ -210,17 +234,20 @@ def _column(evaluation: Evaluation, rows: pl.DataFrame, name: str, of: str) -> p
     return rows.join(named, on=["doc_id", "path"], how="left", maintain_order="left")["at"]
 
 
-def _levels(values: pl.Series, edges: Sequence[float] | None, most: int | None) -> pl.Series:
-    """Each value as one of the ordered words that occur; what is null is `UNKNOWN`, the last."""
-    frame = values.alias("at").to_frame()
+def _words(counts: pl.DataFrame, edges: Sequence[float] | None, most: int | None) -> pl.DataFrame:
+    """Each value, `at`, as a `word` of those that occur, in their order; null is `UNKNOWN`, last.
+
+    `counts` has each value once and how often it occurs.
+    """
+    values = counts["at"]
     if values.dtype.is_numeric():
-        known = values.drop_nulls().cast(pl.Float64).drop_nans()
-        if edges is None and most is not None and known.n_unique() > most:
+        known = counts.select(pl.col("at").cast(pl.Float64), "len").drop_nulls().drop_nans()
+        if edges is None and most is not None and known["at"].n_unique() > most:
             edges = _quantiles(known)
         if edges:
-            words = cut(frame, band("", pl.col("at"), edges, whole=values.dtype.is_integer()))
+            words = cut(counts, band("", pl.col("at"), edges, whole=values.dtype.is_integer()))
         else:
-            order = [f"{value:g}" for value in known.unique().sort()]
+            order = [f"{value:g}" for value in known["at"].unique().sort()]
             plain = [None if v is None or v != v else f"{v:g}" for v in values.to_list()]
             words = pl.Series(plain, dtype=pl.Enum(list(dict.fromkeys(order))))
     elif isinstance(values.dtype, pl.Enum):
@@ -230,10 +257,12 @@ def _levels(values: pl.Series, edges: Sequence[float] | None, most: int | None) 
         words = text.cast(pl.Enum(text.drop_nulls().unique().sort()))
     used = set(words.drop_nulls().unique())
     order = [word for word in words.dtype.categories if word in used and word != UNKNOWN]
-    return words.cast(pl.String).fill_null(UNKNOWN).cast(pl.Enum([*order, UNKNOWN]))
+    named = words.cast(pl.String).fill_null(UNKNOWN).cast(pl.Enum([*order, UNKNOWN]))
+    return pl.DataFrame([values.alias("at"), named.alias("word")])
 
 
-def _quantiles(known: pl.Series) -> list[float]:
+def _quantiles(known: pl.DataFrame) -> list[float]:
     shares = np.linspace(0, 1, BANDS_OF_MANY + 1)[1:-1]
-    edges = np.quantile(known.to_numpy(), shares, method="higher")
-    return [edge for edge in np.unique(edges).tolist() if edge > known.min()]
+    every = np.repeat(known["at"].to_numpy(), known["len"].to_numpy())
+    edges = np.quantile(every, shares, method="higher")
+    return [edge for edge in np.unique(edges).tolist() if edge > known["at"].min()]

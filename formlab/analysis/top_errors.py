@@ -34,7 +34,7 @@ def top_errors(cases: pl.DataFrame, *, limit: int = 20) -> pl.DataFrame:
         pl.col("doc_id"),
         pl.col("path"),
     ]
-    ranked = wrong.sort(order).with_columns(
+    ranked = wrong.sort(order, maintain_order=True).with_columns(
         pl.int_range(pl.len()).over("cause").alias("rank"), pl.len().over("cause").alias("count")
     )
     # A cause's nth field comes when n - 1/2 of its fields would be due, as Sainte-Laguë has it.

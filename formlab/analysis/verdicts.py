@@ -10,11 +10,19 @@ import numpy as np
 import polars as pl
 
 from formlab import metrics, tables
-from formlab.analysis.comparability import KEY, common, fields
+from formlab.analysis.comparability import (
+    KEY,
+    common,
+    digests,
+    fields,
+    per_shard,
+    scored_metrics,
+)
 from formlab.analysis.compare import compare, evaluation_pairs, over_metrics
 from formlab.analysis.finding import OUTCOME, Finding, by_text, p_text, seen_text
-from formlab.analysis.intervals import by_document, drawn_sums, percentiles
+from formlab.analysis.intervals import drawn_sums, percentiles
 from formlab.analysis.summarise import summarise
+from formlab.analysis.tallied import numbered
 from formlab.folders import Evaluation
 from formlab.metrics import ratio
 from formlab.tables import BOX
@@ -39,9 +47,12 @@ def identical(first: Evaluation, second: Evaluation) -> bool:
     """Whether every answer of two systems is the same (text, place, status), and every score."""
     pair = common([first, second]).evaluations
     of_cases = [*_ANSWER, *(f"pred_{side}" for side in BOX)]
-    cases = [each.cases.select(of_cases).sort(of_cases) for each in pair]
-    scores = [each.scores.select(_SCORE).sort(_SCORE) for each in pair]
-    return cases[0].equals(cases[1]) and scores[0].equals(scores[1])
+
+    def alike(table: str, columns: Sequence[str]) -> bool:
+        sums = [digests(each, lambda shard: getattr(shard, table).select(columns)) for each in pair]
+        return sums[0].equals(sums[1])
+
+    return alike("cases", of_cases) and alike("scores", _SCORE)
 
 
 def verdicts(
@@ -120,7 +131,7 @@ def every_difference(
     options = {"reference": reference or None, **draws}
     rows = over_metrics(tables.only(compare(evaluations, **options), slice_by=None))
     parts = [tables.only(matrix, slice_by=None), rows]
-    if by and metrics.plain(metric) in set(evaluations[0].scores["metric"]):
+    if by and metrics.plain(metric) in scored_metrics(evaluations[0]):
         of_metric = compare(evaluations, metric=metric, by=by, **options)
         parts.append(of_metric.filter(pl.col("slice_by").is_not_null()))
     parts.append(matrix.filter(pl.col("slice_by").is_not_null()))
@@ -200,27 +211,33 @@ def _fields(
 ) -> list[dict[str, Any]]:
     """The share of fields right of each system, over the fields that any of them has."""
     judged = pl.col("outcome") != "unscored", pl.col("level") != "stretch"
-    sides = [fields(each).filter(*judged) for each in evaluations]
-    every = pl.concat(side.select(KEY) for side in sides).unique()
-    codes = {doc: number for number, doc in enumerate(evaluations[0].documents["doc_id"])}
+    right = pl.col("outcome") == "match"
+
+    def keys(shard: Evaluation) -> pl.DataFrame:
+        rows = fields(shard).filter(*judged)
+        return rows.select("doc_id", right.alias("right"), key=rows.select(KEY).hash_rows())
+
+    sides = [per_shard(each, keys) for each in evaluations]
+    every = pl.concat(side.select("doc_id", "key") for side in sides).unique()
+    if not every.height:
+        return []
+    names = numbered(evaluations[0]).to_frame()
 
     def counts(rows: pl.DataFrame) -> np.ndarray:
-        number = rows["doc_id"].replace_strict(codes, return_dtype=pl.Int64).to_numpy()
-        return by_document(number, [np.ones(rows.height)], len(codes))
+        counted = rows.group_by("doc_id").len()
+        there = names.join(counted, on="doc_id", how="left", maintain_order="left")
+        return there["len"].fill_null(0).cast(pl.Float64).to_numpy()
 
     rows = []
+    total = counts(every)
     for each, side in zip(evaluations, sides, strict=True):
-        if not every.height:
-            break
-        total = counts(every)
-        right = total - counts(side.filter(pl.col("outcome") != "match"))
-        parts = np.concatenate([right, total], axis=1)
+        parts = np.stack([total - counts(side.filter(~pl.col("right"))), total], axis=1)
         low = high = float("nan")
-        if resamples and len(codes) > 1:
+        if resamples and names.height > 1:
             drawn = ratio(drawn_sums(parts, resamples=resamples, seed=seed))
             low, high = percentiles(drawn, level)
         rows.append({
-            "system": each.system, "value": float(right.sum() / total.sum()),
+            "system": each.system, "value": float(ratio(parts.sum(axis=0))),
             "ci_low": low, "ci_high": high, "n_docs": every["doc_id"].n_unique(),
             "n_cases": every.height,
         })  # fmt: skip

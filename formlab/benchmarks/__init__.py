@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from formlab import resources
 from formlab.benchmarks._own import OWN
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 BENCHMARKS = Registry("benchmarks", dict.fromkeys(OWN, "formlab.benchmarks._own:OWN"))
 # What `training` notes of documents that it leaves out.
 LEAKED = "train documents that are to be read too, left out"
+# Gold records of a shard.
+SHARD = 20_000
 SAMPLES = resources.folder("data/sample")
 
 
@@ -55,12 +58,102 @@ def load(
     >>> corpus.documents.height
     8
     """
-    benchmark = get(name)
+    benchmark, folder = get(name), _folder(name, root)
+    return benchmark.load(split or benchmark.first_split(folder), folder, part)
+
+
+def _folder(name: str, root: str | Path | None) -> Path:
     folder = SAMPLES / name if root is None else Path(root)
     if not (folder.is_dir() or (name == "own" and folder.is_file())):
         remedy = "--root with the folder of the official files"
         raise DataMissing(f"no files of {name}", where=folder, remedy=remedy)
-    return benchmark.load(split or benchmark.first_split(folder), folder, part)
+    return folder
+
+
+def shards(
+    name: str, *, root: str | Path | None = None, split: str | None = None,
+    part: str | None = None, records: float = SHARD,
+) -> Iterator[Corpus]:  # fmt: skip
+    """The corpus that `load` gives, in corpora of documents that follow one another.
+
+    Each has at most `records` gold records, or one document. Documents are read when their shard
+    is asked for, except by a plug-in's reader without a `reader`: that reads all of them first.
+
+    Parameters
+    ----------
+    name, root, split, part
+        As for `load`; so are the errors.
+    records
+        How many gold records a shard has at most; of one document it may have more.
+
+    Examples
+    --------
+    >>> [shard.documents.height for shard in shards("funsd", split="test", records=800)]
+    [3, 2, 3]
+    """
+    benchmark, folder = get(name), _folder(name, root)
+    chosen = benchmark.named(split or benchmark.first_split(folder), folder, part)
+    if benchmark.reader is not None:
+        yield from (shard.check() for shard in benchmark.reader(chosen, folder).shards(records))
+    else:
+        from formlab.benchmarks._build import cut
+
+        yield from cut(benchmark.read(chosen, folder).check(), records)
+
+
+def shards_of(
+    name: str, *, root: str | Path | None = None, split: str | None = None,
+    part: str | None = None, records: float = SHARD,
+) -> list[dict[str, Any]]:  # fmt: skip
+    """Shards as plain data, for workers that open them by themselves with `open_shard`.
+
+    Opened one after the other they are the corpus that `load` gives. Of a shard's size nothing is
+    known before it is read: some documents from all over the split say how many make about
+    `records` gold records. A benchmark without a `reader` is one shard.
+
+    Parameters
+    ----------
+    name, root, split, part
+        As for `load`; so are the errors. `root` stands in the shards as it is here, made absolute.
+    records
+        How many gold records a shard is to have.
+
+    Returns
+    -------
+    list of dict
+        Each with `benchmark`, `root`, `split` (with its part), `start` and `stop`: JSON can hold
+        it.
+
+    Examples
+    --------
+    >>> parts = shards_of("funsd", split="test", records=600)
+    >>> [(part["start"], part["stop"]) for part in parts]
+    [(0, 2), (2, 4), (4, 6), (6, None)]
+    >>> open_shard(parts[1]).documents.height
+    2
+    """
+    benchmark, folder = get(name), _folder(name, root)
+    chosen = benchmark.named(split or benchmark.first_split(folder), folder, part)
+    base = {"benchmark": name, "root": str(folder.absolute()), "split": chosen}
+    if benchmark.reader is None:
+        return [base | {"start": 0, "stop": None}]
+    cuts = benchmark.reader(chosen, folder).cuts(records)
+    return [base | {"start": start, "stop": stop} for start, stop in cuts]
+
+
+def open_shard(shard: Mapping[str, Any]) -> Corpus:
+    """The corpus of one of `shards_of`; of other documents only what theirs depend on is read.
+
+    Raises
+    ------
+    UnknownName, DataMissing, DataBroken
+        If the benchmark is not known here, or files are absent or unreadable.
+    """
+    benchmark, folder = get(shard["benchmark"]), _folder(shard["benchmark"], shard["root"])
+    if benchmark.reader is None:
+        return benchmark.read(shard["split"], folder).check()
+    reader = benchmark.reader(shard["split"], folder)
+    return reader.corpus(shard["start"], shard["stop"]).check()
 
 
 def training(corpus: Corpus, *, limit: int | None = None, seed: int = 0) -> Corpus:

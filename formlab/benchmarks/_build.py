@@ -1,36 +1,132 @@
-"""What the readers of benchmarks share: the corpus of their rows, and images."""
+"""What the readers of benchmarks share: documents read one by one, corpora of them, images."""
 
 from __future__ import annotations
 
+import dataclasses
+import math
 from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from formlab import files, tables
+from formlab.columns import Columns, height_of
 from formlab.errors import DataBroken, FormlabError
 from formlab.folders import Corpus
 
 Row = dict[str, Any]
+# The row of a document, and those of its gold records: row by row, or column by column.
+Rows = list[Row] | dict[str, list[Any]]
+# Units that are read to learn how many records such have.
+_LOOKED_AT = 8
+Part = tuple[Row, Rows]
 
 
-def corpus(
-    benchmark: str, split: str, root: Path, *, documents: list[Row], records: list[Row],
-    flaws: Counter[str], sources: dict[str, str], empty: FormlabError | None = None,
-) -> Corpus:  # fmt: skip
-    """The corpus of rows that lack only what they share; raises `empty` without documents."""
-    if empty and not documents:
-        raise empty
-    base = {"benchmark": benchmark, "split": split}
-    gold = base | {"role": "gold", "status": "ok"}
-    return Corpus(
-        documents=tables.table("documents", [base | row for row in documents]),
-        records=tables.table("records", [gold | row for row in records]),
-        benchmark=benchmark,
-        split=split,
-        root=root,
-        flaws={what: count for what, count in sorted(flaws.items()) if count},
-        sources=sources,
-    )
+@dataclass(frozen=True)
+class SplitReader:
+    """One split of a benchmark, of which any documents can be read without the others.
+
+    `units` are what documents are read from, such as their files, in the order of the corpus;
+    ``read(unit, flaws, sources)`` yields the documents of a unit with their gold records, which
+    lack only what all rows share, and counts what is odd in `flaws`. What is known of the whole
+    split before its documents are read stands in the `flaws` and `sources` here.
+    """
+
+    benchmark: str
+    split: str
+    root: Path
+    units: Sequence[Any]
+    read: Callable[[Any, Counter[str], dict[str, str]], Iterator[Part]]
+    flaws: Counter[str] = field(default_factory=Counter)
+    sources: dict[str, str] = field(default_factory=dict)
+    # Raised where there is no document.
+    empty: FormlabError | None = None
+
+    def corpus(self, start: int = 0, stop: int | None = None) -> Corpus:
+        """The documents of the units from `start` up to `stop`, by default of all."""
+        return next(self.shards(math.inf, start, stop))
+
+    def shards(self, records: float, start: int = 0, stop: int | None = None) -> Iterator[Corpus]:
+        """The same in corpora of at most so many gold records, or of one document."""
+        # What is odd in the split as a whole is counted once.
+        shard = _Shard(self, Counter() if start else Counter(self.flaws))
+        whole, first = not start and stop is None, True
+        flaws, sources = Counter[str](), dict[str, str]()
+        for unit in self.units[start:stop]:
+            for document, rows in self.read(unit, flaws, sources):
+                if shard.documents and shard.records.height + height_of(rows) > records:
+                    yield shard.corpus()
+                    shard, first = _Shard(self, Counter()), False
+                shard.add(document, rows)
+                shard.note(flaws, sources)
+            shard.note(flaws, sources)
+        if whole and first and self.empty and not shard.documents:
+            raise self.empty
+        yield shard.corpus()
+
+    def cuts(self, records: float) -> list[tuple[int, int | None]]:
+        """Ranges of units that have about so many gold records each; at least one unit, if any."""
+        count = len(self.units)
+        places = sorted({count * step // _LOOKED_AT for step in range(_LOOKED_AT)}) if count else []
+        heights = [self.corpus(place, place + 1).records.height for place in places]
+        # The largest of them: a shard is rather too small than too large.
+        size = max(1, int(records // max([*heights, 1])))
+        starts = range(0, max(count, 1), min(size, max(count, 1)))
+        return [(start, start + size if start + size < count else None) for start in starts]
+
+
+class _Shard:
+    """The rows of some documents as they are collected."""
+
+    def __init__(self, split: SplitReader, flaws: Counter[str]) -> None:
+        self.split, self.flaws, self.sources = split, flaws, dict(split.sources)
+        self.documents: list[Row] = []
+        self.base = {"benchmark": split.benchmark, "split": split.split}
+        self.gold = self.base | {"role": "gold", "status": "ok"}
+        self.records = Columns(**self.gold)
+
+    def add(self, document: Row, rows: Rows) -> None:
+        self.documents.append(document)
+        self.records.extend(rows, doc_id=document["doc_id"])
+
+    def note(self, flaws: Counter[str], sources: dict[str, str]) -> None:
+        """Take over what was counted since the last time."""
+        self.flaws.update(flaws)
+        self.sources |= sources
+        flaws.clear()
+        sources.clear()
+
+    def corpus(self) -> Corpus:
+        return Corpus(
+            documents=tables.table("documents", self.documents, **self.base),
+            records=tables.table("records", self.records.lists, **self.gold),
+            **self.base,
+            root=self.split.root,
+            flaws={what: count for what, count in sorted(self.flaws.items()) if count},
+            sources=self.sources,
+        )
+
+
+def cut(corpus: Corpus, records: float) -> Iterator[Corpus]:
+    """A corpus as corpora of at most so many gold records each, or of one document."""
+    heights = dict(corpus.records.group_by("doc_id").len().iter_rows())
+    names: list[list[str]] = [[]]
+    total = 0
+    for doc_id in corpus.documents["doc_id"]:
+        total += heights.get(doc_id, 0)
+        if names[-1] and total > records:
+            names.append([])
+            total = heights.get(doc_id, 0)
+        names[-1].append(doc_id)
+    for number, own in enumerate(names):
+        chosen = pl.col("doc_id").is_in(own)
+        yield dataclasses.replace(
+            corpus, documents=corpus.documents.filter(chosen),
+            records=corpus.records.filter(chosen), flaws={} if number else corpus.flaws,
+        )  # fmt: skip
 
 
 def image_columns(

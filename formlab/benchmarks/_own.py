@@ -14,6 +14,7 @@ _OWN = (
         splits={"test": 859},
         tasks=("fact",),
         read="formlab.benchmarks.fincriticaled:read",
+        reader="formlab.benchmarks.fincriticaled:reader",
         slices=("kind", "domain"),
         modes=("fixed", "official"),
     ),
@@ -27,6 +28,7 @@ _OWN = (
         # Textual fields go with the other modalities: fields are matched once, over all of them.
         tasks=("marking", "visual", "cross", "vqa", "consistency", "layout"),
         read="formlab.benchmarks.formcraft:read",
+        reader="formlab.benchmarks.formcraft:reader",
         slices=("modality", "subtype"),
         find_splits="formlab.benchmarks.formcraft:splits",
     ),
@@ -39,6 +41,7 @@ _OWN = (
         splits={"all": 1240},
         tasks=("click",),
         read="formlab.benchmarks.formfactory:read",
+        reader="formlab.benchmarks.formfactory:reader",
         slices=("kind", "domain", "template"),
         modes=("official", "fixed"),
     ),
@@ -51,6 +54,7 @@ _OWN = (
         splits={"test": 50, "train": 149},
         tasks=("text", "layout"),
         read="formlab.benchmarks.funsd:read",
+        reader="formlab.benchmarks.funsd:reader",
     ),
     Benchmark(
         name="ocrbench_v2",
@@ -60,6 +64,7 @@ _OWN = (
         source="https://github.com/Yuliang-Liu/MultimodalOCR",
         tasks=("text", "vqa"),
         read="formlab.benchmarks.ocrbench_v2:read",
+        reader="formlab.benchmarks.ocrbench_v2:reader",
         find_splits="formlab.benchmarks.ocrbench_v2:splits",
     ),
     Benchmark(
@@ -71,6 +76,7 @@ _OWN = (
         splits={"test": 1000},
         tasks=("text", "value"),
         read="formlab.benchmarks.omniai:read",
+        reader="formlab.benchmarks.omniai:reader",
         modes=("official", "fixed"),
     ),
     Benchmark(
@@ -92,6 +98,7 @@ _OWN = (
         splits={"train": 626},
         tasks=("text",),
         read="formlab.benchmarks.sroie:read",
+        reader="formlab.benchmarks.sroie:reader",
     ),
     Benchmark(
         name="vrdu",
@@ -103,6 +110,7 @@ _OWN = (
         splits={},
         tasks=("entity",),
         read="formlab.benchmarks.vrdu:read",
+        reader="formlab.benchmarks.vrdu:reader",
         slices=("kind", "subtype"),
         modes=("official", "fixed"),
         find_splits="formlab.benchmarks.vrdu:splits",

@@ -11,6 +11,7 @@ from formlab.errors import UnknownName
 from formlab.registry import when_called
 
 if TYPE_CHECKING:
+    from formlab.benchmarks._build import SplitReader
     from formlab.folders import Corpus
 
 
@@ -20,13 +21,14 @@ class Benchmark:
 
     `splits` maps each split, as published, to its count of documents; `tasks` are the tasks its
     gold can be scored on; `modes` are the ways to score it, the default first; `read` loads one
-    split from a folder in the published layout; `find_splits`, if not None, counts the documents
-    of the splits in a folder, beside those in `splits`. Both are functions, or are named as
-    ``module:function`` and imported when used. A model is asked with `prompt`, for an answer of the
-    JSON schema `schema`, whose leaves stand at their JSON pointers in the gold; a schema may be a
-    function, or the name of one, of a document's row. Without a schema a model is asked for the
-    fields that the gold of a document has. A split may have `parts`, the one to test on first; the
-    others are read as the split ``<split>-<part>``.
+    split from a folder in the published layout, and `reader`, if not None, gives it document by
+    document, so that shards of it can be read without the rest; `find_splits`, if not None, counts
+    the documents of the splits in a folder, beside those in `splits`. These are functions, or are
+    named as ``module:function`` and imported when used. A model is asked with `prompt`, for an
+    answer of the JSON schema `schema`, whose leaves stand at their JSON pointers in the gold; a
+    schema may be a function, or the name of one, of a document's row. Without a schema a model is
+    asked for the fields that the gold of a document has. A split may have `parts`, the one to test
+    on first; the others are read as the split ``<split>-<part>``.
     """
 
     name: str
@@ -40,6 +42,7 @@ class Benchmark:
     slices: tuple[str, ...] = ("kind",)
     modes: tuple[str, ...] = ("fixed",)
     find_splits: Callable[[Path], dict[str, int]] | None = None
+    reader: Callable[[str, Path], SplitReader] | None = None
     parts: tuple[str, ...] = ("test",)
     prompt: str = ""
     schema: dict[str, Any] | Callable[[dict[str, Any]], dict[str, Any]] | str | None = None
@@ -47,8 +50,9 @@ class Benchmark:
     def __post_init__(self) -> None:
         # A reader named as text is imported when used, so that listing benchmarks imports none.
         object.__setattr__(self, "read", when_called(self.read))
-        if self.find_splits:
-            object.__setattr__(self, "find_splits", when_called(self.find_splits))
+        for name in ("find_splits", "reader"):
+            if getattr(self, name):
+                object.__setattr__(self, name, when_called(getattr(self, name)))
 
     def schema_of(self, document: dict[str, Any]) -> dict[str, Any] | None:
         """The JSON Schema of a model's answer about a document; None if there is none."""
@@ -72,10 +76,18 @@ class Benchmark:
 
         Raises
         ------
+        UnknownName, DataMissing, DataBroken
+            As for `named`, and if files are absent or unreadable.
+        """
+        return self.read(self.named(split, root, part), root).check()
+
+    def named(self, split: str, root: Path, part: str | None = None) -> str:
+        """The name of one split under `root`, or of a part of it (the one to test on).
+
+        Raises
+        ------
         UnknownName
             If the benchmark has no such split, or its splits no such part.
-        DataMissing, DataBroken
-            If files are absent or unreadable.
         """
         known = self.splits_in(root)
         if split not in known:
@@ -86,7 +98,7 @@ class Benchmark:
         part = part or self.parts[0]
         if part not in self.parts:
             raise UnknownName.of(f"part of a split of {self.name}", part, self.parts)
-        return self.read(split if part == self.parts[0] else f"{split}-{part}", root).check()
+        return split if part == self.parts[0] else f"{split}-{part}"
 
 
 def part_of(name: str, parts: tuple[str, ...]) -> tuple[str, str]:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from formlab import files, tables
-from formlab.benchmarks._build import Row, corpus, image_columns
+from formlab.benchmarks._build import Part, Row, SplitReader, image_columns
 from formlab.benchmarks._facts import FACTS, Fact, tagged
 from formlab.benchmarks.meta import meta_of
 from formlab.errors import DataBroken, DataMissing
@@ -31,7 +31,7 @@ _NAME = re.compile(r"gold_(\d+)\.(?:txt|html?)")
 _OPEN = re.compile(rf"<({'|'.join(FACTS)})\b[^>]*>", re.IGNORECASE)
 _CLOSE = re.compile(rf"</({'|'.join(FACTS)})\s*>", re.IGNORECASE)
 _REMEDY = "a folder with gold_0.txt, gold_1.txt, …, or a CSV with a column of tagged HTML"
-__all__ = ["FACTS", "FactMeta", "decoded", "fact_meta", "read", "tagged", "untagged"]
+__all__ = ["FACTS", "FactMeta", "decoded", "fact_meta", "read", "reader", "tagged", "untagged"]
 
 
 class FactMeta(NamedTuple):
@@ -70,25 +70,34 @@ def read(split: str, root: Path) -> Corpus:
     concepts, each from top to bottom. `kind` is the fact's type; `meta` holds the published name
     of that type and the hint of its context.
     """
-    flaws: Counter[str] = Counter()
-    documents, records, sources = [], [], {}
-    for stem, markup, origin, meta in _pages(root, flaws, sources):
-        key = {"doc_id": stem}
+    return reader(split, root).corpus()
+
+
+def reader(split: str, root: Path) -> SplitReader:
+    """The same pages, one by one."""
+    counted: Counter[str] = Counter()
+    hashes: dict[str, str] = {}
+
+    def read(unit: _Unit, flaws: Counter[str], sources: dict[str, str]) -> Iterator[Part]:
+        stem, markup, origin, meta = unit if isinstance(unit, tuple) else _page(unit, flaws)
+        if isinstance(unit, Path):
+            sources[unit.relative_to(root).as_posix()] = files.sha256(unit)
         facts = tagged(written_events(markup), flaws=flaws)
         _count_flaws(markup, facts, flaws)
-        gold = key | {"task": "fact", "page": 1}
-        records.append(gold | {"kind": "page", "value": markup, "origin": origin})
+        gold = {"task": "fact", "page": 1}
         image = _image(root, stem, flaws)
         boxes = _boxes(root, image, flaws)
-        records += [
+        rows = [gold | {"kind": "page", "value": markup, "origin": origin}]
+        rows += [
             gold | _record(fact, number, origin) | boxes.get(fact.mark, {})
             for number, fact in enumerate(facts)
         ]
         counts = {"n_fields": len(facts), "n_kinds": len({fact.kind for fact in facts})}
-        documents.append(key | counts | image | meta)
-    return corpus(
-        "fincriticaled", split, root, documents=documents, records=records, flaws=flaws,
-        sources=sources, empty=DataMissing("no gold pages", where=root, remedy=_REMEDY),
+        yield {"doc_id": stem} | counts | image | meta, rows
+
+    return SplitReader(
+        "fincriticaled", split, root, _units(root, counted, hashes), read, flaws=counted,
+        sources=hashes, empty=DataMissing("no gold pages", where=root, remedy=_REMEDY),
     )  # fmt: skip
 
 
@@ -100,28 +109,30 @@ def _record(fact: Fact, number: int, origin: str) -> Row:
     }  # fmt: skip
 
 
-def _pages(
-    root: Path, flaws: Counter[str], sources: dict[str, str]
-) -> Iterator[tuple[str, str, str, Row]]:
-    """Number, HTML, origin and document columns of each page."""
+# Number, HTML, origin and document columns of a page, or its file.
+_Page = tuple[str, str, str, Row]
+_Unit = _Page | Path
+
+
+def _units(root: Path, flaws: Counter[str], sources: dict[str, str]) -> list[_Unit]:
+    """The pages in the order of their numbers."""
     if root.is_file():
-        yield from _rows(root, flaws, sources)
-        return
+        return list(_rows(root, flaws, sources))
     if not root.is_dir():
         raise DataMissing("no such folder", where=root, remedy=_REMEDY)
     for name in FOLDERS:
         numbered = {
             int(m[1]): f for f in (root / name).glob("gold_*") if (m := _NAME.fullmatch(f.name))
         }
-        for number in sorted(numbered):
-            file = numbered[number]
-            sources[file.relative_to(root).as_posix()] = files.sha256(file)
-            yield str(number), decoded(file, flaws), file.name, _beside(file)
         if numbered:
-            return
-    for file in sorted(root.glob("*.csv")):
-        yield from _rows(file, flaws, sources)
-        return
+            return [numbered[number] for number in sorted(numbered)]
+    first = next(iter(sorted(root.glob("*.csv"))), None)
+    return list(_rows(first, flaws, sources)) if first else []
+
+
+def _page(file: Path, flaws: Counter[str]) -> _Page:
+    number = int(_NAME.fullmatch(file.name)[1])  # type: ignore[index]
+    return str(number), decoded(file, flaws), file.name, _beside(file)
 
 
 def decoded(file: Path, counts: Counter[str]) -> str:
@@ -144,9 +155,7 @@ def _beside(file: Path) -> Row:
     return {"domain": meta.get("document_type"), "meta": json.dumps(meta, ensure_ascii=False)}
 
 
-def _rows(
-    file: Path, flaws: Counter[str], sources: dict[str, str]
-) -> Iterator[tuple[str, str, str, Row]]:
+def _rows(file: Path, flaws: Counter[str], sources: dict[str, str]) -> Iterator[_Page]:
     text = decoded(file, flaws)
     reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
     sources[file.name] = files.sha256(file)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from formlab import files, tables
-from formlab.benchmarks._build import Row, corpus, image_columns
+from formlab.benchmarks._build import Part, Row, SplitReader, image_columns
 from formlab.errors import DataBroken
 from formlab.folders import Corpus
 
@@ -25,25 +25,27 @@ def read(split: str, root: Path) -> Corpus:
     links at ``/links/<from>/<to>`` (task `layout`). The page's text joins the texts of the
     entities that have one, in id order, by one space; this is the reference of whole-page scores.
     """
+    return reader(split, root).corpus()
+
+
+def reader(split: str, root: Path) -> SplitReader:
+    """The same forms, one by one."""
     folder = files.folder(
         root / FOLDERS[split] / "annotations",
         remedy="a folder that holds training_data and testing_data, as FUNSD is published",
     )
-    flaws: Counter[str] = Counter()
-    documents, records, sources = [], [], {}
-    for file in sorted(folder.glob("*.json")):
+
+    def read(file: Path, flaws: Counter[str], sources: dict[str, str]) -> Iterator[Part]:
         entities = _entities(file)
-        key = {"doc_id": file.stem}
-        records += [key | {"page": 1} | row for row in _records(file, entities, flaws)]
+        rows = [{"page": 1} | row for row in _records(file, entities, flaws)]
         image = root / FOLDERS[split] / "images" / f"{file.stem}.png"
         kinds = {entity.get("label") for entity in entities}
-        counts = {"n_fields": len(entities), "n_kinds": len(kinds)}
-        documents.append(key | counts | image_columns(root, image, flaws))
+        document = {"doc_id": file.stem, "n_fields": len(entities), "n_kinds": len(kinds)}
         sources[str(file.relative_to(root))] = files.sha256(file)
-    return corpus(
-        "funsd", split, root, documents=documents, records=records, flaws=flaws, sources=sources,
-        empty=DataBroken("no annotation files", where=folder, remedy="check the download"),
-    )  # fmt: skip
+        yield document | image_columns(root, image, flaws), rows
+
+    empty = DataBroken("no annotation files", where=folder, remedy="check the download")
+    return SplitReader("funsd", split, root, sorted(folder.glob("*.json")), read, empty=empty)
 
 
 def rows_of(file: Path, flaws: Counter) -> list[Row]:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from formlab import files
-from formlab.benchmarks._build import Row, corpus, image_columns
+from formlab.benchmarks._build import Part, Row, SplitReader, image_columns
 from formlab.benchmarks.formcraft import VQA
 from formlab.errors import DataBroken
 from formlab.folders import Corpus
@@ -44,15 +44,21 @@ def read(split: str, root: Path) -> Corpus:
     kind); whole pages that are to be read are at no path. All of `answers` are accepted. Answers
     that are no text cannot be scored here; they stay, and are counted.
     """
-    flaws: Counter[str] = Counter()
+    return reader(split, root).corpus()
+
+
+def reader(split: str, root: Path) -> SplitReader:
+    """The same images, one by one."""
     by_image: dict[str, list[tuple[int, Row]]] = {}
     for index, entry in enumerate(_entries(root)):
         if split in (EVERY, str(entry.get("dataset_name"))):
             by_image.setdefault(str(entry.get("image_path")), []).append((index, entry))
     stems = Counter(Path(path).stem for path in by_image)
-    documents, records = [], []
-    for path, entries in by_image.items():
-        name = Path(path)
+
+    def read(
+        unit: tuple[str, list[tuple[int, Row]]], flaws: Counter[str], _: dict[str, str]
+    ) -> Iterator[Part]:
+        name, entries = Path(unit[0]), unit[1]
         flaws["images of one name in several folders"] += stems[name.stem] > 1
         unique = name.stem if stems[name.stem] == 1 else "__".join(name.with_suffix("").parts)
         rows: dict[str, Row] = {}
@@ -67,10 +73,11 @@ def read(split: str, root: Path) -> Corpus:
             "doc_id": unique, "n_fields": len(rows), "n_kinds": len(kinds),
             "domain": str(entries[0][1].get("dataset_name")),
         }  # fmt: skip
-        documents.append(document | image_columns(root, image, flaws))
-        records += [{"doc_id": unique, "page": 1} | row for row in rows.values()]
-    return corpus(
-        "ocrbench_v2", split, root, documents=documents, records=records, flaws=flaws,
+        document |= image_columns(root, image, flaws)
+        yield document, [{"page": 1} | row for row in rows.values()]
+
+    return SplitReader(
+        "ocrbench_v2", split, root, list(by_image.items()), read,
         sources={FILE: files.sha256(root / FILE)},
         empty=DataBroken("no entries", where=root / FILE, remedy="check the download"),
     )  # fmt: skip

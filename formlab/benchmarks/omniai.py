@@ -17,7 +17,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from formlab import files
-from formlab.benchmarks._build import Row, corpus, image_columns
+from formlab.benchmarks._build import Part, Row, SplitReader, image_columns
 from formlab.benchmarks.meta import meta_of
 from formlab.errors import DataBroken
 from formlab.folders import Corpus
@@ -42,22 +42,32 @@ def read(split: str, root: Path) -> Corpus:
     DataMissing, DataBroken
         If there is no folder or no item, or a file or item cannot be read.
     """
+    return reader(split, root).corpus()
+
+
+def reader(split: str, root: Path) -> SplitReader:
+    """The same forms, file by file."""
     folder = files.folder(root, remedy="a folder with OmniAI's items as JSON files")
     base = folder / split if (folder / split).is_dir() else folder
-    flaws: Counter[str] = Counter()
-    documents, records, sources, taken = [], [], {}, set()
-    for file in sorted([*base.glob("*.json"), *base.glob("*.jsonl")]):
-        for where, item in _items(file):
-            doc_id = _doc_id(item, file, where, taken)
-            key = {"doc_id": doc_id}
-            rows = list(records_of(item, where, flaws))
-            records += [key | {"page": 1} | row for row in rows]
-            documents.append(key | _document(item, base, root, rows, flaws))
+    # Of equal names the second gets a number, so all names are known before a form is read.
+    taken: set[str] = set()
+    units = [
+        (file, [_doc_id(item, file, where, taken) for where, item in _items(file)])
+        for file in sorted([*base.glob("*.json"), *base.glob("*.jsonl")])
+    ]
+
+    def read(
+        unit: tuple[Path, list[str]], flaws: Counter[str], sources: dict[str, str]
+    ) -> Iterator[Part]:
+        file, names = unit
         sources[str(file.relative_to(root))] = files.sha256(file)
-    return corpus(
-        "omniai", split, root, documents=documents, records=records, flaws=flaws, sources=sources,
-        empty=DataBroken("no items", where=base, remedy="one JSON file a form"),
-    )  # fmt: skip
+        for doc_id, (where, item) in zip(names, _items(file), strict=True):
+            rows = list(records_of(item, where, flaws))
+            document = {"doc_id": doc_id} | _document(item, base, root, rows, flaws)
+            yield document, [{"page": 1} | row for row in rows]
+
+    empty = DataBroken("no items", where=base, remedy="one JSON file a form")
+    return SplitReader("omniai", split, root, units, read, empty=empty)
 
 
 def _items(file: Path) -> Iterator[tuple[str, Row]]:

@@ -7,12 +7,13 @@ the four corners of its box a row) and ``img/<id>.jpg`` where the image is at ha
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 from rapidfuzz import fuzz
 
 from formlab import files
-from formlab.benchmarks._build import Row, corpus, image_columns
+from formlab.benchmarks._build import Part, Row, SplitReader, image_columns
 from formlab.errors import DataBroken
 from formlab.folders import Corpus
 
@@ -31,24 +32,25 @@ def read(split: str, root: Path) -> Corpus:
     found by similarity; where no run of lines is similar enough the box stays null and the flaw
     is counted. The page's text joins the lines by one space.
     """
+    return reader(split, root).corpus()
+
+
+def reader(split: str, root: Path) -> SplitReader:
+    """The same receipts, one by one."""
     folder = files.folder(root / "key", remedy="a folder that holds key, box and img")
-    flaws: Counter[str] = Counter()
-    documents, records, sources = [], [], {}
-    for file in sorted(folder.glob("*.json")):
-        key = {"doc_id": file.stem}
+
+    def read(file: Path, flaws: Counter[str], sources: dict[str, str]) -> Iterator[Part]:
         keys, lines = receipt(file, root, flaws)
         page = " ".join(line["value"].strip() for line in lines if line["value"].strip())
         rows = [{"task": "text", "kind": "page", "value": page, "origin": f"{file.stem}.csv"}]
-        rows += [*keys, *lines]
-        records += [key | {"page": 1} | row for row in rows]
         image = image_columns(root, root / "img" / f"{file.stem}.jpg", flaws)
         count = sum(row.get("status") != "unscored" for row in keys)
-        documents.append(key | {"n_fields": count, "n_kinds": count} | image)
         sources[f"key/{file.name}"] = files.sha256(file)
-    return corpus(
-        "sroie", split, root, documents=documents, records=records, flaws=flaws, sources=sources,
-        empty=DataBroken("no key files", where=folder, remedy="check the download"),
-    )  # fmt: skip
+        document = {"doc_id": file.stem, "n_fields": count, "n_kinds": count} | image
+        yield document, [{"page": 1} | row for row in (*rows, *keys, *lines)]
+
+    empty = DataBroken("no key files", where=folder, remedy="check the download")
+    return SplitReader("sroie", split, root, sorted(folder.glob("*.json")), read, empty=empty)
 
 
 def receipt(file: Path, root: Path, flaws: Counter) -> tuple[list[Row], list[Row]]:

@@ -10,12 +10,14 @@ from typing import Any
 
 import polars as pl
 
-from formlab.analysis.finding import Finding
+from formlab.analysis.comparability import per_shard
+from formlab.analysis.finding import KEYS, Finding, in_fields
 from formlab.analysis.overview import failures, runs
 from formlab.charts._output import bundle, clean, number
 from formlab.charts._words import sentences
 from formlab.charts.show import Card, Cards, card_boxes
 from formlab.folders import Evaluation
+from formlab.tables import LEVELS
 
 # How many of each: more do not fit a window.
 _CARDS, _FINDINGS, _RUNS = 4, 5, 3
@@ -24,7 +26,6 @@ _FAILED = "answers that could not be used"
 _FIRST_WORDS = {
     "The", "One", "Another", "All", "No", "Of", "For", "Where", "Most", "Often", "In",
 }  # fmt: skip
-_KEYS = ("doc_id", "task", "path")
 
 
 def first_screen(
@@ -138,10 +139,8 @@ def _run(row: Mapping[str, Any], evaluation: Evaluation) -> str:
 def _right(row: Mapping[str, Any], evaluation: Evaluation) -> str:
     """How many values are right, by level where there are several, and what the gold has not."""
     text = f"{row['right']:,} of {row['values']:,} values right"
-    asked = evaluation.fields.drop_nulls("gold")
-    counts = asked.group_by("level", maintain_order=True).agg(
-        right=(pl.col("outcome") == "match").sum(), values=pl.len()
-    )
+    counts = per_shard(evaluation, _by_level).group_by("level").sum()
+    counts = counts.sort(pl.col("level").replace_strict({n: i for i, n in enumerate(LEVELS)}))
     if counts.height > 1:
         levels = [
             f"{right:,} of {of:,} {name}{'es' if name == 'stretch' else 's'}"
@@ -149,6 +148,12 @@ def _right(row: Mapping[str, Any], evaluation: Evaluation) -> str:
         ]
         text += f" ({', '.join(levels)})"
     return text + (f", {row['spurious']:,} more predicted without gold" if row["spurious"] else "")
+
+
+def _by_level(shard: Evaluation) -> pl.DataFrame:
+    asked = shard.scan("cases").filter(in_fields(), pl.col("gold").is_not_null())
+    right = (pl.col("outcome") == "match").sum()
+    return asked.group_by("level").agg(right=right, values=pl.len()).collect()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -212,13 +217,14 @@ def _wrong(finding: Finding, results: Sequence[Evaluation]) -> int:
     """How many of the cases behind a finding are wrong, each counted once over its systems."""
     behind, of = finding.cases, finding.system
     rows = [
-        one.cases.filter(~pl.col("outcome").is_in(["match", "unscored"]))
-        .join(behind, on=_KEYS, how="semi", nulls_equal=True)
+        shard.scan("cases").filter(~pl.col("outcome").is_in(["match", "unscored"]))
+        .join(behind.lazy(), on=KEYS, how="semi", nulls_equal=True)
         # What the gold does not have is known by its place in the answer.
-        .select("doc_id", "task", pl.coalesce("path", "pred_path"))
+        .select("doc_id", "task", pl.coalesce("path", "pred_path")).collect()
         for one in results
         if (one.benchmark, one.split) == (finding.benchmark, finding.split)
         and (of == one.system or f", {one.system}, " in f", {of}, ")
+        for shard in one.shards()
     ]  # fmt: skip
     return pl.concat(rows).n_unique() if rows and behind.height else 0
 

@@ -13,7 +13,6 @@ import polars as pl
 
 from formlab import gallery, metrics
 from formlab.analysis import Finding
-from formlab.analysis.bands import BANDS
 from formlab.analysis.top_errors import top_errors
 from formlab.charts import theme
 from formlab.charts._output import clean
@@ -27,6 +26,7 @@ from formlab.explore.rates import (
     columns,
 )
 from formlab.folders import Evaluation
+from formlab.scoring.bands import BANDS
 
 # Everything, as a slice without a name.
 _ALL = {"": ""}

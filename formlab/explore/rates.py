@@ -12,13 +12,12 @@ import polars as pl
 
 from formlab import analysis, frames, metrics, selection, tables
 from formlab.analysis import Finding
-from formlab.analysis.bands import BANDS
 from formlab.analysis.intervals import by_document, drawn_parts, percentiles
 from formlab.analysis.slices import COLUMNS
-from formlab.analysis.summarise import order, sliced
 from formlab.errors import UnknownName
 from formlab.folders import Evaluation
 from formlab.metrics import ratio
+from formlab.scoring.bands import BANDS, order, sliced
 
 __all__ = ["cases", "columns", "measures", "rates"]
 

@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 
 from formlab.analysis.finding import KEYS, Finding
-from formlab.analysis.summarise import sliced
+from formlab.scoring.bands import sliced
 
 _KEY = ("benchmark", "split", "doc_id", "task", "level", "path", "pred_path")
 _CORPUS = ("benchmark", "split")

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from formlab.metrics._spec import Need
-from formlab.metrics._words import chunks, mteval, ngrams_in_common
+from formlab.metrics._words import alike_or_not, chunks, lengths, mteval, ngrams_in_common
 
 _ORDERS = 4
 # A shorter field has no 4-gram: read perfectly, its BLEU of a corpus would be 0.
@@ -24,13 +24,14 @@ def statistics(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
     predicted, and the words of the gold text, in words of mteval-v13a.
     """
     parts = np.zeros((len(golds), 2 * _ORDERS + 2))
-    for rows, ours, theirs in chunks(golds, preds, mteval):
-        gold_words, pred_words = (
-            np.array([len(words) for words in side]) for side in (ours, theirs)
-        )
+    alike, unlike = alike_or_not(golds, preds)
+    parts[alike, -2:] = lengths([golds[row] for row in alike], mteval)[:, None]
+    for rows, ours, theirs in chunks(golds, preds, mteval, unlike):
         parts[rows, :_ORDERS] = ngrams_in_common(ours, theirs, _ORDERS)
-        parts[rows, _ORDERS:-2] = np.maximum(pred_words[:, None] - np.arange(_ORDERS), 0)
-        parts[rows, -2], parts[rows, -1] = pred_words, gold_words
+        parts[rows, -2], parts[rows, -1] = (list(map(len, side)) for side in (theirs, ours))
+    parts[:, _ORDERS:-2] = np.maximum(parts[:, -2:-1] - np.arange(_ORDERS), 0)
+    # Of equal texts, all n-grams are right.
+    parts[alike, :_ORDERS] = parts[alike, _ORDERS:-2]
     return parts
 
 

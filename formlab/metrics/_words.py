@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from array import array
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import chain
+from itertools import chain, count
 
 import numpy as np
 
@@ -19,30 +20,51 @@ _ALPHANUMERIC = re.compile("[a-z0-9]+")
 _SIGNS = re.compile(r"[!-&(-/:-@\[-`{-~]+")
 _DIGITS = frozenset("0123456789")
 _ENTITIES = (("&quot;", '"'), ("&amp;", "&"), ("&lt;", "<"), ("&gt;", ">"))
+# Texts whose words are counted at once.
+_MANY = 1 << 12
 Numbers = Sequence[Sequence[int]]
+Words = Callable[[list[str]], Iterable[list[str]]]
+
+
+def alike_or_not(golds: Sequence[str], preds: Sequence[str]) -> tuple[list[int], list[int]]:
+    """The pairs whose texts are equal, and the others, by their places."""
+    as_many(golds, preds)
+    places: tuple[list[int], list[int]] = ([], [])
+    for row, (gold, pred) in enumerate(zip(golds, preds, strict=True)):
+        places[gold != pred].append(row)
+    return places
+
+
+def lengths(texts: Sequence[str], words: Words) -> np.ndarray:
+    """How many words each text has."""
+    slices = (texts[start : start + _MANY] for start in range(0, len(texts), _MANY))
+    counts = chain.from_iterable(map(len, words(some)) for some in slices)
+    return np.fromiter(counts, dtype=np.int64, count=len(texts))
 
 
 def chunks(
-    golds: Sequence[str], preds: Sequence[str], words: Callable[[list[str]], Iterable[list[str]]]
-) -> Iterator[tuple[slice, Numbers, Numbers]]:
+    golds: Sequence[str], preds: Sequence[str], words: Words, places: Sequence[int] | None = None
+) -> Iterator[tuple[Sequence[int], Numbers, Numbers]]:
     """The words of gold and predicted texts as numbers, in chunks of bounded length.
 
-    Equal words have equal numbers, and nothing else has. In chunks, memory does not grow with the
-    number of texts.
+    Equal words have equal numbers, and nothing else has; equal texts of a chunk are one array. In
+    chunks, memory does not grow with the number of texts. Each chunk is of some of the `places`, or
+    of all.
     """
     as_many(golds, preds)
+    places = range(len(golds)) if places is None else places
     start, size = 0, 0
-    for row, (gold, pred) in enumerate(zip(golds, preds, strict=True), start=1):
-        size += len(gold) + len(pred)
-        if size >= _CHUNK or row == len(golds):
-            numbers: dict[str, int] = {}
+    for end, row in enumerate(places, start=1):
+        size += len(golds[row]) + len(preds[row])
+        if size >= _CHUNK or end == len(places):
+            rows = places[start:end]
+            texts = list(dict.fromkeys(side[row] for side in (golds, preds) for row in rows))
+            number = defaultdict(count().__next__).__getitem__
             # Arrays, not lists: half a million lists keep the garbage collector busy.
-            both = [
-                array("l", [numbers.setdefault(word, len(numbers)) for word in text])
-                for text in words([*golds[start:row], *preds[start:row]])
-            ]
-            yield slice(start, row), both[: row - start], both[row - start :]
-            start, size = row, 0
+            known = (array("l", map(number, found)) for found in words(texts))
+            numbers = dict(zip(texts, known, strict=True))
+            yield rows, *([numbers[side[row]] for row in rows] for side in (golds, preds))
+            start, size = end, 0
 
 
 def split(texts: list[str]) -> Iterator[list[str]]:

@@ -17,9 +17,9 @@ from formlab.tables import LADDER
 
 def _hits(passed: Sequence[bool | None]) -> np.ndarray:
     """1 of 1 where the rung holds, 0 of 1 where not, 0 of 0 (undefined) for None."""
-    known = np.array([rung is not None for rung in passed], dtype=np.float64)
-    hits = np.array([bool(rung) for rung in passed], dtype=np.float64)
-    return np.stack([hits, known], axis=1).reshape(-1, 2)
+    # None is NaN as a number.
+    hits = np.array(passed, dtype=np.float64)
+    return np.stack([np.nan_to_num(hits), ~np.isnan(hits)], axis=1).reshape(-1, 2)
 
 
 class RungMetric(Metric):

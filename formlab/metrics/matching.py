@@ -44,7 +44,7 @@ def match_tallies(
     as_many(golds, preds)
     asked = np.array([value is not None for value in golds], dtype=float)
     in_gold, in_pred = (
-        np.array([bool((value or "").strip()) for value in side], dtype=float)
+        np.array([bool(value) and not value.isspace() for value in side], dtype=float)
         for side in (golds, preds)
     )
     hits = np.asarray(right, dtype=float)

@@ -15,7 +15,16 @@ from rapidfuzz.distance import LCSseq, Levenshtein
 
 from formlab.metrics import _bleu
 from formlab.metrics._spec import SOME_CLAIM, SOME_GOLD, Metric, as_many
-from formlab.metrics._words import Numbers, alphanumeric, chunks, ngrams_in_common, split, stemmed
+from formlab.metrics._words import (
+    Numbers,
+    alike_or_not,
+    alphanumeric,
+    chunks,
+    lengths,
+    ngrams_in_common,
+    split,
+    stemmed,
+)
 
 
 def _compared(golds: Sequence[Any], preds: Sequence[Any], scorer: Any) -> np.ndarray:
@@ -42,7 +51,9 @@ def _edits_of_longer(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
 
 def _word_edits(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
     parts = np.zeros((len(golds), 2))
-    for rows, ours, theirs in chunks(golds, preds, split):
+    alike, unlike = alike_or_not(golds, preds)
+    parts[alike, 1] = lengths([golds[row] for row in alike], split)
+    for rows, ours, theirs in chunks(golds, preds, split, unlike):
         parts[rows] = _pairs(_compared(ours, theirs, Levenshtein.distance), _lengths(ours))
     return parts
 
@@ -69,7 +80,7 @@ def _same_words_in_order(ours: Numbers, theirs: Numbers) -> np.ndarray:
 
 def _spurious(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
     as_many(golds, preds)
-    sides = [[bool(value.strip()) for value in side] for side in (golds, preds)]
+    sides = [[value != "" and not value.isspace() for value in side] for side in (golds, preds)]
     in_gold, in_pred = np.array(sides, dtype=bool).reshape(2, -1)
     return _pairs(in_pred & ~in_gold, in_pred)
 

@@ -1,7 +1,8 @@
 """A user's own forms: gold and answers in any table, types, images and PDFs."""
 
 from formlab import frames
-from formlab.own._rows import as_text, read_rows
+from formlab.own._cells import as_text
+from formlab.own._rows import read_rows
 from formlab.own.answers import FORMAT, pair, predictions
 from formlab.own.corpus import BENCHMARK, INFERRED, corpus, read, splits
 from formlab.own.types import FieldType, FieldTypes, Rule, rule_of

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import datetime
-import io
-import re
-import zipfile
+import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -17,57 +14,125 @@ import polars as pl
 
 from formlab import files
 from formlab.errors import DataBroken, DataMissing
+from formlab.own import _sheets as sheets
+from formlab.own._cells import Header, Row, check_full, texts
+from formlab.own._delimited import blocks
 
-Row = dict[str, Any]
-# A cell of a workbook by its column and row; and how many may lie between the first and the last.
-_CELL = re.compile(rb'<c r="([A-Z]{1,3})([0-9]{1,7})"')
-_CELLS = 50_000_000
-SHEETS = (".xlsx", ".xlsm", ".xls", ".xlsb", ".ods")
+# How many rows, and files of one document each, are in a piece.
+_ROWS = 100_000
+_FILES = 1_000
 DELIMITED = (".csv", ".tsv", ".tab")
 JSON_LINES = (".jsonl", ".ndjson")
 # What stands for a name where there is no file.
 FRAME = "frame"
-KNOWN = (*DELIMITED, *JSON_LINES, ".json", ".parquet", *SHEETS)
+KNOWN = (*DELIMITED, *JSON_LINES, ".json", ".parquet", *sheets.ENDINGS)
 
 
 @dataclass
 class RawRows:
-    """Rows as read, each with its origin within `home`, the folder that origins are relative to.
+    """Rows as read: a frame, or a dict each, and their origins within the folder `home`.
 
     The rows of `documents` are whole documents, a member each field.
     """
 
-    rows: list[tuple[str, Row]]
+    cells: pl.DataFrame | list[Row]
+    origins: pl.Series
     home: Path | None = None
     documents: bool = False
 
-    def where(self, origin: str) -> str:
-        """The origin of a row as an error names it."""
+    @property
+    def height(self) -> int:
+        """How many rows there are."""
+        return len(self.origins)
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns, in the order in which rows have them."""
+        if isinstance(self.cells, pl.DataFrame):
+            return self.cells.columns
+        return list(dict.fromkeys(chain.from_iterable(self.cells)))
+
+    @property
+    def dicts(self) -> list[Row]:
+        """Each row as a dict."""
+        return self.cells.to_dicts() if isinstance(self.cells, pl.DataFrame) else self.cells
+
+    @property
+    def rows(self) -> list[tuple[str, Row]]:
+        """Each row as a dict, after its origin."""
+        return list(zip(self.origins.to_list(), self.dicts, strict=True))
+
+    def column(self, name: str | None) -> pl.Series | list[Any]:
+        """The cells of a column; null where there is none."""
+        if isinstance(self.cells, list):
+            return [row.get(name) for row in self.cells]
+        if name in self.cells.columns:
+            return self.cells[name]
+        return pl.Series(name, [None], dtype=pl.String).new_from_index(0, self.height)
+
+    def where(self, number: int) -> str:
+        """The origin of the row of that number, from 0, as an error names it."""
+        origin = self.origins[number]
         return str(self.home / origin) if self.home else origin
 
 
 def read_rows(source: Any, flaws: Counter[str]) -> RawRows:
     """The rows of a file, a folder of JSON files, a frame, or of mappings; see `read_values`."""
+    several = list(each_rows(source, flaws, whole=True))
+    if len(several) == 1:
+        return several[0]
+    cells = [rows.cells for rows in several]
+    whole = pl.concat(cells) if isinstance(cells[0], pl.DataFrame) else list(chain(*cells))
+    origins = pl.concat([rows.origins for rows in several])
+    return RawRows(whole, origins, several[0].home, several[0].documents)
+
+
+def each_rows(source: Any, flaws: Counter[str], *, whole: bool = False) -> Iterator[RawRows]:
+    """The rows of a source in pieces, one at least; those of a large file need little memory.
+
+    With `whole`, a file that can be read at once is.
+    """
+    if isinstance(source, RawRows):
+        yield source
+        return
     if isinstance(source, str | Path):
-        return _of_path(Path(source), flaws)
+        yield from _of_path(Path(source), flaws, whole=whole)
+        return
     if isinstance(source, pl.LazyFrame):
         source = source.collect()
     if isinstance(source, pl.DataFrame):
-        return RawRows(_framed(source.iter_rows(named=True)))
-    if type(source).__module__.partition(".")[0] == "pandas":
-        return RawRows(_framed(_pandas(source)))
-    if isinstance(source, Mapping):
-        return _of_object({str(n): member for n, member in source.items()}, None, "object", FRAME)
-    if isinstance(source, Iterable):
-        rows = list(source)
-        if all(isinstance(row, Mapping) for row in rows):
-            return RawRows(_framed({str(name): cell for name, cell in row.items()} for row in rows))
-    what = f"values cannot be read from {type(source).__name__}"
-    raise DataBroken(what, remedy="a path, a polars or pandas frame, or a list of dicts")
+        yield RawRows(source, _numbered(f"{FRAME}, row ", source.height))
+    elif type(source).__module__.partition(".")[0] == "pandas":
+        yield _framed(_pandas(source))
+    elif isinstance(source, Mapping):
+        members = {str(name): member for name, member in source.items()}
+        yield _of_object(members, None, "object", FRAME)
+    else:
+        rows = list(source) if isinstance(source, Iterable) else [None]
+        if not all(isinstance(row, Mapping) for row in rows):
+            what = f"values cannot be read from {type(source).__name__}"
+            raise DataBroken(what, remedy="a path, a polars or pandas frame, or a list of dicts")
+        yield _framed({str(name): cell for name, cell in row.items()} for row in rows)
 
 
-def _framed(rows: Iterable[Row]) -> list[tuple[str, Row]]:
-    return [(f"frame, row {number}", row) for number, row in enumerate(rows, start=1)]
+def known_columns(source: Any) -> set[str]:
+    """The names of a source's columns, of which a file with a header is not read further."""
+    pieces = each_rows(source, Counter())
+    path = Path(source) if isinstance(source, str | Path) else None
+    if path and path.suffix.lower() in (*DELIMITED, ".parquet"):
+        return set(next(pieces).names)
+    return {name for rows in pieces for name in rows.names}
+
+
+def _numbered(before: str, count: int | pl.Series, start: int = 1) -> pl.Series:
+    """The origins of rows with these numbers, or of so many from `start`."""
+    numbers = pl.int_range(start, start + count, eager=True) if isinstance(count, int) else count
+    return pl.select(pl.lit(before) + numbers.cast(pl.String)).to_series()
+
+
+def _framed(rows: Iterable[Row]) -> RawRows:
+    rows = list(rows)
+    return RawRows(rows, _numbered(f"{FRAME}, row ", len(rows)))
 
 
 def _pandas(frame: Any) -> Iterator[Row]:
@@ -82,195 +147,148 @@ def _pandas(frame: Any) -> Iterator[Row]:
     return (dict(zip(names, row, strict=True)) for row in whole.itertuples(index=False, name=None))
 
 
-def _of_path(path: Path, flaws: Counter[str]) -> RawRows:
+def _of_path(path: Path, flaws: Counter[str], *, whole: bool) -> Iterator[RawRows]:
     if not path.exists():
         raise DataMissing("no such file or folder", where=path, remedy="check the path")
-    if path.is_dir():
-        return _of_folder(path)
     ending, name = path.suffix.lower(), path.name
-    if ending in DELIMITED:
-        return RawRows(_delimited(path, flaws), path.parent)
-    if ending in JSON_LINES:
-        lines = files.each_jsonl(path, as_written=True)
-        return RawRows([(f"{name}:{number}", row) for number, row in lines], path.parent)
-    if ending == ".parquet":
-        rows = enumerate(files.read_parquet(path).iter_rows(named=True), start=1)
-        return RawRows([(f"{name}, row {number}", row) for number, row in rows], path.parent)
-    if ending in SHEETS:
-        return RawRows(_sheet(path, flaws), path.parent)
-    if ending == ".json":
+    if path.is_dir():
+        yield from _of_folder(path)
+    elif ending in DELIMITED:
+        yield from _of_delimited(path, flaws)
+    elif ending in JSON_LINES:
+        yield from _of_lines(path)
+    elif ending == ".parquet":
+        start = 1
+        for frame in [files.read_parquet(path)] if whole else _parquet(path):
+            yield RawRows(frame, _numbered(f"{name}, row ", frame.height, start), path.parent)
+            start += frame.height
+    elif ending in sheets.ENDINGS:
+        numbers, rows = sheets.rows(path, flaws)
+        yield RawRows(rows, _numbered(f"{name}, row ", numbers), path.parent)
+    elif ending == ".json":
         value = files.read_json(path, as_written=True)
-        return _of_object(value, path.parent, name, path.stem)
-    raise DataBroken(
-        f"values cannot be read from {ending or 'this file'}", where=path,
-        remedy=f"a folder of JSON files, or one of: {', '.join(KNOWN)}",
-    )  # fmt: skip
+        yield _of_object(value, path.parent, name, path.stem)
+    else:
+        raise DataBroken(
+            f"values cannot be read from {ending or 'this file'}", where=path,
+            remedy=f"a folder of JSON files, or one of: {', '.join(KNOWN)}",
+        )  # fmt: skip
 
 
 def _of_object(value: Any, home: Path | None, name: str, stem: str) -> RawRows:
     """One JSON value: a list of rows, a document for each key, or one document."""
     where = str(home / name) if home else None
     if isinstance(value, list) and value and all(isinstance(row, dict) for row in value):
-        return RawRows([(f"{name}#/{index}", row) for index, row in enumerate(value)], home)
+        return RawRows(value, _numbered(f"{name}#/", len(value), 0), home)
     if not isinstance(value, dict) or not value:
         what = "a list of objects or an object of documents is expected"
         raise DataBroken(what, where=where, remedy='such as {"scan_1": {"total": "9.00"}}')
     if all(isinstance(document, dict) for document in value.values()):
-        rows = [(f"{name}#/{key}", {"doc_id": key} | row) for key, row in value.items()]
-        return RawRows(rows, home, documents=True)
-    return RawRows([(name, {"doc_id": stem} | value)], home, documents=True)
+        origins = texts(f"{name}#/{key}" for key in value)
+        documents: list[Row] = [{"doc_id": key} | row for key, row in value.items()]
+        return RawRows(documents, origins, home, documents=True)
+    return RawRows([{"doc_id": stem} | value], texts([name]), home, documents=True)
 
 
-def _of_folder(folder: Path) -> RawRows:
+def _of_folder(folder: Path) -> Iterator[RawRows]:
     """A document for each JSON file, in any depth, called by its name; by its path if need be."""
     paths = sorted(file for file in folder.rglob("*.json") if not file.name.startswith("."))
     if not paths:
         what = "no JSON files in this folder"
         raise DataBroken(what, where=folder, remedy="one JSON file a document, or a table")
     plain = len({file.stem for file in paths}) == len(paths)
-    rows = []
-    for file in paths:
-        origin = file.relative_to(folder).as_posix()
-        doc_id = file.stem if plain else origin.removesuffix(file.suffix)
-        value = files.read_json(file, as_written=True)
-        if not isinstance(value, dict | list):
-            what = f"a JSON object is expected, this is {type(value).__name__}"
-            raise DataBroken(what, where=file, remedy="one object of fields a file")
-        fields = value if isinstance(value, dict) else dict(map(_numbered, enumerate(value)))
-        rows.append((origin, {"doc_id": doc_id} | fields))
-    return RawRows(rows, folder, documents=True)
+    for start in range(0, len(paths), _FILES):
+        rows, origins = [], []
+        for file in paths[start : start + _FILES]:
+            origin = file.relative_to(folder).as_posix()
+            doc_id = file.stem if plain else origin.removesuffix(file.suffix)
+            value = files.read_json(file, as_written=True)
+            if not isinstance(value, dict | list):
+                what = f"a JSON object is expected, this is {type(value).__name__}"
+                raise DataBroken(what, where=file, remedy="one object of fields a file")
+            if isinstance(value, list):
+                value = {f"/{index}": item for index, item in enumerate(value)}
+            rows.append({"doc_id": doc_id} | value)
+            origins.append(origin)
+        yield RawRows(rows, texts(origins), folder, documents=True)
 
 
-def _numbered(item: tuple[int, Any]) -> tuple[str, Any]:
-    return f"/{item[0]}", item[1]
-
-
-def _delimited(path: Path, flaws: Counter[str]) -> list[tuple[str, Row]]:
-    data = files.read_bytes(path)
-    wide = data[:2] in (b"\xff\xfe", b"\xfe\xff")
-    text = files.read_text(path, encodings=("utf-16",) if wide else ("utf-8-sig",))
-    if "\0" in text:
-        line = text.count("\n", 0, text.index("\0")) + 1
-        raise DataBroken("a NUL byte: this is no text", where=f"{path}:{line}")
-    first = text.lstrip().partition("\n")[0]
-    tabs = path.suffix.lower() in (".tsv", ".tab")
-    # Spreadsheets of many countries write semicolons.
-    delimiter = "\t" if tabs else max(",;\t", key=first.count)
-    lines = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    numbered, line = [], 1
+def _of_lines(path: Path) -> Iterator[RawRows]:
+    """JSON lines, their numbers as they are written."""
+    scan = json.JSONDecoder(parse_float=str, parse_int=str).scan_once
+    files.read_bytes(path, 1)
+    start, count = 1, 0
     try:
-        with files.csv_cells(len(text)):
-            for cells in lines:
-                if any(cells):
-                    numbered.append((line, cells))
-                line = lines.line_num + 1
-    except csv.Error as error:
-        remedy = "quote what holds a quotation mark or the delimiter"
-        raise DataBroken(f"not a table: {error}", where=f"{path}:{line}", remedy=remedy) from error
-    return _tabular(numbered, path, flaws, mark=":")
+        # Only newlines end a line: a value may hold U+2028 or a form feed unescaped.
+        with path.open(encoding="utf-8-sig", newline="\n") as stream:
+            while lines := list(islice(stream, _ROWS)):
+                numbered = [(n, text) for n, text in enumerate(lines, start) if text.strip()]
+                rows = _objects(scan, [text for _, text in numbered])
+                rows = rows or [_object(path, n, text.removesuffix("\n")) for n, text in numbered]
+                numbers = pl.Series([number for number, _ in numbered], dtype=pl.Int64)
+                yield RawRows(rows, _numbered(f"{path.name}:", numbers), path.parent)
+                start += len(lines)
+                count += len(rows)
+    except UnicodeDecodeError:
+        files.read_text(path)  # Its error names the line.
+        raise
+    if not count:
+        raise DataBroken("the file is empty", where=path, remedy="one JSON object a line")
 
 
-def _tabular(
-    numbered: list[tuple[int, list[Any]]], path: Path, flaws: Counter[str], *, mark: str
-) -> list[tuple[str, Row]]:
-    """The rows below a header, each with its number; what is blank is null."""
-    if not numbered:
-        raise DataBroken("the file is empty", where=path, remedy="a header and one row a value")
-    (line, cells), *rest = numbered
-    header = [str(cell).strip() for cell in cells]
-    while header and not header[-1]:
-        header.pop()
-    named = [(index, name) for index, name in enumerate(header) if name]
-    flaws["columns without a name, left out"] += len(header) - len(named)
-    twice = [name for name, count in Counter(name for _, name in named).items() if count > 1]
-    where = f"{path}{mark}{line}"
-    if twice:
-        raise DataBroken(f"two columns are called {twice[0]!r}", where=where, remedy="rename one")
-    if not rest:
-        raise DataBroken("the file has no rows", where=path, remedy="one row a value")
-    rows = []
-    for line, cells in rest:
-        if len(cells) < len(header):
-            flaws["rows shorter than their header"] += 1
-            cells = [*cells, *[""] * (len(header) - len(cells))]
-        elif any(cell != "" for cell in cells[len(header) :]):
-            raise DataBroken(
-                f"{len(cells)} cells, and {len(header)} in the header", where=f"{path}{mark}{line}",
-                remedy="quote cells that hold the delimiter",
-            )  # fmt: skip
-        row = {name: None if cells[index] == "" else cells[index] for index, name in named}
-        rows.append((f"{path.name}{mark}{line}", row))
-    return rows
+def _objects(scan: Callable[[str, int], tuple[Any, int]], lines: list[str]) -> list[Row] | None:
+    """The objects of lines; null if some need a closer look."""
+    try:
+        pairs = [scan(line, 0) for line in lines]
+    except (StopIteration, ValueError, RecursionError):
+        return None
+    rest = {line[end:] for line, (_, end) in zip(lines, pairs, strict=True)}
+    rows = [row for row, _ in pairs]
+    return rows if rest <= {"\n", "\r\n", ""} and set(map(type, rows)) <= {dict} else None
 
 
-def _sheet(path: Path, flaws: Counter[str]) -> list[tuple[str, Row]]:
-    """The first sheet with rows; every cell of a merged range has its value."""
-    import python_calamine
+def _object(path: Path, number: int, line: str) -> Row:
+    value = files.parse_json(line, where=str(path), first_line=number, as_written=True)
+    if not isinstance(value, dict):
+        what = f"a JSON object is expected, this is a {type(value).__name__}"
+        remedy = 'one object a line, such as {"doc_id": "1", "text": "…"}'
+        raise DataBroken(what, where=f"{path}:{number}", remedy=remedy)
+    return value
 
+
+def _parquet(path: Path) -> Iterator[pl.DataFrame]:
+    """The table of a Parquet file in pieces."""
     files.read_bytes(path, 1)
     try:
-        _check_workbook(path)
-        book = python_calamine.CalamineWorkbook.from_path(path)
-        sheets = [book.get_sheet_by_name(name) for name in book.sheet_names]
-        full = [sheet for sheet in sheets if sheet.start is not None]
-        if not full:
-            raise DataBroken("the workbook is empty", where=path, remedy="a header and rows")
-        flaws["sheets left out: only the first is read"] += len(full) - 1
-        cells = full[0].to_python(skip_empty_area=False)
-        merged = full[0].merged_cell_ranges or []
-    except (python_calamine.CalamineError, zipfile.BadZipFile, OSError, ValueError) as error:
-        raise DataBroken(f"not a readable workbook: {error}", where=path) from error
-    for (top, left), (bottom, right) in merged:
-        flaws["merged cells, each read as its range's value"] += 1
-        for row in cells[top : bottom + 1]:
-            row[left : right + 1] = [cells[top][left]] * len(row[left : right + 1])
-    numbered = [(n, row) for n, row in enumerate(cells, start=1) if any(c != "" for c in row)]
-    return _tabular(numbered, path, flaws, mark=", row ")
+        lazy = pl.scan_parquet(path, glob=False)
+        frame = pl.DataFrame(schema=lazy.collect_schema())
+        for frame in lazy.collect_batches(chunk_size=_ROWS, maintain_order=True):
+            yield frame
+        if frame.is_empty():
+            yield frame
+    except (pl.exceptions.PolarsError, OSError) as error:
+        first = str(error).splitlines()[0]
+        raise DataBroken(f"not a readable Parquet file: {first}", where=path) from error
 
 
-def _check_workbook(path: Path) -> None:
-    """`DataBroken` for a workbook that would fill memory: a cell far from the others is enough."""
-    if not zipfile.is_zipfile(path):
-        return
-    with zipfile.ZipFile(path) as archive:
-        for info in archive.infolist():
-            where = f"{path}#{info.filename}"
-            files.check_unpacked(info.file_size, info.compress_size, where=where)
-            if not info.filename.startswith("xl/worksheets/"):
-                continue
-            cells = set(_CELL.findall(archive.read(info)))
-            across, down = 0, max((int(row) for _, row in cells), default=0)
-            for letter in max((column.rjust(3) for column, _ in cells), default=b"").lstrip():
-                across = across * 26 + letter - 64
-            if across * down > _CELLS:
-                what = f"cells in {down} rows and {across} columns"
-                raise DataBroken(what, where=where, remedy="delete the cells far from the table")
-
-
-def as_text(value: Any) -> str | None:
-    """A value as text: whole numbers without a point, dates as ISO 8601, null as null.
-
-    Examples
-    --------
-    >>> as_text(9.0), as_text(True), as_text(datetime.datetime(2024, 5, 1)), as_text("007")
-    ('9', 'true', '2024-05-01', '007')
-    """
-    if value is None or isinstance(value, str):
-        return value
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, float):
-        if value != value:
-            return None
-        return f"{value:.0f}" if value.is_integer() and abs(value) < 1e15 else repr(value)
-    if isinstance(value, datetime.datetime):
-        # A spreadsheet's date is a time at midnight.
-        midnight = value.time() == datetime.time() and value.tzinfo is None
-        return (value.date() if midnight else value).isoformat()
-    if isinstance(value, datetime.date | datetime.time):
-        return value.isoformat()
-    if isinstance(value, bytes):
-        return value.decode("utf-8", "backslashreplace")
-    if hasattr(value, "item"):  # A number of numpy.
-        return as_text(value.item())
-    return str(value)
+def _of_delimited(path: Path, flaws: Counter[str]) -> Iterator[RawRows]:
+    header: Header | None = None
+    count = 0
+    for block in blocks(path):
+        if header is None and block.height:
+            line, cells = block.row(0)
+            header, block = Header.of(cells, f"{path}:{line}", flaws), block[1:]
+        if header is None or block.is_empty():
+            continue
+        count += block.height
+        counts = pl.col("cells").list.len()
+        flaws["rows shorter than their header"] += block.filter(counts < header.width).height
+        for line, cells in block.filter(counts > header.width).iter_rows():
+            header.check(cells, f"{path}:{line}")
+        cell = pl.col("cells").list
+        cells = block.select(
+            cell.get(index, null_on_oob=True).replace("", None).alias(name)
+            for index, name in header.named
+        )
+        yield RawRows(cells, _numbered(f"{path.name}:", block["line"]), path.parent)
+    check_full(path, header, count)

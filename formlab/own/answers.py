@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Mapping
-from pathlib import Path, PurePosixPath
+from collections.abc import Collection, Mapping
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from formlab import formats, tables
 from formlab.errors import DataBroken, UnknownName
-from formlab.folders import Corpus, Folder, Predictions
+from formlab.folder import Folder
+from formlab.folders import Corpus, Predictions
 from formlab.formats import Format
 from formlab.own import images as own_images
-from formlab.own._rows import KNOWN, read_rows
+from formlab.own._rows import KNOWN, known_columns
 from formlab.own.corpus import BENCHMARK, corpus, sources_of, table
 from formlab.own.values import read_values
 
@@ -84,18 +85,7 @@ def pair(
     `columns` name those of either side, or of both: ``gold`` is the column of the gold's values,
     ``prediction`` that of the answers'. `UnknownName` if neither side has one.
     """
-    known = [
-        _columns(side) if columns and not isinstance(side, Folder) else set()
-        for side in (gold, answers)
-    ]
-    named: list[dict[str, str]] = [{}, {}]
-    for name, column in (columns or {}).items():
-        only = SIDES.index(name) if name in SIDES else None
-        sides = [n for n in range(2) if column in known[n] and only in (None, n)]
-        if not sides:
-            raise UnknownName.of("column", column, known[0] | known[1])
-        for n in sides:
-            named[n]["value" if name in SIDES else name] = column
+    named = sides(gold, answers, columns or {})
     if not isinstance(gold, Corpus):
         gold = corpus(gold, images=images, types=types, columns=named[0])
     if not isinstance(answers, Predictions):
@@ -103,11 +93,28 @@ def pair(
     return gold, answers
 
 
+def sides(gold: Any, answers: Any, columns: Mapping[str, str]) -> list[dict[str, str]]:
+    """The columns of gold and of answers among those that were named for either; see `pair`."""
+    known = [
+        _columns(side) if columns and not isinstance(side, Folder) else set()
+        for side in (gold, answers)
+    ]
+    named: list[dict[str, str]] = [{}, {}]
+    for name, column in columns.items():
+        only = SIDES.index(name) if name in SIDES else None
+        here = [n for n in range(2) if column in known[n] and only in (None, n)]
+        if not here:
+            raise UnknownName.of("column", column, known[0] | known[1])
+        for n in here:
+            named[n]["value" if name in SIDES else name] = column
+    return named
+
+
 def _columns(source: Any) -> set[str]:
     """The names of a source's columns; none of what is no table, such as a run."""
     if isinstance(source, str | Path) and formats.FORMATS["run"].is_one(Path(source)):
         return set()
-    return {name for _, row in read_rows(source, Counter()).rows for name in row}
+    return known_columns(source)
 
 
 def is_one(path: Path) -> bool:
@@ -121,20 +128,34 @@ def _read(
 ) -> Predictions:  # fmt: skip
     notes: Counter[str] = Counter()
     values = _matched(read_values(answers, columns=columns, flaws=notes), corpus, notes)
-    if name is None and "system" in values.columns:
-        systems = values["system"].drop_nulls().unique().sort().to_list()
-        if len(systems) > 1:
-            what = f"several systems in one file: {', '.join(systems)}"
-            raise DataBroken(what, where=path, remedy="a file each")
-        name = systems[0] if systems else None
-    name = name or (path.resolve().stem if path else "answers")
-    values = values.drop("system", strict=False)
-    values = _claims(values)
+    if name is None:
+        systems = values["system"].drop_nulls() if "system" in values.columns else ()
+        name = system_of(set(systems), path)
+    return of_values(
+        values, corpus, name=name, usual=_usual(corpus), sources=sources_of(path), notes=notes
+    )
+
+
+def system_of(systems: Collection[str], path: Path | None) -> str:
+    """What the system is called whose answers name `systems`, and are in a file."""
+    if len(systems) > 1:
+        what = f"several systems in one file: {', '.join(sorted(systems))}"
+        raise DataBroken(what, where=path, remedy="a file each")
+    return next(iter(systems), None) or (path.resolve().stem if path else "answers")
+
+
+def of_values(
+    values: pl.DataFrame, corpus: Corpus, *, name: str, usual: str, sources: dict[str, str],
+    notes: Mapping[str, int],
+) -> Predictions:  # fmt: skip
+    """The predictions that values are which name documents and paths as the gold does.
+
+    `usual` is the task of what the gold does not have.
+    """
+    values = _claims(values.drop("system", strict=False))
     values = values.join(_tasks(corpus), on=["doc_id", "path"], how="left", maintain_order="left")
     task = [pl.col("task")] if "task" in values.columns else []
-    values = values.with_columns(
-        pl.coalesce(*task, "gold_task", pl.lit(_usual(corpus))).alias("task")
-    )
+    values = values.with_columns(pl.coalesce(*task, "gold_task", pl.lit(usual)).alias("task"))
     values = values.drop("gold_task")
     # Both sides may have a column of one name: each is kept.
     twice = set(tables.own_columns("records", corpus.records)) & set(values.columns)
@@ -144,7 +165,7 @@ def _read(
         records=table(values, key | {"role": "prediction"}),
         responses=tables.table("responses", []),
         system=name,
-        sources=sources_of(path),
+        sources=sources,
         notes={what: count for what, count in sorted(notes.items()) if count},
     ).check()
 
@@ -175,27 +196,44 @@ def _usual(corpus: Corpus) -> str:
 
 def _matched(values: pl.DataFrame, corpus: Corpus, notes: Counter[str]) -> pl.DataFrame:
     """The answers with documents and paths as the gold names them, where it is clear which."""
-    known = corpus.documents["doc_id"].to_list()
+    renamed = renames(values["doc_id"].unique(), corpus.documents["doc_id"])
+    notes["documents named by their files"] += len(renamed)
+    moved = moves(values["path"].unique(), corpus.records["path"].unique())
+    if renamed:
+        values = values.with_columns(pl.col("doc_id").replace(renamed))
+    return values.with_columns(pl.col("path").replace(moved)) if moved else values
+
+
+def renames(answered: pl.Series, known: pl.Series) -> dict[str, str]:
+    """The documents of the gold that answers name by their files, each by that name."""
+    unmatched = answered.filter(~answered.is_in(known.implode()))
+    if unmatched.is_empty():
+        return {}
     stems: dict[str, list[str]] = {}
     for doc_id in known:
-        for name in {own_images.stem(doc_id), PurePosixPath(own_images.stem(doc_id)).name}:
-            stems.setdefault(name, []).append(doc_id)
-    unmatched = set(values["doc_id"]) - set(known)
-    renamed = {}
-    for doc_id in sorted(unmatched):
         name = own_images.stem(doc_id)
-        candidates = stems.get(name) or stems.get(PurePosixPath(name).name) or []
-        if len(candidates) == 1 and candidates[0] not in renamed.values():
+        for key in {name, own_images.last(name)}:
+            stems.setdefault(key, []).append(doc_id)
+    renamed: dict[str, str] = {}
+    taken: set[str] = set()
+    for doc_id in unmatched.sort():
+        name = own_images.stem(doc_id)
+        candidates = stems.get(name) or stems.get(own_images.last(name)) or []
+        if len(candidates) == 1 and candidates[0] not in taken:
             renamed[doc_id] = candidates[0]
-    taken = set(values["doc_id"]) & set(renamed.values())
-    renamed = {name: doc_id for name, doc_id in renamed.items() if doc_id not in taken}
-    notes["documents named by their files"] += len(renamed)
-    paths = set(corpus.records["path"].drop_nulls())
-    plain = {_unescaped(path): path for path in paths}
-    moved = {path: _path(path, paths, plain) for path in values["path"].drop_nulls().unique()}
-    moved = {path: other for path, other in moved.items() if other != path}
-    values = values.with_columns(pl.col("doc_id").replace(renamed))
-    return values.with_columns(pl.col("path").replace(moved)) if moved else values
+            taken.add(candidates[0])
+    named = set(answered.filter(answered.is_in(list(taken))))
+    return {name: doc_id for name, doc_id in renamed.items() if doc_id not in named}
+
+
+def moves(answered: pl.Series, known: pl.Series) -> dict[str, str]:
+    """The paths of answers that stand for others of the gold."""
+    paths = set(known.drop_nulls())
+    strange = answered.drop_nulls()
+    strange = strange.filter(~strange.is_in(known.implode()))
+    plain = {_unescaped(path): path for path in sorted(paths)} if strange.len() else {}
+    moved = {path: _path(path, paths, plain) for path in strange}
+    return {path: other for path, other in moved.items() if other != path}
 
 
 def _path(path: str, known: set[str], plain: Mapping[str, str]) -> str:

@@ -78,19 +78,57 @@ def corpus(
     values = read_values(gold, columns=columns, flaws=flaws)
     path = Path(gold) if isinstance(gold, str | Path) else None
     name = name or (path.resolve().stem if path else FRAME)
+    known, declared = typed(FieldTypes.inferred(values), types, flaws)
+    root = root_of(path, images, "image" in values.columns)
+    pages: dict[str, list[str]] = {}
+    texts: dict[str, Path] = {}
+    if images is not None and root:
+        # Without a folder only the column `image` says where the pages are.
+        pages = own_images.find(root, without_image(values), flaws)
+        texts = own_images.text_files(root, values["doc_id"].unique(maintain_order=True))
+    return of_values(
+        values, known, declared, name=name, root=root, pages=pages, texts=texts, flaws=flaws,
+        sources=sources_of(path),
+    )  # fmt: skip
+
+
+def typed(inferred: FieldTypes, types: Any, flaws: Counter[str]) -> tuple[FieldTypes, FieldTypes]:
+    """All types, and those that are declared; the inferred ones are counted among the flaws."""
     declared = FieldTypes.read(types) if types is not None else FieldTypes()
-    inferred = FieldTypes.inferred(values)
-    known = FieldTypes(inferred.fields | declared.fields)
     guessed = FieldTypes({p: t for p, t in inferred.fields.items() if p not in declared.fields})
     # How many: a user is to see what was taken for what.
     flaws.update({f"{INFERRED}: {kind}": count for kind, count in guessed.counts().items()})
-    root = None if images is None else Path(images).resolve()
-    if root is None and path and "image" in values.columns:
-        root = (path if path.is_dir() else path.parent).resolve()
+    return FieldTypes(inferred.fields | declared.fields), declared
+
+
+def root_of(path: Path | None, images: str | Path | None, has_image: bool) -> Path | None:
+    """The folder that images of documents are relative to."""
+    if images is not None:
+        return Path(images).resolve()
+    return (path if path.is_dir() else path.parent).resolve() if path and has_image else None
+
+
+def without_image(values: pl.DataFrame) -> list[str]:
+    """The documents, in order, of which no row names an image."""
+    names = values["doc_id"].unique(maintain_order=True)
+    if "image" not in values.columns:
+        return names.to_list()
+    shown = values.filter(pl.col("image").is_not_null())["doc_id"].unique()
+    return names.filter(~names.is_in(shown.implode())).to_list()
+
+
+def of_values(
+    values: pl.DataFrame, known: FieldTypes, declared: FieldTypes, *, name: str, root: Path | None,
+    pages: Mapping[str, list[str]], texts: Mapping[str, Path], flaws: Counter[str],
+    sources: dict[str, str],
+) -> Corpus:  # fmt: skip
+    """The corpus of values, all of whose types, pages and files of text are known."""
     key = {"benchmark": BENCHMARK, "split": name}
     records = _records(values, known, declared, key)
     flaws["required fields without a value"] += _without(records, declared)
-    documents = _documents(values, records, known, key, root, images is not None, flaws)
+    documents = _documents(values, records, known, key)
+    if root is not None:
+        documents = _with_pages(documents, root, pages, texts, flaws)
     return Corpus(
         documents=documents,
         records=records,
@@ -98,7 +136,7 @@ def corpus(
         split=name,
         root=root,
         flaws={what: count for what, count in sorted(flaws.items()) if count},
-        sources=sources_of(path),
+        sources=sources,
     ).check()
 
 
@@ -171,29 +209,40 @@ def _without(records: pl.DataFrame, declared: FieldTypes) -> int:
 
 
 def _documents(
-    values: pl.DataFrame, records: pl.DataFrame, known: FieldTypes, key: Mapping[str, str],
-    root: Path | None, is_folder: bool, flaws: Counter[str],
-) -> pl.DataFrame:  # fmt: skip
+    values: pl.DataFrame, records: pl.DataFrame, known: FieldTypes, key: Mapping[str, str]
+) -> pl.DataFrame:
+    """A row for each document, with what its rows say of it and without any page."""
     stated = [name for name in DOCUMENT if name in values.columns]
     documents = values.group_by("doc_id", maintain_order=True).agg(
         pl.col(name).drop_nulls().first() for name in stated
     )
     fields = records.filter(pl.col("path").is_not_null()).group_by("doc_id").agg(
-        n_fields=pl.len().cast(pl.Int64), n_kinds=pl.col("kind").n_unique().cast(pl.Int64)
+        n_fields=pl.len(), n_kinds=pl.col("kind").n_unique()
     )  # fmt: skip
     documents = documents.join(fields, on="doc_id", how="left", maintain_order="left")
-    rows = documents.with_columns(pl.col("n_fields", "n_kinds").fill_null(0)).to_dicts()
-    # Without a folder only the column `image` says where the pages are.
-    named = [row["doc_id"] for row in rows if not row.get("image")] if is_folder and root else []
-    images = own_images.find(root, named, flaws) if root and is_folder else {}
-    texts = own_images.texts(root, [row["doc_id"] for row in rows]) if root and is_folder else {}
-    types = known.stated()
+    meta = tables.storable(json.dumps({"types": known.stated()}, ensure_ascii=False))
+    columns = {n: pl.lit(None) for n in tables.DOCUMENTS if n not in documents.columns}
+    columns |= {n: pl.lit(value) for n, value in (key | {"meta": meta}).items()}
+    columns |= {n: pl.col(n).fill_null(0) for n in ("n_fields", "n_kinds")}
+    full = documents.with_columns(**columns)
+    return full.select(pl.col(n).cast(dtype) for n, dtype in tables.DOCUMENTS.items())
+
+
+def _with_pages(
+    documents: pl.DataFrame, root: Path, pages: Mapping[str, list[str]],
+    texts: Mapping[str, Path], flaws: Counter[str],
+) -> pl.DataFrame:  # fmt: skip
+    """The documents with their images and the files of their text."""
+    rows = documents.to_dicts()
     for row in rows:
-        row["context"] = row.get("context") or texts.get(row["doc_id"])
-        pages = [row["image"]] if row.get("image") else images.get(row["doc_id"], [])
-        row |= key | own_images.columns(root, pages, row, flaws)
-        meta = {"types": types} | ({"pages": pages} if len(pages) > 1 else {})
-        row["meta"] = json.dumps(meta, ensure_ascii=False)
+        if not row["context"] and row["doc_id"] in texts:
+            row["context"] = own_images.text_of(texts[row["doc_id"]])
+        several = [row["image"]] if row["image"] else pages.get(row["doc_id"], [])
+        row |= own_images.columns(root, several, row, flaws)
+        if len(several) > 1:
+            row["meta"] = json.dumps(
+                json.loads(row["meta"]) | {"pages": several}, ensure_ascii=False
+            )
     return tables.table("documents", rows)
 
 

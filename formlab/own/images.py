@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -48,7 +48,7 @@ def find(folder: str | Path, documents: Sequence[str], flaws: Counter[str]) -> d
             for key in {path.parent.name, str(path.parent)} - {"", "."}:
                 inside.setdefault(_key(key), []).append(path)
     numbered: Index = {}
-    known = {key for name in documents for key in (stem(name), PurePosixPath(stem(name)).name)}
+    known = {key for name in map(stem, documents) for key in (name, last(name))}
     for key, paths in named.items():
         match = _PAGE.fullmatch(key)
         if match and key not in known:
@@ -58,7 +58,7 @@ def find(folder: str | Path, documents: Sequence[str], flaws: Counter[str]) -> d
         key = stem(name)
         pages, copies = _pages(key, named, numbered, inside)
         if not pages:
-            pages, copies = _pages(PurePosixPath(key).name, named, numbered, inside)
+            pages, copies = _pages(last(key), named, numbered, inside)
         flaws["documents with several files of one name: the first is read"] += copies
         if pages:
             pages_of[name] = [str(page) for page in pages]
@@ -66,21 +66,22 @@ def find(folder: str | Path, documents: Sequence[str], flaws: Counter[str]) -> d
     return pages_of
 
 
-def texts(folder: str | Path, documents: Sequence[str]) -> dict[str, str]:
-    """The text of each document that has a file of text, such as ``a.txt``, called like it."""
+def text_files(folder: str | Path, documents: Iterable[str]) -> dict[str, Path]:
+    """For each document that has one, the file of text, such as ``a.txt``, called like it."""
     root = Path(folder)
     named: dict[str, Path] = {}
     for file in sorted(root.rglob("*.txt")):
         path = PurePosixPath(file.relative_to(root).as_posix())
         for key in (path.name, path.stem, str(path), str(path.with_suffix(""))):
             named.setdefault(_key(key), file)
-    keys = {name: (stem(name), PurePosixPath(stem(name)).name) for name in documents}
-    matches = {name: named.get(whole) or named.get(last) for name, (whole, last) in keys.items()}
-    kinds = ("utf-8-sig", "latin-1")
-    return {
-        name: storable(files.read_text(file, encodings=kinds))
-        for name, file in matches.items() if file
-    }  # fmt: skip
+    stems = ((name, stem(name)) for name in documents) if named else ()
+    matches = {name: named.get(key) or named.get(last(key)) for name, key in stems}
+    return {name: file for name, file in matches.items() if file}
+
+
+def text_of(file: Path) -> str:
+    """The text of such a file."""
+    return storable(files.read_text(file, encodings=("utf-8-sig", "latin-1")))
 
 
 def _pages(
@@ -104,8 +105,14 @@ def stem(name: str) -> str:
     >>> stem("scan 1.PNG"), stem("v1.2")
     ('scan 1', 'v1.2')
     """
-    path = PurePosixPath(name)
-    return _key(name[: -len(path.suffix)] if path.suffix.lower() in IMAGES else name)
+    head, point, ending = name.rpartition(".")
+    is_ending = head and not head.endswith("/") and f"{point}{ending}".lower() in IMAGES
+    return _key(head if is_ending else name)
+
+
+def last(name: str) -> str:
+    """The last step of a path."""
+    return name.rstrip("/").rpartition("/")[2]
 
 
 def _key(name: str) -> str:

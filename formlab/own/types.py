@@ -8,7 +8,7 @@ import math
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
@@ -138,28 +138,34 @@ class FieldTypes:
     @classmethod
     def of_document(cls, document: Mapping[str, Any]) -> FieldTypes:
         """The types that the document of a corpus was loaded with, from its row."""
-        stated = meta_of(document).get("types") or {}
+        return cls.of_stated(meta_of(document).get("types") or {})
+
+    @classmethod
+    def of_stated(cls, stated: Mapping[str, Mapping[str, Any]]) -> FieldTypes:
+        """The types that `stated` gave."""
         return cls({
             path: FieldType(**{n: tuple(v) if isinstance(v, list) else v for n, v in rule.items()})
             for path, rule in stated.items()
         })  # fmt: skip
 
     @classmethod
-    def inferred(cls, values: pl.DataFrame) -> FieldTypes:
+    def inferred(cls, values: pl.DataFrame, lists: Collection[str] = ()) -> FieldTypes:
         """The types of fields by their values: all of a field's are dates, amounts, numbers …
 
-        `values` has the columns path and value.
+        `values` has the columns path and value; `samples` of them give the same types. The values
+        at the paths `lists` are the items of lists.
         """
-        named = values.filter(pl.col("path").is_not_null())
-        paths = named.select(pl.col("path").unique())
-        patterns = paths.with_columns(
-            pattern=pl.col("path").map_elements(pattern, return_dtype=pl.String)
-        )
-        known = named.join(patterns, on="path", maintain_order="left")
-        samples = known.group_by("pattern", maintain_order=True).agg(
-            pl.col("value").drop_nulls().unique(maintain_order=True).head(_ENOUGH)
-        )
-        return cls({path: FieldType(type=_type_of(some)) for path, some in samples.iter_rows()})
+        paths = values["path"].drop_nulls().unique()
+        patterns = [pattern(f"{path}/0" if path in lists else path) for path in paths]
+        step = pl.col("path").replace_strict(paths, patterns, default=None, return_dtype=pl.String)
+        known = values.select(step, "value")
+        some = None
+        for piece in known.iter_slices(20_000):
+            some = samples(piece, some)
+        if some is None:
+            return cls()
+        some = some.group_by("path", maintain_order=True).agg(pl.col("value").drop_nulls())
+        return cls({path: FieldType(type=_type_of(known)) for path, known in some.rows()})
 
     def stated(self) -> dict[str, dict[str, Any]]:
         """What differs from the defaults, by pattern, as values for JSON."""
@@ -175,6 +181,21 @@ class FieldTypes:
         for path, field in self.fields.items():
             _grow(root, [_plain(step) for step in path.split("/")[1:]], field)
         return _closed(root)
+
+
+def samples(values: pl.DataFrame, before: pl.DataFrame | None = None) -> pl.DataFrame:
+    """As many different values at each path as types are inferred by, the first ones, and a null.
+
+    The samples of a table are those of its last piece after the samples of all `before` it.
+    """
+    values = values.select("path", "value").filter(pl.col("path").is_not_null())
+    if before is not None:
+        counts = before.group_by("path").agg(pl.col("value").count())
+        full = counts.filter(pl.col("value") >= _ENOUGH)["path"]
+        values = pl.concat([before, values.filter(~pl.col("path").is_in(full.implode()))])
+    values = values.unique(maintain_order=True)
+    place = pl.col("value").is_not_null().cum_sum().over("path")
+    return values.filter(pl.col("value").is_null() | (place <= _ENOUGH))
 
 
 def _stated(rule: Rule) -> dict[str, Any]:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import json
-import math
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import Any, NamedTuple
 
 import polars as pl
 
 from formlab import tables
 from formlab.errors import DataBroken, UnknownName
-from formlab.own._rows import RawRows, Row, as_text, read_rows
+from formlab.own._beside import BLANK, DOCUMENT, RECORD, column_of
+from formlab.own._cells import as_text, as_texts, texts
+from formlab.own._rows import RawRows, read_rows
 from formlab.trees import escape
 
 # Other names of the three columns that make a table of values.
@@ -22,17 +22,7 @@ SYNONYMS = {
     "value": ("gold", "target", "expected", "truth", "prediction", "pred", "answer", "output",
               "text"),
 }  # fmt: skip
-# What a row may say beside its value: of the record, then of its document.
-RECORD = (
-    "kind", "page", *tables.BOX, "accepted", "confidence", "status", "modality", "subtype", "task",
-    "scope", "reference", "complexity", "modal",
-)  # fmt: skip
-DOCUMENT = ("image", "width", "height", "template", "domain", "context")
-_SCHEMA = tables.DOCUMENTS | tables.RECORDS
-_ALLOWED = {"status": tables.STATUSES, "task": tables.TASKS}
 _DEEPEST = 60
-# Beyond this a number is no page and no width.
-_MOST = 2.0**53
 
 
 def read_values(
@@ -81,11 +71,14 @@ def read_values(
     """
     flaws = Counter() if flaws is None else flaws
     rows = read_rows(source, flaws)
-    if not rows.rows:
+    if not rows.height:
         raise DataBroken("no rows", where=rows.home, remedy="one row a value")
-    names, long = _columns(rows, columns or {})
-    collect = _long if long else _wide
-    return _listed(_frame(list(collect(rows, names)), names))
+
+    def again(column: str) -> bool:
+        return text_column(rows, column).n_unique() < rows.height
+
+    values = values_of(rows, Roles.of(rows, rows.names, rows.height, again, columns or {}))
+    return listed(values, lists_of(values))
 
 
 def pattern(path: str) -> str:
@@ -117,25 +110,38 @@ def _member(name: str) -> str:
     return str(pointer(name)) if is_pointer else f"/{escape(name)}"
 
 
-def _columns(rows: RawRows, columns: Mapping[str, str]) -> tuple[dict[str, str], bool]:
-    """The table's own name of each column, and whether the table is long."""
-    known = list(dict.fromkeys(name for _, row in rows.rows for name in row))
-    for name in columns.values():
-        if name not in known:
-            raise UnknownName.of("column", name, known)
-    names = {name: column for name, column in columns.items() if name not in SYNONYMS}
-    names |= {n: columns[n] if n in columns else _named(n, known, columns) for n in SYNONYMS}
-    names = {name: column for name, column in names.items() if column is not None}
-    if rows.documents:
-        return {"doc_id": "doc_id"} | dict(columns), False
-    if "doc_id" not in names:
-        what = f"no column for the document among {', '.join(known[:12])}"
-        raise DataBroken(what, where=rows.home, remedy="columns={'doc_id': …}, --columns doc_id=…")
-    if not _is_long(rows, names, known, columns):
-        return {"doc_id": names["doc_id"]} | dict(columns), False
-    # A row without a path may say `text` for its value, as in formlab's plainest file.
-    rest = [name for name in known if name not in (*names, *names.values(), "text")]
-    return names | {name: name for name in rest}, True
+class Roles(NamedTuple):
+    """A table's own name of each column, and whether the table is long."""
+
+    names: dict[str, str]
+    is_long: bool
+
+    @classmethod
+    def of(
+        cls, rows: RawRows, known: list[str], height: int, again: Callable[[str], bool],
+        columns: Mapping[str, str],
+    ) -> Roles:  # fmt: skip
+        """The roles of the columns `known`, of a source of `height` rows that begins with `rows`.
+
+        `again` tells whether a column has a value twice.
+        """
+        for name in columns.values():
+            if name not in known:
+                raise UnknownName.of("column", name, known)
+        names = {name: column for name, column in columns.items() if name not in SYNONYMS}
+        names |= {n: columns[n] if n in columns else _named(n, known, columns) for n in SYNONYMS}
+        names = {name: column for name, column in names.items() if column is not None}
+        if rows.documents:
+            return cls({"doc_id": "doc_id"} | dict(columns), False)
+        if "doc_id" not in names:
+            what = f"no column for the document among {', '.join(known[:12])}"
+            remedy = "columns={'doc_id': …}, --columns doc_id=…"
+            raise DataBroken(what, where=rows.home, remedy=remedy)
+        if not _is_long(names, known, columns, height, again):
+            return cls({"doc_id": names["doc_id"]} | dict(columns), False)
+        # A row without a path may say `text` for its value, as in formlab's plainest file.
+        rest = [name for name in known if name not in (*names, *names.values(), "text")]
+        return cls(names | {name: name for name in rest}, True)
 
 
 def _named(name: str, known: list[str], columns: Mapping[str, str]) -> str | None:
@@ -151,8 +157,9 @@ def _named(name: str, known: list[str], columns: Mapping[str, str]) -> str | Non
 
 
 def _is_long(
-    rows: RawRows, names: dict[str, str], known: list[str], columns: Mapping[str, str]
-) -> bool:
+    names: dict[str, str], known: list[str], columns: Mapping[str, str], height: int,
+    again: Callable[[str], bool],
+) -> bool:  # fmt: skip
     """Whether each row is a value; a wide table may have fields called name and text as well."""
     if "value" in columns or "path" in columns:
         return True
@@ -164,78 +171,119 @@ def _is_long(
     if "path" not in names:
         return not others
     # A table of values names a document again for its next value, or a field in the next document.
-    again = {
-        name: len({as_text(row.get(names[name])) for _, row in rows.rows}) < len(rows.rows)
-        for name in ("doc_id", "path")
-    }
-    return again["doc_id"] or (not others and (again["path"] or len(rows.rows) == 1))
+    return again(names["doc_id"]) or (not others and (height == 1 or again(names["path"])))
 
 
-def _document(row: Row, column: str, rows: RawRows, origin: str) -> str:
-    name = tables.storable((as_text(row.get(column)) or "").strip())
-    if not name:
+def values_of(rows: RawRows, roles: Roles) -> pl.DataFrame:
+    """The values of some rows, with lists as the source has them; see `read_values`."""
+    names, is_long = roles
+    further = [name for name in names if name not in (*SYNONYMS, "origin")]
+    base = pl.DataFrame(
+        {"doc_id": _documents(rows, names["doc_id"])}
+        | {name: column_of(name, rows, names[name]) for name in further}
+        | {"origin": rows.origins}
+    )
+    values = _long(rows, names, base) if is_long else _wide(rows, names, base)
+    return values.select("doc_id", "path", "value", *further, "origin")
+
+
+def text_column(rows: RawRows, column: str) -> pl.Series:
+    """The cells of a column as text, whatever they are."""
+    cells = rows.column(column)
+    stated, nested = as_texts(cells)
+    return texts(map(as_text, cells)) if nested else stated
+
+
+def _documents(rows: RawRows, column: str) -> pl.Series:
+    names = text_column(rows, column).str.strip_chars(BLANK)
+    bare = (names.is_null() | (names == "")).arg_true()
+    if bare.len():
         remedy = "a name of the document in every row"
-        raise DataBroken(f"no {column}", where=rows.where(origin), remedy=remedy)
-    return name
+        raise DataBroken(f"no {column}", where=rows.where(bare[0]), remedy=remedy)
+    return names
 
 
-def _long(rows: RawRows, names: dict[str, str]) -> Iterator[Row]:
-    path, value = names.get("path"), names.get("value")
-    further = {n: c for n, c in names.items() if n not in (*SYNONYMS, "origin")}
-    pointers: dict[Any, str | None] = {}
-    for origin, row in rows.rows:
-        base: Row = {"doc_id": _document(row, names["doc_id"], rows, origin), "origin": origin}
-        for name, column in further.items():
-            if (cell := row.get(column)) is not None:
-                base[name] = _cell(name, cell, rows, origin)
-        stated = as_text(row.get(path)) if path else None
-        if stated not in pointers:
-            pointers[stated] = tables.storable(pointer(stated))
-        base["path"] = start = pointers[stated]
-        cell = row.get(value)
-        if cell is None and start is None:
-            cell = row.get("text")
-        if cell is None or isinstance(cell, str):
-            base["value"] = tables.storable(cell)
-            yield base
-            continue
-        for end, leaf in _leaves(cell, "", rows, origin):
-            location = {"path": (start or "") + end} if end else {}
-            yield base | location | {"value": leaf}
+def _long(rows: RawRows, names: dict[str, str], base: pl.DataFrame) -> pl.DataFrame:
+    """A value for each row, or for each leaf of what is nested there."""
+    stripped = pl.col("path").str.strip_chars(BLANK)
+    stated = text_column(rows, names["path"]) if "path" in names else None
+    paths = pl.Series("path", [None], dtype=pl.String).new_from_index(0, rows.height)
+    if stated is not None:
+        is_pointer = stripped.str.starts_with("/")
+        path = pl.when(is_pointer).then(stripped).otherwise(pl.lit("/") + stripped)
+        paths = stated.alias("path").to_frame().select(pl.when(path != "/").then(path))["path"]
+    cells = rows.column(names["value"])
+    if paths.null_count() and "text" in rows.names:
+        triples = zip(cells, paths, rows.column("text"), strict=True)
+        cells = [text if cell is None and path is None else cell for cell, path, text in triples]
+    value, nested = as_texts(cells)
+    values = base.with_columns(paths.alias("path"), value.alias("value"))
+    if not nested:
+        return values
+    inner, leaves = set(nested), []
+    for number, text in enumerate(value):
+        below = _leaves(cells[number], "", rows, number) if number in inner else [("", text)]
+        leaves += [(number, end, leaf) for end, leaf in below]
+    numbers, ends, stated = map(list, zip(*leaves, strict=True)) if leaves else ([], [], [])
+    end = pl.lit(texts(ends))
+    path = pl.when(end == "").then("path").otherwise(pl.col("path").fill_null("") + end)
+    return values[numbers].with_columns(path.alias("path"), value=texts(stated))
 
 
-def _wide(rows: RawRows, names: dict[str, str]) -> Iterator[Row]:
-    seen: dict[str, str] = {}
-    further = {n: c for n, c in names.items() if n not in SYNONYMS}
-    for origin, row in rows.rows:
-        doc_id = _document(row, names["doc_id"], rows, origin)
-        if doc_id in seen:
-            what = f"two rows for document {doc_id!r}, the first at {seen[doc_id]}"
-            raise DataBroken(what, where=rows.where(origin), remedy="keep one of them")
-        seen[doc_id] = origin
-        base: Row = {"doc_id": doc_id, "origin": origin}
-        cells = ((name, row.get(column)) for name, column in further.items())
-        base |= {n: _cell(n, cell, rows, origin) for n, cell in cells if cell is not None}
-        count = 0
+def _wide(rows: RawRows, names: dict[str, str], base: pl.DataFrame) -> pl.DataFrame:
+    """A value for each field of each row; a row without path and value for one without any."""
+    if base["doc_id"].is_duplicated().any():
+        seen: dict[str, int] = {}
+        for number, doc_id in enumerate(base["doc_id"]):
+            if doc_id in seen:
+                raise twice(doc_id, rows.origins[seen[doc_id]], rows.where(number))
+            seen[doc_id] = number
+    # The pointer of each field; null for what is none.
+    starts: dict[str, str | None] = dict.fromkeys(names.values())
+    if rows.documents:
+        starts["doc_id"] = None
+    items: set[str] = set()
+    numbers: list[int] = []
+    paths: list[str | None] = []
+    values: list[str | None] = []
+    for number, row in enumerate(rows.dicts):
+        before = len(numbers)
         for name, member in row.items():
-            if name in names.values() or (rows.documents and name == "doc_id"):
-                continue
-            start = tables.storable(_member(name))
+            if name not in starts:
+                starts[name] = start = tables.storable(_member(name))
+                items |= {start} if "*" in pattern(start) else set()
+            start = starts[name]
             # A column for the third item is blank where there are two.
-            if member is None and "*" in pattern(start):
+            if start is None or (member is None and start in items):
                 continue
-            for end, leaf in _leaves(member, "", rows, origin):
-                count += 1
-                below = f"#{start}{end}" if rows.documents else ""
-                yield base | {
-                    "path": start + end, "value": leaf, "origin": f"{origin}{below}"
-                }  # fmt: skip
-        if not count:
-            yield base
+            if member is None or type(member) is str:
+                numbers.append(number)
+                paths.append(start)
+                values.append(member)
+                continue
+            for end, leaf in _leaves(member, "", rows, number):
+                numbers.append(number)
+                paths.append(start + end)
+                values.append(leaf)
+        if len(numbers) == before:
+            numbers.append(number)
+            paths.append(None)
+            values.append(None)
+    result = base[numbers].with_columns(path=texts(paths), value=texts(values))
+    if rows.documents:
+        below = pl.concat_str("origin", pl.lit("#"), "path")
+        result = result.with_columns(origin=pl.coalesce(below, "origin"))
+    return result
+
+
+def twice(doc_id: str, first: str, where: str) -> DataBroken:
+    """The error for a document that has two rows of a wide table."""
+    what = f"two rows for document {doc_id!r}, the first at {first}"
+    return DataBroken(what, where=where, remedy="keep one of them")
 
 
 def _leaves(
-    value: Any, path: str, rows: RawRows, origin: str, depth: int = 0
+    value: Any, path: str, rows: RawRows, number: int, depth: int = 0
 ) -> Iterator[tuple[str, str | None]]:
     """The values of an object or list, each at its pointer; what is empty has none."""
     if value is None or isinstance(value, str):
@@ -248,72 +296,30 @@ def _leaves(
         return
     if depth > _DEEPEST:
         what = f"nested deeper than {_DEEPEST} levels"
-        raise DataBroken(what, where=f"{rows.where(origin)}#{path[:80]}")
+        raise DataBroken(what, where=f"{rows.where(number)}#{path[:80]}")
     pairs = value.items() if isinstance(value, dict) else enumerate(value)
     for step, inner in pairs:
         below = f"{path}/{tables.storable(escape(str(step)))}"
-        yield from _leaves(inner, below, rows, origin, depth + 1)
+        yield from _leaves(inner, below, rows, number, depth + 1)
 
 
-def _cell(name: str, cell: Any, rows: RawRows, origin: str) -> Any:
-    """What a row says beside its value, as the dtype of its column; an own column is text."""
-    dtype = _SCHEMA.get(name, pl.String) if name in (*RECORD, *DOCUMENT) else pl.String
-    try:
-        if isinstance(dtype, pl.List):
-            return _several(cell)
-        if isinstance(cell, dict | list | tuple):
-            return json.dumps(cell, ensure_ascii=False, default=str)
-        text = as_text(cell)
-        if dtype == pl.String or text is None or not text.strip():
-            value: Any = text or None
-        else:
-            value = float(text)
-            whole = value.is_integer() and abs(value) < _MOST
-            if not math.isfinite(value) or (dtype == pl.Int64 and not whole):
-                raise ValueError
-            value = int(value) if dtype == pl.Int64 else value
-    except ValueError as error:
-        what = f"{name} cannot be {as_text(cell)!r:.80}"
-        raise DataBroken(what, where=rows.where(origin), remedy="a number") from error
-    if value is not None and value not in _ALLOWED.get(name, (value,)):
-        remedy = f"one of: {', '.join(_ALLOWED[name])}"
-        raise DataBroken(f"unknown {name} {value!r}", where=rows.where(origin), remedy=remedy)
-    return tables.storable(value)
-
-
-def _several(cell: Any) -> list[str]:
-    """Further right values: a list, a JSON list, or texts between ``|``."""
-    if hasattr(cell, "tolist"):
-        cell = cell.tolist()
-    if isinstance(cell, str):
-        try:
-            listed = json.loads(cell)
-        except (ValueError, RecursionError):
-            listed = None
-        cell = listed if isinstance(listed, list) else cell.split("|")
-    items = cell if isinstance(cell, list | tuple) else [cell]
-    return [tables.storable(as_text(item)) for item in items if item not in (None, "")]
-
-
-def _frame(values: list[Row], names: dict[str, str]) -> pl.DataFrame:
-    further = [name for name in names if name not in (*SYNONYMS, "origin")]
-    schema = {
-        name: _SCHEMA[name] if name in (*RECORD, *DOCUMENT) else pl.String
-        for name in ("doc_id", "path", "value", *further, "origin")
-    }
-    columns = {name: [row.get(name) for row in values] for name in schema}
-    return pl.DataFrame(columns, schema=schema)
-
-
-def _listed(values: pl.DataFrame) -> pl.DataFrame:
-    """Values at one path of a document, and single values where other documents have lists."""
+def lists_of(values: pl.DataFrame) -> set[str]:
+    """The paths that are lists: several values of a document, or single ones beside lists."""
     keyed = values.filter(pl.col("path").is_not_null()).select("doc_id", "path")
-    paths = set(keyed["path"])
-    twice = keyed.filter(keyed.is_duplicated())["path"]
-    several = sorted({path for path in paths if f"{path}/0" in paths} | set(twice))
-    if not several:
+    return first_items(keyed["path"].unique()) | set(keyed.filter(keyed.is_duplicated())["path"])
+
+
+def first_items(paths: pl.Series) -> set[str]:
+    """The paths of which there is also a first item."""
+    lists = paths.filter(paths.str.ends_with("/0")).str.strip_suffix("/0")
+    return set(lists.filter(lists.is_in(paths.implode())))
+
+
+def listed(values: pl.DataFrame, paths: Collection[str]) -> pl.DataFrame:
+    """The values with those at `paths` as the items of lists there."""
+    if not paths:
         return values
     number = pl.int_range(pl.len()).over("doc_id", "path")
     item_path = pl.format("{}/{}", "path", number)
-    path = pl.when(pl.col("path").is_in(several)).then(item_path).otherwise("path")
+    path = pl.when(pl.col("path").is_in(sorted(paths))).then(item_path).otherwise("path")
     return values.with_columns(path.alias("path"))

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable
 from functools import cached_property
 from typing import Any
 
+import polars as pl
 from rapidfuzz.distance import Levenshtein
 
 from formlab.scoring._pairs import LONGEST, letters, tokens
@@ -24,17 +25,31 @@ _COMMON = 5
 _ALIKE = 0.6
 # How many characters of a document are searched for values that are missing, over all of them.
 _BUDGET = 20_000_000
+# White space as `str.split` has it; what may stand around a word.
+_WORD = r"[^\s\x1c-\x1f]+"
+_AROUND = ".,:;()[]*'\""
 Row = dict[str, Any]
 
 
 class Words:
     """The words of a corpus's gold, counted when they are first asked for.
 
-    `values` are documents and gold values.
+    `values` are documents and gold values: doc_id, gold. Of several shards the counts are added.
     """
 
-    def __init__(self, values: Iterable[tuple[str, str | None]]) -> None:
+    def __init__(self, values: pl.DataFrame | None, counted: pl.DataFrame | None = None) -> None:
         self._values = values
+        if counted is not None:
+            self.table = counted
+
+    @classmethod
+    def together(cls, several: Iterable[Words]) -> Words:
+        """The words of shards, each of other documents."""
+        rows = pl.concat([words.table for words in several])
+        rows = rows.group_by("is_folded", "word").agg(pl.all().sum())
+        # Of figures, which grow with the documents, only the common ones tell anything.
+        figure = pl.col("word").str.contains(r"^[0-9]+$") & (pl.col("documents") < _COMMON)
+        return cls(None, _sorted(rows.filter(~(pl.col("is_folded") & figure))))
 
     def contradict_gold(self, gold: str, pred: str) -> bool:
         """Whether words of the gold stand nowhere else, and the answer's words for them do.
@@ -60,7 +75,7 @@ class Words:
 
     def has(self, word: str) -> bool:
         """Whether the corpus's gold has `word`, as `tokens` gives it; figures are known."""
-        return word.isdigit() or self._counts[2][word] > 0
+        return word.isdigit() or self._counts[2].get(word, 0) > 0
 
     def _known(self, word: str, here: int, other: str) -> bool:
         """Whether the gold has `word` more often than the `here` times of the field itself.
@@ -68,26 +83,55 @@ class Words:
         A slip that one document repeats is none the less a slip beside a common word.
         """
         counts, written, folded = self._counts
-        repeated = counts[_core(word)] > here and folded[letters(other)] < _COMMON
-        return written[_core(word)] > 1 or repeated
+        core = word.strip(_AROUND)
+        repeated = counts.get(core, 0) > here and folded.get(letters(other), 0) < _COMMON
+        return written.get(core, 0) > 1 or repeated
 
     @cached_property
-    def _counts(self) -> tuple[Counter[str], Counter[str], Counter[str]]:
-        """How often words stand there as written, and in how many documents, so and case folded."""
-        counts, written, folded = Counter(), defaultdict(set), defaultdict(set)
-        for doc_id, value in self._values:
-            for word in (value or "").split():
-                counts[_core(word)] += 1
-                written[_core(word)].add(doc_id)
-                folded[letters(word)].add(doc_id)
-        documents = (
-            Counter({word: len(ids) for word, ids in table.items()}) for table in (written, folded)
+    def table(self) -> pl.DataFrame:
+        """How often each word stands there as written, and in how many documents, so and folded."""
+        document = pl.col("doc_id").cast(pl.Categorical).to_physical()
+        words = self._values.select(document, word=pl.col("gold").str.extract_all(_WORD))
+        words = words.explode("word").drop_nulls().group_by("word", "doc_id").agg(count=pl.len())
+        known = words.select(pl.col("word").unique())
+        folded = list(map(letters, known["word"]))
+        telling = [len(word) >= _TELLING and not word.isdigit() for word in folded]
+        words = words.join(
+            known.with_columns(
+                pl.Series("folded", folded, dtype=pl.String),
+                telling=pl.Series(telling, dtype=pl.Boolean),
+            ),
+            on="word",
         )
-        return counts, *documents
+        words = words.with_columns(core=pl.col("word").str.strip_chars(_AROUND))
+        documents = pl.col("doc_id").n_unique()
+        # As written, only words that `contradict_gold` looks at.
+        written = (
+            words.filter("telling").group_by("core").agg(pl.col("count").sum(), documents=documents)
+        )
+        folded = words.group_by("folded").agg(documents=documents)
+        written = written.select(pl.lit(False).alias("is_folded"), pl.all()).rename(
+            {"core": "word"}
+        )
+        folded = folded.select(
+            pl.lit(True).alias("is_folded"),
+            "folded",
+            pl.lit(0, pl.UInt32).alias("count"),
+            "documents",
+        )
+        return _sorted(pl.concat([written, folded.rename({"folded": "word"})]))
+
+    @cached_property
+    def _counts(self) -> tuple[dict[str, int], dict[str, int], dict[str, int]]:
+        folded = self.table.filter("is_folded").select("word", "documents")
+        written = self.table.filter(~pl.col("is_folded"))
+        tables = written.select("word", "count"), written.select("word", "documents"), folded
+        return tuple(dict(table.iter_rows()) for table in tables)
 
 
-def _core(word: str) -> str:
-    return word.strip(".,:;()[]*'\"")
+def _sorted(words: pl.DataFrame) -> pl.DataFrame:
+    counts = pl.col("count", "documents").cast(pl.UInt32)
+    return words.with_columns(counts).sort("is_folded", "word")
 
 
 def _around(words: list[str], text: str) -> list[str]:
@@ -114,19 +158,44 @@ def _spaced(words: Iterable[str]) -> str:
     return f" {' '.join(words)} "
 
 
+class Documents:
+    """The cases of each document, a column at a time, as lists when they are first asked for.
+
+    `cases` are rows with `COLUMNS` and the Boolean column ``answered``: whether it is an answer.
+    """
+
+    COLUMNS = ("row", "path", "kind", "gold", "pred", "status", *BOX)
+
+    def __init__(self, cases: pl.DataFrame) -> None:
+        self._cases = cases.group_by("doc_id", maintain_order=True).agg(
+            *self.COLUMNS, pl.col("answered").any()
+        )
+        self._columns: dict[str, list] = {}
+        self._golds = cases["gold"].drop_nulls().unique()
+        answered = self._cases["answered"].to_list()
+        self.of = {
+            doc_id: DocumentEvidence(self, place, answered[place])
+            for place, doc_id in enumerate(self._cases["doc_id"])
+        }
+
+    @cached_property
+    def golds(self) -> frozenset[str]:
+        """The letters of all gold values: most wrong answers are none of them."""
+        return frozenset(map(letters, self._golds))
+
+    def column(self, name: str, place: int) -> list:
+        """The values of a column of one document."""
+        if name not in self._columns:
+            self._columns[name] = self._cases[name].to_list()
+        return self._columns[name][place]
+
+
 class DocumentEvidence:
-    """The cases of one document."""
+    """The cases of one document; whether any of them is an answer."""
 
-    def __init__(self) -> None:
-        self.rows: list[Row] = []
-        self.answered = False
+    def __init__(self, documents: Documents, place: int, answered: bool) -> None:
+        self._documents, self._place, self.answered = documents, place, answered
         self._left = _BUDGET
-
-    def add(self, row: Row) -> None:
-        """Take a case in; all of them come before the first question."""
-        self.rows.append(row)
-        has_answer = row["status"] in USABLE if row["has_answer"] is None else row["has_answer"]
-        self.answered = self.answered or has_answer
 
     def missed(self, row: Row) -> str:
         """The cause of a value that is not in its field but may be elsewhere in the output."""
@@ -165,7 +234,7 @@ class DocumentEvidence:
             return "label_error" if own else "spurious"
         gold, _ = self._pages
         known = self._count(_spaced(tokens(row["pred"])), gold)
-        known = known or letters(row["pred"]) in self._golds[0]
+        known = known or letters(row["pred"]) in self._golds
         return "hallucinated" if gold.strip() and not known else "spurious"
 
     def refined(self, row: Row, first: str, words: Words, *, supported: bool) -> str:
@@ -184,19 +253,21 @@ class DocumentEvidence:
     def _other_field(self, row: Row, first: str) -> str | None:
         """`wrong_field` or `wrong_row` where the answer is another field's gold."""
         pred = letters(row["pred"])
-        if len(pred) < _TELLING or first in ("clipped", "merged", "label_error", "lost_separator"):
+        if (
+            pred not in self._documents.golds
+            or len(pred) < _TELLING
+            or first in ("clipped", "merged", "label_error", "lost_separator")
+        ):
             return None
-        places, _ = self._golds
-        elsewhere = [path for path in places.get(pred, ()) if path != row["path"]]
+        elsewhere = [path for path in self._golds.get(pred, ()) if path != row["path"]]
         alike = _likeness(letters(row["gold"]), pred)
         return self._misplaced(row, elsewhere) if elsewhere and alike < _ALIKE else None
 
     def _misplaced(self, row: Row, elsewhere: list[str]) -> str:
         # An index may number the rows of a table, or fields that have nothing in common.
         own = _STEP.sub("/*", row["path"])
-        _, kinds = self._golds
         same = all(_STEP.sub("/*", path) == own for path in elsewhere) and own != row["path"]
-        return "wrong_row" if same and len(kinds[own]) < 2 else "wrong_field"
+        return "wrong_row" if same and len(self._kinds[own]) < 2 else "wrong_field"
 
     def _only_words(self, row: Row, words: Words) -> bool:
         """Whether what is too much are whole words, so that the page shows more than the gold."""
@@ -220,26 +291,29 @@ class DocumentEvidence:
         """The words of the fields whose boxes are no further away than a line."""
         box = [row[side] for side in BOX]
         gap = box[3] - box[1]
-        self._left -= len(self.rows)
+        rows, golds, *boxes = self._columns("row", "gold", *BOX)
+        self._left -= len(rows)
         if self._left <= 0:
             return Counter(tokens(row["pred"]))
         neighbours: Counter[str] = Counter()
-        for other in self._fields():
-            x0, y0, x1, y1 = (other[side] for side in BOX)
-            if None in (x0, y0, x1, y1) or other is row:
+        paths = self._columns("path")[0]
+        for number, path, other, x0, y0, x1, y1 in zip(rows, paths, golds, *boxes, strict=True):
+            if path is None or None in (x0, y0, x1, y1) or number == row["row"]:
                 continue
             across = x0 <= box[2] + gap and x1 >= box[0] - gap
             if across and y0 <= box[3] + gap and y1 >= box[1] - gap:
                 # A letter alone stands beside most fields by chance.
-                neighbours.update(word for word in tokens(other["gold"] or "") if len(word) > 1)
+                neighbours.update(word for word in tokens(other or "") if len(word) > 1)
         return neighbours
 
     @cached_property
     def _lost(self) -> Counter[str]:
         """The words of fields that were not read there."""
         lost = Counter()
-        for row in self._fields():
-            gold, pred = (tokens(row[side] or "") for side in ("gold", "pred"))
+        for path, *sides in zip(*self._columns("path", "gold", "pred"), strict=True):
+            if path is None:
+                continue
+            gold, pred = (tokens(side or "") for side in sides)
             # Words that are only split otherwise are not lost.
             if "".join(gold) != "".join(pred):
                 lost += Counter(gold) - Counter(pred)
@@ -255,26 +329,35 @@ class DocumentEvidence:
         return low and all(read[n] <= box[n] + slack for n in (2, 3))
 
     @cached_property
-    def _golds(self) -> tuple[dict[str, list[str]], dict[str, set[str]]]:
-        """The paths that have each value, and the kinds of a list's items."""
-        places, kinds = defaultdict(list), defaultdict(set)
-        for row in self._fields():
-            kinds[_STEP.sub("/*", row["path"])].add(row["kind"])
-            if row["gold"]:
-                places[letters(row["gold"])].append(row["path"])
-        return places, kinds
+    def _golds(self) -> dict[str, list[str]]:
+        """The paths that have each value."""
+        places = defaultdict(list)
+        for path, gold in zip(*self._columns("path", "gold"), strict=True):
+            if path is not None and gold:
+                places[letters(gold)].append(path)
+        return places
+
+    @cached_property
+    def _kinds(self) -> dict[str, set[str]]:
+        """The kinds of a list's items."""
+        kinds = defaultdict(set)
+        for path, kind in zip(*self._columns("path", "kind"), strict=True):
+            if path is not None:
+                kinds[_STEP.sub("/*", path)].add(kind)
+        return kinds
 
     @cached_property
     def _surplus(self) -> tuple[dict[str, list[str]], str, str]:
         """What fields have that is not theirs, by value and as one text; and all they have."""
         places, surplus, answers = defaultdict(list), [], []
-        for row in self._fields():
-            if not row["pred"] or row["status"] not in USABLE:
+        columns = self._columns("path", "gold", "pred", "status")
+        for path, own, answer, status in zip(*columns, strict=True):
+            if path is None or not answer or status not in USABLE:
                 continue
-            pred, gold = letters(row["pred"]), letters(row["gold"] or "")
-            answers += tokens(row["pred"])
+            pred, gold = letters(answer), letters(own or "")
+            answers += tokens(answer)
             if pred != gold:
-                places[pred].append(row["path"])
+                places[pred].append(path)
                 # Its own text is no sign of another field's.
                 surplus.append(pred.replace(gold, "|", 1) if gold else pred)
         return places, "|".join(surplus), _spaced(answers)
@@ -282,11 +365,13 @@ class DocumentEvidence:
     @cached_property
     def _pages(self) -> tuple[str, str]:
         """The words of the page in gold and output; blank where not given."""
-        whole = [row for row in self.rows if row["path"] is None]
+        paths, *sides = self._columns("path", "gold", "pred")
         gold, pred = (
-            [word for row in whole for word in tokens(row[side] or "")] for side in ("gold", "pred")
-        )
+            [w for path, value in zip(paths, side, strict=True) if path is None
+             for w in tokens(value or "")]
+            for side in sides
+        )  # fmt: skip
         return _spaced(gold), _spaced(pred)
 
-    def _fields(self) -> Iterable[Row]:
-        return (row for row in self.rows if row["path"] is not None)
+    def _columns(self, *names: str) -> list[list]:
+        return [self._documents.column(name, self._place) for name in names]

@@ -21,6 +21,7 @@ _PART = 85
 _DIGIT = re.compile(r"[0-9]")
 _DIGITS = re.compile(r"[0-9]+")
 _NOT_WORD = re.compile(r"[\W_]+")
+_NO_SYMBOL = re.compile(r"[^%$]+")
 _PROSE = re.compile(r"[,;:]\s")
 _BOX = "☐☑☒✓✔✗✘□■▢▣○●◯◉◻◼⬜⬛▪•"
 _MARK = re.compile(rf"[{_BOX}]|\[[ xX✓]?\]")
@@ -118,6 +119,8 @@ def _values(gold: str, pred: str) -> str | None:
     return None
 
 
+# A pair is compared as numbers more than once.
+@lru_cache(maxsize=16)
 def _number(value: str) -> Decimal | None:
     number = text.number(value)
     if number is None and (amount := text.money(value)):
@@ -150,6 +153,8 @@ def _is_unit(word: str) -> bool:
 
 
 def _symbols(value: str) -> str:
+    if value.isascii():
+        return _NO_SYMBOL.sub("", value)
     return "".join(char for char in value if char in "%‰°" or unicodedata.category(char) == "Sc")
 
 
@@ -235,6 +240,8 @@ def _other_writing(gold: str, pred: str) -> str | None:
 
 
 def _bare(value: str) -> str:
+    if value.isascii():
+        return value.casefold()
     parts = unicodedata.normalize("NFD", value.casefold())
     return "".join(char for char in parts if not unicodedata.combining(char))
 

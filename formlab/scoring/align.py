@@ -9,9 +9,11 @@ import polars as pl
 from formlab import tables, text
 from formlab.folders import Corpus, Predictions
 from formlab.scoring import rules
+from formlab.scoring._evidence import Words
 from formlab.scoring.causes import causes
 from formlab.scoring.fields import READER, filled
 from formlab.scoring.item_alignment import placed, same_fields, same_paths
+from formlab.scoring.kinds import Kinds
 from formlab.scoring.page_text import INSERTED, inserted, read_page_text, texts_only
 from formlab.tables import BOX, LADDER, USABLE
 
@@ -22,8 +24,9 @@ PRED |= {"origin": "pred_origin"} | {side: f"pred_{side}" for side in BOX}
 
 
 def cases(
-    corpus: Corpus, predictions: Predictions, *, threshold: float, reader: str = READER
-) -> tuple[pl.DataFrame, dict[str, int]]:
+    corpus: Corpus, predictions: Predictions, *, threshold: float, reader: str = READER,
+    kinds: Kinds | None = None,
+) -> tuple[pl.DataFrame, dict[str, int]]:  # fmt: skip
     """One row per value that is in the gold, in the prediction or in both, and notes.
 
     Whole pages are the rows without a path. Every document of the corpus is there; so are predicted
@@ -31,14 +34,18 @@ def cases(
     are looked for in it (`page_text`), and what it has beyond the gold text is there too, as
     stretches at ``/inserted/<at>``. The notes count what could not be compared.
     """
+    kinds = kinds or Kinds.of(corpus, predictions)
     claims = predictions.records.filter(pl.col("task") == "text")
-    gold = rules.with_rules(corpus.records.filter(pl.col("task") == "text"))
-    seen = words_read(gold, predictions.records)
+    gold = rules.with_rules(corpus.records.filter(pl.col("task") == "text"), kinds.by_rules)
+    is_read = words_read(kinds)
+    seen = words_of_pages(predictions.records)
+    seen = seen if is_read else seen.clear()
+    text_alone = texts_only(kinds.answers.filter(task="text"))
     notes: dict[str, int] = {}
-    orders = text.date_orders(corpus.records["doc_id"], corpus.records["value"])
+    orders = text.date_orders(corpus.records["doc_id"], corpus.records["value"], kinds.dates)
     if rules.RULE in gold.columns:
         pairs = same_fields(gold, claims, threshold=threshold, orders=orders)
-        both = placed(side_by_side(gold, claims, pairs))
+        both = placed(side_by_side(gold, claims, pairs), kinds.fields)
     else:
         both = side_by_side(gold, claims, same_paths(gold, claims))
     # A document-level row without a value gives only the status of the document.
@@ -47,22 +54,22 @@ def cases(
     asked = both.filter(pl.col("outcome").is_null())
     unnamed = pl.col("path").is_not_null() & pl.col("pred_status").is_null()
     asked = filled(asked, seen, unnamed, reader=reader)
-    if seen.height:
+    if is_read:
         # A page was read, but where the field stands on it the gold does not say.
         blind = unnamed & pl.any_horizontal(pl.col(side).is_null() for side in BOX)
         asked = asked.with_columns(pl.when(blind).then(pl.lit("unscored")).alias("outcome"))
     joined = pl.concat([asked, spurious], how="diagonal_relaxed")
-    if not seen.height and texts_only(claims):
+    if not is_read and text_alone:
         joined, notes = in_page_text(joined, gold, claims)
-    elif claims["path"].null_count() == claims.height and not seen.height:
+    elif not is_read and kinds.answers.filter(pl.col("path").is_not_null(), task="text").is_empty():
         fields = pl.col("path").is_not_null() & pl.col("gold").is_not_null()
         notes["gold fields not scored: no page has a usable text"] = joined.filter(fields).height
         joined = joined.filter(~fields)
     joined = with_status(joined, predictions.records)
     joined = _blank_fields_right(joined, predictions.records)
-    answers = predictions.records.filter(pl.col("status").is_in(USABLE))
-    whole = claims.filter(pl.col("path").is_null(), pl.col("value").is_not_null())
-    if answers.height and not whole["status"].is_in(USABLE).any():
+    answers = kinds.answers.filter(pl.col("status").is_in(USABLE))
+    whole = answers.filter(pl.col("path").is_null(), pl.col("value").is_not_null(), task="text")
+    if answers.height and not whole.height:
         # Who gives values alone was not asked for pages: that is no page read wrong.
         page = pl.col("path").is_null()
         asked_for = page & pl.col("gold_status").is_in(USABLE)
@@ -72,21 +79,24 @@ def cases(
         joined = joined.with_columns(
             pl.when(page).then(pl.lit("unscored")).otherwise("outcome").alias("outcome")
         )
-    done = judged(joined, system=predictions.system, threshold=threshold, orders=orders)
+    done = judged(
+        joined, system=predictions.system, threshold=threshold, orders=orders, words=kinds.words
+    )
     return in_order(done, joined), notes
 
 
-def words_read(gold: pl.DataFrame, records: pl.DataFrame) -> pl.DataFrame:
-    """The words that a system read, where the gold says of any field where it stands.
+def words_read(kinds: Kinds) -> bool:
+    """Whether a system read words, and the gold says of any field of text where it stands.
 
     Without that, fields are looked for in the text of their pages.
     """
-    seen = records.filter(pl.col("task") == "layout", pl.col("kind").is_in(["word", "line"]))
-    return (
-        seen
-        if gold.select(pl.all_horizontal(pl.col(BOX).is_not_null()).any()).item()
-        else seen.clear()
-    )
+    placed = kinds.gold.filter(pl.col("x0").is_not_null(), task="text")
+    return placed.height > 0 and words_of_pages(kinds.answers).height > 0
+
+
+def words_of_pages(records: pl.DataFrame) -> pl.DataFrame:
+    """The words and lines that a system read on pages."""
+    return records.filter(pl.col("task") == "layout", pl.col("kind").is_in(["word", "line"]))
 
 
 def in_page_text(
@@ -179,14 +189,16 @@ def _blank_fields_right(joined: pl.DataFrame, records: pl.DataFrame) -> pl.DataF
 
 
 def judged(
-    joined: pl.DataFrame, *, system: str, threshold: float, orders: Mapping[str, str] | None = None
-) -> pl.DataFrame:
+    joined: pl.DataFrame, *, system: str, threshold: float,
+    orders: Mapping[str, str] | None = None, words: Words | None = None,
+) -> pl.DataFrame:  # fmt: skip
     """Fill in the ladder, outcome and cause of rows that have gold, pred and status.
 
     `joined` has the columns of CASES as far as known; an `outcome` that is set is kept, and
     `gold_status`, if there, tells gold that cannot be scored. From the similarity `threshold` on
     the rung `fuzzy` holds. `orders` says which of day and month each document writes first, as
-    from `text.date_orders`. With the column `rules.RULE`, the rules of values say which are right.
+    from `text.date_orders`. `words` are those of the whole gold, see `causes`.
+    With the column `rules.RULE`, the rules of values say which are right.
     """
     texts = ("gold", "pred", "path", "kind", "status", "outcome", "gold_status")
     absent = [pl.lit(None, pl.String).alias(n) for n in texts if n not in joined.columns]
@@ -213,7 +225,7 @@ def judged(
         right = rules.rights(joined, written)
         joined = joined.with_columns(by_rule=right & ~pl.col("typed"))
     joined = joined.with_columns(right).with_columns(_outcome().alias("outcome"))
-    joined = joined.with_columns(pl.Series("cause", causes(joined), dtype=pl.String))
+    joined = joined.with_columns(pl.Series("cause", causes(joined, words=words), dtype=pl.String))
     joined = _by_reader(joined, threshold)
     missing = [name for name in tables.CASES if name not in joined.columns]
     joined = joined.with_columns(pl.lit(None).alias(name) for name in missing)

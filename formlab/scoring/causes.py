@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from formlab.scoring._evidence import DocumentEvidence, Words
+from formlab.scoring._evidence import DocumentEvidence, Documents, Words
 from formlab.scoring._pairs import cause_of
 from formlab.tables import BOX, USABLE
 
@@ -134,31 +134,30 @@ def cause(gold: str, pred: str, *, right: bool = False) -> str:
     return cause_of(gold, pred, right)
 
 
-def causes(cases: pl.DataFrame, others: pl.DataFrame | None = None) -> list[str | None]:
+def causes(
+    cases: pl.DataFrame, others: pl.DataFrame | None = None, words: Words | None = None
+) -> list[str | None]:
     """The cause of each case; null where gold and prediction are the same or nothing is scored.
 
-    `cases` are rows of the schema CASES with outcome, status and the ladder filled in; all of a
-    corpus, since its other values are evidence. A Boolean column `has_answer` says whether a
+    `cases` are rows of the schema CASES with outcome, status and the ladder filled in; all
+    of a document, since its other values are evidence. So are `words`, those of the whole gold;
+    without them, of the cases. A Boolean column `has_answer` says whether a
     document has a usable answer at all; without it, one usable row does. `others` are predictions
     of other systems for the same fields: doc_id, path, pred. An answer that one of them gives too,
     against the gold, supports `label_error`. They should be independent: two settings of one
     engine err alike.
     """
-    whole = cases.with_row_index("row")
+    named: list[str | None] = [None] * cases.height
     unlike = ~pl.col("exact").fill_null(False) & (pl.col("outcome") != "unscored")
+    whole = _named(cases)
     wrong = whole.filter(unlike)
     # Documents that are right all through are never asked.
-    rows = _rows(whole.join(wrong.select("doc_id").unique(), on="doc_id", maintain_order="left"))
-    documents: dict[str, DocumentEvidence] = {}
-    for row in rows:
-        documents.setdefault(row["doc_id"], DocumentEvidence()).add(row)
-    golds = cases.filter(pl.col("path").is_not_null()).select("doc_id", "gold")
-    words, agreed, seen = Words(golds.iter_rows()), _answers(others), {}
-    named: list[str | None] = [None] * cases.height
-    asked = set(wrong["row"])
-    for row in rows:
-        if row["row"] in asked:
-            named[row["row"]] = _cause(row, documents[row["doc_id"]], words, agreed, seen)
+    documents = Documents(whole.filter(pl.col("doc_id").is_in(wrong["doc_id"].implode())))
+    if words is None:
+        words = Words(cases.filter(pl.col("path").is_not_null()).select("doc_id", "gold"))
+    agreed, seen = _answers(others), {}
+    for row in wrong.iter_rows(named=True):
+        named[row["row"]] = _cause(row, documents.of[row["doc_id"]], words, agreed, seen)
     return named
 
 
@@ -169,10 +168,14 @@ _COLUMNS = (
 )  # fmt: skip
 
 
-def _rows(cases: pl.DataFrame) -> list[dict]:
+def _named(cases: pl.DataFrame) -> pl.DataFrame:
+    """The cases with `_COLUMNS` alone, and whether each is an answer."""
+    cases = cases.with_row_index("row")
     present = [name for name in _COLUMNS if name in cases.columns]
     lacking = [pl.lit(None).alias(name) for name in _COLUMNS if name not in cases.columns]
-    return cases.select(*present, *lacking).to_dicts()
+    usable = pl.col("status").is_in(USABLE)
+    answered = pl.coalesce("has_answer", usable) if "has_answer" in present else usable
+    return cases.select(*present, *lacking, answered.fill_null(False).alias("answered"))
 
 
 def _answers(others: pl.DataFrame | None) -> frozenset[tuple[str, str, str]]:

@@ -4,25 +4,30 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from formlab import benchmarks, own, tables
+from formlab.benchmarks import Benchmark
 from formlab.errors import DataBroken, TableBroken, UnknownName
 from formlab.folders import Corpus, Evaluation, Predictions
-from formlab.metrics.response_validity import VALIDITY_METRICS, answer_tallies, was_prompted
+from formlab.metrics.response_validity import VALIDITY_METRICS, answer_tallies
 from formlab.scoring import part
 from formlab.scoring.align import unscored
 from formlab.scoring.fields import READER, others
+from formlab.scoring.kinds import Kinds
 from formlab.scoring.own_metrics import own_scores
-from formlab.scoring.tasks import READING, TASKS
+from formlab.scoring.tasks import MARKS, READING, TASKS
 from formlab.scoring.tasks._kit import made_by, score_rows
 
 # Similarity from which on the rung `fuzzy` of the ladder holds.
 THRESHOLD = 0.8
+# The note that counts documents which are predicted and not there.
+STRANGE = "predicted documents that are not in the corpus"
 
 
 @tables.uncollected()
@@ -91,41 +96,78 @@ def evaluate(
     """
     corpus, predictions = own.pair(corpus, predictions, images=images, types=types, columns=columns)
     benchmark = benchmarks.get(corpus.benchmark)
-    mode = mode or benchmark.modes[0]
-    if mode not in benchmark.modes:
-        raise UnknownName.of(f"mode of {corpus.benchmark}", mode, benchmark.modes)
+    mode = mode_of(benchmark, mode)
     chosen = part.choose(corpus, predictions, documents, limit=limit)
     corpus, predictions = chosen.corpus, chosen.predictions
-    readings = list(others(reader))
+    here, strange = by_corpus(corpus, predictions)
+    if not here.height:
+        predicted, splits = (strange[name].unique().to_list() for name in ("doc_id", "split"))
+        documents = corpus.documents["doc_id"].to_list()
+        raise no_match(corpus.benchmark, corpus.split, documents, predicted, splits)
+    notes = Counter(predictions.notes) + Counter({f"gold: {n}": c for n, c in corpus.flaws.items()})
+    if strange.height:
+        notes[STRANGE] = strange.select("split", "doc_id").unique().height
+    answers = dataclasses.replace(predictions, records=here)
+    kinds = Kinds.of(corpus, answers, marks_of(benchmark))
+    how: dict[str, Any] = {"mode": mode, "threshold": threshold, "reader": reader, "kinds": kinds}
+    shards = [score_shard(*both, **how) for both in part.cut(corpus, answers)]
+    if strange.height:
+        shards[-1] = with_strange(shards[-1], strange)
+    notes += sum((Counter(shard.notes) for shard in shards), Counter()) + Counter(chosen.notes)
+    values: dict[str, Any] = {
+        "notes": dict(notes), "sources": corpus.sources | predictions.sources,
+        "corpus": corpus, "predictions": predictions,
+    }  # fmt: skip
+    shards = [part.with_selection(shard, chosen.description) for shard in shards]
+    if len(shards) == 1:
+        return dataclasses.replace(shards[0], **values)
+    return Evaluation.of(shards, documents=corpus.documents, **values)
+
+
+def mode_of(benchmark: Benchmark, mode: str | None) -> str:
+    """The mode of scoring, by default the benchmark's first; `UnknownName` if it has none such."""
+    if mode and mode not in benchmark.modes:
+        raise UnknownName.of(f"mode of {benchmark.name}", mode, benchmark.modes)
+    return mode or benchmark.modes[0]
+
+
+def by_corpus(corpus: Corpus, predictions: Predictions) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The predicted records for documents of the corpus, and those for others."""
     known = pl.col("doc_id").is_in(corpus.documents["doc_id"].to_list())
     known &= pl.col("split") == corpus.split
-    here, strange = predictions.records.filter(known), predictions.records.filter(~known)
-    if not here.height:
-        raise _no_match(corpus, predictions)
-    notes = Counter(predictions.notes)
-    if strange.height:
-        count = strange.select("split", "doc_id").unique().height
-        notes["predicted documents that are not in the corpus"] = count
-    answers = dataclasses.replace(predictions, records=_plain(here))
+    return predictions.records.filter(known), predictions.records.filter(~known)
+
+
+def marks_of(benchmark: Benchmark) -> list[Callable[[Corpus, Predictions], set[str]]]:
+    """What families of tasks of the benchmark note of all predictions, for `Kinds.of`."""
+    return [MARKS[task] for task in benchmark.tasks if task in MARKS]
+
+
+def score_shard(
+    corpus: Corpus, predictions: Predictions, *, mode: str, threshold: float, reader: str,
+    kinds: Kinds,
+) -> Evaluation:  # fmt: skip
+    """The evaluation of some documents of a corpus, by what `kinds` says of all of them.
+
+    `predictions` are for these documents only; there may be none.
+    """
+    benchmark = benchmarks.get(corpus.benchmark)
+    answers = dataclasses.replace(predictions, records=_plain(predictions.records))
     plain = dataclasses.replace(corpus, records=_plain(corpus.records))
-    scorers = dict.fromkeys(TASKS[task] for task in benchmark.tasks if task in TASKS)
-    options = {"mode": mode, "threshold": threshold}
-    results = [
-        score(plain, answers, **options, **({"reader": reader} if score in READING else {}))
-        for score in scorers
-    ]
-    for scored in results:
-        notes.update(scored.notes)
-    notes.update({f"gold: {name}": count for name, count in corpus.flaws.items()})
-    left = unscored(_plain(strange), system=predictions.system)
-    cases = pl.concat([*(scored.cases for scored in results), left])
-    scores = pl.concat(
-        [*(scored.scores for scored in results), _answers(corpus, predictions, mode)]
-    )
+    notes: Counter[str] = Counter()
+    results = []
+    for score in dict.fromkeys(TASKS[task] for task in benchmark.tasks if task in TASKS):
+        options: dict[str, Any] = {"mode": mode, "threshold": threshold, "kinds": kinds}
+        options |= {"reader": reader} if score in READING else {}
+        results.append(score(plain, answers, **options))
+        notes.update(results[-1].notes)
+    cases = pl.concat([scored.cases for scored in results])
+    scores = [scored.scores for scored in results]
+    scores = pl.concat([*scores, _answers(corpus, predictions, mode, prompted=kinds.prompted)])
     theirs = own_scores(plain, answers, cases, scores, mode)
-    evaluation = Evaluation(
+    return Evaluation(
         documents=corpus.documents,
-        cases=_numbered(_with_own(cases, corpus.records, here)),
+        cases=_numbered(_with_own(cases, corpus.records, predictions.records)),
         scores=pl.concat([scores, *theirs]),
         benchmark=corpus.benchmark,
         split=corpus.split,
@@ -136,14 +178,22 @@ def evaluate(
             "system": predictions.settings,
             "threshold": threshold,
             "reader": reader,
-            "readings": readings,
+            "readings": list(others(reader)),
         },
-        sources=corpus.sources | predictions.sources,
         notes={name: count for name, count in notes.items() if count},
         corpus=corpus,
         predictions=predictions,
-    )
-    return part.with_selection(evaluation, chosen.description, chosen.notes).check()
+    ).check()
+
+
+def with_strange(shard: Evaluation, strange: pl.DataFrame) -> Evaluation:
+    """A shard with the predictions for documents that the corpus does not have, as cases."""
+    left = unscored(_plain(strange), system=shard.system)
+    # Of a user's own columns there is nothing in a case without gold.
+    cases = _numbered(pl.concat([shard.cases, left], how="diagonal"))
+    records = pl.concat([shard.predictions.records, strange])
+    kept = dataclasses.replace(shard.predictions, records=records)
+    return dataclasses.replace(shard, cases=cases, predictions=kept).check()
 
 
 def read_again(evaluation: Evaluation, reader: str) -> Evaluation | None:
@@ -170,16 +220,36 @@ def read_again(evaluation: Evaluation, reader: str) -> Evaluation | None:
     readings = list(others(reader))
     if reader == evaluation.settings.get("reader", READER):
         return evaluation
-    if evaluation.cases["readings"].null_count() == evaluation.cases.height:
-        settings = evaluation.settings | {"reader": reader, "readings": readings}
-        return dataclasses.replace(evaluation, settings=settings)
-    if evaluation.corpus is None or evaluation.predictions is None:
+    settings = evaluation.settings | {"reader": reader, "readings": readings}
+    if not any(shard.cases["readings"].count() for shard in evaluation.shards()):
+        return evaluation.changed(settings=settings)
+    if any(None in (shard.corpus, shard.predictions) for shard in evaluation.shards()):
         return None
-    predictions = dataclasses.replace(evaluation.predictions, system=evaluation.system)
-    return evaluate(
-        evaluation.corpus, predictions, mode=evaluation.mode,
-        threshold=evaluation.settings["threshold"], reader=reader,
-    )  # fmt: skip
+    marks = marks_of(benchmarks.get(evaluation.benchmark))
+    how: dict[str, Any] = {
+        "mode": evaluation.mode, "threshold": evaluation.settings["threshold"], "reader": reader,
+        "kinds": Kinds.together(
+            Kinds.of(shard.corpus, _sorted_out(shard)[0], marks) for shard in evaluation.shards()
+        ),
+    }  # fmt: skip
+    again = partial(_again, system=evaluation.system, how=how)
+    whole = {name: getattr(evaluation, name) for name in ("notes", "sources", "made")}
+    return evaluation.mapped(again, settings=settings, **whole)
+
+
+def _sorted_out(shard: Evaluation) -> tuple[Predictions, pl.DataFrame]:
+    """The predictions for the documents of a shard, and the records for any other."""
+    known = pl.col("doc_id").is_in(shard.corpus.documents["doc_id"].to_list())
+    known &= pl.col("split") == shard.corpus.split
+    records = shard.predictions.records
+    answers = dataclasses.replace(shard.predictions, records=records.filter(known))
+    return answers, records.filter(~known)
+
+
+def _again(shard: Evaluation, *, system: str, how: Mapping[str, Any]) -> Evaluation:
+    answers, strange = _sorted_out(shard)
+    scored = score_shard(shard.corpus, dataclasses.replace(answers, system=system), **how)
+    return with_strange(scored, strange) if strange.height else scored
 
 
 def _plain(records: pl.DataFrame) -> pl.DataFrame:
@@ -248,25 +318,28 @@ def answer_scores(responses: pl.DataFrame, *, mode: str | None = None) -> pl.Dat
     return pl.concat(scores)
 
 
-def _answers(corpus: Corpus, predictions: Predictions, mode: str) -> pl.DataFrame:
+def _answers(
+    corpus: Corpus, predictions: Predictions, mode: str, *, prompted: bool
+) -> pl.DataFrame:
     here = pl.col("doc_id").is_in(corpus.documents["doc_id"].to_list())
     responses = predictions.responses.filter(here, pl.col("split") == corpus.split)
     # An engine that reads pages got no instruction that it could follow or refuse.
-    if not was_prompted(responses):
+    if not prompted:
         responses = responses.clear()
     # As everywhere, a run may be called otherwise than its rows say.
     return answer_scores(responses.with_columns(system=pl.lit(predictions.system)), mode=mode)
 
 
-def _no_match(corpus: Corpus, predictions: Predictions) -> DataBroken:
-    predicted = predictions.records["doc_id"].unique().sort().head(3).to_list()
-    expected = corpus.documents["doc_id"].head(3).to_list()
-    splits = sorted(predictions.records["split"].unique().to_list())
+def no_match(
+    benchmark: str, split: str, documents: Sequence[str], predicted: Iterable[str],
+    splits: Iterable[str],
+) -> DataBroken:  # fmt: skip
+    """The error where nothing is predicted for any of the `documents` of a corpus."""
     remedy = "the --split that was predicted, and doc_id as the benchmark spells it"
-    if corpus.benchmark == own.BENCHMARK:
+    if benchmark == own.BENCHMARK:
         remedy = "doc_id as the gold spells it, or as the files of the forms are called"
     return DataBroken(
-        f"none of the predictions is for a document of {corpus.benchmark}:{corpus.split}: they "
-        f"are for {predicted} of {splits}, the corpus has {expected} and so on",
+        f"none of the predictions is for a document of {benchmark}:{split}: they are for "
+        f"{sorted(predicted)[:3]} of {sorted(splits)}, the corpus has {documents[:3]} and so on",
         remedy=remedy,
     )

@@ -108,21 +108,20 @@ def same_paths(gold: pl.DataFrame, claims: pl.DataFrame) -> pl.DataFrame:
     return shared.with_columns(pred_path="path")
 
 
-def placed(both: pl.DataFrame) -> pl.DataFrame:
+def placed(both: pl.DataFrame, known: Mapping[str, str | None]) -> pl.DataFrame:
     """Cases with the spurious values of lists at free places, and of the kinds of such values.
 
     `both` are gold records beside their matches, and claims of the outcome ``spurious``, under the
-    names of *cases*. At its own position a spurious item would share its path with a gold item that
+    names of *cases*; `known` has the kind of each field, by the pattern of its path. At its own
+    position a spurious item would share its path with a gold item that
     another item was assigned to.
     """
     spurious = (pl.col("outcome") == "spurious").fill_null(False)
     claimed = both.filter(spurious)
     if not claimed.height:
         return both
-    known = both.filter(~spurious).select("path", "kind").drop_nulls().unique("path")
-    kinds = {pattern(path): kind for path, kind in known.iter_rows()}
     paths = claimed["path"].drop_nulls().unique()
-    kinds = {path: kinds.get(pattern(path)) for path in paths}
+    kinds = {path: known.get(pattern(path)) for path in paths}
     kind = pl.col("path").replace_strict(kinds, default=None, return_dtype=pl.String)
     listed = pl.col("path").str.contains(_FIRST_ITEM) & ~_TOO_DEEP
     docs = claimed.filter(listed)["doc_id"].unique().implode()

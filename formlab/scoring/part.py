@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -14,6 +14,8 @@ from formlab import files, tables
 from formlab.errors import DataBroken, DataMissing, UnknownName
 from formlab.folders import Corpus, Evaluation, Predictions
 
+# How many gold records are scored together, but for a document that has more.
+SHARD = 20_000
 ALL, ANSWERED, LISTED = "all", "answered", "listed"
 UNANSWERED = "documents without any answer, counted as missing"
 LEFT_OUT = "documents that were not chosen, left out"
@@ -61,35 +63,102 @@ def choose(
     so many. `UnknownName` if a document is not in the corpus, or the word is neither; `DataBroken`
     if no document is left.
     """
+    names = corpus.documents["doc_id"].to_list()
+    where = f"{corpus.benchmark}:{corpus.split}"
+    choice = decide(names, answered(corpus, predictions), documents, limit=limit, where=where)
+    both = kept(corpus, predictions, choice.documents)
+    return Selection(*both, choice.description, choice.notes)
+
+
+@dataclasses.dataclass(frozen=True)
+class Choice:
+    """The documents that are scored, by their ids; see `Selection`."""
+
+    documents: list[str]
+    description: str
+    notes: dict[str, int]
+
+
+def decide(
+    names: list[str], with_answer: set[str], documents: str | Sequence[str], *,
+    limit: int | None, where: str,
+) -> Choice:  # fmt: skip
+    """Which of the documents `names` are scored, as for `choose`."""
     if isinstance(documents, str) and documents not in (ALL, ANSWERED):
         raise UnknownName.of("choice of documents", documents, (ALL, ANSWERED))
-    names = corpus.documents["doc_id"].to_list()
-    with_answer = answered(corpus, predictions)
-    chosen, word = _chosen(names, with_answer, documents, corpus)
+    chosen, word = _chosen(names, with_answer, documents, where)
     if limit is not None and limit < len(chosen):
         chosen, word = chosen[:limit], f"{word}, the first {limit}"
     notes = {UNANSWERED: len(set(chosen) - with_answer), LEFT_OUT: len(names) - len(chosen)}
     notes = {note: count for note, count in notes.items() if count}
     if len(chosen) == len(names):
-        return Selection(corpus, predictions, ALL, notes)
+        return Choice(chosen, ALL, notes)
     digest = hashlib.sha256("\n".join(chosen).encode("utf-8", "backslashreplace")).hexdigest()[:8]
-    description = f"{word}: {len(chosen)} of {len(names)}, sha256 {digest}"
-    gone = pl.col("doc_id").is_in(sorted(set(names) - set(chosen)))
-    kept = ~(gone & (pl.col("split") == corpus.split))
-    cut = dataclasses.replace(
-        corpus, documents=corpus.documents.filter(~gone), records=corpus.records.filter(~gone)
-    )
-    theirs = dataclasses.replace(
-        predictions, records=predictions.records.filter(kept),
-        responses=predictions.responses.filter(kept),
+    return Choice(chosen, f"{word}: {len(chosen)} of {len(names)}, sha256 {digest}", notes)
+
+
+def kept(
+    corpus: Corpus, predictions: Predictions, chosen: Iterable[str]
+) -> tuple[Corpus, Predictions]:
+    """Both without the documents of the corpus that are not `chosen`."""
+    left = sorted(set(corpus.documents["doc_id"]) - set(chosen))
+    if not left:
+        return corpus, predictions
+    gone = pl.col("doc_id").is_in(left)
+    stays = ~(gone & (pl.col("split") == corpus.split))
+    return (
+        dataclasses.replace(
+            corpus, documents=corpus.documents.filter(~gone), records=corpus.records.filter(~gone)
+        ),
+        dataclasses.replace(
+            predictions, records=predictions.records.filter(stays),
+            responses=predictions.responses.filter(stays),
+        ),
     )  # fmt: skip
-    return Selection(cut, theirs, description, notes)
+
+
+def cut(corpus: Corpus, predictions: Predictions) -> Iterator[tuple[Corpus, Predictions]]:
+    """Shards of at most `SHARD` gold records together, each of at least one document.
+
+    They are of contiguous documents in the corpus' order, with the predictions for them.
+    """
+    counts = corpus.records.group_by("doc_id").len()
+    ordered = corpus.documents.select("doc_id").join(
+        counts, on="doc_id", how="left", maintain_order="left"
+    )
+    numbers, number, size = [], 0, 0
+    for count in ordered["len"].fill_null(0):
+        if size and size + count > SHARD:
+            number, size = number + 1, 0
+        numbers.append(number)
+        size += count
+    if not number:
+        yield corpus, predictions
+        return
+    of = ordered.select("doc_id", shard=pl.Series(numbers, dtype=pl.UInt32))
+    sides = [
+        _by_shard(frame, of)
+        for frame in (corpus.documents, corpus.records, predictions.records, predictions.responses)
+    ]
+    for shard in range(number + 1):
+        documents, gold, records, responses = (side(shard) for side in sides)
+        yield (
+            dataclasses.replace(corpus, documents=documents, records=gold, flaws={}, sources={}),
+            dataclasses.replace(
+                predictions, records=records, responses=responses, notes={}, sources={}
+            ),
+        )
+
+
+def _by_shard(frame: pl.DataFrame, of: pl.DataFrame) -> Callable[[int], pl.DataFrame]:
+    marked = frame.join(of, on="doc_id", how="inner", maintain_order="left")
+    parts = marked.partition_by("shard", as_dict=True, include_key=False, maintain_order=True)
+    return lambda shard: parts.get((shard,), frame.clear())
 
 
 def _chosen(
-    names: list[str], with_answer: set[str], documents: str | Sequence[str], corpus: Corpus
+    names: list[str], with_answer: set[str], documents: str | Sequence[str], where: str
 ) -> tuple[list[str], str]:
-    where = f"{corpus.benchmark}:{corpus.split}"
     if documents == ALL:
         return names, ALL
     if documents == ANSWERED:
@@ -170,12 +239,10 @@ def partial_note(height: int, settings: dict, notes: dict[str, int]) -> str:
     return ". ".join(sentences)
 
 
-def with_selection(evaluation: Evaluation, description: str, notes: dict[str, int]) -> Evaluation:
-    """The evaluation with the choice of documents in its settings, notes and scores."""
+def with_selection(evaluation: Evaluation, description: str) -> Evaluation:
+    """The evaluation with the choice of documents in its settings and scores."""
     scores = evaluation.scores
     if description != ALL:
         scores = tables.with_settings(scores, documents=description)
-    return dataclasses.replace(
-        evaluation, scores=scores, settings=evaluation.settings | {"documents": description},
-        notes=evaluation.notes | notes,
-    )  # fmt: skip
+    settings = evaluation.settings | {"documents": description}
+    return dataclasses.replace(evaluation, scores=scores, settings=settings)

@@ -10,13 +10,12 @@ Other benchmarks have no such rules, and the rung ``normalised`` decides.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 
 import polars as pl
 
 from formlab import own, text
-from formlab.own.values import pattern
 from formlab.tables import LADDER
 from formlab.text.typed import date_readings
 
@@ -29,8 +28,17 @@ _RUNGS = {"exact": "exact", "text": "normalised", "typed": "typed", "fuzzy": "fu
 _WORDS = '"(?:comparator|tolerance|weight|required|ordered)":'
 
 
-def with_rules(gold: pl.DataFrame) -> pl.DataFrame:
-    """Gold records with the column `RULE`, if they are of one's own forms or any has a rule."""
+# A field by the pattern of its path, its kind, and the `meta` with its rule.
+Declared = tuple[str, str | None, str]
+
+
+def with_rules(gold: pl.DataFrame, by_rules: bool | None = None) -> pl.DataFrame:
+    """Gold records with the column `RULE`, if they are of one's own forms or any has a rule.
+
+    `by_rules` says so where these are the records of a shard.
+    """
+    if by_rules is not None:
+        return gold.with_columns(pl.col("meta").alias(RULE)) if by_rules else gold
     stated = gold["meta"].drop_nulls().unique()
     stated = stated.filter(stated.str.contains(_WORDS))
     declared = any(own.rule_of(meta) != own.Rule() for meta in stated)
@@ -39,21 +47,19 @@ def with_rules(gold: pl.DataFrame) -> pl.DataFrame:
     return gold
 
 
-def described(gold: pl.DataFrame, *, threshold: float) -> str:
-    """The rules of gold records as `settings` names them: two are the same if and only if equal."""
-    rules = gold.select(pl.col("path").fill_null(""), "kind", RULE).unique()
-    rows = {(pattern(path), kind, own.rule_of(meta)) for path, kind, meta in rules.iter_rows()}
+def described(declared: Iterable[Declared], *, threshold: float) -> str:
+    """Declared rules as `settings` names them: two texts are the same if and only if they are."""
+    rows = {(place, kind, own.rule_of(meta)) for place, kind, meta in declared}
     declared = sorted(str(row) for row in rows if row[2] != own.Rule())
     digest = hashlib.sha256("\n".join(declared).encode()).hexdigest()[:8] if declared else None
     named = [f"declared={digest}"] if digest else []
     return "|".join(["match=comparators by type", *named, f"fuzzy>={threshold:g}", text.DATE_RULE])
 
 
-def weights(gold: pl.DataFrame) -> dict[str, float]:
+def weights(declared: Iterable[Declared]) -> dict[str, float]:
     """The weight of the fields at each pattern of paths that has another one than 1."""
-    rules = gold.select("path", RULE).drop_nulls().unique()
-    known = {pattern(path): own.rule_of(meta).weight for path, meta in rules.iter_rows()}
-    return {path: weight for path, weight in known.items() if weight != 1.0}
+    known = {place: own.rule_of(meta).weight for place, _, meta in sorted(declared, key=str)}
+    return {place: weight for place, weight in known.items() if weight != 1.0}
 
 
 def rights(cases: pl.DataFrame, orders: Sequence[str | None]) -> pl.Series:

@@ -9,7 +9,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from formlab import files, plugin_records, resources, tables
+from formlab import files, kept, plugin_records, resources, tables
 from formlab.errors import DataBroken, FormlabError
 from formlab.folders import Corpus, Predictions
 from formlab.progress import progress
@@ -20,6 +20,7 @@ from formlab.workers import each, own_threads, seen
 
 JOURNAL = "pages.jsonl"
 LEARNT = "documents to learn from"
+REUSED = "documents with pages that OCR had read before"
 Document = dict[str, Any]
 
 
@@ -34,6 +35,7 @@ def run(
     scheduler: str | None = None,
     name: str | None = None,
     wait: bool = False,
+    use_cache: bool = True,
 ) -> Predictions:
     """Read the pages of `corpus` and save the predictions in `out`.
 
@@ -62,6 +64,10 @@ def run(
         What the run is called in tables and charts; by default the system with its settings.
     wait
         Whether to wait for another run into the same folder, instead of refusing.
+    use_cache
+        Whether what OCR read on the same page before, in whatever run, is taken (`formlab.kept`).
+        The records are the same; `seconds` are then those of that reading, and a note counts such
+        pages.
 
     Raises
     ------
@@ -77,7 +83,9 @@ def run(
         resources.need(system.extra)
     # A model behind an endpoint is asked many pages at once and has a store of its own.
     if own := getattr(system, "run", None):
-        return own(corpus, out=out, settings=settings, limit=limit, name=name)
+        more = {"scheduler": scheduler} if scheduler else {}
+        with kept.bypassed(not use_cache):
+            return own(corpus, out=out, settings=settings, limit=limit, name=name, **more)
     out, settings = Path(out), dict(system.defaults if settings is None else settings)
     head = {
         "benchmark": corpus.benchmark, "split": corpus.split, "system": system.name,
@@ -101,7 +109,7 @@ def run(
             bar = bars.add_task(system.name, total=len(documents), completed=len(done), failed=0)
             failed = 0
             for page, result in _read(
-                todo, corpus.root, system, settings, workers, scheduler, examples
+                todo, corpus.root, system, settings, workers, scheduler, examples, use_cache
             ):
                 journal.append({"doc_id": page["doc_id"], "key": keys[page["doc_id"]]} | result)
                 failed += result["error"] is not None
@@ -144,15 +152,20 @@ def _is_current(entry: dict[str, Any], keys: dict[str, str | None]) -> bool:
     return entry["doc_id"] in keys and entry["key"] == keys[entry["doc_id"]]
 
 
-def _attempt(reader: tuple[Reader, Path | None], page: Document) -> dict[str, Any]:
-    read, root = reader
-    begin = time.perf_counter()
+def _attempt(reader: tuple[Reader, Path | None, bool], page: Document) -> dict[str, Any]:
+    read, root, use_cache = reader
+    begin, before = time.perf_counter(), kept.reused()
     rows, error = [], None
     try:
-        rows = read(page, root)
+        with kept.bypassed(not use_cache):
+            rows = read(page, root)
     except Exception as caught:  # An error on one page must not lose the others.
         error = str(caught) if isinstance(caught, FormlabError) else f"{caught!r}"
-    return {"seconds": time.perf_counter() - begin, "error": error, "records": rows}
+    seconds, after = time.perf_counter() - begin, kept.reused()
+    # Those of the reading itself, whenever it was.
+    seconds += after.seconds - before.seconds
+    result = {"seconds": seconds, "error": error, "records": rows}
+    return result | ({"reused": True} if after.count > before.count else {})
 
 
 def _read(
@@ -163,6 +176,7 @@ def _read(
     workers: int,
     scheduler: str | None,
     examples: Corpus | None,
+    use_cache: bool,
 ) -> Iterator[tuple[Document, dict[str, Any]]]:
     if not pages:
         return
@@ -172,7 +186,7 @@ def _read(
     # A worker that does not see this page sees none; other pages fail one by one.
     probe = next((f for page in pages for f in _images(page, root)), None) if scheduler else None
     inputs = (settings,) if examples is None else (settings, examples)
-    begin = (_start, (system.name if elsewhere else system, root, probe, *inputs))
+    begin = (_start, (system.name if elsewhere else system, root, probe, use_cache, *inputs))
     yield from each(
         _attempt, pages, workers=workers, scheduler=scheduler, begin=begin, lost=_unread
     )
@@ -192,21 +206,22 @@ def _findable(system: System) -> None:
 
 
 def _start(
-    system: str | System, root: Path | None, probe: Path | None, settings: dict[str, Any],
-    *examples: Corpus,
-) -> tuple[Reader, Path | None]:  # fmt: skip
+    system: str | System, root: Path | None, probe: Path | None, use_cache: bool,
+    settings: dict[str, Any], *examples: Corpus,
+) -> tuple[Reader, Path | None, bool]:  # fmt: skip
     """What a process reads pages with, once it sees `probe`."""
     from formlab.systems import get
 
     if probe is not None:
         seen(probe)
     system = get(system) if isinstance(system, str) else system
-    return system.start(settings, own_threads(), *examples), root
+    return system.start(settings, own_threads(), *examples), root, use_cache
 
 
 def _predictions(head: dict[str, Any], pages: Iterable[dict[str, Any]]) -> Predictions:
-    records, responses = [], []
+    records, responses, reused = [], [], 0
     for page in pages:
+        reused += page.get("reused", False)
         status = "missing" if page["error"] else "ok"
         base = {name: head[name] for name in ("benchmark", "split")}
         base |= {"doc_id": page["doc_id"], "system": head["name"], "status": status}
@@ -223,4 +238,5 @@ def _predictions(head: dict[str, Any], pages: Iterable[dict[str, Any]]) -> Predi
         responses=tables.table("responses", responses),
         system=head["name"],
         settings=head["settings"] | head["versions"],
+        notes={REUSED: reused} if reused else {},
     )

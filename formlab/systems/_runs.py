@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,8 @@ SKIPPED = "documents without an image, passed over by --limit"
 HEAD = "run.json"
 # Pixels to a point of a PDF: print of 8 points is read well.
 SHARP = 2.0
+# Raised when a page is drawn in another way, so that no reading of the old picture is taken.
+DRAWING = 1
 
 
 def first(
@@ -62,13 +65,42 @@ def page_files(document: dict[str, Any], root: Path | None) -> list[Path]:
     return [Path(root or "") / name for name in page_images(document)]
 
 
+@dataclass(frozen=True)
+class PagePicture:
+    """A page of a document that is drawn when it is asked for.
+
+    `number` counts the document's pages, `page` those of `file`; `zoom` are the picture's pixels
+    to a unit of the document's, whose first page is `width` of them wide where that is known.
+    """
+
+    number: int
+    file: Path
+    page: int
+    width: float | None
+    zoom: float
+    is_pdf: bool
+
+    def image(self) -> Image.Image:
+        """The picture; `DataMissing` or `DataBroken` if it cannot be read."""
+        image = files.read_image(self.file, page=self.page, width=self.width, zoom=self.zoom)
+        if self.zoom != 1 and not self.is_pdf:
+            image = image.resize(tuple(max(1, round(side * self.zoom)) for side in image.size))
+        return image
+
+    def shape(self) -> dict[str, Any]:
+        """All that the picture depends on, as JSON: the file's content, and how it is drawn."""
+        width = self.width if self.is_pdf else None
+        drawn = {"page": self.page, "zoom": self.zoom, "width": width, "drawing": DRAWING}
+        return {"sha256": files.sha256(self.file)} | drawn
+
+
 def page_pictures(
     document: dict[str, Any], root: Path | None, *, scale: float = 1.0
-) -> Iterator[tuple[int, Image.Image, float]]:
-    """Number and picture of each page of a document, and its pixels to a unit of the document's.
+) -> Iterator[PagePicture]:
+    """Each page of a document.
 
     A PDF that is measured in points is drawn with `SHARP` pixels a point; `scale` enlarges all.
-    `DataMissing` or `DataBroken` if there is no page or one cannot be read.
+    `DataMissing` or `DataBroken` if there is no page or a file cannot be read.
     """
     width = document.get("width")
     several = [(file, files.page_count(file)) for file in page_files(document, root)]
@@ -78,10 +110,7 @@ def page_pictures(
     for number, (file, page) in enumerate(pages, start=1):
         is_pdf = files.read_bytes(file, 5) == b"%PDF-"
         zoom = scale * (SHARP if is_pdf and not width else 1.0)
-        image = files.read_image(file, page=page, width=width, zoom=zoom)
-        if zoom != 1 and not is_pdf:
-            image = image.resize(tuple(max(1, round(side * zoom)) for side in image.size))
-        yield number, image, zoom
+        yield PagePicture(number, file, page, width, zoom, is_pdf)
 
 
 def check_head(folder: Path, head: dict[str, Any]) -> None:

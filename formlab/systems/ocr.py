@@ -2,18 +2,35 @@
 
 from __future__ import annotations
 
+import hashlib
+import platform
 from collections.abc import Callable
-from dataclasses import replace
-from functools import partial
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from importlib import metadata
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from threading import Lock
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from formlab import files, kept
 from formlab.systems._runs import page_pictures
 from formlab.systems._spec import Reader, System
 from formlab.tables import BOX
 from formlab.text.layout import page_html, page_text
+
+if TYPE_CHECKING:
+    from PIL import Image
+
+_SHELF = kept.Shelf(kept.PAGES)
+# What a picture goes through before and in the engine.
+_LIBRARIES = (
+    "rapidocr", "onnxruntime", "opencv-python", "opencv-python-headless", "numpy", "pillow",
+    "pypdfium2", "pyclipper", "shapely",
+)  # fmt: skip
 
 
 def start(
@@ -23,14 +40,16 @@ def start(
 
     `write` makes the page of the lines' boxes and texts.
     """
-    read_image = engine(text_score=settings["text_score"], threads=threads)
+    read_image = Engine(text_score=settings["text_score"], threads=threads)
 
     def read(document: dict[str, Any], root: Path | None) -> list[dict[str, Any]]:
         rows: list[dict[str, Any]] = []
         texts, count = [], 0
-        for number, image, zoom in page_pictures(document, root, scale=settings["scale"]):
-            result = read_image(np.asarray(image)[:, :, ::-1], return_word_box=True)
-            text, *found = records(result, scale=zoom, page=number, first=count, write=write)
+        for page in page_pictures(document, root, scale=settings["scale"]):
+            result = read_image(page.image, of=page.shape(), return_word_box=True)
+            text, *found = records(
+                result, scale=page.zoom, page=page.number, first=count, write=write
+            )
             count += sum(row["kind"] == "line" for row in found)
             texts.append(text["value"])
             rows += found
@@ -39,17 +58,80 @@ def start(
     return read
 
 
-def engine(*, text_score: float, threads: int = -1) -> Any:
-    """RapidOCR itself: an image in BGR in, what was read out; `threads` of -1 means all."""
-    from rapidocr import RapidOCR
+@dataclass(frozen=True)
+class PageReading:
+    """The lines of a page: texts, scores, corners, and of each the words in the same form."""
 
-    return RapidOCR(
-        params={
-            "Global.log_level": "error",
-            "Global.text_score": text_score,
-            "EngineConfig.onnxruntime.intra_op_num_threads": threads,
-        }
-    )
+    txts: list[str]
+    scores: list[float]
+    boxes: list[list[list[float]]]
+    word_results: list[list[Any]]
+
+
+class Engine:
+    """RapidOCR, whose readings are kept (`formlab.kept`): no picture is read twice.
+
+    The models are loaded at the first picture that is new. `threads` of -1 means all. Threads may
+    share an engine, which then reads one picture after the other.
+    """
+
+    def __init__(self, *, text_score: float, threads: int = -1) -> None:
+        self._params = {"Global.log_level": "error", "Global.text_score": text_score}
+        self._threads, self._engine, self._lock = threads, None, Lock()
+
+    def __call__(
+        self, image: np.ndarray | Callable[[], Image.Image], *, of: Any = None,
+        return_word_box: bool = False,
+    ) -> PageReading:  # fmt: skip
+        """What is read on an image in BGR, or on a picture that is drawn only if it is new.
+
+        `of` is the JSON of all that the picture depends on; without it the pixels are the key.
+        """
+        key = {
+            "picture": _pixels(image) if of is None else of, "words": return_word_box,
+            "params": self._params, "engine": _engine_state(),
+        }  # fmt: skip
+        return PageReading(**_SHELF.get(key, lambda: self._read(image, return_word_box)))
+
+    def _read(self, image: Any, words: bool) -> dict[str, Any]:
+        pixels = np.asarray(image())[:, :, ::-1] if callable(image) else image
+        with self._lock:
+            self._engine = self._engine or self._started()
+            result = self._engine(pixels, return_word_box=words)
+        count = len(result.txts or ())
+        return {
+            "txts": list(result.txts or ()), "scores": [float(s) for s in result.scores or ()],
+            "boxes": np.asarray(result.boxes).tolist() if count else [],
+            "word_results": [
+                [[text, float(score), np.asarray(box).tolist()] for text, score, box in line]
+                for line in (result.word_results or () if words and count else ())
+            ],
+        }  # fmt: skip
+
+    def _started(self) -> Any:
+        from rapidocr import RapidOCR
+
+        more = {"EngineConfig.onnxruntime.intra_op_num_threads": self._threads}
+        return RapidOCR(params=self._params | more)
+
+
+def _pixels(image: Any) -> dict[str, Any]:
+    pixels = np.ascontiguousarray(image)
+    digest = hashlib.sha256(pixels).hexdigest()
+    return {"pixels": digest, "shape": list(pixels.shape), "type": str(pixels.dtype)}
+
+
+@cache
+def _engine_state() -> dict[str, Any]:
+    """Everything beside a picture and the settings that shapes a reading: versions and models."""
+    state: dict[str, Any] = {"machine": platform.machine()}
+    for name in _LIBRARIES:
+        with suppress(metadata.PackageNotFoundError):
+            state[name] = metadata.version(name)
+    spec = find_spec("rapidocr")
+    home = Path(spec.origin).parent if spec and spec.origin else Path()
+    models = [*home.glob("*.yaml"), *home.glob("models/*.onnx")] if spec else []
+    return state | {file.name: files.sha256(file) for file in sorted(models)}
 
 
 def records(
@@ -86,8 +168,8 @@ def lines(result: Any) -> list[tuple[str, float, Any, Any]]:
 
 def box_of(corners: Any, scale: float = 1.0) -> tuple[float, float, float, float]:
     """The upright box around the corners that RapidOCR gives, in pixels of the unscaled image."""
-    points = np.asarray(corners, dtype=float) / scale
-    return (*points.min(axis=0).tolist(), *points.max(axis=0).tolist())
+    across, down = zip(*((float(x) / scale, float(y) / scale) for x, y in corners), strict=True)
+    return min(across), min(down), max(across), max(down)
 
 
 def _row(path: str, kind: str, text: str, score: float, box: tuple) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Pure text functions: normalisers, typed parsers, and the strictness ladder."""
 
 from formlab.text.dates import RULE as DATE_RULE
-from formlab.text.dates import date_order, date_orders
+from formlab.text.dates import date_order, date_orders, orders_shown
 from formlab.text.ladder import Ladder, ambiguous, ladder, ladders, rungs
 from formlab.text.normalise import LADDER_STEPS, STEPS, normalise
 from formlab.text.typed import Money, address, checked, choices, date, money, number
@@ -9,5 +9,5 @@ from formlab.text.typed import Money, address, checked, choices, date, money, nu
 __all__ = [
     "DATE_RULE", "LADDER_STEPS", "STEPS", "Ladder", "Money", "address", "ambiguous", "checked",
     "choices", "date", "date_order", "date_orders", "ladder", "ladders", "money",
-    "normalise", "number", "rungs",
+    "normalise", "number", "orders_shown", "rungs",
 ]  # fmt: skip

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from operator import itemgetter
 from typing import Literal
 
 import polars as pl
@@ -11,6 +12,7 @@ import polars as pl
 from formlab.text.typed import date_readings
 
 Order = Literal["day", "month"]
+ORDERS: tuple[Order, ...] = ("day", "month")
 # Named in the settings of scores that compare dates.
 RULE = "dates=document,else corpus"
 # A corpus speaks for a document that shows no order if so many others show one, and such a share
@@ -34,7 +36,9 @@ def date_order(texts: Iterable[str]) -> Order | None:
     return shown.pop() if len(shown) == 1 else None
 
 
-def date_orders(docs: pl.Series, values: pl.Series) -> dict[str, Order]:
+def date_orders(
+    docs: pl.Series, values: pl.Series, corpus: Mapping[str, int] | None = None
+) -> dict[str, Order]:
     """The order of day and month by document, from the dates in its values and texts.
 
     A document that shows none has that of the corpus where at least three others show one and 95 %
@@ -44,6 +48,9 @@ def date_orders(docs: pl.Series, values: pl.Series) -> dict[str, Order]:
     ----------
     docs, values
         n names of documents and texts, null or not: gold values, or whole pages.
+    corpus
+        What the documents of the whole corpus show, where these are some of them: see
+        `orders_shown`.
 
     Examples
     --------
@@ -51,6 +58,39 @@ def date_orders(docs: pl.Series, values: pl.Series) -> dict[str, Order]:
     >>> date_orders(docs, pl.Series(["due 31/12/2020.", "05/06/2020", "05/06/2020"]))
     {'a': 'day'}
     """
+    shown = _by_document(docs, values)
+    own = {doc: next(iter(orders)) for doc, orders in shown.items() if len(orders) == 1}
+    corpus = _counted(shown) if corpus is None else corpus
+    usual, most = max(((order, corpus.get(order, 0)) for order in ORDERS), key=itemgetter(1))
+    total = sum(corpus.values())
+    if total < _ENOUGH or most < _SHARE * total:
+        return own
+    silent = (doc for doc in docs.unique(maintain_order=True) if doc not in shown)
+    return own | dict.fromkeys(silent, usual)
+
+
+def orders_shown(docs: pl.Series, values: pl.Series) -> Counter[str]:
+    """How many documents show an order of day and month in their dates: day, month or both.
+
+    Parameters
+    ----------
+    docs, values
+        As for `date_orders`. The counts of parts of a corpus can be added.
+
+    Examples
+    --------
+    >>> orders_shown(pl.Series(["a", "a", "b"]), pl.Series(["31/12/2020", "5/6/2020", "5/6/2020"]))
+    Counter({'day': 1})
+    """
+    return _counted(_by_document(docs, values))
+
+
+def _counted(shown: Mapping[str, set[Order]]) -> Counter[str]:
+    return Counter(next(iter(orders)) if len(orders) == 1 else "both" for orders in shown.values())
+
+
+def _by_document(docs: pl.Series, values: pl.Series) -> dict[str, set[Order]]:
+    """The orders of day and month that each document shows, if any."""
     dates = pl.DataFrame({"doc": docs, "value": values.cast(pl.String)}).select(
         "doc", pl.col("value").str.extract_all(_NUMERIC)
     )
@@ -59,12 +99,7 @@ def date_orders(docs: pl.Series, values: pl.Series) -> dict[str, Order]:
     for doc, value in dates.iter_rows():
         if shown := _shown(value.strip("./-")):
             shown_by_doc.setdefault(doc, set()).add(shown)
-    own = {doc: next(iter(orders)) for doc, orders in shown_by_doc.items() if len(orders) == 1}
-    usual = Counter(own.values()).most_common(1)
-    if len(shown_by_doc) < _ENOUGH or not usual or usual[0][1] < _SHARE * len(shown_by_doc):
-        return own
-    silent = (doc for doc in docs.unique(maintain_order=True) if doc not in shown_by_doc)
-    return own | dict.fromkeys(silent, usual[0][0])
+    return shown_by_doc
 
 
 def _shown(text: str) -> Order | None:

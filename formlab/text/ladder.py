@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -140,8 +141,12 @@ def ladders(
         )
     _check(threshold)
     holds, similarity = np.zeros((n, 4), dtype=bool), np.zeros(n)
+    sides = zip(golds, preds, strict=True)
+    exact = [row for row, (gold, pred) in enumerate(sides) if None is not gold == pred]
+    # What is equal as it is needs no reading.
+    holds[exact], similarity[exact] = True, 1.0
     read_as = list(zip(kinds, orders, strict=True))
-    for rows, *pairs in _candidates(golds, preds, read_as, accepted):
+    for rows, *pairs in _candidates(golds, preds, read_as, accepted, skip=holds[:, 0].tolist()):
         some, close = _judge(*pairs, threshold)
         np.logical_or.at(holds, rows, some)
         np.maximum.at(similarity, rows, close)
@@ -172,9 +177,9 @@ def ambiguous(
     [True, False]
     """
     swaps = [False] * len(golds)
-    for rows, *pairs in _candidates(golds, preds, kinds, accepted):
+    for rows, *pairs in _candidates(golds, preds, kinds, accepted, skip=typed):
         for row, gold, pred, kind in zip(rows, *pairs, strict=True):
-            swaps[row] |= not typed[row] and swapped(gold, pred, kind)
+            swaps[row] |= swapped(gold, pred, kind)
     return swaps
 
 
@@ -183,19 +188,19 @@ def _candidates(
     preds: Sequence[str | None],
     kinds: Sequence[Kind],
     accepted: Sequence[Sequence[str] | None],
+    *,
+    skip: Sequence[bool],
 ) -> Iterator[tuple[list[int], list[str], list[str], list[Kind]]]:
-    """Row, right value, prediction and kind of each comparison, a chunk at a time."""
-    for start in range(0, len(golds), _CHUNK):
-        window = slice(start, start + _CHUNK)
-        sides = zip(golds[window], preds[window], kinds[window], accepted[window], strict=True)
-        chunk = [
-            (row, right, pred, kind)
-            for row, (gold, pred, kind, more) in enumerate(sides, start)
-            if gold is not None and pred is not None
-            for right in ((gold, *more) if more else (gold,))
-        ]
-        if chunk:
-            yield tuple(map(list, zip(*chunk, strict=True)))
+    """Row, right value, prediction and kind of each comparison but those of `skip`, in chunks."""
+    sides = enumerate(zip(golds, preds, kinds, accepted, skip, strict=True))
+    compared = (
+        (row, right, pred, kind)
+        for row, (gold, pred, kind, more, skipped) in sides
+        if not skipped and gold is not None and pred is not None
+        for right in ((gold, *more) if more else (gold,))
+    )
+    while chunk := list(itertools.islice(compared, _CHUNK)):
+        yield tuple(map(list, zip(*chunk, strict=True)))
 
 
 def _judge(

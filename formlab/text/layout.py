@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 from itertools import groupby
+from statistics import median
 
 import numpy as np
 
@@ -22,15 +23,16 @@ def rows(boxes: np.ndarray, *, overlap: float = 0.5) -> list[list[int]]:
     boxes = np.asarray(boxes, dtype=float).reshape(-1, 4)
     order = np.argsort((boxes[:, 1] + boxes[:, 3]) / 2, kind="stable")
     grouped: list[list[int]] = []
+    tops, bottoms = boxes[:, 1].tolist(), boxes[:, 3].tolist()
     top = bottom = 0.0
     for index in order.tolist():
-        y0, y1 = boxes[index, 1], boxes[index, 3]
+        y0, y1 = tops[index], bottoms[index]
         shared = min(bottom, y1) - max(top, y0)
         if grouped and shared >= overlap * max(min(bottom - top, y1 - y0), 1e-9):
             grouped[-1].append(index)
             # The row keeps the extent of its middle, so that skewed rows do not swallow the next.
-            members = boxes[grouped[-1]]
-            top, bottom = np.median(members[:, 1]), np.median(members[:, 3])
+            top = median(tops[member] for member in grouped[-1])
+            bottom = median(bottoms[member] for member in grouped[-1])
         else:
             grouped.append([index])
             top, bottom = y0, y1

@@ -17,6 +17,8 @@ from formlab.text.normalise import LADDER_STEPS, normalise
 # No amount or date on a form is longer; the bounds keep the cost low on hostile input.
 _LONGEST = 64
 _LONGEST_LIST = 10_000
+# How many short texts are remembered, with what they were read as.
+_KEPT = 1 << 14
 
 _SIGNED = re.compile(
     r"(?P<open>\( ?)?(?P<sign>[-+] ?)?(?P<body>[0-9.,' ]*[0-9])"
@@ -103,8 +105,8 @@ def _clean(text: str) -> str:
     return _plain(text) if len(text) <= _LONGEST else ""
 
 
-# A text is tried as a number, as an amount and as a date, one after the other.
-@lru_cache(maxsize=16)
+# A text is tried as a number, as an amount and as a date, in the ladder and again for its cause.
+@lru_cache(maxsize=_KEPT)
 def _plain(text: str) -> str:
     return normalise(text, LADDER_STEPS)
 
@@ -123,7 +125,12 @@ def number(text: str) -> Decimal | None:
     >>> number("12 apples"), number("1,23,4")
     (None, None)
     """
-    match = _SIGNED.fullmatch(_clean(text))
+    return _number(_clean(text))
+
+
+@lru_cache(maxsize=_KEPT)
+def _number(cleaned: str) -> Decimal | None:
+    match = _SIGNED.fullmatch(cleaned)
     if match is None or (match["open"] is None) != (match["close"] is None):
         return None
     if sum(match[mark] is not None for mark in ("open", "sign", "trail")) > 1:
@@ -151,7 +158,12 @@ def money(text: str) -> Money | None:
     >>> money("9,90 EUR").currency, money("3.50").currency, money("5 pears")
     ('EUR', None, None)
     """
-    match = _MONEY.fullmatch(_clean(text))
+    return _money(_clean(text))
+
+
+@lru_cache(maxsize=_KEPT)
+def _money(cleaned: str) -> Money | None:
+    match = _MONEY.fullmatch(cleaned)
     amount = number(match["head"] + match["rest"] + match["tail"]) if match else None
     if match is None or amount is None:
         return None
@@ -180,7 +192,11 @@ def date_readings(text: str) -> tuple[Date | None, Date | None]:
     >>> [str(day) for day in date_readings("7/1/22")]
     ['2022-07-01', '2022-01-07']
     """
-    cleaned = _clean(text)
+    return _date_readings(_clean(text))
+
+
+@lru_cache(maxsize=_KEPT)
+def _date_readings(cleaned: str) -> tuple[Date | None, Date | None]:
     if match := _YEAR_FIRST.fullmatch(cleaned):
         month, day = match["month"] or match["month_2"], match["day"] or match["day_2"]
         return (day_of(match["year"], month, day),) * 2

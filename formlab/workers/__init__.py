@@ -12,14 +12,14 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from formlab import files, resources
 from formlab.errors import DataMissing
 from formlab.workers._jobs import Begin, call, completed
 from formlab.workers._processes import cores, in_processes, own_threads
 
-__all__ = ["Lost", "cores", "each", "own_threads", "seen", "shared", "threads"]
+__all__ = ["Lost", "calling", "cores", "each", "own_threads", "seen", "shared", "threads"]
 
 J = TypeVar("J")
 R = TypeVar("R")
@@ -98,12 +98,13 @@ def _here(
 
 
 def threads(
-    function: Callable[[J], R], jobs: Iterable[J], *, workers: int, name: str = "formlab"
-) -> Iterator[tuple[J, R]]:
+    function: Callable[[J], R], jobs: Iterable[J], *, workers: int, name: str = "formlab",
+    ended: Callable[[], None] = lambda: None,
+) -> Iterator[tuple[J, R]]:  # fmt: skip
     """Each job with its result, by threads of this process: for jobs that wait for servers.
 
     Like `each`; `function` may be any. Once the iterator is closed, by an error too, no job is
-    begun, and those under way are waited for.
+    begun, and those under way are waited for; `ended` is called first, and may make them hurry.
 
     Examples
     --------
@@ -118,7 +119,28 @@ def threads(
         for job, future in completed(submit, jobs, width=lambda: 2 * count):
             yield job, future.result()
     finally:
+        ended()
         pool.shutdown(cancel_futures=True)
+
+
+@contextmanager
+def calling(scheduler: str) -> Iterator[Callable[..., Any]]:
+    """A function that calls another, importable one, on some worker of the cluster.
+
+    For calls that wait for servers: threads may share it, and a worker has many under way. Each is
+    made once; if its worker dies, it fails with a `ConnectionError`.
+
+    Raises
+    ------
+    NotAvailable
+        If Dask is not installed, the scheduler does not answer, it has no workers, or they have
+        another version of formlab or Python.
+    """
+    resources.need("scale")
+    from formlab.workers._calls import calls
+
+    with calls(scheduler) as call_there:
+        yield call_there
 
 
 def seen(path: str | Path) -> Path:

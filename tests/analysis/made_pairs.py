@@ -2,6 +2,8 @@
 
 import dataclasses
 
+import numpy as np
+
 from formlab import tables
 from formlab.folders import Evaluation
 
@@ -54,3 +56,18 @@ def from_matrix(system, matrix):
         for j, right in enumerate(line)
     ]
     return made(system, rows)
+
+
+def in_shards(evaluation, count, seed=0):
+    """The same documents in another order, in so many shards."""
+    order = np.random.default_rng(seed).permutation(evaluation.documents.height)
+    shards = []
+    for numbers in np.array_split(order, count):
+        documents = evaluation.documents[numbers]
+        ids = documents.select("doc_id").with_row_index("turn")
+        cut = {
+            table: getattr(evaluation, table).join(ids, on="doc_id").sort("turn").drop("turn")
+            for table in ("cases", "scores")
+        }  # fmt: skip
+        shards.append(dataclasses.replace(evaluation, documents=documents, **cut))
+    return Evaluation.of(shards) if count > 1 else shards[0]

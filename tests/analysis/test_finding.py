@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from formlab.analysis.finding import FINDINGS, Finding, finding_table, left_out, p_text
+from formlab.analysis.finding import FINDINGS, Finding, finding_table, left_out, odd, p_text
 from formlab.analysis.paired_tests import adjusted_p
 from tests.analysis.made_pairs import made
 
@@ -29,9 +29,11 @@ def test_p_is_said_with_two_digits_and_small_ones_are_small():
 
 def test_what_a_claim_must_hold_without_is_named_once_each():
     plain = made("m", [("1", "/a", 1), ("1", "/b", 0)])
-    assert [odd.height for odd in left_out(plain)] == [0]
-    odd = made("m", [
+    assert left_out(plain) == [()]
+    several = made("m", [
         ("1", "/a", 1, {"cause": "reader"}), ("1", "/b", 0, {"cause": "label_error"}),
         ("1", "/c", 0, {"cause": "digit"}),
     ])  # fmt: skip
-    assert [sorted(one["path"]) for one in left_out(odd)] == [[], ["/a"], ["/a", "/b"]]
+    assert left_out(several) == [(), ("reader",), ("reader", "label_error")]
+    paths = [sorted(odd(several, causes)["path"]) for causes in left_out(several)]
+    assert paths == [[], ["/a"], ["/a", "/b"]]

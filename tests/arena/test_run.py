@@ -11,6 +11,7 @@ import pytest
 
 from formlab.errors import DataBroken, NotAvailable
 from formlab.systems._journal import Journal
+from formlab.workers import each
 from formlab_arena import run
 from formlab_arena.actions import Click, Scroll
 from formlab_arena.agents import Halted
@@ -54,6 +55,32 @@ def test_small_ruled_screenshots_and_single_steps_lead_to_the_same_answers(tmp_p
         assert event["factor"] == 2
         if "x" in event["asked"]:
             assert event["done"]["x"] == event["asked"]["x"] * 2
+
+
+@pytest.mark.browser
+def test_worker_processes_have_the_same_results_and_a_later_run_repeats_nothing(
+    tmp_path, monkeypatch
+):
+    asked = []
+
+    def by_processes(function, jobs, *, scheduler, **options):
+        asked.append(scheduler)
+        return each(function, jobs, workers=2, **options)
+
+    monkeypatch.setattr(run, "each", by_processes)
+    results = fill(tmp_path, SETTINGS, codes=["A11", "E12"], scheduler="tcp://host:8786")
+    assert [(r["doc_id"], r["status"], r["right"]) for r in results] == [
+        ("A11-001", "submitted", 4), ("E12-001", "submitted", 5),
+    ]  # fmt: skip
+    assert len((tmp_path / "values.jsonl").read_text().splitlines()) == 9
+    assert fill(tmp_path, SETTINGS, codes=["A11", "E12"]) == results
+    assert asked == ["tcp://host:8786"]
+
+
+def test_models_fill_in_forms_from_one_machine(tmp_path, monkeypatch):
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:1/v1")
+    with pytest.raises(NotAvailable, match="models fill in forms from one machine"):
+        fill(tmp_path, RunSettings("chat:m"), codes=["A13"], scheduler="tcp://127.0.0.1:1")
 
 
 @pytest.fixture

@@ -103,7 +103,8 @@ def test_settings_are_read_as_the_type_of_their_default():
         systems.get("ocrr")
 
 
-def test_run_killed_in_the_middle_goes_on_and_repeats_no_page(funsd_root, tmp_path):
+def test_run_killed_in_the_middle_goes_on_and_repeats_no_page(funsd_root, tmp_path, monkeypatch):
+    monkeypatch.setenv("FORMLAB_NO_CACHE", "1")
     folder = funsd_root / "testing_data"
     for copy in range(6):
         for kind, suffix in (("annotations", "json"), ("images", "png")):

@@ -53,7 +53,9 @@ def read(
 ) -> Predictions:
     """What the system reads now."""
     with TemporaryDirectory() as folder:
-        return systems.run(corpus, reader, out=folder, settings=settings, limit=limit)
+        return systems.run(
+            corpus, reader, out=folder, settings=settings, limit=limit, use_cache=False
+        )
 
 
 def pages(folder: Path) -> None:

@@ -28,7 +28,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -37,7 +37,7 @@ from pydantic import ValidationError
 
 from formlab import files
 from formlab.benchmarks import funsd
-from formlab.benchmarks._build import Row, corpus, image_columns
+from formlab.benchmarks._build import Part, Row, SplitReader, image_columns
 from formlab.benchmarks.formcraft import _linked, _receipts
 from formlab.benchmarks.formcraft.formulas import NoFormulaError, is_written_as, number_in, value_of
 from formlab.benchmarks.formcraft.records import (
@@ -78,7 +78,7 @@ __all__ = [
     "FormCraft", "Group", "ItemMeta", "NoFormulaError", "NotAFormError", "Paths", "Question",
     "Relation", "answer_meta", "canonical", "cells", "field_rows", "is_written_as", "item_meta",
     "item_rows", "label_of", "modality_of", "number_in", "questions_of", "read", "read_form",
-    "share", "splits", "tidied", "value_of",
+    "reader", "share", "splits", "tidied", "value_of",
 ]  # fmt: skip
 
 IMAGES = (".png", ".jpg", ".jpeg", ".webp", ".tif", ".tiff")
@@ -115,22 +115,24 @@ def read(split: str, root: Path) -> Corpus:
     DataBroken
         At the first form that is not JSON or not of the schema, with its file and place.
     """
-    source = _other_datasets(root).get(split) or _own_forms(split, root)
-    flaws: Counter[str] = Counter()
-    documents, records, hashes = [], [], {}
-    for file in source.files:
-        form = source.form_of(file, flaws)
-        key = {"doc_id": file.stem}
+    return reader(split, root).corpus()
+
+
+def reader(split: str, root: Path) -> SplitReader:
+    """The same forms, one by one."""
+    forms = _other_datasets(root).get(split) or _own_forms(split, root)
+
+    def read(file: Path, flaws: Counter[str], sources: dict[str, str]) -> Iterator[Part]:
+        form = forms.form_of(file, flaws)
         fields = list(field_rows(form, flaws))
         known = {row["path"] for row in fields}
         rows = [*fields, *item_rows(form, known, flaws)]
-        records += [key | {"origin": f"{file.name}#{row['path']}"} | row for row in rows]
-        documents.append(key | _document(source.images, root, form, file.stem, fields, flaws))
-        hashes[str(file.relative_to(root))] = files.sha256(file)
-    return corpus(
-        "formcraft", split, root, documents=documents, records=records, flaws=flaws,
-        sources=hashes, empty=DataBroken("no forms", where=root, remedy="one JSON file a form"),
-    )  # fmt: skip
+        document = _document(forms.images, root, form, file.stem, fields, flaws)
+        sources[str(file.relative_to(root))] = files.sha256(file)
+        yield document, [{"origin": f"{file.name}#{row['path']}"} | row for row in rows]
+
+    empty = DataBroken("no forms", where=root, remedy="one JSON file a form")
+    return SplitReader("formcraft", split, root, forms.files, read, empty=empty)
 
 
 def _other_datasets(root: Path) -> dict[str, SplitFiles]:
@@ -199,7 +201,7 @@ def _document(
     names = [page.relative_to(root).as_posix() for page in pages]
     asked = [item.model_dump(include={"id", "question", "options"}) for item in form.vqa]
     row: Row = {
-        "n_fields": len(real), "n_kinds": len(kinds),
+        "doc_id": stem, "n_fields": len(real), "n_kinds": len(kinds),
         "template": form.template, "domain": form.domain,
         "meta": json.dumps({"pages": names} | ({"questions": asked} if asked else {})),
     }  # fmt: skip

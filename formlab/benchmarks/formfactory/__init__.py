@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from formlab import files
-from formlab.benchmarks._build import Row, corpus
+from formlab.benchmarks._build import Part, Row, SplitReader
 from formlab.benchmarks.formfactory._boxes import Box, Screens, owned, read_screens
 from formlab.benchmarks.formfactory._forms import FormField, WebForm, forms
 from formlab.benchmarks.formfactory._gold import (
@@ -30,7 +30,7 @@ from formlab.text.llm_json import as_text
 
 __all__ = [
     "Box", "FormField", "WebForm", "doc_id", "elements_of", "forms", "gold_items", "gold_row",
-    "items_of", "pointer", "read", "with_value",
+    "items_of", "pointer", "read", "reader", "with_value",
 ]  # fmt: skip
 
 
@@ -43,31 +43,32 @@ def read(split: str, root: Path) -> Corpus:
     its `targets` ``[page, x0, y0, x1, y1]``; a box to leave unticked has none. `meta` of a document
     has the form's `images` and its `elements` ``[page, x0, y0, x1, y1, path]``.
     """
+    return reader(split, root).corpus()
+
+
+def reader(split: str, root: Path) -> SplitReader:
+    """The same instances, form by form."""
     folder = files.folder(
         root / "data1", remedy="a folder that holds data1, data2 and labeled-images"
     )
-    flaws: Counter[str] = Counter()
-    documents, records, sources = [], [], {}
-    for form in forms(root).values():
+
+    def read(form: WebForm, flaws: Counter[str], sources: dict[str, str]) -> Iterator[Part]:
         file = folder / f"{form.file}.json"
-        flaws["forms without a gold file"] += not file.is_file()
-        if not file.is_file():
-            continue
         sources[file.relative_to(root).as_posix()] = files.sha256(file)
         screens = read_screens(root, form, flaws, sources)
         parts = _Parts(form, screens, owned(form, screens))
         instances = _instances(file)
         texts = _texts(root, form, instances, flaws, sources)
         for number, (instance, text) in enumerate(zip(instances, texts, strict=True), start=1):
-            key = {"doc_id": doc_id(form, number)}
             rows = list(parts.records(instance, f"{file.name}#/{number - 1}", flaws))
-            records += [key | {"task": "click"} | row for row in rows]
-            documents.append(key | parts.document(number, text, rows))
-    return corpus(
-        "formfactory", split, root, documents=documents, records=records, flaws=flaws,
-        sources=sources,
-        empty=DataBroken("no gold files", where=folder, remedy="check the download"),
-    )  # fmt: skip
+            document = {"doc_id": doc_id(form, number)} | parts.document(number, text, rows)
+            yield document, [{"task": "click"} | row for row in rows]
+
+    every = list(forms(root).values())
+    units = [form for form in every if (folder / f"{form.file}.json").is_file()]
+    flaws = Counter({"forms without a gold file": len(every) - len(units)})
+    empty = DataBroken("no gold files", where=folder, remedy="check the download")
+    return SplitReader("formfactory", split, root, units, read, flaws=flaws, empty=empty)
 
 
 def doc_id(form: WebForm, number: int) -> str:

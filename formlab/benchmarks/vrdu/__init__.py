@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from formlab import files
-from formlab.benchmarks._build import Row, corpus
+from formlab.benchmarks._build import Part, Row, SplitReader
 from formlab.benchmarks._spec import part_of
 from formlab.benchmarks.meta import meta_of
 from formlab.benchmarks.vrdu import _dataset, _labels, _splits
@@ -27,7 +28,7 @@ from formlab.folders import Corpus
 
 __all__ = [
     "REPEATED", "UNREPEATED", "Schema", "Split", "decode", "flat_path", "fractions", "placed",
-    "read", "split_meta", "splits", "whole", "words",
+    "read", "reader", "split_meta", "splits", "whole", "words",
 ]  # fmt: skip
 
 
@@ -63,6 +64,11 @@ def read(split: str, root: Path) -> Corpus:
     DataMissing, DataBroken, UnknownName
         If files are absent or unreadable, or there is no such split.
     """
+    return reader(split, root).corpus()
+
+
+def reader(split: str, root: Path) -> SplitReader:
+    """The same documents, one by one."""
     home, listed = _splits.find(split, root)
     schema, name = Schema.read(home / "main" / "meta.json")
     flaws: Counter[str] = Counter()
@@ -70,10 +76,6 @@ def read(split: str, root: Path) -> Corpus:
     if file is not None:
         by_name, twice = _dataset.documents(file)
         flaws["documents given twice, the last one counts"] = twice
-        chosen = _chosen(by_name, listed, home, flaws)
-        golds = {key: list(_dataset.records(by_name[key], schema, flaws)) for key in chosen}
-        sizes = {key: by_name[key].sizes for key in chosen}
-        paths = {key: by_name[key].file for key in chosen}
     else:
         file = home / _labels.NAME
         if not file.is_file():
@@ -81,27 +83,30 @@ def read(split: str, root: Path) -> Corpus:
             raise DataMissing("no annotations", where=home / "main", remedy=remedy)
         labelled, by_name = _labels.read(file)
         schema = schema.only(labelled)
-        golds = {key: by_name[key] for key in _chosen(by_name, listed, home, flaws)}
-        flaws["labels left blank"] = sum(row["value"] is None for r in golds.values() for row in r)
-        sizes, paths = {}, {}
     meta = _meta(split, schema)
     if file.name in _dataset.NAMES:
         meta["ocr"] = home.relative_to(root).as_posix()
     info = {"template": meta.pop("template"), "domain": name, "meta": json.dumps(meta)}
-    documents, records = [], []
-    for key, rows in golds.items():
-        base = {"doc_id": key}
-        gold = base | {"task": "entity", "modality": "textual"}
-        records += [gold | {"subtype": schema.type_of(row["kind"])} | row for row in rows]
-        pdf = _pdf(home, root, paths.get(key), key, flaws)
-        counts = {"n_fields": len(rows), "n_kinds": len({row["kind"] for row in rows})}
-        if size := next(iter(sizes.get(key, ())), None):
-            counts |= {"width": round(size[0]), "height": round(size[1])}
-        documents.append(base | info | pdf | counts)
-    sources = {str(file.relative_to(root)): files.sha256(file)}
-    return corpus(
-        "vrdu", split, root, documents=documents, records=records, flaws=flaws, sources=sources
-    )
+    gold = {"task": "entity", "modality": "textual"}
+
+    def read(key: str, flaws: Counter[str], _: dict[str, str]) -> Iterator[Part]:
+        annotated, path, size = by_name[key], None, None
+        if isinstance(annotated, _dataset.Annotated):
+            rows = list(_dataset.records(annotated, schema, flaws))
+            path, size = annotated.file, next(iter(annotated.sizes), None)
+        else:
+            rows = annotated
+            flaws["labels left blank"] += sum(row["value"] is None for row in rows)
+        document = {"doc_id": key} | info | _pdf(home, root, path, key, flaws)
+        document |= {"n_fields": len(rows), "n_kinds": len({row["kind"] for row in rows})}
+        if size:
+            document |= {"width": round(size[0]), "height": round(size[1])}
+        yield document, [gold | {"subtype": schema.type_of(row["kind"])} | row for row in rows]
+
+    return SplitReader(
+        "vrdu", split, root, _chosen(by_name, listed, home, flaws), read, flaws=flaws,
+        sources={str(file.relative_to(root)): files.sha256(file)},
+    )  # fmt: skip
 
 
 def _chosen(

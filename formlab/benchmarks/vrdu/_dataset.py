@@ -11,6 +11,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from pydantic import TypeAdapter, ValidationError
+from typing_extensions import TypedDict
+
 from formlab import files
 from formlab.benchmarks.vrdu._schema import UNREPEATED, Schema
 from formlab.errors import DataBroken
@@ -34,6 +37,28 @@ class Annotated(NamedTuple):
     sizes: list[tuple[float, float] | None]
     where: str
     offset: int
+
+
+class _Page(TypedDict, total=False):
+    width: Any
+    height: Any
+    dimension: Any
+
+
+class _Ocr(TypedDict, total=False):
+    pages: list[_Page]
+
+
+class _Line(TypedDict, total=False):
+    """What is read of a line; its tokens, nine tenths of it, never become objects."""
+
+    filename: str
+    file_path: Any
+    annotations: list[Any]
+    ocr: _Ocr
+
+
+_LINE = TypeAdapter(_Line)
 
 
 def find(home: Path) -> Path | None:
@@ -76,10 +101,10 @@ def _lines(path: Path) -> Iterator[tuple[int, int, bytes]]:
 
 def _document(line: bytes, offset: int, *, path: Path, number: int) -> Annotated:
     try:
-        text = line.rstrip().decode()
-    except UnicodeDecodeError as error:
-        raise DataBroken(f"not UTF-8: {error.reason}", where=f"{path}:{number}") from error
-    value = files.parse_json(text, where=str(path), first_line=number)
+        value: Any = _LINE.validate_json(line)
+    except ValidationError:
+        # Python's parser says what is wrong, and takes what only it takes, as half a character.
+        value = _parsed(line, path, number)
     name, annotations = member(value, "filename", str), member(value, "annotations", list)
     if name is None or annotations is None:
         what = "a document has a 'filename' and a list of 'annotations'"
@@ -87,6 +112,14 @@ def _document(line: bytes, offset: int, *, path: Path, number: int) -> Annotated
     sizes = [_size(page) for page in member(value.get("ocr"), "pages", list) or ()]
     file = member(value, "file_path", str)
     return Annotated(name, file, annotations, sizes, f"{path.name}:{number}", offset)
+
+
+def _parsed(line: bytes, path: Path, number: int) -> Any:
+    try:
+        text = line.rstrip().decode()
+    except UnicodeDecodeError as error:
+        raise DataBroken(f"not UTF-8: {error.reason}", where=f"{path}:{number}") from error
+    return files.parse_json(text, where=str(path), first_line=number)
 
 
 def member(value: Any, key: str, kind: type) -> Any:

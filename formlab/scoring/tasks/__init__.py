@@ -30,5 +30,7 @@ TASKS: dict[str, Callable[..., TaskScores]] = {
     "fact": facts.score,
     "value": jsonvalue.score,
 }
+# What families of tasks note of all predictions, by one of their tasks.
+MARKS = {"layout": layout.marks, "consistency": relations.marks, "click": actions.marks}
 # Those that read fields under boxes take the name of the reading rule as well.
 READING = (text.score, content.score)

@@ -8,6 +8,7 @@ from formlab import tables
 from formlab.benchmarks.vrdu import Schema
 from formlab.folders import Corpus, Predictions
 from formlab.metrics.entities import Matching, match_entities
+from formlab.scoring._evidence import Words
 from formlab.scoring.align import judged
 from formlab.scoring.tasks._leaves import Leaves
 from formlab.tables import BOX
@@ -28,6 +29,7 @@ def entity_cases(
     mode: str,
     threshold: float,
     statuses: pl.DataFrame,
+    words: Words | None = None,
 ) -> pl.DataFrame:
     """One row per value of either side, in the schema CASES.
 
@@ -45,6 +47,7 @@ def entity_cases(
         joined.with_columns(typed.alias("kind"), pl.coalesce("subtype", typed).alias("subtype")),
         system=predictions.system,
         threshold=threshold,
+        words=words,
         orders=dict(records.gold.select("doc", "order").drop_nulls().iter_rows()),
     )
     return table.with_columns(kinds.alias("kind"))

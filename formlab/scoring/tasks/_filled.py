@@ -6,7 +6,7 @@ import json
 import math
 import re
 from collections import Counter, defaultdict, namedtuple
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import polars as pl
@@ -142,12 +142,23 @@ class FilledForm:
         return [number for number in self.unmatched if number not in shown]
 
 
-def read_forms(corpus: Corpus, predictions: Predictions, notes: Counter[str]) -> list[FilledForm]:
-    """The documents that have something to fill in, in their order."""
+def read_forms(
+    corpus: Corpus,
+    predictions: Predictions,
+    notes: Counter[str],
+    *,
+    sent: bool,
+    dates: Mapping[str, int] | None = None,
+) -> list[FilledForm]:
+    """The documents that have something to fill in, in their order.
+
+    `sent` says whether forms were to be sent: a row without a path says so of its form, whether it
+    was or not. `dates` are those of the whole corpus, see `Kinds`.
+    """
     golds: dict[str, list[tuple[int, GoldField]]] = defaultdict(list)
     asked = corpus.records.with_row_index("row").filter(pl.col("task") == "click")
     columns = asked.select("row", "doc_id", "path", "kind", "value", "accepted")
-    orders = text.date_orders(corpus.records["doc_id"], corpus.records["value"])
+    orders = text.date_orders(corpus.records["doc_id"], corpus.records["value"], dates)
     for (number, doc, path, kind, value, accepted), items in zip(
         columns.iter_rows(), items_of(asked["meta"]), strict=True
     ):
@@ -160,8 +171,6 @@ def read_forms(corpus: Corpus, predictions: Predictions, notes: Counter[str]) ->
     rows = predictions.records.with_row_index("number")
     for doc, *row in rows.select("doc_id", *_Action._fields).iter_rows():
         actions[doc].append(_Action(*row))
-    # A row without a path says that a form was to be sent, whether it was or not.
-    sent = predictions.records.filter(pl.col("task") == "value").height > 0
     return [
         FilledForm(document, golds[document.doc_id], actions[document.doc_id], notes, sent=sent)
         for document in _documents(corpus)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import polars as pl
@@ -18,6 +19,8 @@ from formlab.tables import LADDER, USABLE, Settings
 NORM = ("nfc", "space", "lower")
 # What a text that is not normalised is.
 _AS_IT_IS = {"text": "visible", "markup": "markup"}
+
+_USED = pl.when(pl.col("status").is_in(USABLE)).then("pred").fill_null("").alias("pred")
 
 
 @dataclass(frozen=True)
@@ -50,8 +53,7 @@ def any_for(records: pl.DataFrame, answers: pl.DataFrame) -> bool:
 
 def used(cases: pl.DataFrame) -> list[str]:
     """The predicted text of each case; empty unless its status is usable."""
-    kept = pl.when(pl.col("status").is_in(USABLE)).then("pred").fill_null("")
-    return cases.select(kept).to_series().to_list()
+    return cases.select(_USED).to_series().to_list()
 
 
 def made_by(*rules: str | None, read: str | None = None) -> Settings:
@@ -79,39 +81,66 @@ def score_rows(
     is undefined, and adds nothing to a sum; the settings say what it needs. `task`, `slice_by` and
     `slice_value` are given where the cases' columns do not tell them.
     """
+    return score_table(
+        rows, [(metric, tallies, settings)], level=level, mode=mode, task=task, slice_by=slice_by,
+        slice_value=slice_value,
+    )  # fmt: skip
+
+
+def score_table(
+    rows: pl.DataFrame,
+    counted: Iterable[tuple[Metric, np.ndarray, Settings]],
+    *,
+    level: str,
+    mode: str | None,
+    task: str | None = None,
+    slice_by: str | None = None,
+    slice_value: str | pl.Series | None = None,
+) -> pl.DataFrame:
+    """`score_rows` by several metrics, one after the other."""
+    if not isinstance(slice_value, pl.Series):
+        slice_value = pl.lit(slice_value, pl.String)
+    shared = rows.select(
+        "benchmark", "split", "doc_id", "system", "path", "status",
+        task=pl.lit(task) if task else "task", level=pl.lit(level), mode=pl.lit(mode, pl.String),
+        slice_by=pl.lit(slice_by, pl.String), slice_value=slice_value,
+    )  # fmt: skip
+    # Only what differs between metrics is made for each; they share the rest, as whole columns.
+    shared = pl.DataFrame(shared.rechunk().get_columns())
+    scores = []
+    for metric, tallies, settings in counted:
+        tallies, settings = _defined(metric, tallies, settings, level, rows.height)
+        pair, stats = tallies.shape[1] == 2, tables.SCORES["stats"]
+        made = pl.lit(pl.Series("settings", [vars(settings)], dtype=tables.SETTINGS)).first()
+        scores.append(shared.with_columns(
+            pl.lit(metric.name).alias("metric"), made,
+            *(pl.Series(name, tallies[:, number]) if pair else pl.lit(None, pl.Float64).alias(name)
+              for number, name in enumerate(("hits", "total"))),
+            pl.lit(None, stats).alias("stats") if pair else pl.Series("stats", tallies).cast(stats),
+            pl.Series("value", metric.values(tallies, mode), dtype=pl.Float64),
+        ).select(list(tables.SCORES)))  # fmt: skip
+    return pl.concat(scores)
+
+
+def _defined(
+    metric: Metric, tallies: np.ndarray, settings: Settings, level: str, height: int
+) -> tuple[np.ndarray, Settings]:
+    """The tallies, 0 of cases that are undefined, and the settings with what a case must have."""
     tallies = np.asarray(tallies, dtype=float)
-    if tallies.ndim != 2 or len(tallies) != rows.height:
-        what = f"tallies of {metric.name} have shape {tallies.shape} for {rows.height} cases"
+    if tallies.ndim != 2 or len(tallies) != height:
+        what = f"tallies of {metric.name} have shape {tallies.shape} for {height} cases"
         raise DataBroken(what, remedy="an array of shape (cases, 2): numerator and denominator")
-    if np.isinf(tallies).any():
-        raise DataBroken(f"tallies of {metric.name} are infinite", remedy="finite numbers, or NaN")
-    # A unit whose tally is NaN is undefined: counted, and in no sum.
-    tallies = np.where(np.isnan(tallies).any(axis=1, keepdims=True), 0.0, tallies)
-    pair = tallies.shape[1] == 2
+    if not np.isfinite(tallies).all():
+        if np.isinf(tallies).any():
+            what = f"tallies of {metric.name} are infinite"
+            raise DataBroken(what, remedy="finite numbers, or NaN")
+        # A unit whose tally is NaN is undefined: counted, and in no sum.
+        tallies = np.where(np.isnan(tallies).any(axis=1, keepdims=True), 0.0, tallies)
     if need := metric.needs(level):
         tallies = np.where(need.holds(tallies)[:, None], tallies, 0.0)
         rules = "|".join(filter(None, (settings.rules, need.rule)))
         settings = replace(settings, rules=rules)
-    values = metric.values(tallies, mode)
-    none = [None] * rows.height
-    columns = rows.select(
-        "benchmark", "split", "doc_id", "system", "path", "status",
-        task=pl.lit(task) if task else "task",
-    )  # fmt: skip
-    if not isinstance(slice_value, pl.Series):
-        slice_value = pl.lit(slice_value, pl.String)
-    return columns.with_columns(
-        slice_value.alias("slice_value"),
-        pl.Series("hits", tallies[:, 0] if pair else none, dtype=pl.Float64),
-        pl.Series("total", tallies[:, 1] if pair else none, dtype=pl.Float64),
-        pl.Series("stats", none if pair else tallies).cast(pl.List(pl.Float64)),
-        pl.Series("value", values, dtype=pl.Float64),
-        tables.settings_of(**asdict(settings)),
-        level=pl.lit(level),
-        metric=pl.lit(metric.name),
-        mode=pl.lit(mode),
-        slice_by=pl.lit(slice_by, pl.String),
-    ).select(list(tables.SCORES))
+    return tallies, settings
 
 
 def text_rows(
@@ -134,35 +163,52 @@ def text_rows(
     settings. With `gold_only`, texts that no gold asks for are compared with nothing only by
     metrics of claims.
     """
-    sides = rows["gold"].fill_null("").to_list(), used(rows)
-    plain = {v: text.normalise(v, norm) if norm else v for v in {*sides[0], *sides[1]}}
-    golds, preds = ([plain[v] for v in side] for side in sides)
-    rows = rows.with_columns(
-        pl.Series("_gold", golds, dtype=pl.String), pl.Series("_pred", preds, dtype=pl.String)
-    )
-    for metric in metrics.of(task, level, view, *(LADDER if view == "text" else ())):
-        if metric.view in LADDER:
-            how, cases = f"fuzzy>={threshold:g}|{text.DATE_RULE}", rows
-            tallies = metric.count(rows[metric.view].to_list())
-        else:
-            asked = gold_only and metric.need != SOME_CLAIM
-            cases = rows.filter(pl.col("gold").is_not_null()) if asked else rows
-            if gold_only:
-                cases = cases.filter(pl.col("task").is_in(metric.tasks))
-            how = f"norm={','.join(norm)}" if norm else f"norm={_AS_IT_IS[view]}"
-            how += "|of=gold fields" if asked else ""
-            tallies = _counted(metric, cases.select("_gold", "_pred"))
-        if cases.height:
-            settings = made_by(how, *rules, read=read)
-            yield score_rows(cases, metric, tallies, settings, level=level, mode=mode)
+
+    # By which tasks and by what in the gold a metric's cases are chosen; all where it is None.
+    def choice(metric: Metric) -> tuple[tuple[str, ...], bool] | None:
+        every = metric.view in LADDER or not gold_only
+        return None if every else (metric.tasks, metric.need != SOME_CLAIM)
+
+    chosen = metrics.of(task, level, view, *(LADDER if view == "text" else ()))
+    for which, group in itertools.groupby(chosen, choice):
+        cases, asked = rows, False
+        if which is not None:
+            tasks, asked = which
+            cases = rows.filter(pl.col("task").is_in(tasks))
+            cases = cases.drop_nulls("gold") if asked else cases
+        if not cases.height:
+            continue
+        counted, pairs = [], None
+        for metric in group:
+            if metric.view in LADDER:
+                how = f"fuzzy>={threshold:g}|{text.DATE_RULE}"
+                tallies = metric.count(cases[metric.view].to_list())
+            else:
+                pairs = pairs or _pairs(cases, norm)
+                how = f"norm={','.join(norm)}" if norm else f"norm={_AS_IT_IS[view]}"
+                how += "|of=gold fields" if asked else ""
+                tallies = _counted(metric, *pairs)
+            counted.append((metric, tallies, made_by(how, *rules, read=read)))
+        yield score_table(cases, counted, level=level, mode=mode)
 
 
-def _counted(metric: Metric, pairs: pl.DataFrame) -> np.ndarray:
-    """The tallies of pairs of texts, each counted once however often it occurs."""
-    names = pairs.columns
-    distinct = pairs.unique(maintain_order=True).with_row_index("place")
-    tallies = metric.count(*(distinct[name].to_list() for name in names))
-    if distinct.height == pairs.height or tallies.shape[:1] != (distinct.height,):
-        return tallies
-    places = pairs.join(distinct, on=names, how="left", maintain_order="left")["place"]
-    return tallies[places.to_numpy()]
+def _pairs(
+    cases: pl.DataFrame, norm: Sequence[str] | None
+) -> tuple[list[str], list[str], np.ndarray]:
+    """The different pairs of texts, each normalised, and which of them each case has."""
+    sides = cases.select(pl.col("gold").fill_null(""), _USED).with_row_index("row")
+    distinct = sides.group_by("gold", "pred", maintain_order=True).agg("row")
+    places = np.empty(cases.height, dtype=np.int64)
+    counts = distinct["row"].list.len().to_numpy()
+    places[distinct["row"].explode().to_numpy()] = np.repeat(np.arange(len(counts)), counts)
+    golds, preds = (distinct[name].to_list() for name in ("gold", "pred"))
+    if norm:
+        plain = {value: text.normalise(value, norm) for value in {*golds, *preds}}
+        golds, preds = ([plain[value] for value in side] for side in (golds, preds))
+    return golds, preds, places
+
+
+def _counted(metric: Metric, golds: list[str], preds: list[str], places: np.ndarray) -> np.ndarray:
+    """The tallies of cases whose pairs of texts are counted once however often they occur."""
+    tallies = metric.count(golds, preds)
+    return tallies if tallies.shape[:1] != (len(golds),) else tallies[places]

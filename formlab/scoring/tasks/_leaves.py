@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import polars as pl
@@ -28,17 +29,20 @@ class Leaves(NamedTuple):
     notes: dict[str, int]
 
 
-def leaves(corpus: Corpus, predictions: Predictions, schema: Schema) -> Leaves:
+def leaves(
+    corpus: Corpus, predictions: Predictions, schema: Schema, *,
+    dates: Mapping[str, int] | None = None,
+) -> Leaves:  # fmt: skip
     """The leaves of gold and predictions.
 
     Of an unrepeated entity the most confident value wins, and the first where none says how
-    confident it is (VRDU, appendix A.1).
+    confident it is (VRDU, appendix A.1). `dates` are those of the whole corpus, see `Kinds`.
     """
     gold_records = corpus.records.filter(pl.col("path").is_not_null()).with_row_index("row")
     claims = predictions.records.filter(pl.col("path").is_not_null(), pl.col("task") != "layout")
     is_usable = pl.col("status").is_in(USABLE) & pl.col("value").is_not_null()
     pred_records = claims.filter(is_usable).with_row_index("row")
-    orders = text.date_orders(corpus.records["doc_id"], corpus.records["value"])
+    orders = text.date_orders(corpus.records["doc_id"], corpus.records["value"], dates)
     written = pl.col("doc").replace_strict(orders, default=None, return_dtype=pl.String)
     gold, pred = (
         _parsed(records).with_columns(written.alias("order"))

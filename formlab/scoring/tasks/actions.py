@@ -15,6 +15,7 @@ from formlab import tables, text
 from formlab.folders import Corpus, Predictions
 from formlab.metrics import actions as family
 from formlab.scoring.align import judged
+from formlab.scoring.kinds import Kinds
 from formlab.scoring.tasks._filled import FilledForm, case_rows, read_forms, settle
 from formlab.scoring.tasks._kit import TaskScores, made_by, score_rows
 from formlab.tables import Settings
@@ -24,6 +25,8 @@ POINTED = {
     "click_accuracy", "unwanted_clicks", "click_distance", "episodic_click", "action_match_rate",
     "task_score",
 }  # fmt: skip
+# What is noted of all predictions.
+CLICKS, NAMES = "clicks", "names of fields"
 # How a field was judged, for the settings of the metric.
 _RULES = {
     "click_accuracy": "place={place}|of=fields to click",
@@ -34,7 +37,14 @@ _RULES = {
 
 
 @tables.uncollected()
-def score(corpus: Corpus, predictions: Predictions, *, mode: str, threshold: float) -> TaskScores:
+def score(
+    corpus: Corpus,
+    predictions: Predictions,
+    *,
+    mode: str,
+    threshold: float,
+    kinds: Kinds | None = None,
+) -> TaskScores:
     """Every field and every form.
 
     In mode `official` a value must be the same code points and is found anywhere in the output,
@@ -42,24 +52,34 @@ def score(corpus: Corpus, predictions: Predictions, *, mode: str, threshold: flo
     text, and stand by itself. A click is right on any screenshot of the form if its page is not
     said. Lines that are meant for no field are cases with the outcome `spurious`.
     """
+    kinds = kinds or Kinds.of(corpus, predictions, [marks])
     notes: Counter[str] = Counter()
-    forms = read_forms(corpus, predictions, notes)
+    sent = "value" in set(kinds.answers["task"])
+    forms = read_forms(corpus, predictions, notes, sent=sent, dates=kinds.dates)
     if not forms:
         return TaskScores()
     settle(forms, exact=mode == "official", threshold=threshold)
     rows = case_rows(corpus, predictions, forms)
     orders = {form.doc_id: want.order for form in forms for want in form.fields if want.order}
-    cases = _cases(rows, system=predictions.system, threshold=threshold, orders=orders)
-    tasks = set(predictions.records["task"].unique())
+    cases = _cases(rows, system=predictions.system, threshold=threshold, orders=orders,
+                   words=kinds.words)  # fmt: skip
+    tasks = set(kinds.answers["task"])
     acted = "click" in tasks or "value" not in tasks
-    lines = [line for form in forms for line in form.lines]
     # Where values are given by the names of their fields and nothing is clicked, no click is wrong.
-    pointed = any(line.clicks for line in lines) or not any(line.named for line in lines)
+    pointed = CLICKS in kinds.marks or NAMES not in kinds.marks
     notes["values given by the names of their fields: clicks not scored"] += not pointed
     left = set() if pointed else POINTED
     scores = _scores(forms, cases, mode, acted=acted)
     scores = (rows.filter(~pl.col("metric").is_in(left)) for rows in scores)
     return TaskScores.of([cases], scores, notes)
+
+
+def marks(corpus: Corpus, predictions: Predictions) -> set[str]:
+    """Whether anything was clicked, and whether fields were named."""
+    forms = read_forms(corpus, predictions, Counter(), sent=False)
+    lines = [line for form in forms for line in form.lines]
+    found = {CLICKS: any(x.clicks for x in lines), NAMES: any(x.named for x in lines)}
+    return {name for name, there in found.items() if there}
 
 
 def _cases(rows: pl.DataFrame, **how: Any) -> pl.DataFrame:

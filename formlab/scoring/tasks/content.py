@@ -20,8 +20,16 @@ from formlab.metrics.fields import field_tallies
 from formlab.metrics.marking import cross_tallies, mark_tallies
 from formlab.scoring import fields as reading
 from formlab.scoring import page_text
-from formlab.scoring.align import in_order, in_page_text, judged, side_by_side, with_status
+from formlab.scoring.align import (
+    in_order,
+    in_page_text,
+    judged,
+    side_by_side,
+    with_status,
+    words_of_pages,
+)
 from formlab.scoring.field_alignment import PAIRINGS, match
+from formlab.scoring.kinds import Kinds
 from formlab.scoring.tasks._kit import TaskScores, any_for, made_by, score_rows, text_rows, used
 
 TASKS = ("text", "marking", "visual", "cross")
@@ -37,13 +45,15 @@ def score(
     threshold: float,
     pairing: str = "default",
     reader: str = reading.READER,
+    kinds: Kinds | None = None,
 ) -> TaskScores:
     """Every field by the measures of its modality and by the ladder.
 
     `pairing` is one of `formlab.scoring.field_alignment.PAIRINGS`.
     """
+    kinds = kinds or Kinds.of(corpus, predictions)
     cases, rules, notes = read_cases(
-        corpus, predictions, threshold=threshold, pairing=pairing, reader=reader
+        corpus, predictions, threshold=threshold, pairing=pairing, reader=reader, kinds=kinds
     )
     if not cases.height:
         return TaskScores(notes=notes)
@@ -51,14 +61,23 @@ def score(
         pl.col("outcome") != "unscored", pl.col("kind").ne_missing(pl.lit(page_text.INSERTED))
     )
     scores = [*_scores(scored, *rules, mode, threshold)]
-    if field_claims(predictions).height:
+    if field_claims(kinds.answers).height:
         scores += _field_scores(scored, PAIRINGS[pairing], mode)
     return TaskScores.of([cases], scores, notes)
 
 
-def field_claims(predictions: Predictions) -> pl.DataFrame:
+def field_claims(records: pl.DataFrame) -> pl.DataFrame:
     """The records of the fields that a system named."""
-    return predictions.records.filter(pl.col("task").is_in(TASKS), pl.col("path").is_not_null())
+    return records.filter(pl.col("task").is_in(TASKS), pl.col("path").is_not_null())
+
+
+def any_read(kinds: Kinds) -> bool:
+    """Whether a system gave a value of any field, or read words where a field stands."""
+    placed = kinds.gold.filter(pl.col("task").is_in(READABLE), pl.col("x0").is_not_null())
+    has_value = pl.col("value").is_not_null()
+    return field_claims(kinds.answers).filter(has_value).height > 0 or (
+        placed.height > 0 and words_of_pages(kinds.answers).height > 0
+    )
 
 
 def read_cases(
@@ -68,23 +87,24 @@ def read_cases(
     threshold: float,
     pairing: str = "default",
     reader: str = reading.READER,
+    kinds: Kinds | None = None,
 ) -> tuple[pl.DataFrame, tuple[str | None, str | None], dict[str, int]]:
     """The cases of all fields, the rules they are paired and read by, and notes.
 
     There is no case where a system names no field and reads no words.
     """
+    kinds = kinds or Kinds.of(corpus, predictions)
+    claimed, is_read = field_claims(kinds.answers), words_of_pages(kinds.answers).height > 0
     gold = corpus.records.filter(pl.col("task").is_in(TASKS), pl.col("path").is_not_null())
-    claims = field_claims(predictions)
-    seen = predictions.records.filter(
-        pl.col("task") == "layout", pl.col("kind").is_in(["word", "line"])
-    )
+    claims, seen = field_claims(predictions.records), words_of_pages(predictions.records)
     texts = predictions.records.filter(pl.col("task") == "text")
     notes: dict[str, int] = {}
-    rules = PAIRINGS[pairing], reading.described(reader) if seen.height else None
-    if not claims.height and not seen.height and page_text.texts_only(texts):
+    rules = PAIRINGS[pairing], reading.described(reader) if is_read else None
+    text_alone = page_text.texts_only(kinds.answers.filter(task="text"))
+    if not claimed.height and not is_read and text_alone:
         joined, notes = _in_texts(corpus, gold, texts)
         rules = None, page_text.RULES
-    elif not any_for(predictions.records, claims) and not seen.height:
+    elif not any_for(kinds.answers, claimed) and not is_read:
         notes = {"gold fields not scored: the predictions give none": gold.height}
         return tables.table("cases", []), rules, notes
     else:
@@ -92,8 +112,11 @@ def read_cases(
         unnamed = pl.col("task").is_in(READABLE) & pl.col("pred_path").is_null()
         joined = reading.filled(joined, seen, unnamed, reader=reader)
     joined = with_status(joined, predictions.records)
-    orders = text.date_orders(corpus.records["doc_id"], corpus.records["value"])
-    cases = judged(joined, system=predictions.system, threshold=threshold, orders=orders)
+    orders = text.date_orders(corpus.records["doc_id"], corpus.records["value"], kinds.dates)
+    cases = judged(
+            joined, system=predictions.system, threshold=threshold, orders=orders,
+            words=kinds.words,
+        )  # fmt: skip
     return in_order(cases, joined), rules, notes
 
 

@@ -12,6 +12,7 @@ from formlab.benchmarks.vrdu import UNREPEATED, Schema
 from formlab.folders import Corpus, Predictions
 from formlab.metrics import entities as family
 from formlab.metrics.entities import Matching, match_entities
+from formlab.scoring.kinds import Kinds
 from formlab.scoring.tasks._entity_cases import entity_cases
 from formlab.scoring.tasks._kit import TaskScores, made_by, score_rows, text_rows
 from formlab.scoring.tasks._leaves import Leaves, leaves
@@ -20,20 +21,23 @@ from formlab.tables import USABLE, Settings
 RULES = "unrepeated=most-confident,else-first"
 
 
-def score(corpus: Corpus, predictions: Predictions, *, mode: str, threshold: float) -> TaskScores:
+def score(
+    corpus: Corpus, predictions: Predictions, *, mode: str, threshold: float,
+    kinds: Kinds | None = None,
+) -> TaskScores:  # fmt: skip
     """Every document by every entity, all together and as means over entities.
 
     Slices are by ``entity``, and the ``group`` of unrepeated ones; line items are one entity. The
     cases are single values, parts of line items included, with the ladder's accuracies.
     """
     schema = Schema.of(corpus)
-    records = leaves(corpus, predictions, schema)
+    records = leaves(corpus, predictions, schema, dates=kinds.dates if kinds else None)
     matching = match_entities(records.gold, records.pred, schema.matches, mode=mode)
     counts = _counts(corpus, records, matching, schema)
     statuses = _statuses(corpus, predictions)
     cases = entity_cases(
         corpus, predictions, schema, records, matching, mode=mode, threshold=threshold,
-        statuses=statuses,
+        statuses=statuses, words=kinds.words if kinds else None,
     )  # fmt: skip
     date_rule = None if mode == "official" else text.DATE_RULE
     documents = corpus.documents.select("benchmark", "split", "doc_id").with_columns(

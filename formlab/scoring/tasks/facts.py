@@ -20,6 +20,7 @@ from formlab.metrics.structure import structure, structure_score
 from formlab.scoring.align import judged
 from formlab.scoring.causes import STAGES, cause
 from formlab.scoring.factboxes import read_boxes, words_of
+from formlab.scoring.kinds import Kinds
 from formlab.scoring.tasks._kit import TaskScores, made_by, score_rows, text_rows
 from formlab.tables import BOX, USABLE
 from formlab.text.flow import Flow, read
@@ -38,7 +39,10 @@ class PageMarkup(NamedTuple):
     structure: int
 
 
-def score(corpus: Corpus, predictions: Predictions, *, mode: str, threshold: float) -> TaskScores:
+def score(
+    corpus: Corpus, predictions: Predictions, *, mode: str, threshold: float,
+    kinds: Kinds | None = None,
+) -> TaskScores:  # fmt: skip
     """Every fact and every page.
 
     In mode `fixed` a fact must stand in its context in the page's text; in mode `official` its
@@ -48,6 +52,7 @@ def score(corpus: Corpus, predictions: Predictions, *, mode: str, threshold: flo
     written (metrics that end in ``_html``), which the paper does; plain text is compared with the
     HTML as it is.
     """
+    kinds = kinds or Kinds.of(corpus, predictions)
     notes: Counter[str] = Counter()
     pages, words = _predicted_pages(predictions, notes), words_of(predictions.records)
     cases: list[pl.DataFrame] = []
@@ -56,7 +61,8 @@ def score(corpus: Corpus, predictions: Predictions, *, mode: str, threshold: flo
     golds = corpus.records.partition_by("doc_id", as_dict=True, maintain_order=True)
     batch: list[Row] = []
     how: dict[str, Any] = {"system": predictions.system, "threshold": threshold}
-    how["orders"] = text.date_orders(corpus.records["doc_id"], corpus.records["value"])
+    how["words"] = kinds.words
+    how["orders"] = text.date_orders(corpus.records["doc_id"], corpus.records["value"], kinds.dates)
     for number, document in enumerate(corpus.documents.iter_rows(named=True), start=1):
         gold = golds.get((document["doc_id"],))
         pred = pages.get(document["doc_id"], {"value": "", "status": "missing", "origin": None})

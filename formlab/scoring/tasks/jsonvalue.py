@@ -15,11 +15,19 @@ from formlab.benchmarks.omniai import WHOLE
 from formlab.folders import Corpus, Predictions
 from formlab.metrics.jsonacc import accuracy_parts, json_accuracy, loaded
 from formlab.scoring.align import with_status
+from formlab.scoring.kinds import Kinds
 from formlab.scoring.tasks._kit import TaskScores, made_by, score_rows
 from formlab.tables import USABLE
 
 
-def score(corpus: Corpus, predictions: Predictions, *, mode: str, threshold: float) -> TaskScores:  # noqa: ARG001
+def score(
+    corpus: Corpus,
+    predictions: Predictions,
+    *,
+    mode: str,
+    threshold: float,  # noqa: ARG001
+    kinds: Kinds | None = None,  # noqa: ARG001
+) -> TaskScores:
     """JSON accuracy of every document.
 
     A document without a usable JSON has lost every leaf. Mode `official` forgives a null that was

@@ -13,6 +13,7 @@ from formlab import metrics, tables
 from formlab.folders import Corpus, Predictions
 from formlab.metrics.tree import tree_edit_tallies
 from formlab.metrics.tree_edits import Edit
+from formlab.scoring.kinds import Kinds
 from formlab.scoring.tasks._kit import TaskScores, made_by, score_rows
 from formlab.tables import USABLE
 from formlab.trees import Node, from_records
@@ -24,21 +25,30 @@ _CAUSES = {"missing": "missed", "spurious": "spurious"}
 _OUTCOMES = {"kept": "match", "deleted": "missing", "inserted": "spurious"}
 _ENTITY = r"^/entities/-?\d+$"
 
+# What is noted of all predictions.
+BUILT = "groups or links"
 
-def score(corpus: Corpus, predictions: Predictions, *, mode: str, threshold: float) -> TaskScores:
+
+def score(
+    corpus: Corpus,
+    predictions: Predictions,
+    *,
+    mode: str,
+    threshold: float,
+    kinds: Kinds | None = None,
+) -> TaskScores:
     """The trees of every document gold beside predicted.
 
     A document without a usable prediction has the tree of an empty form. The cases are the edit
     script: one per node that was kept, renamed, deleted, inserted, moved or reordered (`subtype`),
     with its labels, depth and cost. `threshold` does not matter here.
     """
+    kinds = kinds or Kinds.of(corpus, predictions, [marks])
     del threshold
     # A field whose value is not scored has its place in the form all the same.
     gold = structure(corpus.records.with_columns(pl.lit("ok").alias("status")))
     predicted = structure(predictions.records)
-    # Entities without a link between them say nothing of how the form is built.
-    claims = predicted.filter(~pl.col("path").str.contains(_ENTITY))
-    if not claims.height and predictions.records["status"].is_in(USABLE).any():
+    if BUILT not in kinds.marks and kinds.answers["status"].is_in(USABLE).any():
         notes = {
             "trees not compared: the predictions give no groups or links": corpus.documents.height
         }
@@ -67,6 +77,13 @@ def score(corpus: Corpus, predictions: Predictions, *, mode: str, threshold: flo
     notes = {f"gold tree: {name}": count for name, count in flaws.items()}
     pairs = ((row, golds.get(row["doc_id"]), preds.get(row["doc_id"])) for row in rows.to_dicts())
     return TaskScores.of([_cases(pairs)], scores, notes)
+
+
+def marks(corpus: Corpus, predictions: Predictions) -> set[str]:  # noqa: ARG001
+    """Whether predictions say how a form is built."""
+    # Entities without a link between them say nothing of it.
+    claims = structure(predictions.records).filter(~pl.col("path").str.contains(_ENTITY))
+    return {BUILT} if claims.height else set()
 
 
 def _cases(pairs: Iterable[tuple[dict[str, Any], Node | None, Node | None]]) -> pl.DataFrame:

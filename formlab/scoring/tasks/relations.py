@@ -14,10 +14,11 @@ from collections.abc import Iterator, Mapping
 
 import polars as pl
 
-from formlab import metrics, text
+from formlab import metrics, tables, text
 from formlab.benchmarks.formcraft import RELATIONS, item_meta
 from formlab.folders import Corpus, Predictions
 from formlab.scoring.align import judged, same_paths, side_by_side, with_status
+from formlab.scoring.kinds import Kinds
 from formlab.scoring.rules import orders_of
 from formlab.scoring.tasks import content
 from formlab.scoring.tasks._kit import TaskScores, any_for, made_by, score_rows
@@ -31,26 +32,40 @@ _KEY = ["doc_id", "path"]
 _READ = ("pred", "pred_path", "pred_page", "pred_origin", *(f"pred_{side}" for side in BOX))
 _ANSWERED = "answer=given,else-extracted"
 
+# What is noted of all predictions.
+VALUES = "values in answers to checks"
 
-def score(corpus: Corpus, predictions: Predictions, *, mode: str, threshold: float) -> TaskScores:
+
+def score(
+    corpus: Corpus,
+    predictions: Predictions,
+    *,
+    mode: str,
+    threshold: float,
+    kinds: Kinds | None = None,
+) -> TaskScores:
     """Every question and check: for itself, and in each slice it belongs to.
 
     It is sliced by scope, reference, complexity and modal relationship, and by all four at once;
     the four rungs of the ladder by task. A rung holds for a check if it does for all its fields.
     """
+    kinds = kinds or Kinds.of(corpus, predictions, [marks])
     case_tables, scores, notes = [], [], {}
-    orders = text.date_orders(corpus.records["doc_id"], corpus.records["value"])
+    orders = text.date_orders(corpus.records["doc_id"], corpus.records["value"], kinds.dates)
     for task in TASKS:
         gold = corpus.records.filter(pl.col("task") == task)
         answers = predictions.records.filter(pl.col("task") == task, pl.col("path").is_not_null())
-        fields, how, answered = None, (), answers
+        claimed = kinds.answers.filter(pl.col("task") == task, pl.col("path").is_not_null())
+        fields, how, is_read = None, (), False
         if task == "consistency" and gold.height:
-            read, rules, _ = content.read_cases(corpus, predictions, threshold=threshold)
+            read, rules, _ = content.read_cases(
+                corpus, predictions, threshold=threshold, kinds=kinds
+            )
             fields, how = _fields(gold, answers, read), (_ANSWERED, *filter(None, rules))
             # A page's text alone shows no marks: it is no reading of fields.
             read = read.filter(pl.col("pred").is_not_null(), pl.lit(rules[0] is not None))
-            answered = answers if answers.height else read
-        if not any_for(predictions.records, answered):
+            is_read = rules[0] is not None and content.any_read(kinds)
+        if not any_for(kinds.answers, claimed) and not is_read:
             notes[f"gold items of {task} not scored: the predictions answer none"] = gold.height
             continue
         joined = side_by_side(gold, answers, same_paths(gold, answers))
@@ -60,10 +75,13 @@ def score(corpus: Corpus, predictions: Predictions, *, mode: str, threshold: flo
         has_answer = pl.col("doc_id").is_in(usable["doc_id"].unique().implode())
         joined = with_status(joined, predictions.records)
         joined = joined.with_columns(level=pl.lit(LEVELS[task]), has_answer=has_answer)
-        cases = judged(joined, system=predictions.system, threshold=threshold, orders=orders)
+        cases = judged(
+            joined, system=predictions.system, threshold=threshold, orders=orders,
+            words=kinds.words,
+        )  # fmt: skip
         cases = cases.with_columns(dependent=pl.col("typed"), whole=pl.col("typed"))
         if fields is not None:
-            if read.height or fields["answer"].count() or not answers.height:
+            if is_read or VALUES in kinds.marks or not claimed.height:
                 cases = _of_all_fields(cases, _judged(fields, cases, orders, threshold))
             else:
                 cases = cases.with_columns(whole=pl.lit(None, pl.Boolean))
@@ -72,6 +90,16 @@ def score(corpus: Corpus, predictions: Predictions, *, mode: str, threshold: flo
         asked = cases.filter(pl.col("gold").is_not_null(), pl.col("outcome") != "unscored")
         scores += _scores(asked, task, how, mode, threshold)
     return TaskScores.of(case_tables, scores, notes)
+
+
+def marks(corpus: Corpus, predictions: Predictions) -> set[str]:
+    """Whether the answers to checks give the values of their fields."""
+    gold, answers = (
+        side.records.filter(pl.col("path").is_not_null(), task="consistency")
+        for side in (corpus, predictions)
+    )
+    fields = _fields(gold, answers, tables.table("cases", []))
+    return {VALUES} if fields["answer"].count() else set()
 
 
 def _fields(gold: pl.DataFrame, answers: pl.DataFrame, read: pl.DataFrame) -> pl.DataFrame:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -15,17 +16,25 @@ from formlab.systems.chat.prices import Price, usage_of
 openai = resources.optional("openai", extra="chat")
 # The server is overloaded.
 _OVERRUN = (429, 503, 529)
+Call = Callable[..., Any]
 
 
 class Http(openai.DefaultHttpxClient):
     """Sends requests within `limits`; `last` describes a thread's last call.
 
+    With `call`, as from `workers.calling`, the workers of a cluster send them (`_away`).
+
     The library decides by a response's status whether to repeat the request; `_status` corrects
     the statuses that would mislead it.
     """
 
-    def __init__(self, limits: Limits, price: Price | None) -> None:
-        super().__init__()
+    def __init__(self, limits: Limits, price: Price | None, call: Call | None = None) -> None:
+        away = {}
+        if call is not None:
+            from formlab.systems.chat._away import Away
+
+            away = {"transport": Away(call)}
+        super().__init__(**away)
         self._limits, self._price, self.last = limits, price, threading.local()
 
     def __del__(self) -> None:

@@ -8,11 +8,12 @@ from collections.abc import Callable
 from typing import Any
 
 from formlab.errors import UnknownName
+from formlab.kept import key_of
 from formlab.systems.chat.answers import BAD, Answer
 from formlab.systems.chat.batch import BatchRequests, BatchResults, name_of
 from formlab.systems.chat.client import FORMS, Client, Messages
 from formlab.systems.chat.limits import Stopped
-from formlab.systems.chat.store import AnswerStore, key_of
+from formlab.systems.chat.store import AnswerStore
 
 IN_BATCH = "in a batch that is not answered yet"
 

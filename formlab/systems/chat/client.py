@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -33,7 +34,7 @@ class Client:
     timeouts, 408, 409, 429 and 5xx, when the Retry-After of up to two minutes that a server asks
     for is over, else after 0.5 to 8 seconds. `options` are further members of the request's body,
     null ones left out; `timeout` is in seconds. A client that is `offline` asks nothing, and needs
-    no key.
+    no key. With `call`, as from `workers.calling`, the workers of a cluster make the calls.
 
     `NotAvailable` if OpenAI's own address is meant and OPENAI_API_KEY is not set, `DataBroken` if
     the address holds a password or a query.
@@ -50,6 +51,7 @@ class Client:
         limits: Limits | None = None,
         price: Price | None = None,
         offline: bool = False,
+        call: Callable[..., Any] | None = None,
     ) -> None:
         resources.need("chat")
         from formlab.systems.chat._http import Http
@@ -65,7 +67,7 @@ class Client:
         # A private server needs no key; the library needs some text.
         self._key = key or "none"
         self.limits, self.price = limits or Limits(), price
-        self._http = Http(self.limits, price)
+        self._http = Http(self.limits, price, call)
         self._client = openai.OpenAI(
             api_key=self._key, base_url=base_url, timeout=timeout,
             max_retries=max(1, attempts) - 1, http_client=self._http,

@@ -5,7 +5,8 @@ from __future__ import annotations
 import dataclasses
 import math
 import sys
-from contextlib import ExitStack
+from collections.abc import Callable
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
@@ -25,7 +26,7 @@ from formlab.systems.chat.batch import (
 )
 from formlab.systems.chat.client import Client
 from formlab.systems.chat.limits import Limits
-from formlab.systems.chat.ocr_cache import OcrCache
+from formlab.systems.chat.ocr_lines import OcrLines
 from formlab.systems.chat.prices import PRICES, Price, price_of
 from formlab.systems.chat.run import PageView, TaskResult, predictions, questions, results
 from formlab.systems.chat.shots import Shots, drawn
@@ -33,9 +34,10 @@ from formlab.systems.chat.store import AnswerStore
 from formlab.systems.chat.tasks import Task, check_prompts, prompt_of, tasks_of
 from formlab.systems.prompts import read as read_prompt
 from formlab.systems.prompts import version_of
+from formlab.workers import calling
 
 PREFIX = "chat:"
-STORE, OCR_CACHE = "answers.sqlite", "pages"
+STORE = "answers.sqlite"
 # Settings that are needed to read a run before it is finished.
 _PATHS = ("store", "prompts", "prices")
 # What shapes an answer, and therefore stands in a run's settings.
@@ -58,8 +60,13 @@ BATCH: dict[str, Any] = {
 BATCH_NOTES = {"files": "batch files written", "requests": "requests in them"}
 
 
-def client_of(model: str, settings: dict[str, Any], *, batches: bool = False) -> Client:
+def client_of(
+    model: str, settings: dict[str, Any], *, batches: bool = False,
+    call: Callable[..., Any] | None = None,
+) -> Client:  # fmt: skip
     """A client of `model` with these settings; only where it `batches` may they name a batch.
+
+    With `call`, as from `workers.calling`, the workers of a cluster make its calls.
 
     `NotAvailable` or `DataBroken` if `max_cost` is given and the model has no price or the
     questions go into a batch, or if `extra` is no JSON object.
@@ -86,7 +93,7 @@ def client_of(model: str, settings: dict[str, Any], *, batches: bool = False) ->
         model, base_url=settings["base_url"] or None, attempts=settings["attempts"],
         options={name: settings[name] for name in ("temperature", "max_tokens")} | extra,
         timeout=settings["timeout"], limits=limits, price=price,
-        offline=offline,
+        offline=offline, call=call,
     )  # fmt: skip
 
 
@@ -126,8 +133,12 @@ class ChatSystem(System):
         settings: dict[str, Any] | None = None,
         limit: int | None = None,
         name: str | None = None,
+        scheduler: str | None = None,
     ) -> Predictions:
         """Ask the model about the documents of `corpus` and save the predictions in `out`.
+
+        With the address of a Dask `scheduler` its workers make the calls; the limits of money,
+        calls and calls in flight hold over all of them together.
 
         Every answer is on disk before it counts, and the same call after a crash asks nothing
         again that was answered. A document without a usable answer has records with the reason as
@@ -142,7 +153,14 @@ class ChatSystem(System):
         """
         chosen = self.defaults | (settings or {})
         out = Path(out)
-        plan = _Plan.of(self.model, chosen, corpus)
+        with calling(scheduler) if scheduler else nullcontext() as call:
+            return self._run(corpus, out, chosen, limit, name, call)
+
+    def _run(
+        self, corpus: Corpus, out: Path, chosen: dict[str, Any], limit: int | None,
+        name: str | None, call: Callable[..., Any] | None,
+    ) -> Predictions:  # fmt: skip
+        plan = _Plan.of(self.model, chosen, corpus, call=call)
         head = {
             "benchmark": corpus.benchmark, "split": corpus.split, "system": self.name,
             "settings": plan.settings, "name": name or self.run_name(chosen),
@@ -221,9 +239,13 @@ class _Plan:
     prompts: dict[str, tuple[Task, str]]
     settings: dict[str, Any]
     examples: Corpus | None = None
+    away: bool = False
 
     @classmethod
-    def of(cls, model: str, chosen: dict[str, Any], corpus: Corpus) -> _Plan:
+    def of(
+        cls, model: str, chosen: dict[str, Any], corpus: Corpus, *,
+        call: Callable[..., Any] | None = None,
+    ) -> _Plan:  # fmt: skip
         tasks = tasks_of(corpus.benchmark, chosen["tasks"])
         if chosen["prompts"]:
             check_prompts(chosen["prompts"], corpus.benchmark)
@@ -235,7 +257,7 @@ class _Plan:
         examples = drawn(corpus, chosen)
         shown["shots"] = chosen["shots_as"] if examples is not None else ""
         prompts = {task.name: (task, prompt_of(task, **shown)) for task in tasks}
-        client = client_of(model, chosen, batches=True)
+        client = client_of(model, chosen, batches=True, call=call)
         # A bound that is not set is not named: runs of before there was one go on.
         unset = ("image_pixels", "image_dpi", "shots", "shots_seed")
         settings = {n: chosen[n] for n in SHAPING if chosen[n] or n not in unset}
@@ -248,7 +270,7 @@ class _Plan:
         settings |= {f"prompt {name}": version_of(text) for name, (_, text) in prompts.items()}
         if chosen["prompt"]:
             settings["prompt"] = read_prompt(chosen["prompt"]).version
-        return cls(client, prompts, settings, examples)
+        return cls(client, prompts, settings, examples, away=call is not None)
 
     def made(
         self,
@@ -264,17 +286,17 @@ class _Plan:
         versions = {"openai": metadata.version("openai"), "formlab": files.version()}
         ocr = None
         if chosen["pages"] == "text":
-            ocr = OcrCache(out / OCR_CACHE, unit=chosen["boxes"])
+            ocr = OcrLines(unit=chosen["boxes"])
             versions["rapidocr"] = metadata.version("rapidocr")
         view = PageView(
             chosen["image_limit"], chosen["max_pages"], chosen["boxes"], ocr,
-            chosen["image_pixels"], chosen["image_dpi"],
+            chosen["image_pixels"], chosen["image_dpi"], self.away,
         )  # fmt: skip
         texts = benchmarks.get(corpus.benchmark).schema is not None
         documents, skipped = first(corpus, limit, images=view.limit > 0, texts=texts)
         shots = {}
         if self.examples is not None:
-            words = OcrCache(out / OCR_CACHE, unit=chosen["boxes"])
+            words = OcrLines(unit=chosen["boxes"])
             read = words if chosen["shots_as"] == "text" else None
             tasks = [task for task, _ in self.prompts.values()]
             shots = {task.name: Shots(self.examples, task, view, read) for task in tasks}

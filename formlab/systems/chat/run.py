@@ -6,7 +6,7 @@ import dataclasses
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,9 +22,10 @@ from formlab.systems.chat.answers import Answer, content
 from formlab.systems.chat.asker import Asker, Prompt
 from formlab.systems.chat.images import PageImage, pages
 from formlab.systems.chat.limits import Stopped
-from formlab.systems.chat.ocr_cache import OcrCache
+from formlab.systems.chat.ocr_lines import OcrLines
 from formlab.systems.chat.tasks import Task, messages, with_schema
 from formlab.tables import USABLE
+from formlab.workers import threads
 
 if TYPE_CHECKING:
     from formlab.systems.chat.shots import Shots
@@ -65,15 +66,17 @@ class PageView:
     """How pages are shown: longest side in pixels, number of pages at most, and the unit of boxes.
 
     With ``limit=0`` no page is shown; with `ocr`, the lines that it reads stand for the image.
-    `pixels` and `dpi` bound a page's size further, see `images.pages`; 0 sets no bound.
+    `pixels` and `dpi` bound a page's size further, see `images.pages`; 0 sets no bound. With
+    `away` a message names its pages, and the worker of a cluster that sends it shows them.
     """
 
     limit: int = 2048
     most: int = 10
     boxes: str = "thousandths"
-    ocr: OcrCache | None = None
+    ocr: OcrLines | None = None
     pixels: int = 0
     dpi: float = 0.0
+    away: bool = False
 
     def pages(self, document: Row, root: Path | None) -> list[PageImage]:
         """All pages of a document; none where no page is shown, or its own text stands for them."""
@@ -88,7 +91,7 @@ class PageView:
 
     def in_call(self, page: PageImage) -> Row:
         """What stands for a page in the message to the model."""
-        return self._text(page) or _image(page.url())
+        return self._text(page) or _image(page.reference() if self.away else page.url())
 
     def _text(self, page: PageImage) -> Row | None:
         return {"type": "text", "text": self.ocr.text(page)} if self.ocr else None
@@ -130,30 +133,28 @@ def results(
     """
     done: dict[int, TaskResult] = {}
     limits, bad = asker.client.limits, 0
-    pool = ThreadPoolExecutor(max_workers=max(1, workers), thread_name_prefix="chat")
     text = "answers, {task.fields[bad]} unusable{task.fields[cost]}"
     text = text if asker.requests is None else "questions put into a batch"
-    try:
-        with progress(text, shown=asker.may_ask) as bars:
-            bar = bars.add_task(asker.client.model, total=len(todo), cost="", bad=0)
-            running: dict[Future[TaskResult], int] = {
-                pool.submit(_result, question, asker, root, view): number
-                for number, question in enumerate(todo)
-            }
-            for future in as_completed(running):
-                number = running[future]
-                try:
-                    done[number] = future.result()
-                except Stopped as stop:
-                    done[number] = _failed(todo[number], "missing", f"not asked: {stop}")
-                bad += done[number].status not in USABLE
-                price = asker.client.price
-                cost = f", {limits.cost:.4f} {price.currency}" if price else ""
-                bars.update(bar, advance=1, cost=cost, bad=bad)
-    finally:
-        # After an error or Ctrl-C no call is begun; those in flight are abandoned.
-        limits.stop("the run ended")
-        pool.shutdown(cancel_futures=True)
+
+    def answered(number: int) -> TaskResult:
+        try:
+            return _result(todo[number], asker, root, view)
+        except Stopped as stop:
+            return _failed(todo[number], "missing", f"not asked: {stop}")
+
+    # After an error or Ctrl-C no call is begun; those in flight are waited for.
+    answers = threads(
+        answered, range(len(todo)), workers=workers, name="chat",
+        ended=lambda: limits.stop("the run ended"),
+    )  # fmt: skip
+    with closing(answers), progress(text, shown=asker.may_ask) as bars:
+        bar = bars.add_task(asker.client.model, total=len(todo), cost="", bad=0)
+        for number, result in answers:
+            done[number] = result
+            bad += result.status not in USABLE
+            price = asker.client.price
+            cost = f", {limits.cost:.4f} {price.currency}" if price else ""
+            bars.update(bar, advance=1, cost=cost, bad=bad)
     return [done[number] for number in range(len(todo))]
 
 

@@ -22,7 +22,7 @@ from formlab.folders import Corpus
 from formlab.systems._runs import page_files
 from formlab.systems.chat._ask import Row
 from formlab.systems.chat.images import PageImage
-from formlab.systems.chat.ocr_cache import OcrCache
+from formlab.systems.chat.ocr_lines import OcrLines
 from formlab.systems.chat.run import PageView
 from formlab.systems.chat.tasks import Task, messages
 from formlab.tables import BOX
@@ -86,7 +86,7 @@ class Shots:
     examples: Corpus
     task: Task
     view: PageView
-    text: OcrCache | None
+    text: OcrLines | None
     _turns: dict[Callable[..., Row], list[Row]] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 

@@ -7,15 +7,12 @@ and has locks that outlive a killed process.
 from __future__ import annotations
 
 import dataclasses
-import hashlib
-import json
 import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
 from formlab.errors import DataBroken
 from formlab.systems.chat.answers import Answer
@@ -35,11 +32,6 @@ _INSERT = (
     f"VALUES ({'?, ' * len(_COLUMNS)}{_NUMBER}, ?)"
 )
 _LATEST = f"SELECT {', '.join(_COLUMNS)} FROM answers WHERE key = ? ORDER BY number DESC"  # noqa: S608
-
-
-def key_of(shape: Any) -> str:
-    """The hash of a JSON value, whatever the order of its keys."""
-    return hashlib.sha256(json.dumps(shape, sort_keys=True).encode()).hexdigest()
 
 
 class AnswerStore:

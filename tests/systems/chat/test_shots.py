@@ -12,7 +12,7 @@ from formlab import benchmarks, formats
 from formlab.errors import DataMissing, NotAvailable, UnknownName
 from formlab.systems import chat
 from formlab.systems.chat.images import PageImage
-from formlab.systems.chat.ocr_cache import OcrCache
+from formlab.systems.chat.ocr_lines import OcrLines
 from formlab.systems.chat.shots import Shots, drawn
 from tests.systems.chat.made_runs import ran
 from tests.systems.scripted_server import serving
@@ -26,8 +26,8 @@ def settings(**changed):
     return {"shots": 2, "shots_as": "text", "shots_seed": 0} | changed
 
 
-def cache(folder):
-    return OcrCache(folder, unit="thousandths")
+def lines():
+    return OcrLines(unit="thousandths")
 
 
 def shown_in(server):
@@ -51,7 +51,7 @@ def test_an_example_is_read_back_as_its_gold(tmp_path):
     corpus = benchmarks.load("vrdu", split=SIX)
     examples = drawn(corpus, settings(shots=6))
     (task,) = chat.tasks_of("vrdu")
-    turns = Shots(examples, task, chat.PageView(), cache(tmp_path)).turns(chat.PageView().in_key)
+    turns = Shots(examples, task, chat.PageView(), lines()).turns(chat.PageView().in_key)
     assert [turn["role"] for turn in turns] == ["user", "assistant"] * 6
     for document, turn in zip(examples.documents.to_dicts(), turns[1::2], strict=True):
         page = PageImage(None, 1, (document["width"], document["height"]), (1, 1), "")
@@ -127,14 +127,14 @@ def test_what_cannot_be_shown_is_one_clear_error(tmp_path):
         drawn(benchmarks.load("formcraft"), settings())
     (task, *_) = chat.tasks_of("fincriticaled")
     with pytest.raises(NotAvailable, match="no examples can be shown"):
-        Shots(corpus, task, chat.PageView(), cache(tmp_path))
+        Shots(corpus, task, chat.PageView(), lines())
 
 
 def test_pieces_of_a_funsd_form_are_an_example_too(funsd_root, tmp_path):
     corpus = benchmarks.load("funsd", root=funsd_root)
     (task,) = chat.tasks_of("funsd")
     view = chat.PageView()
-    example, answer = Shots(corpus, task, view, cache(tmp_path)).turns(view.in_key)[:2]
+    example, answer = Shots(corpus, task, view, lines()).turns(view.in_key)[:2]
     pieces = json.loads(answer["content"])["entities"]
     # The third piece of the form has no text.
     assert [piece["text"] for piece in pieces] == ["Name:", "Ada Berg"]

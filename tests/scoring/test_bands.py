@@ -1,6 +1,6 @@
 import polars as pl
 
-from formlab.analysis.bands import BANDS, banded
+from formlab.scoring.bands import BANDS, banded
 
 
 def test_band_begins_at_its_lower_edge():

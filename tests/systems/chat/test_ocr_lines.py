@@ -5,7 +5,7 @@ import pytest
 from formlab import benchmarks
 from formlab.errors import UnknownName
 from formlab.systems import chat
-from formlab.systems.chat import ocr_cache
+from formlab.systems.chat import ocr_lines
 from formlab.systems.chat.images import pages
 from tests.systems.scripted_server import serving
 
@@ -26,9 +26,10 @@ class Engine:
 
 
 @pytest.fixture
-def engine(monkeypatch):
+def engine(monkeypatch, tmp_path):
+    monkeypatch.setenv("FORMLAB_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(Engine, "calls", 0)
-    monkeypatch.setattr(ocr_cache.ocr, "engine", lambda **_: Engine())
+    monkeypatch.setattr(ocr_lines.ocr.Engine, "_started", lambda _: Engine())
     return Engine
 
 
@@ -46,11 +47,11 @@ def corpus():
         ("none", "Blood donor"),
     ],
 )
-def test_lines_come_with_their_sides_in_the_unit_asked_for(tmp_path, engine, corpus, unit, line):
+def test_lines_come_with_their_sides_in_the_unit_asked_for(engine, corpus, unit, line):
     (page,) = pages([corpus.root / corpus.documents["image"][0]], limit=2048)
-    cache = ocr_cache.OcrCache(tmp_path, unit=unit)
-    assert json.loads(cache.text(page)) == {"PAGE": 1, "LINES": [line]}
-    ocr_cache.OcrCache(tmp_path, unit="none").text(page)
+    lines = ocr_lines.OcrLines(unit=unit)
+    assert json.loads(lines.text(page)) == {"PAGE": 1, "LINES": [line]}
+    ocr_lines.OcrLines(unit="none").text(page)
     # What was read once is kept.
     assert engine.calls == 1
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Any
 
 import polars as pl
+
+from formlab.errors import UnknownName
 
 
 @dataclasses.dataclass(frozen=True)
@@ -87,3 +90,32 @@ def cut(frame: pl.DataFrame, band: Band) -> pl.Series:
         dict(enumerate(band.labels)), default=None, return_dtype=pl.Enum(band.labels)
     )
     return frame.select(label.alias("band")).to_series()
+
+
+def sliced(cases: pl.DataFrame, documents: pl.DataFrame, column: str) -> pl.Series:
+    """The value of `column` for each case: its own, its document's, a band or its `position`.
+
+    Raises
+    ------
+    UnknownName
+        If there is no such column in either table and no such band.
+    """
+    if column in BANDS:
+        return banded(cases, column)
+    if column == "position":
+        return position(cases, documents)
+    if column in cases.columns:
+        return cases[column]
+    if column in documents.columns:
+        return cases.join(
+            documents.select("doc_id", column), on="doc_id", how="left", maintain_order="left"
+        )[column]
+    known = [*cases.columns, *documents.columns, *BANDS, "position"]
+    raise UnknownName.of("column to slice by", column, dict.fromkeys(known))
+
+
+def order(values: pl.Series, value: Any) -> tuple[bool, Any]:
+    """Where a slice stands: bands in their own order, all else by value; unknown last."""
+    if isinstance(values.dtype, pl.Enum) and value is not None:
+        return (False, values.dtype.categories.to_list().index(value))
+    return (value is None, value)

@@ -1,0 +1,180 @@
+"""The values of a source of any size: read in pieces, then written into one folder a shard."""
+
+from __future__ import annotations
+
+import shutil
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from formlab.errors import DataBroken
+from formlab.own._rows import DELIMITED, each_rows
+from formlab.own.types import samples
+from formlab.own.values import Roles, first_items, text_column, twice, values_of
+
+# The name of the shard of answers to documents that the gold does not have.
+STRANGE = "strange"
+# How many rows wait before they are written.
+_WAITING = 500_000
+# The values of no document: their columns.
+_EMPTY = "columns.parquet"
+
+
+class Side:
+    """Gold or answers, read once from end to end: what of it concerns the whole.
+
+    The values stand in files in `folder`, in the order of the source, until `partition`.
+    """
+
+    def __init__(self, source: Any, columns: Mapping[str, str], folder: Path) -> None:
+        self.source, self.folder = source, folder
+        self.flaws: Counter[str] = Counter()
+        # How many values have each task, and the systems that are named.
+        self.tasks: Counter[str] = Counter()
+        self.systems: set[str] = set()
+        self.samples: pl.DataFrame | None = None
+        self._documents: list[pl.DataFrame] = []
+        self._pieces: list[Path] = []
+        self.home: Path | None = None
+        self.columns: list[str] = []
+        self.lists: list[str] = []
+        self.listed_paths = pl.Series(dtype=pl.String)
+        roles = self._roles(columns)
+        for rows in each_rows(source, self.flaws):
+            if rows.height:
+                self._add(values_of(rows, roles))
+        if not self._pieces:
+            raise DataBroken("no rows", where=self.home, remedy="one row a value")
+        if not roles.is_long:
+            self._check_rows()
+
+    def _roles(self, columns: Mapping[str, str]) -> Roles:
+        """The roles of the columns, which the whole source decides where its beginning cannot."""
+        pieces = each_rows(self.source, Counter())
+        first = next(pieces)
+        self.home = first.home
+        path = Path(self.source) if isinstance(self.source, str | Path) else None
+        known = dict.fromkeys(first.names)
+        height = first.height
+        has_header = path and path.suffix.lower() in (*DELIMITED, ".parquet")
+        if not has_header and (columns or not first.documents):
+            for rows in pieces:
+                known |= dict.fromkeys(rows.names)
+        if has_header and height == 1:
+            height += sum(rows.height for rows in pieces)
+
+        def again(column: str) -> bool:
+            seen, count = pl.Series(dtype=pl.String), 0
+            for rows in each_rows(self.source, Counter()):
+                count += rows.height
+                seen = pl.concat([seen, text_column(rows, column)]).unique()
+                if len(seen) < count:
+                    return True
+            return False
+
+        return Roles.of(first, list(known), height, again, columns)
+
+    def _add(self, values: pl.DataFrame) -> None:
+        file = self.folder / f"{len(self._pieces):06}.parquet"
+        self.folder.mkdir(parents=True, exist_ok=True)
+        values.write_parquet(file, compression="lz4")
+        self._pieces.append(file)
+        self.columns = values.columns
+        named = values.filter(pl.col("path").is_not_null())
+        self.samples = samples(named, self.samples)
+        if "task" in values.columns:
+            task = named["task"].fill_null("text")
+            self.tasks.update(dict(task.value_counts().rows()))
+        else:
+            self.tasks["text"] += named.height
+        if "system" in values.columns:
+            self.systems |= set(values["system"].drop_nulls().unique())
+        is_named = "image" in values.columns
+        has_image = pl.col("image").is_not_null().any() if is_named else pl.lit(False)
+        row = pl.coalesce(pl.col("origin").str.strip_suffix("#" + pl.col("path")), "origin")
+        self._documents.append(
+            values.group_by("doc_id", maintain_order=True).agg(
+                n=pl.col("path").is_not_null().sum().cast(pl.Int64),
+                has_image=has_image,
+                row=row.first(), rows=pl.lit(1),
+            )
+        )  # fmt: skip
+
+    @property
+    def documents(self) -> pl.DataFrame:
+        """The documents in the order of their first appearance, with how many values each has."""
+        both = pl.concat(self._documents)
+        return both.group_by("doc_id", maintain_order=True).agg(
+            pl.col("n").sum(), pl.col("has_image").any(), pl.col("row").first(),
+            pl.col("rows").sum(),
+        )  # fmt: skip
+
+    def _check_rows(self) -> None:
+        """`DataBroken` if a document has two rows of a wide table, in pieces far apart."""
+        several = self.documents.filter(pl.col("rows") > 1)
+        if several.height:
+            doc_id, first = several.select("doc_id", "row").row(0)
+            rows = pl.concat(frame.filter(doc_id=doc_id) for frame in self._documents)
+            where = rows["row"][1]
+            raise twice(doc_id, first, str(self.home / where) if self.home else where)
+
+    def partition(self, shards: pl.DataFrame, out: Path) -> None:
+        """Write the values of each document into the folder of its shard in `out`.
+
+        `shards` has the columns doc_id, name (what the document is called from now on) and shard,
+        the number of a shard, null for `STRANGE`.
+        What `lists` and `listed_paths` are is known from then on.
+        """
+        waiting: dict[int, list[pl.DataFrame]] = {}
+        count = rows = 0
+        for file in self._pieces:
+            values = pl.read_parquet(file)
+            file.unlink()
+            if not count:
+                out.mkdir(parents=True, exist_ok=True)
+                values.clear().write_parquet(out / _EMPTY)
+            place = values.select("doc_id").join(shards, on="doc_id", maintain_order="left")
+            shard = place["shard"].fill_null(-1)
+            order = shard.to_numpy().argsort(kind="stable")
+            values = values.with_columns(place["name"].alias("doc_id"))[order]
+            start = 0
+            for size, number in shard[order].rle().struct.unnest().rows():
+                waiting.setdefault(number, []).append(values[start : start + size])
+                start += size
+            rows, count = rows + values.height, count + 1
+            if rows >= _WAITING or file == self._pieces[-1]:
+                for number, frames in waiting.items():
+                    part = out / name_of(number) / f"{count:06}.parquet"
+                    part.parent.mkdir(exist_ok=True)
+                    pl.concat(frames).write_parquet(part, compression="lz4")
+                waiting, rows = {}, 0
+        shutil.rmtree(self.folder)
+        most = pl.DataFrame(schema={"path": pl.String, "len": pl.UInt32})
+        for folder in sorted(path for path in out.iterdir() if path.is_dir()):
+            keyed = shard_of(folder, ["doc_id", "path"]).drop_nulls("path")
+            counts = (
+                keyed.group_by("doc_id", "path").len().group_by("path").agg(pl.col("len").max())
+            )
+            most = pl.concat([most, counts]).group_by("path").agg(pl.col("len").max())
+        several = set(most.filter(pl.col("len") > 1)["path"])
+        self.lists = sorted(first_items(most["path"]) | several)
+        is_list = pl.col("path").is_in(self.lists)
+        items = most.filter(is_list).with_columns(pl.int_ranges("len").alias("len")).explode("len")
+        items = items.select(pl.format("{}/{}", "path", "len"))
+        self.listed_paths = pl.concat([most.filter(~is_list)["path"], items.to_series()])
+
+
+def name_of(shard: int | None) -> str:
+    """The name of a shard by its number."""
+    return STRANGE if shard is None or shard < 0 else f"{shard:05}"
+
+
+def shard_of(folder: Path, columns: list[str] | None = None) -> pl.DataFrame:
+    """The values of a shard, none where it has none."""
+    parts = sorted(folder.glob("*.parquet"))
+    return pl.concat(
+        pl.read_parquet(part, columns=columns) for part in [folder.parent / _EMPTY, *parts]
+    )

@@ -1,0 +1,158 @@
+"""Time and memory of `formlab score` on own data of growing size, start of Python included.
+
+Run: python performance/scale.py [--fields 100000,300000,1000000] [--workers 1] [--csv] [--json]
+
+Data are like FUNSD's: 47 fields a document, of five kinds. Measured are the time on the clock and
+the largest memory of every process of the command. With the default sizes it is to be so: time
+grows no more than 15 % faster than the fields, every process stays below 1 GiB; with `--workers
+1,2` the second worker makes it 1.7 times as fast on 300,000 fields.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import measure
+import polars as pl
+import psutil
+
+FIELDS_OF_DOCUMENT = 47
+SIZES = (100_000, 300_000, 1_000_000)
+NAMES = "Ada Berg Quay Tea Lane Moss Ivor Lund Hale Frost Nell Park".split()  # noqa: SIM905
+GIB = 2**30
+# How much faster than the fields time may grow, what two workers gain, and from which size on.
+LINEAR, GAIN, ENOUGH = 1.15, 1.7, 300_000
+# Seconds between two looks at the processes.
+PAUSE = 0.05
+
+
+def write(folder: Path, fields: int, ending: str) -> tuple[Path, Path]:
+    """Gold, and answers of which one in ten is wrong and one in fifty is not there."""
+    number = pl.col("number")
+    field = number % FIELDS_OF_DOCUMENT
+    values = pl.LazyFrame().select(number=pl.int_range(fields, dtype=pl.UInt64)).select(
+        pl.format("form_{}", (number // FIELDS_OF_DOCUMENT).cast(pl.String).str.zfill(7))
+        .alias("doc_id"),
+        pl.format("/field_{}", field).alias("path"),
+        pl.when(field % 5 == 0).then(pl.format("${}.{}", _draw(1, 1, 90_000), _draw(2, 10, 99)))
+        .when(field % 5 == 1)
+        .then(pl.format("{}-{}-{}", _draw(1, 1970, 2025), _draw(2, 10, 12), _draw(3, 10, 28)))
+        .when(field % 5 == 2).then(_draw(1, 1, 10_000).cast(pl.String))
+        .when(field % 5 == 3).then(pl.when(_draw(1, 0, 1) == 0).then(pl.lit("yes"))
+                                   .otherwise(pl.lit("no")))
+        .otherwise(pl.format("{} {} {}", *(_name(seed) for seed in range(1, 4)))).alias("value"),
+        luck=_draw(9, 0, 99), how=_draw(8, 0, 3),
+    )  # fmt: skip
+    value, how = pl.col("value"), pl.col("how")
+    mistake = (
+        pl.when(how == 0).then(value.str.to_uppercase())
+        .when(how == 1).then(value.str.slice(1))
+        .when(how == 2).then(value + "0")
+        .otherwise(pl.lit("Moss 7"))
+    )  # fmt: skip
+    answers = values.filter(pl.col("luck") >= 2).with_columns(
+        pl.when(pl.col("luck") < 12).then(mistake).otherwise(value).alias("value")
+    )
+    files = folder / f"gold.{ending}", folder / f"answers.{ending}"
+    for file, frame in zip(files, (values, answers), strict=True):
+        frame = frame.select("doc_id", "path", "value")
+        (frame.sink_parquet if ending == "parquet" else frame.sink_csv)(file)
+    return files
+
+
+def _draw(seed: int, low: int, high: int) -> pl.Expr:
+    """A number in [low, high] that hangs on the row's alone."""
+    return (pl.col("number").hash(seed) // 1_000_003) % (high - low + 1) + low
+
+
+def _name(seed: int) -> pl.Expr:
+    return _draw(seed, 0, len(NAMES) - 1).replace_strict(range(len(NAMES)), NAMES)
+
+
+def score(gold: Path, answers: Path, out: Path, workers: int) -> tuple[float, float, list[float]]:
+    """Seconds on the clock, those of all processors, and the peak of each process in bytes."""
+    command = [sys.executable, "-m", "formlab.cli", "score", "--gold", str(gold)]
+    command += ["--predictions", str(answers), "--out", str(out), "--workers", str(workers)]
+    begin, peaks, busy = time.perf_counter(), {}, {}
+    with (
+        (out.parent / "log").open("w+b") as log,
+        psutil.Popen(command, stdout=log, stderr=log) as p,
+    ):
+        while p.poll() is None:
+            for process in (p, *_below(p)):
+                look(process, peaks, busy)
+            time.sleep(PAUSE)
+        if p.returncode:
+            log.seek(0)
+            raise SystemExit(log.read().decode(errors="replace"))
+    seconds = time.perf_counter() - begin
+    return seconds, sum(busy.values()), sorted(peaks.values(), reverse=True)
+
+
+def _below(process: psutil.Process) -> list[psutil.Process]:
+    try:
+        return process.children(recursive=True)
+    except psutil.Error:
+        return []
+
+
+def look(process: psutil.Process, peaks: dict[int, float], busy: dict[int, float]) -> None:
+    """Note a process's largest memory and its time so far; nothing of one that has ended."""
+    try:
+        with process.oneshot():
+            memory, used = process.memory_info(), process.cpu_times()
+    except psutil.Error:
+        return
+    # Linux keeps the peak itself, so that none is missed between two looks.
+    peaks[process.pid] = max(peaks.get(process.pid, 0), memory.rss, _high_water(process.pid))
+    busy[process.pid] = used.user + used.system
+
+
+def _high_water(pid: int) -> float:
+    try:
+        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    except OSError:
+        return 0.0
+    return next((1024.0 * int(x.split()[1]) for x in lines if x.startswith("VmHWM")), 0.0)
+
+
+def main() -> int:
+    """A row for each size and number of workers; 1 if a target is missed."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--fields", default=",".join(map(str, SIZES)))
+    parser.add_argument("--workers", default="1")
+    parser.add_argument("--csv", action="store_true")
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    sizes, counts = ([int(n) for n in x.split(",")] for x in (options.fields, options.workers))
+    rows: list[measure.Row] = []
+    taken: dict[tuple[int, int], float] = {}
+    for fields in sizes:
+        for workers in counts:
+            with tempfile.TemporaryDirectory() as name:
+                folder = Path(name)
+                files = write(folder, fields, "csv" if options.csv else "parquet")
+                seconds, busy, peaks = score(*files, folder / "out", workers)
+            taken[fields, workers] = seconds
+            row = {
+                "what": f"{fields:,} fields, {workers} workers", "seconds": seconds,
+                "processor_seconds": busy, "fields_a_second": fields / seconds,
+                "peak_gib": [round(peak / GIB, 2) for peak in peaks],
+                "to_linear": seconds / (taken[sizes[0], workers] * fields / sizes[0]),
+                "gain": taken[fields, counts[0]] / seconds,
+            }  # fmt: skip
+            limit = GIB if fields <= SIZES[-1] else 2 * GIB
+            held = row["to_linear"] <= LINEAR and max(peaks) < limit
+            if fields >= ENOUGH and workers == 2 and counts[0] == 1:
+                held &= row["gain"] >= GAIN
+            rows.append(row | {"holds": held})
+            print(row["what"], f"{seconds:.1f} s", file=sys.stderr)
+    return measure.report(rows)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -68,11 +68,6 @@ def test_the_core_imports_no_add_on():
 
 # What starts processes and threads; `formlab.workers` is the one way to them.
 POOLS = {"multiprocessing", "concurrent", "dask", "distributed", "joblib"}
-# These wait for servers, and start no processes: they are to use `workers.threads`.
-LEFT = {
-    "analysis/audit.py", "systems/chat/run.py", "run.py", "writing.py",
-    "driver.py",  # only an error of it
-}  # fmt: skip
 
 
 def test_only_the_workers_start_processes_and_threads():
@@ -80,7 +75,7 @@ def test_only_the_workers_start_processes_and_threads():
     for file, package in [(f, p) for p in packages for f in p.rglob("*.py")]:
         name = str(file.relative_to(package))
         text = file.read_text()
-        if name.startswith("workers/") or name in LEFT or not any(p in text for p in POOLS):
+        if name.startswith("workers/") or not any(pool in text for pool in POOLS):
             continue
         for node in ast.walk(ast.parse(text)):
             names = [a.name for a in node.names] if isinstance(node, ast.Import) else []

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from formlab import benchmarks, formats, systems
+from formlab.addresses import fetched
 from formlab.cli_summary import show_summary
 from formlab.console import (
     as_json,
     asked,
     asking,
-    fetched,
     pairs,
     path,
     plain,

@@ -16,17 +16,6 @@ from formlab.errors import DataBroken
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 path = click.Path(path_type=Path)
 
-
-class _Fetched(click.Path):
-    """A path; of an address such as ``s3://bucket/a.csv`` the file fetched from it."""
-
-    def convert(self, *arguments: Any) -> Path:
-        from formlab.addresses import local
-
-        return local(super().convert(*arguments))
-
-
-fetched = _Fetched(path_type=Path)
 # Whole, because an evaluation keeps it and may be opened from another folder.
 root = click.option(
     "--root", type=click.Path(path_type=Path, resolve_path=True),

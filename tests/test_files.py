@@ -78,6 +78,15 @@ def test_failed_write_leaves_the_old_file_and_nothing_else(tmp_path):
     assert list(tmp_path.iterdir()) == [file]
 
 
+def test_only_what_no_living_process_writes_is_swept_away(tmp_path):
+    left = tmp_path / ".x.txt.abc.part"
+    left.touch()
+    with files.temporary(tmp_path, prefix=".y.") as part:
+        files.sweep(tmp_path.glob(".*.part"))
+        assert list(tmp_path.iterdir()) == [part]
+    assert not list(tmp_path.iterdir())
+
+
 def test_written_tables_come_back(tmp_path):
     frame = pl.DataFrame({"a": ["\x00<b>", None]})
     files.write_parquet(tmp_path / "a.parquet", frame)

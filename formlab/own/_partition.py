@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import shutil
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
+from formlab import files
 from formlab.errors import DataBroken
+from formlab.folders import Predictions
 from formlab.own._rows import DELIMITED, each_rows
 from formlab.own.types import samples
 from formlab.own.values import Roles, first_items, text_column, twice, values_of
@@ -18,7 +21,7 @@ from formlab.own.values import Roles, first_items, text_column, twice, values_of
 # The name of the shard of answers to documents that the gold does not have.
 STRANGE = "strange"
 # How many rows wait before they are written.
-_WAITING = 500_000
+_WAITING = 300_000
 # The values of no document: their columns.
 _EMPTY = "columns.parquet"
 
@@ -45,7 +48,7 @@ class Side:
         roles = self._roles(columns)
         for rows in each_rows(source, self.flaws):
             if rows.height:
-                self._add(values_of(rows, roles))
+                self._add(values_of(rows, roles), is_long=roles.is_long)
         if not self._pieces:
             raise DataBroken("no rows", where=self.home, remedy="one row a value")
         if not roles.is_long:
@@ -60,11 +63,10 @@ class Side:
         known = dict.fromkeys(first.names)
         height = first.height
         has_header = path and path.suffix.lower() in (*DELIMITED, ".parquet")
-        if not has_header and (columns or not first.documents):
+        if height == 1 or not (has_header or (first.documents and not columns)):
             for rows in pieces:
+                height += rows.height
                 known |= dict.fromkeys(rows.names)
-        if has_header and height == 1:
-            height += sum(rows.height for rows in pieces)
 
         def again(column: str) -> bool:
             seen, count = pl.Series(dtype=pl.String), 0
@@ -77,7 +79,7 @@ class Side:
 
         return Roles.of(first, list(known), height, again, columns)
 
-    def _add(self, values: pl.DataFrame) -> None:
+    def _add(self, values: pl.DataFrame, *, is_long: bool) -> None:
         file = self.folder / f"{len(self._pieces):06}.parquet"
         self.folder.mkdir(parents=True, exist_ok=True)
         values.write_parquet(file, compression="lz4")
@@ -94,16 +96,16 @@ class Side:
             self.systems |= set(values["system"].drop_nulls().unique())
         is_named = "image" in values.columns
         has_image = pl.col("image").is_not_null().any() if is_named else pl.lit(False)
-        row = pl.coalesce(pl.col("origin").str.strip_suffix("#" + pl.col("path")), "origin")
+        row = pl.coalesce(pl.col("origin").str.strip_suffix("#" + pl.col("path")), "origin").first()
         self._documents.append(
             values.group_by("doc_id", maintain_order=True).agg(
                 n=pl.col("path").is_not_null().sum().cast(pl.Int64),
                 has_image=has_image,
-                row=row.first(), rows=pl.lit(1),
+                row=pl.lit(None, pl.String) if is_long else row, rows=pl.lit(1),
             )
         )  # fmt: skip
 
-    @property
+    @cached_property
     def documents(self) -> pl.DataFrame:
         """The documents in the order of their first appearance, with how many values each has."""
         both = pl.concat(self._documents)
@@ -137,13 +139,9 @@ class Side:
                 out.mkdir(parents=True, exist_ok=True)
                 values.clear().write_parquet(out / _EMPTY)
             place = values.select("doc_id").join(shards, on="doc_id", maintain_order="left")
-            shard = place["shard"].fill_null(-1)
-            order = shard.to_numpy().argsort(kind="stable")
-            values = values.with_columns(place["name"].alias("doc_id"))[order]
-            start = 0
-            for size, number in shard[order].rle().struct.unnest().rows():
-                waiting.setdefault(number, []).append(values[start : start + size])
-                start += size
+            values = values.with_columns(place["name"].alias("doc_id"))
+            for number, some in by_shard(values, place["shard"]):
+                waiting.setdefault(number, []).append(some)
             rows, count = rows + values.height, count + 1
             if rows >= _WAITING or file == self._pieces[-1]:
                 for number, frames in waiting.items():
@@ -165,6 +163,39 @@ class Side:
         items = most.filter(is_list).with_columns(pl.int_ranges("len").alias("len")).explode("len")
         items = items.select(pl.format("{}/{}", "path", "len"))
         self.listed_paths = pl.concat([most.filter(~is_list)["path"], items.to_series()])
+
+
+def partition_run(predictions: Predictions, shards: pl.DataFrame, out: Path) -> pl.DataFrame:
+    """Write the tables of a run by shards, as `Side.partition` does values; how many each has."""
+    counts = []
+    for table in Predictions.TABLES:
+        frame = getattr(predictions, table)
+        files.write_parquet(out / f"{table}.parquet", frame.clear())
+        place = frame.select("doc_id").join(shards, on="doc_id", how="left", maintain_order="left")
+        for number, some in by_shard(frame, place["shard"]):
+            files.write_parquet(out / name_of(number) / f"{table}.parquet", some)
+            counts.append((None if number < 0 else number, some.height * (table == "records")))
+    schema = {"shard": pl.Int64, "answers": pl.Int64}
+    return pl.DataFrame(counts, schema=schema, orient="row").group_by("shard").sum()
+
+
+def tables_of_run(folder: Path) -> dict[str, pl.DataFrame]:
+    """The tables that `partition_run` wrote for a shard; without rows where there are none."""
+    named = {name: folder / f"{name}.parquet" for name in Predictions.TABLES}
+    return {
+        name: files.read_parquet(file if file.is_file() else folder.parent / file.name)
+        for name, file in named.items()
+    }
+
+
+def by_shard(frame: pl.DataFrame, shard: pl.Series) -> Iterator[tuple[int, pl.DataFrame]]:
+    """The rows of each shard, whose number every row has in `shard`, in their order."""
+    shard, start = shard.fill_null(-1), 0
+    order = shard.to_numpy().argsort(kind="stable")
+    frame = frame[order]
+    for size, number in shard[order].rle().struct.unnest().rows():
+        yield number, frame[start : start + size]
+        start += size
 
 
 def name_of(shard: int | None) -> str:

@@ -205,7 +205,12 @@ def table(
         raise TableBroken(f"{name}: unknown columns {', '.join(unknown)}", remedy=remedy)
     for key, kind in schema.items():
         if key not in columns:
-            columns[key] = pl.repeat(same.get(key), collected.height, dtype=kind, eager=True)
+            value, nulls = same.get(key), pl.Series(dtype=kind).clear(collected.height)
+            columns[key] = (
+                nulls
+                if value is None
+                else pl.repeat(value, collected.height, dtype=kind, eager=True)
+            )
     if name == "cases":
         keys = ("level", "path", "pred_path", "task")
         columns["level"] = [

@@ -12,9 +12,9 @@ from typing import Any
 import polars as pl
 
 from formlab import files
-from formlab.errors import DataBroken
+from formlab.errors import DataBroken, FormlabError
 from formlab.folders import Predictions
-from formlab.own._rows import DELIMITED, each_rows
+from formlab.own._rows import RawRows, each_rows
 from formlab.own.types import samples
 from formlab.own.values import Roles, first_items, text_column, twice, values_of
 
@@ -34,6 +34,21 @@ class Side:
 
     def __init__(self, source: Any, columns: Mapping[str, str], folder: Path) -> None:
         self.source, self.folder = source, folder
+        self.home: Path | None = None
+        self.columns: list[str] = []
+        self.lists: list[str] = []
+        self.listed_paths = pl.Series(dtype=pl.String)
+        try:
+            is_read = self._read(columns, {})
+        except FormlabError:
+            is_read = False
+        if not is_read:
+            # Columns that only a later piece has may change what the others are.
+            pieces = each_rows(source, Counter())
+            self._read(columns, {name: None for rows in pieces for name in rows.names})
+
+    def _read(self, columns: Mapping[str, str], known: dict[str, None]) -> bool:
+        """Write all values, unless columns beyond the `known` ones change what others are."""
         self.flaws: Counter[str] = Counter()
         # How many values have each task, and the systems that are named.
         self.tasks: Counter[str] = Counter()
@@ -41,32 +56,27 @@ class Side:
         self.samples: pl.DataFrame | None = None
         self._documents: list[pl.DataFrame] = []
         self._pieces: list[Path] = []
-        self.home: Path | None = None
-        self.columns: list[str] = []
-        self.lists: list[str] = []
-        self.listed_paths = pl.Series(dtype=pl.String)
-        roles = self._roles(columns)
-        for rows in each_rows(source, self.flaws):
+        roles: Roles | None = None
+        for rows in each_rows(self.source, self.flaws):
+            self.home = rows.home
+            if roles is None or not known.keys() >= set(rows.names):
+                known |= dict.fromkeys(rows.names)
+                before, roles = roles, self._roles(rows, columns, list(known))
+                if before not in (None, roles):
+                    return False
             if rows.height:
                 self._add(values_of(rows, roles), is_long=roles.is_long)
         if not self._pieces:
             raise DataBroken("no rows", where=self.home, remedy="one row a value")
         if not roles.is_long:
             self._check_rows()
+        return True
 
-    def _roles(self, columns: Mapping[str, str]) -> Roles:
-        """The roles of the columns, which the whole source decides where its beginning cannot."""
-        pieces = each_rows(self.source, Counter())
-        first = next(pieces)
-        self.home = first.home
-        path = Path(self.source) if isinstance(self.source, str | Path) else None
-        known = dict.fromkeys(first.names)
-        height = first.height
-        has_header = path and path.suffix.lower() in (*DELIMITED, ".parquet")
-        if height == 1 or not (has_header or (first.documents and not columns)):
-            for rows in pieces:
-                height += rows.height
-                known |= dict.fromkeys(rows.names)
+    def _roles(self, rows: RawRows, columns: Mapping[str, str], known: list[str]) -> Roles:
+        """The roles of the columns of a source that has `rows`."""
+        height = rows.height
+        if height == 1:
+            height = sum(piece.height for piece in each_rows(self.source, Counter()))
 
         def again(column: str) -> bool:
             seen, count = pl.Series(dtype=pl.String), 0
@@ -77,7 +87,7 @@ class Side:
                     return True
             return False
 
-        return Roles.of(first, list(known), height, again, columns)
+        return Roles.of(rows, known, height, again, columns)
 
     def _add(self, values: pl.DataFrame, *, is_long: bool) -> None:
         file = self.folder / f"{len(self._pieces):06}.parquet"

@@ -159,10 +159,31 @@ def test_answers_of_a_run_are_cut_as_well(is_saved, tmp_path):
     assert sharded.plan(GOLD, answers, folder=tmp_path / "work", records=1) == plan
 
 
+@pytest.mark.parametrize(
+    "rows",
+    [
+        # Whether these are values is known by the last row alone; so is the column `scanner`.
+        [{"id": n, "name": "Ada", "output": "x"} for n in "abcdef"] + [{"id": "g", "value": "1"}],
+        [{"doc_id": n, "path": "t", "value": "1"} for n in "abcd"]
+        + [{"doc_id": "a", "path": "u", "value": "2", "scanner": "X", "page": "3"}],
+        [{"id": n, "a": "1"} for n in "abc"] + [{"id": "d", "b": {"c": ["2", "3"]}}],
+    ],
+)
+def test_columns_of_later_rows_are_known_from_the_beginning(rows, tmp_path, monkeypatch):
+    monkeypatch.setattr("formlab.own._rows._ROWS", 2)
+    file = tmp_path / "x.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    options = {"columns": {"doc_id": "id"}} if "id" in rows[0] else {}
+    plan = sharded.plan(file, file, folder=tmp_path / "work", records=1, **options)
+    check_equal(plan, file, file, **options)
+
+
 def test_plan_of_other_files_or_arguments_replaces_the_old_one(tmp_path):
     gold, answers = written(GOLD, tmp_path / "g.csv"), written(ANSWERS, tmp_path / "a.csv")
     work = tmp_path / "work"
     first = sharded.plan(gold, answers, folder=work, records=1)
+    # A file is the same by its address.
+    assert sharded.plan(gold.as_uri(), answers, folder=work, records=1) == first
     second = sharded.plan(gold, answers, folder=work, records=1000)
     assert {s["digest"] for s in first.sources}.isdisjoint(s["digest"] for s in second.sources)
     with pytest.raises(DataBroken, match="another than the shard's"):

@@ -77,7 +77,7 @@ def test_answers_are_counted_by_what_became_of_them(tmp_path, monkeypatch):
     assert set(counts["task"]) == {"layout"}
     # Shares are of one system and benchmark each.
     other = evaluation.scores.with_columns(benchmark=pl.lit("vrdu"))
-    both = [evaluation, type(evaluation)(**vars(evaluation) | {"scores": other})]
+    both = [evaluation, dataclasses.replace(evaluation, scores=other)]
     shares = analysis.answers(both).group_by("benchmark").agg(pl.col("share").sum())
     assert shares["share"].to_list() == pytest.approx([1, 1])
 

@@ -29,6 +29,7 @@ class _Manifest(_Strict):
     out: str = "reports"
     layout: plan.Layout = "single"
     workers: Annotated[int, Field(ge=1)] | None = None
+    scheduler: str | None = None
     timeout: Annotated[int, Field(ge=1)] | None = None
     figures: bool = True
     evaluations: list[str] = Field(default_factory=list)
@@ -63,7 +64,7 @@ def read(path: str | Path) -> tuple[list[plan.Request], dict[str, Any]]:
             where=f"{path}:{_line(root, keys)}",
             remedy=f"the keys of a {_KINDS[kind]} are {', '.join(kind.model_fields)}",
         ) from error
-    settings = manifest.model_dump(include={"layout", "workers", "timeout", "figures"})
+    settings = manifest.model_dump(include={"layout", "workers", "scheduler", "timeout", "figures"})
     settings = {name: value for name, value in settings.items() if value is not None}
     return _requests(manifest, path, root), settings | {"out": path.parent / manifest.out}
 

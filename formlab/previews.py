@@ -25,8 +25,7 @@ _NEXT = {
     ),
     "Evaluation": (
         ("formlab.summarise(evaluation)", "scores with intervals"),
-        ("formlab.gallery.errors(evaluation.cases, root=evaluation.root, "
-         "documents=evaluation.documents)", "the errors on their pages"),
+        ("formlab.gallery.errors(evaluation)", "the errors on their pages"),
         ("formlab.analysis.find_slices(evaluation)", "where errors gather"),
         ("evaluation.save(FOLDER)", "for formlab compare and formlab report"),
     ),

@@ -13,14 +13,15 @@ def cut(evaluation, size):
     ids = evaluation.documents["doc_id"].unique(maintain_order=True)
     parts = [ids[at : at + size] for at in range(0, len(ids), size)]
     return Evaluation.of(
-        [partial(_only, evaluation, part) for part in parts], notes=evaluation.notes
+        [partial(only, evaluation, part) for part in parts], notes=evaluation.notes
     )
 
 
-def _only(folder, ids):
+def only(folder, ids):
+    """Some documents of a folder of tables."""
     known = pl.col("doc_id").is_in(ids.implode())
     tables = {name: getattr(folder, name).filter(known) for name in folder.TABLES}
     for name in folder.PARTS:
         if (member := getattr(folder, name)) is not None:
-            tables[name] = _only(member, ids)
+            tables[name] = only(member, ids)
     return dataclasses.replace(folder, **tables)

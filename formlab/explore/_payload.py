@@ -17,14 +17,8 @@ from formlab.analysis.top_errors import top_errors
 from formlab.charts import theme
 from formlab.charts._output import clean
 from formlab.charts._parts import words
-from formlab.explore.rates import (
-    ERRORS,
-    FOLLOWING,
-    NO_ERROR,
-    SIMILARITY,
-    Counted,
-    columns,
-)
+from formlab.explore._units import ERRORS, NO_ERROR, SIMILARITY, of_wholes
+from formlab.explore.rates import FOLLOWING, Counted
 from formlab.folders import Evaluation
 from formlab.scoring.bands import BANDS
 
@@ -46,22 +40,24 @@ def payload(
     `sources` is the Python that opens each evaluation, `first` what is chosen at first.
     """
     counted = [Counted(each, findings) for each in evaluations.values()]
-    offered = [columns(each) for each in evaluations.values()]
+    offered = [c.columns for c in counted]
     named = list(dict.fromkeys(name for each in offered for name in each))
     coded = {name: _codes(name, counted, offered) for name in named}
     known: dict[str, str] = {}
     for c in counted:
         known |= {name: title for name, title in c.measures.items() if name not in known}
-    whole = any(not each.fields.height for each in evaluations.values())
+    pages = [of_wholes(each) for each in evaluations.values()]
     systems = theme.system_colours(sorted({each.system for each in evaluations.values()}))
     data = {
         "evaluations": [
             {
                 "name": name, "system": each.system, "source": source, "units": c.cases.height,
                 "documents": c.count, "document": _packed(c.document),
-                "colour": systems[each.system], "whole": not each.fields.height,
+                "colour": systems[each.system], "whole": whole,
             }
-            for (name, each), source, c in zip(evaluations.items(), sources, counted, strict=True)
+            for (name, each), source, c, whole in zip(
+                evaluations.items(), sources, counted, pages, strict=True
+            )
         ],
         "columns": [
             {"name": name, "title": _title(name), "values": values, "codes": codes,
@@ -75,7 +71,7 @@ def payload(
         "rates": [
             _rates(c, offer, coded, known) for c, offer in zip(counted, offered, strict=True)
         ],
-        "first": first, "whole": whole,
+        "first": first, "whole": any(pages),
     }  # fmt: skip
     shown, cards = _gallery(counted, most, findings)
     data["cards"] = cards
@@ -198,7 +194,10 @@ def _gallery(
         cases = c.cases.with_row_index("_unit").with_columns(_evaluation=number)
         wrong = cases.filter(~pl.col("outcome").is_in(NO_ERROR))
         share = most // len(counted)
-        parts.append(top_errors(wrong, limit=share) if wrong.height > share else wrong)
+        chosen = top_errors(wrong, limit=share) if wrong.height > share else wrong
+        # Only what is shown is read with all its columns.
+        own = c.whole_cases(chosen["_unit"].to_list())
+        parts.append(own.with_columns(chosen.select("_unit", "_evaluation")))
     shown = gallery.errors(
         pl.concat(parts, how="diagonal_relaxed"), of=[c.evaluation for c in counted],
         findings=findings, most=None,

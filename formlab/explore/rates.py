@@ -4,43 +4,47 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from formlab import analysis, frames, metrics, selection, tables
 from formlab.analysis import Finding
+from formlab.analysis.comparability import per_shard
+from formlab.analysis.finding import cases_at, fields_of, in_fields
 from formlab.analysis.intervals import by_document, drawn_parts, percentiles
 from formlab.analysis.slices import COLUMNS
+from formlab.analysis.tallied import numbered
 from formlab.errors import UnknownName
+from formlab.explore._units import (
+    ERRORS,
+    NEEDED,
+    RIGHT,
+    SIMILARITY,
+    Tally,
+    of_wholes,
+    scores_of,
+    tally_of,
+    units,
+)  # fmt: skip
 from formlab.folders import Evaluation
 from formlab.metrics import ratio
 from formlab.scoring.bands import BANDS, order, sliced
 
 __all__ = ["cases", "columns", "measures", "rates"]
 
-RIGHT, ERRORS, SIMILARITY = "outcome", "errors", "similarity"
 TITLES = {RIGHT: "share right", ERRORS: "errors per value", SIMILARITY: "mean similarity"}
 # What a field turned out to be. A rate of errors counts those that fit, among all values.
 FOLLOWING = ("outcome", "cause", "status", "finding")
-NO_ERROR = ("match", "unscored")
 # A column with more values than this has names and no groups; documents are welcome all the same.
 _MOST_VALUES = 60
-_WHOLE = ("document", "page")
 RATES: dict[str, Any] = {
     "benchmark": pl.String, "split": pl.String, "system": pl.String, "metric": pl.String,
     "slice_by": pl.String, "slice_value": pl.String, "value": pl.Float64,
     "ci_low": pl.Float64, "ci_high": pl.Float64, "n_docs": pl.Int64, "n_cases": pl.Int64,
 }  # fmt: skip
-
-
-class Tally(NamedTuple):
-    """Of each unit its hits and its total; both 0 where it is not scored."""
-
-    hits: np.ndarray
-    total: np.ndarray
 
 
 def cases(
@@ -70,7 +74,9 @@ def cases(
     >>> cases(result).height, cases(result, "slice=kind:header")["kind"].unique().to_list()
     (499, ['header'])
     """
-    return _select(evaluation, _units(evaluation), line, findings)
+    if of_wholes(evaluation):
+        return _select(evaluation, units(evaluation), line, findings)
+    return per_shard(evaluation, lambda each: _select(each, fields_of(each), line, findings))
 
 
 def _select(
@@ -83,20 +89,15 @@ def _select(
         for each in findings
         for names in [("benchmark", "split", *(["system"] if each.about != "systems" else []))]
     ]  # fmt: skip
-    return analysis.select(dataclasses.replace(evaluation, cases=among), line, findings=own)
+    names = {name: getattr(evaluation, name) for name in ("benchmark", "split", "system")}
+    chosen = Evaluation(evaluation.documents, among, tables.table("scores", []), **names)
+    return analysis.select(chosen, line, findings=own)
 
 
-def _units(evaluation: Evaluation) -> pl.DataFrame:
-    if (fields := evaluation.fields).height:
-        return fields
-    whole = evaluation.cases.filter(pl.col("level").is_in(_WHOLE))
-    scored = evaluation.scores.filter(pl.col("level").is_in(_WHOLE))
-    absent = evaluation.documents.join(whole, on="doc_id", how="anti")
-    head = {"system": evaluation.system, "level": "document", "outcome": "unscored"}
-    head |= {"task": scored["task"].drop_nulls().first() or "text"}
-    keys = absent.select("benchmark", "split", "doc_id").iter_rows(named=True)
-    rows = tables.table("cases", [head | key for key in keys])
-    return pl.concat([whole, rows], how="diagonal_relaxed")
+def _offered(evaluation: Evaluation) -> list[str]:
+    """The columns that may be looked by."""
+    names = ("doc_id", *FOLLOWING[:3], *COLUMNS, *BANDS, *evaluation.own)
+    return list(dict.fromkeys(names))
 
 
 def columns(evaluation: Evaluation) -> dict[str, pl.Series]:
@@ -105,11 +106,13 @@ def columns(evaluation: Evaluation) -> dict[str, pl.Series]:
     Those of `analysis.find_slices`, what a field turned out to be, the document, and a user's own;
     columns with a single value, or with more than 60, are left out, but for the document.
     """
-    cases = _units(evaluation)
-    names = ("doc_id", *FOLLOWING[:3], *COLUMNS, *BANDS, *evaluation.own)
+    return _groups(evaluation, units(evaluation, _offered(evaluation)))
+
+
+def _groups(evaluation: Evaluation, units: pl.DataFrame) -> dict[str, pl.Series]:
     known: dict[str, pl.Series] = {}
-    for name in dict.fromkeys(names):
-        values = sliced(cases, evaluation.documents, name)
+    for name in _offered(evaluation):
+        values = sliced(units, evaluation.documents, name)
         if values.dtype.is_nested():
             continue
         count = values.n_unique()
@@ -125,10 +128,16 @@ def measures(evaluation: Evaluation) -> dict[str, str]:
     over that of gold values, ``similarity`` its mean; the others are metrics of single fields that
     are hits of a total.
     """
-    scored = set(_scores(evaluation)["metric"])
+    return _measures(evaluation, units(evaluation, NEEDED))
+
+
+def _measures(evaluation: Evaluation, units: pl.DataFrame) -> dict[str, str]:
+    whole = of_wholes(evaluation)
+    scored = set(per_shard(
+        evaluation, lambda each: scores_of(each, whole).select("metric").unique().collect()
+    )["metric"])  # fmt: skip
     names = [n for n in metrics.METRICS if n in scored and metrics.get(n).score is ratio]
-    cases = _units(evaluation)
-    own = [name for name in TITLES if _tally(evaluation, cases, name).total.any()]
+    own = [name for name in TITLES if tally_of(evaluation, units, name).total.any()]
     return {name: TITLES[name] for name in own} | {name: metrics.title(name) for name in names}
 
 
@@ -196,9 +205,10 @@ class Counted:
 
     def __init__(self, evaluation: Evaluation, findings: Sequence[Finding] = ()) -> None:
         self.findings = findings
-        self.evaluation, self.cases = evaluation, _units(evaluation)
-        self.count = evaluation.documents.height
-        codes = {doc: number for number, doc in enumerate(evaluation.documents["doc_id"])}
+        self.evaluation = evaluation
+        self.cases = units(evaluation, [*NEEDED, *_offered(evaluation)])
+        codes = {doc: number for number, doc in enumerate(numbered(evaluation))}
+        self.count = len(codes)
         number = self.cases["doc_id"].replace_strict(codes, return_dtype=pl.Int64)
         self.document = number.to_numpy()
         self._values: dict[str, pl.Series] = {}
@@ -208,26 +218,50 @@ class Counted:
     @functools.cached_property
     def measures(self) -> dict[str, str]:
         """Its measures, as by `measures`."""
-        return measures(self.evaluation)
+        return _measures(self.evaluation, self.cases)
+
+    @functools.cached_property
+    def columns(self) -> dict[str, pl.Series]:
+        """Its columns, as by `columns`."""
+        return _groups(self.evaluation, self.cases)
+
+    def whole_cases(self, places: Sequence[int]) -> pl.DataFrame:
+        """All columns of the cases at some places."""
+        if of_wholes(self.evaluation):
+            return self.cases[places]
+        return cases_at(self.evaluation, places, in_fields())
+
+    def _with(self, names: Iterable[str]) -> pl.DataFrame:
+        """The cases, with further columns where `names` has some."""
+        known = {*self.cases.columns, *BANDS, "position", *self.evaluation.documents.columns}
+        if further := [name for name in names if name not in known]:
+            return units(self.evaluation, [*self.cases.columns, *further])
+        return self.cases
 
     def values(self, column: str) -> pl.Series:
         """The values of a column as text."""
         if column not in self._values:
-            values = sliced(self.cases, self.evaluation.documents, column)
-            self._values[column] = values.cast(pl.String)
+            self._values[column] = self._sliced(column).cast(pl.String)
         return self._values[column]
+
+    def _sliced(self, column: str) -> pl.Series:
+        return sliced(self._with([column]), self.evaluation.documents, column)
 
     def tally(self, measure: str) -> Tally:
         """Hits and total of each unit."""
+        counted = measure in metrics.METRICS and metrics.get(measure).score is ratio
+        if not (counted or measure in TITLES):
+            raise UnknownName.of("measure of fields", measure, self.measures)
         if measure not in self._tallies:
-            self._tallies[measure] = _tally(self.evaluation, self.cases, measure)
+            self._tallies[measure] = tally_of(self.evaluation, self.cases, measure)
         return self._tallies[measure]
 
     def fits(self, line: str) -> np.ndarray:
         """Which of the cases a line selects."""
-        numbered = self.cases.with_row_index("_row")
-        fit = np.zeros(numbered.height, dtype=bool)
-        chosen = _select(self.evaluation, numbered, line, self.findings)
+        names = [name for name in selection.read(line) if name != "finding"]
+        rows = self._with(names).with_row_index("_row")
+        fit = np.zeros(rows.height, dtype=bool)
+        chosen = _select(self.evaluation, rows, line, self.findings)
         fit[chosen["_row"].to_numpy()] = True
         return fit
 
@@ -289,7 +323,7 @@ class Counted:
 
     def names(self, column: str) -> list[str | None]:
         """The values of a column in their order, as text."""
-        values = sliced(self.cases, self.evaluation.documents, column).unique()
+        values = self._sliced(column).unique()
         ranked = sorted(range(len(values)), key=lambda at: order(values, values[at]))
         text = values.cast(pl.String)
         return [text[at] for at in ranked]
@@ -299,37 +333,6 @@ def _before(line: str) -> str:
     """What a line says of the forms and not of what became of them."""
     chosen = selection.read(line)
     return selection.text({n: values for n, values in chosen.items() if n not in FOLLOWING})
-
-
-def _scores(evaluation: Evaluation) -> pl.DataFrame:
-    """The scores of the `units`, one by one."""
-    whole = not evaluation.fields.height
-    levels = pl.col("level").is_in(_WHOLE if whole else tables.FIELD_LEVELS)
-    return evaluation.scores.filter(levels, pl.col("slice_by").is_null())
-
-
-def _tally(evaluation: Evaluation, cases: pl.DataFrame, measure: str) -> Tally:
-    wrong = ~cases["outcome"].is_in(NO_ERROR)
-    asked = cases["gold"].is_not_null() & (cases["outcome"] != "unscored")
-    if measure == RIGHT:
-        return _numbers((cases["outcome"] == "match") & asked, asked)
-    if measure == ERRORS:
-        return _numbers(wrong, asked)
-    if measure == SIMILARITY:
-        return _numbers(cases["similarity"].fill_nan(None), cases["similarity"].is_finite())
-    if measure not in metrics.METRICS or metrics.get(measure).score is not ratio:
-        raise UnknownName.of("measure of fields", measure, measures(evaluation))
-    # Scores of a page have no path, and its case may have none either.
-    key = ["doc_id"] if not evaluation.fields.height else ["doc_id", "path"]
-    tallies = _scores(evaluation).filter(pl.col("metric") == measure)
-    tallies = tallies.unique(key, keep="first").select(*key, "hits", "total")
-    joined = cases.select(key).join(tallies, on=key, how="left", maintain_order="left")
-    return _numbers(joined["hits"], joined["total"])
-
-
-def _numbers(hits: pl.Series, total: pl.Series) -> Tally:
-    both = pl.DataFrame({"hits": hits, "total": total}).cast(pl.Float64).fill_nan(None)
-    return Tally(*both.fill_null(0.0).to_numpy().T)
 
 
 frames.door(globals(), __all__)

@@ -24,13 +24,13 @@ from formlab.gallery import _slices, _words, inline
 from formlab.gallery._crops import PageSource
 from formlab.gallery._labels import labels
 from formlab.gallery._pictures import boxes_of_pages, document_key, pictures
+from formlab.gallery._reading import NO_ERROR, about, gold_of, sampled
 from formlab.gallery.episodes import Episodes, episodes
 from formlab.gallery.inline import assets
 
 __all__ = ["Episodes", "Gallery", "assets", "episodes", "errors", "rows"]
 
 PART = 500
-_NO_ERROR = ("match", "unscored")
 _SAME = ("benchmark", "split", "doc_id", "task", "gold")
 Root = str | Path | Mapping[str, str | Path] | None
 
@@ -174,7 +174,7 @@ def rows(payload: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def errors(
-    cases: pl.DataFrame,
+    cases: pl.DataFrame | Evaluation,
     *,
     of: Evaluation | Sequence[Evaluation] = (),
     root: Root = None,
@@ -199,7 +199,8 @@ def errors(
     Parameters
     ----------
     cases
-        A table of the schema ``cases``. It may have further columns: ``verdict``, what a review
+        A table of the schema ``cases``; or an evaluation, of which only the cases shown are read,
+        however large it is. A table may have further columns: ``verdict``, what a review
         decided of the case, and ``label`` or ``question``, what the case is called.
     of
         The evaluations that the cases are of. Their roots, documents and scores are taken unless
@@ -219,8 +220,8 @@ def errors(
     findings
         Those of the page, in its order: the cases behind the second are selected by ``finding=2``.
     most
-        At most so many cases; of more a sample is drawn at random, each cause in proportion. None
-        keeps all.
+        At most so many cases; of more a sample, each cause in proportion: of the cases of a cause
+        those whose `keys` come first, whatever their order. None keeps all.
     crop
         False shows the whole page first instead of the part around the boxes.
     right
@@ -242,24 +243,30 @@ def errors(
     >>> shown.cases[0]["diff"], shown.cases[0]["label"], shown.cases[0]["why"]
     ([('equal', 'C'), ('delete', 'o'), ('insert', '0')], 'unit price', 'no page image is known')
     """
-    for index, table in enumerate([cases, *beside]):
-        _check(table, cases, index)
     evaluations = [of] if isinstance(of, Evaluation) else list(of)
+    if isinstance(cases, Evaluation):
+        evaluations = [cases, *(each for each in evaluations if each is not cases)]
+        kept, total, asked, drawn = sampled(cases, most, right=right)
+        every = kept
+    else:
+        for index, table in enumerate([cases, *beside]):
+            _check(table, cases, index)
+        wrong = [~table["outcome"].is_in(NO_ERROR) for table in (cases, *beside)]
+        every = kept = [cases, *beside]
+        asked = cases.filter(pl.col("outcome") != "unscored").height
+        if not right:
+            kept = [table.filter(functools.reduce(operator.or_, wrong)) for table in kept]
+        total = kept[0].height
+        chosen, drawn = _slices.drawn(kept[0], most)
+        kept = [table[chosen] for table in kept] if len(chosen) < total else kept
+    evaluations = list(about(evaluations, kept[0]["doc_id"].unique()))
     if documents is None:
         documents = _together([each.documents for each in evaluations], "documents")
     if scores is None and evaluations:
         scores = _together([each.scores for each in evaluations], "scores")
-    wrong = [~table["outcome"].is_in(_NO_ERROR) for table in (cases, *beside)]
-    tabled = [cases, *beside]
-    asked = cases.filter(pl.col("outcome") != "unscored").height
-    if not right:
-        tabled = [table.filter(functools.reduce(operator.or_, wrong)) for table in tabled]
-    total = tabled[0].height
-    chosen, drawn = _slices.drawn(tabled[0], most)
-    kept = [table[chosen] for table in tabled] if len(chosen) < total else tabled
     rows, *others = [list(table.iter_rows(named=True)) for table in kept]
     further = list(zip(*others, strict=True)) if others else [()] * len(rows)
-    read = [each.cases for each in evaluations] or [cases, *beside]
+    read = [each.cases for each in evaluations] or every
     drawn_pages, images, pages = pictures(
         rows, further, dict(_images(documents, root, evaluations)),
         boxes_of_pages(read, kept[0]), crop=crop,
@@ -267,7 +274,7 @@ def errors(
     scored = _words.scores_by_case(scores, kept)
     parts = zip(
         rows, further, drawn_pages, _slices.keys(kept[0]),
-        labels(kept[0], _gold(evaluations), documents), _slices.slices(kept[0], documents, by),
+        labels(kept[0], gold_of(evaluations), documents), _slices.slices(kept[0], documents, by),
         _slices.numbers(kept, findings), strict=True,
     )  # fmt: skip
     shown = [
@@ -296,13 +303,6 @@ def _check(table: pl.DataFrame, cases: pl.DataFrame, index: int) -> None:
 
 def _together(parts: Sequence[pl.DataFrame], name: str) -> pl.DataFrame:
     return pl.concat([tables.table(name, []), *parts], how="diagonal_relaxed")
-
-
-def _gold(evaluations: Sequence[Evaluation]) -> pl.DataFrame | None:
-    corpora = {
-        (each.benchmark, each.split): each.corpus.records for each in evaluations if each.corpus
-    }
-    return pl.concat(corpora.values(), how="diagonal_relaxed") if corpora else None
 
 
 def _images(

@@ -14,7 +14,7 @@ import polars as pl
 from formlab.analysis.finding import KEYS, Finding
 from formlab.scoring.bands import sliced
 
-_KEY = ("benchmark", "split", "doc_id", "task", "level", "path", "pred_path")
+KEY = ("benchmark", "split", "doc_id", "task", "level", "path", "pred_path")
 _CORPUS = ("benchmark", "split")
 # Columns that charts slice by without being asked.
 _ALWAYS = ("modality", "subtype", "flip")
@@ -24,7 +24,7 @@ def keys(cases: pl.DataFrame) -> list[str]:
     """Ten hexadecimal digits for each case, the same in every build and for every system."""
     return [
         hashlib.sha256(json.dumps(row).encode()).hexdigest()[:10]
-        for row in cases.select(_KEY).iter_rows()
+        for row in cases.select(KEY).iter_rows()
     ]
 
 
@@ -73,17 +73,19 @@ def numbers(tabled: Sequence[pl.DataFrame], findings: Sequence[Finding]) -> list
     return members
 
 
-def drawn(
-    cases: pl.DataFrame, most: int | None, *, seed: int = 0
-) -> tuple[pl.Series, list[list[Any]]]:
+def drawn(cases: pl.DataFrame, most: int | None) -> tuple[pl.Series, list[list[Any]]]:
     """Which cases to show, at most so many, and ``[cause, shown, all]`` of each cause.
 
-    A sample has of each cause its share (largest remainder), drawn at random.
+    A sample has of each cause its share (largest remainder), the cases whose `keys` come first.
     """
     cause = pl.coalesce("cause", "outcome").alias("cause")
-    ranked = cases.select(cause).with_row_index("_row").with_columns(
-        rank=pl.int_range(pl.len()).shuffle(seed).over("cause"), all=pl.len().over("cause")
-    )  # fmt: skip
+    # Keys are as good as random, and the same in whatever order the cases come.
+    few = most is None or cases.height <= most
+    key = pl.lit("") if few else pl.Series(keys(cases))
+    ranked = cases.select(cause).with_row_index("_row").with_columns(key=key)
+    ranked = ranked.with_columns(
+        rank=pl.col("key").rank("ordinal").over("cause") - 1, all=pl.len().over("cause")
+    )
     # A cause's nth case comes when n - 1/2 of its cases would be due, as Sainte-Laguë has it.
     due = (pl.col("rank") + 0.5) / pl.col("all")
     kept = ranked.sort(due, -pl.col("all").cast(pl.Int64), "cause")

@@ -1,0 +1,87 @@
+"""What the explorer counts, shard by shard: fields, or pages and documents, and their tallies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+
+from formlab import tables
+from formlab.analysis.comparability import per_shard
+from formlab.analysis.finding import fields_of, in_fields
+from formlab.folders import Evaluation
+
+RIGHT, ERRORS, SIMILARITY = "outcome", "errors", "similarity"
+NO_ERROR = ("match", "unscored")
+_WHOLE = ("document", "page")
+# What is read of every case, beside the columns to look by.
+NEEDED = (
+    "benchmark", "split", "system", "doc_id", "task", "level", "path", "gold", "similarity",
+    "outcome", "cause", "status",
+)  # fmt: skip
+
+
+class Tally(NamedTuple):
+    """Of each unit its hits and its total; both 0 where it is not scored."""
+
+    hits: np.ndarray
+    total: np.ndarray
+
+
+def of_wholes(evaluation: Evaluation) -> bool:
+    """Whether an evaluation has no fields, so that pages and documents are counted."""
+    some = (each.scan("cases").filter(in_fields()).head(1) for each in evaluation.shards())
+    return not any(rows.collect().height for rows in some)
+
+
+def units(evaluation: Evaluation, names: Sequence[str] | None = None) -> pl.DataFrame:
+    """What is counted: all its columns, or what the columns `names` follow from."""
+    if not of_wholes(evaluation):
+        return per_shard(evaluation, lambda each: fields_of(each, names))
+    level = pl.col("level").is_in(_WHOLE)
+    whole = per_shard(evaluation, lambda each: each.cases.filter(level))
+    tasks = per_shard(
+        evaluation, lambda each: each.scan("scores").filter(level).select("task").unique().collect()
+    )
+    absent = evaluation.documents.join(whole, on="doc_id", how="anti")
+    head = {"system": evaluation.system, "level": "document", "outcome": "unscored"}
+    head |= {"task": tasks["task"].min() or "text"}
+    keys = absent.select("benchmark", "split", "doc_id").iter_rows(named=True)
+    rows = tables.table("cases", [head | key for key in keys])
+    return pl.concat([whole, rows], how="diagonal_relaxed")
+
+
+def scores_of(shard: Evaluation, whole: bool) -> pl.LazyFrame:
+    """The scores of the `units`, one by one."""
+    levels = pl.col("level").is_in(_WHOLE if whole else tables.FIELD_LEVELS)
+    return shard.scan("scores").filter(levels, pl.col("slice_by").is_null())
+
+
+def tally_of(evaluation: Evaluation, cases: pl.DataFrame, measure: str) -> Tally:
+    """Hits and total of each of the `cases`."""
+    wrong = ~cases["outcome"].is_in(NO_ERROR)
+    asked = cases["gold"].is_not_null() & (cases["outcome"] != "unscored")
+    if measure == RIGHT:
+        return _numbers((cases["outcome"] == "match") & asked, asked)
+    if measure == ERRORS:
+        return _numbers(wrong, asked)
+    if measure == SIMILARITY:
+        return _numbers(cases["similarity"].fill_nan(None), cases["similarity"].is_finite())
+    # Scores of a page have no path, and its case may have none either.
+    whole = of_wholes(evaluation)
+    key = ["doc_id"] if whole else ["doc_id", "path"]
+    columns = [*key, "hits", "total"]
+    own = pl.col("metric") == measure
+    tallies = per_shard(
+        evaluation, lambda each: scores_of(each, whole).filter(own).select(columns).collect()
+    )
+    tallies = tallies.unique(key, keep="first", maintain_order=True)
+    joined = cases.select(key).join(tallies, on=key, how="left", maintain_order="left")
+    return _numbers(joined["hits"], joined["total"])
+
+
+def _numbers(hits: pl.Series, total: pl.Series) -> Tally:
+    both = pl.DataFrame({"hits": hits, "total": total}).cast(pl.Float64).fill_nan(None)
+    return Tally(*both.fill_null(0.0).to_numpy().T)

@@ -49,7 +49,7 @@ def fill_draws(out, seed, first, block, numbers):
     `out` has the shape (draws, documents); `numbers` says how many documents of the block are in
     each draw.
     """
-    counts = np.empty(out.shape[1], dtype=np.uint32)
+    counts = np.empty(out.shape[1], dtype=np.uint16)
     for row in range(out.shape[0]):
         counts[:] = 0
         _count(counts, _stream(seed, first + row, block), numbers[row])

@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
 
-.PHONY: setup report docs pictures test test-llm test-inspect browser lint lock performance count clean
+.PHONY: setup report docs pictures test test-sharded test-llm test-inspect browser lint lock performance count clean
 
 setup: $(READY)
 
@@ -26,6 +26,9 @@ pictures: report  ## the README's pictures and its sample report, from the repor
 
 test: setup browser lint  ## everything that must hold
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+
+test-sharded: setup browser  ## what scores and analyses, with the documents in shards
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --sharded tests/scoring tests/analysis
 
 test-llm: setup .venv-llm/ready  ## runs against a real small model; the first build takes ten minutes
 	FORMLAB_LLM_PYTHON=.venv-llm/bin/python FORMLAB_LLM_MODELS=.venv-llm/models \
@@ -66,6 +69,7 @@ performance: setup  ## speed and memory beside the libraries a user would pick i
 	$(BIN)/python performance/gallery.py
 	$(BIN)/python performance/chat.py
 	$(BIN)/python performance/own_data.py
+	$(BIN)/python performance/scale.py
 
 count:  ## lines of Python, by room
 	@for room in formlab/*/ formlab_*/ tests data/sample/generate performance; do \

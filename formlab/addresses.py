@@ -5,11 +5,25 @@ from __future__ import annotations
 import hashlib
 import re
 from pathlib import Path
+from typing import Any
+
+import click
 
 from formlab import resources
 from formlab.errors import DataMissing, NotAvailable
 from formlab.files import atomic
 from formlab.known_files import cache_folder
+
+
+class _Fetched(click.Path):
+    """A path; of an address the file fetched from it."""
+
+    def convert(self, *arguments: Any) -> Path:
+        return local(super().convert(*arguments))
+
+
+# The type of an option that takes an address, too.
+fetched = _Fetched(path_type=Path)
 
 
 def local(address: str | Path) -> Path:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from formlab.console import as_json, pairs, plain, root, say, show, split
+from formlab.console import as_json, pairs, plain, root, say, show, split, workers_options
+from formlab.errors import NotAvailable
 
 if TYPE_CHECKING:
     from formlab.folders import Evaluation
@@ -41,6 +42,7 @@ _SHOWN = 10
     type=click.Path(path_type=Path),
     help="Folder to save the evaluation in; of several, a folder each inside of it.",
 )
+@workers_options()
 @as_json
 def open_logs(logs: tuple[Path, ...], as_json: bool, out: Path | None, **options: Any) -> None:
     """Make evaluations of LOGs of other harnesses, with the log's own figures beside formlab's.
@@ -48,16 +50,22 @@ def open_logs(logs: tuple[Path, ...], as_json: bool, out: Path | None, **options
     Reads logs of Inspect, lmms-eval, VLMEvalKit, OmniAI, docling-eval, OCRBench v2, olmOCR-bench,
     stickler and funsd-bench, and any table.
     """
-    from formlab import logs as rooms
+    from formlab import workers
+    from formlab.logs import called
 
     columns = options.pop("columns")
     options["columns"] = pairs(tuple(columns.split(","))) if columns else None
     system = options.pop("system")
-    opened = [(log, evaluation) for log in logs for evaluation in rooms.open_logs(log, **options)]
+    spread = {"workers": min(options.pop("workers"), len(logs))}
+    spread["scheduler"] = options.pop("scheduler")
+    done = workers.each(_opened, enumerate(logs), begin=(dict, (options,)), lost=_lost, **spread)
+    # In the order in which they were named, whichever was read first.
+    by_number = {number: evaluations for (number, _), evaluations in done}
+    opened = [(log, each) for number, log in enumerate(logs) for each in by_number[number]]
     names = [system or evaluation.system for _, evaluation in opened]
     # Two logs of one model are told apart by their files.
     opened = [
-        (log, rooms.called(evaluation, name if names.count(name) == 1 else f"{name} ({log.stem})"))
+        (log, called(evaluation, name if names.count(name) == 1 else f"{name} ({log.stem})"))
         for (log, evaluation), name in zip(opened, names, strict=True)
     ]
     rows = []
@@ -70,6 +78,17 @@ def open_logs(logs: tuple[Path, ...], as_json: bool, out: Path | None, **options
         return
     for row, (_, evaluation) in zip(rows, opened, strict=True):
         _print(row, evaluation)
+
+
+def _opened(options: dict[str, Any], job: tuple[int, Path]) -> list[Evaluation]:
+    """The evaluations of one log."""
+    from formlab import logs
+
+    return logs.open_logs(job[1], **options)
+
+
+def _lost(job: tuple[int, Path], reason: str) -> NoReturn:
+    raise NotAvailable(f"the log cannot be read: {reason}", where=job[1], remedy="more memory")
 
 
 def _folders(opened: list[tuple[Path, Evaluation]], out: Path | None) -> list[Path | None]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from formlab import benchmarks, formats, systems
+from formlab.addresses import fetched
 from formlab.cli_summary import show_summary
 from formlab.console import (
     as_json,
@@ -38,7 +39,7 @@ _SMALL = 250_000
 _GOLD = (
     click.option(
         "--gold",
-        type=path,
+        type=fetched,
         help="Your own gold instead of a BENCHMARK: CSV, TSV, JSONL, Parquet, XLSX, JSON folder.",
     ),
     click.option(
@@ -160,7 +161,7 @@ def scoring(command: Callable[..., Any]) -> Callable[..., Any]:
 
 @click.command()
 @own_gold
-@click.option("--predictions", required=True, type=path)
+@click.option("--predictions", required=True, type=fetched)
 @root
 @split
 @scoring

@@ -15,6 +15,7 @@ from formlab.errors import DataBroken
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 path = click.Path(path_type=Path)
+
 # Whole, because an evaluation keeps it and may be opened from another folder.
 root = click.option(
     "--root", type=click.Path(path_type=Path, resolve_path=True),

@@ -9,6 +9,7 @@ import math
 import os
 import struct
 import tempfile
+import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
@@ -31,6 +32,8 @@ _UNREADABLE = (
     OSError, EOFError, ValueError, SyntaxError, TypeError, LookupError, struct.error,
     Image.DecompressionBombError,
 )  # fmt: skip
+
+_PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"
 
 
 @cache
@@ -151,10 +154,12 @@ def csv_cells(size: int) -> Iterator[None]:
         csv.field_size_limit(limit)
 
 
-def read_parquet(path: str | Path) -> pl.DataFrame:
-    """The table of a Parquet file."""
+def read_parquet(path: str | Path, only: pl.Expr | None = None) -> pl.DataFrame:
+    """The table of a Parquet file, or the rows of it for which `only` is true."""
     read_bytes(path, 1)
     try:
+        if only is not None:
+            return pl.scan_parquet(path, glob=False).filter(only).collect()
         return pl.read_parquet(path, glob=False)
     except (pl.exceptions.PolarsError, OSError) as error:
         first = str(error).splitlines()[0]
@@ -163,6 +168,13 @@ def read_parquet(path: str | Path) -> pl.DataFrame:
 
 def image_size(path: str | Path) -> tuple[int, int]:
     """Width and height in pixels, without decoding the image."""
+    head = read_bytes(path, 41)
+    # A PNG says it in its first bytes, with a checksum; whatever is odd is left to Pillow.
+    if head[:16] == _PNG and zlib.crc32(head[12:29]).to_bytes(4) == head[29:33]:
+        width, height = struct.unpack(">II", head[16:24])
+        most = Image.MAX_IMAGE_PIXELS or math.inf
+        if head[37:].isalpha() and len(head) == 41 and 0 < width * height <= most:
+            return width, height
     with _image(path) as image:
         return image.size
 

@@ -325,6 +325,9 @@ class Evaluation(Folder):
             for name in cls.TABLES
         }
         manifest["parts"] = [n for n in cls.PARTS if all(n in shard["parts"] for shard in shards)]
+        # What processes that were killed have left, and other shards.
+        for left in folder.rglob(".*.part"):
+            left.unlink(missing_ok=True)
         for kept in (folder / SHARDS).iterdir():
             if kept.name not in names:
                 _remove(kept)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import concurrent.futures
 import contextlib
 import os
 import signal
@@ -161,7 +160,7 @@ class Driver:
         future = asyncio.run_coroutine_threadsafe(task, self._loop)
         try:
             return future.result(max(0.0, left))
-        except concurrent.futures.TimeoutError:
+        except TimeoutError:
             future.cancel()
             raise TimeLimit("no answer from the browser or the page") from None
         except PageTimeout as error:

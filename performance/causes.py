@@ -1,21 +1,26 @@
-"""Causes of 30,000 wrong fields beside an alignment of their characters, and how time grows.
+"""Causes of 30,000 wrong fields beside an alignment of their characters, and how time grows;
+how many fields a second `evaluate` scores, and in how much memory.
 
 Run: python performance/causes.py [--json]. Exit code 1 when a target is missed.
 
 Beside it, in the same run, what a user would reach for: the character alignments of jiwer, which
-show each error and name none.
+show each error and name none. A shard of fields is scored in a process of its own.
 """
 
 from __future__ import annotations
 
-from measure import beside, fastest, report  # isort: skip
+from measure import apart, beside, fastest, peak, report  # isort: skip
 
 import random
 import sys
+import tempfile
+from pathlib import Path
 
 import jiwer
+import own_data
 
-from formlab import tables
+import formlab
+from formlab import own, tables
 from formlab.scoring.causes import causes
 from formlab.text.marks import unmarked
 
@@ -23,6 +28,8 @@ FIELDS = 30_000
 # At most so many times jiwer's time, which looks at no document; and how much longer twice the
 # input may take.
 RATIO, GROWTH = 6.0, 3.0
+# Fields of one's own in a shard: how many of them a second at least, in how many kB each at most.
+SHARD, A_SECOND, MEMORY = 20_000, 100_000, 5.0
 
 
 def pairs(count: int, seed: int = 0) -> list[tuple[str, str]]:
@@ -48,6 +55,24 @@ def cases(values: list[tuple[str, str]], *, a_document: int) -> object:
     return tables.table("cases", rows)
 
 
+def scored() -> dict[str, object]:
+    """`evaluate` of a shard of a user's own fields, loaded before."""
+    own_data.ROWS = SHARD
+    with tempfile.TemporaryDirectory() as folder:
+        both = own.pair(*own_data.write(Path(folder)))
+    # The first call imports what it needs.
+    formlab.evaluate(*both, limit=1)
+    before = peak()
+    formlab.evaluate(*both)
+    grown = peak() - before
+    rate = SHARD / fastest(lambda: formlab.evaluate(*both))
+    return {
+        "what": f"evaluate {SHARD:,} own fields", "fields_a_second": rate, "target": A_SECOND,
+        "kilobytes_a_field": grown * 1024 / SHARD, "most_kilobytes": MEMORY,
+        "holds": rate >= A_SECOND and grown * 1024 / SHARD <= MEMORY,
+    }  # fmt: skip
+
+
 def main() -> int:
     """Measure, print, compare with the targets."""
     values = pairs(FIELDS)
@@ -62,7 +87,7 @@ def main() -> int:
     short, long = (fastest(lambda n=n: unmarked("<a " * n)) for n in (100_000, 200_000))
     row = beside(f"causes of {FIELDS:,} wrong fields", own, "jiwer", theirs, 1 / RATIO)
     growths = (("causes of one document", twice / once), ("marks of one value", long / short))
-    return report([row] + [
+    return report([row, apart(scored)] + [
         {"what": f"{what}, twice as long", "growth": growth, "target": GROWTH,
          "holds": growth <= GROWTH}
         for what, growth in growths

@@ -23,7 +23,7 @@ from formlab.text.flow import Flow, read
 from formlab.text.markup import visible_text, written_events
 
 # Targets: seconds on one core for all pages, and what memory may grow by from 100 pages on.
-PAGES, SECONDS, MEBIBYTES = 2_000, 60, 32
+PAGES, SECONDS, MEBIBYTES = 2_000, 15, 32
 FACTS_PER_PAGE = 50
 LABELS = [
     "net", "sales", "cost", "margin", "income", "tax", "interest", "debt", "equity", "assets",
@@ -80,10 +80,16 @@ def main() -> int:
     few = peak()
     rows = []
     for name, work in (("rule matcher", matched), ("plain search", searched)):
-        start = time.process_time()
-        total, right = work(map(page, range(pages)))
-        seconds = time.process_time() - start
-        rows.append({"what": name, "facts": total, "correct": right, "seconds": seconds})
+        total = right = seconds = 0
+        for first in range(0, pages, 100):
+            # Pages are made before the clock starts, a hundred at a time.
+            made = list(map(page, range(first, min(first + 100, pages))))
+            start = time.process_time()
+            facts, correct = work(iter(made))
+            seconds += time.process_time() - start
+            total, right = total + facts, right + correct
+        row = {"what": name, "facts": total, "correct": right, "seconds": seconds}
+        rows.append(row | {"facts_a_second": total / seconds})
     rows[0] |= {"target": SECONDS, "holds": rows[0]["seconds"] <= SECONDS}
     grown = peak() - few
     return report([*rows, {

@@ -11,10 +11,24 @@ from PIL import Image, ImageDraw
 from formlab import browser, resources
 from formlab.cli import main
 from formlab.errors import NotAvailable
+from formlab.scoring import part
 
 # Takes minutes, so it starts first while other files run beside it.
 LONGEST = "test_notebooks_run.py"
 SHARED = Path(__file__).parents[1] / ".." / "shared"
+# Gold records that are scored together with --sharded: most evaluations are of several shards.
+FEW = 30
+
+
+def pytest_addoption(parser):
+    parser.addoption(
+        "--sharded", action="store_true", help="score documents in shards, a few at a time"
+    )
+
+
+def pytest_configure(config):
+    if config.getoption("--sharded"):
+        part.SHARD = FEW
 
 
 @pytest.hookimpl(trylast=True)

@@ -1,3 +1,5 @@
+import json
+
 import fsspec
 import pytest
 
@@ -36,3 +38,16 @@ def test_what_cannot_be_fetched_is_one_error(monkeypatch):
     monkeypatch.setattr(fsspec, "url_to_fs", absent)
     with pytest.raises(NotAvailable, match="s3:// needs a library: install s3fs"):
         addresses.local("s3://bucket/b.csv")
+
+
+def test_gold_and_answers_may_be_addresses(formlab):
+    memory = fsspec.filesystem("memory")
+    memory.pipe("/own/gold.csv", b"doc_id,name,total\na,Ada,9.00\nb,Bo,7.50\n")
+    memory.pipe("/own/answers.csv", b"doc_id,name,total\na,Ada,9.00\nb,Bob,7.50\n")
+    result = formlab(
+        "score", "--gold", "memory://own/gold.csv", "--predictions", "memory://own/answers.csv",
+        "--resamples", "0", "--json",
+    )  # fmt: skip
+    assert result.exit_code == 0, result.stderr
+    rows = {r["metric"]: r for r in json.loads(result.stdout) if r["slice_by"] is None}
+    assert (rows["exact_accuracy"]["value"], rows["exact_accuracy"]["n_cases"]) == (0.75, 4)

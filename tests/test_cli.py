@@ -257,3 +257,28 @@ def test_score_reads_fields_by_the_rule_named(formlab, funsd_root, tmp_path):
     wrong = formlab(*asked, "--reader", "nearest")
     assert wrong.exit_code == 2
     assert "unknown reading rule 'nearest'" in wrong.stderr
+
+
+def test_large_own_data_are_scored_piece_by_piece_with_the_same_output(
+    formlab, tmp_path, monkeypatch
+):
+    rows = [f"d{n},{n}.00,Ada {n}" for n in range(12)]
+    for name, lines in (
+        ("gold", rows),
+        ("answers", [row.replace("0,Ada", "1,Eda") for row in rows[:-1]]),
+    ):
+        (tmp_path / f"{name}.csv").write_text("\n".join(["doc_id,total,name", *lines]) + "\n")
+    asked = ("score", "--gold", tmp_path / "gold.csv", "--predictions", tmp_path / "answers.csv")
+    asked += ("--resamples", 20)
+    for options in (("--json", "--limit", 5), ("--documents", "answered")):
+        whole = formlab(*asked, *options)
+        with monkeypatch.context() as patch:
+            patch.setattr("formlab.cli_score._SMALL", 0)
+            patch.setattr("formlab.scoring.part.SHARD", 9)
+            out = tmp_path / "-".join(("out", *map(str, options)))
+            pieces = formlab(*asked, *options, "--out", out)
+            alone = formlab(*asked, *options)
+        assert whole.exit_code == pieces.exit_code == 0, whole.stderr + pieces.stderr
+        assert pieces.stdout == alone.stdout == whole.stdout
+        assert set(whole.stderr.splitlines()) <= set(pieces.stderr.splitlines())
+        assert {file.name for file in out.iterdir()} == {"manifest.json", "shards"}

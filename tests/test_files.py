@@ -78,6 +78,15 @@ def test_failed_write_leaves_the_old_file_and_nothing_else(tmp_path):
     assert list(tmp_path.iterdir()) == [file]
 
 
+def test_only_what_no_living_process_writes_is_swept_away(tmp_path):
+    left = tmp_path / ".x.txt.abc.part"
+    left.touch()
+    with files.temporary(tmp_path, prefix=".y.") as part:
+        files.sweep(tmp_path.glob(".*.part"))
+        assert list(tmp_path.iterdir()) == [part]
+    assert not list(tmp_path.iterdir())
+
+
 def test_written_tables_come_back(tmp_path):
     frame = pl.DataFrame({"a": ["\x00<b>", None]})
     files.write_parquet(tmp_path / "a.parquet", frame)
@@ -132,3 +141,19 @@ def test_broken_tiff_is_an_error_or_has_fewer_pages(tmp_path):
         except DataBroken:
             broken += 1
     assert broken
+
+
+def test_size_of_a_png_is_read_from_its_header_unless_that_is_damaged(tmp_path, monkeypatch):
+    Image.new("L", (20, 10)).save(tmp_path / "a.png")
+    data = (tmp_path / "a.png").read_bytes()
+    (tmp_path / "b.png").write_bytes(data[:18] + b"\0\1" + data[20:])
+    with pytest.raises(DataBroken, match="not a readable image"):
+        files.image_size(tmp_path / "b.png")
+    monkeypatch.setattr(Image, "open", None)
+    assert files.image_size(tmp_path / "a.png") == (20, 10)
+
+
+def test_rows_of_a_parquet_file_are_chosen_as_it_is_read(tmp_path):
+    pl.DataFrame({"doc_id": ["a", "b", "a"], "n": [1, 2, 3]}).write_parquet(tmp_path / "t.parquet")
+    rows = files.read_parquet(tmp_path / "t.parquet", pl.col("doc_id") == "a")
+    assert rows["n"].to_list() == [1, 3]

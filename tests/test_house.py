@@ -66,6 +66,23 @@ def test_the_core_imports_no_add_on():
             assert not any(name.startswith("formlab_") for name in names), file
 
 
+# What starts processes and threads; `formlab.workers` is the one way to them.
+POOLS = {"multiprocessing", "concurrent", "dask", "distributed", "joblib"}
+
+
+def test_only_the_workers_start_processes_and_threads():
+    packages = [PACKAGE, *PACKAGE.parent.glob("formlab_*")]
+    for file, package in [(f, p) for p in packages for f in p.rglob("*.py")]:
+        name = str(file.relative_to(package))
+        text = file.read_text()
+        if name.startswith("workers/") or not any(pool in text for pool in POOLS):
+            continue
+        for node in ast.walk(ast.parse(text)):
+            names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            assert not {name.partition(".")[0] for name in names} & POOLS, file
+
+
 @pytest.mark.parametrize(
     ("registry", "folder"),
     [

@@ -1,7 +1,6 @@
 """Jobs run here, in processes and on a cluster: the same results, whatever dies meanwhile."""
 
 import os
-import signal
 import subprocess
 import sys
 import threading
@@ -13,54 +12,10 @@ import pytest
 
 from formlab import registry, resources, workers
 from formlab.errors import DataMissing, NotAvailable
+from tests import jobs
 from tests.cluster import ROOT, cluster
 
 SQUARES = [(n, n * n) for n in range(12)]
-
-
-def square(n):
-    return n * n
-
-
-def slow_square(n):
-    time.sleep(0.1)
-    return n * n
-
-
-def odd_square(n):
-    if n == 3:
-        os.kill(os.getpid(), signal.SIGKILL)
-    return n * n
-
-
-def square_once_killed(folder, n):
-    mark = folder / "killed"
-    if n == 3 and not mark.exists():
-        mark.touch()
-        os.kill(os.getpid(), signal.SIGKILL)
-    return n * n
-
-
-class Unusual(Exception):
-    def __init__(self, first, second):
-        super().__init__(f"{first} and {second}")
-
-
-def wrong(n):
-    if n == 2:
-        raise DataMissing("no such page", where="a.png", remedy="look again")
-    if n == 3:
-        raise Unusual("one", "other")
-    time.sleep(0.05)
-    return n
-
-
-def started():
-    return os.getpid(), time.monotonic_ns()
-
-
-def state_and_threads(state, _):
-    return state, workers.own_threads(), os.environ["POLARS_MAX_THREADS"]
 
 
 def own_children():
@@ -69,39 +24,30 @@ def own_children():
     return [p for p in children if "resource_tracker" not in " ".join(p.cmdline())]
 
 
-def pid_and_wait(folder, n):
-    (folder / f"{n}.pid").write_text(str(os.getpid()))
-    time.sleep(60)
-
-
-def where(path):
-    return str(path)
-
-
 def test_here_jobs_run_in_order_and_one_at_a_time():
     done = []
 
-    def jobs():
+    def three():
         for n in range(3):
             done.append(f"job {n}")
             yield n
 
-    for n, _ in workers.each(square, jobs()):
+    for n, _ in workers.each(jobs.square, three()):
         done.append(f"done {n}")
     assert done == ["job 0", "done 0", "job 1", "done 1", "job 2", "done 2"]
 
 
 @pytest.mark.parametrize("count", [1, 3])
 def test_results_are_the_same_in_processes(count):
-    assert sorted(workers.each(square, range(12), workers=count)) == SQUARES
-    assert list(workers.each(square, [], workers=count)) == []
+    assert sorted(workers.each(jobs.square, range(12), workers=count)) == SQUARES
+    assert list(workers.each(jobs.square, [], workers=count)) == []
     assert not own_children()
 
 
 def test_each_process_begins_once_with_its_share_of_threads(monkeypatch):
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     monkeypatch.delenv("POLARS_MAX_THREADS", raising=False)
-    done = workers.each(state_and_threads, range(8), workers=2, begin=(started, ()))
+    done = workers.each(jobs.state_and_threads, range(8), workers=2, begin=(jobs.started, ()))
     states, threads, polars = zip(*(result for _, result in done), strict=True)
     assert len(set(states)) == len({pid for pid, _ in states}) <= 2
     share = max(1, workers.cores() // 2)
@@ -109,34 +55,38 @@ def test_each_process_begins_once_with_its_share_of_threads(monkeypatch):
     # The user's own limit stays, and this process is as it was.
     assert "OMP_NUM_THREADS" not in os.environ
     monkeypatch.setenv("OMP_NUM_THREADS", "7")
-    ((_, (_, own, _)),) = workers.each(state_and_threads, [0], workers=2, begin=(started, ()))
+    ((_, (_, own, _)),) = workers.each(
+        jobs.state_and_threads, [0], workers=2, begin=(jobs.started, ())
+    )
     assert own == 7
 
 
 def test_job_whose_process_dies_is_done_again_and_lost_only_if_it_dies_twice(tmp_path):
     begin = (Path, (tmp_path,))
-    done = workers.each(square_once_killed, range(12), workers=2, begin=begin)
+    done = workers.each(jobs.square_once_killed, range(12), workers=2, begin=begin)
     assert sorted(done) == SQUARES
-    done = dict(workers.each(odd_square, range(12), workers=2))
+    done = dict(workers.each(jobs.odd_square, range(12), workers=2))
     assert done.pop(3) == workers.Lost("its process was killed twice (out of memory?)")
     assert sorted(done.items()) == [pair for pair in SQUARES if pair[0] != 3]
-    lost = workers.each(odd_square, [3], workers=2, lost=lambda job, reason: (job, reason[:11]))
+    lost = workers.each(
+        jobs.odd_square, [3], workers=2, lost=lambda job, reason: (job, reason[:11])
+    )
     assert list(lost) == [(3, (3, "its process"))]
 
 
 def test_error_is_raised_here_and_ends_the_others():
     with pytest.raises(DataMissing, match="no such page") as caught:
-        list(workers.each(wrong, [0, 1, 2, 0, 1], workers=2))
+        list(workers.each(jobs.wrong, [0, 1, 2, 0, 1], workers=2))
     assert (caught.value.where, caught.value.remedy) == ("a.png", "look again")
     assert "in wrong" in caught.value.__notes__[0]
     # One that cannot be made anew on this side is told by its text.
     with pytest.raises(RuntimeError, match="one and other"):
-        list(workers.each(wrong, [3], workers=2))
+        list(workers.each(jobs.wrong, [3], workers=2))
     assert not own_children()
 
 
 def test_iterator_that_is_closed_leaves_nobody(tmp_path):
-    done = workers.each(slow_square, range(1000), workers=2)
+    done = workers.each(jobs.slow_square, range(1000), workers=2)
     next(done)
     assert len(own_children()) == 2
     done.close()
@@ -145,13 +95,13 @@ def test_iterator_that_is_closed_leaves_nobody(tmp_path):
 
 def test_processes_that_cannot_begin_are_one_error():
     with pytest.raises(NotAvailable, match="worker processes die while they start"):
-        list(workers.each(pid_and_wait, [1, 2], workers=2, begin=(os._exit, (1,))))
+        list(workers.each(jobs.pid_and_wait, [1, 2], workers=2, begin=(os._exit, (1,))))
 
 
 KILLED = """
 from pathlib import Path
 from formlab import workers
-from tests.test_workers import pid_and_wait
+from tests.jobs import pid_and_wait
 if __name__ == "__main__":
     list(workers.each(pid_and_wait, range(2), workers=2, begin=(Path, ("{folder}",))))
 """
@@ -186,7 +136,7 @@ def eventually(read):
 
 
 def test_threads_take_jobs_as_they_go_and_stop_at_an_error():
-    assert sorted(workers.threads(square, range(12), workers=3)) == SQUARES
+    assert sorted(workers.threads(jobs.square, range(12), workers=3)) == SQUARES
     begun = []
 
     def job(n):
@@ -206,12 +156,12 @@ def test_scheduler_that_does_not_answer_and_an_absent_extra_are_clear_errors(mon
 
     monkeypatch.setattr(_cluster, "ANSWER", 0.3)
     with pytest.raises(NotAvailable, match=r"no Dask scheduler answers at tcp://127.0.0.1:1\b"):
-        list(workers.each(square, [1], scheduler="tcp://127.0.0.1:1"))
+        list(workers.each(jobs.square, [1], scheduler="tcp://127.0.0.1:1"))
     with pytest.raises(NotAvailable, match="no Dask scheduler answers at nowhere.json"):
-        list(workers.each(square, [1], scheduler="nowhere.json"))
+        list(workers.each(jobs.square, [1], scheduler="nowhere.json"))
     monkeypatch.setattr(resources, "find_spec", lambda _: None)
     with pytest.raises(NotAvailable, match=r"pip install 'formlab\[scale\]'"):
-        list(workers.each(square, [1], scheduler="tcp://127.0.0.1:1"))
+        list(workers.each(jobs.square, [1], scheduler="tcp://127.0.0.1:1"))
 
 
 def test_cluster_gives_the_same_results_and_loses_a_worker_and_a_job(tmp_path, monkeypatch):
@@ -222,56 +172,52 @@ def test_cluster_gives_the_same_results_and_loses_a_worker_and_a_job(tmp_path, m
         # A job stays as it is, with what Dask would take for a task of its own.
         odd = [(len, "abc"), {"a": [1, (2,)]}]
         assert dict(zip(map(str, odd), odd, strict=True)) == {
-            text: job for job, text in workers.each(where, odd, **on)
+            text: job for job, text in workers.each(jobs.where, odd, **on)
         }
         states = {
             s
-            for _, (s, *_) in workers.each(state_and_threads, range(20), begin=(started, ()), **on)
+            for _, (s, *_) in workers.each(
+                jobs.state_and_threads, range(20), begin=(jobs.started, ()), **on
+            )
         }
         assert 1 <= len(states) == len({pid for pid, _ in states}) <= 3
 
         with pytest.raises(
             DataMissing, match=r"on worker tcp://127.* \(here/nothing\).*Try: a path"
         ):
-            list(workers.each(where, [1], begin=(workers.seen, ("here/nothing",)), **on))
+            list(workers.each(jobs.where, [1], begin=(workers.seen, ("here/nothing",)), **on))
         # The folder of this process is that of the workers.
         monkeypatch.chdir(ROOT)
-        assert list(workers.each(seen_here, ["tests/cluster.py"], **on))
+        assert list(workers.each(jobs.seen_here, ["tests/cluster.py"], **on))
         with pytest.raises(DataMissing, match="no such page on worker") as caught:
-            list(workers.each(wrong, [0, 2], **on))
+            list(workers.each(jobs.wrong, [0, 2], **on))
         assert caught.value.where == "a.png"
 
         plug_in = tmp_path / "mine.py"
         plug_in.write_text("import formlab\nformlab.chart('of_cluster')(lambda: 'mine')\n")
         monkeypatch.setenv("FORMLAB_PLUGINS", str(plug_in))
-        assert list(workers.each(drawn, ["of_cluster"], **on)) == [("of_cluster", "mine")]
+        assert list(workers.each(jobs.drawn, ["of_cluster"], **on)) == [("of_cluster", "mine")]
         registry._unload(plug_in)
         monkeypatch.delenv("FORMLAB_PLUGINS")
 
         own = _cluster._versions()
         monkeypatch.setattr(_cluster, "_versions", lambda: own | {"formlab": "0.0.1"})
         with pytest.raises(NotAvailable, match=r"worker tcp.* has formlab .* instead of 0.0.1"):
-            list(workers.each(square, [1], **on))
+            list(workers.each(jobs.square, [1], **on))
         monkeypatch.setattr(_cluster, "_versions", lambda: own)
 
-        done = workers.each(slow_square, range(12), **on)
+        done = workers.each(jobs.slow_square, range(12), **on)
         first = next(done)
         processes[0].kill()
         assert sorted([first, *done]) == SQUARES
         # It ends both that are left.
-        assert list(workers.each(odd_square, [3], **on)) == [(3, workers.Lost(_cluster.KILLED))]
+        assert list(workers.each(jobs.odd_square, [3], **on)) == [
+            (3, workers.Lost(_cluster.KILLED))
+        ]
         monkeypatch.setattr(_cluster, "WORKERS", 0.1)
         monkeypatch.setattr(workers._jobs, "_LOOK", 0.2)
         with pytest.raises(NotAvailable, match="has no workers"):
-            list(workers.each(square, [1], **on))
-
-
-def seen_here(path):
-    return str(workers.seen(path))
-
-
-def drawn(name):
-    return registry.view("charts")[name]()
+            list(workers.each(jobs.square, [1], **on))
 
 
 def test_plug_in_that_a_worker_does_not_see_is_sent_along(tmp_path):

@@ -45,6 +45,7 @@ class SplitReader:
     # Raised where there is no document.
     empty: FormlabError | None = None
 
+    @tables.uncollected()
     def corpus(self, start: int = 0, stop: int | None = None) -> Corpus:
         """The documents of the units from `start` up to `stop`, by default of all."""
         return next(self.shards(math.inf, start, stop))

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import NamedTuple
 
 from formlab.text.markup import SILENT, VOID, Event
@@ -23,15 +24,18 @@ FACTS = {
 }
 TYPES = tuple(dict.fromkeys(name for name, _ in FACTS.values()))
 KINDS = dict(FACTS.values())
+_ORDER = {name: number for number, name in enumerate(TYPES)}
 SYMBOLS = frozenset({"$", "€", "£", "¥", "₹", "₩", "CHF", "USD", "EUR", "GBP"})
 _SHORTEST, _AROUND = 30, 40
+_STRETCH = 4096
+# Each with what a text has that it changes.
 _STEPS = (
-    (re.compile(r"</?[a-zA-Z][^>]*>"), " "),
-    (re.compile(r"\$\s+(\d)"), r"$\1"),
-    (re.compile(r"(\d)\s+%"), r"\1%"),
-    (re.compile(r"\(\s+"), "("),
-    (re.compile(r"\s+\)"), ")"),
-    (re.compile(r" {2,}"), " "),
+    ("<", re.compile(r"</?[a-zA-Z][^>]*>"), " "),
+    ("$", re.compile(r"\$\s+(\d)"), r"$\1"),
+    ("%", re.compile(r"(\d)\s+%"), r"\1%"),
+    ("(", re.compile(r"\(\s+"), "("),
+    (")", re.compile(r"\s+\)"), ")"),
+    ("  ", re.compile(r" {2,}"), " "),
 )
 
 
@@ -57,6 +61,8 @@ class _Node:
     # Its index among the children of its parent.
     index: int = 0
     children: list[_Node | str] = field(default_factory=list)
+    # The first stretch of its text, normalised, and whether that is all of it.
+    text: tuple[str, bool] | None = None
 
 
 def tagged(stream: Iterable[Event], *, flaws: Counter[str] | None = None) -> list[Fact]:
@@ -75,6 +81,7 @@ def tagged(stream: Iterable[Event], *, flaws: Counter[str] | None = None) -> lis
     flaws = Counter() if flaws is None else flaws
     strings, nodes = _grow(stream, flaws)
     facts = []
+    ends = [0, *accumulate(len(text) + 1 for text in strings)]
     for node in nodes:
         value = "".join(strings[node.first : node.last])
         if not value:
@@ -83,8 +90,8 @@ def tagged(stream: Iterable[Event], *, flaws: Counter[str] | None = None) -> lis
         if name == "Monetary Unit" and value in SYMBOLS:
             value += _number_after(strings, node)
             flaws["currency signs without a number"] += value in SYMBOLS
-        facts.append(Fact(name, kind, value, _hint(strings, node, value), node.mark))
-    return sorted(facts, key=lambda fact: TYPES.index(fact.type))
+        facts.append(Fact(name, kind, value, _hint(strings, ends, node, value), node.mark))
+    return sorted(facts, key=lambda fact: _ORDER[fact.type])
 
 
 def _grow(stream: Iterable[Event], flaws: Counter[str]) -> tuple[list[str], list[_Node]]:
@@ -96,29 +103,34 @@ def _grow(stream: Iterable[Event], flaws: Counter[str]) -> tuple[list[str], list
     strings: list[str] = []
     top = root = _Node("", None, 0)
     nodes: list[_Node] = []
-    open_tags: Counter[str] = Counter()
+    open_tags: dict[str, int] = defaultdict(int)
+    silent = facts = 0
     for what, name, _ in stream:
         if what == "text":
             text = name.strip()
-            if text and not any(open_tags[tag] for tag in SILENT):
+            if text and not silent:
                 strings.append(text)
                 top.children.append(text)
         elif what == "start":
-            node = _Node(name, top, len(strings), index=len(top.children))
+            node = _Node(name, top, len(strings), -1, -1, len(top.children))
             top.children.append(node)
             if name in VOID:
                 node.last = node.first
                 continue
             if name in FACTS:
-                flaws["fact tags nested in a fact tag"] += any(open_tags[tag] for tag in FACTS)
+                flaws["fact tags nested in a fact tag"] += facts > 0
                 node.mark = len(nodes)
                 nodes.append(node)
+                facts += 1
+            silent += name in SILENT
             open_tags[name] += 1
             top = node
         elif open_tags[name]:
             while True:
                 top.last, tag, top = len(strings), top.tag, top.parent  # type: ignore[assignment]
                 open_tags[tag] -= 1
+                silent -= tag in SILENT
+                facts -= tag in FACTS
                 if tag == name:
                     break
     while top is not root:
@@ -162,9 +174,13 @@ def _first_number(node: _Node) -> _Node | None:
     return None
 
 
-def _hint(strings: list[str], node: _Node, value: str) -> str:
+def _hint(strings: list[str], ends: list[int], node: _Node, value: str) -> str:
     above = node.parent
     while above is not None:
+        if ends[above.last] - ends[above.first] <= _SHORTEST:
+            # Joined by spaces it is shorter, and no longer once it is normalised.
+            above = above.parent
+            continue
         text = _start(strings, above, value)
         if len(text) >= _SHORTEST:
             break
@@ -179,10 +195,15 @@ def _hint(strings: list[str], node: _Node, value: str) -> str:
 
 def _start(strings: list[str], node: _Node, value: str) -> str:
     """A node's text, or as much of it as the hint needs: an unclosed tag may hold megabytes."""
-    size = 4096
+    size = _STRETCH
     while True:
-        raw, whole = _joined(strings, node, size)
-        text = _normalised(raw)
+        if size > _STRETCH or node.text is None:
+            raw, whole = _joined(strings, node, size)
+            text = _normalised(raw)
+            if size == _STRETCH:
+                node.text = text, whole
+        else:
+            text, whole = node.text
         at = text.find(value)
         settled = at >= 0 and len(text) > at + len(value) + 4 * _AROUND and "<" not in text
         if whole or settled:
@@ -205,6 +226,7 @@ def _joined(strings: list[str], node: _Node, size: int) -> tuple[str, bool]:
 
 
 def _normalised(text: str) -> str:
-    for pattern, new in _STEPS:
-        text = pattern.sub(new, text)
+    for sign, pattern, new in _STEPS:
+        if sign in text:
+            text = pattern.sub(new, text)
     return text.strip()

@@ -5,9 +5,15 @@ Layout: ``{training_data,testing_data}/{annotations/<id>.json,images/<id>.png}``
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from collections.abc import Iterator
+from itertools import repeat
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+from pydantic_core import from_json
 
 from formlab import files, tables
 from formlab.benchmarks._build import Part, Row, SplitReader, image_columns
@@ -36,12 +42,13 @@ def reader(split: str, root: Path) -> SplitReader:
     )
 
     def read(file: Path, flaws: Counter[str], sources: dict[str, str]) -> Iterator[Part]:
-        entities = _entities(file)
-        rows = [{"page": 1} | row for row in _records(file, entities, flaws)]
+        data = files.read_bytes(file)
+        entities = _entities(file, data)
+        rows = _columns(file, entities, flaws)
         image = root / FOLDERS[split] / "images" / f"{file.stem}.png"
         kinds = {entity.get("label") for entity in entities}
         document = {"doc_id": file.stem, "n_fields": len(entities), "n_kinds": len(kinds)}
-        sources[str(file.relative_to(root))] = files.sha256(file)
+        sources[str(file.relative_to(root))] = hashlib.sha256(data).hexdigest()
         yield document | image_columns(root, image, flaws), rows
 
     empty = DataBroken("no annotation files", where=folder, remedy="check the download")
@@ -50,11 +57,16 @@ def reader(split: str, root: Path) -> SplitReader:
 
 def rows_of(file: Path, flaws: Counter) -> list[Row]:
     """The records of one file of annotations, as `read` has them."""
-    return list(_records(file, _entities(file), flaws))
+    columns = _columns(file, _entities(file, files.read_bytes(file)), flaws)
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
-def _entities(file: Path) -> list[Row]:
-    form = files.read_json(file)
+def _entities(file: Path, data: bytes) -> list[Row]:
+    try:
+        form = from_json(data)
+    except ValueError:
+        # Python's parser says what is wrong, and takes what only it takes, as half a character.
+        form = files.read_json(file)
     entities = form.get("form") if isinstance(form, dict) else None
     if not isinstance(entities, list) or not all(isinstance(e, dict) for e in entities):
         what = "a FUNSD annotation is an object with a list 'form' of entities"
@@ -62,58 +74,91 @@ def _entities(file: Path) -> list[Row]:
     return entities
 
 
-def _records(file: Path, entities: list[Row], flaws: Counter) -> Iterator[Row]:
-    texts = [str(e.get("text") or "") for e in entities]
+def _columns(file: Path, entities: list[Row], flaws: Counter) -> dict[str, list]:
+    """The records of one file, column by column: the page, entities with their words, links."""
+    texts = [str(entity.get("text") or "") for entity in entities]
     ids = [entity.get("id", index) for index, entity in enumerate(entities)]
     if odd := [number for number in ids if not isinstance(number, int)]:
         raise DataBroken(f"entity id {odd[0]!r} is not a whole number", where=file)
-    ordered = [text.strip() for _, text in sorted(zip(ids, texts, strict=True)) if text.strip()]
-    yield {"task": "text", "kind": "page", "value": " ".join(ordered), "origin": file.name}
     if len(set(ids)) != len(ids):
         twice = [str(i) for i, count in Counter(ids).items() if count > 1]
         raise DataBroken(f"entity ids given twice: {', '.join(twice)}", where=file)
-    for number, entity, text in zip(ids, entities, texts, strict=True):
-        path = f"/entities/{number}"
-        label = entity.get("label")
-        flaws["entities without text"] += not text.strip()
-        flaws["entities with an unknown label"] += label not in LABELS
-        box = _box(entity, flaws)
-        yield {
-            "task": "text", "path": path, "kind": label, "value": text, "modality": "textual",
-            "origin": f"{file.name}#{path}",
-        } | box  # fmt: skip
-        for index, word in enumerate(entity.get("words") or []):
-            flaws["words without text"] += not str(word.get("text") or "").strip()
-            yield {
-                "task": "layout", "path": f"{path}/words/{index}", "kind": "word",
-                "value": str(word.get("text") or ""), "origin": f"{file.name}#{path}",
-            } | _box(word, flaws)  # fmt: skip
-    yield from _links(file, entities, dict(zip(ids, texts, strict=True)), flaws)
+    name, labels = file.name, [entity.get("label") for entity in entities]
+    flaws["entities without text"] += sum(not text.strip() for text in texts)
+    flaws["entities with an unknown label"] += sum(label not in LABELS for label in labels)
+    ordered = [text.strip() for _, text in sorted(zip(ids, texts, strict=True)) if text.strip()]
+    tasks, kinds, modalities = ["text"], ["page"], [None]
+    paths, values, origins = [None], [" ".join(ordered)], [name]
+    boxes: list[Any] = []
+    for number, label, entity, text in zip(ids, labels, entities, texts, strict=True):
+        path, words = f"/entities/{number}", entity.get("words") or ()
+        count = len(words)
+        written = [str(word.get("text") or "") for word in words]
+        flaws["words without text"] += count - len([text for text in written if text.strip()])
+        tasks += "text", *repeat("layout", count)
+        kinds += label, *repeat("word", count)
+        modalities += "textual", *repeat(None, count)
+        paths += path, *[f"{path}/words/{index}" for index in range(count)]
+        values += text, *written
+        origins += repeat(f"{name}#{path}", count + 1)
+        boxes += entity.get("box"), *[word.get("box") for word in words]
+    links = _links(entities, dict(zip(ids, texts, strict=True)), flaws)
+    sides = [[None, *side, *[None] * len(links)] for side in _sides(boxes, flaws)]
+    tasks += ["layout"] * len(links)
+    kinds += ["link"] * len(links)
+    modalities += [None] * len(links)
+    origins += [f"{name}#/linking"] * len(links)
+    for path, value in links:
+        paths.append(path)
+        values.append(value)
+    return {
+        "task": tasks, "path": paths, "kind": kinds, "value": values, "modality": modalities,
+        "origin": origins, "page": [1] * len(paths),
+    } | dict(zip(tables.BOX, sides, strict=True))  # fmt: skip
 
 
-def _links(file: Path, entities: list[Row], texts: dict[int, str], flaws: Counter) -> Iterator[Row]:
+def _links(entities: list[Row], texts: dict[int, str], flaws: Counter) -> list[tuple[str, str]]:
+    """Path and value of each link."""
     # Both ends of a link list it; it is one link.
     mentions = Counter(tuple(link) for entity in entities for link in entity.get("linking") or [])
+    blank = {number for number, text in texts.items() if not text.strip()}
+    links = []
     for link, count in mentions.items():
         start, end = (*link, None, None)[:2]
-        flaws["links of not two ends"] += len(link) != 2
-        flaws["links to nothing"] += any(end_id not in texts for end_id in link)
-        flaws["links to an entity without text"] += any(
-            end_id in texts and not texts[end_id].strip() for end_id in link
-        )
-        flaws["links to itself"] += start == end
-        flaws["links named by one end only"] += count < 2 and start != end
-        yield {
-            "task": "layout", "path": f"/links/{start}/{end}", "kind": "link",
-            "value": " ".join(f"/entities/{end_id}" for end_id in link),
-            "origin": f"{file.name}#/linking",
-        }  # fmt: skip
+        odd = {
+            "links of not two ends": len(link) != 2,
+            "links to nothing": not texts.keys() >= set(link),
+            "links to an entity without text": not blank.isdisjoint(link),
+            "links to itself": start == end,
+            "links named by one end only": count < 2 and start != end,
+        }
+        if any(odd.values()):
+            flaws.update(odd)
+        links.append((f"/links/{start}/{end}", " ".join(f"/entities/{number}" for number in link)))
+    return links
 
 
-def _box(item: Row, flaws: Counter) -> Row:
-    box = item.get("box")
-    if not isinstance(box, list) or len(box) != 4:
-        flaws["boxes missing or malformed"] += 1
-        return {}
-    flaws["boxes without area"] += not (box[2] > box[0] and box[3] > box[1])
-    return dict(zip(tables.BOX, map(float, box), strict=True))
+def _sides(boxes: list[Any], flaws: Counter) -> list[list[float | None]]:
+    """The columns of boxes; one that is missing or malformed is null in all of them."""
+    try:
+        array = np.array(boxes)
+    except ValueError:
+        array = np.array([])
+    if array.ndim == 2 and array.shape[1] == 4 and array.dtype.kind in "if":
+        x0, y0, x1, y1 = array.T
+        flaws["boxes without area"] += int((~((x1 > x0) & (y1 > y0))).sum())
+        return array.T.astype(float).tolist()
+    sides: list[list[float | None]] = [[], [], [], []]
+    broken = [None] * 4
+    whole = [box if isinstance(box, list) and len(box) == 4 else broken for box in boxes]
+    for side, values in zip(sides, zip(*whole, strict=True), strict=False):
+        side += [None if value is None else float(value) for value in values]
+    missing = sum(box is broken for box in whole)
+    x0, y0, x1, y1 = sides
+    areas = sum(
+        right is not None and right > left and bottom > top
+        for left, top, right, bottom in zip(x0, y0, x1, y1, strict=True)
+    )
+    flaws["boxes missing or malformed"] += missing
+    flaws["boxes without area"] += len(boxes) - missing - areas
+    return sides

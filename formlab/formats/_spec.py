@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from formlab.folders import Corpus, Predictions
 
 
@@ -17,7 +19,8 @@ class Format:
 
     `is_one` says whether a path has this format; `read` takes the path and the corpus
     that the predictions are for. `splits`, if not None, lists the splits that a path holds
-    predictions for.
+    predictions for; `read_some`, if not None, reads only the rows for which an expression of their
+    `doc_id` is true, and nothing else into memory.
     """
 
     name: str
@@ -25,3 +28,4 @@ class Format:
     is_one: Callable[[Path], bool]
     read: Callable[[Path, Corpus], Predictions]
     splits: Callable[[Path], list[str]] | None = None
+    read_some: Callable[[Path, Corpus, pl.Expr], Predictions] | None = None

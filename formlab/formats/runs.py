@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
+
+import polars as pl
 
 from formlab import files, systems
 from formlab.errors import DataBroken
@@ -31,6 +34,25 @@ def read(path: Path, corpus: Corpus) -> Predictions:
         predictions = systems.unfinished(path) or chat.unfinished(path, corpus)
         if predictions is None:
             raise DataBroken("a run that has not begun", where=path, remedy="formlab run … --out")
+    return _checked(predictions, path, corpus)
+
+
+def read_some(path: Path, corpus: Corpus, only: pl.Expr) -> Predictions:
+    """The same for the rows for which `only` is true; of a finished run no others are read."""
+    if (path / "manifest.json").is_file():
+        manifest = Predictions.manifest_of(path)
+        frames = {
+            name: files.read_parquet(path / f"{name}.parquet", only) for name in Predictions.TABLES
+        }
+        names = [field.name for field in dataclasses.fields(Predictions) if field.name in manifest]
+        predictions = Predictions(**frames, **{name: manifest[name] for name in names}).check()
+        return _checked(predictions, path, corpus)
+    whole = read(path, corpus)
+    records, responses = whole.records.filter(only), whole.responses.filter(only)
+    return dataclasses.replace(whole, records=records, responses=responses)
+
+
+def _checked(predictions: Predictions, path: Path, corpus: Corpus) -> Predictions:
     others = set(predictions.records["benchmark"].unique()) - {corpus.benchmark}
     if others:
         listed = ", ".join(sorted(others))
@@ -44,4 +66,6 @@ def _splits(path: Path) -> list[str]:
     return [split] if isinstance(split, str) else []
 
 
-FORMAT = Format("run", "a folder written by formlab run", is_one, read, splits=_splits)
+FORMAT = Format(
+    "run", "a folder written by formlab run", is_one, read, splits=_splits, read_some=read_some
+)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections import defaultdict
 from functools import cached_property
+from itertools import islice
 from typing import NamedTuple
 
 from rapidfuzz import fuzz
@@ -56,6 +58,7 @@ class FactAlignment:
         self.gold, self.pred = gold, pred
         self._pairs: dict[tuple[str, ...], tuple[dict[int, Span], list[Span]]] = {}
         self._longer_labels: dict[str, list[str]] = {}
+        self._heads: dict[int, list[str]] = {}
         self._rows = Rows(gold, pred)
 
     def verdict(self, fact: GoldFact) -> FactVerdict:
@@ -81,10 +84,17 @@ class FactAlignment:
         theirs = [(start, start + size) for start in self.pred.find(value)[:_MOST_PLACES]]
         if not theirs and len("".join(value)) >= TELLING:
             theirs = self.pred.run_together(value)
-        signs = [self.gold.sign(start, start + len(value)) for start in ours]
+        signs = [self.gold.sign(start, start + size) for start in ours]
         single = len(ours) == len(theirs) == 1 and len("".join(value)) >= TELLING
+        if single:
+            # They are the same fact or not: how well they agree ranks nothing.
+            there = theirs[0]
+            if self.pred.sign(*there) != signs[0]:
+                return {}, []
+            alike = words or self._in_its_row(ours[0], there[0]) is not False
+            return ({ours[0]: there}, []) if alike else ({}, [there])
         # Words carry their own meaning: as many as the gold has are all there.
-        free = single or (words and len(theirs) >= len(ours))
+        free = words and len(theirs) >= len(ours)
         ranked = []
         for a, b in self._candidates(ours, theirs):
             if self.pred.sign(*theirs[b]) != signs[a]:
@@ -121,17 +131,12 @@ class FactAlignment:
     def _context(self, ours: Span, theirs: Span, *, free: bool, words: bool) -> float:
         """How well two places of one value agree; 0 where they are different facts."""
         gold, pred = self.gold, self.pred
-        if not words and not self._column(ours[0], theirs[0]):
-            return 0.0
         label, other = gold.label(ours[0]), pred.label(theirs[0])
         if not words:
-            named = self._rows.known(other)
-            order = self._by_order(ours[0], theirs[0])
-            if order is None and self._other_row(ours[0], theirs[0], other, named):
-                return 0.0
-            if order is not None:
-                return float(order)
-            other = label if named == label else other
+            row = self._in_its_row(ours[0], theirs[0])
+            if row is not None:
+                return float(row)
+            other = label if self._rows.known(other) == label else other
         left = max(_same(label, other), _same(gold.left(ours[0]), pred.left(theirs[0])))
         right = _same(gold.right(ours[1]), pred.right(theirs[1]), start=True)
         if left >= SAME:
@@ -140,34 +145,41 @@ class FactAlignment:
             return right
         return 0.1 + (left + right) / 4 if free else 0.0
 
-    def _by_order(self, ours: int, theirs: int) -> bool | None:
-        """Whether a place without a label is in the row of the gold place; None if not known."""
-        if not self._rows.cut:
-            return None
+    def _in_its_row(self, ours: int, theirs: int) -> bool | None:
+        """Whether a place is in the row and column of a gold place; None if nothing tells."""
         mine, yours = self._number(self.gold, ours), self._number(self.pred, theirs)
-        if mine is None or yours is None:
+        if not self._column(ours, theirs, mine, yours):
+            return False
+        order = self._by_order(mine, yours)
+        if order is None and self._other_row(ours, theirs, yours):
+            return False
+        return order
+
+    def _by_order(self, mine: int | None, yours: int | None) -> bool | None:
+        """Whether a place without a label is in the row of the gold place; None if not known."""
+        if mine is None or yours is None or not self._rows.cut:
             return None
         gold = self._rows.row(yours).gold
         return None if gold < 0 else gold == self.gold.run[mine][0]
 
-    def _other_row(self, ours: int, theirs: int, other: str, named: str | None) -> bool:
+    def _other_row(self, ours: int, theirs: int, number: int | None) -> bool:
         """Whether the predicted place has the label of another row of the gold page."""
-        label = self.gold.label(ours)
+        label, other = self.gold.label(ours), self.pred.label(theirs)
+        named = self._rows.known(other)
         head = self.pred.header(theirs)
         if head in self._rows.runs and head != label and head not in self.gold.header(ours):
             # Rows are written as columns, each under its label.
             return True
-        number = self._number(self.pred, theirs) if self._rows.cut else None
-        if number is not None and self._rows.unlabelled(number):
+        if number is not None and self._rows.cut and self._rows.unlabelled(number):
             # Its own row stands elsewhere, with other values or after it.
             return label not in (named, other) and self._rows.elsewhere(label, number)
         if named == label:
             # Or it is the end of a longer label, which the line before began.
+            longer = self._longer(label)
+            if not longer:
+                return False
             lefts = self.gold.left(ours), self.pred.left(theirs)
-            return any(
-                lefts[1].endswith(whole) and not lefts[0].endswith(whole)
-                for whole in self._longer(label)
-            )
+            return any(lefts[1].endswith(e) and not lefts[0].endswith(e) for e in longer)
         if named is None:
             return False
         partial = other in named or named in other
@@ -183,17 +195,28 @@ class FactAlignment:
         return True
 
     def _longer(self, label: str) -> list[str]:
+        """The labels of the gold page that end with a label and are longer."""
+        if not label:
+            return []
         if label not in self._longer_labels:
-            rows = self._rows.runs if label else ()
-            self._longer_labels[label] = [r for r in rows if r != label and r.endswith(label)]
+            end, longer = label[::-1], []
+            for other in islice(self._ends, bisect_right(self._ends, end), None):
+                if not other.startswith(end):
+                    break
+                longer.append(other[::-1])
+            self._longer_labels[label] = longer
         return self._longer_labels[label]
 
-    def _column(self, ours: int, theirs: int) -> bool:
+    @cached_property
+    def _ends(self) -> list[str]:
+        return sorted(label[::-1] for label in self._rows.runs)
+
+    def _column(self, ours: int, theirs: int, mine: int | None, yours: int | None) -> bool:
         head, other = self.gold.header(ours), self.pred.header(theirs)
-        gold_row, at = self._row(self.gold, ours)
-        pred_row, index = self._row(self.pred, theirs)
+        gold_row, at = self._row(self.gold, mine)
+        pred_row, index = self._row(self.pred, yours)
         if head and other:
-            heads = [self.gold.header(token) for token in gold_row]
+            heads = self._heads_of(gold_row)
             if heads.count(head) == 1:
                 if head == other:
                     return True
@@ -207,9 +230,17 @@ class FactAlignment:
         ahead, behind = self.pred.beside(pred_row, index)
         return not ((before - after) & (behind - ahead) or (after - before) & (ahead - behind))
 
+    def _heads_of(self, gold_row: list[int]) -> list[str]:
+        key = gold_row[0] if gold_row else -1
+        if key not in self._heads:
+            self._heads[key] = [self.gold.header(token) for token in gold_row]
+        return self._heads[key]
+
     @staticmethod
     def _number(page: Places, first: int) -> int | None:
         """The token that has the row and column of a value, which may begin with its sign."""
+        if first in page.run:
+            return first
         for token in range(first, min(first + 3, len(page.words))):
             if token in page.run:
                 return token
@@ -217,8 +248,7 @@ class FactAlignment:
                 break
         return None
 
-    def _row(self, page: Places, token: int) -> tuple[list[int], int]:
-        number = self._number(page, token)
+    def _row(self, page: Places, number: int | None) -> tuple[list[int], int]:
         if number is None:
             return [], -1
         run, at = page.run[number]
@@ -237,7 +267,7 @@ class FactAlignment:
 
     def _in_slot(self, fact: GoldFact) -> str:
         """The value at the same label and column."""
-        row, at = self._row(self.gold, fact.first)
+        row, at = self._row(self.gold, self._number(self.gold, fact.first))
         if at < 0:
             return ""
         label, left = self.gold.label(fact.first), self.gold.left(fact.first)

@@ -18,6 +18,8 @@ _CURRENCY = frozenset("$€£¥₹₩")
 _ALIKE = str.maketrans("−‐‑–’‘“”", "----''\"\"")
 # Letters of context that are compared; with fewer than the least, the block before is the label.
 REACH, LEAST = 32, 3
+# Between the texts of two blocks: a token of its own, which no text has.
+_CUT = "\0"
 
 
 def tokens(text: str) -> list[str]:
@@ -55,31 +57,52 @@ class Places:
         self.block_before: list[int] = []
         self.first_token: list[int] = []
         # Numbers without a word between them share a run: the values of one row.
-        self.runs: list[list[int]] = [[]]
+        run: list[int] = []
+        self.runs = [run]
         self.run: dict[int, tuple[int, int]] = {}
-        count = 0
-        for number, block in enumerate(self.blocks):
-            self.block_before.append(count)
-            self.first_token.append(len(self.words))
-            for match in _TOKEN.finditer(lowered(block.text.translate(_ALIKE))):
-                word = match[0]
-                self.before.append(count)
-                if word[0].isdigit():
-                    self.run[len(self.words)] = (len(self.runs) - 1, len(self.runs[-1]))
-                    self.runs[-1].append(len(self.words))
-                elif word[0].isalpha():
-                    letters.append(word)
-                    count += len(word)
-                    if self.runs[-1]:
-                        self.runs.append([])
-                self.words.append(word)
-                self.units.append(number)
-                self.starts.append(match.start())
+        count = total = end = base = number = 0
+        words, units, starts, before = self.words, self.units, self.starts, self.before
+        text = self._text()
+        if self.blocks:
+            self.block_before.append(0)
+            self.first_token.append(0)
+        for word in _TOKEN.findall(text):
+            # Between tokens stands white space alone.
+            start = text.index(word, end)
+            end = start + len(word)
+            if word == _CUT:
+                number, base = number + 1, end
+                self.block_before.append(count)
+                self.first_token.append(total)
+                continue
+            before.append(count)
+            first = word[0]
+            if first.isdigit():
+                self.run[total] = (len(self.runs) - 1, len(run))
+                run.append(total)
+            elif first.isalpha():
+                letters.append(word)
+                count += end - start
+                if run:
+                    run = []
+                    self.runs.append(run)
+            words.append(word)
+            units.append(number)
+            starts.append(start - base)
+            total += 1
         self.before.append(count)
         self.block_before.append(count)
         self.first_token.append(len(self.words))
         self.letters = "".join(letters)
         self._headers: dict[tuple[int, int], str] = {}
+        self._labels: dict[int, str] = {}
+
+    def _text(self) -> str:
+        """The texts of the blocks in lower case, each as long as it is written."""
+        texts = [block.text.replace(_CUT, "\1") for block in self.blocks]
+        text = _CUT.join(texts).translate(_ALIKE)
+        low = text.lower()
+        return low if len(low) == len(text) else _CUT.join(map(lowered, text.split(_CUT)))
 
     @cached_property
     def index(self) -> dict[str, list[int]]:
@@ -91,8 +114,8 @@ class Places:
 
     def find(self, words: list[str]) -> list[int]:
         """Where the tokens `words` stand one after the other."""
-        if not words:
-            return []
+        if len(words) < 2:
+            return self.index.get(words[0], []) if words else []
         # Start from the rarest of them: "$" alone may be on the page a thousand times.
         rarest = min(range(len(words)), key=lambda at: len(self.index.get(words[at], ())))
         starts = (token - rarest for token in self.index.get(words[rarest], ()))
@@ -130,6 +153,11 @@ class Places:
 
     def label(self, token: int) -> str:
         """The letters just before a token in its block, or of the last block that has some."""
+        if (label := self._labels.get(token)) is None:
+            label = self._labels[token] = self._label(token)
+        return label
+
+    def _label(self, token: int) -> str:
         end = self.before[token]
         unit = self.units[token]
         start = self.block_before[unit]
@@ -158,15 +186,16 @@ class Places:
         if block.table < 0 or block.head:
             return ""
         key = (block.table, block.column)
-        if key not in self._headers:
+        header = self._headers.get(key)
+        if header is None:
             heads = [
                 head.text
                 for head in self._heads.get(block.table, ())
                 if head.column < block.column + block.span
                 and block.column < head.column + head.span
             ]
-            self._headers[key] = "".join("".join(tokens(text)) for text in heads[:8])
-        return self._headers[key]
+            header = self._headers[key] = "".join("".join(tokens(text)) for text in heads[:8])
+        return header
 
     @cached_property
     def _heads(self) -> dict[int, list[Unit]]:
@@ -179,10 +208,14 @@ class Places:
 
     def sign(self, first: int, last: int) -> str:
         """How the number in tokens `first` up to `last` is signed: "(", "-" or nothing."""
-        numbers = [token for token in range(first, last) if self.words[token][0].isdigit()]
-        if len(numbers) != 1:
+        if last - first == 1:
+            number = first if first in self.run else None
+        else:
+            numbers = [token for token in range(first, last) if token in self.run]
+            number = numbers[0] if len(numbers) == 1 else None
+        if number is None:
             return ""
-        before, after = numbers[0] - 1, numbers[0] + 1
+        before, after = number - 1, number + 1
         while before >= 0 and self.words[before] in _CURRENCY:
             before -= 1
         while after < len(self.words) and self.words[after] == "%":
@@ -217,6 +250,9 @@ class Places:
 
     def text(self, first: int, last: int) -> str:
         """The tokens `first` up to `last` as they are written."""
+        if last - first == 1:
+            start = self.starts[first]
+            return self.blocks[self.units[first]].text[start : start + len(self.words[first])]
         pieces = []
         for unit in range(self.units[first], self.units[last - 1] + 1):
             inside = [token for token in range(first, last) if self.units[token] == unit]

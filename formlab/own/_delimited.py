@@ -15,7 +15,7 @@ from formlab import files
 from formlab.errors import DataBroken
 
 # How many characters are read at once, for the header fewer; and rows where `csv` reads them.
-_FIRST, _BLOCK = 1_000_000, 16_000_000
+_FIRST, _BLOCK = 1_000_000, 8_000_000
 _ROWS = 100_000
 # How many lines a quoted cell may go on beyond a block.
 _FURTHER = 100_000

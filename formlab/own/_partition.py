@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import shutil
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from formlab.errors import DataBroken
-from formlab.own._rows import DELIMITED, each_rows
+from formlab import files
+from formlab.errors import DataBroken, FormlabError
+from formlab.folders import Predictions
+from formlab.own._rows import RawRows, each_rows
 from formlab.own.types import samples
 from formlab.own.values import Roles, first_items, text_column, twice, values_of
 
 # The name of the shard of answers to documents that the gold does not have.
 STRANGE = "strange"
 # How many rows wait before they are written.
-_WAITING = 500_000
+_WAITING = 300_000
 # The values of no document: their columns.
 _EMPTY = "columns.parquet"
 
@@ -31,6 +34,21 @@ class Side:
 
     def __init__(self, source: Any, columns: Mapping[str, str], folder: Path) -> None:
         self.source, self.folder = source, folder
+        self.home: Path | None = None
+        self.columns: list[str] = []
+        self.lists: list[str] = []
+        self.listed_paths = pl.Series(dtype=pl.String)
+        try:
+            is_read = self._read(columns, {})
+        except FormlabError:
+            is_read = False
+        if not is_read:
+            # Columns that only a later piece has may change what the others are.
+            pieces = each_rows(source, Counter())
+            self._read(columns, {name: None for rows in pieces for name in rows.names})
+
+    def _read(self, columns: Mapping[str, str], known: dict[str, None]) -> bool:
+        """Write all values, unless columns beyond the `known` ones change what others are."""
         self.flaws: Counter[str] = Counter()
         # How many values have each task, and the systems that are named.
         self.tasks: Counter[str] = Counter()
@@ -38,33 +56,27 @@ class Side:
         self.samples: pl.DataFrame | None = None
         self._documents: list[pl.DataFrame] = []
         self._pieces: list[Path] = []
-        self.home: Path | None = None
-        self.columns: list[str] = []
-        self.lists: list[str] = []
-        self.listed_paths = pl.Series(dtype=pl.String)
-        roles = self._roles(columns)
-        for rows in each_rows(source, self.flaws):
+        roles: Roles | None = None
+        for rows in each_rows(self.source, self.flaws):
+            self.home = rows.home
+            if roles is None or not known.keys() >= set(rows.names):
+                known |= dict.fromkeys(rows.names)
+                before, roles = roles, self._roles(rows, columns, list(known))
+                if before not in (None, roles):
+                    return False
             if rows.height:
-                self._add(values_of(rows, roles))
+                self._add(values_of(rows, roles), is_long=roles.is_long)
         if not self._pieces:
             raise DataBroken("no rows", where=self.home, remedy="one row a value")
         if not roles.is_long:
             self._check_rows()
+        return True
 
-    def _roles(self, columns: Mapping[str, str]) -> Roles:
-        """The roles of the columns, which the whole source decides where its beginning cannot."""
-        pieces = each_rows(self.source, Counter())
-        first = next(pieces)
-        self.home = first.home
-        path = Path(self.source) if isinstance(self.source, str | Path) else None
-        known = dict.fromkeys(first.names)
-        height = first.height
-        has_header = path and path.suffix.lower() in (*DELIMITED, ".parquet")
-        if not has_header and (columns or not first.documents):
-            for rows in pieces:
-                known |= dict.fromkeys(rows.names)
-        if has_header and height == 1:
-            height += sum(rows.height for rows in pieces)
+    def _roles(self, rows: RawRows, columns: Mapping[str, str], known: list[str]) -> Roles:
+        """The roles of the columns of a source that has `rows`."""
+        height = rows.height
+        if height == 1:
+            height = sum(piece.height for piece in each_rows(self.source, Counter()))
 
         def again(column: str) -> bool:
             seen, count = pl.Series(dtype=pl.String), 0
@@ -75,9 +87,9 @@ class Side:
                     return True
             return False
 
-        return Roles.of(first, list(known), height, again, columns)
+        return Roles.of(rows, known, height, again, columns)
 
-    def _add(self, values: pl.DataFrame) -> None:
+    def _add(self, values: pl.DataFrame, *, is_long: bool) -> None:
         file = self.folder / f"{len(self._pieces):06}.parquet"
         self.folder.mkdir(parents=True, exist_ok=True)
         values.write_parquet(file, compression="lz4")
@@ -94,16 +106,16 @@ class Side:
             self.systems |= set(values["system"].drop_nulls().unique())
         is_named = "image" in values.columns
         has_image = pl.col("image").is_not_null().any() if is_named else pl.lit(False)
-        row = pl.coalesce(pl.col("origin").str.strip_suffix("#" + pl.col("path")), "origin")
+        row = pl.coalesce(pl.col("origin").str.strip_suffix("#" + pl.col("path")), "origin").first()
         self._documents.append(
             values.group_by("doc_id", maintain_order=True).agg(
                 n=pl.col("path").is_not_null().sum().cast(pl.Int64),
                 has_image=has_image,
-                row=row.first(), rows=pl.lit(1),
+                row=pl.lit(None, pl.String) if is_long else row, rows=pl.lit(1),
             )
         )  # fmt: skip
 
-    @property
+    @cached_property
     def documents(self) -> pl.DataFrame:
         """The documents in the order of their first appearance, with how many values each has."""
         both = pl.concat(self._documents)
@@ -137,13 +149,9 @@ class Side:
                 out.mkdir(parents=True, exist_ok=True)
                 values.clear().write_parquet(out / _EMPTY)
             place = values.select("doc_id").join(shards, on="doc_id", maintain_order="left")
-            shard = place["shard"].fill_null(-1)
-            order = shard.to_numpy().argsort(kind="stable")
-            values = values.with_columns(place["name"].alias("doc_id"))[order]
-            start = 0
-            for size, number in shard[order].rle().struct.unnest().rows():
-                waiting.setdefault(number, []).append(values[start : start + size])
-                start += size
+            values = values.with_columns(place["name"].alias("doc_id"))
+            for number, some in by_shard(values, place["shard"]):
+                waiting.setdefault(number, []).append(some)
             rows, count = rows + values.height, count + 1
             if rows >= _WAITING or file == self._pieces[-1]:
                 for number, frames in waiting.items():
@@ -165,6 +173,39 @@ class Side:
         items = most.filter(is_list).with_columns(pl.int_ranges("len").alias("len")).explode("len")
         items = items.select(pl.format("{}/{}", "path", "len"))
         self.listed_paths = pl.concat([most.filter(~is_list)["path"], items.to_series()])
+
+
+def partition_run(predictions: Predictions, shards: pl.DataFrame, out: Path) -> pl.DataFrame:
+    """Write the tables of a run by shards, as `Side.partition` does values; how many each has."""
+    counts = []
+    for table in Predictions.TABLES:
+        frame = getattr(predictions, table)
+        files.write_parquet(out / f"{table}.parquet", frame.clear())
+        place = frame.select("doc_id").join(shards, on="doc_id", how="left", maintain_order="left")
+        for number, some in by_shard(frame, place["shard"]):
+            files.write_parquet(out / name_of(number) / f"{table}.parquet", some)
+            counts.append((None if number < 0 else number, some.height * (table == "records")))
+    schema = {"shard": pl.Int64, "answers": pl.Int64}
+    return pl.DataFrame(counts, schema=schema, orient="row").group_by("shard").sum()
+
+
+def tables_of_run(folder: Path) -> dict[str, pl.DataFrame]:
+    """The tables that `partition_run` wrote for a shard; without rows where there are none."""
+    named = {name: folder / f"{name}.parquet" for name in Predictions.TABLES}
+    return {
+        name: files.read_parquet(file if file.is_file() else folder.parent / file.name)
+        for name, file in named.items()
+    }
+
+
+def by_shard(frame: pl.DataFrame, shard: pl.Series) -> Iterator[tuple[int, pl.DataFrame]]:
+    """The rows of each shard, whose number every row has in `shard`, in their order."""
+    shard, start = shard.fill_null(-1), 0
+    order = shard.to_numpy().argsort(kind="stable")
+    frame = frame[order]
+    for size, number in shard[order].rle().struct.unnest().rows():
+        yield number, frame[start : start + size]
+        start += size
 
 
 def name_of(shard: int | None) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 import polars as pl
 
 from formlab import files
+from formlab.addresses import local
 from formlab.errors import DataBroken, DataMissing
 from formlab.own import _sheets as sheets
 from formlab.own._cells import Header, Row, check_full, texts
@@ -76,6 +77,11 @@ class RawRows:
         return str(self.home / origin) if self.home else origin
 
 
+def located(source: Any) -> Any:
+    """The local path of a path or address, see `addresses.local`; any other source as it is."""
+    return local(source) if isinstance(source, str | Path) else source
+
+
 def read_rows(source: Any, flaws: Counter[str]) -> RawRows:
     """The rows of a file, a folder of JSON files, a frame, or of mappings; see `read_values`."""
     several = list(each_rows(source, flaws, whole=True))
@@ -95,8 +101,9 @@ def each_rows(source: Any, flaws: Counter[str], *, whole: bool = False) -> Itera
     if isinstance(source, RawRows):
         yield source
         return
-    if isinstance(source, str | Path):
-        yield from _of_path(Path(source), flaws, whole=whole)
+    source = located(source)
+    if isinstance(source, Path):
+        yield from _of_path(source, flaws, whole=whole)
         return
     if isinstance(source, pl.LazyFrame):
         source = source.collect()
@@ -117,9 +124,9 @@ def each_rows(source: Any, flaws: Counter[str], *, whole: bool = False) -> Itera
 
 def known_columns(source: Any) -> set[str]:
     """The names of a source's columns, of which a file with a header is not read further."""
+    source = located(source)
     pieces = each_rows(source, Counter())
-    path = Path(source) if isinstance(source, str | Path) else None
-    if path and path.suffix.lower() in (*DELIMITED, ".parquet"):
+    if isinstance(source, Path) and source.suffix.lower() in (*DELIMITED, ".parquet"):
         return set(next(pieces).names)
     return {name for rows in pieces for name in rows.names}
 

@@ -16,7 +16,7 @@ from formlab.folder import Folder
 from formlab.folders import Corpus, Predictions
 from formlab.formats import Format
 from formlab.own import images as own_images
-from formlab.own._rows import KNOWN, known_columns
+from formlab.own._rows import KNOWN, known_columns, located
 from formlab.own.corpus import BENCHMARK, corpus, sources_of, table
 from formlab.own.values import read_values
 
@@ -63,9 +63,10 @@ def predictions(
     >>> predictions(answers, gold).records.select("doc_id", "path").rows()
     [('a', '/total'), ('a', '/date')]
     """
-    path = Path(answers) if isinstance(answers, str | Path) else None
+    answers = located(answers)
+    path = answers if isinstance(answers, Path) else None
     tabular = corpus.benchmark == BENCHMARK or columns
-    if path and (formats.FORMATS["run"].is_one(path) or not tabular):
+    if path and (is_run(path) or not tabular):
         result = formats.read_predictions(path, corpus)
         return dataclasses.replace(result, system=name or result.system)
     return _read(answers, corpus, path, name, columns)
@@ -85,6 +86,7 @@ def pair(
     `columns` name those of either side, or of both: ``gold`` is the column of the gold's values,
     ``prediction`` that of the answers'. `UnknownName` if neither side has one.
     """
+    gold, answers = located(gold), located(answers)
     named = sides(gold, answers, columns or {})
     if not isinstance(gold, Corpus):
         gold = corpus(gold, images=images, types=types, columns=named[0])
@@ -112,9 +114,12 @@ def sides(gold: Any, answers: Any, columns: Mapping[str, str]) -> list[dict[str,
 
 def _columns(source: Any) -> set[str]:
     """The names of a source's columns; none of what is no table, such as a run."""
-    if isinstance(source, str | Path) and formats.FORMATS["run"].is_one(Path(source)):
-        return set()
-    return known_columns(source)
+    return set() if is_run(source) else known_columns(source)
+
+
+def is_run(source: Any) -> bool:
+    """Whether a source is the folder of a run."""
+    return isinstance(source, Path) and formats.FORMATS["run"].is_one(source)
 
 
 def is_one(path: Path) -> bool:

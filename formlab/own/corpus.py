@@ -13,7 +13,7 @@ import polars as pl
 from formlab import files, tables
 from formlab.folders import Corpus
 from formlab.own import images as own_images
-from formlab.own._rows import FRAME
+from formlab.own._rows import FRAME, located
 from formlab.own.types import FieldTypes, rule_text
 from formlab.own.values import DOCUMENT, RECORD, pattern, read_values
 
@@ -75,8 +75,9 @@ def corpus(
     [('a', '9.00', 'number'), ('b', '', 'number')]
     """
     flaws: Counter[str] = Counter()
+    gold = located(gold)
     values = read_values(gold, columns=columns, flaws=flaws)
-    path = Path(gold) if isinstance(gold, str | Path) else None
+    path = gold if isinstance(gold, Path) else None
     name = name or (path.resolve().stem if path else FRAME)
     known, declared = typed(FieldTypes.inferred(values), types, flaws)
     root = root_of(path, images, "image" in values.columns)

@@ -13,8 +13,8 @@ import hashlib
 import json
 import shutil
 from collections import Counter
-from collections.abc import Mapping
-from functools import lru_cache
+from collections.abc import Callable, Mapping
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -22,14 +22,14 @@ import polars as pl
 
 from formlab import files, formats, tables
 from formlab.errors import DataBroken, DataMissing
-from formlab.folders import Corpus, Folder, Predictions
+from formlab.folders import Corpus, Predictions
 from formlab.own import images as own_images
-from formlab.own._partition import Side, name_of, shard_of
-from formlab.own._rows import FRAME, RawRows, read_rows
-from formlab.own.answers import moves, renames, sides, system_of
+from formlab.own._partition import Side, name_of, partition_run, shard_of, tables_of_run
+from formlab.own._rows import FRAME, RawRows, located, read_rows
+from formlab.own.answers import is_run, moves, renames, sides, system_of
 from formlab.own.answers import of_values as predictions_of
+from formlab.own.corpus import BENCHMARK, corpus, root_of, sources_of, typed
 from formlab.own.corpus import of_values as corpus_of
-from formlab.own.corpus import root_of, sources_of, typed
 from formlab.own.types import FieldTypes
 from formlab.own.values import listed
 
@@ -88,7 +88,7 @@ def plan(
     ----------
     gold, answers
         As for `own.pair`. CSV, TSV, JSON lines, Parquet and folders of JSON are read in pieces,
-        with memory that does not grow with them; workbooks and single JSON files as a whole.
+        with memory that does not grow with them; workbooks, single JSON files and runs as a whole.
     folder
         Where the partition goes; it takes about as much space as the files themselves.
     images, types, columns
@@ -103,13 +103,22 @@ def plan(
     """
     folder = Path(folder)
     sides_read = [_source(side) for side in (gold, answers)]
-    digest = _digest(sides_read, images, types, columns, records)
+    hashes = list(map(_hashes, sides_read))
+    digest = _digest(
+        sides_read, hashes, images=str(images), scans=_states(Path(images)) if images else {},
+        types=types if types is None else FieldTypes.read(types).stated(), records=records,
+        columns=dict(columns or {}),
+    )  # fmt: skip
     file = folder / PLAN
     if file.is_file() and (stated := files.read_json(file)).get("digest") == digest:
         return _plan(folder, stated)
-    file.unlink(missing_ok=True)
+    for old in (file, folder / _PAGES):
+        old.unlink(missing_ok=True)
     for name in (*SIDES, *map(_unread, SIDES)):
         shutil.rmtree(folder / name, ignore_errors=True)
+    for side, known in zip(SIDES, hashes, strict=True):
+        frame = pl.DataFrame({"file": list(known), "sha256": list(known.values())})
+        files.write_parquet(folder / _FILES.format(side), frame)
     stated = {"digest": digest} | _cut(sides_read, folder, images, types, columns or {}, records)
     files.write_json(file, stated)
     return _plan(folder, stated)
@@ -127,97 +136,126 @@ def open(source: Mapping[str, Any]) -> tuple[Corpus, Predictions]:
     folder, shard = Path(source["folder"]), source["shard"]
     stated = _stated(folder, source["digest"].rpartition("-")[0])
     is_first = shard == stated["sources"][0]["shard"]
-    gold, given = (
-        listed(shard_of(folder / side / shard), lists)
-        for side, lists in zip(SIDES, stated["lists"], strict=True)
-    )
+    gold = listed(shard_of(folder / SIDES[0] / shard), stated["lists"])
     root = None if stated["root"] is None else Path(stated["root"])
     pages, texts = _pages(folder, gold["doc_id"].unique())
-    corpus = corpus_of(
+    cut = corpus_of(
         gold, FieldTypes.of_stated(stated["types"]), FieldTypes.of_stated(stated["declared"]),
         name=stated["split"], root=root, pages=pages, texts=texts,
         flaws=Counter(stated["flaws"] if is_first else {}),
         sources=_sources(folder, 0, gold, is_first=is_first),
     )  # fmt: skip
+    answers, notes = stated["answers"], stated["notes"] if is_first else {}
+    if "settings" in answers:
+        run = tables_of_run(folder / SIDES[1] / shard)
+        return cut, Predictions(**run, **answers, notes=notes)
+    given = listed(shard_of(folder / SIDES[1] / shard), answers["lists"])
     sources = _sources(folder, 1, given, is_first=is_first)
-    given = given.with_columns(pl.col("path").replace(stated["moved"]))
+    given = given.with_columns(pl.col("path").replace(answers["moved"]))
     predictions = predictions_of(
-        given, corpus, name=stated["system"], usual=stated["usual"], sources=sources,
-        notes=stated["notes"] if is_first else {},
-    )  # fmt: skip
-    return corpus, predictions
+        given, cut, name=answers["system"], usual=answers["usual"], sources=sources, notes=notes
+    )
+    return cut, predictions
 
 
-def _source(side: Any) -> Path | RawRows:
-    """A path, or rows that are read already."""
-    path = Path(side) if isinstance(side, str | Path) else None
-    if isinstance(side, Folder) or (path and formats.FORMATS["run"].is_one(path)):
-        what = "only tables of gold and answers are cut into shards"
-        raise DataBroken(what, where=path, remedy="formlab.evaluate, which takes any answers")
-    if path and not path.exists():
-        raise DataMissing("no such file or folder", where=path, remedy="check the path")
-    return path or read_rows(side, Counter())
+def _source(side: Any) -> Path | RawRows | Predictions:
+    """A path, rows that are read already, or predictions."""
+    side = located(side)
+    if isinstance(side, Corpus):
+        what = "only tables of gold are cut into shards"
+        raise DataBroken(what, remedy="formlab.evaluate, which takes any corpus")
+    if isinstance(side, Path) and not side.exists():
+        raise DataMissing("no such file or folder", where=side, remedy="check the path")
+    return side if isinstance(side, Path | Predictions) else read_rows(side, Counter())
 
 
-def _digest(
-    sides_read: list[Path | RawRows], images: str | Path | None, types: Any,
-    columns: Mapping[str, str] | None, records: int,
-) -> str:  # fmt: skip
+def _hashes(side: Path | RawRows | Predictions) -> dict[str, str]:
+    """The hash of each file of a table; of a run, whose journal may be long, how each stands."""
+    if not isinstance(side, Path):
+        return {}
+    return sources_of(side) if not is_run(side) else _states(side)
+
+
+def _states(folder: Path) -> dict[str, str]:
+    stats = {str(file): file.stat() for file in sorted(folder.rglob("*")) if file.is_file()}
+    return {name: f"{stat.st_size} {stat.st_mtime_ns}" for name, stat in stats.items()}
+
+
+def _digest(sides_read: list[Any], hashes: list[dict[str, str]], **arguments: Any) -> str:
     """What a plan is made of, as one hash. Of images only names, sizes and times count."""
-    stated: list[Any] = [files.version(), records, dict(columns or {}), str(images)]
-    stated += [None if types is None else FieldTypes.read(types).stated()]
+    stated: list[Any] = [files.version(), arguments, hashes]
     for side in sides_read:
-        rows = [] if isinstance(side, Path) else side.rows
-        stated += [str(side.resolve()), sources_of(side)] if isinstance(side, Path) else [rows]
-    if images is not None:
-        scans = sorted(file for file in Path(images).rglob("*") if file.is_file())
-        stated += [(str(file), file.stat().st_size, file.stat().st_mtime_ns) for file in scans]
+        if isinstance(side, Predictions):
+            rows = [getattr(side, name).hash_rows().sum() for name in side.TABLES]
+            stated.append([side.system, side.settings, rows])
+        else:
+            stated.append(str(side.resolve()) if isinstance(side, Path) else side.rows)
     text = json.dumps(stated, default=str)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _cut(
-    sides_read: list[Path | RawRows], folder: Path, images: str | Path | None, types: Any,
+    sides_read: list[Any], folder: Path, images: str | Path | None, types: Any,
     columns: Mapping[str, str], records: int,
 ) -> dict[str, Any]:  # fmt: skip
     """Write the values of both sides by shards; what `open` has to know of the whole."""
+    path = sides_read[0] if isinstance(sides_read[0], Path) else None
     named = sides(*sides_read, columns)
-    gold, given = (
-        Side(source, names, folder / _unread(side))
-        for side, source, names in zip(SIDES, sides_read, named, strict=True)
-    )
-    path, other = (side if isinstance(side, Path) else None for side in sides_read)
-    documents, answered = gold.documents, given.documents
+    gold = Side(sides_read[0], named[0], folder / _unread(SIDES[0]))
+    documents = gold.documents
     shards = documents.with_columns(name="doc_id", shard=_shards(documents["n"], records))
-    renamed = renames(answered["doc_id"], documents["doc_id"])
-    theirs = answered.with_columns(name=pl.col("doc_id").replace(renamed)).join(
-        shards.select("name", "shard"), on="name", how="left", maintain_order="left"
-    )
     gold.partition(shards, folder / SIDES[0])
-    given.partition(theirs, folder / SIDES[1])
+    if isinstance(sides_read[1], Predictions) or is_run(sides_read[1]):
+        whole = partial(corpus, sides_read[0], images=images, types=types, columns=named[0])
+        run = _run(sides_read[1], whole)
+        theirs = partition_run(run, shards, folder / SIDES[1])
+        answers = {name: getattr(run, name) for name in ("system", "settings", "sources")}
+        notes = run.notes
+    else:
+        answers, notes, theirs = _answers(sides_read[1], named[1], folder, gold, shards)
     inferred = FieldTypes.inferred(gold.samples, gold.lists)
     known, declared = typed(inferred, types, gold.flaws)
     root = root_of(path, images, "image" in gold.columns)
     if images is not None:
         _find(folder, root, documents, gold.flaws)
-    usual = sorted(((-n, task) for task, n in gold.tasks.items() if n and task != "layout"))
-    given.flaws["documents named by their files"] += len(renamed)
-    for side, source in enumerate(sides_read):
-        if isinstance(source, Path):
-            hashes = sources_of(source)
-            frame = pl.DataFrame({"file": list(hashes), "sha256": list(hashes.values())})
-            files.write_parquet(folder / _FILES.format(SIDES[side]), frame)
     return {
         "split": path.resolve().stem if path else FRAME,
-        "system": system_of(given.systems, other),
+        "system": answers["system"],
         "root": None if root is None else str(root),
-        "types": known.stated(), "declared": declared.stated(),
-        "lists": [gold.lists, given.lists],
-        "moved": moves(given.listed_paths, gold.listed_paths),
-        "usual": usual[0][1] if usual else "text",
-        "flaws": dict(gold.flaws), "notes": dict(given.flaws),
+        "types": known.stated(), "declared": declared.stated(), "lists": gold.lists,
+        "flaws": dict(gold.flaws), "answers": answers, "notes": dict(notes),
         "sources": _counted(shards, theirs),
     }  # fmt: skip
+
+
+def _answers(
+    source: Path | RawRows, columns: Mapping[str, str], folder: Path, gold: Side,
+    shards: pl.DataFrame,
+) -> tuple[dict[str, Any], Mapping[str, int], pl.DataFrame]:  # fmt: skip
+    """What `open` has to know of all answers, their notes, and how many each shard has."""
+    given = Side(source, columns, folder / _unread(SIDES[1]))
+    renamed = renames(given.documents["doc_id"], gold.documents["doc_id"])
+    theirs = given.documents.with_columns(name=pl.col("doc_id").replace(renamed)).join(
+        shards.select("name", "shard"), on="name", how="left", maintain_order="left"
+    )
+    given.partition(theirs, folder / SIDES[1])
+    given.flaws["documents named by their files"] += len(renamed)
+    usual = sorted((-count, task) for task, count in gold.tasks.items() if task != "layout")
+    stated = {
+        "system": system_of(given.systems, source if isinstance(source, Path) else None),
+        "lists": given.lists, "moved": moves(given.listed_paths, gold.listed_paths),
+        "usual": usual[0][1] if usual and usual[0][0] else "text",
+    }  # fmt: skip
+    return stated, given.flaws, theirs.group_by("shard").agg(answers=pl.col("n").sum())
+
+
+def _run(run: Path | Predictions, whole: Callable[[], Corpus]) -> Predictions:
+    """The predictions of a run; one under way may need the gold as a `whole`."""
+    if isinstance(run, Predictions):
+        return run
+    none = [tables.table(name, []) for name in Corpus.TABLES]
+    is_finished = (run / "manifest.json").is_file()
+    return formats.read_predictions(run, Corpus(*none, BENCHMARK, "") if is_finished else whole())
 
 
 def _shards(counts: pl.Series, most: int) -> pl.Series:
@@ -235,8 +273,7 @@ def _shards(counts: pl.Series, most: int) -> pl.Series:
 def _counted(shards: pl.DataFrame, theirs: pl.DataFrame) -> list[dict[str, Any]]:
     """The name of each shard and what it has."""
     ours = shards.group_by("shard").agg(documents=pl.len(), records=pl.col("n").sum() + pl.len())
-    answers = theirs.group_by("shard").agg(answers=pl.col("n").sum())
-    both = ours.join(answers, on="shard", how="full", coalesce=True, nulls_equal=True)
+    both = ours.join(theirs, on="shard", how="full", coalesce=True, nulls_equal=True)
     rows = both.sort("shard", nulls_last=True).to_dicts()
     return [{n: cell or 0 for n, cell in r.items()} | {"shard": name_of(r["shard"])} for r in rows]
 
@@ -266,11 +303,8 @@ def _sources(folder: Path, side: int, values: pl.DataFrame, *, is_first: bool) -
 
     Files of no document belong to the first shard.
     """
-    file = folder / _FILES.format(SIDES[side])
-    if not file.is_file():
-        return {}
-    hashes = pl.read_parquet(file)
-    if hashes.height > 1:
+    hashes = pl.read_parquet(folder / _FILES.format(SIDES[side]))
+    if hashes.height > 1:  # The files of a folder, one document each.
         used = values["origin"].str.split("#").list.first().unique()
         hidden = pl.col("file").str.contains(r"(^|/)\.[^/]*$") & is_first
         hashes = hashes.filter(pl.col("file").is_in(used.implode()) | hidden)

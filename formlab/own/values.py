@@ -41,9 +41,9 @@ def read_values(
     Parameters
     ----------
     source
-        A path: CSV, TSV, JSON lines, JSON, Parquet, a workbook (its first sheet) or a folder with
-        one JSON file for each document, in any depth; a polars or pandas frame; a list of dicts; or
-        a dict of documents.
+        A path, or an address that fsspec takes (``s3://…``): CSV, TSV, JSON lines, JSON, Parquet, a
+        workbook (its first sheet) or a folder with one JSON file for each document, in any depth; a
+        polars or pandas frame; a list of dicts; or a dict of documents.
     columns
         The source's name for each column, such as ``{"doc_id": "id", "value": "target"}``. Without
         it the names of formlab and their usual synonyms (`SYNONYMS`) are looked for. A wide table's

@@ -4,134 +4,25 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from functools import cached_property
 from typing import Any
 
 import polars as pl
 from rapidfuzz.distance import Levenshtein
 
+from formlab.scoring._gold_words import TELLING, Words
 from formlab.scoring._pairs import LONGEST, letters, tokens
 from formlab.tables import BOX, USABLE
 
 _STEP = re.compile(r"/\d+(?=/|$)")
 # How far what was read may stand out of the field's box, of the box's height.
 _BEYOND = 0.5
-# A value this short stands in other places by chance.
-_TELLING = 3
-# A word of so many documents is a common one.
-_COMMON = 5
 # From this likeness on, in [0, 1], a value is its own, misread, and not another field's.
 _ALIKE = 0.6
 # How many characters of a document are searched for values that are missing, over all of them.
 _BUDGET = 20_000_000
-# White space as `str.split` has it; what may stand around a word.
-_WORD = r"[^\s\x1c-\x1f]+"
-_AROUND = ".,:;()[]*'\""
 Row = dict[str, Any]
-
-
-class Words:
-    """The words of a corpus's gold, counted when they are first asked for.
-
-    `values` are documents and gold values: doc_id, gold. Of several shards the counts are added.
-    """
-
-    def __init__(self, values: pl.DataFrame | None, counted: pl.DataFrame | None = None) -> None:
-        self._values = values
-        if counted is not None:
-            self.table = counted
-
-    @classmethod
-    def together(cls, several: Iterable[Words]) -> Words:
-        """The words of shards, each of other documents."""
-        rows = pl.concat([words.table for words in several])
-        rows = rows.group_by("is_folded", "word").agg(pl.all().sum())
-        # Of figures, which grow with the documents, only the common ones tell anything.
-        figure = pl.col("word").str.contains(r"^[0-9]+$") & (pl.col("documents") < _COMMON)
-        return cls(None, _sorted(rows.filter(~(pl.col("is_folded") & figure))))
-
-    def contradict_gold(self, gold: str, pred: str) -> bool:
-        """Whether words of the gold stand nowhere else, and the answer's words for them do.
-
-        Only words of three or more characters that are not all figures tell; the corpus's own
-        spelling counts for the gold, any case for the answer.
-        """
-        ours, theirs = gold.split(), pred.split()
-        if len(ours) != len(theirs):
-            return False
-        changed = [(a, b) for a, b in zip(ours, theirs, strict=True) if letters(a) != letters(b)]
-        if not changed or len(changed) * 2 > len(ours) + 1:
-            return False
-        against = False
-        for own, read in changed:
-            if len(letters(own)) < _TELLING or letters(own).isdigit():
-                continue
-            known, heard = self._known(own, ours.count(own), read), self.has(letters(read))
-            if known and not heard:
-                return False
-            against = against or (heard and not known)
-        return against
-
-    def has(self, word: str) -> bool:
-        """Whether the corpus's gold has `word`, as `tokens` gives it; figures are known."""
-        return word.isdigit() or self._counts[2].get(word, 0) > 0
-
-    def _known(self, word: str, here: int, other: str) -> bool:
-        """Whether the gold has `word` more often than the `here` times of the field itself.
-
-        A slip that one document repeats is none the less a slip beside a common word.
-        """
-        counts, written, folded = self._counts
-        core = word.strip(_AROUND)
-        repeated = counts.get(core, 0) > here and folded.get(letters(other), 0) < _COMMON
-        return written.get(core, 0) > 1 or repeated
-
-    @cached_property
-    def table(self) -> pl.DataFrame:
-        """How often each word stands there as written, and in how many documents, so and folded."""
-        document = pl.col("doc_id").cast(pl.Categorical).to_physical()
-        words = self._values.select(document, word=pl.col("gold").str.extract_all(_WORD))
-        words = words.explode("word").drop_nulls().group_by("word", "doc_id").agg(count=pl.len())
-        known = words.select(pl.col("word").unique())
-        folded = list(map(letters, known["word"]))
-        telling = [len(word) >= _TELLING and not word.isdigit() for word in folded]
-        words = words.join(
-            known.with_columns(
-                pl.Series("folded", folded, dtype=pl.String),
-                telling=pl.Series(telling, dtype=pl.Boolean),
-            ),
-            on="word",
-        )
-        words = words.with_columns(core=pl.col("word").str.strip_chars(_AROUND))
-        documents = pl.col("doc_id").n_unique()
-        # As written, only words that `contradict_gold` looks at.
-        written = (
-            words.filter("telling").group_by("core").agg(pl.col("count").sum(), documents=documents)
-        )
-        folded = words.group_by("folded").agg(documents=documents)
-        written = written.select(pl.lit(False).alias("is_folded"), pl.all()).rename(
-            {"core": "word"}
-        )
-        folded = folded.select(
-            pl.lit(True).alias("is_folded"),
-            "folded",
-            pl.lit(0, pl.UInt32).alias("count"),
-            "documents",
-        )
-        return _sorted(pl.concat([written, folded.rename({"folded": "word"})]))
-
-    @cached_property
-    def _counts(self) -> tuple[dict[str, int], dict[str, int], dict[str, int]]:
-        folded = self.table.filter("is_folded").select("word", "documents")
-        written = self.table.filter(~pl.col("is_folded"))
-        tables = written.select("word", "count"), written.select("word", "documents"), folded
-        return tuple(dict(table.iter_rows()) for table in tables)
-
-
-def _sorted(words: pl.DataFrame) -> pl.DataFrame:
-    counts = pl.col("count", "documents").cast(pl.UInt32)
-    return words.with_columns(counts).sort("is_folded", "word")
 
 
 def _around(words: list[str], text: str) -> list[str]:
@@ -203,9 +94,9 @@ class DocumentEvidence:
         if any(_likeness(gold, text or "") >= _ALIKE for text in row["readings"] or ()):
             # Another rule reads it here, out of a token that goes to a neighbour.
             return "clipped"
-        if len(gold) < _TELLING:
+        if len(gold) < TELLING:
             return "missed"
-        places, surplus, answers = self._surplus
+        places, surplus = self._surplus
         if elsewhere := [path for path in places.get(gold, ()) if path != row["path"]]:
             return self._misplaced(row, elsewhere)
         if self._count(gold, surplus):
@@ -213,7 +104,8 @@ class DocumentEvidence:
             return "clipped"
         words = _spaced(tokens(row["gold"]))
         _, text = self._pages
-        return "wrong_field" if self._count(words, text) > self._count(words, answers) else "missed"
+        here = self._count(words, text)
+        return "wrong_field" if here and here > self._count(words, self._answers) else "missed"
 
     def _count(self, value: str, text: str) -> int:
         # A value is looked for in all of its document: with very many of both it ends somewhere.
@@ -255,7 +147,7 @@ class DocumentEvidence:
         pred = letters(row["pred"])
         if (
             pred not in self._documents.golds
-            or len(pred) < _TELLING
+            or len(pred) < TELLING
             or first in ("clipped", "merged", "label_error", "lost_separator")
         ):
             return None
@@ -347,20 +239,30 @@ class DocumentEvidence:
         return kinds
 
     @cached_property
-    def _surplus(self) -> tuple[dict[str, list[str]], str, str]:
-        """What fields have that is not theirs, by value and as one text; and all they have."""
-        places, surplus, answers = defaultdict(list), [], []
-        columns = self._columns("path", "gold", "pred", "status")
-        for path, own, answer, status in zip(*columns, strict=True):
-            if path is None or not answer or status not in USABLE:
+    def _surplus(self) -> tuple[dict[str, list[str]], str]:
+        """What fields have that is not theirs, by value and as one text."""
+        places, surplus = defaultdict(list), []
+        for path, own, answer in self._answered():
+            if answer == own:
                 continue
             pred, gold = letters(answer), letters(own or "")
-            answers += tokens(answer)
             if pred != gold:
                 places[pred].append(path)
                 # Its own text is no sign of another field's.
                 surplus.append(pred.replace(gold, "|", 1) if gold else pred)
-        return places, "|".join(surplus), _spaced(answers)
+        return places, "|".join(surplus)
+
+    @cached_property
+    def _answers(self) -> str:
+        """The words of all that fields have."""
+        return _spaced(word for _, _, answer in self._answered() for word in tokens(answer))
+
+    def _answered(self) -> Iterator[tuple[str, str | None, str]]:
+        """Path, gold and answer of the fields with a usable one."""
+        columns = self._columns("path", "gold", "pred", "status")
+        for path, gold, answer, status in zip(*columns, strict=True):
+            if path is not None and answer and status in USABLE:
+                yield path, gold, answer
 
     @cached_property
     def _pages(self) -> tuple[str, str]:

@@ -21,7 +21,6 @@ _PART = 85
 _DIGIT = re.compile(r"[0-9]")
 _DIGITS = re.compile(r"[0-9]+")
 _NOT_WORD = re.compile(r"[\W_]+")
-_NO_SYMBOL = re.compile(r"[^%$]+")
 _PROSE = re.compile(r"[,;:]\s")
 _BOX = "☐☑☒✓✔✗✘□■▢▣○●◯◉◻◼⬜⬛▪•"
 _MARK = re.compile(rf"[{_BOX}]|\[[ xX✓]?\]")
@@ -153,8 +152,8 @@ def _is_unit(word: str) -> bool:
 
 
 def _symbols(value: str) -> str:
-    if value.isascii():
-        return _NO_SYMBOL.sub("", value)
+    if value.isascii() and "%" not in value and "$" not in value:
+        return ""
     return "".join(char for char in value if char in "%‰°" or unicodedata.category(char) == "Sc")
 
 
@@ -173,7 +172,9 @@ def _dates(gold: str, pred: str) -> str | None:
 def _same_letters(gold: str, pred: str) -> str | None:
     """The cause where letters and digits are the same."""
     if letters(gold) != letters(pred) or not letters(gold):
-        return None if letters(gold) or letters(pred) or not _plain(gold + pred) else "punctuation"
+        # A picture of a box or a tick is no punctuation.
+        drawn = (unicodedata.category(char) == "So" for char in gold + pred)
+        return None if letters(gold) or letters(pred) or any(drawn) else "punctuation"
     ours, theirs = separators(gold), separators(pred)
     lost, added = ours.keys() - theirs.keys(), theirs.keys() - ours.keys()
     if lost and not added:
@@ -189,11 +190,6 @@ def _same_letters(gold: str, pred: str) -> str | None:
     signs = _symbols(gold), _symbols(pred)
     unit = signs[0] != signs[1] and "" in signs and _DIGIT.search(gold)
     return "unit" if unit else "punctuation"
-
-
-def _plain(value: str) -> bool:
-    """Whether all of it is punctuation, no picture of a box or tick."""
-    return not any(unicodedata.category(char) == "So" for char in value)
 
 
 def separators(value: str) -> dict[int, str]:
@@ -232,6 +228,8 @@ def _grouping(value: str, places: Iterable[int]) -> bool:
 
 
 def _other_writing(gold: str, pred: str) -> str | None:
+    if (gold + pred).isascii() and "&" not in gold + pred:
+        return None
     if letters(_bare(gold)) == letters(_bare(pred)):
         return "diacritic"
     ours, theirs = (unicodedata.normalize("NFKC", value) for value in (gold, pred))
@@ -240,8 +238,6 @@ def _other_writing(gold: str, pred: str) -> str | None:
 
 
 def _bare(value: str) -> str:
-    if value.isascii():
-        return value.casefold()
     parts = unicodedata.normalize("NFD", value.casefold())
     return "".join(char for char in parts if not unicodedata.combining(char))
 

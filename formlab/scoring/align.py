@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
+import numpy as np
 import polars as pl
 
 from formlab import tables, text
 from formlab.folders import Corpus, Predictions
 from formlab.scoring import rules
-from formlab.scoring._evidence import Words
+from formlab.scoring._gold_words import Words
 from formlab.scoring.causes import causes
 from formlab.scoring.fields import READER, filled
 from formlab.scoring.item_alignment import placed, same_fields, same_paths
@@ -213,13 +214,8 @@ def judged(
     unscored = (pl.col("outcome") == "unscored") | (pl.col("gold_status") == "unscored")
     outcome = pl.when(unscored.fill_null(False)).then(pl.lit("unscored")).otherwise("outcome")
     joined = joined.with_columns(outcome.alias("outcome"))
-    sides = [joined[name].to_list() for name in ("gold", "used", "kind", "accepted")]
     written = rules.orders_of(joined, orders)
-    rungs = text.ladders(*sides, threshold=threshold, orders=written)
-    joined = joined.with_columns(
-        *rungs.select(*LADDER, "similarity"),
-        pl.Series("ambiguous", text.ambiguous(*sides, rungs["typed"].to_list()), pl.Boolean),
-    )
+    joined = joined.with_columns(_compared(joined, written, threshold))
     right = pl.col("normalised").alias("right")
     if rules.RULE in joined.columns:
         right = rules.rights(joined, written)
@@ -230,6 +226,27 @@ def judged(
     missing = [name for name in tables.CASES if name not in joined.columns]
     joined = joined.with_columns(pl.lit(None).alias(name) for name in missing)
     return joined.select(pl.col(name).cast(kind) for name, kind in tables.CASES.items())
+
+
+def _compared(
+    joined: pl.DataFrame, orders: Sequence[str | None], threshold: float
+) -> list[pl.Series]:
+    """The rungs, the similarity and whether a date is ambiguous; what is equal needs no reading."""
+    exact = (joined["gold"] == joined["used"]).fill_null(False).to_numpy()
+    unlike = np.flatnonzero((joined["gold"] != joined["used"]).fill_null(False).to_numpy())
+    sides = [joined[name].gather(unlike).to_list() for name in ("gold", "used", "kind", "accepted")]
+    written = [orders[row] for row in unlike.tolist()]
+    rungs = text.ladders(*sides, threshold=threshold, orders=written)
+    rungs = rungs.with_columns(
+        pl.Series("ambiguous", text.ambiguous(*sides, rungs["typed"].to_list()), pl.Boolean)
+    )
+    columns = []
+    for name in (*LADDER, "similarity", "ambiguous"):
+        whole = exact & (name != "ambiguous")
+        whole = whole.astype(float if name == "similarity" else bool)
+        whole[unlike] = rungs[name].to_numpy()
+        columns.append(pl.Series(name, whole))
+    return columns
 
 
 def rights(cases: pl.DataFrame, rung: str, *, threshold: float) -> pl.Series:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from formlab.scoring._evidence import DocumentEvidence, Documents, Words
+from formlab.scoring._evidence import DocumentEvidence, Documents
+from formlab.scoring._gold_words import Words
 from formlab.scoring._pairs import cause_of
 from formlab.tables import BOX, USABLE
 
@@ -214,7 +215,8 @@ def _cause(
     first = _pair(gold, pred, False, seen)
     if first in _WRITTEN and first not in ("scale", "sign"):
         return first
-    supported = (row["doc_id"], row["path"], " ".join(pred.split()).casefold()) in agreed
+    answer = (row["doc_id"], row["path"], " ".join(pred.split()).casefold()) if agreed else None
+    supported = answer in agreed
     return document.refined(row, first, words, supported=supported)
 
 

@@ -18,7 +18,7 @@ from formlab.folders import Corpus, Predictions
 from formlab.metrics.response_validity import was_prompted
 from formlab.own.values import pattern
 from formlab.scoring import rules
-from formlab.scoring._evidence import Words
+from formlab.scoring._gold_words import Words
 from formlab.tables import BOX, RECORDS
 
 # The kinds of records that scoring tells apart; all others are as one.

@@ -77,10 +77,16 @@ def tallies(evaluation: Evaluation, by: Sequence[str] = BY) -> pl.DataFrame:
         if scope["level"] in FIELD_LEVELS and scope["slice_by"] is None:
             for grouped in groups.slices:
                 rows += run.summed(grouped, cases.count, asked=True)
-    for row in rows:
-        for name in ("documents", "parts", "values"):
-            row[name] = None if row[name] is None else pl.Series(row[name])
-    return pl.DataFrame({name: [row[name] for row in rows] for name in TALLIES}, schema=TALLIES)
+    return pl.DataFrame([_column([row[name] for row in rows], name) for name in TALLIES])
+
+
+def _column(values: list[Any], name: str) -> pl.Series:
+    kind = TALLIES[name]
+    if not isinstance(kind, pl.List) or not values:
+        return pl.Series(name, values, dtype=kind)
+    none = pl.Series(name, [None], dtype=kind)
+    each = [none if v is None else pl.Series(name, v).cast(kind.inner).implode() for v in values]
+    return pl.concat(each, rechunk=True)
 
 
 def kept(evaluation: Evaluation, by: Sequence[str]) -> pl.DataFrame | None:

@@ -21,7 +21,7 @@ _GAP = re.compile(r"\t+|\s{2,}|\s*\|\s*")
 _RULE = re.compile(r"[\s|:+=-]+")
 
 
-@dataclass
+@dataclass(slots=True)
 class Unit:
     """A block or cell's visible text; `table`, `row`, `column` and `span` are -1 outside tables.
 
@@ -68,29 +68,34 @@ class Flow:
     ) -> None:
         self.units: list[Unit] = []
         self.marks: dict[int, tuple[int, int, int]] = {}
-        self._tags, self._lines = frozenset(tags), lines
+        self._tags = frozenset(tags)
         self._buffer: list[str] = []
         self._length, self._spaced, self._silent, self._tables = 0, True, 0, 0
         self._open: list[tuple[str, int, int, int]] = []
         self._stack: list[_Table] = []
         self._count = 0
+        plain, handlers = not lines, {"start": self._start, "end": self._end}
         for event in stream:
-            getattr(self, f"_{event.what}")(event)
+            what = event[0]
+            if what != "text":
+                handlers[what](event)
+            elif not self._silent:
+                if plain or self._stack:
+                    self._add(event[1])
+                else:
+                    self._lines(event[1])
         self._flush()
         while self._open:
             self._close(len(self._open) - 1)
 
-    def _text(self, event: Event) -> None:
-        if self._silent:
-            return
-        plain = self._lines and not self._stack
-        for number, line in enumerate(event.data.split("\n") if plain else [event.data]):
+    def _lines(self, text: str) -> None:
+        for number, line in enumerate(text.split("\n")):
             if number:
                 self._flush()
             self._add(line)
 
     def _add(self, data: str) -> None:
-        piece = _SPACE.sub(" ", data)
+        piece = _spaced(data)
         if self._spaced:
             piece = piece.lstrip(" ")
         if piece:
@@ -99,36 +104,42 @@ class Flow:
             self._spaced = piece.endswith(" ")
 
     def _flush(self) -> None:
-        text = "".join(self._buffer).rstrip()
-        if text:
-            table = self._stack[-1] if self._stack else None
-            where = (table.number, table.row, table.column, table.span) if table else (-1,) * 4
-            head = bool(table and table.head and table.inside)
-            last = self.units[-1] if self.units else None
-            beside = table and last and (last.table, last.row) == where[:2]
-            line = last.line if beside else len(self.units)
-            self.units.append(Unit(text, *where, head=head, line=line))
+        if not self._buffer:
+            self._spaced = True
+            return
+        text, units = "".join(self._buffer).rstrip(), self.units
+        if text and self._stack:
+            table, line = self._stack[-1], len(units)
+            if units and units[-1].table == table.number and units[-1].row == table.row:
+                line = units[-1].line
+            head = table.head and table.inside
+            place = (table.number, table.row, table.column, table.span)
+            units.append(Unit(text, *place, head, line))
+        elif text:
+            units.append(Unit(text, line=len(units)))
         self._buffer, self._length, self._spaced = [], 0, True
 
     def _start(self, event: Event) -> None:
-        name = event.data
-        self._silent += name in SILENT
+        name = event[1]
+        if name in SILENT:
+            self._silent += 1
         if name in _BLOCKS:
             self._flush()
         if name in self._tags:
             self._open.append((name, self._count, len(self.units), self._length))
             self._count += 1
+        elif self._stack and (name == "td" or name == "th"):
+            self._next_cell(self._stack[-1], event)
+        elif self._stack and name == "tr":
+            self._next_row(self._stack[-1])
         elif name == "table":
             self._stack.append(_Table(self._tables))
             self._tables += 1
-        elif self._stack and name == "tr":
-            self._next_row(self._stack[-1])
-        elif self._stack and name in ("td", "th"):
-            self._next_cell(self._stack[-1], event)
 
     def _next_row(self, table: _Table) -> None:
         table.row, table.column, table.span, table.inside = table.row + 1, 0, 0, False
-        table.reach = {column: left - 1 for column, left in table.reach.items() if left > 1}
+        if table.reach:
+            table.reach = {column: left - 1 for column, left in table.reach.items() if left > 1}
 
     def _next_cell(self, table: _Table, event: Event) -> None:
         if table.row < 0:
@@ -144,10 +155,13 @@ class Flow:
             table.reach |= dict.fromkeys(cells, rows)
 
     def _end(self, event: Event) -> None:
-        name = event.data
-        if name in SILENT and self._silent:
+        name = event[1]
+        if self._silent and name in SILENT:
             self._silent -= 1
         if name in self._tags:
+            if self._open and self._open[-1][0] == name:
+                self._close(len(self._open) - 1)
+                return
             places = [at for at, opened in enumerate(self._open) if opened[0] == name]
             if places:
                 self._close(places[-1])
@@ -166,6 +180,15 @@ class Flow:
             self.marks[number] = (unit, start, len(self.units[unit].text))
         elif unit == len(self.units) and self._length:
             self.marks[number] = (unit, start, self._length)
+
+
+def _spaced(text: str) -> str:
+    """`text` with one space for each run of white space."""
+    words = text.split()
+    if not words:
+        return " " if text else ""
+    before, after = text[0].isspace(), text[-1].isspace()
+    return f"{' ' * before}{' '.join(words)}{' ' * after}"
 
 
 def read(text: str) -> Flow:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import html
 import re
 from collections.abc import Iterable, Iterator
@@ -21,8 +22,27 @@ VOID = frozenset([
 ])  # fmt: skip
 _TAG = re.compile(r"</?[a-zA-Z][^<>]*>")
 _SPACE = re.compile(r"\s+")
+# What every parser of HTML reads alike: tags with names and quoted or plain values, comments.
+_VALUE = r"""(?:"[^"<>]*"|'[^'<>]*'|[\w%.#:-]+(?=[ \n\t>]))"""
+_SIMPLE = re.compile(
+    rf"(/?)([a-zA-Z][a-zA-Z0-9]*)((?:[ \n\t]+[a-zA-Z][\w:-]*(?:={_VALUE})?)*)[ \n\t]*(/?)>"
+    r"|!--[^&-]*(?:-[^&-]+)*-->|!(?:DOCTYPE|doctype)[ ][\w ]+>"
+)
+_ATTRIBUTE = re.compile(rf"([a-zA-Z][\w:-]*)(?:=({_VALUE}))?")
+_REFERENCE = re.compile(
+    r"&(?:(#(?:[0-9]+|[xX][0-9a-fA-F]+));|([a-zA-Z][a-zA-Z0-9]*)(?:;|(?=[^-.;a-zA-Z0-9]))"
+    r"|(?=[ \n]))"
+)
+# In these a parser may look for no tags; they are simple up to an end tag that is the next one.
+_RAW = frozenset([
+    "script", "style", "textarea", "title", "xmp", "iframe", "noembed", "noframes", "noscript",
+    "plaintext",
+])  # fmt: skip
 # Beyond these a span is hostile: it would only cost memory.
 _MOST_COLUMNS, _MOST_ROWS = 100, 500
+
+
+_ONE = (1, 1)
 
 
 class Event(NamedTuple):
@@ -30,7 +50,7 @@ class Event(NamedTuple):
 
     what: str
     data: str
-    spans: tuple[int, int] = (1, 1)
+    spans: tuple[int, int] = _ONE
 
 
 class _Tokens(HTMLParser):
@@ -77,11 +97,91 @@ def written_events(markup: str) -> list[Event]:
     >>> [event.data for event in written_events("<p>5 &lt; <Number>6")]
     ['p', '5 < ', 'number', '6']
     """
+    simple = _simple_events(markup)
+    if simple is not None:
+        return simple
     parser = _Tokens()
     parser.feed(markup)
     parser.close()
     parser.cut()
     return parser.events
+
+
+def _simple_events(markup: str) -> list[Event] | None:
+    """The same for HTML without anything that parsers read differently; None for any other."""
+    first, *pieces = markup.split("<")
+    events, raw = [], ""
+    if first:
+        if "&" in first and (not pieces or (first := _resolved(f"{first}<")) is None):
+            return None
+        events.append(Event("text", first))
+    last = len(pieces) - 1
+    for number, piece in enumerate(pieces):
+        head, _, text = piece.partition(">")
+        tags = _simple_tags(head)
+        if tags is None or len(head) == len(piece):
+            return None
+        if raw:
+            if len(tags) != 1 or tags[0] != Event("end", raw):
+                return None
+            raw = ""
+        elif tags and tags[0].data in _RAW and tags[0].what == "start":
+            raw = tags[0].data
+            if len(tags) > 1:
+                return None
+        events += tags
+        if text:
+            if "&" in text and raw not in ("script", "style"):
+                resolved = None if number == last else _resolved(f"{text}<")
+                if resolved is None:
+                    return None
+                text = resolved
+            events.append(Event("text", text))
+    return None if raw else events
+
+
+@functools.lru_cache(maxsize=4096)
+def _simple_tags(head: str) -> tuple[Event, ...] | None:
+    """The events of what stands between "<" and ">"; none for a comment, None for what is odd."""
+    match = _SIMPLE.fullmatch(f"{head}>")
+    if match is None:
+        return None
+    closing, name, attributes, closed = match.groups()
+    if name is None:
+        return ()
+    name = name.lower()
+    if closing:
+        return None if attributes or closed else (_tag("end", name),)
+    spans = _ONE
+    if "span" in attributes.lower():
+        if "&" in attributes:
+            return None
+        pairs = _ATTRIBUTE.findall(f"{attributes}>")
+        spans = _spans({key.lower(): _unquoted(value) for key, value in pairs})
+    return (Event("start", name, spans), *([_tag("end", name)] if closed else ()))
+
+
+def _unquoted(value: str) -> str:
+    return value[1:-1] if value.startswith(("'", '"')) else value
+
+
+@functools.lru_cache(maxsize=512)
+def _tag(what: str, name: str) -> Event:
+    return Event(what, name)
+
+
+def _resolved(text: str) -> str | None:
+    """A text that ends in "<", without it and with its references resolved; None if one is odd."""
+    if text.count("&") != len(_REFERENCE.findall(text)):
+        return None
+    return _REFERENCE.sub(_character, text)[:-1]
+
+
+def _character(match: re.Match[str]) -> str:
+    number, name = match.groups()
+    if number:
+        return html.unescape(f"&{number};")
+    return html5.get(f"{name};", f"&{name}") if name else "&"
 
 
 def tree(markup: str) -> etree._Element | None:
@@ -101,17 +201,22 @@ def events(markup: str) -> Iterator[Event]:
     if root is None:
         return
     for what, node in etree.iterwalk(root, events=("start", "end", "comment", "pi")):
-        if isinstance(node.tag, str):
-            yield Event(what, node.tag, _spans(node.attrib) if what == "start" else (1, 1))
+        tag = node.tag
+        if isinstance(tag, str):
+            cell = what == "start" and (tag == "td" or tag == "th")
+            spans = _spans(node) if cell else _ONE
+            yield _tag(what, tag) if spans == _ONE else Event(what, tag, spans)
         text = node.text if what == "start" else node.tail
         # iterwalk yields a comment once; its text is not shown, its tail is.
-        if text and (what != "start" or isinstance(node.tag, str)):
+        if text and (what != "start" or isinstance(tag, str)):
             yield Event("text", text)
 
 
 def _spans(attributes: Iterable) -> tuple[int, int]:
     def span(name: str, most: int) -> int:
-        text = attributes.get(name) or ""  # type: ignore[attr-defined]
+        text = attributes.get(name)  # type: ignore[attr-defined]
+        if not text:
+            return 1
         return min(max(int(text), 1), most) if text.isdecimal() and len(text) < 9 else 1
 
     return span("colspan", _MOST_COLUMNS), span("rowspan", _MOST_ROWS)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from formlab import files, resources
+from formlab import resources
 from formlab.errors import DataMissing
 from formlab.workers._jobs import Begin, call, completed
 from formlab.workers._processes import cores, in_processes, own_threads
@@ -159,5 +159,7 @@ def seen(path: str | Path) -> Path:
 @contextmanager
 def shared(folder: str | Path) -> Iterator[Path]:
     """A file made in `folder` for a while: workers that see it (`seen`) have the same folder."""
+    from formlab import files
+
     with files.temporary(Path(folder), prefix=".seen.") as probe:
         yield probe

@@ -42,6 +42,11 @@ class Calls:
         try:
             name = function.__module__, function.__name__
             results = self._client.run(_waiting, name, arguments, workers=[worker])
+        except ImportError as error:
+            remedy = "the same environment on every worker"
+            raise NotAvailable(
+                f"worker {worker} lacks a package: {error}", remedy=remedy
+            ) from error
         except Exception as error:
             self._looked = 0.0
             if self._client.status != "running":

@@ -118,7 +118,7 @@ def on_cluster(
 @contextlib.contextmanager
 def _connected(address: str) -> Iterator[distributed.Client]:
     # A worker that dies is no news: its jobs are done again.
-    logging.getLogger("distributed.client").setLevel(logging.ERROR)
+    logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
     is_file = address.endswith(".json")
     where = {"scheduler_file": address} if is_file else {"address": address}
     try:
@@ -131,9 +131,7 @@ def _connected(address: str) -> Iterator[distributed.Client]:
     try:
         yield client
     finally:
-        # What was submitted and is not done is cancelled with the last client that wants it.
-        with contextlib.suppress(Exception):
-            client.cancel(list(client.futures.values()), force=True)
+        # What is not begun is cancelled with the last client that wants it.
         client.close(timeout=ANSWER)
 
 

@@ -206,3 +206,12 @@ def test_a_path_that_the_gold_does_not_have_gets_the_usual_task_and_a_note(
 def test_entities_without_a_kind_are_noted(corpus, tmp_path):
     found = read(corpus, tmp_path, {"doc_id": "a", "path": "/entities/1", "value": "Ada"})
     assert found.notes == {"entities without a kind: the form's tree shows no roles": 1}
+
+
+def test_rows_of_some_documents_are_read_with_what_the_whole_corpus_says(corpus, tmp_path):
+    file = tmp_path / "p.jsonl"
+    file.write_text('{"doc_id": "a", "text": "A"}\n{"doc_id": "b", "path": "/n", "value": "B"}\n')
+    whole, some = read_predictions(file, corpus), read_predictions(file, corpus, documents=["b"])
+    assert some.records.equals(whole.records.filter(doc_id="b"))
+    rest = read_predictions(file, corpus, documents=["b"], others=True)
+    assert rest.records.equals(whole.records.filter(doc_id="a"))

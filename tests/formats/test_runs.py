@@ -32,3 +32,23 @@ def test_run_says_which_split_it_read(funsd_root, tmp_path):
     corpus = benchmarks.load("funsd", root=funsd_root, split="test")
     systems.run(corpus, System("silent", "reads nothing", silent), out=tmp_path / "r", limit=1)
     assert splits(tmp_path / "r") == ["test"]
+
+
+@pytest.mark.parametrize("finished", [True, False])
+def test_predictions_of_some_documents_are_those_rows_of_all(funsd_root, tmp_path, finished):
+    corpus = benchmarks.load("funsd", root=funsd_root, split="test")
+    out = tmp_path / "r"
+    systems.run(corpus, System("silent", "reads nothing", silent), out=out)
+    if not finished:
+        (out / "manifest.json").unlink()
+    whole = read_predictions(out, corpus)
+    some = whole.records["doc_id"].unique().sort().to_list()[:1]
+    own = read_predictions(out, corpus, documents=some)
+    rest = read_predictions(out, corpus, documents=some, others=True)
+    assert own.records.height
+    assert rest.records.height
+    for table in ("records", "responses"):
+        here = getattr(whole, table)["doc_id"].is_in(some)
+        assert getattr(own, table).equals(getattr(whole, table).filter(here))
+        assert getattr(rest, table).equals(getattr(whole, table).filter(~here))
+    assert (own.system, own.sources, own.notes) == (whole.system, whole.sources, whole.notes)

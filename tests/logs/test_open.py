@@ -54,6 +54,14 @@ def test_names_of_samples_find_the_fields_of_a_benchmark(log, funsd_root):
     }
 
 
+def test_logs_read_side_by_side_come_in_the_order_named(log, tmp_path, command):
+    other = tmp_path / "other.jsonl"
+    other.write_text(json.dumps(ROWS[1]))
+    alone, beside = (command(log, other, "--json", "--workers", n) for n in (1, 2))
+    assert beside.stdout == alone.stdout
+    assert [row["log"] for row in json.loads(beside.stdout)] == [str(log), str(other)]
+
+
 def test_all_documents_can_be_asked_for(log, funsd_root):
     evaluation = formlab.open_log(log, "funsd", root=funsd_root, documents="all")
     assert evaluation.fields.filter(status="missing")["path"].to_list() == ["/entities/0"]

@@ -1,5 +1,6 @@
 """Shards of own data, opened one by one, are together what the whole is read to."""
 
+import dataclasses
 import json
 from collections import Counter
 from pathlib import Path
@@ -9,7 +10,7 @@ import pytest
 from PIL import Image
 from polars.testing import assert_frame_equal
 
-from formlab import own
+from formlab import own, tables
 from formlab.errors import DataBroken, DataMissing, UnknownName
 from formlab.own import sharded
 
@@ -142,10 +143,47 @@ def test_types_images_columns_and_texts_are_those_of_the_whole(tmp_path):
     assert shards[1][0].documents["context"].to_list() == ["Ada"]
 
 
+@pytest.mark.parametrize("is_saved", [False, True])
+def test_answers_of_a_run_are_cut_as_well(is_saved, tmp_path):
+    _, predictions = own.pair(GOLD, ANSWERS)
+    response = {"benchmark": "own", "split": "frame", "doc_id": "d1", "task": "text"}
+    predictions = dataclasses.replace(
+        predictions, settings={"model": "m"}, notes={"odd": 2},
+        responses=tables.table("responses", [response | {"system": "answers", "status": "ok"}]),
+    )  # fmt: skip
+    answers = predictions.save(tmp_path / "run") if is_saved else predictions
+    plan = sharded.plan(GOLD, answers, folder=tmp_path / "work", records=1)
+    shards = check_equal(plan, GOLD, answers)
+    assert [given.responses.height for _, given in shards] == [0, 1, 0, 0, 0, 0]
+    assert {given.settings["model"] for _, given in shards} == {"m"}
+    assert sharded.plan(GOLD, answers, folder=tmp_path / "work", records=1) == plan
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        # Whether these are values is known by the last row alone; so is the column `scanner`.
+        [{"id": n, "name": "Ada", "output": "x"} for n in "abcdef"] + [{"id": "g", "value": "1"}],
+        [{"doc_id": n, "path": "t", "value": "1"} for n in "abcd"]
+        + [{"doc_id": "a", "path": "u", "value": "2", "scanner": "X", "page": "3"}],
+        [{"id": n, "a": "1"} for n in "abc"] + [{"id": "d", "b": {"c": ["2", "3"]}}],
+    ],
+)
+def test_columns_of_later_rows_are_known_from_the_beginning(rows, tmp_path, monkeypatch):
+    monkeypatch.setattr("formlab.own._rows._ROWS", 2)
+    file = tmp_path / "x.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    options = {"columns": {"doc_id": "id"}} if "id" in rows[0] else {}
+    plan = sharded.plan(file, file, folder=tmp_path / "work", records=1, **options)
+    check_equal(plan, file, file, **options)
+
+
 def test_plan_of_other_files_or_arguments_replaces_the_old_one(tmp_path):
     gold, answers = written(GOLD, tmp_path / "g.csv"), written(ANSWERS, tmp_path / "a.csv")
     work = tmp_path / "work"
     first = sharded.plan(gold, answers, folder=work, records=1)
+    # A file is the same by its address.
+    assert sharded.plan(gold.as_uri(), answers, folder=work, records=1) == first
     second = sharded.plan(gold, answers, folder=work, records=1000)
     assert {s["digest"] for s in first.sources}.isdisjoint(s["digest"] for s in second.sources)
     with pytest.raises(DataBroken, match="another than the shard's"):
@@ -167,11 +205,9 @@ def test_wide_table_with_a_document_twice_is_an_error_also_far_apart(tmp_path, m
 
 
 def test_what_cannot_be_cut_or_opened_is_one_clear_error(tmp_path):
-    corpus, predictions = own.pair(GOLD, ANSWERS)
+    corpus = own.corpus(GOLD)
     with pytest.raises(DataBroken, match="only tables"):
         sharded.plan(corpus, ANSWERS, folder=tmp_path)
-    with pytest.raises(DataBroken, match="only tables"):
-        sharded.plan(GOLD, predictions, folder=tmp_path)
     with pytest.raises(DataMissing):
         sharded.plan(tmp_path / "no.csv", ANSWERS, folder=tmp_path)
     with pytest.raises(UnknownName, match="'ids'"):

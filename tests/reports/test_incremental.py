@@ -9,6 +9,7 @@ import time
 
 import nbformat
 import polars as pl
+import psutil
 import pytest
 
 from formlab import reports
@@ -111,9 +112,16 @@ def test_killed_build_leaves_every_page_whole_and_the_next_goes_on(work):
             assert process.poll() is None
             assert time.monotonic() < deadline, "the first report was never built"
             time.sleep(0.1)
+        theirs = psutil.Process(process.pid).children(recursive=True)
     finally:
         os.kill(process.pid, signal.SIGKILL)
         process.wait()
+    # Its workers and their kernels end with it.
+    assert len(theirs) >= 3
+    deadline = time.monotonic() + 5
+    while any(p.is_running() and p.status() != psutil.STATUS_ZOMBIE for p in theirs):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
     (work / "hold").unlink()
     for page in (work / "out").glob("*.html"):
         assert page.read_text().rstrip().endswith("</html>")

@@ -141,6 +141,7 @@ def test_what_was_interrupted_goes_on_and_keeps_what_is_finished(both, tmp_path,
     for name in ("00002", "00005"):
         (out / "shards" / name / "manifest.json").unlink()
         (out / "shards" / name / "cases.parquet").unlink()
+        (out / "shards" / name / ".cases.parquet.abc.part").touch()
     times = {n: (out / "shards" / n / "scores.parquet").stat().st_mtime_ns for n in ("00001",)}
     with pytest.raises(Exception, match="no such file"):
         Evaluation.load(out)

@@ -8,7 +8,7 @@ from formlab import tables
 from formlab.benchmarks.vrdu import Schema
 from formlab.folders import Corpus, Predictions
 from formlab.metrics.entities import Matching, match_entities
-from formlab.scoring._evidence import Words
+from formlab.scoring._gold_words import Words
 from formlab.scoring.align import judged
 from formlab.scoring.tasks._leaves import Leaves
 from formlab.tables import BOX

@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from formlab import resources
-from formlab.errors import DataBroken, NotAvailable
+from formlab.errors import DataBroken, FormlabError, NotAvailable
 from formlab.systems.chat.answers import Answer, completion_of
 from formlab.systems.chat.limits import Limits, Stopped
 from formlab.systems.chat.prices import Price, usage_of
@@ -92,7 +92,7 @@ class Client:
             reply: Any = self._client.post("/chat/completions", cast_to=object, body=body)
             last = self._http.last
             return self._answer(reply, last.usage, attempts=last.attempts, seconds=last.seconds)
-        except Stopped:
+        except (Stopped, FormlabError):
             raise
         except Exception as error:  # Whatever a server does fails this call alone.
             return self._failed(error)

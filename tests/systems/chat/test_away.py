@@ -1,15 +1,18 @@
 """Calls by the workers of a cluster: the same answers, and limits that hold over all of them."""
 
+import dataclasses
 import json
 import signal
 import threading
 import time
+from contextlib import nullcontext
 
 import pytest
 
 from formlab import benchmarks
+from formlab.errors import NotAvailable
 from formlab.systems import chat
-from formlab.systems.chat import _away
+from formlab.systems.chat import _away, model
 from formlab.systems.chat.images import PageImage, pages
 from tests.cluster import cluster
 from tests.systems.chat.made_runs import FORM, kept, ran
@@ -72,6 +75,34 @@ def sent(call, url, body, timeout=2.0):
 
 def direct(function, *arguments):
     return function(*arguments)
+
+
+def test_a_page_that_cannot_be_read_is_missing_wherever_it_is_sent_from(
+    corpus, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(model, "calling", lambda _: nullcontext(direct))
+    few = dataclasses.replace(corpus, documents=corpus.documents.head(2), root=tmp_path)
+    for name in few.documents["image"]:
+        data = (corpus.root / name).read_bytes()
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(data if name == few.documents["image"][0] else data[:-5000])
+    # A size that is not the page's own, so that the picture is opened before it is sent.
+    settings = {"image_limit": 300, "attempts": 1}
+    with serving(then=FORM) as server:
+        there = away(server, tmp_path / "there", "a scheduler", few, **settings)
+        assert len(server.calls) == 1
+        here = ran(server, tmp_path / "here", corpus=few, limit=None, **settings)
+    assert there.responses["status"].to_list() == here.responses["status"].to_list()
+    assert here.responses["status"].to_list() == ["ok", "missing"]
+
+
+def test_a_package_that_a_worker_lacks_ends_the_run(corpus, tmp_path, monkeypatch):
+    def lacking(*_):
+        raise NotAvailable("worker tcp://host lacks a package: openai")
+
+    monkeypatch.setattr(model, "calling", lambda _: nullcontext(lacking))
+    with serving() as server, pytest.raises(NotAvailable, match="lacks a package"):
+        away(server, tmp_path, "a scheduler", corpus)
 
 
 def message(url):

@@ -1,0 +1,109 @@
+"""An evaluation of shards: how it is saved and opened."""
+
+import json
+
+import polars as pl
+import pytest
+
+from formlab import analysis, own, previews
+from formlab.errors import DataMissing, TableBroken
+from formlab.folders import Evaluation
+from formlab.reports import inputs, plan
+from formlab.scoring import part
+
+NAMES = ("00000", "00001", "00002")
+
+
+@pytest.fixture
+def whole():
+    gold = [{"doc_id": name, "total": "9.00", "name": "Ada"} for name in "abcdef"]
+    return own.pair(gold, [row | {"total": "8.00"} for row in gold])
+
+
+@pytest.fixture
+def pieces(whole, monkeypatch):
+    monkeypatch.setattr(part, "SHARD", 6)
+    evaluation = analysis.evaluate(*whole)
+    monkeypatch.undo()
+    return evaluation
+
+
+def all_files(folder):
+    return sorted(str(f.relative_to(folder)) for f in folder.rglob("*") if f.is_file())
+
+
+def test_shards_are_saved_one_by_one_and_opened_when_asked_for(pieces, whole, tmp_path):
+    out = pieces.save(tmp_path / "e")
+    manifest = json.loads((out / "manifest.json").read_text())
+    assert manifest["shards"] == list(NAMES)
+    assert manifest["tables"]["documents"]["rows"] == 6
+    assert not list(out.glob("*.parquet"))
+    opened = Evaluation.load(out)
+    assert "cases" not in opened.__dict__
+    assert opened.scan("cases").select(pl.len()).collect().item() == pieces.cases.height
+    expected = "6 documents, 12 fields, 6 match, 6 mismatch"
+    assert expected in previews.line(opened)
+    assert "cases" not in opened.__dict__
+    for table in Evaluation.TABLES:
+        assert getattr(opened, table).equals(getattr(pieces, table))
+    assert opened.corpus.records.sort("origin").equals(whole[0].records.sort("origin"))
+    assert (opened.notes, opened.sources) == (pieces.notes, pieces.sources)
+    assert opened.made == manifest["made"] != {}
+
+
+def test_saved_over_another_nothing_of_that_stays(pieces, whole, tmp_path):
+    single = analysis.evaluate(*whole)
+    alone, several = (all_files(e.save(tmp_path / n)) for n, e in (("1", single), ("3", pieces)))
+    out = tmp_path / "e"
+    for evaluation, expected in ((pieces, several), (single, alone), (pieces, several)):
+        evaluation.save(out)
+        assert all_files(out) == expected
+    fewer = Evaluation.of(list(pieces.shards())[:2], notes={})
+    fewer.save(out)
+    assert len(list((out / "shards").iterdir())) == 2
+    # Over the folder that it is read from.
+    Evaluation.load(tmp_path / "3").save(tmp_path / "3")
+    assert Evaluation.load(tmp_path / "3").cases.equals(pieces.cases)
+
+
+def test_an_interrupted_save_is_not_an_evaluation(pieces, tmp_path, monkeypatch):
+    out = pieces.save(tmp_path / "runs" / "e")
+
+    def stop(*_, **__):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Evaluation, "finish", stop)
+        with pytest.raises(KeyboardInterrupt):
+            pieces.save(out)
+    with pytest.raises(DataMissing, match="no such file"):
+        Evaluation.load(out)
+    with pytest.raises(DataMissing, match="no evaluation"):
+        analysis.open_history(tmp_path / "runs")
+    assert not inputs.evaluations_in(out)
+    pieces.save(out)
+    (out / "shards" / NAMES[1] / "manifest.json").unlink()
+    with pytest.raises(DataMissing, match="1 of the 3 shards of this evaluation"):
+        Evaluation.load(out)
+
+
+def test_a_table_of_another_shape_is_refused_when_it_is_read(pieces, tmp_path):
+    out = pieces.save(tmp_path / "e")
+    pl.DataFrame({"a": [1]}).write_parquet(out / "shards" / NAMES[2] / "cases.parquet")
+    opened = Evaluation.load(out)
+    assert opened.documents.height == 6
+    with pytest.raises(TableBroken, match="missing columns"):
+        _ = opened.cases
+
+
+def test_reports_and_histories_take_it_for_one_evaluation(pieces, tmp_path):
+    out = pieces.save(tmp_path / "runs" / "e")
+    assert list(analysis.open_history(tmp_path / "runs")) == ["e"]
+    assert inputs.evaluations_in(out) == [out / "manifest.json"]
+    before = inputs.of_path(out)
+    facts = dict(inputs.facts(out, "e"))
+    assert facts["documents"].startswith("6 rows, sha256 ")
+    assert plan._tasks(out) == {"text"}
+    file = out / "shards" / NAMES[0] / "scores.parquet"
+    pl.read_parquet(file).head(1).write_parquet(file)
+    assert inputs.of_path(out) != before

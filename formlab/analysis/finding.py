@@ -11,6 +11,7 @@ from typing import Any
 import polars as pl
 
 from formlab import metrics
+from formlab.errors import UnknownName
 from formlab.folders import Evaluation
 from formlab.scoring.bands import BANDS
 from formlab.tables import BOX, WHOLE_LEVELS
@@ -218,6 +219,9 @@ def fields_of(
     rows = evaluation.scan("cases").filter(in_fields(), *where)
     if columns is not None:
         known = rows.collect_schema().names()
+        everywhere = [*known, *evaluation.scan("documents").collect_schema(), *BANDS, "position"]
+        if unknown := [name for name in columns if name not in everywhere]:
+            raise UnknownName.of("column to slice by", unknown[0], dict.fromkeys(everywhere))
         needed = [root for name in columns for root in _roots(name)]
         rows = rows.select(name for name in dict.fromkeys(needed) if name in known)
     return rows.collect()

@@ -49,6 +49,7 @@ def _rows(shard: Evaluation, table: str, known: pl.Expr) -> pl.DataFrame:
 
 
 def gold_of(evaluations: Sequence[Evaluation]) -> pl.DataFrame | None:
+    """The gold records of their documents, once each; null where no corpus was kept."""
     parts, seen = [], dict[tuple[str, str], set[str]]()
     for each in evaluations:
         # Evaluations of one corpus have the same gold.

@@ -19,6 +19,7 @@ from formlab import analysis, selection
 from formlab.analysis import Finding
 from formlab.charts import theme
 from formlab.errors import DataMissing, UnknownName
+from formlab.explore._counted import Counted
 from formlab.explore._payload import payload
 from formlab.explore.rates import cases, columns, measures, rates
 from formlab.folders import Evaluation
@@ -67,15 +68,16 @@ class Explorer:
         findings: Sequence[Finding] = (),
         most: int = 5_000,
     ) -> None:
-        opened = _opened(evaluations)
-        self.evaluations = {
-            f"{number}. {each.system} on {each.benchmark}:{each.split}": each
-            for number, (each, _) in enumerate(opened, start=1)
-            if measures(each)
+        opened = [(Counted(each), source) for each, source in _opened(evaluations)]
+        self._counted = {
+            f"{number}. {e.system} on {e.benchmark}:{e.split}": counted
+            for number, (counted, _) in enumerate(opened, start=1)
+            if (e := counted.evaluation) and counted.measures
         }
+        self.evaluations = {name: each.evaluation for name, each in self._counted.items()}
         if not self.evaluations:
             raise DataMissing("no evaluation with scored fields", remedy="formlab score … --out")
-        self._sources = [source for each, source in opened if measures(each)]
+        self._sources = [source for counted, source in opened if counted.measures]
         self.findings, self.most = list(findings), most
         self._state: dict[str, Any] = {"of": [0], "line": "", "slices": {}}
         for name, wanted in _FIRST.items():
@@ -84,9 +86,9 @@ class Explorer:
 
     @functools.cached_property
     def _known(self) -> dict[str, dict[str, Any]]:
-        every = self.evaluations.values()
-        by = {name: None for each in every for name in columns(each)}
-        return {"by": by, "measures": {name: None for each in every for name in measures(each)}}
+        every = self._counted.values()
+        by = {name: None for each in every for name in each.columns}
+        return {"by": by, "measures": {name: None for each in every for name in each.measures}}
 
     @property
     def state(self) -> dict[str, Any]:
@@ -184,7 +186,7 @@ class Explorer:
     def payload(self) -> dict[str, Any]:
         """What ``explorer.js`` draws."""
         return payload(
-            self.evaluations, self._sources, findings=self.findings, most=self.most,
+            self._counted, self._sources, findings=self.findings, most=self.most,
             first=self.state,
         )  # fmt: skip
 

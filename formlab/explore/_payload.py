@@ -17,9 +17,9 @@ from formlab.analysis.top_errors import top_errors
 from formlab.charts import theme
 from formlab.charts._output import clean
 from formlab.charts._parts import words
-from formlab.explore._units import ERRORS, NO_ERROR, SIMILARITY, of_wholes
-from formlab.explore.rates import FOLLOWING, Counted
-from formlab.folders import Evaluation
+from formlab.errors import UnknownName
+from formlab.explore._counted import FOLLOWING, Counted
+from formlab.explore._units import ERRORS, SIMILARITY, Tally
 from formlab.scoring.bands import BANDS
 
 # Everything, as a slice without a name.
@@ -28,7 +28,7 @@ _TITLES = {"doc_id": "document", "certainty": "confidence"}
 
 
 def payload(
-    evaluations: Mapping[str, Evaluation],
+    counted: Mapping[str, Counted],
     sources: Sequence[str],
     *,
     findings: Sequence[Finding] = (),
@@ -39,39 +39,36 @@ def payload(
 
     `sources` is the Python that opens each evaluation, `first` what is chosen at first.
     """
-    counted = [Counted(each, findings) for each in evaluations.values()]
-    offered = [c.columns for c in counted]
-    named = list(dict.fromkeys(name for each in offered for name in each))
-    coded = {name: _codes(name, counted, offered) for name in named}
+    names, counted = list(counted), list(counted.values())
+    for c in counted:
+        c.findings = findings
+    coded = {
+        name: _codes(name, counted) for name in dict.fromkeys(n for c in counted for n in c.columns)
+    }
     known: dict[str, str] = {}
     for c in counted:
         known |= {name: title for name, title in c.measures.items() if name not in known}
-    pages = [of_wholes(each) for each in evaluations.values()]
-    systems = theme.system_colours(sorted({each.system for each in evaluations.values()}))
+    systems = theme.system_colours(sorted({c.evaluation.system for c in counted}))
     data = {
         "evaluations": [
             {
-                "name": name, "system": each.system, "source": source, "units": c.cases.height,
+                "name": name, "system": c.evaluation.system, "source": source, "units": c.height,
                 "documents": c.count, "document": _packed(c.document),
-                "colour": systems[each.system], "whole": whole,
+                "colour": systems[c.evaluation.system], "whole": c.whole,
             }
-            for (name, each), source, c, whole in zip(
-                evaluations.items(), sources, counted, pages, strict=True
-            )
+            for name, source, c in zip(names, sources, counted, strict=True)
         ],
         "columns": [
-            {"name": name, "title": _title(name), "values": values, "codes": codes,
-             "after": name in FOLLOWING}
+            {"name": name, "title": _title(name), "codes": codes, "after": name in FOLLOWING,
+             "values": [clean(value, limit=None) for value in values]}
             for name, (values, codes) in coded.items()
         ],
         "measures": [
             {"name": name, "title": title, **_scale(name), **_pairs(name, counted)}
             for name, title in known.items()
         ],
-        "rates": [
-            _rates(c, offer, coded, known) for c, offer in zip(counted, offered, strict=True)
-        ],
-        "first": first, "whole": any(pages),
+        "rates": [_rates(c, coded, known) for c in counted],
+        "first": first, "whole": any(c.whole for c in counted),
     }  # fmt: skip
     shown, cards = _gallery(counted, most, findings)
     data["cards"] = cards
@@ -106,28 +103,24 @@ def _packed(numbers: np.ndarray) -> str:
     return letter + base64.b64encode(numbers.astype(kind).tobytes()).decode("ascii")
 
 
-def _codes(
-    name: str, counted: Sequence[Counted], offered: Sequence[Mapping[str, Any]]
-) -> tuple[list[str], list[str]]:
+def _codes(name: str, counted: Sequence[Counted]) -> tuple[list[str], list[str]]:
     """The values of a column in order, and of each evaluation their codes; 0 is no value."""
-    ranked = dict.fromkeys(
-        value for c, offer in zip(counted, offered, strict=True) if name in offer
-        for value in c.names(name)
-    )  # fmt: skip
+    columns = (c.column(name) for c in counted if name in c.columns)
+    values = list(dict.fromkeys(value for column in columns for value in column.values))
     if name not in BANDS:
         # Values of several evaluations are in one order.
-        ranked = dict.fromkeys(sorted(ranked, key=lambda value: (value is None, value or "")))
-    values = [value for value in ranked if value is not None]
+        values.sort()
     number = {value: at for at, value in enumerate(values, start=1)}
     packed = []
     for c in counted:
         try:
-            own = c.values(name)
-        except pl.exceptions.PolarsError:
-            own = pl.Series([None] * c.cases.height, dtype=pl.String)
-        codes = own.replace_strict(number, default=0, return_dtype=pl.Int64).fill_null(0)
-        packed.append(_packed(codes.to_numpy()))
-    return [clean(value, limit=None) for value in values], packed
+            own = c.column(name)
+        except (UnknownName, pl.exceptions.PolarsError):
+            packed.append(_packed(np.zeros(c.height, dtype=np.uint8)))
+            continue
+        codes = np.array([0, *(number.get(value, 0) for value in own.values)])
+        packed.append(_packed(codes[own.codes]))
+    return values, packed
 
 
 def _membership(findings: Sequence[Finding], counted: Sequence[Counted]) -> dict[str, Any]:
@@ -136,8 +129,7 @@ def _membership(findings: Sequence[Finding], counted: Sequence[Counted]) -> dict
     packed: list[str] = []
     owners: list[list[int]] = [[] for _ in findings]
     for number, c in enumerate(counted):
-        behind = [c.fits(f"finding={at}") for at in range(1, len(findings) + 1)]
-        rows = np.stack(behind, axis=1) if c.cases.height else np.zeros((0, len(findings)), bool)
+        rows = np.stack(c.fits([f"finding={at + 1}" for at in range(len(findings))]), axis=1)
         for at in np.flatnonzero(rows.any(axis=0)):
             owners[at].append(number)
         names = [tuple(str(at + 1) for at in np.flatnonzero(row)) for row in rows]
@@ -152,28 +144,30 @@ def _membership(findings: Sequence[Finding], counted: Sequence[Counted]) -> dict
 
 def _pairs(name: str, counted: Sequence[Counted]) -> dict[str, Any]:
     """The distinct pairs of hits and total, and of each evaluation which one each unit has."""
-    tallies = [_tally(c, name) for c in counted]
-    both = np.concatenate(tallies) if tallies else np.zeros((0, 2))
-    pairs, codes = np.unique(both, axis=0, return_inverse=True)
-    ends = np.cumsum([len(each) for each in tallies])[:-1]
-    parts = [_packed(part) for part in np.split(codes.ravel(), ends)]
-    return {"pairs": pairs.tolist(), "codes": parts}
+    tallies = [c.tally(name) if name in c.measures else _none(c) for c in counted]
+    hits, total = (np.unique_inverse(np.concatenate(side)) for side in zip(*tallies, strict=True))
+    both, codes = np.unique_inverse(
+        hits.inverse_indices * len(total.values) + total.inverse_indices
+    )
+    first, second = np.divmod(both, len(total.values))
+    pairs = np.stack([hits.values[first], total.values[second]], axis=1).astype(float)
+    ends = np.cumsum([c.height for c in counted])[:-1]
+    return {"pairs": pairs.tolist(), "codes": [_packed(part) for part in np.split(codes, ends)]}
 
 
-def _tally(c: Counted, name: str) -> np.ndarray:
-    if name not in c.measures:
-        return np.zeros((c.cases.height, 2))
-    return np.stack(c.tally(name), axis=1)
+def _none(c: Counted) -> Tally:
+    """Of a measure that an evaluation does not have."""
+    return Tally(*np.zeros((2, c.height), dtype=np.uint8))
 
 
 def _rates(
-    c: Counted, offered: Mapping[str, Any], coded: Mapping[str, Any], known: Mapping[str, str]
+    c: Counted, coded: Mapping[str, Any], known: Mapping[str, str]
 ) -> dict[str, dict[str, list[list[float | None]]]]:
     """By measure and column, or "" for all: code, value, interval, documents, cases of rows."""
     own = [name for name in known if name in c.measures]
-    columns: list[Any] = [_ALL, *(name for name in offered if name != "doc_id")]
-    rows = c.rows([(by, measure) for measure in own for by in columns])
-    code = {name: {v: at for at, v in enumerate(coded[name][0], start=1)} for name in offered}
+    columns: list[Any] = [_ALL, *(name for name in c.columns if name != "doc_id")]
+    rows = c.rows([(by, measure) for by in columns for measure in own])
+    code = {name: {v: at for at, v in enumerate(coded[name][0], start=1)} for name in c.columns}
     made: dict[str, dict[str, list[list[float | None]]]] = {}
     for row in rows:
         by = row["slice_by"] if row["slice_value"] != "" else ""
@@ -191,8 +185,7 @@ def _gallery(
     """The errors of all, of many a sample by cause; of each card its evaluation and unit."""
     parts = []
     for number, c in enumerate(counted):
-        cases = c.cases.with_row_index("_unit").with_columns(_evaluation=number)
-        wrong = cases.filter(~pl.col("outcome").is_in(NO_ERROR))
+        wrong = c.wrong().with_columns(_evaluation=number)
         share = most // len(counted)
         chosen = top_errors(wrong, limit=share) if wrong.height > share else wrong
         # Only what is shown is read with all its columns.

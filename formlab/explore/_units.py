@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -11,12 +11,14 @@ import polars as pl
 from formlab import tables
 from formlab.analysis.comparability import per_shard
 from formlab.analysis.finding import fields_of, in_fields
+from formlab.analysis.tallied import small
 from formlab.folders import Evaluation
 
 RIGHT, ERRORS, SIMILARITY = "outcome", "errors", "similarity"
+_OF_CASES = (RIGHT, ERRORS, SIMILARITY)
 NO_ERROR = ("match", "unscored")
 _WHOLE = ("document", "page")
-# What is read of every case, beside the columns to look by.
+# What a case is told by, and what a gallery ranks it by.
 NEEDED = (
     "benchmark", "split", "system", "doc_id", "task", "level", "path", "gold", "similarity",
     "outcome", "cause", "status",
@@ -36,10 +38,17 @@ def of_wholes(evaluation: Evaluation) -> bool:
     return not any(rows.collect().height for rows in some)
 
 
-def units(evaluation: Evaluation, names: Sequence[str] | None = None) -> pl.DataFrame:
-    """What is counted: all its columns, or what the columns `names` follow from."""
+def pieces(
+    evaluation: Evaluation, names: Sequence[str] | None = None
+) -> Iterator[tuple[Evaluation, pl.DataFrame]]:
+    """Shard by shard what is counted: all its columns, or what the columns `names` follow from.
+
+    Pages and documents, which are few, are one piece, whose shard is the evaluation.
+    """
     if not of_wholes(evaluation):
-        return per_shard(evaluation, lambda each: fields_of(each, names))
+        for shard in evaluation.shards():
+            yield shard, fields_of(shard, names)
+        return
     level = pl.col("level").is_in(_WHOLE)
     whole = per_shard(evaluation, lambda each: each.cases.filter(level))
     tasks = per_shard(
@@ -50,7 +59,7 @@ def units(evaluation: Evaluation, names: Sequence[str] | None = None) -> pl.Data
     head |= {"task": tasks["task"].min() or "text"}
     keys = absent.select("benchmark", "split", "doc_id").iter_rows(named=True)
     rows = tables.table("cases", [head | key for key in keys])
-    return pl.concat([whole, rows], how="diagonal_relaxed")
+    yield evaluation, pl.concat([whole, rows], how="diagonal_relaxed")
 
 
 def scores_of(shard: Evaluation, whole: bool) -> pl.LazyFrame:
@@ -59,29 +68,35 @@ def scores_of(shard: Evaluation, whole: bool) -> pl.LazyFrame:
     return shard.scan("scores").filter(levels, pl.col("slice_by").is_null())
 
 
-def tally_of(evaluation: Evaluation, cases: pl.DataFrame, measure: str) -> Tally:
-    """Hits and total of each of the `cases`."""
-    wrong = ~cases["outcome"].is_in(NO_ERROR)
-    asked = cases["gold"].is_not_null() & (cases["outcome"] != "unscored")
-    if measure == RIGHT:
-        return _numbers((cases["outcome"] == "match") & asked, asked)
-    if measure == ERRORS:
-        return _numbers(wrong, asked)
-    if measure == SIMILARITY:
-        return _numbers(cases["similarity"].fill_nan(None), cases["similarity"].is_finite())
+def tally_of(shard: Evaluation, cases: pl.DataFrame, measure: str, *, whole: bool) -> Tally:
+    """Hits and total of each of the `cases`, which are a piece of an evaluation."""
+    if measure in _OF_CASES:
+        wrong = ~cases["outcome"].is_in(NO_ERROR)
+        asked = cases["gold"].is_not_null() & (cases["outcome"] != "unscored")
+        similarity = cases["similarity"]
+        hits, total = {
+            RIGHT: ((cases["outcome"] == "match") & asked, asked),
+            ERRORS: (wrong, asked),
+            SIMILARITY: (similarity.fill_nan(None), similarity.is_finite()),
+        }[measure]
+        return _numbers(hits, total)
     # Scores of a page have no path, and its case may have none either.
-    whole = of_wholes(evaluation)
     key = ["doc_id"] if whole else ["doc_id", "path"]
     columns = [*key, "hits", "total"]
     own = pl.col("metric") == measure
     tallies = per_shard(
-        evaluation, lambda each: scores_of(each, whole).filter(own).select(columns).collect()
+        shard, lambda each: scores_of(each, whole).filter(own).select(columns).collect()
     )
     tallies = tallies.unique(key, keep="first", maintain_order=True)
     joined = cases.select(key).join(tallies, on=key, how="left", maintain_order="left")
     return _numbers(joined["hits"], joined["total"])
 
 
+def needed_by(measure: str) -> Sequence[str]:
+    """The columns of cases that the tallies of a measure follow from."""
+    return ("outcome", "gold", "similarity") if measure in _OF_CASES else ("doc_id", "path")
+
+
 def _numbers(hits: pl.Series, total: pl.Series) -> Tally:
     both = pl.DataFrame({"hits": hits, "total": total}).cast(pl.Float64).fill_nan(None)
-    return Tally(*both.fill_null(0.0).to_numpy().T)
+    return Tally(*(small(column) for column in both.fill_null(0.0).to_numpy().T))

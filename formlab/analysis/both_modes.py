@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
-from formlab import tables
+from formlab import benchmarks, tables
 from formlab.analysis.comparability import per_shard
 from formlab.analysis.few_shot import TASKS, corpus_name, schema_of, split_of
+from formlab.analysis.intervals import exact_sums
 from formlab.benchmarks.vrdu import Schema
 from formlab.folders import Corpus, Evaluation, Predictions
 from formlab.metrics import METRICS
 from formlab.metrics.entities import match_entities, same_values
+from formlab.scoring.evaluate import marks_of
+from formlab.scoring.kinds import Kinds
 from formlab.scoring.tasks import entities
 from formlab.scoring.tasks._leaves import Leaves, leaves
 
@@ -49,12 +52,36 @@ def changed_entities(evaluations: Sequence[Evaluation]) -> pl.DataFrame:
         The columns of `mode_changes`, and `corpus` and `split`.
     """
     changes = [
-        mode_changes(each.corpus, each.predictions).select(
+        _all_changes(each).select(
             pl.lit(corpus_name(each)).alias("corpus"), pl.lit(each.split).alias("split"), pl.all()
         )
         for each in _scorable(evaluations)
     ]
     return pl.concat([pl.DataFrame(schema=CHANGES), *changes])
+
+
+def _all_changes(evaluation: Evaluation) -> pl.DataFrame:
+    """The changes of all shards, as of one: an entity without gold has none in any of them."""
+    dates = _kinds(evaluation).dates
+    every = [mode_changes(*both, dates=dates) for both in _scored(evaluation)]
+    absent = [each.filter(reason=ABSENT) for each in every]
+    nowhere = absent[0]
+    for other in absent[1:]:
+        nowhere = nowhere.join(other, on="name", how="semi", maintain_order="left")
+    rest = pl.concat(every).filter(pl.col("reason") != ABSENT)
+    kinds = [rest.filter(pl.col("path").is_not_null()), rest.filter(pl.col("path").is_null())]
+    return pl.concat([*kinds, nowhere])
+
+
+def _scored(evaluation: Evaluation) -> Iterator[tuple[Corpus, Predictions]]:
+    for shard in evaluation.shards():
+        yield shard.corpus, _of_corpus(shard.predictions, shard.corpus)
+
+
+def _kinds(evaluation: Evaluation) -> Kinds:
+    """What is decided of all documents together, such as the order of day and month."""
+    marks = marks_of(benchmarks.get(evaluation.benchmark))
+    return Kinds.together(Kinds.of(*both, marks) for both in _scored(evaluation))
 
 
 def both_modes(evaluations: Sequence[Evaluation]) -> pl.DataFrame:
@@ -71,16 +98,21 @@ def both_modes(evaluations: Sequence[Evaluation]) -> pl.DataFrame:
 
 def _scorable(evaluations: Sequence[Evaluation]) -> list[Evaluation]:
     """Those of entities that hold what they scored."""
-    return [each for each in evaluations if each.corpus and each.predictions and schema_of(each)]
+    return [
+        each
+        for each in evaluations
+        if schema_of(each) and all(s.corpus and s.predictions for s in each.shards())
+    ]
 
 
 def _compared(evaluation: Evaluation) -> Iterator[dict[str, Any]]:
-    corpus, predictions = evaluation.corpus, _of_corpus(evaluation.predictions, evaluation.corpus)
-    threshold = evaluation.settings.get("threshold", 0.8)
-    scored = {
-        mode: entities.score(corpus, predictions, mode=mode, threshold=threshold).scores
-        for mode in MODES
-    }
+    threshold, kinds = evaluation.settings.get("threshold", 0.8), _kinds(evaluation)
+    columns, how = ["metric", "mode", "stats"], {"threshold": threshold, "kinds": kinds}
+    shards = {mode: [] for mode in MODES}
+    for both in _scored(evaluation):
+        for mode, scores in shards.items():
+            scores.append(entities.score(*both, mode=mode, **how).scores.select(columns))
+    scored = {mode: pl.concat(scores) for mode, scores in shards.items()}
     info = split_of(evaluation)
     columns = ["metric", "benchmark", "level", "settings"]
     made = per_shard(evaluation, lambda shard: shard.scores.select(columns).unique("metric"))
@@ -89,7 +121,7 @@ def _compared(evaluation: Evaluation) -> Iterator[dict[str, Any]]:
         for mode, scores in scored.items():
             rows = tables.only(scores, metric=metric)
             score = METRICS[metric].score_in(rows["mode"].first())
-            values[mode] = float(score(np.array(rows["stats"].to_list()).sum(axis=0)))
+            values[mode] = float(score(exact_sums(np.array(rows["stats"].to_list()).T)))
         first = tables.only(made, metric=metric).row(0, named=True)
         yield values | {
             "corpus": corpus_name(evaluation), "task": info.get("task") or TASKS[-1],
@@ -121,16 +153,18 @@ class _Item(NamedTuple):
         return "; ".join(f"{name}: {value}" for name, value in named)
 
 
-def mode_changes(corpus: Corpus, predictions: Predictions) -> pl.DataFrame:
+def mode_changes(
+    corpus: Corpus, predictions: Predictions, *, dates: Mapping[str, int] | None = None
+) -> pl.DataFrame:
     """The entities whose score depends on the mode.
 
     One row per gold entity that earns another share of itself: what either mode set beside it, the
     share in [0, 1], the reason and the effect; per prediction that one mode does not count (`gold`
     and `path` are null); and per entity name that no gold has (`doc_id` is null too), which
-    ``official`` averages as 0.
+    ``official`` averages as 0. `dates` are those of the whole corpus, see `Kinds`.
     """
     schema = Schema.of(corpus)
-    both = leaves(corpus, _of_corpus(predictions, corpus), schema)
+    both = leaves(corpus, _of_corpus(predictions, corpus), schema, dates=dates)
     rows = list(_changed(both, schema))
     named = set(both.gold["name"])
     rows += [{"name": name, "reason": ABSENT} for name in schema.entities if name not in named]

@@ -9,7 +9,6 @@ from __future__ import annotations
 import dataclasses
 from collections import Counter
 from collections.abc import Sequence
-from functools import partial
 
 import polars as pl
 
@@ -20,12 +19,11 @@ from formlab.analysis.summarise import summarise
 from formlab.benchmarks.formfactory import with_value
 from formlab.errors import NotAvailable
 from formlab.folders import Corpus, Evaluation
-from formlab.scoring import part
-from formlab.scoring.evaluate import evaluate
-from formlab.scoring.fields import READER
-from formlab.tables import with_settings
+from formlab.scoring.evaluate import score_again
 
 NOTE = "verdicts: "
+_NOWHERE = "on nothing that is there"
+_STILL = "labels to be left out that this task's scorer counts nonetheless"
 # The label of a fact stands within its page's markup as well, which is never rewritten.
 _IN_PAGE = "fact"
 # What is to be entered stands beside its place as well. Another option would have another place.
@@ -64,12 +62,7 @@ def corrected(
     now, on which reviewers differ or of another benchmark or split changes nothing. Labels found
     `ambiguous` are left out where asked.
     """
-    here = pl.col("split").is_null() | (pl.col("split") == corpus.split)
-    ruled = resolved_decisions(decisions).filter(pl.col("benchmark") == corpus.benchmark, here)
-    # A verdict on this split is closer than one on every split.
-    ruled = ruled.sort(pl.col("split").is_null()).unique(
-        ["doc_id", "task", "path"], keep="first", maintain_order=True
-    )
+    ruled = _ruled(corpus, decisions)
     key = ["doc_id", "task", "path"]
     theirs = ruled.select(*key, "label", "decision", right="value")
     gold = corpus.records.join(theirs, on=key, how="left", maintain_order="left", nulls_equal=True)
@@ -99,9 +92,19 @@ def corrected(
         "labels left out": gold.filter(gold["status"] != corpus.records["status"]).height,
         **{f"found {name}": counts[name] for name in (*decided.LABEL_AUDIT, "disputed")},
         "on a label that has changed since": known.filter(~fresh).height,
-        "on nothing that is there": ruled.height - known.height,
+        _NOWHERE: ruled.height - known.height,
     }
     return dataclasses.replace(corpus, records=gold.select(corpus.records.columns)), done
+
+
+def _ruled(source: Corpus | Evaluation, decisions: pl.DataFrame) -> pl.DataFrame:
+    """The verdicts on a benchmark and split, one for each label."""
+    here = pl.col("split").is_null() | (pl.col("split") == source.split)
+    ruled = resolved_decisions(decisions).filter(pl.col("benchmark") == source.benchmark, here)
+    # A verdict on this split is closer than one on every split.
+    return ruled.sort(pl.col("split").is_null()).unique(
+        ["doc_id", "task", "path"], keep="first", maintain_order=True
+    )
 
 
 def _elsewhere() -> pl.Expr:
@@ -137,33 +140,32 @@ def with_label_corrections(
     NotAvailable
         If the evaluation does not hold what was scored.
     """
-    if evaluation.corpus is None or evaluation.predictions is None:
+    labels = decided.version(decisions) + (",ambiguous=out" if ambiguous else "")
+    again = score_again(
+        evaluation, labels=labels,
+        gold=lambda corpus: corrected(corpus, decisions, ambiguous=ambiguous)[0],
+    )  # fmt: skip
+    if again is None:
         what = f"the evaluation of {evaluation.system} does not hold what it scored"
         raise NotAvailable(what, remedy="formlab score … --out, with this version of formlab")
-    corpus, done = corrected(evaluation.corpus, decisions, ambiguous=ambiguous)
-    again = evaluate(
-        corpus, evaluation.predictions,
-        mode=evaluation.mode, threshold=evaluation.settings["threshold"],
-        reader=evaluation.settings.get("reader", READER),
-    )  # fmt: skip
-    # The corpus was cut before; settings and notes keep which documents it has.
-    before = {name: n for name, n in evaluation.notes.items() if name in part.NOTES}
-    description = evaluation.settings.get("documents", part.ALL)
-    again = again.mapped(partial(part.with_selection, description=description))
-    again = dataclasses.replace(again, notes=again.notes | before)
-    gone = corpus.records.filter(
-        pl.col("status") == "unscored", evaluation.corpus.records["status"] != "unscored"
+    ruled, done = _ruled(evaluation, decisions).height, Counter[str]()
+    for shard, fresh in zip(evaluation.shards(), again.shards(), strict=True):
+        own = corrected(shard.corpus, decisions, ambiguous=ambiguous)[1]
+        # Every verdict is on nothing that is in the other shards.
+        done.update(own | {_NOWHERE: own[_NOWHERE] - ruled, _STILL: _counted(shard, fresh)})
+    done[_NOWHERE] += ruled
+    notes = {f"{NOTE}{name}": count for name, count in done.items() if count}
+    return again.changed(notes=again.notes | notes, made={})
+
+
+def _counted(shard: Evaluation, again: Evaluation) -> int:
+    """How many labels that were left out have scored cases nonetheless."""
+    gone = again.corpus.records.filter(
+        pl.col("status") == "unscored", shard.corpus.records["status"] != "unscored"
     )
     still = again.cases.filter(pl.col("outcome") != "unscored", pl.col("gold").is_not_null())
-    still = still.join(gone, on=["doc_id", "task", "path"], how="semi", nulls_equal=True).height
-    done["labels to be left out that this task's scorer counts nonetheless"] = still
-    labels = decided.version(decisions) + (",ambiguous=out" if ambiguous else "")
-    notes = {f"{NOTE}{name}": count for name, count in done.items() if count}
-    return dataclasses.replace(
-        again,
-        scores=with_settings(again.scores, labels=labels),
-        notes=again.notes | notes,
-    )
+    key = ["doc_id", "task", "path"]
+    return still.join(gone, on=key, how="semi", nulls_equal=True).height
 
 
 def corrected_scores(

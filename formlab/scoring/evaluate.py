@@ -223,16 +223,50 @@ def read_again(evaluation: Evaluation, reader: str) -> Evaluation | None:
     settings = evaluation.settings | {"reader": reader, "readings": readings}
     if not any(shard.cases["readings"].count() for shard in evaluation.shards()):
         return evaluation.changed(settings=settings)
+    return score_again(evaluation, settings=settings)
+
+
+def score_again(
+    evaluation: Evaluation,
+    *,
+    gold: Callable[[Corpus], Corpus] | None = None,
+    labels: str | None = None,
+    settings: Mapping[str, Any] | None = None,
+) -> Evaluation | None:
+    """The evaluation scored again, shard by shard, when its shards are asked for.
+
+    Parameters
+    ----------
+    evaluation
+        As from `evaluate`.
+    gold
+        Makes the gold of a shard of the gold that it has.
+    labels
+        The version of the gold, for the settings of scores.
+    settings
+        In place of those of the evaluation.
+
+    Returns
+    -------
+    Evaluation or None
+        None where the gold or the predictions were not kept.
+    """
     if any(None in (shard.corpus, shard.predictions) for shard in evaluation.shards()):
         return None
+    settings = dict(settings or evaluation.settings)
     marks = marks_of(benchmarks.get(evaluation.benchmark))
     how: dict[str, Any] = {
-        "mode": evaluation.mode, "threshold": evaluation.settings["threshold"], "reader": reader,
+        "mode": evaluation.mode, "threshold": settings["threshold"],
+        "reader": settings.get("reader", READER),
         "kinds": Kinds.together(
-            Kinds.of(shard.corpus, _sorted_out(shard)[0], marks) for shard in evaluation.shards()
+            Kinds.of(gold(shard.corpus) if gold else shard.corpus, _sorted_out(shard)[0], marks)
+            for shard in evaluation.shards()
         ),
     }  # fmt: skip
-    again = partial(_again, system=evaluation.system, how=how)
+    chosen = settings.get("documents", part.ALL)
+    again = partial(
+        _again, system=evaluation.system, gold=gold, labels=labels, chosen=chosen, how=how
+    )
     whole = {name: getattr(evaluation, name) for name in ("notes", "sources", "made")}
     return evaluation.mapped(again, settings=settings, **whole)
 
@@ -246,9 +280,17 @@ def _sorted_out(shard: Evaluation) -> tuple[Predictions, pl.DataFrame]:
     return answers, records.filter(~known)
 
 
-def _again(shard: Evaluation, *, system: str, how: Mapping[str, Any]) -> Evaluation:
+def _again(
+    shard: Evaluation, *, system: str, gold: Callable[[Corpus], Corpus] | None, labels: str | None,
+    chosen: str, how: Mapping[str, Any],
+) -> Evaluation:  # fmt: skip
     answers, strange = _sorted_out(shard)
-    scored = score_shard(shard.corpus, dataclasses.replace(answers, system=system), **how)
+    corpus = gold(shard.corpus) if gold else shard.corpus
+    scored = score_shard(corpus, dataclasses.replace(answers, system=system), **how)
+    scored = part.with_selection(scored, chosen)
+    if labels:
+        again = tables.with_settings(scored.scores, labels=labels)
+        scored = dataclasses.replace(scored, scores=again)
     return with_strange(scored, strange) if strange.height else scored
 
 

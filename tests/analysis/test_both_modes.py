@@ -6,6 +6,7 @@ from formlab import analysis, benchmarks, tables
 from formlab.analysis.both_modes import mode_changes
 from formlab.formats import read_predictions
 
+from ..made_shards import cut
 from ..made_splits import DAY, JAM, WHO, evaluations
 from ..made_vrdu import one
 
@@ -80,3 +81,12 @@ def test_evaluation_of_another_benchmark_has_no_modes(evaluate):
     other = evaluate({"doc_id": "a", "text": "x"})
     assert analysis.both_modes([other]).is_empty()
     assert isinstance(analysis.changed_entities([other]), pl.DataFrame)
+
+
+def test_shards_are_compared_as_the_whole():
+    whole = analysis.open_evaluation(benchmark="vrdu", system="rules")
+    pieces = cut(whole, 3)
+    assert analysis.both_modes([pieces]).rows() == analysis.both_modes([whole]).rows()
+    changes = [analysis.changed_entities([each]) for each in (whole, pieces)]
+    assert changes[0].height
+    assert changes[1].rows() == changes[0].rows()

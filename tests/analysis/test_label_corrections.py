@@ -14,6 +14,7 @@ from ..made_arena import CLUMSY, VALUES, run, screen
 from ..made_arena import fill as entering
 from ..made_formfactory import make
 from ..made_readings import GOLD, read_as
+from ..made_shards import cut
 from ..made_splits import DAY, WHO, evaluations
 
 __all__ = ["read_as"]
@@ -55,6 +56,26 @@ def test_a_corrected_label_is_scored_again_as_if_it_had_always_been_so(read_as, 
     assert mended.scores.drop("settings").equals(again.scores.drop("settings"))
     version = decisions.version(decided(verdict("a", 1, value="Ada Borg")))
     assert (mended.scores["settings"].struct.field("labels") == version).all()
+
+
+def test_shards_are_corrected_as_the_whole(read_as):
+    whole = read_as("x", a1="Ada Borg", b0="Total 8.00")
+    verdicts = decided(
+        verdict("a", 1, value="Ada Borg"), verdict("b", 0), verdict("c", 0, label="x"),
+        verdict("a", 0, label="Date"),
+    )  # fmt: skip
+    once, pieces = (analysis.with_label_corrections(e, verdicts) for e in (whole, cut(whole, 1)))
+    assert pieces.cases.equals(once.cases)
+    rows = [sorted(map(repr, each.scores.rows())) for each in (once, pieces)]
+    assert rows[0] == rows[1]
+    notes = {name: n for name, n in once.notes.items() if name.startswith("verdicts: ")}
+    assert notes == {
+        "verdicts: labels corrected": 1, "verdicts: labels left out": 1,
+        "verdicts: found label_error": 2, "verdicts: on nothing that is there": 1,
+        "verdicts: on a label that has changed since": 1,
+    }  # fmt: skip
+    assert pieces.notes == once.notes
+    assert pieces.settings == once.settings
 
 
 def test_a_label_error_without_a_right_value_leaves_its_case_out(read_as):

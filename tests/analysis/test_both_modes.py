@@ -64,8 +64,13 @@ def test_the_changes_are_those_of_the_files_on_the_golden_predictions(shared):
         evaluation = analysis.evaluate(corpus, given, mode=mode)
         found = analysis.changed_entities([evaluation]).drop("corpus", "split")
         assert found.equals(wanted)
-        compared = analysis.both_modes([evaluation]).filter(metric="micro_f1")
+        both = analysis.both_modes([evaluation])
+        compared = both.filter(metric="micro_f1")
         assert compared[mode].item() == pytest.approx(micro_f1(evaluation))
+    # Of shards they are those of the whole.
+    shards = cut(evaluation, 30)
+    assert analysis.changed_entities([shards]).drop("corpus", "split").equals(wanted)
+    assert analysis.both_modes([shards]).rows() == both.rows()
 
 
 def test_nothing_changes_where_all_is_right_in_both(tmp_path):
@@ -81,12 +86,3 @@ def test_evaluation_of_another_benchmark_has_no_modes(evaluate):
     other = evaluate({"doc_id": "a", "text": "x"})
     assert analysis.both_modes([other]).is_empty()
     assert isinstance(analysis.changed_entities([other]), pl.DataFrame)
-
-
-def test_shards_are_compared_as_the_whole():
-    whole = analysis.open_evaluation(benchmark="vrdu", system="rules")
-    pieces = cut(whole, 3)
-    assert analysis.both_modes([pieces]).rows() == analysis.both_modes([whole]).rows()
-    changes = [analysis.changed_entities([each]) for each in (whole, pieces)]
-    assert changes[0].height
-    assert changes[1].rows() == changes[0].rows()

@@ -47,6 +47,8 @@ SAME = {
     "rates": lambda e: explore.rates(e, by="outcome", measure="errors", resamples=20),
     "cases": lambda e: explore.cases(e, "outcome=mismatch").sort(KEY),
 }
+# What takes long is asked for once; made-up documents are cut in more ways below.
+SIZES = {"findings": (3,), "slices": (3,)}
 
 
 @cache
@@ -69,26 +71,33 @@ def text(result):
 def test_shards_say_what_the_whole_says(what, name):
     whole = first(name)
     expected = text(SAME[what](whole))
-    for size in (1, 3):
+    for size in SIZES.get(what, (1, 3)):
         assert text(SAME[what](cut(whole, size))) == expected
 
 
-@pytest.mark.parametrize("name", ["formcraft", "funsd"])
-def test_gallery_and_explorer_of_shards_show_the_same_cases(name):
-    whole = first(name)
+@pytest.mark.parametrize(("name", "size"), [("formcraft", 3), ("funsd", 1)])
+def test_gallery_and_explorer_of_shards_show_the_same_cases(name, size):
+    # Without page images, which take most of the time to cut.
+    whole = first(name).changed(root=None)
     found = analysis.findings([whole], resamples=20)
     expected = gallery.errors(whole.cases, of=whole, findings=found, most=7)
     assert gallery.errors(whole, findings=found, most=7).payload == expected.payload
-    explored = explore.Explorer([whole], most=9).payload["gallery"]
-    for size in (1, 3):
-        shown = gallery.errors(cut(whole, size), findings=found, most=7)
-        names = ("total", "asked", "drawn", "claims")
-        assert [getattr(shown, n) for n in names] == [getattr(expected, n) for n in names]
-        assert {case["key"] for case in shown.cases} == {case["key"] for case in expected.cases}
-        again = explore.Explorer([cut(whole, size)], most=9).payload["gallery"]
-        cases = [sorted(row["key"] for row in gallery.rows(each)) for each in (explored, again)]
-        assert cases[0] == cases[1]
-        assert again["pages"].keys() == explored["pages"].keys()
+    shown = gallery.errors(cut(whole, size), findings=found, most=7)
+    names = ("total", "asked", "drawn", "claims")
+    assert [getattr(shown, n) for n in names] == [getattr(expected, n) for n in names]
+    assert {case["key"] for case in shown.cases} == {case["key"] for case in expected.cases}
+    both = [
+        explore.Explorer([each], most=9).payload["gallery"] for each in (whole, cut(whole, size))
+    ]
+    cases = [sorted(row["key"] for row in gallery.rows(each)) for each in both]
+    assert cases[0] == cases[1]
+
+
+def test_boxes_of_pages_in_shards_are_those_of_the_whole():
+    whole = only(first("funsd"), first("funsd").documents["doc_id"].head(2))
+    pages = [gallery.errors(each, most=9).payload["pages"] for each in (whole, cut(whole, 1))]
+    assert pages[0]
+    assert pages[0].keys() == pages[1].keys()
 
 
 def test_sample_of_errors_is_of_keys_and_each_cause_in_proportion():
@@ -113,7 +122,7 @@ def test_shards_and_order_of_documents_change_no_slice_and_no_finding():
     assert analysis.find_slices(whole)["slice_value"][0].to_list() == ["a"]
 
 
-@pytest.mark.parametrize("sizes", [(1, 1), (3, 4), (100, 2)])
+@pytest.mark.parametrize("sizes", [(1, 4), (100, 2)])
 def test_flips_of_two_systems_whose_shards_differ(sizes):
     pair = [random(3), random(4, name="n")]
     expected = flips(*pair)

@@ -21,7 +21,7 @@ _ENOUGH, _SHARE = 3, 0.95
 # Numbers between slashes or hyphens with all that is stuck to them, so that no code is cut up.
 _NUMERIC = r"[\w/.-]*\d[/-]\d{1,2}[/-]\d[\w/-]*"
 # Year first, which shows no order: most dates of a form are filled in so.
-_ISO = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
+_ISO = r"^[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}$"
 
 
 def date_order(texts: Iterable[str]) -> Order | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cached_property
 
 import polars as pl
@@ -33,11 +33,13 @@ class Words:
     """The words of a corpus's gold, counted when they are first asked for.
 
     `values` are documents and gold values: doc_id, gold. Of several shards the counts are added.
-    `wrong` are gold and answer (null or not) of all fields that may be wrong: gold, pred. Without
-    it any word may be asked for.
+    `wrong` makes gold and answer (null or not) of all fields that may be wrong: gold, pred. Without
+    them any word may be asked for.
     """
 
-    def __init__(self, values: pl.DataFrame, wrong: pl.DataFrame | None = None) -> None:
+    def __init__(
+        self, values: pl.DataFrame, wrong: Callable[[], pl.DataFrame | None] | None = None
+    ) -> None:
         self._values, self._wrong = values, wrong
         self._seen: dict[tuple[str, str], bool] = {}
 
@@ -115,10 +117,11 @@ class Words:
 
         Null where that may be any.
         """
-        if self._wrong is None:
+        wrong = self._wrong() if self._wrong else None
+        if wrong is None:
             return None
         gold, pred = (
-            self._wrong.select(word=pl.col(side).unique().str.extract_all(_WORD).explode())
+            wrong.select(word=pl.col(side).unique().str.extract_all(_WORD).explode())
             for side in ("gold", "pred")
         )
         written = gold.select(pl.col("word").str.strip_chars(_AROUND))

@@ -10,7 +10,7 @@ import dataclasses
 import operator
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from functools import reduce
+from functools import partial, reduce
 
 import polars as pl
 
@@ -78,7 +78,9 @@ class Kinds:
             representatives(corpus.records), representatives(predictions.records), fields, declared,
             rules.RULE in ruled.columns, was_prompted(predictions.responses),
             frozenset(mark for function in marks for mark in function(corpus, predictions)),
-            Words(_values(corpus.records), _wrong(corpus.records, predictions.records)),
+            Words(
+                _values(corpus.records), partial(_wrong, corpus.records, predictions.records)
+            ),
             text.orders_shown(corpus.records["doc_id"], corpus.records["value"]),
         )  # fmt: skip
 

@@ -57,9 +57,8 @@ def cases(values: list[tuple[str, str]], *, a_document: int) -> object:
 
 def scored() -> dict[str, object]:
     """`evaluate` of a shard of a user's own fields, loaded before."""
-    own_data.ROWS = SHARD
     with tempfile.TemporaryDirectory() as folder:
-        both = own.pair(*own_data.write(Path(folder)))
+        both = own.pair(*own_data.write(Path(folder), SHARD))
     # The first call imports what it needs.
     formlab.evaluate(*both, limit=1)
     before = peak()

@@ -16,8 +16,9 @@ from formlab.metrics._spec import as_many
 # Characters held at once; a longer pair makes a chunk of its own.
 _CHUNK = 1 << 19
 _ALPHANUMERIC = re.compile("[a-z0-9]+")
-# What mteval-v13a may set apart from words: all ASCII punctuation but the apostrophe.
-_SIGNS = re.compile(r"[!-&(-/:-@\[-`{-~]+")
+# What mteval-v13a may set apart from words: all ASCII punctuation but the apostrophe, and but
+# one sign of a number alone.
+_SIGNS = re.compile(r"[!-&(-/:-@\[-`{-~](?<![0-9][.,](?=[0-9]))[!-&(-/:-@\[-`{-~]*")
 _DIGITS = frozenset("0123456789")
 _ENTITIES = (("&quot;", '"'), ("&amp;", "&"), ("&lt;", "<"), ("&gt;", ">"))
 # Texts whose words are counted at once.

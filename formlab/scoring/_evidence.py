@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 from functools import cached_property
 from typing import Any
 
 import polars as pl
 from rapidfuzz.distance import Levenshtein
 
-from formlab.scoring._gold_words import TELLING, Words
+from formlab.scoring._gold_words import TELLING, Words, folded
 from formlab.scoring._pairs import LONGEST, letters, tokens
 from formlab.tables import BOX, USABLE
 
@@ -72,7 +72,7 @@ class Documents:
     @cached_property
     def golds(self) -> frozenset[str]:
         """The letters of all gold values: most wrong answers are none of them."""
-        return frozenset(map(letters, self._golds))
+        return frozenset(folded(self._golds))
 
     def column(self, name: str, place: int) -> list:
         """The values of a column of one document."""
@@ -213,6 +213,8 @@ class DocumentEvidence:
 
     def _inside(self, row: Row) -> bool:
         """Whether what was read stands in the field's own box."""
+        if row["x0"] is None or row["pred_x0"] is None:
+            return False
         box, read = ([row[f"{side}{name}"] for name in BOX] for side in ("", "pred_"))
         if None in box or None in read:
             return False
@@ -242,8 +244,9 @@ class DocumentEvidence:
     def _surplus(self) -> tuple[dict[str, list[str]], str]:
         """What fields have that is not theirs, by value and as one text."""
         places, surplus = defaultdict(list), []
-        for path, own, answer in self._answered():
-            if answer == own:
+        columns = self._columns("path", "gold", "pred", "status")
+        for path, own, answer, status in zip(*columns, strict=True):
+            if answer == own or path is None or not answer or status not in USABLE:
                 continue
             pred, gold = letters(answer), letters(own or "")
             if pred != gold:
@@ -255,14 +258,11 @@ class DocumentEvidence:
     @cached_property
     def _answers(self) -> str:
         """The words of all that fields have."""
-        return _spaced(word for _, _, answer in self._answered() for word in tokens(answer))
-
-    def _answered(self) -> Iterator[tuple[str, str | None, str]]:
-        """Path, gold and answer of the fields with a usable one."""
-        columns = self._columns("path", "gold", "pred", "status")
-        for path, gold, answer, status in zip(*columns, strict=True):
-            if path is not None and answer and status in USABLE:
-                yield path, gold, answer
+        rows = zip(*self._columns("path", "pred", "status"), strict=True)
+        return _spaced(
+            word for path, answer, status in rows
+            if path is not None and answer and status in USABLE for word in tokens(answer)
+        )  # fmt: skip
 
     @cached_property
     def _pages(self) -> tuple[str, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cached_property
 
 import polars as pl
@@ -20,27 +20,53 @@ _WORD = r"[^\s\x1c-\x1f]+"
 _AROUND = ".,:;()[]*'\""
 
 
+def folded(values: pl.Series) -> pl.Series:
+    """`letters` of each value."""
+    plain = values.str.to_lowercase().str.replace_all("[^0-9a-z]+", "")
+    others = (values.str.len_bytes() != values.str.len_chars()).fill_null(False).arg_true()
+    if not others.len():
+        return plain
+    return plain.scatter(others, list(map(letters, values.gather(others))))
+
+
 class Words:
     """The words of a corpus's gold, counted when they are first asked for.
 
     `values` are documents and gold values: doc_id, gold. Of several shards the counts are added.
+    `wrong` makes gold and answer (null or not) of all fields that may be wrong: gold, pred. Without
+    them any word may be asked for.
     """
 
-    def __init__(self, values: pl.DataFrame | None, counted: pl.DataFrame | None = None) -> None:
-        self._values = values
+    def __init__(
+        self, values: pl.DataFrame, wrong: Callable[[], pl.DataFrame | None] | None = None
+    ) -> None:
+        self._values, self._wrong = values, wrong
         self._seen: dict[tuple[str, str], bool] = {}
-        if counted is not None:
-            self.table = counted
+
+    @classmethod
+    def counted(cls, table: pl.DataFrame, asked: pl.DataFrame | None = None) -> Words:
+        """Words of such a `table`; it may go to other processes."""
+        words = cls(table.clear())
+        words.table, words.asked = table, asked
+        return words
 
     @classmethod
     def together(cls, several: Iterable[Words]) -> Words:
-        """The words of shards, each of other documents."""
-        rows = pl.concat([words.table for words in several])
-        rows = rows.group_by("is_folded", "word").agg(pl.all().sum())
-        # Of figures, which grow with the documents, only the common ones tell anything.
+        """The words of shards, each of other documents: those alone that any of them asks for.
+
+        Most identifiers, which grow with the documents, are in no wrong field.
+        """
+        several = list(several)
+        tables, asked = [words.table for words in several], [words.asked for words in several]
+        key = ["is_folded", "word"]
+        if all(words is not None for words in asked):
+            every = pl.concat(asked).unique()
+            tables = [table.join(every, on=key, how="semi") for table in tables]
+        rows = pl.concat(tables).group_by(key).agg(pl.all().sum())
+        # Of figures only the common ones tell anything; a word of the gold itself is there once.
         figure = pl.col("word").str.contains(r"^[0-9]+$") & (pl.col("documents") < _COMMON)
-        rows = rows.filter(~(pl.col("is_folded") & figure))
-        return cls(None, rows.sort("is_folded", "word"))
+        rare = pl.when("is_folded").then(figure).otherwise(pl.col("count") < 2)
+        return cls.counted(rows.filter(~rare).sort(key))
 
     def contradict_gold(self, gold: str, pred: str) -> bool:
         """Whether words of the gold stand nowhere else, and the answer's words for them do.
@@ -86,21 +112,40 @@ class Words:
         return written.get(core, 0) > 1 or repeated
 
     @cached_property
+    def asked(self) -> pl.DataFrame | None:
+        """The words that causes of wrong fields ask for: of golds as written, of answers folded.
+
+        Null where that may be any.
+        """
+        wrong = self._wrong() if self._wrong else None
+        if wrong is None:
+            return None
+        gold, pred = (
+            wrong.select(word=pl.col(side).unique().str.extract_all(_WORD).explode())
+            for side in ("gold", "pred")
+        )
+        written = gold.select(pl.col("word").str.strip_chars(_AROUND))
+        sides = (written, False), (pred.select(folded(pred["word"])), True)
+        return pl.concat(
+            side.drop_nulls().unique().select("word", is_folded=pl.lit(value))
+            for side, value in sides
+        )
+
+    @cached_property
     def table(self) -> pl.DataFrame:
         """How often each word stands there as written, and in how many documents, so and folded."""
         document = pl.col("doc_id").cast(pl.Categorical).to_physical()
         words = self._values.select(document, word=pl.col("gold").str.extract_all(_WORD))
         words = words.explode("word").drop_nulls().group_by("word", "doc_id").agg(count=pl.len())
         known = words.select(pl.col("word").unique())
-        folded = pl.Series("folded", list(map(letters, known["word"])), dtype=pl.String)
-        words = words.join(known.with_columns(folded), on="word")
+        words = words.join(known.with_columns(folded=folded(known["word"])), on="word")
         core, documents = pl.col("word").str.strip_chars(_AROUND), pl.col("doc_id").n_unique()
         written = words.group_by(core).agg(pl.col("count").sum(), documents=documents)
-        folded = words.group_by(word="folded").agg(count=pl.lit(0), documents=documents)
+        plain = words.group_by(word="folded").agg(count=pl.lit(0), documents=documents)
         counts = pl.col("count", "documents").cast(pl.UInt32)
         return pl.concat(
             side.select("word", counts, is_folded=pl.lit(value))
-            for side, value in ((written, False), (folded, True))
+            for side, value in ((written, False), (plain, True))
         )
 
     @cached_property

@@ -294,7 +294,7 @@ def _contained(gold: str, pred: str) -> str | None:
         (fragment, whole), (short, long), name = words, plain, "merged"
     if fragment and len(fragment) < len(whole) and _in_order(fragment, whole):
         return name
-    less, more = sorted((gold, pred), key=lambda value: len(squashed(value)))
+    less, more = (gold, pred) if sizes[0] < sizes[1] else (pred, gold)
     if set(_symbols(less)) - set(more):
         # `13.0 %` is no part of `13.0.8`: the sign was read as something else.
         return None
@@ -327,9 +327,8 @@ def _in_order(fragment: list[str], whole: list[str]) -> bool:
 
 def _changes(gold: str, pred: str) -> list[tuple[str, str]]:
     """The runs of characters that differ, gold beside prediction."""
-    runs: list[tuple[str, str]] = []
-    joined = False
-    for tag, a, b, c, d in Levenshtein.opcodes(gold, pred):
+    runs, joined = [], False
+    for tag, a, b, c, d in Levenshtein.opcodes(gold, pred).as_list():
         if tag != "equal":
             before = runs.pop() if joined else ("", "")
             runs.append((before[0] + gold[a:b], before[1] + pred[c:d]))
@@ -359,6 +358,7 @@ def letters(value: str) -> str:
     return _NOT_WORD.sub("", value.casefold())
 
 
+@lru_cache(maxsize=16)
 def squashed(value: str) -> str:
     """`value` without white space, case folded."""
     return "".join(value.casefold().split())

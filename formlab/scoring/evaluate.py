@@ -363,11 +363,11 @@ def answer_scores(responses: pl.DataFrame, *, mode: str | None = None) -> pl.Dat
 def _answers(
     corpus: Corpus, predictions: Predictions, mode: str, *, prompted: bool
 ) -> pl.DataFrame:
-    here = pl.col("doc_id").is_in(corpus.documents["doc_id"].to_list())
-    responses = predictions.responses.filter(here, pl.col("split") == corpus.split)
     # An engine that reads pages got no instruction that it could follow or refuse.
     if not prompted:
-        responses = responses.clear()
+        return tables.table("scores", [])
+    here = pl.col("doc_id").is_in(corpus.documents["doc_id"].to_list())
+    responses = predictions.responses.filter(here, pl.col("split") == corpus.split)
     # As everywhere, a run may be called otherwise than its rows say.
     return answer_scores(responses.with_columns(system=pl.lit(predictions.system)), mode=mode)
 

@@ -7,9 +7,10 @@ only texts of pages were given. Shards are scored one by one, so these places as
 from __future__ import annotations
 
 import dataclasses
+import operator
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from functools import reduce
+from functools import partial, reduce
 
 import polars as pl
 
@@ -77,9 +78,16 @@ class Kinds:
             representatives(corpus.records), representatives(predictions.records), fields, declared,
             rules.RULE in ruled.columns, was_prompted(predictions.responses),
             frozenset(mark for function in marks for mark in function(corpus, predictions)),
-            Words(_values(corpus.records)),
+            Words(
+                _values(corpus.records), partial(_wrong, corpus.records, predictions.records)
+            ),
             text.orders_shown(corpus.records["doc_id"], corpus.records["value"]),
         )  # fmt: skip
+
+    def counted(self) -> Kinds:
+        """The same, without the gold's values: what the whole is made of, see `together`."""
+        words = Words.counted(self.words.table, self.words.asked)
+        return dataclasses.replace(self, words=words)
 
     @classmethod
     def together(cls, several: Iterable[Kinds]) -> Kinds:
@@ -93,6 +101,29 @@ class Kinds:
 def _values(records: pl.DataFrame) -> pl.DataFrame:
     fields = records.filter(pl.col("path").is_not_null(), pl.col("task") != "layout")
     return fields.select("doc_id", gold="value")
+
+
+def _wrong(gold: pl.DataFrame, answers: pl.DataFrame) -> pl.DataFrame | None:
+    """Gold and answer of the fields that may be wrong; null where answers are read from pages."""
+    read = pl.col("path").is_null() & pl.col("value").is_not_null() | (pl.col("task") != "text")
+    if answers.filter(read).height or gold.filter(pl.col("task") != "text").height:
+        return None
+    sides = [
+        side.select("doc_id", "path", pl.col("value").alias(name)).drop_nulls("path")
+        for side, name in ((gold, "gold"), (answers, "pred"))
+    ]
+    both = sides[1].join(sides[0], on=["doc_id", "path"], how="left")
+    # Items of lists may be compared with any other.
+    is_item = pl.col("path").str.contains(r"/[0-9]+(/|$)")
+    lower = (pl.col(side).str.to_lowercase() for side in ("gold", "pred"))
+    ascii_only = pl.all_horizontal(
+        pl.col(side).str.len_bytes() == pl.col(side).str.len_chars() for side in ("gold", "pred")
+    )
+    # Where case alone differs, no word is asked for.
+    same = (pl.col("gold") == pl.col("pred")) | (ascii_only & operator.eq(*lower))
+    items = sides[0].filter(is_item).select("gold", pred=pl.lit(None, pl.String))
+    unlike = both.filter(is_item | ~same.fill_null(False)).select("gold", "pred")
+    return pl.concat([unlike, items])
 
 
 def representatives(records: pl.DataFrame) -> pl.DataFrame:

@@ -273,7 +273,7 @@ def _known(folder: Path, corpus: Corpus, predictions: Predictions) -> Shard:
         split=corpus.split,
         documents=corpus.documents["doc_id"].to_list(),
         answered=part.answered(corpus, predictions),
-        kinds=Kinds.of(corpus, matched, marks_of(benchmarks.get(corpus.benchmark))),
+        kinds=Kinds.of(corpus, matched, marks_of(benchmarks.get(corpus.benchmark))).counted(),
         notes=dict(notes),
         sources=corpus.sources | predictions.sources,
         strange=strange.select("split", "doc_id").unique().height,

@@ -104,18 +104,22 @@ def _runs(scores: pl.DataFrame) -> Iterator[tuple[dict[str, Any], pl.DataFrame]]
     """The scores of each scope; a scorer writes them below each other, so that few are moved."""
     if not scores.height:
         return
-    settings = pl.col("settings").struct
-    columns = [pl.col(name) for name in _RUN[:-1]]
+    settings = scores["settings"].struct
+    columns = [scores[name] for name in _RUN[:-1]]
     columns += [settings.field(field.name) for field in SETTINGS.fields]
-    changed = pl.any_horizontal(column.ne_missing(column.shift()) for column in columns)
-    begins = scores.select(changed | (pl.int_range(pl.len()) == 0)).to_series()
-    starts = begins.arg_true().to_list()
-    ends = [*starts[1:], scores.height]
-    heads = scores.select(_RUN).filter(begins)
-    runs = heads.with_row_index("run").group_by(*_RUN, maintain_order=True).agg("run")
-    for *_, members in runs.iter_rows():
-        spans = [scores.slice(starts[run], ends[run] - starts[run]) for run in members]
-        yield heads.row(members[0], named=True), spans[0] if len(spans) == 1 else pl.concat(spans)
+    begins = np.arange(scores.height) == 0
+    for column in columns:
+        # Most are null, or the same all through.
+        if column.null_count() < scores.height:
+            begins |= column.ne_missing(column.shift()).to_numpy()
+    starts = np.flatnonzero(begins).tolist()
+    runs: dict[str, tuple[dict[str, Any], list[pl.DataFrame]]] = {}
+    for start, end in zip(starts, [*starts[1:], scores.height], strict=True):
+        row = scores.row(start, named=True)
+        scope = {name: row[name] for name in _RUN}
+        runs.setdefault(repr(scope), (scope, []))[1].append(scores.slice(start, end - start))
+    for scope, spans in runs.values():
+        yield scope, spans[0] if len(spans) == 1 else pl.concat(spans)
 
 
 class _Groups(NamedTuple):

@@ -20,6 +20,8 @@ RULE = "dates=document,else corpus"
 _ENOUGH, _SHARE = 3, 0.95
 # Numbers between slashes or hyphens with all that is stuck to them, so that no code is cut up.
 _NUMERIC = r"[\w/.-]*\d[/-]\d{1,2}[/-]\d[\w/-]*"
+# Year first, which shows no order: most dates of a form are filled in so.
+_ISO = r"^[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}$"
 
 
 def date_order(texts: Iterable[str]) -> Order | None:
@@ -91,10 +93,10 @@ def _counted(shown: Mapping[str, set[Order]]) -> Counter[str]:
 
 def _by_document(docs: pl.Series, values: pl.Series) -> dict[str, set[Order]]:
     """The orders of day and month that each document shows, if any."""
-    dates = pl.DataFrame({"doc": docs, "value": values.cast(pl.String)}).select(
-        "doc", pl.col("value").str.extract_all(_NUMERIC)
-    )
-    dates = dates.explode("value").drop_nulls().unique(maintain_order=True)
+    dates = pl.DataFrame({"doc": docs, "value": values.cast(pl.String)})
+    dates = dates.filter(~pl.col("value").str.contains(_ISO))
+    dates = dates.select("doc", pl.col("value").str.extract_all(_NUMERIC)).explode("value")
+    dates = dates.drop_nulls().unique(maintain_order=True)
     shown_by_doc: dict[str, set[Order]] = {}
     for doc, value in dates.iter_rows():
         if shown := _shown(value.strip("./-")):

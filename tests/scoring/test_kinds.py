@@ -1,6 +1,7 @@
 """What scoring decides by all documents is the same for shards of them."""
 
 import dataclasses
+import random
 
 import polars as pl
 import pytest
@@ -8,6 +9,7 @@ import pytest
 import formlab
 from formlab import analysis, tables
 from formlab.scoring import part
+from formlab.scoring.causes import causes
 from formlab.scoring.kinds import Kinds
 
 COLUMNS = list(tables.KEYS["cases"])
@@ -83,3 +85,58 @@ def test_dates_are_read_as_in_the_whole_corpus(shards_of):
     both = formlab.own.pair(gold, answers, types={"due": "date"})
     for records in (10**6, 1):
         assert shards_of(*both, records).cases.filter(path="/due", doc_id="3")["typed"].item()
+
+
+def _named(doc: int) -> dict:
+    return {"doc_id": str(doc), "number": f"no{doc:05}x", "name": "Ada Berg", "total": f"{doc}.50"}
+
+
+def test_words_kept_do_not_grow_with_right_fields():
+    heights = []
+    for count in (30, 300):
+        gold = [_named(doc) for doc in range(count)]
+        # Wrong in a letter, in case alone, and wholly.
+        wrong = {1: {"number": "no0o001x"}, 2: {"name": "ADA BERG"}, 3: {"name": "Adu Berg"}}
+        answers = [form | wrong.get(doc, {}) for doc, form in enumerate(gold)]
+        shards = [
+            Kinds.of(*formlab.own.pair(gold[at:end], answers[at:end])).counted()
+            for at, end in ((0, count // 2), (count // 2, count))
+        ]
+        heights.append(Kinds.together(shards).words.table.height)
+    assert heights[0] == heights[1] <= 3
+
+
+@pytest.mark.parametrize("listed", [False, True])
+def test_words_kept_name_the_causes_that_all_words_name(listed):
+    draw = random.Random(int(listed))
+    known = ["Adler", "adler", "Bergs", "(Quay)", "Moss-7", "x12345", "999999", "Straße", "Teas"]
+
+    values = [[draw.choices(known, k=draw.randint(1, 3)) for _ in range(4)] for _ in range(60)]
+
+    def slipped(words: list[str]) -> str:
+        words = list(words)
+        if draw.random() < 0.3:
+            words[0] = words[0][:-1] + draw.choice("aeZ1") + draw.choice("kvw")
+        return " ".join(words)
+
+    def forms() -> list[dict]:
+        made = []
+        for doc, drawn in enumerate(values):
+            texts = list(map(slipped, drawn))
+            fields = {f"field{place}x": text for place, text in enumerate(texts)}
+            fields = {"items": [{"name": text} for text in texts]} if listed else fields
+            made.append({"doc_id": str(doc)} | fields)
+        return made
+
+    both = formlab.own.pair(forms(), forms())
+    corpus, predictions = both
+    cases = formlab.evaluate(*both).cases
+    shards = []
+    for docs in (pl.col("doc_id").cast(pl.Int64) % 3 == place for place in range(3)):
+        sides = (dataclasses.replace(s, records=s.records.filter(docs)) for s in both)
+        shards.append(Kinds.of(*sides).counted())
+    words = Kinds.together(shards).words
+    assert words.table.height < Kinds.of(corpus, predictions).words.table.height
+    named = causes(cases, words=words)
+    assert named == causes(cases) == cases["cause"].to_list()
+    assert named.count("label_error") > 2

@@ -106,20 +106,30 @@ def score_table(
         slice_by=pl.lit(slice_by, pl.String), slice_value=slice_value,
     )  # fmt: skip
     # Only what differs between metrics is made for each; they share the rest, as whole columns.
-    shared = pl.DataFrame(shared.rechunk().get_columns())
+    shared = {column.name: column for column in shared.rechunk().get_columns()}
+    height = rows.height
     scores = []
     for metric, tallies, settings in counted:
-        tallies, settings = _defined(metric, tallies, settings, level, rows.height)
-        pair, stats = tallies.shape[1] == 2, tables.SCORES["stats"]
-        made = pl.lit(pl.Series("settings", [vars(settings)], dtype=tables.SETTINGS)).first()
-        scores.append(shared.with_columns(
-            pl.lit(metric.name).alias("metric"), made,
-            *(pl.Series(name, tallies[:, number]) if pair else pl.lit(None, pl.Float64).alias(name)
-              for number, name in enumerate(("hits", "total"))),
-            pl.lit(None, stats).alias("stats") if pair else pl.Series("stats", tallies).cast(stats),
-            pl.Series("value", metric.values(tallies, mode), dtype=pl.Float64),
-        ).select(list(tables.SCORES)))  # fmt: skip
+        tallies, settings = _defined(metric, tallies, settings, level, height)
+        if tallies.shape[1] == 2:
+            pair, stats = np.ascontiguousarray(tallies.T), _same(None, "stats", height)
+        else:
+            pair, stats = None, pl.Series(tallies).cast(tables.SCORES["stats"])
+        columns = shared | {
+            "metric": _same(metric.name, "metric", height),
+            "settings": _same(vars(settings), "settings", height),
+            "stats": stats,
+            "value": pl.Series(metric.values(tallies, mode), dtype=pl.Float64),
+        }
+        for number, name in enumerate(("hits", "total")):
+            columns[name] = _same(None, name, height) if pair is None else pl.Series(pair[number])
+        scores.append(pl.DataFrame([columns[name].alias(name) for name in tables.SCORES]))
     return pl.concat(scores)
+
+
+def _same(value: object, name: str, height: int) -> pl.Series:
+    """A column of *scores* with one value in every row."""
+    return pl.Series(name, [value], dtype=tables.SCORES[name]).new_from_index(0, height)
 
 
 def _defined(

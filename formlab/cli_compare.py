@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from formlab.addresses import fetched
 from formlab.console import as_json, path, say, show
 from formlab.errors import DataBroken
 
@@ -30,7 +31,7 @@ _NOT_SHOWN = "not shown"
 
 
 @click.command()
-@click.argument("folders", metavar="EVAL_A EVAL_B ...", nargs=-1, required=True, type=path)
+@click.argument("folders", metavar="EVAL_A EVAL_B ...", nargs=-1, required=True, type=fetched)
 @click.option("--metric", multiple=True, help="Only this metric, macro_ means included [all].")
 @click.option("--by", multiple=True, help="Column of the gold to slice by as well.")
 @click.option("--reference", help="Compare every system with this one [all pairs].")

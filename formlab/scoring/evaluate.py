@@ -233,8 +233,10 @@ def read_again(evaluation: Evaluation, reader: str) -> Evaluation | None:
         ),
     }  # fmt: skip
     again = partial(_again, system=evaluation.system, how=how)
-    whole = {name: getattr(evaluation, name) for name in ("notes", "sources", "made")}
-    return evaluation.mapped(again, settings=settings, **whole)
+    # All that is known already, so that no shard is scored to learn it.
+    whole = ("benchmark", "split", "system", "mode", "root", "notes", "sources", "made")
+    known = {name: getattr(evaluation, name) for name in whole}
+    return evaluation.mapped(again, settings=settings, **known)
 
 
 def _sorted_out(shard: Evaluation) -> tuple[Predictions, pl.DataFrame]:

@@ -1,4 +1,4 @@
-"""Files by their address: what is read where it lies, or fetched first."""
+"""Files and folders by their address: what is read where it lies, or fetched first."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from formlab.known_files import cache_folder
 
 
 class _Fetched(click.Path):
-    """A path; of an address the file fetched from it."""
+    """A path; of an address what is fetched from it."""
 
     def convert(self, *arguments: Any) -> Path:
         return local(super().convert(*arguments))
@@ -27,9 +27,10 @@ fetched = _Fetched(path_type=Path)
 
 
 def local(address: str | Path) -> Path:
-    """The local file of a path, or of a file's address as fsspec takes it: ``s3://bucket/a.csv``.
+    """A path, or what is at an address as fsspec takes it, such as ``s3://bucket/a.csv``.
 
-    What is behind an address is fetched into the cache folder, again once it has changed.
+    A file or folder behind an address is fetched into the cache folder, again once it has changed;
+    ``http`` has files only.
 
     Raises
     ------
@@ -54,15 +55,23 @@ def local(address: str | Path) -> Path:
 
     url = f"{parts[1]}://{parts[2]}"
     try:
-        system, path = fsspec.url_to_fs(url)
-        state = hashlib.sha256(f"{url} {system.ukey(path)}".encode()).hexdigest()[:16]
-        file = cache_folder() / "fetched" / state / path.rpartition("/")[2]
-        if not file.is_file():
-            with atomic(file) as part:
-                system.get_file(path, str(part))
+        system, path = fsspec.url_to_fs(url.rstrip("/"))
+        # A page of the web with links would count as a folder.
+        is_folder = not parts[1].startswith("http") and system.isdir(path)
+        names = sorted(system.find(path)) if is_folder else [path]
+        states = [(name, str(system.ukey(name))) for name in names]
+        state = hashlib.sha256(f"{url} {states}".encode()).hexdigest()[:16]
+        target = cache_folder() / "fetched" / state / path.rpartition("/")[2]
+        for name in names:
+            file = target / name.removeprefix(path).lstrip("/")
+            if ".." in file.relative_to(target).parts:
+                raise ValueError(f"a name that leads out of the folder: {name!r}")
+            if not file.is_file():
+                with atomic(file) as part:
+                    system.get_file(name, str(part))
     except ImportError as error:
         raise NotAvailable(f"{parts[1]}:// needs a library: {error}", where=url) from error
     except Exception as error:  # Each kind of address has errors of its own.
         what = f"cannot be fetched: {type(error).__name__}: {error}"
         raise DataMissing(what, where=url, remedy="check the address and your access") from error
-    return file
+    return target

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from formlab.console import as_json, path, say, show
+from formlab.addresses import fetched
+from formlab.console import as_json, path, say, show, workers_options
 from formlab.errors import DataBroken
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ _NOT_SHOWN = "not shown"
 
 
 @click.command()
-@click.argument("folders", metavar="EVAL_A EVAL_B ...", nargs=-1, required=True, type=path)
+@click.argument("folders", metavar="EVAL_A EVAL_B ...", nargs=-1, required=True, type=fetched)
 @click.option("--metric", multiple=True, help="Only this metric, macro_ means included [all].")
 @click.option("--by", multiple=True, help="Column of the gold to slice by as well.")
 @click.option("--reference", help="Compare every system with this one [all pairs].")
@@ -41,13 +42,15 @@ _NOT_SHOWN = "not shown"
 @click.option("--permutations", type=click.IntRange(min=0), default=9999, show_default=True)
 @click.option("--seed", type=int, default=0, show_default=True)
 @click.option("--all", "everything", is_flag=True, help="Print all columns, and macro_ means.")
+@workers_options()
 @as_json
 def compare(folders: tuple[Path, ...], as_json: bool, **options: Any) -> None:
     """Compare two or more systems that were scored on the same forms.
 
     EVAL_A and EVAL_B are folders that formlab score wrote with --out. A difference is the second
     system's value minus the first's, with its interval; p is that of a permutation test, which
-    swaps whole documents.
+    swaps whole documents. --workers and --scheduler share out what takes longest: fields that were
+    read under boxes are scored again under the other reading rules.
     """
     import polars as pl
 
@@ -55,7 +58,8 @@ def compare(folders: tuple[Path, ...], as_json: bool, **options: Any) -> None:
     from formlab.folders import Evaluation
     from formlab.tables import readable
 
-    evaluations = [Evaluation.load(folder) for folder in folders]
+    # Whole paths: workers open the shards by themselves.
+    evaluations = [Evaluation.load(folder.absolute()) for folder in folders]
     ground = analysis.common(evaluations)
     say(ground.notes)
     draws = {name: options[name] for name in ("resamples", "permutations", "seed")}
@@ -68,8 +72,9 @@ def compare(folders: tuple[Path, ...], as_json: bool, **options: Any) -> None:
         columns = _FLIPS
     else:
         metrics = options["metric"] or None
+        spread = {name: options[name] for name in ("workers", "scheduler")}
         table = analysis.compare(
-            ground.evaluations, metric=metrics, by=by, reference=reference, **draws
+            evaluations, metric=metrics, by=by, reference=reference, **draws, **spread
         )
         columns = _DIFFERENCES
     if as_json:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
+from formlab.addresses import fetched
 from formlab.console import as_json, pairs, plain, root, say, show, split, workers_options
 from formlab.errors import NotAvailable
 
@@ -19,7 +20,7 @@ _SHOWN = 10
 
 
 @click.command("open")
-@click.argument("logs", nargs=-1, required=True, metavar="LOG…", type=click.Path(path_type=Path))
+@click.argument("logs", nargs=-1, required=True, metavar="LOG…", type=fetched)
 @click.option("--benchmark", help="The benchmark whose gold is used [the gold in the log].")
 @root
 @split

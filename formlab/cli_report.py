@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from formlab.addresses import fetched
 from formlab.console import as_json, pairs, path, plain, show, workers_options
 from formlab.errors import DataBroken
 
@@ -18,7 +19,7 @@ _BUILDING = ("out", "layout", "workers", "scheduler", "timeout", "figures")
 @click.command()
 @click.argument("notebooks", nargs=-1, type=path)
 @click.option(
-    "--eval", "evaluations", multiple=True, type=path,
+    "--eval", "evaluations", multiple=True, type=fetched,
     help="Folder of an evaluation; without NOTEBOOKS, those made for it are run.",
 )  # fmt: skip
 @click.option(

@@ -178,29 +178,46 @@ def score(benchmark: str | None, predictions: Path, as_json: bool, **options: An
     """
     import polars as pl
 
+    from formlab.scoring import loaded
+
     if own_options := _own(benchmark, options):
         summary = _own_scored(options["gold"], predictions, own_options, options, as_json=as_json)
         show_summary(summary, options, as_json=as_json)
         return
     names = [options["split"]] if options["split"] else formats.splits(predictions) or [None]
+    several = len(names) > 1
     load = partial(benchmarks.load, benchmark, root=options["root"])
-    documents = documents_of(options["documents"], (load(split=name) for name in names))
+    # A list for several splits is of all of them together.
+    listed = several and isinstance(_wanted(options), Path)
+    documents = documents_of(options["documents"], (load(split=n) for n in names)) if listed else []
     summaries = []
     for name in names:
+        where = {"root": options["root"], "split": name}
+        shards = [] if listed else loaded.sources(benchmark, predictions, **where)
+        if len(shards) > 1:
+            changed = options | {"out": _folder(options["out"], shards[0]["split"], several)}
+            how = {"open_source": loaded.opened, "answers": predictions}
+            summaries.append(_shards_scored(shards, changed, as_json=as_json, **how))
+            continue
         corpus = load(split=name)
-        chosen = documents
-        if len(names) > 1 and not isinstance(documents, str):
-            # Of a list for several splits, those that this one has.
+        if listed:
+            # Those that this split has.
             chosen = sorted(set(documents) & set(corpus.documents["doc_id"]))
+        else:
+            chosen = documents_of(options["documents"], [corpus])
         if not chosen:
             click.echo(f"note: none of the documents listed is in {corpus.split}", err=True)
             continue
         answers = formats.read_predictions(predictions, corpus)
-        several = bool(options["out"]) and len(names) > 1
-        out = options["out"] / corpus.split if several else options["out"]
+        out = _folder(options["out"], corpus.split, several)
         changed = options | {"documents": chosen, "out": out}
         summaries.append(scored(corpus, answers, changed, as_json=as_json))
     show_summary(pl.concat(summaries), options, as_json=as_json)
+
+
+def _folder(out: Path | None, split: str, several: bool) -> Path | None:
+    """Where the evaluation of a split goes, which may be one of several."""
+    return out / split if out and several else out
 
 
 def _own_scored(
@@ -218,12 +235,8 @@ def _own_scored(
         return scored(corpus, predictions, options | {"documents": chosen}, as_json=as_json)
     with _home(options["out"]) as out, _temporary(out / ".sources") as folder:
         plan = sharded.plan(gold, answers, folder=folder, records=part.SHARD, **own_options)
-        documents = options["documents"]
-        chosen = documents if documents in (part.ALL, part.ANSWERED) else Path(documents)
-        evaluation = _in_shards(
-            plan.sources, out, options | {"documents": chosen}, open_source=sharded.open
-        )
-        return _summary(evaluation, options, as_json=as_json)
+        changed = options | {"out": out}
+        return _shards_scored(plan.sources, changed, as_json=as_json, open_source=sharded.open)
 
 
 def _size(path: Path) -> int:
@@ -255,6 +268,15 @@ def _temporary(folder: Path) -> Iterator[Path]:
     shutil.rmtree(folder, ignore_errors=True)
 
 
+def _wanted(options: dict[str, Any]) -> Any:
+    """The documents asked for, as `many.score` takes them: a file of them as a path."""
+    from formlab.scoring import part
+
+    documents = options["documents"]
+    is_file = isinstance(documents, str) and documents not in (part.ALL, part.ANSWERED)
+    return Path(documents) if is_file else documents
+
+
 def documents_of(chosen: str, corpora: Iterable[Corpus]) -> str | list[str]:
     """The value of `--documents`: a keyword, or the ids in a file, each of which is in a corpus."""
     from formlab.scoring import part
@@ -281,9 +303,7 @@ def scored(
     from formlab.scoring.fields import READER
 
     if _spread(options) or corpus.records.height > part.SHARD:
-        with _home(options["out"]) as out:
-            evaluation = _in_shards(many.pairs(corpus, answers), out, options)
-            return _summary(evaluation, options, as_json=as_json)
+        return _shards_scored(many.pairs(corpus, answers), options, as_json=as_json)
     where = f"{corpus.benchmark}:{corpus.split}"
     with working(f"scoring {corpus.documents.height:,} documents of {where}"):
         evaluation = analysis.evaluate(
@@ -295,19 +315,20 @@ def scored(
     return _summary(evaluation, options, as_json=as_json)
 
 
-def _in_shards(
-    sources: Iterable[Any], out: Path, options: dict[str, Any],
-    open_source: Callable[[Any], tuple[Corpus, Predictions]] | None = None,
-) -> Evaluation:  # fmt: skip
+def _shards_scored(
+    sources: Iterable[Any], options: dict[str, Any], *, as_json: bool, **how: Any
+) -> pl.DataFrame:
+    """The summary of what is scored shard by shard; `sources` and `how` as for `many.score`."""
     from formlab.scoring import many
     from formlab.scoring.fields import READER
 
-    return many.score(
-        sources, out, open_source=open_source, mode=options["mode"],
-        documents=options["documents"], limit=options["limit"],
-        reader=options.get("reader") or READER, workers=options.get("workers", 1),
-        scheduler=options.get("scheduler"),
-    )  # fmt: skip
+    with _home(options["out"]) as out:
+        evaluation = many.score(
+            sources, out, mode=options["mode"], documents=_wanted(options), limit=options["limit"],
+            reader=options.get("reader") or READER, workers=options.get("workers", 1),
+            scheduler=options.get("scheduler"), **how,
+        )  # fmt: skip
+        return _summary(evaluation, options, as_json=as_json)
 
 
 def _summary(evaluation: Evaluation, options: dict[str, Any], *, as_json: bool) -> pl.DataFrame:

@@ -16,11 +16,20 @@ from formlab.errors import DataBroken
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 path = click.Path(path_type=Path)
 
+
+class _Folder(click.Path):
+    """A folder that is read where it lies; an address is an error, not a path with a colon."""
+
+    def convert(self, value: Any, *context: Any) -> Any:
+        if "://" in str(value):
+            self.fail(f"{value} is an address; copy or mount the folder, and name that", *context)
+        return super().convert(value, *context)
+
+
 # Whole, because an evaluation keeps it and may be opened from another folder.
 root = click.option(
-    "--root", type=click.Path(path_type=Path, resolve_path=True),
-    help="Folder of the official files.",
-)  # fmt: skip
+    "--root", type=_Folder(path_type=Path, resolve_path=True), help="Folder of the official files."
+)
 split = click.option("--split", help="A split of the benchmark; its first if left out.")
 prompt = click.option(
     "--prompt", metavar="NAME|FILE",

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import click
@@ -44,9 +46,10 @@ arena.add_command(record)
 @click.option("--seed", default=0, help="For people: of the values.")
 @click.option("--name", default="human", show_default=True, help="Name of people in results.")
 @click.option("--out", type=PATH, default=Path("runs/people"), show_default=True)
+@click.option("--until-eof", is_flag=True, hidden=True, help="End with stdin.")
 def serve(
     host: str, port: int, database: Path, folder: Path | None, public: bool, play: bool,
-    name: str, out: Path, **options: Any,
+    name: str, out: Path, until_eof: bool, **options: Any,
 ) -> None:  # fmt: skip
     """Show the forms in a browser until stopped; at /play people fill them in from a text.
 
@@ -56,6 +59,8 @@ def serve(
     from formlab_arena import server, spec
     from formlab_arena.store import SubmissionStore
 
+    if until_eof:
+        Thread(target=_end_with_stdin, daemon=True).start()
     if not public and not server.is_loopback(host):
         raise click.UsageError(f"other machines can reach {host}; add --public if they may")
     people = None
@@ -76,6 +81,11 @@ def serve(
         click.echo(f"for people, with texts and scores: {address}/play/")
     sys.stdout.flush()
     listening.serve_forever()
+
+
+def _end_with_stdin() -> None:
+    os.read(sys.stdin.fileno(), 1)
+    os._exit(0)
 
 
 @arena.command()

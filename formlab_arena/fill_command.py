@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from formlab.addresses import fetched
 from formlab.console import as_json, asking, plain, show
 from formlab.errors import DataBroken
 from formlab_arena.command_options import PATH, changes_of, of_tasks, progress_of, tasks_of
@@ -67,11 +68,11 @@ class _Window(click.ParamType):
 @click.option("--root", type=PATH, help="With --pages: folder of the official files.")
 @click.option("--split", help="With --pages: a split; the first if left out.")
 @click.option("--limit", type=click.IntRange(1), help="With --pages: so many documents.")
-@click.option("--reading", type=PATH, help="With --pages: a run of a system that read them.")
+@click.option("--reading", type=fetched, help="With --pages: a run of a system that read them.")
 @click.option("--url", help="Fill in the form at this address instead.")
-@click.option("--text", "text_file", type=PATH, help="With --url: file with the instructions.")
-@click.option("--values", "values_file", type=PATH, help="With --url: JSON of the right answers.")
-@click.option("--tasks", "tasks_file", type=PATH, help="Fill in the pages of a JSONL file.")
+@click.option("--text", "text_file", type=fetched, help="With --url: file with the instructions.")
+@click.option("--values", "values_file", type=fetched, help="With --url: JSON of right answers.")
+@click.option("--tasks", "tasks_file", type=fetched, help="Fill in the pages of a JSONL file.")
 @click.option("--miniwob", metavar="NAMES", help="Tasks of MiniWoB++ with commas; all: forms.")
 @click.option("--allow", multiple=True, help="With --url, --tasks: a server pages may reach.")
 @click.option("--out", type=PATH, required=True, help="The run's folder.")

@@ -15,13 +15,14 @@ from formlab.errors import NotAvailable
 class Server:
     """The arena's server in a process of its own, started again when it has died.
 
-    Threads may share it.
+    It ends with the process that started it, also after ``kill -9``. Threads may share it.
     """
 
     def __init__(self, database: Path, forms: Path | None = None) -> None:
         self.database, self._process, self.address = database, None, ""
         self._lock = threading.Lock()
-        self._options = ["--no-play", *(["--forms", str(forms)] if forms else [])]
+        self._options = ["--no-play", "--until-eof"]
+        self._options += ["--forms", str(forms)] if forms else []
 
     def ensure(self) -> str:
         """The address of a running server."""
@@ -31,7 +32,9 @@ class Server:
                 command = [sys.executable, "-m", "formlab_arena.commands", "serve"]
                 self._process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
                     [*command, "--port", "0", "--database", str(self.database), *self._options],
-                    stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+                    # Its stdin ends with this process, however that ends.
+                    stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                    text=True,
                 )  # fmt: skip
                 line = self._process.stdout.readline() if self._process.stdout else ""
                 self.address = line.split()[-1] if line.strip() else ""
@@ -50,8 +53,9 @@ class Server:
         if self._process:
             self._process.terminate()
             self._process.wait(10)
-            if self._process.stdout:
-                self._process.stdout.close()
+            for pipe in (self._process.stdin, self._process.stdout):
+                if pipe:
+                    pipe.close()
             self._process = None
 
 

@@ -5,6 +5,7 @@ import pytest
 
 from formlab import addresses
 from formlab.errors import DataMissing, NotAvailable
+from formlab.scoring.evaluate import evaluate
 
 
 @pytest.fixture(autouse=True)
@@ -51,3 +52,29 @@ def test_gold_and_answers_may_be_addresses(formlab):
     assert result.exit_code == 0, result.stderr
     rows = {r["metric"]: r for r in json.loads(result.stdout) if r["slice_by"] is None}
     assert (rows["exact_accuracy"]["value"], rows["exact_accuracy"]["n_cases"]) == (0.75, 4)
+
+
+def test_a_folder_is_fetched_whole():
+    memory = fsspec.filesystem("memory")
+    for name in ("a.json", "deep/b.json"):
+        memory.pipe(f"/run/{name}", name.encode())
+    folder = addresses.local("memory://run/")
+    files = {str(f.relative_to(folder)): f.read_text() for f in folder.rglob("*") if f.is_file()}
+    assert files == {"a.json": "a.json", "deep/b.json": "deep/b.json"}
+
+
+def test_evaluations_may_be_addresses_and_a_root_may_not(formlab, tmp_path):
+    answers = {"a": [{"doc_id": "a", "total": "9"}], "b": [{"doc_id": "a", "total": "8"}]}
+    memory = fsspec.filesystem("memory")
+    for name, rows in answers.items():
+        evaluation = evaluate({"a": {"total": "9"}}, {row["doc_id"]: row for row in rows})
+        evaluation.save(tmp_path / name)
+        memory.put(str(tmp_path / name), f"/evals/{name}", recursive=True)
+    named = ["memory://evals/a", "memory://evals/b"]
+    result = formlab("compare", *named, "--permutations", "0", "--resamples", "0", "--json")
+    assert result.exit_code == 0, result.stderr
+    rows = {row["metric"]: row["difference"] for row in json.loads(result.stdout)}
+    assert rows["exact_accuracy"] == -1
+    result = formlab("score", "funsd", "--root", "s3://bucket/funsd", "--predictions", "x")
+    assert result.exit_code == 2
+    assert "s3://bucket/funsd is an address" in result.stderr

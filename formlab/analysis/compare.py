@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 
 from formlab import metrics, tables
+from formlab.analysis import rereading
 from formlab.analysis.comparability import common
 from formlab.analysis.finding import ALPHA
 from formlab.analysis.paired_tests import Pair, adjusted_p, differences
@@ -55,6 +56,8 @@ def compare(
     level: float = 0.95,
     power: float = 0.8,
     seed: int = 0,
+    workers: int = 1,
+    scheduler: str | None = None,
 ) -> pl.DataFrame:
     """The difference of every metric between systems on the same documents.
 
@@ -73,6 +76,8 @@ def compare(
         The system that every other is compared with, as `system_a`; all pairs if left out.
     resamples, permutations, level, power, seed
         As for `paired_tests.differences`; the draws are those of `summarise`.
+    workers, scheduler
+        As for `workers.each`: who scores the shards under the other reading rules.
 
     Returns
     -------
@@ -118,7 +123,14 @@ def compare(
     read = pl.col("settings").struct.field("read").is_not_null()
     # Scoring anew under the other rules takes most of the time: only where a rule has a say.
     asked = table.select(read.any()).item()
-    elsewhere = [compared(each) for each in under_other_rules(evaluations)] if asked else []
+    spread = {"workers": workers, "scheduler": scheduler}
+    apart = workers > 1 or scheduler is not None
+    again = under_other_rules(evaluations, apart=apart) if asked else []
+    with rereading.scored([each for rule in again for each in rule], by, **spread) as made:
+        elsewhere = [
+            compared(made[at : at + len(evaluations)])
+            for at in range(0, len(made), len(evaluations))
+        ]
     rules = agreeing(table, elsewhere, (*_ROW, "system_a", "system_b"), level=level)
     table = table.with_columns(pl.when(read).then(rules).alias("rules"))
     return table.with_columns(pl.when(shown_apart(level)).then("better").alias("better"))
@@ -138,10 +150,13 @@ def shown_apart(level: float) -> pl.Expr:
     return (apart & tested & pl.col("rules").ne_missing(DEPENDS)).fill_null(False)
 
 
-def under_other_rules(evaluations: Sequence[Evaluation]) -> list[list[Evaluation]]:
+def under_other_rules(
+    evaluations: Sequence[Evaluation], *, apart: bool = False
+) -> list[list[Evaluation]]:
     """The same evaluations under each other reading rule; none where no rule has a say.
 
-    Nor are there any where one evaluation does not hold what was scored.
+    Nor are there any where one evaluation does not hold what was scored. With `apart` each is one
+    of shards, which are scored when they are asked for.
     """
     named = common(evaluations).evaluations
     if not any(shard.cases["readings"].count() for each in named for shard in each.shards()):
@@ -150,6 +165,8 @@ def under_other_rules(evaluations: Sequence[Evaluation]) -> list[list[Evaluation
     whole = [
         each.changed(system=other.system) for each, other in zip(evaluations, named, strict=True)
     ]
+    if apart:
+        whole = [rereading.in_shards(each) for each in whole]
     again = [
         [read_again(each, rule) for each in whole]
         for rule in others(named[0].settings.get("reader", READER))

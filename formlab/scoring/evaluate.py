@@ -156,13 +156,18 @@ def score_shard(
     plain = dataclasses.replace(corpus, records=_plain(corpus.records))
     notes: Counter[str] = Counter()
     results = []
-    for score in dict.fromkeys(TASKS[task] for task in benchmark.tasks if task in TASKS):
+    # What is predicted for other documents only may be a shard without any.
+    tasks = benchmark.tasks if corpus.documents.height else ()
+    for score in dict.fromkeys(TASKS[task] for task in tasks if task in TASKS):
         options: dict[str, Any] = {"mode": mode, "threshold": threshold, "kinds": kinds}
         options |= {"reader": reader} if score in READING else {}
         results.append(score(plain, answers, **options))
         notes.update(results[-1].notes)
-    cases = pl.concat([scored.cases for scored in results])
-    scores = [scored.scores for scored in results]
+    cases, scores = (
+        [tables.table(name, []), *(getattr(scored, name) for scored in results)]
+        for name in ("cases", "scores")
+    )
+    cases = pl.concat(cases)
     scores = pl.concat([*scores, _answers(corpus, predictions, mode, prompted=kinds.prompted)])
     theirs = own_scores(plain, answers, cases, scores, mode)
     return Evaluation(
@@ -267,8 +272,10 @@ def score_again(
     again = partial(
         _again, system=evaluation.system, gold=gold, labels=labels, chosen=chosen, how=how
     )
-    whole = {name: getattr(evaluation, name) for name in ("notes", "sources", "made")}
-    return evaluation.mapped(again, settings=settings, **whole)
+    # All that is known already, so that no shard is scored to learn it.
+    whole = ("benchmark", "split", "system", "mode", "root", "notes", "sources", "made")
+    known = {name: getattr(evaluation, name) for name in whole}
+    return evaluation.mapped(again, settings=settings, **known)
 
 
 def _sorted_out(shard: Evaluation) -> tuple[Predictions, pl.DataFrame]:

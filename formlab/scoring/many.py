@@ -12,7 +12,7 @@ from typing import Any
 
 import polars as pl
 
-from formlab import benchmarks, files
+from formlab import benchmarks, files, formats
 from formlab import workers as run
 from formlab.errors import DataBroken, FormlabError
 from formlab.folder import MANIFEST
@@ -93,6 +93,7 @@ def score(
     out: str | Path,
     *,
     open_source: Callable[[Any], tuple[Corpus, Predictions]] | None = None,
+    answers: Path | None = None,
     mode: str | None = None,
     threshold: float = THRESHOLD,
     documents: str | Path | Sequence[str] = part.ALL,
@@ -117,6 +118,8 @@ def score(
         Where the evaluation goes; every worker must see it.
     open_source
         Importable; called by the workers.
+    answers
+        A run: what it has for documents that no source has is counted, too.
     mode, threshold, limit, reader
         As for `evaluate`.
     documents
@@ -147,6 +150,8 @@ def score(
         # What is here already goes to other processes by way of the disk.
         reading, jobs = (team, list(jobs)) if open_source else (_Team(mark), jobs)
         shards = reading.each("reading", _read, jobs, (out, open_source))
+        if answers:
+            shards += _rest(out, shards, answers)
         choice = _choice(shards, documents, limit)
         # Of the whole, whatever is chosen of it.
         notes = sum((Counter(shard.notes) for shard in shards), Counter())
@@ -220,6 +225,23 @@ def _read(
     if digest:
         files.write_json(folder / _SOURCE, digest)
     return shard
+
+
+def _rest(out: Path, shards: Sequence[Shard], run: Path) -> list[Shard]:
+    """A shard without documents, of what a run has for others than those of `shards`, if any."""
+    corpus, _ = _stored(Evaluation.shard_folder(out, shards[0].name))
+    known = [name for shard in shards for name in shard.documents]
+    answers = formats.read_predictions(run, corpus, documents=known, others=True)
+    if not answers.records.height + answers.responses.height:
+        return []
+    none = {name: getattr(corpus, name).clear() for name in Corpus.TABLES}
+    return [
+        _written(
+            Evaluation.shard_folder(out, f"{len(shards):05}"),
+            dataclasses.replace(corpus, **none, flaws={}, sources={}),
+            dataclasses.replace(answers, notes={}, sources={}),
+        )
+    ]
 
 
 def _keep(state: tuple[Path], job: tuple[str, list[str] | None]) -> Shard:

@@ -19,13 +19,12 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any, TypeVar
 
-import distributed
-
-from formlab import registry
+from formlab import registry, resources
 from formlab.errors import DataMissing, NotAvailable
 from formlab.workers._jobs import KILLED, Begin, call, completed
 from formlab.workers._processes import THREADS
 
+distributed = resources.optional("distributed", extra="scale")
 J = TypeVar("J")
 R = TypeVar("R")
 # Seconds for a scheduler to answer, and for a first or another worker to come.

@@ -1,5 +1,4 @@
 import dataclasses
-import json
 import math
 
 import numpy as np
@@ -7,16 +6,14 @@ import polars as pl
 import pytest
 from statsmodels.stats.multitest import multipletests
 
-from formlab import analysis, benchmarks
+from formlab import analysis
 from formlab.analysis.compare import COMPARISON, compare, system_pairs, under_other_rules
 from formlab.analysis.flips import flip_matrices, flips
 from formlab.errors import DataBroken, UnknownName
-from formlab.formats import read_predictions
 from formlab.scoring.evaluate import read_again
 from formlab.scoring.fields import READERS
 from formlab.tables import only
 from tests.analysis.made_pairs import from_matrix, made
-from tests.conftest import entity
 
 # Of document 1 m has both fields, n has /a; of 2 n has both, m has /a; 3 is right for n alone.
 M = [("1", "/a", 1), ("1", "/b", 1), ("2", "/a", 1), ("2", "/b", 0), ("3", "/a", 0)]
@@ -134,28 +131,6 @@ def test_one_slice_that_holds_everything_is_not_tested_again():
 def test_saved_evaluations_are_opened_in_the_order_given(tmp_path):
     folders = [made(name, M).save(tmp_path / name) for name in "nm"]
     assert [one.system for one in analysis.open_compared(folders)] == ["n", "m"]
-
-
-@pytest.fixture
-def readers_of_pages(tmp_path):
-    """Six forms of one field; `wide` draws its word so wide that the rule ``cut`` cuts it."""
-    folder = tmp_path / "funsd" / "testing_data" / "annotations"
-    folder.mkdir(parents=True)
-    for n in range(6):
-        form = {"form": [entity(0, "Total", [100, 10, 150, 30])]}
-        (folder / f"{n}.json").write_text(json.dumps(form))
-    corpus = benchmarks.load("funsd", root=tmp_path / "funsd", split="test")
-
-    def scored(name, text, box):
-        word = {"task": "layout", "kind": "word", "path": "/ocr/words/0", "page": 1, "value": text}
-        word |= dict(zip(("x0", "y0", "x1", "y1"), box, strict=True))
-        file = tmp_path / f"{name}.jsonl"
-        file.write_text("".join(json.dumps({"doc_id": str(n)} | word) + "\n" for n in range(6)))
-        return analysis.evaluate(corpus, read_predictions(file, corpus))
-
-    box = [100, 10, 150, 30]
-    wide = scored("wide", "Total", [60, 10, 190, 30])
-    return wide, scored("exact", "Total", box), scored("off", "T0tal", box)
 
 
 def test_verdict_that_depends_on_the_reading_rule_is_told(readers_of_pages):

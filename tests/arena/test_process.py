@@ -1,11 +1,17 @@
 import os
 import signal
+import subprocess
+import sys
+import time
 import urllib.request
+from pathlib import Path
 
 import pytest
 
 from formlab.errors import NotAvailable
 from formlab_arena.process import serving
+
+ROOT = Path(__file__).parents[2]
 
 
 def test_server_that_died_is_started_again_and_ends_with_the_block(tmp_path):
@@ -24,6 +30,25 @@ def test_server_that_died_is_started_again_and_ends_with_the_block(tmp_path):
         last = server._process
     assert last.returncode is not None
     assert server.pid is None
+
+
+def test_server_ends_with_a_process_that_is_killed(tmp_path):
+    code = "import sys, time; from formlab_arena.process import Server; from pathlib import Path; "
+    code += "server = Server(Path(sys.argv[1])); print(server.ensure(), flush=True); time.sleep(60)"
+    command = [sys.executable, "-c", code, str(tmp_path / "s.sqlite")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as starter:
+        address = starter.stdout.readline().strip()
+        with urllib.request.urlopen(f"{address}/forms/A11") as answer:
+            assert answer.status == 200
+        starter.kill()
+    end = time.monotonic() + 10
+    while time.monotonic() < end:
+        try:
+            urllib.request.urlopen(f"{address}/forms/A11", timeout=1).close()
+        except OSError:
+            return
+        time.sleep(0.05)
+    pytest.fail("the server still answers")
 
 
 def test_server_that_cannot_start_is_named(tmp_path):

@@ -53,7 +53,7 @@ def test_a_cluster_gives_the_same_answers_within_the_same_limits(tmp_path, corpu
         # A worker dies with its calls, which the other one makes again; what was answered before
         # is in the store of this process.
         server.calls.clear()
-        server.delay = 0.3
+        server.delay = 0.15
         threading.Thread(target=_kill, args=(server, workers[0]), daemon=True).start()
         whole = away(server, tmp_path / "run", scheduler, corpus, max_calls=20)
         assert workers[0].wait(10) == -signal.SIGKILL

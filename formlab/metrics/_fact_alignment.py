@@ -64,10 +64,9 @@ class FactAlignment:
 
     def verdict(self, fact: GoldFact) -> FactVerdict:
         key = tuple(self.gold.words[fact.first : fact.last])
-        known = self._pairs.get(key)
-        if known is None:
-            known = self._pairs[key] = self._matched(list(key), words=fact.kind in _WORDS)
-        pairs, unmatched = known
+        if key not in self._pairs:
+            self._pairs[key] = self._matched(list(key), words=fact.kind in _WORDS)
+        pairs, unmatched = self._pairs[key]
         if fact.first in pairs:
             return FactVerdict(True, True, False, self.pred.text(*pairs[fact.first]))
         # A short number stands on a page by chance: what is in its own place says more.
@@ -160,8 +159,7 @@ class FactAlignment:
             return False
         if run not in self._twins:
             row = _surroundings(self.gold, run)
-            alike = len(row[1]) == 1 and row == _surroundings(self.pred, other)
-            if not alike:
+            if len(row[1]) != 1 or row != _surroundings(self.pred, other):
                 return False
             self._twins[run] = other
         return self._twins[run] == other

@@ -16,14 +16,15 @@ import sys
 import time
 from collections.abc import Iterator
 
+from formlab import tables
 from formlab.benchmarks.fincriticaled import FACTS, tagged
 from formlab.metrics._places import Places
 from formlab.metrics.facts import locate, match_facts
 from formlab.text.flow import Flow, read
 from formlab.text.markup import visible_text, written_events
 
-# Targets: seconds on one core for all pages, and what memory may grow by from 100 pages on.
-PAGES, SECONDS, MEBIBYTES = 2_000, 15, 32
+# Targets: facts a second on one core, and what memory may grow by from 100 pages on.
+PAGES, FACTS_A_SECOND, MEBIBYTES = 2_000, 30_000, 32
 FACTS_PER_PAGE = 50
 LABELS = [
     "net", "sales", "cost", "margin", "income", "tax", "interest", "debt", "equity", "assets",
@@ -46,8 +47,9 @@ def page(seed: int) -> tuple[str, str]:
     return f"<html><body>{head}{''.join(rows)}</table>", f"{head}{''.join(predicted)}</table>"
 
 
+@tables.uncollected()
 def matched(pages: Iterator[tuple[str, str]]) -> tuple[int, int]:
-    """Facts and correct facts, the gold parsed and each page matched on its own."""
+    """Facts and correct facts, the gold parsed and each page matched on its own, as `evaluate`."""
     total = right = 0
     for gold, pred in pages:
         events = written_events(gold)
@@ -90,7 +92,8 @@ def main() -> int:
             total, right = total + facts, right + correct
         row = {"what": name, "facts": total, "correct": right, "seconds": seconds}
         rows.append(row | {"facts_a_second": total / seconds})
-    rows[0] |= {"target": SECONDS, "holds": rows[0]["seconds"] <= SECONDS}
+    holds = rows[0]["facts_a_second"] >= FACTS_A_SECOND
+    rows[0] |= {"target": FACTS_A_SECOND, "holds": holds}
     grown = peak() - few
     return report([*rows, {
         "what": "peak memory", "mib_after_100_pages": few, "mib_after_all": few + grown,

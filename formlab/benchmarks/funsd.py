@@ -8,7 +8,8 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterator
-from itertools import repeat
+from itertools import chain, repeat
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -76,32 +77,36 @@ def _entities(file: Path, data: bytes) -> list[Row]:
 
 def _columns(file: Path, entities: list[Row], flaws: Counter) -> dict[str, list]:
     """The records of one file, column by column: the page, entities with their words, links."""
-    texts = [str(entity.get("text") or "") for entity in entities]
+    texts = _texts(entities)
     ids = [entity.get("id", index) for index, entity in enumerate(entities)]
     if odd := [number for number in ids if not isinstance(number, int)]:
         raise DataBroken(f"entity id {odd[0]!r} is not a whole number", where=file)
     if len(set(ids)) != len(ids):
         twice = [str(i) for i, count in Counter(ids).items() if count > 1]
         raise DataBroken(f"entity ids given twice: {', '.join(twice)}", where=file)
-    name, labels = file.name, [entity.get("label") for entity in entities]
-    flaws["entities without text"] += sum(not text.strip() for text in texts)
+    name, labels = file.name, _values(entities, "label")
+    flaws["entities without text"] += _blank(texts)
     flaws["entities with an unknown label"] += sum(label not in LABELS for label in labels)
     ordered = [text.strip() for _, text in sorted(zip(ids, texts, strict=True)) if text.strip()]
     tasks, kinds, modalities = ["text"], ["page"], [None]
     paths, values, origins = [None], [" ".join(ordered)], [name]
+    lists = [entity.get("words") or () for entity in entities]
+    words = list(chain.from_iterable(lists))
+    written, places = _texts(words), _values(words, "box")
+    flaws["words without text"] += _blank(written)
     boxes: list[Any] = []
-    for number, label, entity, text in zip(ids, labels, entities, texts, strict=True):
-        path, words = f"/entities/{number}", entity.get("words") or ()
-        count = len(words)
-        written = [str(word.get("text") or "") for word in words]
-        flaws["words without text"] += count - len([text for text in written if text.strip()])
+    start = 0
+    own = zip(ids, labels, _values(entities, "box"), texts, map(len, lists), strict=True)
+    for number, label, box, text, count in own:
+        path, end = f"/entities/{number}", start + count
         tasks += "text", *repeat("layout", count)
         kinds += label, *repeat("word", count)
         modalities += "textual", *repeat(None, count)
         paths += path, *[f"{path}/words/{index}" for index in range(count)]
-        values += text, *written
+        values += text, *written[start:end]
         origins += repeat(f"{name}#{path}", count + 1)
-        boxes += entity.get("box"), *[word.get("box") for word in words]
+        boxes += box, *places[start:end]
+        start = end
     links = _links(entities, dict(zip(ids, texts, strict=True)), flaws)
     sides = [[None, *side, *[None] * len(links)] for side in _sides(boxes, flaws)]
     tasks += ["layout"] * len(links)
@@ -117,24 +122,43 @@ def _columns(file: Path, entities: list[Row], flaws: Counter) -> dict[str, list]
     } | dict(zip(tables.BOX, sides, strict=True))  # fmt: skip
 
 
+def _values(rows: list[Row], key: str) -> list[Any]:
+    try:
+        return list(map(itemgetter(key), rows))
+    except (KeyError, TypeError):
+        return [row.get(key) for row in rows]
+
+
+def _texts(rows: list[Row]) -> list[str]:
+    texts = _values(rows, "text")
+    return texts if {str}.issuperset(map(type, texts)) else [str(text or "") for text in texts]
+
+
+def _blank(texts: list[str]) -> int:
+    return list(map(str.strip, texts)).count("")
+
+
 def _links(entities: list[Row], texts: dict[int, str], flaws: Counter) -> list[tuple[str, str]]:
     """Path and value of each link."""
     # Both ends of a link list it; it is one link.
-    mentions = Counter(tuple(link) for entity in entities for link in entity.get("linking") or [])
+    linking = chain.from_iterable(entity.get("linking") or () for entity in entities)
+    mentions = Counter(map(tuple, linking))
     blank = {number for number, text in texts.items() if not text.strip()}
+    known = texts.keys() - blank
     links = []
     for link, count in mentions.items():
         start, end = (*link, None, None)[:2]
-        odd = {
-            "links of not two ends": len(link) != 2,
-            "links to nothing": not texts.keys() >= set(link),
-            "links to an entity without text": not blank.isdisjoint(link),
-            "links to itself": start == end,
-            "links named by one end only": count < 2 and start != end,
-        }
-        if any(odd.values()):
-            flaws.update(odd)
-        links.append((f"/links/{start}/{end}", " ".join(f"/entities/{number}" for number in link)))
+        if len(link) != 2 or count < 2 or start == end or not known.issuperset(link):
+            flaws.update({
+                "links of not two ends": len(link) != 2,
+                "links to nothing": not texts.keys() >= set(link),
+                "links to an entity without text": not blank.isdisjoint(link),
+                "links to itself": start == end,
+                "links named by one end only": count < 2 and start != end,
+            })  # fmt: skip
+        links.append(
+            (f"/links/{start}/{end}", " ".join([f"/entities/{number}" for number in link]))
+        )
     return links
 
 

@@ -59,6 +59,7 @@ class FactAlignment:
         self._pairs: dict[tuple[str, ...], tuple[dict[int, Span], list[Span]]] = {}
         self._longer_labels: dict[str, list[str]] = {}
         self._heads: dict[int, list[str]] = {}
+        self._twins: dict[int, int] = {}
         self._rows = Rows(gold, pred)
 
     def verdict(self, fact: GoldFact) -> FactVerdict:
@@ -80,18 +81,23 @@ class FactAlignment:
     def _matched(self, value: list[str], *, words: bool) -> tuple[dict[int, Span], list[Span]]:
         """Gold places of a value with their places in the prediction, and the places left over."""
         size = len(value)
+        telling = len("".join(value)) >= TELLING
         ours = self.gold.find(value)
         theirs = [(start, start + size) for start in self.pred.find(value)[:_MOST_PLACES]]
-        if not theirs and len("".join(value)) >= TELLING:
+        if not theirs and telling:
             theirs = self.pred.run_together(value)
         signs = [self.gold.sign(start, start + size) for start in ours]
-        single = len(ours) == len(theirs) == 1 and len("".join(value)) >= TELLING
+        single = telling and len(ours) == len(theirs) == 1
         if single:
             # They are the same fact or not: how well they agree ranks nothing.
             there = theirs[0]
             if self.pred.sign(*there) != signs[0]:
                 return {}, []
-            alike = words or self._in_its_row(ours[0], there[0]) is not False
+            alike = (
+                words
+                or self._in_the_same_row(ours[0], there[0])
+                or self._in_its_row(ours[0], there[0]) is not False
+            )
             return ({ours[0]: there}, []) if alike else ({}, [there])
         # Words carry their own meaning: as many as the gold has are all there.
         free = words and len(theirs) >= len(ours)
@@ -144,6 +150,19 @@ class FactAlignment:
         if right >= SAME:
             return right
         return 0.1 + (left + right) / 4 if free else 0.0
+
+    def _in_the_same_row(self, ours: int, theirs: int) -> bool:
+        """Whether two numbers have the same place in rows that both pages label and head alike."""
+        run, at = self.gold.run.get(ours, (-1, -1))
+        other, index = self.pred.run.get(theirs, (-1, -1))
+        if run < 0 or other < 0 or at != index or theirs in self._rows.cut:
+            return False
+        if run not in self._twins:
+            row = _surroundings(self.gold, run)
+            if len(row[1]) != 1 or row != _surroundings(self.pred, other):
+                return False
+            self._twins[run] = other
+        return self._twins[run] == other
 
     def _in_its_row(self, ours: int, theirs: int) -> bool | None:
         """Whether a place is in the row and column of a gold place; None if nothing tells."""
@@ -335,6 +354,12 @@ class FactAlignment:
     @cached_property
     def _gold_text(self) -> str:
         return " ".join(block.text for block in self.gold.blocks).lower()
+
+
+def _surroundings(page: Places, run: int) -> tuple[str, set[str], list[str]]:
+    """The letters before a row of numbers, their labels, and the head of each."""
+    numbers = page.runs[run]
+    return page.left(numbers[0]), set(map(page.label, numbers)), list(map(page.header, numbers))
 
 
 def _same(first: str, second: str, *, start: bool = False) -> float:

@@ -107,10 +107,13 @@ class Places:
     @cached_property
     def index(self) -> dict[str, list[int]]:
         """The tokens that are each word."""
-        tokens_of: dict[str, list[int]] = defaultdict(list)
+        tokens_of: dict[str, list[int]] = {}
         for token, word in enumerate(self.words):
-            tokens_of[word].append(token)
-        return dict(tokens_of)
+            if word in tokens_of:
+                tokens_of[word].append(token)
+            else:
+                tokens_of[word] = [token]
+        return tokens_of
 
     def find(self, words: list[str]) -> list[int]:
         """Where the tokens `words` stand one after the other."""

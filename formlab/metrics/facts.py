@@ -21,6 +21,8 @@ def locate(gold: Places, kind: str, value: str, mark: int) -> GoldFact | None:
     if mark not in gold.marks:
         return None
     first, last = gold.spanned(*gold.marks[mark])
+    if last - first == 1 and gold.words[first] == value:
+        return GoldFact(kind, value, first, last)
     words = tokens(value)
     if len(words) > last - first:
         # A currency sign that was given a number: the two stand together further on, if anywhere.

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from formlab.text.markup import SILENT, Event, events, is_html
+from formlab.text.markup import SILENT, Event, is_html, shown_events
 
 _BLOCKS = frozenset([
     "address", "article", "aside", "blockquote", "body", "br", "caption", "center", "dd", "div",
@@ -15,6 +15,8 @@ _BLOCKS = frozenset([
     "head", "header", "hr", "html", "legend", "li", "main", "nav", "ol", "option", "p", "pre",
     "section", "select", "table", "tbody", "td", "tfoot", "th", "thead", "title", "tr", "ul",
 ])  # fmt: skip
+# Tags without a meaning here are passed over.
+_KNOWN = _BLOCKS | SILENT
 _LAYOUT = re.compile(r"<(?:html|body|p|div|br)\b", re.IGNORECASE)
 _SPACE = re.compile(r"\s+")
 _GAP = re.compile(r"\t+|\s{2,}|\s*\|\s*")
@@ -69,21 +71,28 @@ class Flow:
         self.units: list[Unit] = []
         self.marks: dict[int, tuple[int, int, int]] = {}
         self._tags = frozenset(tags)
+        # Text of the block as it is written, and what of it was measured for a mark.
+        self._texts: list[str] = []
         self._buffer: list[str] = []
         self._length, self._spaced, self._silent, self._tables = 0, True, 0, 0
         self._open: list[tuple[str, int, int, int]] = []
         self._stack: list[_Table] = []
         self._count = 0
-        plain, handlers = not lines, {"start": self._start, "end": self._end}
-        for event in stream:
-            what = event[0]
-            if what != "text":
-                handlers[what](event)
-            elif not self._silent:
+        plain, texts, known = not lines, self._texts, self._tags | _KNOWN
+        for what, name, spans in stream:
+            if what == "text":
+                if self._silent:
+                    continue
                 if plain or self._stack:
-                    self._add(event[1])
+                    texts.append(name)
                 else:
-                    self._lines(event[1])
+                    self._lines(name)
+            elif name not in known:
+                continue
+            elif what == "start":
+                self._start(name, spans)
+            else:
+                self._end(name)
         self._flush()
         while self._open:
             self._close(len(self._open) - 1)
@@ -92,70 +101,82 @@ class Flow:
         for number, line in enumerate(text.split("\n")):
             if number:
                 self._flush()
-            self._add(line)
+            self._texts.append(line)
 
-    def _add(self, data: str) -> None:
-        piece = _spaced(data)
-        if self._spaced:
-            piece = piece.lstrip(" ")
-        if piece:
-            self._buffer.append(piece)
-            self._length += len(piece)
-            self._spaced = piece.endswith(" ")
+    def _measured(self) -> int:
+        """How long the block's text is so far, with one space for each run of white space."""
+        if self._texts:
+            data = "".join(self._texts)
+            self._texts.clear()
+            piece = _spaced(data)
+            if self._spaced:
+                piece = piece.lstrip(" ")
+            if piece:
+                self._buffer.append(piece)
+                self._length += len(piece)
+                self._spaced = piece.endswith(" ")
+        return self._length
 
     def _flush(self) -> None:
-        if not self._buffer:
-            self._spaced = True
+        if self._buffer:
+            self._measured()
+            text = "".join(self._buffer).rstrip()
+            self._buffer, self._length = [], 0
+        elif self._texts:
+            text = " ".join("".join(self._texts).split())
+            self._texts.clear()
+        else:
             return
-        text, units = "".join(self._buffer).rstrip(), self.units
-        if text and self._stack:
-            table, line = self._stack[-1], len(units)
-            if units and units[-1].table == table.number and units[-1].row == table.row:
-                line = units[-1].line
-            head = table.head and table.inside
-            place = (table.number, table.row, table.column, table.span)
-            units.append(Unit(text, *place, head, line))
-        elif text:
+        self._spaced = True
+        if not text:
+            return
+        units = self.units
+        if not self._stack:
             units.append(Unit(text, line=len(units)))
-        self._buffer, self._length, self._spaced = [], 0, True
+            return
+        table, line = self._stack[-1], len(units)
+        if units and units[-1].table == table.number and units[-1].row == table.row:
+            line = units[-1].line
+        head = table.head and table.inside
+        units.append(Unit(text, table.number, table.row, table.column, table.span, head, line))
 
-    def _start(self, event: Event) -> None:
-        name = event[1]
+    def _start(self, name: str, spans: tuple[int, int]) -> None:
         if name in SILENT:
             self._silent += 1
-        if name in _BLOCKS:
+        if name in _BLOCKS and (self._texts or self._buffer):
             self._flush()
         if name in self._tags:
-            self._open.append((name, self._count, len(self.units), self._length))
+            self._open.append((name, self._count, len(self.units), self._measured()))
             self._count += 1
         elif self._stack and (name == "td" or name == "th"):
-            self._next_cell(self._stack[-1], event)
+            self._next_cell(self._stack[-1], name, spans)
         elif self._stack and name == "tr":
             self._next_row(self._stack[-1])
         elif name == "table":
             self._stack.append(_Table(self._tables))
             self._tables += 1
 
-    def _next_row(self, table: _Table) -> None:
+    @staticmethod
+    def _next_row(table: _Table) -> None:
         table.row, table.column, table.span, table.inside = table.row + 1, 0, 0, False
         if table.reach:
             table.reach = {column: left - 1 for column, left in table.reach.items() if left > 1}
 
-    def _next_cell(self, table: _Table, event: Event) -> None:
+    @staticmethod
+    def _next_cell(table: _Table, name: str, spans: tuple[int, int]) -> None:
         if table.row < 0:
-            self._next_row(table)
+            Flow._next_row(table)
         table.column += table.span
         while table.column in table.reach and table.reach[table.column] > 0:
             table.column += 1
-        table.span, rows = event.spans
-        table.head, table.inside = event.data == "th", True
+        table.span, rows = spans
+        table.head, table.inside = name == "th", True
         if rows > 1:
             # One more than the rows below, as the next row counts all down by one.
             cells = range(table.column, table.column + table.span)
             table.reach |= dict.fromkeys(cells, rows)
 
-    def _end(self, event: Event) -> None:
-        name = event[1]
+    def _end(self, name: str) -> None:
         if self._silent and name in SILENT:
             self._silent -= 1
         if name in self._tags:
@@ -166,7 +187,7 @@ class Flow:
             if places:
                 self._close(places[-1])
             return
-        if name in _BLOCKS:
+        if name in _BLOCKS and (self._texts or self._buffer):
             self._flush()
         if name == "table" and self._stack:
             self._stack.pop()
@@ -175,11 +196,12 @@ class Flow:
 
     def _close(self, index: int) -> None:
         _, number, unit, start = self._open.pop(index)
+        length = self._measured()
         if unit < len(self.units):
             # The text was cut inside the tag: what belongs to its first block is marked.
             self.marks[number] = (unit, start, len(self.units[unit].text))
-        elif unit == len(self.units) and self._length:
-            self.marks[number] = (unit, start, self._length)
+        elif unit == len(self.units) and length:
+            self.marks[number] = (unit, start, length)
 
 
 def _spaced(text: str) -> str:
@@ -203,7 +225,7 @@ def read(text: str) -> Flow:
     [('a', 0, 0), ('b', 0, 1), ('c', 1, 0), ('1', 1, 1)]
     """
     if is_html(text):
-        return Flow(events(text), lines=_LAYOUT.search(text) is None)
+        return Flow(shown_events(text), lines=_LAYOUT.search(text) is None)
     flow = Flow(())
     table = -1
     row = 0

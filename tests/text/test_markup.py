@@ -5,7 +5,8 @@ import pytest
 from rapidfuzz.distance import Levenshtein
 
 from formlab.text import markup
-from formlab.text.markup import events, is_html, visible_text, written_events
+from formlab.text.flow import Flow
+from formlab.text.markup import events, is_html, shown_events, visible_text, written_events
 
 
 def test_text_is_joined_by_spaces_and_hidden_parts_are_left_out():
@@ -75,3 +76,24 @@ def test_simple_markup_has_the_events_of_the_full_parser(monkeypatch):
 def test_markup_of_megabytes_that_is_not_simple_is_read_in_linear_time():
     for page in ("a " * 500_000 + "< b", "<p " + "a " * 500_000, "<!--" + "-a" * 500_000):
         assert written_events(page) is not None
+
+
+_PIECES = (
+    "<table>", "</table>", "<tr>", "</tr>", "<td colspan='2'>", "<td>", "</td>", "<p>", "</p>",
+    "<b>", "</b>", "<br>", "<html><body>", "</body></html>", "Net\nsales", "5", " ", "&nbsp;",
+)  # fmt: skip
+
+
+def test_pages_read_without_a_tree_show_what_the_tree_shows():
+    draw, fast = random.Random(0), 0
+    row = "<tr><td><b>Net</b>\nsales</td><td>5<br>6</td></tr>"
+    pages = [f"<table>{row}{''.join(draw.choices(_PIECES, k=n % 4))}</table>" for n in range(400)]
+    pages += ["<html></html><p>a</p>", "<p>a<p>b", "<div>a</div><!-- b --><p>c</p>", "<table>5"]
+    for page in pages:
+        stream = shown_events(page)
+        fast += isinstance(stream, list)
+        for lines in (False, True):
+            assert (
+                Flow(shown_events(page), lines=lines).units == Flow(events(page), lines=lines).units
+            )
+    assert 100 < fast < len(pages)

@@ -217,11 +217,16 @@ def _own_scored(
         chosen = documents_of(options["documents"], [corpus])
         return scored(corpus, predictions, options | {"documents": chosen}, as_json=as_json)
     with _home(options["out"]) as out, _temporary(out / ".sources") as folder:
-        plan = sharded.plan(gold, answers, folder=folder, records=part.SHARD, **own_options)
+
+        def sources() -> Iterator[dict[str, Any]]:
+            # Planned when they are asked for: the processes start meanwhile.
+            how = own_options | {"folder": folder, "records": part.SHARD}
+            yield from sharded.plan(gold, answers, **how).sources
+
         documents = options["documents"]
         chosen = documents if documents in (part.ALL, part.ANSWERED) else Path(documents)
         evaluation = _in_shards(
-            plan.sources, out, options | {"documents": chosen}, open_source=sharded.open
+            sources(), out, options | {"documents": chosen}, open_source=sharded.open
         )
         return _summary(evaluation, options, as_json=as_json)
 

@@ -9,14 +9,16 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
 from formlab import files, tables
 
-if TYPE_CHECKING:
-    from formlab.folders import Evaluation, Shard
+# Evaluations are those of `folders`, which stands on this module.
+Evaluation = Any
+# An evaluation, or what opens one.
+Shard = Any
 
 
 def table(folder: Path, name: str) -> pl.DataFrame:

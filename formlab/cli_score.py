@@ -234,9 +234,14 @@ def _own_scored(
         chosen = documents_of(options["documents"], [corpus])
         return scored(corpus, predictions, options | {"documents": chosen}, as_json=as_json)
     with _home(options["out"]) as out, _temporary(out / ".sources") as folder:
-        plan = sharded.plan(gold, answers, folder=folder, records=part.SHARD, **own_options)
+
+        def sources() -> Iterator[dict[str, Any]]:
+            # Planned when they are asked for: the processes start meanwhile.
+            how = own_options | {"folder": folder, "records": part.SHARD}
+            yield from sharded.plan(gold, answers, **how).sources
+
         changed = options | {"out": out}
-        return _shards_scored(plan.sources, changed, as_json=as_json, open_source=sharded.open)
+        return _shards_scored(sources(), changed, as_json=as_json, open_source=sharded.open)
 
 
 def _size(path: Path) -> int:

@@ -372,7 +372,8 @@ def write_json(path: str | Path, value: Any) -> None:
 def write_parquet(path: str | Path, frame: pl.DataFrame) -> None:
     """Write a table as Parquet, atomically."""
     with atomic(path) as temporary:
-        frame.write_parquet(temporary)
+        # The fastest level: tables of codes and short texts get no smaller by more.
+        frame.write_parquet(temporary, compression_level=1)
 
 
 def write_jsonl(path: str | Path, rows: Iterable[dict[str, Any]]) -> None:

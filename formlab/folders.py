@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import shlex
-import shutil
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import polars as pl
 
-from formlab import files, plugin_records, tables
+from formlab import files, plugin_records, shard_parts, tables
 from formlab.errors import DataMissing, TableBroken, UnknownName
 from formlab.folder import MANIFEST, Folder
 
@@ -108,11 +104,13 @@ class Evaluation(Folder):
             Fields of the evaluation, such as ``notes``. Tables that are not among them come from
             the shards; all else, if it is not among them, from the first shard.
         """
-        makers = {name: partial(_together, shards, name) for name in (*cls.TABLES, *cls.PARTS)}
+        makers = {
+            name: partial(shard_parts.together, shards, name) for name in (*cls.TABLES, *cls.PARTS)
+        }
         first = None
         for field in dataclasses.fields(cls):
             if field.name not in (*values, *makers):
-                first = first or _opened(shards[0])
+                first = first or shard_parts.opened_shard(shards[0])
                 values[field.name] = getattr(first, field.name)
         new = cls._later(makers, values)
         object.__setattr__(new, "_shards", tuple(shards))
@@ -125,7 +123,7 @@ class Evaluation(Folder):
         manifest = cls.manifest_of(folder)
         makers: dict[str, Callable[[], Any]] = {}
         if "shards" not in manifest:
-            makers |= {name: partial(_table, folder, name) for name in cls.TABLES}
+            makers |= {name: partial(shard_parts.table, folder, name) for name in cls.TABLES}
             parts = manifest.get("parts", ())
             makers |= {name: partial(cls.PARTS[name].load, folder / name) for name in parts}
             if (folder / TALLIES).is_file():
@@ -168,7 +166,7 @@ class Evaluation(Folder):
     def shards(self) -> Iterator[Evaluation]:
         """The evaluations that this one consists of, each of other documents; or itself alone."""
         several = self.__dict__.get("_shards")
-        yield from map(_opened, several) if several else [self]
+        yield from map(shard_parts.opened_shard, several) if several else [self]
 
     def scan(self, table: str) -> pl.LazyFrame:
         """A table of the evaluation as a lazy frame, shard by shard if there are several.
@@ -198,7 +196,7 @@ class Evaluation(Folder):
         several = self.__dict__.get("_shards")
         if not several:
             return dataclasses.replace(function(self), **values)
-        made = [partial(_through, function, shard) for shard in several]
+        made = [partial(shard_parts.through, function, shard) for shard in several]
         return Evaluation.of(made, **values)
 
     def changed(
@@ -232,7 +230,7 @@ class Evaluation(Folder):
             if field.name in self.__dict__ and field.name not in (*tables, *values)
         }
         if several:
-            made = [partial(_changed, shard, tables, values) for shard in several]
+            made = [partial(shard_parts.changed, shard, tables, values) for shard in several]
             return Evaluation.of(made, **own, **values)
         makers = {name: partial(getattr, self, name) for name in owners if name not in own}
         if not {*tables, *values} & set(self.TABLES):
@@ -267,22 +265,22 @@ class Evaluation(Folder):
         An evaluation that was opened from `folder` itself is to be opened again afterwards.
         """
         folder = Path(folder)
-        made = self.made or _made_now()
+        made = self.made or shard_parts.made_now()
         if not self.__dict__.get("_shards"):
             self.check()
             (folder / MANIFEST).unlink(missing_ok=True)
             self._write(folder, made=made)
-            _remove(folder / SHARDS)
+            shard_parts.remove(folder / SHARDS)
             return folder
         # Beside what is there, of which these may be.
         fresh, names = folder / f"{SHARDS}.part", []
-        _remove(fresh)
+        shard_parts.remove(fresh)
         for number, shard in enumerate(self.shards()):
             names.append(f"{number:05}")
             kept = getattr(shard, "kept_tallies", None)
             shard.save_shard(fresh / names[-1], tallies=kept)
         (folder / MANIFEST).unlink(missing_ok=True)
-        _remove(folder / SHARDS)
+        shard_parts.remove(folder / SHARDS)
         fresh.replace(folder / SHARDS)
         fields = {field.name for field in dataclasses.fields(self)} - {*self.TABLES, *self.PARTS}
         self.finish(
@@ -313,14 +311,14 @@ class Evaluation(Folder):
         """
         shards = [cls.manifest_of(cls.shard_folder(folder, name)) for name in names]
         first = {name: value for name, value in shards[0].items() if name != "shard"}
-        manifest = first | {"made": _made_now()} | values
+        manifest = first | {"made": shard_parts.made_now()} | values
         manifest["root"] = None if manifest.get("root") is None else str(manifest["root"])
         records = [record for shard in shards for record in shard["plugins"]]
         manifest["plugins"] = [r for n, r in enumerate(records) if r not in records[:n]]
         manifest["tables"] = {
             name: {
                 "rows": sum(shard["tables"][name]["rows"] for shard in shards),
-                "sha256": _digest(shard["tables"][name]["sha256"] for shard in shards),
+                "sha256": shard_parts.digest(shard["tables"][name]["sha256"] for shard in shards),
             }
             for name in cls.TABLES
         }
@@ -330,11 +328,11 @@ class Evaluation(Folder):
             left.unlink(missing_ok=True)
         for kept in (folder / SHARDS).iterdir():
             if kept.name not in names:
-                _remove(kept)
+                shard_parts.remove(kept)
         for name in cls.TABLES:
             (folder / f"{name}.parquet").unlink(missing_ok=True)
         for name in cls.PARTS:
-            _remove(folder / name)
+            shard_parts.remove(folder / name)
         files.write_json(folder / MANIFEST, manifest | {"shards": list(names)})
 
     @classmethod
@@ -357,66 +355,5 @@ class Evaluation(Folder):
         return {"benchmarks": [self.benchmark], "metrics": self.scores["metric"].unique().sort()}
 
 
-def _table(folder: Path, name: str) -> pl.DataFrame:
-    """A table as it was saved; checked when it was written, now only its columns are."""
-    frame = files.read_parquet(folder / f"{name}.parquet")
-    tables.check(name, frame.clear())
-    return frame
-
-
-def _made_now() -> dict[str, str]:
-    now = datetime.now(UTC).isoformat(timespec="milliseconds")
-    return {"at": now, "formlab": files.version()}
-
-
-def _digest(codes: Iterable[str]) -> str:
-    return hashlib.sha256("\n".join(codes).encode()).hexdigest()
-
-
-def _remove(path: Path) -> None:
-    """Remove a file or a folder, if it is there."""
-    if path.is_dir():
-        shutil.rmtree(path)
-    else:
-        path.unlink(missing_ok=True)
-
-
 # One of the evaluations that another consists of, or what opens it.
 Shard = Evaluation | Callable[[], Evaluation]
-
-
-def _opened(shard: Shard) -> Evaluation:
-    return shard if isinstance(shard, Evaluation) else shard()
-
-
-def _changed(
-    shard: Shard,
-    tables: Mapping[str, Callable[[Evaluation], pl.DataFrame]],
-    values: Mapping[str, Any],
-) -> Evaluation:
-    return _opened(shard).changed(tables, **values)
-
-
-def _through(function: Callable[[Evaluation], Evaluation], shard: Shard) -> Evaluation:
-    return function(_opened(shard))
-
-
-def _together(shards: Sequence[Shard], name: str) -> Any:
-    """A table of all shards, or their corpora or predictions as one; null where one has none."""
-    members = [getattr(_opened(shard), name) for shard in shards]
-    if isinstance(members[0], pl.DataFrame):
-        return pl.concat(members, how="diagonal")
-    if None in members:
-        return None
-    first = members[0]
-    joined = {
-        table: pl.concat([getattr(member, table) for member in members], how="diagonal")
-        for table in first.TABLES
-    }
-    counts = {
-        field: dict(sum((Counter(getattr(member, field)) for member in members), Counter()))
-        for field in ("flaws", "notes")
-        if hasattr(first, field)
-    }
-    sources = {name: code for member in members for name, code in member.sources.items()}
-    return dataclasses.replace(first, **joined, **counts, sources=sources)

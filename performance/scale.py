@@ -11,6 +11,8 @@ grows no more than 15 % faster than the fields, every process stays below 1 GiB;
 from __future__ import annotations
 
 import argparse
+import contextlib
+import resource
 import sys
 import tempfile
 import time
@@ -26,8 +28,8 @@ NAMES = "Ada Berg Quay Tea Lane Moss Ivor Lund Hale Frost Nell Park".split()  # 
 GIB = 2**30
 # How much faster than the fields time may grow, what two workers gain, and from which size on.
 LINEAR, GAIN, ENOUGH = 1.15, 1.7, 300_000
-# Seconds between two looks at the processes.
-PAUSE = 0.05
+# Seconds between two looks at the processes, which take time from those.
+PAUSE = 0.5
 
 
 def write(folder: Path, fields: int, ending: str) -> tuple[Path, Path]:
@@ -77,20 +79,21 @@ def score(gold: Path, answers: Path, out: Path, workers: int) -> tuple[float, fl
     """Seconds on the clock, those of all processors, and the peak of each process in bytes."""
     command = [sys.executable, "-m", "formlab.cli", "score", "--gold", str(gold)]
     command += ["--predictions", str(answers), "--out", str(out), "--workers", str(workers)]
-    begin, peaks, busy = time.perf_counter(), {}, {}
+    begin, before, peaks = time.perf_counter(), _used(), {}
     with (
         (out.parent / "log").open("w+b") as log,
         psutil.Popen(command, stdout=log, stderr=log) as p,
     ):
         while p.poll() is None:
             for process in (p, *_below(p)):
-                look(process, peaks, busy)
-            time.sleep(PAUSE)
+                look(process, peaks)
+            with contextlib.suppress(psutil.TimeoutExpired):
+                p.wait(PAUSE)
         if p.returncode:
             log.seek(0)
             raise SystemExit(log.read().decode(errors="replace"))
     seconds = time.perf_counter() - begin
-    return seconds, sum(busy.values()), sorted(peaks.values(), reverse=True)
+    return seconds, _used() - before, sorted(peaks.values(), reverse=True)
 
 
 def _below(process: psutil.Process) -> list[psutil.Process]:
@@ -100,16 +103,18 @@ def _below(process: psutil.Process) -> list[psutil.Process]:
         return []
 
 
-def look(process: psutil.Process, peaks: dict[int, float], busy: dict[int, float]) -> None:
-    """Note a process's largest memory and its time so far; nothing of one that has ended."""
-    try:
-        with process.oneshot():
-            memory, used = process.memory_info(), process.cpu_times()
-    except psutil.Error:
-        return
-    # Linux keeps the peak itself, so that none is missed between two looks.
-    peaks[process.pid] = max(peaks.get(process.pid, 0), memory.rss, _high_water(process.pid))
-    busy[process.pid] = used.user + used.system
+def _used() -> float:
+    """Seconds of all processors that processes started here took, with those they started."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+def look(process: psutil.Process, peaks: dict[int, float]) -> None:
+    """Note a process's largest memory so far; nothing of one that has ended."""
+    with contextlib.suppress(psutil.Error):
+        # Linux keeps the peak itself, so that none is missed between two looks.
+        memory = max(process.memory_info().rss, _high_water(process.pid))
+        peaks[process.pid] = max(peaks.get(process.pid, 0), memory)
 
 
 def _high_water(pid: int) -> float:
@@ -131,16 +136,20 @@ def main() -> int:
     sizes, counts = ([int(n) for n in x.split(",")] for x in (options.fields, options.workers))
     rows: list[measure.Row] = []
     taken: dict[tuple[int, int], float] = {}
+    spent: dict[tuple[int, int], float] = {}
     for fields in sizes:
         for workers in counts:
             with tempfile.TemporaryDirectory() as name:
                 folder = Path(name)
                 files = write(folder, fields, "csv" if options.csv else "parquet")
                 seconds, busy, peaks = score(*files, folder / "out", workers)
-            taken[fields, workers] = seconds
+            taken[fields, workers], spent[fields, workers] = seconds, busy
+            more = busy - spent[sizes[0], workers]
             row = {
                 "what": f"{fields:,} fields, {workers} workers", "seconds": seconds,
                 "processor_seconds": busy, "fields_a_second": fields / seconds,
+                # Without what every command takes, such as its start.
+                "more_fields_a_second_a_core": (fields - sizes[0]) / more if more else None,
                 "peak_gib": [round(peak / GIB, 2) for peak in peaks],
                 "to_linear": seconds / (taken[sizes[0], workers] * fields / sizes[0]),
                 "gain": taken[fields, counts[0]] / seconds,

@@ -19,8 +19,8 @@ from formlab.analysis.paired_tests import Pair, adjusted_p, differences
 from formlab.analysis.tallied import SLICE, Row, tallied
 from formlab.errors import UnknownName
 from formlab.folders import Evaluation
+from formlab.scoring.again import read_again
 from formlab.scoring.bands import BANDS
-from formlab.scoring.evaluate import read_again
 from formlab.scoring.fields import READER, others
 from formlab.tables import DOCUMENTS, Settings
 

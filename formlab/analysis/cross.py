@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from scipy import stats
+import scipy
 
 from formlab import metrics
 from formlab.analysis.finding import origin
@@ -141,7 +141,7 @@ def _tau(table: pl.DataFrame, *, resamples: int, level: float, seed: int) -> dic
     missing = {"tau": np.nan, "ci_low": np.nan, "ci_high": np.nan, "p": np.nan, "n": len(x)}
     if len(x) < 2 or len(np.unique(x)) < 2 or len(np.unique(y)) < 2:
         return missing
-    tau, p = stats.kendalltau(x, y)
+    tau, p = scipy.stats.kendalltau(x, y)
     low, high = percentiles(drawn_taus(x, y, resamples=resamples, seed=seed), level)
     return missing | {"tau": float(tau), "p": float(p), "ci_low": low, "ci_high": high}
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
-from scipy.stats import rankdata
+import scipy
 
 from formlab.analysis.samples import open_compared
 from formlab.analysis.summarise import summarise
@@ -50,10 +50,13 @@ def difficulty(documents: pl.DataFrame, *, groups: int = GROUPS) -> pl.DataFrame
         "n_fields", "n_kinds",
     )  # fmt: skip
     forms = named.group_by("form", maintain_order=True).agg(pl.col("n_fields", "n_kinds").max())
-    ranks = [rankdata(forms[name].fill_null(0).to_numpy()) for name in ("n_fields", "n_kinds")]
+    ranks = [
+        scipy.stats.rankdata(forms[name].fill_null(0).to_numpy())
+        for name in ("n_fields", "n_kinds")
+    ]
     mean = (ranks[0] + ranks[1]) / 2
     # The share of forms that stand before the middle of those with the same mean rank.
-    share = (rankdata(mean) - 0.5) / max(len(mean), 1)
+    share = (scipy.stats.rankdata(mean) - 0.5) / max(len(mean), 1)
     group = np.minimum((share * groups).astype(int), groups - 1) + 1
     groups_of = forms.select("form", pl.Series("group", group, dtype=pl.Int64))
     return named.join(groups_of, on="form", how="left", maintain_order="left").select(

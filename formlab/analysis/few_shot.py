@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from scipy import stats
+import scipy
 
 from formlab import tables
 from formlab.analysis.summarise import summarise
@@ -125,7 +125,7 @@ def _over_splits(group: pl.DataFrame) -> dict[str, Any]:
     mean = float(values.mean()) if values.size else math.nan
     half = math.nan
     if values.size > 1:
-        half = stats.t.ppf((1 + _LEVEL) / 2, values.size - 1) * stats.sem(values)
+        half = scipy.stats.t.ppf((1 + _LEVEL) / 2, values.size - 1) * scipy.stats.sem(values)
     low, high = np.clip([mean - half, mean + half], 0.0, 1.0).tolist()
     named = f"{first['corpus']}, {first['task']}, {group.height} splits"
     return first | {

@@ -12,7 +12,7 @@ from functools import partial
 
 import numpy as np
 import polars as pl
-from scipy import stats
+import scipy
 
 from formlab import metrics
 from formlab.analysis.comparability import per_shard
@@ -64,7 +64,7 @@ class KindPair:
     def least(self, alpha: float, *, power: float = 0.8) -> float:
         """The least difference that the test at `alpha` finds with `power`; infinite if none."""
         free = self.n_docs - 1
-        away = float(stats.t.ppf(1 - alpha / 2, free) + stats.t.ppf(power, free))
+        away = float(scipy.stats.t.ppf(1 - alpha / 2, free) + scipy.stats.t.ppf(power, free))
         total, squares = self.weights
         # The statistic's variance is that of no difference, so it grows with the difference.
         room = total**2 - away**2 * squares
@@ -103,7 +103,7 @@ def within_test(
     spread = float(np.sqrt((moved**2).sum()))
     away = abs(float(moved.sum())) / spread if spread else 0.0
     weights = float(weight.sum()), float((weight**2).sum())
-    return difference, error, float(2 * stats.t.sf(away, count - 1)), weights
+    return difference, error, float(2 * scipy.stats.t.sf(away, count - 1)), weights
 
 
 def ratios() -> set[str]:
@@ -316,7 +316,7 @@ def _finding(
         key=lambda row: (row[1] != row[1], -row[1] if up else row[1]),
     )
     holds = _holds(pair, adjusted, alpha)
-    edge = float(stats.t.ppf(0.975, pair.n_docs - 1)) * pair.error
+    edge = float(scipy.stats.t.ppf(0.975, pair.n_docs - 1)) * pair.error
     size, low_end = abs(pair.difference), abs(pair.difference) - edge
     over = f"{pair.n_docs:,} documents that have both"
     tested = p_text(adjusted) + (f", adjusted for {count:,} pairs" if count > 1 else "")

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from scipy import stats
+import scipy
 
 from formlab import tables
 from formlab.analysis.comparability import KEY, common, fields
@@ -345,4 +345,4 @@ def _matrix_pair(key: Slice, rows: pl.DataFrame, codes: dict[str, int]) -> Pair:
 
 def mcnemar(only_a: int, only_b: int) -> float:
     """McNemar's exact two-sided p of the fields that one system alone gets right; 1 for none."""
-    return float(stats.binomtest(only_a, only_a + only_b).pvalue) if only_a + only_b else 1.0
+    return float(scipy.stats.binomtest(only_a, only_a + only_b).pvalue) if only_a + only_b else 1.0

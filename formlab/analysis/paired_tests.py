@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from formlab.analysis._draws import fill_swaps
 from formlab.analysis.intervals import (
@@ -270,7 +270,7 @@ def least_difference(error: float, *, level: float = 0.95, power: float = 0.8) -
     It is (z of level + z of power) times the standard error, here the spread of the paired
     bootstrap (H. S. Bloom, Minimum detectable effects, Evaluation Review 19(5), 1995).
     """
-    return float((stats.norm.ppf((1 + level) / 2) + stats.norm.ppf(power)) * error)
+    return float((scipy.stats.norm.ppf((1 + level) / 2) + scipy.stats.norm.ppf(power)) * error)
 
 
 def adjusted_p(p: Sequence[float] | np.ndarray, method: str = "holm") -> np.ndarray:
@@ -289,5 +289,5 @@ def adjusted_p(p: Sequence[float] | np.ndarray, method: str = "holm") -> np.ndar
             adjusted[known] = steps[np.argsort(np.argsort(tested, kind="stable"))]
         else:
             rule = method.removeprefix("fdr_")
-            adjusted[known] = stats.false_discovery_control(tested, method=rule)
+            adjusted[known] = scipy.stats.false_discovery_control(tested, method=rule)
     return adjusted

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from scipy import stats
+import scipy
 
 from formlab.metrics import ratio
 
@@ -328,6 +328,6 @@ def score_test(
     docs = np.bincount(inside.slot, minlength=count)
     alone = np.bincount(inside.slot[inside.number == outer.number[place]], minlength=count)
     other_docs = np.bincount(outer.slot, minlength=wholes)[of] - alone
-    p = stats.t.sf(away, np.maximum(np.minimum(docs, other_docs) - 1, 1))
+    p = scipy.stats.t.sf(away, np.maximum(np.minimum(docs, other_docs) - 1, 1))
     enough = np.minimum(docs, other_docs) >= min_docs
     return p, enough & (np.minimum(number, other_number) >= min_cases)

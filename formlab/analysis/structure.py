@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import polars as pl
-from scipy.stats import rankdata
+import scipy
 
 from formlab.analysis.comparability import per_shard
 from formlab.analysis.intervals import draws, percentiles
@@ -98,7 +98,7 @@ def _spearman(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """The correlation of ranks, row by row: shape (n, k) to (n,)."""
     if not first.shape[1]:
         return np.full(len(first), np.nan)
-    a, b = (rankdata(values, axis=1) for values in (first, second))
+    a, b = (scipy.stats.rankdata(values, axis=1) for values in (first, second))
     a, b = (ranks - ranks.mean(axis=1, keepdims=True) for ranks in (a, b))
     size = np.sqrt((a * a).sum(axis=1) * (b * b).sum(axis=1))
     return np.divide((a * b).sum(axis=1), size, out=np.full(len(a), np.nan), where=size > 0)

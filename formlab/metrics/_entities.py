@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 import polars as pl
-from scipy.optimize import linear_sum_assignment
+import scipy
 
 from formlab.metrics._comparators import DEFAULT, MODES, Codes, Columns, Key, columns_of
 
@@ -288,7 +288,7 @@ def _best(
     preds, theirs = np.unique(pred, return_inverse=True)
     table = np.zeros((golds.size, preds.size))
     table[ours, theirs] = credit
-    rows, columns = linear_sum_assignment(table, maximize=True)
+    rows, columns = scipy.optimize.linear_sum_assignment(table, maximize=True)
     keep = table[rows, columns] > 0
     rows, columns = rows[keep], columns[keep]
     return golds[rows], preds[columns], table[rows, columns]

@@ -11,9 +11,9 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+import scipy
 from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
-from scipy.optimize import linear_sum_assignment
 
 from formlab.metrics._places import Places
 
@@ -101,7 +101,9 @@ class Rows:
         )  # fmt: skip
         return {
             theirs[row]: ours[column]
-            for row, column in zip(*linear_sum_assignment(alike, maximize=True), strict=True)
+            for row, column in zip(
+                *scipy.optimize.linear_sum_assignment(alike, maximize=True), strict=True
+            )
             if alike[row, column]
         }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
+import scipy
 
 
 def separation(points: np.ndarray, boxes: np.ndarray) -> np.ndarray:
@@ -83,7 +83,7 @@ def pair(hits: np.ndarray, same: np.ndarray, similarity: np.ndarray) -> np.ndarr
     weights = 4.0 * same + 2.0 * hits + similarity
     chosen = np.full(weights.shape[1], -1)
     if weights.size:
-        lines, values = linear_sum_assignment(weights, maximize=True)
+        lines, values = scipy.optimize.linear_sum_assignment(weights, maximize=True)
         matched = weights[lines, values] > 0
         chosen[values[matched]] = lines[matched]
     return chosen

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
+import scipy
 
 from formlab.metrics._spec import Metric
 
@@ -94,7 +94,7 @@ def _list_changes(gold: list[Any], pred: list[Any], official: bool, depth: int) 
         [[_changes(first, second, official, depth + 1) for second in others] for first in objects]
     )
     separate = np.add.outer(every[0], every[1])
-    rows, columns = linear_sum_assignment(np.minimum(cost, separate) - separate)
+    rows, columns = scipy.optimize.linear_sum_assignment(np.minimum(cost, separate) - separate)
     paired = (np.minimum(cost, separate) - separate)[rows, columns].sum()
     return plain + sum(every[0]) + sum(every[1]) + int(paired)
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import polars as pl
+import scipy
 from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
-from scipy.optimize import linear_sum_assignment
 
 from formlab import text
 from formlab.metrics.marking import all_constituents, mark_counts, marks, predicted_marks
@@ -41,7 +41,7 @@ def best_pairs(gold: pl.DataFrame, pred: pl.DataFrame) -> list[tuple[int, int]]:
         if not fields.height or not answers:
             continue
         gain = _written(fields, answers) if family is _WRITTEN else _judged(fields, answers)
-        rows, columns = linear_sum_assignment(np.maximum(gain, 0.0), maximize=True)
+        rows, columns = scipy.optimize.linear_sum_assignment(np.maximum(gain, 0.0), maximize=True)
         pairs += [
             (fields["place"][row], column)
             for row, column in zip(rows.tolist(), columns.tolist(), strict=True)

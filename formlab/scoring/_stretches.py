@@ -11,9 +11,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from rapidfuzz import fuzz
 from rapidfuzz.distance import LCSseq, Levenshtein
-from scipy.optimize import linear_sum_assignment
 
 from formlab import text
 from formlab.text.marks import unmarked
@@ -278,7 +278,7 @@ def _shared_out(
     for numbers, spans in open_:
         places = [int(view.index[span[0]]) for span in spans]
         cost = np.array([[near(n, at, known) for at in places] for n in numbers])
-        for row, column in zip(*linear_sum_assignment(cost), strict=True):
+        for row, column in zip(*scipy.optimize.linear_sum_assignment(cost), strict=True):
             chosen[numbers[row]] = spans[column]
             known[numbers[row]] = places[column]
     return chosen

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -152,8 +151,8 @@ def score_shard(
     `predictions` are for these documents only; there may be none.
     """
     benchmark = benchmarks.get(corpus.benchmark)
-    answers = dataclasses.replace(predictions, records=_plain(predictions.records))
-    plain = dataclasses.replace(corpus, records=_plain(corpus.records))
+    answers = dataclasses.replace(predictions, records=without_own(predictions.records))
+    plain = dataclasses.replace(corpus, records=without_own(corpus.records))
     notes: Counter[str] = Counter()
     results = []
     # What is predicted for other documents only may be a shard without any.
@@ -193,7 +192,7 @@ def score_shard(
 
 def with_strange(shard: Evaluation, strange: pl.DataFrame) -> Evaluation:
     """A shard with the predictions for documents that the corpus does not have, as cases."""
-    left = unscored(_plain(strange), system=shard.system)
+    left = unscored(without_own(strange), system=shard.system)
     # Of a user's own columns there is nothing in a case without gold.
     cases = _numbered(pl.concat([shard.cases, left], how="diagonal"))
     records = pl.concat([shard.predictions.records, strange])
@@ -201,107 +200,7 @@ def with_strange(shard: Evaluation, strange: pl.DataFrame) -> Evaluation:
     return dataclasses.replace(shard, cases=cases, predictions=kept).check()
 
 
-def read_again(evaluation: Evaluation, reader: str) -> Evaluation | None:
-    """The evaluation as another reading rule makes it.
-
-    Parameters
-    ----------
-    evaluation
-        As from `evaluate`.
-    reader
-        One of `fields.READERS`.
-
-    Returns
-    -------
-    Evaluation or None
-        The same evaluation but for its settings where nothing was read under boxes: no rule has a
-        say there. None where the gold or the predictions were not kept.
-
-    Raises
-    ------
-    UnknownName
-        If there is no such rule.
-    """
-    readings = list(others(reader))
-    if reader == evaluation.settings.get("reader", READER):
-        return evaluation
-    settings = evaluation.settings | {"reader": reader, "readings": readings}
-    if not any(shard.cases["readings"].count() for shard in evaluation.shards()):
-        return evaluation.changed(settings=settings)
-    return score_again(evaluation, settings=settings)
-
-
-def score_again(
-    evaluation: Evaluation,
-    *,
-    gold: Callable[[Corpus], Corpus] | None = None,
-    labels: str | None = None,
-    settings: Mapping[str, Any] | None = None,
-) -> Evaluation | None:
-    """The evaluation scored again, shard by shard, when its shards are asked for.
-
-    Parameters
-    ----------
-    evaluation
-        As from `evaluate`.
-    gold
-        Makes the gold of a shard of the gold that it has.
-    labels
-        The version of the gold, for the settings of scores.
-    settings
-        In place of those of the evaluation.
-
-    Returns
-    -------
-    Evaluation or None
-        None where the gold or the predictions were not kept.
-    """
-    if any(None in (shard.corpus, shard.predictions) for shard in evaluation.shards()):
-        return None
-    settings = dict(settings or evaluation.settings)
-    marks = marks_of(benchmarks.get(evaluation.benchmark))
-    how: dict[str, Any] = {
-        "mode": evaluation.mode, "threshold": settings["threshold"],
-        "reader": settings.get("reader", READER),
-        "kinds": Kinds.together(
-            Kinds.of(gold(shard.corpus) if gold else shard.corpus, _sorted_out(shard)[0], marks)
-            for shard in evaluation.shards()
-        ),
-    }  # fmt: skip
-    chosen = settings.get("documents", part.ALL)
-    again = partial(
-        _again, system=evaluation.system, gold=gold, labels=labels, chosen=chosen, how=how
-    )
-    # All that is known already, so that no shard is scored to learn it.
-    whole = ("benchmark", "split", "system", "mode", "root", "notes", "sources", "made")
-    known = {name: getattr(evaluation, name) for name in whole}
-    return evaluation.mapped(again, settings=settings, **known)
-
-
-def _sorted_out(shard: Evaluation) -> tuple[Predictions, pl.DataFrame]:
-    """The predictions for the documents of a shard, and the records for any other."""
-    known = pl.col("doc_id").is_in(shard.corpus.documents["doc_id"].to_list())
-    known &= pl.col("split") == shard.corpus.split
-    records = shard.predictions.records
-    answers = dataclasses.replace(shard.predictions, records=records.filter(known))
-    return answers, records.filter(~known)
-
-
-def _again(
-    shard: Evaluation, *, system: str, gold: Callable[[Corpus], Corpus] | None, labels: str | None,
-    chosen: str, how: Mapping[str, Any],
-) -> Evaluation:  # fmt: skip
-    answers, strange = _sorted_out(shard)
-    corpus = gold(shard.corpus) if gold else shard.corpus
-    scored = score_shard(corpus, dataclasses.replace(answers, system=system), **how)
-    scored = part.with_selection(scored, chosen)
-    if labels:
-        again = tables.with_settings(scored.scores, labels=labels)
-        scored = dataclasses.replace(scored, scores=again)
-    return with_strange(scored, strange) if strange.height else scored
-
-
-def _plain(records: pl.DataFrame) -> pl.DataFrame:
+def without_own(records: pl.DataFrame) -> pl.DataFrame:
     """Without a user's own columns."""
     return records.select(list(tables.RECORDS))
 

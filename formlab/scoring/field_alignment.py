@@ -23,9 +23,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
+import scipy
 from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
-from scipy.optimize import linear_sum_assignment
 
 from formlab import text
 from formlab.errors import UnknownName
@@ -134,7 +134,9 @@ def _pairs(
             if by != "label":
                 alike = _placed(alike, gold[left], pred[rest])
         # Pairs that would not count must not pull a good pair apart.
-        rows, columns = linear_sum_assignment(np.where(alike >= least, alike, 0.0), maximize=True)
+        rows, columns = scipy.optimize.linear_sum_assignment(
+            np.where(alike >= least, alike, 0.0), maximize=True
+        )
         pairs += [
             (left[row], rest[column], float(alike[row, column]))
             for row, column in zip(rows, columns, strict=True)

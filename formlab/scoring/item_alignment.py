@@ -16,8 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
-from scipy.optimize import linear_sum_assignment
-from scipy.sparse import csr_array
+import scipy
 
 from formlab import own, text
 from formlab.own.values import pattern
@@ -39,13 +38,15 @@ class _Worth(NamedTuple):
     """What pairs of fields add to an assignment, by the rows of both sides; else nothing."""
 
     pairs: dict[tuple[int, int], float]
-    table: csr_array
+    table: scipy.sparse.csr_array
 
     @classmethod
     def of(cls, worth: pl.DataFrame, last: tuple[int, int]) -> _Worth:
         rows, columns, values = (worth[name] for name in worth.columns)
         shape = (last[0] + 1, last[1] + 1)
-        table = csr_array((values.to_numpy(), (rows.to_numpy(), columns.to_numpy())), shape=shape)
+        table = scipy.sparse.csr_array(
+            (values.to_numpy(), (rows.to_numpy(), columns.to_numpy())), shape=shape
+        )
         pairs = zip(rows.to_list(), columns.to_list(), strict=True)
         return cls(dict(zip(pairs, values.to_list(), strict=True)), table)
 
@@ -289,7 +290,7 @@ def _paired(gold: _Tree, pred: _Tree, worth: _Worth) -> tuple[float, list[tuple[
             values = np.array(table, dtype=float)
         # Of assignments that are equally good, that of the nearest items.
         values -= 1e-9 * np.abs(np.subtract.outer(np.arange(len(steps)), np.arange(len(others))))
-        rows, columns = linear_sum_assignment(values, maximize=True)
+        rows, columns = scipy.optimize.linear_sum_assignment(values, maximize=True)
         chosen = zip(rows, columns, strict=True)
         pairs += [_paired(sides[0][row], sides[1][column], worth) for row, column in chosen]
     else:

@@ -142,13 +142,17 @@ def score(
     out = Path(out)
     others(reader)  # Whether there is such a rule.
     out.mkdir(parents=True, exist_ok=True)
-    # What stands here is no evaluation until it is finished.
-    (out / MANIFEST).unlink(missing_ok=True)
     jobs = ((f"{number:05}", source) for number, source in enumerate(sources))
-    with run.shared(out) as mark:
-        team = _Team(mark, workers, scheduler)
+    in_crew = workers > 1 and not scheduler
+    with run.shared(out) as mark, run.crew(workers) as crew:
+        if in_crew:
+            # They import what they need while the sources are listed here.
+            crew.begin(_read, (_begun, (mark, (out, open_source))))
+        team = _Team(mark, crew if in_crew else workers, scheduler)
         # What is here already goes to other processes by way of the disk.
         reading, jobs = (team, list(jobs)) if open_source else (_Team(mark), jobs)
+        # What stands here is no evaluation until it is finished.
+        (out / MANIFEST).unlink(missing_ok=True)
         shards = reading.each("reading", _read, jobs, (out, open_source))
         if answers:
             shards += _rest(out, shards, answers)
@@ -184,7 +188,7 @@ class _Team:
     """Who does the jobs; `mark` is a file that all of them must see."""
 
     mark: Path
-    workers: int = 1
+    workers: int | run.Crew = 1
     scheduler: str | None = None
 
     def each(

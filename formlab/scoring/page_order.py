@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import maximum_bipartite_matching
+import scipy
 
 # What two boxes must share of the narrower one to stand in one column, and of the higher one to
 # stand on one line.
@@ -65,7 +64,9 @@ def _least(size: np.ndarray) -> np.ndarray:
 
 def _outside_antichain(conflict: np.ndarray) -> np.ndarray:
     """What a least vertex cover of the split graph takes, after Kőnig: the rest is no pair."""
-    matched = maximum_bipartite_matching(csr_array(conflict), perm_type="column")
+    matched = scipy.sparse.csgraph.maximum_bipartite_matching(
+        scipy.sparse.csr_array(conflict), perm_type="column"
+    )
     partner = {int(column): row for row, column in enumerate(matched) if column >= 0}
     rows = {row for row, column in enumerate(matched) if column < 0}
     columns: set[int] = set()

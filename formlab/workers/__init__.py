@@ -17,9 +17,11 @@ from typing import Any, TypeVar
 from formlab import resources
 from formlab.errors import DataMissing
 from formlab.workers._jobs import Begin, call, completed
-from formlab.workers._processes import cores, in_processes, own_threads
+from formlab.workers._processes import Crew, cores, in_processes, own_threads
 
-__all__ = ["Lost", "calling", "cores", "each", "own_threads", "seen", "shared", "threads"]
+__all__ = [
+    "Crew", "Lost", "calling", "cores", "crew", "each", "own_threads", "seen", "shared", "threads",
+]  # fmt: skip
 
 J = TypeVar("J")
 R = TypeVar("R")
@@ -36,7 +38,7 @@ def each(
     function: Callable[..., R],
     jobs: Iterable[J],
     *,
-    workers: int = 1,
+    workers: int | Crew = 1,
     scheduler: str | None = None,
     begin: Begin | None = None,
     lost: Callable[[J, str], R] | None = None,
@@ -55,7 +57,8 @@ def each(
     jobs
         Plain data, read a few at a time.
     workers
-        Processes on this machine; 1 runs the jobs here, in their order.
+        Processes on this machine; 1 runs the jobs here, in their order. Those of a `crew` stay
+        for the next jobs.
     scheduler
         Address of a Dask scheduler, or the file that it wrote, instead of `workers`. Workers work
         in this process's folder, where they see it, and know the plug-ins it was given.
@@ -83,9 +86,29 @@ def each(
         from formlab.workers._cluster import on_cluster
 
         return on_cluster(function, jobs, scheduler, begin, lost)
-    if workers > 1:
+    if isinstance(workers, Crew):
         return in_processes(function, jobs, workers, begin, lost)
+    if workers > 1:
+        return _by_crew(function, jobs, workers, begin, lost)
     return _here(function, jobs, begin)
+
+
+def _by_crew(
+    function: Callable[..., R], jobs: Iterable[J], workers: int, begin: Begin | None,
+    lost: Callable[[J, str], R],
+) -> Iterator[tuple[J, R]]:  # fmt: skip
+    with crew(workers) as processes:
+        yield from in_processes(function, jobs, processes, begin, lost)
+
+
+@contextmanager
+def crew(workers: int) -> Iterator[Crew]:
+    """Processes that several calls of `each` share, started when they are first needed."""
+    processes = Crew(workers)
+    try:
+        yield processes
+    finally:
+        processes.close()
 
 
 def _here(

@@ -6,7 +6,6 @@ import atexit
 import contextlib
 import copy
 import ctypes
-import functools
 import itertools
 import os
 import signal
@@ -45,19 +44,28 @@ def own_threads() -> int:
 class _Process:
     """A process that does one job at a time; it has died when its pipe ends."""
 
-    def __init__(self, function: Callable[..., Any], begin: Begin | None, share: int) -> None:
+    def __init__(self, share: int) -> None:
         self.pipe, theirs = connection.Pipe()
-        task = (theirs, function, begin)
-        self._process = get_context("spawn").Process(target=_serve, args=task)
+        self._process = get_context("spawn").Process(target=_serve, args=(theirs,))
         with _environment({name: str(share) for name in THREADS}):
             self._process.start()
         theirs.close()
-        self.started, self.job = False, None
+        self.started, self.job, self._task = False, None, None
+
+    def begin(self, task: tuple[Callable[..., Any], Begin | None]) -> None:
+        """Have it do jobs of this task from now on."""
+        if task is not self._task:
+            self.started, self._task = False, task
+            self._send("task", task)
 
     def give(self, job: Any) -> None:
         self.job = job
+        self._send("job", job)
+
+    def _send(self, what: str, content: Any) -> None:
         with contextlib.suppress(OSError):  # It has died: that shows when it is listened to.
-            self.pipe.send(job)
+            self.pipe.send(what)
+            self.pipe.send(content)
 
     def end(self, *, busy: bool) -> None:
         """Let it end, or have it leave what it does."""
@@ -72,8 +80,34 @@ class _Process:
             self._process.join()
 
 
+class Crew:
+    """Processes that stay for the next jobs: only the first wait until they have started."""
+
+    def __init__(self, workers: int) -> None:
+        self.workers = workers
+        self.idle: list[_Process] = []
+        # multiprocessing would wait for these when an iterator is left half-read at exit.
+        atexit.register(self.close)
+
+    def begin(self, function: Callable[..., Any], begin: Begin | None) -> None:
+        """Start all, and have them import what `function` needs while this process goes on."""
+        self.idle += [self.process() for _ in range(self.workers - len(self.idle))]
+        for process in self.idle:
+            process.begin((function, begin))
+
+    def process(self) -> _Process:
+        """One that nothing is known of yet."""
+        return _Process(max(1, cores() // self.workers))
+
+    def close(self) -> None:
+        """End them."""
+        _ended(self.idle, [])
+        self.idle.clear()
+        atexit.unregister(self.close)
+
+
 def in_processes(
-    function: Callable[..., R], jobs: Iterable[J], workers: int, begin: Begin | None,
+    function: Callable[..., R], jobs: Iterable[J], crew: Crew, begin: Begin | None,
     lost: Callable[[J, str], R],
 ) -> Iterator[tuple[J, R]]:  # fmt: skip
     """As `workers.each`, by processes of this machine."""
@@ -86,34 +120,38 @@ def in_processes(
             raise NotAvailable("worker processes die while they start", remedy=remedy)
         killers.append(process.job)
 
-    start = functools.partial(_Process, function, begin, max(1, cores() // workers))
-    yield from _answers(start, iter(jobs), workers, lambda process: suspects.append(process.job))
-    yield from _answers(start, iter(suspects), 1, died_again)
+    task = function, begin
+    yield from _answers(crew, task, iter(jobs), crew.workers, lambda p: suspects.append(p.job))
+    yield from _answers(crew, task, iter(suspects), 1, died_again)
     for job in killers:
         yield job, lost(job, KILLED)
 
 
+def _ended(idle: Iterable[_Process], busy: Iterable[_Process]) -> None:
+    """End processes, whatever the busy ones do."""
+    for process in (every := [*idle, *busy]):
+        process.end(busy=process not in idle)
+    for process in every:
+        process.wait()
+
+
 def _answers(
-    start: Callable[[], _Process], jobs: Iterator[J], count: int,
+    crew: Crew, task: tuple[Callable[..., Any], Begin | None], jobs: Iterator[J], count: int,
     died: Callable[[_Process], None],
 ) -> Iterator[tuple[J, Any]]:  # fmt: skip
     """The results of jobs; a process that dies with its job is handed to `died`."""
-    idle: list[_Process] = []
-    busy: dict[Any, _Process] = {}
+    idle, busy = crew.idle, dict[Any, _Process]()
 
     def fill() -> None:
         for job in itertools.islice(jobs, count - len(busy)):
-            process = idle.pop() if idle else start()
+            process = idle.pop() if idle else crew.process()
+            process.begin(task)
             busy[process.pipe] = process
             process.give(job)
 
     def end() -> None:
-        for process in (every := [*idle, *busy.values()]):
-            process.end(busy=process not in idle)
-        for process in every:
-            process.wait()
+        _ended([], busy.values())
 
-    # multiprocessing would wait for these processes when an iterator is left half-read at exit.
     atexit.register(end)
     try:
         fill()
@@ -141,20 +179,27 @@ def _answers(
         atexit.unregister(end)
 
 
-def _serve(pipe: connection.Connection, function: Callable[..., Any], begin: Begin | None) -> None:
-    """What a worker process does: jobs come and results go, until the pipe ends."""
+def _serve(pipe: connection.Connection) -> None:
+    """What a worker process does: tasks and jobs come and results go, until the pipe ends."""
     _end_with_starter()
     # What is under way can clean up after itself.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    do: Callable[[Any], Any] | None = None
     try:
-        do = call(function, begin)
-        pipe.send(("started", None))
         while True:
             try:
-                job = pipe.recv()
+                what = pipe.recv()
+                content = pipe.recv()
             except EOFError:
                 return
-            pipe.send(("result", do(job)))
+            except (AttributeError, ImportError):
+                traceback.print_exc()
+                os._exit(1)
+            if what == "task":
+                do = call(*content)
+                pipe.send(("started", None))
+            else:
+                pipe.send(("result", do(content)))
     except Exception as error:
         with contextlib.suppress(OSError):
             _send_error(pipe, error)

@@ -1,0 +1,87 @@
+"""What an evaluation in shards is put together from, and the files of its folder."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import shutil
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from formlab import files, tables
+
+# Evaluations are those of `folders`, which stands on this module.
+Evaluation = Any
+# An evaluation, or what opens one.
+Shard = Any
+
+
+def table(folder: Path, name: str) -> pl.DataFrame:
+    """A table as it was saved; checked when it was written, now only its columns are."""
+    frame = files.read_parquet(folder / f"{name}.parquet")
+    tables.check(name, frame.clear())
+    return frame
+
+
+def made_now() -> dict[str, str]:
+    """When, and by which version, an evaluation is saved first."""
+    now = datetime.now(UTC).isoformat(timespec="milliseconds")
+    return {"at": now, "formlab": files.version()}
+
+
+def digest(codes: Iterable[str]) -> str:
+    """One hash of the hashes of several files."""
+    return hashlib.sha256("\n".join(codes).encode()).hexdigest()
+
+
+def remove(path: Path) -> None:
+    """Remove a file or a folder, if it is there."""
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def opened_shard(shard: Shard) -> Evaluation:
+    """The evaluation itself, of one or of what opens it."""
+    return shard() if callable(shard) else shard
+
+
+def changed(
+    shard: Shard,
+    tables: Mapping[str, Callable[[Evaluation], pl.DataFrame]],
+    values: Mapping[str, Any],
+) -> Evaluation:
+    """A shard with other tables and fields, see `Evaluation.changed`."""
+    return opened_shard(shard).changed(tables, **values)
+
+
+def through(function: Callable[[Evaluation], Evaluation], shard: Shard) -> Evaluation:
+    """What `function` makes of a shard."""
+    return function(opened_shard(shard))
+
+
+def together(shards: Sequence[Shard], name: str) -> Any:
+    """A table of all shards, or their corpora or predictions as one; null where one has none."""
+    members = [getattr(opened_shard(shard), name) for shard in shards]
+    if isinstance(members[0], pl.DataFrame):
+        return pl.concat(members, how="diagonal")
+    if None in members:
+        return None
+    first = members[0]
+    joined = {
+        table: pl.concat([getattr(member, table) for member in members], how="diagonal")
+        for table in first.TABLES
+    }
+    counts = {
+        field: dict(sum((Counter(getattr(member, field)) for member in members), Counter()))
+        for field in ("flaws", "notes")
+        if hasattr(first, field)
+    }
+    sources = {name: code for member in members for name, code in member.sources.items()}
+    return dataclasses.replace(first, **joined, **counts, sources=sources)

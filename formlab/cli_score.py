@@ -178,12 +178,12 @@ def score(benchmark: str | None, predictions: Path, as_json: bool, **options: An
     """
     import polars as pl
 
-    from formlab.scoring import loaded
-
     if own_options := _own(benchmark, options):
         summary = _own_scored(options["gold"], predictions, own_options, options, as_json=as_json)
         show_summary(summary, options, as_json=as_json)
         return
+    from formlab.scoring import loaded
+
     names = [options["split"]] if options["split"] else formats.splits(predictions) or [None]
     several = len(names) > 1
     load = partial(benchmarks.load, benchmark, root=options["root"])

@@ -11,7 +11,6 @@ from formlab import files, systems
 from formlab.errors import DataBroken
 from formlab.folders import Corpus, Predictions
 from formlab.formats._spec import Format
-from formlab.systems import chat
 
 
 def is_one(path: Path) -> bool:
@@ -31,6 +30,9 @@ def read(path: Path, corpus: Corpus) -> Predictions:
     if (path / "manifest.json").is_file():
         predictions = Predictions.load(path)
     else:
+        # Nothing else here needs what asks models.
+        from formlab.systems import chat
+
         predictions = systems.unfinished(path) or chat.unfinished(path, corpus)
         if predictions is None:
             raise DataBroken("a run that has not begun", where=path, remedy="formlab run … --out")

@@ -28,11 +28,14 @@ _ORDER = {name: number for number, name in enumerate(TYPES)}
 SYMBOLS = frozenset({"$", "€", "£", "¥", "₹", "₩", "CHF", "USD", "EUR", "GBP"})
 _SHORTEST, _AROUND = 30, 40
 _STRETCH = 4096
+_ROLES = (
+    dict.fromkeys(VOID, "void") | dict.fromkeys(SILENT, "silent") | dict.fromkeys(FACTS, "fact")
+)
 # Each with what a text has that it changes.
 _STEPS = (
     ("<", re.compile(r"</?[a-zA-Z][^>]*>"), " "),
-    ("$", re.compile(r"\$\s+(\d)"), r"$\1"),
-    ("%", re.compile(r"(\d)\s+%"), r"\1%"),
+    ("$", re.compile(r"\$\s+(?=\d)"), "$"),
+    ("%", re.compile(r"(?<=\d)\s+%"), "%"),
     ("(", re.compile(r"\(\s+"), "("),
     (")", re.compile(r"\s+\)"), ")"),
     ("  ", re.compile(r" {2,}"), " "),
@@ -58,7 +61,8 @@ class _Tree:
     """
 
     strings: list[str] = field(default_factory=list)
-    # The element right around each string.
+    # How long they are up to each, joined by spaces, and the element right around each.
+    ends: list[int] = field(default_factory=lambda: [0])
     owner: list[int] = field(default_factory=list)
     tags: list[str] = field(default_factory=lambda: [""])
     above: list[int] = field(default_factory=lambda: [-1])
@@ -90,7 +94,7 @@ def tagged(stream: Iterable[Event], *, flaws: Counter[str] | None = None) -> lis
     flaws = Counter() if flaws is None else flaws
     page = _grow(stream, flaws)
     facts = []
-    ends = [0, *accumulate([len(text) + 1 for text in page.strings])]
+    page.ends += accumulate([len(text) + 1 for text in page.strings])
     for mark, node in enumerate(page.facts):
         value = page.text(node)
         if not value:
@@ -99,7 +103,7 @@ def tagged(stream: Iterable[Event], *, flaws: Counter[str] | None = None) -> lis
         if name == "Monetary Unit" and value in SYMBOLS:
             value += _number_after(page, node)
             flaws["currency signs without a number"] += value in SYMBOLS
-        facts.append(Fact(name, kind, value, _hint(page, ends, node, value), mark))
+        facts.append(Fact(name, kind, value, _hint(page, node, value), mark))
     return sorted(facts, key=lambda fact: _ORDER[fact.type])
 
 
@@ -119,14 +123,16 @@ def _grow(stream: Iterable[Event], flaws: Counter[str]) -> _Tree:
                 strings.append(text)
                 owner.append(top)
         elif what == "start":
-            if name in VOID:
-                continue
-            if name in FACTS:
-                flaws["fact tags nested in a fact tag"] += facts > 0
-                page.facts.append(len(tags))
-                facts += 1
-            elif name in SILENT:
-                silent += 1
+            role = _ROLES.get(name)
+            if role:
+                if role == "void":
+                    continue
+                if role == "fact":
+                    flaws["fact tags nested in a fact tag"] += facts > 0
+                    page.facts.append(len(tags))
+                    facts += 1
+                else:
+                    silent += 1
             open_tags[name] += 1
             above.append(top)
             top = len(tags)
@@ -135,12 +141,14 @@ def _grow(stream: Iterable[Event], flaws: Counter[str]) -> _Tree:
             last.append(-1)
             end.append(-1)
         elif open_tags[name]:
-            tag = ""
+            tag, here, size = "", len(strings), len(tags)
             while tag != name:
-                tag, last[top], end[top] = tags[top], len(strings), len(tags)
+                tag, last[top], end[top] = tags[top], here, size
                 open_tags[tag] -= 1
-                silent -= tag in SILENT
-                facts -= tag in FACTS
+                role = _ROLES.get(tag)
+                if role:
+                    silent -= role == "silent"
+                    facts -= role == "fact"
                 top = above[top]
     while top >= 0:
         last[top], end[top], top = len(strings), len(tags), above[top]
@@ -175,8 +183,8 @@ def _next(page: _Tree, node: int) -> int | None:
     return sibling
 
 
-def _hint(page: _Tree, ends: list[int], node: int, value: str) -> str:
-    above = page.above[node]
+def _hint(page: _Tree, node: int, value: str) -> str:
+    ends, above = page.ends, page.above[node]
     while above >= 0:
         if ends[page.last[above]] - ends[page.first[above]] <= _SHORTEST:
             # Joined by spaces it is shorter, and no longer once it is normalised.
@@ -205,17 +213,21 @@ def _start(page: _Tree, node: int, value: str) -> str:
                 page.texts[node] = text, whole
         else:
             text, whole = page.texts[node]
+        if whole:
+            return text
         at = text.find(value)
-        settled = at >= 0 and len(text) > at + len(value) + 4 * _AROUND and "<" not in text
-        if whole or settled:
+        if at >= 0 and len(text) > at + len(value) + 4 * _AROUND and "<" not in text:
             return text
         size *= 8
 
 
 def _joined(page: _Tree, node: int, size: int) -> tuple[str, bool]:
     """About the first `size` characters of a node's text, and whether that is all of it."""
+    first, last = page.first[node], page.last[node]
+    if page.ends[last] - page.ends[first] <= size:
+        return page.text(node, " "), True
     pieces, length = [], 0
-    for index in range(page.first[node], page.last[node]):
+    for index in range(first, last):
         if length > size:
             return " ".join(pieces), False
         piece = page.strings[index]

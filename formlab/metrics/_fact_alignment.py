@@ -322,7 +322,10 @@ class FactAlignment:
     def _digits(self) -> dict[str, int]:
         tokens: dict[str, int] = {}
         for token in self.pred.run:
-            tokens.setdefault(_NOT_DIGIT.sub("", self.pred.words[token]), token)
+            word = self.pred.words[token]
+            digits = word.replace(",", "").replace(".", "")
+            digits = digits if digits.isdecimal() else _NOT_DIGIT.sub("", word)
+            tokens.setdefault(digits, token)
         return tokens
 
     def _similar(self, fact: GoldFact) -> str:

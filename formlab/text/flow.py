@@ -172,8 +172,9 @@ class Flow:
         if table.row < 0:
             Flow._next_row(table)
         table.column += table.span
-        while table.reach.get(table.column, 0) > 0:
-            table.column += 1
+        if table.reach:
+            while table.reach.get(table.column, 0) > 0:
+                table.column += 1
         table.span, rows = spans
         table.head, table.inside = name == "th", True
         if rows > 1:

@@ -149,10 +149,11 @@ class Flow:
             units.append(Unit(text, line=len(units)))
             return
         table, line = self._stack[-1], len(units)
-        if units and units[-1].table == table.number and units[-1].row == table.row:
-            line = units[-1].line
+        number, row = table.number, table.row
+        if units and (before := units[-1]).row == row and before.table == number:
+            line = before.line
         head = table.head and table.inside
-        units.append(Unit(text, table.number, table.row, table.column, table.span, head, line))
+        units.append(Unit(text, number, row, table.column, table.span, head, line))
 
     def _table(self, start: bool) -> None:
         if start:

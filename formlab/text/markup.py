@@ -242,7 +242,10 @@ def events(markup: str) -> Iterator[Event]:
 
 def shown_events(markup: str) -> Iterable[Event]:
     """Events that show what those of `events` do; fast where all is well nested and closed."""
-    if _ODD.search(markup) is None:
+    plain = markup.isascii() and "&" not in markup and "span" not in markup
+    plain = plain and markup.replace("\n", " ").replace("\t", " ").isprintable()
+    # The pattern looks at each character, which takes a while.
+    if plain or _ODD.search(markup) is None:
         simple = _simple_events(markup)
         if simple is not None and _well_nested(simple):
             return simple

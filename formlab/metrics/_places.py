@@ -12,7 +12,7 @@ from formlab.text.flow import Flow, Unit
 
 _TOKEN = re.compile(r"\d+(?:[.,/:]\d+)*|[^\W\d_]+|[^\s\w]|_")
 _PIECES = re.compile(f"({_TOKEN.pattern})")
-# The same for lower-case ASCII, in half the time.
+# The same for lower-case ASCII, which takes less time.
 _PLAIN_PIECES = re.compile(r"([a-z]+|[0-9]+(?:[.,/:][0-9]+)*|[^\sa-z0-9])")
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _MINUS = "-"

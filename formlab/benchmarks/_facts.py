@@ -28,11 +28,14 @@ _ORDER = {name: number for number, name in enumerate(TYPES)}
 SYMBOLS = frozenset({"$", "€", "£", "¥", "₹", "₩", "CHF", "USD", "EUR", "GBP"})
 _SHORTEST, _AROUND = 30, 40
 _STRETCH = 4096
+_ROLES = (
+    dict.fromkeys(VOID, "void") | dict.fromkeys(SILENT, "silent") | dict.fromkeys(FACTS, "fact")
+)
 # Each with what a text has that it changes.
 _STEPS = (
     ("<", re.compile(r"</?[a-zA-Z][^>]*>"), " "),
-    ("$", re.compile(r"\$\s+(\d)"), r"$\1"),
-    ("%", re.compile(r"(\d)\s+%"), r"\1%"),
+    ("$", re.compile(r"\$\s+(?=\d)"), "$"),
+    ("%", re.compile(r"(?<=\d)\s+%"), "%"),
     ("(", re.compile(r"\(\s+"), "("),
     (")", re.compile(r"\s+\)"), ")"),
     ("  ", re.compile(r" {2,}"), " "),
@@ -50,19 +53,29 @@ class Fact(NamedTuple):
 
 
 @dataclass(slots=True)
-class _Node:
-    """An element; its strings are those from `first` up to `last` of the page's."""
+class _Tree:
+    """A page's trimmed strings and its elements that may hold some, numbered from the root, 0.
 
-    tag: str
-    parent: _Node | None
-    first: int
-    last: int = -1
-    mark: int = -1
-    # Its index among the children of its parent.
-    index: int = 0
-    children: list[_Node | str] = field(default_factory=list)
-    # The first stretch of its text, normalised, and whether that is all of it.
-    text: tuple[str, bool] | None = None
+    Element n holds the strings from ``first[n]`` up to ``last[n]``, and the elements behind it
+    up to ``end[n]``.
+    """
+
+    strings: list[str] = field(default_factory=list)
+    # How long they are up to each, joined by spaces, and the element right around each.
+    ends: list[int] = field(default_factory=lambda: [0])
+    owner: list[int] = field(default_factory=list)
+    tags: list[str] = field(default_factory=lambda: [""])
+    above: list[int] = field(default_factory=lambda: [-1])
+    first: list[int] = field(default_factory=lambda: [0])
+    last: list[int] = field(default_factory=lambda: [-1])
+    end: list[int] = field(default_factory=lambda: [-1])
+    # The elements that are facts.
+    facts: list[int] = field(default_factory=list)
+    # The first stretch of an element's text, normalised, and whether that is all of it.
+    texts: dict[int, tuple[str, bool]] = field(default_factory=dict)
+
+    def text(self, node: int, by: str = "") -> str:
+        return by.join(self.strings[self.first[node] : self.last[node]])
 
 
 def tagged(stream: Iterable[Event], *, flaws: Counter[str] | None = None) -> list[Fact]:
@@ -79,145 +92,145 @@ def tagged(stream: Iterable[Event], *, flaws: Counter[str] | None = None) -> lis
     [('Number', '4,310'), ('Monetary Unit', '$4,310')]
     """
     flaws = Counter() if flaws is None else flaws
-    strings, nodes = _grow(stream, flaws)
+    page = _grow(stream, flaws)
     facts = []
-    ends = [0, *accumulate(len(text) + 1 for text in strings)]
-    for node in nodes:
-        value = "".join(strings[node.first : node.last])
+    page.ends += accumulate([len(text) + 1 for text in page.strings])
+    for mark, node in enumerate(page.facts):
+        value = page.text(node)
         if not value:
             continue
-        name, kind = FACTS[node.tag]
+        name, kind = FACTS[page.tags[node]]
         if name == "Monetary Unit" and value in SYMBOLS:
-            value += _number_after(strings, node)
+            value += _number_after(page, node)
             flaws["currency signs without a number"] += value in SYMBOLS
-        facts.append(Fact(name, kind, value, _hint(strings, ends, node, value), node.mark))
+        facts.append(Fact(name, kind, value, _hint(page, node, value), mark))
     return sorted(facts, key=lambda fact: _ORDER[fact.type])
 
 
-def _grow(stream: Iterable[Event], flaws: Counter[str]) -> tuple[list[str], list[_Node]]:
-    """The page's trimmed strings and its fact elements.
+def _grow(stream: Iterable[Event], flaws: Counter[str]) -> _Tree:
+    """The elements as Python's own parser builds them.
 
-    As Python's own parser builds them: nothing is moved, and an end tag closes all that was
-    opened since its start tag.
+    Nothing is moved, and an end tag closes all that was opened since its start tag.
     """
-    strings: list[str] = []
-    top = root = _Node("", None, 0)
-    nodes: list[_Node] = []
+    page = _Tree()
+    strings, owner, tags, above = page.strings, page.owner, page.tags, page.above
+    first, last, end = page.first, page.last, page.end
     open_tags: dict[str, int] = defaultdict(int)
-    silent = facts = 0
+    top = silent = facts = 0
     for what, name, _ in stream:
         if what == "text":
-            text = name.strip()
-            if text and not silent:
+            if not silent and (text := name.strip()):
                 strings.append(text)
-                top.children.append(text)
+                owner.append(top)
         elif what == "start":
-            node = _Node(name, top, len(strings), -1, -1, len(top.children))
-            top.children.append(node)
-            if name in VOID:
-                node.last = node.first
-                continue
-            if name in FACTS:
-                flaws["fact tags nested in a fact tag"] += facts > 0
-                node.mark = len(nodes)
-                nodes.append(node)
-                facts += 1
-            silent += name in SILENT
+            role = _ROLES.get(name)
+            if role:
+                if role == "void":
+                    continue
+                if role == "fact":
+                    flaws["fact tags nested in a fact tag"] += facts > 0
+                    page.facts.append(len(tags))
+                    facts += 1
+                else:
+                    silent += 1
             open_tags[name] += 1
-            top = node
+            above.append(top)
+            top = len(tags)
+            tags.append(name)
+            first.append(len(strings))
+            last.append(-1)
+            end.append(-1)
         elif open_tags[name]:
-            while True:
-                top.last, tag, top = len(strings), top.tag, top.parent  # type: ignore[assignment]
+            tag, here, size = "", len(strings), len(tags)
+            while tag != name:
+                tag, last[top], end[top] = tags[top], here, size
                 open_tags[tag] -= 1
-                silent -= tag in SILENT
-                facts -= tag in FACTS
-                if tag == name:
-                    break
-    while top is not root:
-        top.last, top = len(strings), top.parent  # type: ignore[assignment]
-    root.last = len(strings)
-    return strings, nodes
+                role = _ROLES.get(tag)
+                if role:
+                    silent -= role == "silent"
+                    facts -= role == "fact"
+                top = above[top]
+    while top >= 0:
+        last[top], end[top], top = len(strings), len(tags), above[top]
+    return page
 
 
-def _number_after(strings: list[str], node: _Node) -> str:
-    for anchor in (node, node.parent):
-        after = _next(anchor)
-        if isinstance(after, str):
+def _number_after(page: _Tree, node: int) -> str:
+    for anchor in (node, page.above[node]):
+        after = _next(page, anchor)
+        if after is None:
             # Text beside the sign itself ends the search in its own element only.
             continue
-        if after is not None:
-            number = after if anchor is node and after.tag == "number" else _first_number(after)
-            if number is not None:
-                return "".join(strings[number.first : number.last])
+        if anchor == node and page.tags[after] == "number":
+            return page.text(after)
+        try:
+            return page.text(page.tags.index("number", after + 1, page.end[after]))
+        except ValueError:
+            continue
     return ""
 
 
-def _next(node: _Node | None) -> _Node | str | None:
-    """The next sibling that has text."""
-    if node is None or node.parent is None:
+def _next(page: _Tree, node: int) -> int | None:
+    """The next sibling that has text; None where that is text itself, or nothing."""
+    above, after = page.above[node], page.last[node]
+    if above < 0 or after >= page.last[above]:
         return None
-    siblings = node.parent.children
-    for at in range(node.index + 1, len(siblings)):
-        sibling = siblings[at]
-        if isinstance(sibling, str) or sibling.last > sibling.first:
-            return sibling
-    return None
+    sibling = page.owner[after]
+    if sibling == above:
+        return None
+    while page.above[sibling] != above:
+        sibling = page.above[sibling]
+    return sibling
 
 
-def _first_number(node: _Node) -> _Node | None:
-    stack = [node]
-    while stack:
-        element = stack.pop()
-        if element.tag == "number" and element is not node:
-            return element
-        stack += [child for child in reversed(element.children) if isinstance(child, _Node)]
-    return None
-
-
-def _hint(strings: list[str], ends: list[int], node: _Node, value: str) -> str:
-    above = node.parent
-    while above is not None:
-        if ends[above.last] - ends[above.first] <= _SHORTEST:
+def _hint(page: _Tree, node: int, value: str) -> str:
+    ends, above = page.ends, page.above[node]
+    while above >= 0:
+        if ends[page.last[above]] - ends[page.first[above]] <= _SHORTEST:
             # Joined by spaces it is shorter, and no longer once it is normalised.
-            above = above.parent
+            above = page.above[above]
             continue
-        text = _start(strings, above, value)
+        text = _start(page, above, value)
         if len(text) >= _SHORTEST:
             break
-        above = above.parent
+        above = page.above[above]
     else:
-        text = _normalised(" ".join(strings[node.first : node.last]))
+        text = _normalised(page.text(node, " "))
     at = text.find(value)
     if at < 0:
         return text[: 2 * _AROUND].strip()
     return text[max(0, at - _AROUND) : at + len(value) + _AROUND].strip()
 
 
-def _start(strings: list[str], node: _Node, value: str) -> str:
+def _start(page: _Tree, node: int, value: str) -> str:
     """A node's text, or as much of it as the hint needs: an unclosed tag may hold megabytes."""
     size = _STRETCH
     while True:
-        if size > _STRETCH or node.text is None:
-            raw, whole = _joined(strings, node, size)
+        if size > _STRETCH or node not in page.texts:
+            raw, whole = _joined(page, node, size)
             text = _normalised(raw)
             if size == _STRETCH:
-                node.text = text, whole
+                page.texts[node] = text, whole
         else:
-            text, whole = node.text
+            text, whole = page.texts[node]
+        if whole:
+            return text
         at = text.find(value)
-        settled = at >= 0 and len(text) > at + len(value) + 4 * _AROUND and "<" not in text
-        if whole or settled:
+        if at >= 0 and len(text) > at + len(value) + 4 * _AROUND and "<" not in text:
             return text
         size *= 8
 
 
-def _joined(strings: list[str], node: _Node, size: int) -> tuple[str, bool]:
+def _joined(page: _Tree, node: int, size: int) -> tuple[str, bool]:
     """About the first `size` characters of a node's text, and whether that is all of it."""
+    first, last = page.first[node], page.last[node]
+    if page.ends[last] - page.ends[first] <= size:
+        return page.text(node, " "), True
     pieces, length = [], 0
-    for index in range(node.first, node.last):
+    for index in range(first, last):
         if length > size:
             return " ".join(pieces), False
-        piece = strings[index]
+        piece = page.strings[index]
         if len(piece) > 2 * size:
             return " ".join([*pieces, piece[:size]]), False
         pieces.append(piece)

@@ -59,10 +59,12 @@ class FactAlignment:
         self._pairs: dict[tuple[str, ...], tuple[dict[int, Span], list[Span]]] = {}
         self._longer_labels: dict[str, list[str]] = {}
         self._heads: dict[int, list[str]] = {}
-        self._twins: dict[int, int] = {}
         self._rows = Rows(gold, pred)
 
     def verdict(self, fact: GoldFact) -> FactVerdict:
+        there = self._alone(fact.first) if fact.last - fact.first == 1 else -1
+        if there >= 0:
+            return FactVerdict(True, True, False, self.pred.text(there, there + 1))
         key = tuple(self.gold.words[fact.first : fact.last])
         if key not in self._pairs:
             self._pairs[key] = self._matched(list(key), words=fact.kind in _WORDS)
@@ -77,6 +79,16 @@ class FactAlignment:
         if unmatched:
             return FactVerdict(True, False, True, self.pred.text(*unmatched[0]))
         return MISSING
+
+    def _alone(self, number: int) -> int:
+        """The place of a number that each page has once, in the same row; -1 for any other."""
+        word = self.gold.words[number]
+        places = self.pred.index.get(word, ())
+        if len(word) < TELLING or len(places) != 1 or len(self.gold.index[word]) != 1:
+            return -1
+        there = places[0]
+        same = self.pred.sign(there, there + 1) == self.gold.sign(number, number + 1)
+        return there if same and self._rows.same(number, there) else -1
 
     def _matched(self, value: list[str], *, words: bool) -> tuple[dict[int, Span], list[Span]]:
         """Gold places of a value with their places in the prediction, and the places left over."""
@@ -95,7 +107,7 @@ class FactAlignment:
                 return {}, []
             alike = (
                 words
-                or self._in_the_same_row(ours[0], there[0])
+                or self._rows.same(ours[0], there[0])
                 or self._in_its_row(ours[0], there[0]) is not False
             )
             return ({ours[0]: there}, []) if alike else ({}, [there])
@@ -150,19 +162,6 @@ class FactAlignment:
         if right >= SAME:
             return right
         return 0.1 + (left + right) / 4 if free else 0.0
-
-    def _in_the_same_row(self, ours: int, theirs: int) -> bool:
-        """Whether two numbers have the same place in rows that both pages label and head alike."""
-        run, at = self.gold.run.get(ours, (-1, -1))
-        other, index = self.pred.run.get(theirs, (-1, -1))
-        if run < 0 or other < 0 or at != index or theirs in self._rows.cut:
-            return False
-        if run not in self._twins:
-            row = _surroundings(self.gold, run)
-            if len(row[1]) != 1 or row != _surroundings(self.pred, other):
-                return False
-            self._twins[run] = other
-        return self._twins[run] == other
 
     def _in_its_row(self, ours: int, theirs: int) -> bool | None:
         """Whether a place is in the row and column of a gold place; None if nothing tells."""
@@ -323,7 +322,10 @@ class FactAlignment:
     def _digits(self) -> dict[str, int]:
         tokens: dict[str, int] = {}
         for token in self.pred.run:
-            tokens.setdefault(_NOT_DIGIT.sub("", self.pred.words[token]), token)
+            word = self.pred.words[token]
+            digits = word.replace(",", "").replace(".", "")
+            digits = digits if digits.isdecimal() else _NOT_DIGIT.sub("", word)
+            tokens.setdefault(digits, token)
         return tokens
 
     def _similar(self, fact: GoldFact) -> str:
@@ -354,12 +356,6 @@ class FactAlignment:
     @cached_property
     def _gold_text(self) -> str:
         return " ".join(block.text for block in self.gold.blocks).lower()
-
-
-def _surroundings(page: Places, run: int) -> tuple[str, set[str], list[str]]:
-    """The letters before a row of numbers, their labels, and the head of each."""
-    numbers = page.runs[run]
-    return page.left(numbers[0]), set(map(page.label, numbers)), list(map(page.header, numbers))
 
 
 def _same(first: str, second: str, *, start: bool = False) -> float:

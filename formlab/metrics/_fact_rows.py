@@ -56,9 +56,32 @@ class Rows:
         for number, run in enumerate(gold.runs):
             if run:
                 self.runs[gold.label(run[0])].append(number)
+        self._twins: dict[int, int] = {}
         self.longest = {
             label: max(len(gold.runs[run]) for run in runs) for label, runs in self.runs.items()
         }
+
+    def same(self, ours: int, theirs: int) -> bool:
+        """Whether two numbers have the same place in rows that both pages label and head alike."""
+        run, at = self.gold.run.get(ours, (-1, -1))
+        other, index = self.pred.run.get(theirs, (-1, -1))
+        if run < 0 or other < 0 or at != index or theirs in self.cut:
+            return False
+        if run not in self._twins:
+            if run == other and self._alike:
+                if len(set(map(self.gold.label, self.gold.runs[run]))) != 1:
+                    return False
+                self._twins[run] = other
+                return True
+            row = _surroundings(self.gold, run)
+            if len(row[1]) != 1 or row != _surroundings(self.pred, other):
+                return False
+            self._twins[run] = other
+        return self._twins[run] == other
+
+    @cached_property
+    def _alike(self) -> bool:
+        return self.gold.alike(self.pred)
 
     @cached_property
     def labelled(self) -> dict[str, list[int]]:
@@ -261,3 +284,9 @@ class Rows:
         if not label or label in self._as_read:
             return True
         return self.pred.letters.count(label) >= self.gold.letters.count(label)
+
+
+def _surroundings(page: Places, run: int) -> tuple[str, set[str], list[str]]:
+    """The letters before a row of numbers, their labels, and the head of each."""
+    numbers = page.runs[run]
+    return page.left(numbers[0]), set(map(page.label, numbers)), list(map(page.header, numbers))

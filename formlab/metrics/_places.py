@@ -11,6 +11,9 @@ from itertools import accumulate
 from formlab.text.flow import Flow, Unit
 
 _TOKEN = re.compile(r"\d+(?:[.,/:]\d+)*|[^\W\d_]+|[^\s\w]|_")
+_PIECES = re.compile(f"({_TOKEN.pattern})")
+# The same for lower-case ASCII, which takes less time.
+_PLAIN_PIECES = re.compile(r"([a-z]+|[0-9]+(?:[.,/:][0-9]+)*|[^\sa-z0-9])")
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _MINUS = "-"
 _CURRENCY = frozenset("$€£¥₹₩")
@@ -60,31 +63,31 @@ class Places:
         run: list[int] = []
         self.runs = [run]
         self.run: dict[int, tuple[int, int]] = {}
-        count = total = end = base = number = 0
+        count = total = base = number = row = 0
         words, units, starts, before = self.words, self.units, self.starts, self.before
+        # White space and tokens in turn.
         text = self._text()
+        pieces = (_PLAIN_PIECES if text.isascii() else _PIECES).split(text)
+        ends = list(accumulate(map(len, pieces)))
         if self.blocks:
             self.block_before.append(0)
             self.first_token.append(0)
-        for word in _TOKEN.findall(text):
-            # Between tokens stands white space alone.
-            start = text.index(word, end)
-            end = start + len(word)
+        for word, start in zip(pieces[1::2], ends[:-1:2], strict=True):
             if word == _CUT:
-                number, base = number + 1, end
+                number, base = number + 1, start + 1
                 self.block_before.append(count)
                 self.first_token.append(total)
                 continue
             before.append(count)
             first = word[0]
             if first.isdigit():
-                self.run[total] = (len(self.runs) - 1, len(run))
+                self.run[total] = (row, len(run))
                 run.append(total)
             elif first.isalpha():
                 letters.append(word)
-                count += end - start
+                count += len(word)
                 if run:
-                    run = []
+                    run, row = [], row + 1
                     self.runs.append(run)
             words.append(word)
             units.append(number)
@@ -99,8 +102,11 @@ class Places:
 
     def _text(self) -> str:
         """The texts of the blocks in lower case, each as long as it is written."""
-        texts = [block.text.replace(_CUT, "\1") for block in self.blocks]
-        text = _CUT.join(texts).translate(_ALIKE)
+        texts = [block.text for block in self.blocks]
+        text = _CUT.join(texts)
+        if text.count(_CUT) >= max(len(texts), 1):
+            text = _CUT.join([text.replace(_CUT, "\1") for text in texts])
+        text = text if text.isascii() else text.translate(_ALIKE)
         low = text.lower()
         return low if len(low) == len(text) else _CUT.join(map(lowered, text.split(_CUT)))
 
@@ -172,6 +178,22 @@ class Places:
                 unit -= 1
             start = self.block_before[unit] if unit >= 0 else 0
         return self.letters[max(start, end - REACH) : end]
+
+    def alike(self, other: Places) -> bool:
+        """Whether two pages differ in figures alone: each token has the same labels and head."""
+        return (
+            self.letters == other.letters
+            and self.before == other.before
+            and self.block_before == other.block_before
+            and self.units == other.units
+            and self.runs == other.runs
+            and self._columns == other._columns
+            and self._heads == other._heads
+        )
+
+    @property
+    def _columns(self) -> list[tuple[int, int, int, bool]]:
+        return [(block.table, block.column, block.span, block.head) for block in self.blocks]
 
     def left(self, token: int) -> str:
         """The letters before a token, whatever the block."""

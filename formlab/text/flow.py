@@ -16,7 +16,10 @@ _BLOCKS = frozenset([
     "section", "select", "table", "tbody", "td", "tfoot", "th", "thead", "title", "tr", "ul",
 ])  # fmt: skip
 # Tags without a meaning here are passed over.
-_KNOWN = _BLOCKS | SILENT
+_ROLES = (
+    dict.fromkeys(_BLOCKS, "block") | {"td": "cell", "th": "cell", "tr": "row", "table": "table"}
+    | dict.fromkeys(SILENT, "silent")
+)  # fmt: skip
 _LAYOUT = re.compile(r"<(?:html|body|p|div|br)\b", re.IGNORECASE)
 _SPACE = re.compile(r"\s+")
 _GAP = re.compile(r"\t+|\s{2,}|\s*\|\s*")
@@ -54,8 +57,8 @@ class _Table:
 class Flow:
     """Units of visible text in reading order, built from events.
 
-    `marks` maps the running number of each start tag named in `tags` to its unit and the start
-    and end of its text in there.
+    `marks` maps the running number of each start tag named in `tags`, which are no tags of HTML,
+    to its unit and the start and end of its text in there.
 
     Examples
     --------
@@ -70,7 +73,6 @@ class Flow:
     ) -> None:
         self.units: list[Unit] = []
         self.marks: dict[int, tuple[int, int, int]] = {}
-        self._tags = frozenset(tags)
         # Text of the block as it is written, and what of it was measured for a mark.
         self._texts: list[str] = []
         self._buffer: list[str] = []
@@ -78,21 +80,34 @@ class Flow:
         self._open: list[tuple[str, int, int, int]] = []
         self._stack: list[_Table] = []
         self._count = 0
-        plain, texts, known = not lines, self._texts, self._tags | _KNOWN
+        plain, texts, roles = not lines, self._texts, _ROLES | dict.fromkeys(tags, "mark")
+        stack = self._stack
         for what, name, spans in stream:
             if what == "text":
                 if self._silent:
                     continue
-                if plain or self._stack:
+                if plain or stack:
                     texts.append(name)
                 else:
                     self._lines(name)
-            elif name not in known:
-                continue
-            elif what == "start":
-                self._start(name, spans)
-            else:
-                self._end(name)
+            elif role := roles.get(name):
+                if role == "mark":
+                    self._mark(name, what == "start")
+                    continue
+                if role == "silent":
+                    self._silent = max(0, self._silent + (1 if what == "start" else -1))
+                    continue
+                if texts or self._buffer:
+                    self._flush()
+                if role == "table":
+                    self._table(what == "start")
+                elif stack and role == "cell":
+                    if what == "start":
+                        self._next_cell(stack[-1], name, spans)
+                    else:
+                        stack[-1].inside = False
+                elif stack and role == "row" and what == "start":
+                    self._next_row(stack[-1])
         self._flush()
         while self._open:
             self._close(len(self._open) - 1)
@@ -106,9 +121,8 @@ class Flow:
     def _measured(self) -> int:
         """How long the block's text is so far, with one space for each run of white space."""
         if self._texts:
-            data = "".join(self._texts)
+            piece = _spaced("".join(self._texts))
             self._texts.clear()
-            piece = _spaced(data)
             if self._spaced:
                 piece = piece.lstrip(" ")
             if piece:
@@ -135,26 +149,18 @@ class Flow:
             units.append(Unit(text, line=len(units)))
             return
         table, line = self._stack[-1], len(units)
-        if units and units[-1].table == table.number and units[-1].row == table.row:
-            line = units[-1].line
+        number, row = table.number, table.row
+        if units and (before := units[-1]).row == row and before.table == number:
+            line = before.line
         head = table.head and table.inside
-        units.append(Unit(text, table.number, table.row, table.column, table.span, head, line))
+        units.append(Unit(text, number, row, table.column, table.span, head, line))
 
-    def _start(self, name: str, spans: tuple[int, int]) -> None:
-        if name in SILENT:
-            self._silent += 1
-        if name in _BLOCKS and (self._texts or self._buffer):
-            self._flush()
-        if name in self._tags:
-            self._open.append((name, self._count, len(self.units), self._measured()))
-            self._count += 1
-        elif self._stack and (name == "td" or name == "th"):
-            self._next_cell(self._stack[-1], name, spans)
-        elif self._stack and name == "tr":
-            self._next_row(self._stack[-1])
-        elif name == "table":
+    def _table(self, start: bool) -> None:
+        if start:
             self._stack.append(_Table(self._tables))
             self._tables += 1
+        elif self._stack:
+            self._stack.pop()
 
     @staticmethod
     def _next_row(table: _Table) -> None:
@@ -167,8 +173,9 @@ class Flow:
         if table.row < 0:
             Flow._next_row(table)
         table.column += table.span
-        while table.column in table.reach and table.reach[table.column] > 0:
-            table.column += 1
+        if table.reach:
+            while table.reach.get(table.column, 0) > 0:
+                table.column += 1
         table.span, rows = spans
         table.head, table.inside = name == "th", True
         if rows > 1:
@@ -176,23 +183,15 @@ class Flow:
             cells = range(table.column, table.column + table.span)
             table.reach |= dict.fromkeys(cells, rows)
 
-    def _end(self, name: str) -> None:
-        if self._silent and name in SILENT:
-            self._silent -= 1
-        if name in self._tags:
-            if self._open and self._open[-1][0] == name:
-                self._close(len(self._open) - 1)
-                return
-            places = [at for at, opened in enumerate(self._open) if opened[0] == name]
-            if places:
-                self._close(places[-1])
+    def _mark(self, name: str, start: bool) -> None:
+        if start:
+            self._open.append((name, self._count, len(self.units), self._measured()))
+            self._count += 1
             return
-        if name in _BLOCKS and (self._texts or self._buffer):
-            self._flush()
-        if name == "table" and self._stack:
-            self._stack.pop()
-        elif name in ("td", "th") and self._stack:
-            self._stack[-1].inside = False
+        for at in range(len(self._open) - 1, -1, -1):
+            if self._open[at][0] == name:
+                self._close(at)
+                return
 
     def _close(self, index: int) -> None:
         _, number, unit, start = self._open.pop(index)
@@ -209,6 +208,8 @@ def _spaced(text: str) -> str:
     words = text.split()
     if not words:
         return " " if text else ""
+    if len(words[0]) == len(text):
+        return text
     before, after = text[0].isspace(), text[-1].isspace()
     return f"{' ' * before}{' '.join(words)}{' ' * after}"
 

@@ -137,7 +137,12 @@ def _simple_events(markup: str) -> list[Event] | None:
             return None
         events.append(Event("text", first))
     last = len(pieces) - 1
+    # Most pieces of a page are like another: `</td>`.
+    known: dict[str, tuple[Event, ...]] = {}
     for number, piece in enumerate(pieces):
+        if not raw and piece in known:
+            events += known[piece]
+            continue
         head, _, text = piece.partition(">")
         tags = _simple_tags(head)
         if tags is None or len(head) == len(piece):
@@ -150,6 +155,8 @@ def _simple_events(markup: str) -> list[Event] | None:
             raw = tags[0].data
             if len(tags) > 1:
                 return None
+        elif not text:
+            known[piece] = tags
         events += tags
         if text:
             if "&" in text and raw not in ("script", "style"):
@@ -235,7 +242,10 @@ def events(markup: str) -> Iterator[Event]:
 
 def shown_events(markup: str) -> Iterable[Event]:
     """Events that show what those of `events` do; fast where all is well nested and closed."""
-    if _ODD.search(markup) is None:
+    plain = markup.isascii() and "&" not in markup and "span" not in markup
+    plain = plain and markup.replace("\n", " ").replace("\t", " ").isprintable()
+    # The pattern looks at each character, which takes a while.
+    if plain or _ODD.search(markup) is None:
         simple = _simple_events(markup)
         if simple is not None and _well_nested(simple):
             return simple

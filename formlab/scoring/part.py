@@ -44,7 +44,7 @@ def answered(corpus: Corpus, predictions: Predictions) -> set[str]:
     that it is `missing` with no attempt behind it.
     """
     here = pl.col("split") == corpus.split
-    predicted = predictions.records.filter(here, pl.col("status") != "missing")["doc_id"]
+    predicted = predictions.records.filter(here, pl.col("status") != "missing")["doc_id"].unique()
     tried = (pl.col("status") != "missing") | (pl.col("attempts") > 0).fill_null(False)
     asked = predictions.responses.filter(here, tried)["doc_id"]
     return (set(predicted) | set(asked)) & set(corpus.documents["doc_id"])

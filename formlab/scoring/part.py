@@ -15,7 +15,7 @@ from formlab.errors import DataBroken, DataMissing, UnknownName
 from formlab.folders import Corpus, Evaluation, Predictions
 
 # How many gold records are scored together, but for a document that has more.
-SHARD = 20_000
+SHARD = 50_000
 ALL, ANSWERED, LISTED = "all", "answered", "listed"
 UNANSWERED = "documents without any answer, counted as missing"
 LEFT_OUT = "documents that were not chosen, left out"

@@ -369,11 +369,11 @@ def write_json(path: str | Path, value: Any) -> None:
     write_text(path, json.dumps(value, indent=1, ensure_ascii=False, default=str) + "\n")
 
 
-def write_parquet(path: str | Path, frame: pl.DataFrame) -> None:
-    """Write a table as Parquet, atomically."""
+def write_parquet(path: str | Path, frame: pl.DataFrame, *, statistics: bool = True) -> None:
+    """Write a table as Parquet, atomically; with the range of each column, or without."""
     with atomic(path) as temporary:
         # The fastest level: tables of codes and short texts get no smaller by more.
-        frame.write_parquet(temporary, compression_level=1)
+        frame.write_parquet(temporary, compression_level=1, statistics=statistics)
 
 
 def write_jsonl(path: str | Path, rows: Iterable[dict[str, Any]]) -> None:

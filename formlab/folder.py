@@ -105,7 +105,8 @@ class Folder:
         manifest["tables"] = {}
         for name in self.TABLES:
             file = folder / f"{name}.parquet"
-            files.write_parquet(file, getattr(self, name))
+            # Nothing is looked up in scores by what a file has at least and at most.
+            files.write_parquet(file, getattr(self, name), statistics=name != "scores")
             manifest["tables"][name] = {
                 "rows": getattr(self, name).height,
                 "sha256": files.sha256(file),
@@ -117,9 +118,10 @@ class Folder:
         return folder
 
     @classmethod
-    def load(cls, folder: str | Path) -> Self:
+    def load(cls, folder: str | Path, *, checked: bool = True) -> Self:
         """Read what `save` wrote; parts that are folders of tables where they are there.
 
+        Tables that this process has checked before need not be `checked` against their schemas.
         `DataMissing` or `DataBroken` if the folder, its manifest or a table is absent, damaged or
         of another kind; `NotAvailable` if a plug-in is absent, see `plugin_records.restore`.
         """
@@ -131,7 +133,7 @@ class Folder:
             name: files.read_parquet(folder / f"{name}.parquet") for name in cls.TABLES
         }
         values |= {
-            name: kind.load(folder / name)
+            name: kind.load(folder / name, checked=checked)
             for name, kind in cls.PARTS.items()
             if name in manifest.get("parts", ())
         }
@@ -140,7 +142,7 @@ class Folder:
                 values[field.name] = manifest[field.name]
         if values.get("root") is not None:
             values["root"] = Path(values["root"])
-        return cls(**values).check()
+        return cls(**values).check() if checked else cls(**values)
 
     @classmethod
     def manifest_of(cls, folder: Path) -> dict[str, Any]:

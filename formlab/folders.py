@@ -143,11 +143,11 @@ class Evaluation(Folder):
         return new
 
     @classmethod
-    def load(cls, folder: str | Path) -> Self:
+    def load(cls, folder: str | Path, *, checked: bool = True) -> Self:
         """As for every folder; one with shards is `opened`."""
         manifest = cls.manifest_of(Path(folder))
         if "shards" not in manifest:
-            return super().load(folder)
+            return super().load(folder, checked=checked)
         plugin_records.restore(manifest.get("plugins"), where=folder)
         return cls.opened(folder)
 
@@ -278,7 +278,7 @@ class Evaluation(Folder):
         for number, shard in enumerate(self.shards()):
             names.append(f"{number:05}")
             kept = getattr(shard, "kept_tallies", None)
-            shard.save_shard(fresh / names[-1], tallies=kept)
+            shard.check().save_shard(fresh / names[-1], tallies=kept)
         (folder / MANIFEST).unlink(missing_ok=True)
         shard_parts.remove(folder / SHARDS)
         fresh.replace(folder / SHARDS)
@@ -292,12 +292,11 @@ class Evaluation(Folder):
         self, folder: Path, *, tallies: pl.DataFrame | None, key: str | None = None,
         parts: bool = True,
     ) -> None:  # fmt: skip
-        """Write one of the shards of an evaluation into its folder.
+        """Write one of the shards of an evaluation, checked already, into its folder.
 
         `tallies` are its own, if there are any; `key` stands in its manifest. Without `parts`, its
         corpus and predictions are there already.
         """
-        self.check()
         (folder / MANIFEST).unlink(missing_ok=True)
         if tallies is not None:
             files.write_parquet(folder / TALLIES, tallies)

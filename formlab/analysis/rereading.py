@@ -41,7 +41,7 @@ def scored(
         for job, (shard, sums) in (
             run.each(_made, jobs, begin=(list, (columns,)), lost=_lost, **spread) if jobs else ()
         ):
-            shard.save_shard(_folder(home, job), tallies=sums, parts=False)
+            shard.check().save_shard(_folder(home, job), tallies=sums, parts=False)
         yield [_opened(each, n, home) for n, each in enumerate(evaluations)]
 
 

@@ -38,7 +38,7 @@ SIDES = ("gold", "answers")
 _FILES = "{}-files.parquet"
 _PAGES = "pages.parquet"
 # How many gold records a shard has at most, unless one document has more.
-RECORDS = 20_000
+RECORDS = 50_000
 
 
 @dataclasses.dataclass(frozen=True)

@@ -72,7 +72,7 @@ class Documents:
     @cached_property
     def golds(self) -> frozenset[str]:
         """The letters of all gold values: most wrong answers are none of them."""
-        return frozenset(folded(self._golds))
+        return frozenset(folded(self._golds).to_list())
 
     def column(self, name: str, place: int) -> list:
         """The values of a column of one document."""

@@ -134,7 +134,10 @@ def by_corpus(corpus: Corpus, predictions: Predictions) -> tuple[pl.DataFrame, p
     """The predicted records for documents of the corpus, and those for others."""
     known = pl.col("doc_id").is_in(corpus.documents["doc_id"].to_list())
     known &= pl.col("split") == corpus.split
-    return predictions.records.filter(known), predictions.records.filter(~known)
+    is_known = predictions.records.select(known).to_series()
+    if is_known.all():
+        return predictions.records, predictions.records.clear()
+    return predictions.records.filter(is_known), predictions.records.filter(~is_known)
 
 
 def marks_of(benchmark: Benchmark) -> list[Callable[[Corpus, Predictions], set[str]]]:

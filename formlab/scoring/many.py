@@ -264,7 +264,8 @@ def _score(state: tuple[Path, str, dict[str, Any]], job: tuple[str, str]) -> dic
         manifest = files.read_json(folder / MANIFEST)
         if isinstance(manifest, dict) and manifest.get("shard") == key:
             return manifest["notes"]
-    corpus, predictions = _stored(folder)
+    # Whoever read this shard has checked it.
+    corpus, predictions = _stored(folder, checked=False)
     here, strange = by_corpus(corpus, predictions)
     shard = score_shard(corpus, dataclasses.replace(predictions, records=here), **how)
     if strange.height:
@@ -275,8 +276,11 @@ def _score(state: tuple[Path, str, dict[str, Any]], job: tuple[str, str]) -> dic
     return shard.notes
 
 
-def _stored(folder: Path) -> tuple[Corpus, Predictions]:
-    return Corpus.load(folder / "corpus"), Predictions.load(folder / "predictions")
+def _stored(folder: Path, *, checked: bool = True) -> tuple[Corpus, Predictions]:
+    return (
+        Corpus.load(folder / "corpus", checked=checked),
+        Predictions.load(folder / "predictions", checked=checked),
+    )
 
 
 def _written(folder: Path, corpus: Corpus, predictions: Predictions) -> Shard:

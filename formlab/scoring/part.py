@@ -15,7 +15,7 @@ from formlab.errors import DataBroken, DataMissing, UnknownName
 from formlab.folders import Corpus, Evaluation, Predictions
 
 # How many gold records are scored together, but for a document that has more.
-SHARD = 20_000
+SHARD = 50_000
 ALL, ANSWERED, LISTED = "all", "answered", "listed"
 UNANSWERED = "documents without any answer, counted as missing"
 LEFT_OUT = "documents that were not chosen, left out"
@@ -44,7 +44,7 @@ def answered(corpus: Corpus, predictions: Predictions) -> set[str]:
     that it is `missing` with no attempt behind it.
     """
     here = pl.col("split") == corpus.split
-    predicted = predictions.records.filter(here, pl.col("status") != "missing")["doc_id"]
+    predicted = predictions.records.filter(here, pl.col("status") != "missing")["doc_id"].unique()
     tried = (pl.col("status") != "missing") | (pl.col("attempts") > 0).fill_null(False)
     asked = predictions.responses.filter(here, tried)["doc_id"]
     return (set(predicted) | set(asked)) & set(corpus.documents["doc_id"])

@@ -121,4 +121,4 @@ def _within(gold: str, value: str, rule: own.Rule, kind: str | None, order: str 
 
 def orders_of(cases: pl.DataFrame, orders: Mapping[str, str] | None) -> list[str | None]:
     """The order of day and month in the document of each case."""
-    return [(orders or {}).get(doc) for doc in cases["doc_id"]]
+    return list(map((orders or {}).get, cases["doc_id"].to_list()))

@@ -110,7 +110,8 @@ def _runs(scores: pl.DataFrame) -> Iterator[tuple[dict[str, Any], pl.DataFrame]]
     begins = np.arange(scores.height) == 0
     for column in columns:
         # Most are null, or the same all through.
-        if column.null_count() < scores.height:
+        nulls = column.null_count()
+        if nulls < scores.height and (nulls or not (column == column[0]).all()):
             begins |= column.ne_missing(column.shift()).to_numpy()
     starts = np.flatnonzero(begins).tolist()
     runs: dict[str, tuple[dict[str, Any], list[pl.DataFrame]]] = {}

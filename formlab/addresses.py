@@ -11,7 +11,6 @@ import click
 
 from formlab import resources
 from formlab.errors import DataMissing, NotAvailable
-from formlab.files import atomic
 from formlab.known_files import cache_folder
 
 
@@ -52,6 +51,9 @@ def local(address: str | Path) -> Path:
         return Path("/", parts[2])
     resources.need("scale")
     import fsspec
+
+    # What reads pages and tables is not needed to list commands.
+    from formlab.files import atomic
 
     url = f"{parts[1]}://{parts[2]}"
     try:

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 BENCHMARKS = Registry("benchmarks", dict.fromkeys(OWN, "formlab.benchmarks._own:OWN"))
 # What `training` notes of documents that it leaves out.
 LEAKED = "train documents that are to be read too, left out"
-# Gold records of a shard.
-SHARD = 20_000
+# How many gold records a shard has at most, unless one document has more.
+SHARD = 50_000
 SAMPLES = resources.folder("data/sample")
 
 

@@ -21,6 +21,7 @@ from typing import Any
 import polars as pl
 
 from formlab import files, formats, tables
+from formlab.benchmarks import SHARD
 from formlab.errors import DataBroken, DataMissing
 from formlab.folders import Corpus, Predictions
 from formlab.own import images as own_images
@@ -37,8 +38,6 @@ PLAN = "plan.json"
 SIDES = ("gold", "answers")
 _FILES = "{}-files.parquet"
 _PAGES = "pages.parquet"
-# How many gold records a shard has at most, unless one document has more.
-RECORDS = 50_000
 
 
 @dataclasses.dataclass(frozen=True)
@@ -77,7 +76,7 @@ def plan(
     images: str | Path | None = None,
     types: Any = None,
     columns: Mapping[str, str] | None = None,
-    records: int = RECORDS,
+    records: int = SHARD,
 ) -> Plan:
     """Gold and answers partitioned by document into `folder`, as `own.pair` would read them.
 

@@ -11,11 +11,10 @@ from pathlib import Path
 import polars as pl
 
 from formlab import files, tables
+from formlab.benchmarks import SHARD
 from formlab.errors import DataBroken, DataMissing, UnknownName
 from formlab.folders import Corpus, Evaluation, Predictions
 
-# How many gold records are scored together, but for a document that has more.
-SHARD = 50_000
 ALL, ANSWERED, LISTED = "all", "answered", "listed"
 UNANSWERED = "documents without any answer, counted as missing"
 LEFT_OUT = "documents that were not chosen, left out"

@@ -24,11 +24,19 @@ docs: setup  ## the documentation as a site that needs no network: open site/ind
 pictures: report  ## the README's pictures and its sample report, from the reports of the samples
 	$(BIN)/python docs/pictures.py reports
 
-test: setup browser lint  ## everything that must hold
-	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+# Two workers keep two cores busy: threads of libraries beside them wait for each other. With
+# documents in shards they run as they do at a user's.
+ONE_THREAD := POLARS_MAX_THREADS=1 OPENBLAS_NUM_THREADS=1
 
-test-sharded: setup browser  ## what scores and analyses, with the documents in shards
-	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --sharded tests/scoring tests/analysis
+test: setup browser lint  ## everything that must hold
+	$(ONE_THREAD) $(PYTEST)
+
+# Notebooks and the documentation run in processes of their own, where nothing is in shards.
+test-sharded: setup browser  ## the same with the documents in shards
+	$(PYTEST) --sharded tests --ignore tests/reports/test_notebooks_run.py \
+	  --ignore tests/test_docs.py --ignore tests/test_house.py --ignore tests/test_notebooks.py \
+	  --ignore tests/test_wheel.py
 
 test-llm: setup .venv-llm/ready  ## runs against a real small model; the first build takes ten minutes
 	FORMLAB_LLM_PYTHON=.venv-llm/bin/python FORMLAB_LLM_MODELS=.venv-llm/models \
@@ -79,7 +87,7 @@ count:  ## lines of Python, by room
 
 lock: setup  ## pin what pyproject.toml lists
 	$(BIN)/python -m pip install --quiet uv
-	$(BIN)/uv pip compile pyproject.toml --extra dev --extra samples --universal --python-version 3.11 \
+	$(BIN)/uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 \
 	  --no-header --no-annotate --no-emit-index-url --no-emit-find-links --quiet -o requirements.lock
 
 clean:

@@ -149,7 +149,7 @@ def made_systems() -> Iterator[str]:
     yield "| system | what it is | settings | extra |\n|---|---|---|---|"
     for name in systems.SYSTEMS:
         entry = systems.SYSTEMS[name]
-        settings = ", ".join(f"`{key}={value}`" for key, value in entry.defaults.items())
+        settings = ", ".join(f"`{k}={systems.setting_text(v)}`" for k, v in entry.defaults.items())
         yield f"| `{name}` | {entry.title} | {settings} | {entry.extra or '–'} |"
 
 

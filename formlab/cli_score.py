@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ from formlab import benchmarks, formats, systems
 from formlab.addresses import fetched
 from formlab.cli_summary import show_summary
 from formlab.console import (
+    answering,
     as_json,
     asked,
     asking,
@@ -33,18 +35,16 @@ if TYPE_CHECKING:
     import polars as pl
 
     from formlab.folders import Corpus, Evaluation, Predictions
+    from formlab.workers import Crew
 
 # Bytes of a user's own gold and answers that are read as a whole.
 _SMALL = 250_000
 _GOLD = (
     click.option(
-        "--gold",
-        type=fetched,
+        "--gold", type=fetched,
         help="Your own gold instead of a BENCHMARK: CSV, TSV, JSONL, Parquet, XLSX, JSON folder.",
     ),
-    click.option(
-        "--images", type=path, help="--gold: folder of scans or PDFs."
-    ),
+    click.option("--images", type=path, help="--gold: folder of scans or PDFs."),
     click.option(
         "--types", help="--gold: JSON Schema, YAML or module:Class that types the fields."
     ),
@@ -78,16 +78,13 @@ def _own(benchmark: str | None, options: dict[str, Any]) -> dict[str, Any] | Non
 @root
 @split
 @click.option(
-    "--limit",
-    type=click.IntRange(min=1),
-    help="Only this many documents, the first that can be read.",
+    "--limit", type=click.IntRange(min=1), help="Only this many documents, the first readable."
 )
 @click.option("--out", type=path, help="Folder of the run [runs/BENCH-SPLIT-SYSTEM].")
 @workers_options()
 @click.option("--name", help="What the run is called in tables and charts.")
 @click.option("--no-cache", is_flag=True, help="Read pages anew that OCR has read before.")
-@click.option("--batch", help="chat: write the questions into files for a batch, in this folder.")
-@click.option("--batch-results", help="chat: file or folder with what came back of a batch.")
+@answering
 @prompt
 @asking
 @as_json
@@ -122,8 +119,7 @@ def run(benchmark: str | None, system: str, as_json: bool, **options: Any) -> No
         counts = {n: predictions.notes.get(note, 0) for n, note in chat.BATCH_NOTES.items()}
         row = {"system": predictions.system} | counts | {"batch": options["batch"]}
         show([row], as_json=as_json)
-        remedy = "once its results are there: the same command with --batch-results"
-        click.echo(remedy, err=True)
+        click.echo("once its results are there: the same command with --batch-results", err=True)
         return
     failed = responses.filter(~pl.col("status").is_in(USABLE))
     for doc_id, status, error in failed.select("doc_id", "status", "error").head(5).rows():
@@ -166,8 +162,7 @@ def scoring(command: Callable[..., Any]) -> Callable[..., Any]:
 @split
 @scoring
 @click.option(
-    "--reader",
-    help="How fields are read from the words of a page: centre, overlap or cut [centre].",
+    "--reader", help="How fields are read from a page's words: centre, overlap or cut [centre]."
 )
 @workers_options()
 @as_json
@@ -178,6 +173,7 @@ def score(benchmark: str | None, predictions: Path, as_json: bool, **options: An
     """
     import polars as pl
 
+    options["workers"] = click.get_current_context().with_resource(_crew(options))
     if own_options := _own(benchmark, options):
         summary = _own_scored(options["gold"], predictions, own_options, options, as_json=as_json)
         show_summary(summary, options, as_json=as_json)
@@ -251,7 +247,20 @@ def _size(path: Path) -> int:
 
 def _spread(options: dict[str, Any]) -> bool:
     """Whether processes or a cluster are asked for."""
-    return options.get("workers", 1) > 1 or bool(options.get("scheduler"))
+    return options.get("workers", 1) != 1 or bool(options.get("scheduler"))
+
+
+@contextmanager
+def _crew(options: dict[str, Any]) -> Iterator[int | Crew]:
+    """The processes asked for: they import what scoring needs while this one does the same."""
+    from formlab import workers
+
+    if options["workers"] == 1 or options["scheduler"]:
+        yield options["workers"]
+        return
+    with workers.crew(options["workers"]) as crew:
+        crew.begin(str, (import_module, ("formlab.scoring.many",)))
+        yield crew
 
 
 @contextmanager

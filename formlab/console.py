@@ -47,6 +47,20 @@ _ASKING = (
     click.option("--max-calls", help="chat: stop after this many calls."),
     click.option("--prices", help="chat: CSV, YAML or JSON file with what models cost."),
 )
+_ANSWERING = (
+    click.option(
+        "--batch", help="chat: write the questions into files for a batch, in this folder."
+    ),
+    click.option("--batch-results", help="chat: file or folder with what came back of a batch."),
+    click.option("--temperature", help="chat: 0 for the likeliest answer [0.0]."),
+    click.option(
+        "--logprobs", is_flag=True, flag_value="on", default=None,
+        help="chat: confidences from the probabilities of tokens.",
+    ),
+    click.option(
+        "--samples", help="chat: ask so often; confidences are the share of equal answers [1]."
+    ),
+)  # fmt: skip
 
 
 def workers_options(default: int | None = 1) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -71,12 +85,22 @@ _FLAGS = (
     "prices",
     "batch",
     "batch_results",
+    "temperature",
+    "logprobs",
+    "samples",
 )
 
 
 def asking(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options of every command that may ask a model; `asked` reads them."""
     for option in reversed(_ASKING):
+        command = option(command)
+    return command
+
+
+def answering(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options of a command that has a model read a whole corpus."""
+    for option in reversed(_ANSWERING):
         command = option(command)
     return command
 

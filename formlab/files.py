@@ -33,6 +33,8 @@ _UNREADABLE = (
     Image.DecompressionBombError,
 )  # fmt: skip
 
+# How many rows of a Parquet file stand together.
+_ROW_GROUP = 2**18
 _PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"
 
 
@@ -75,7 +77,8 @@ def read_text(path: str | Path, *, encodings: tuple[str, ...] = ("utf-8-sig",)) 
 def read_bytes(path: str | Path, count: int = -1) -> bytes:
     """The first `count` bytes of a file, else all of them; `DataMissing` if there is none."""
     try:
-        with Path(path).open("rb") as stream:
+        # Without a buffer, which takes longer to set up than a small file takes to be read.
+        with open(path, "rb", buffering=0) as stream:
             return stream.read(count)
     except FileNotFoundError as error:
         raise DataMissing("no such file", where=path, remedy="check the path") from error
@@ -372,8 +375,11 @@ def write_json(path: str | Path, value: Any) -> None:
 def write_parquet(path: str | Path, frame: pl.DataFrame, *, statistics: bool = True) -> None:
     """Write a table as Parquet, atomically; with the range of each column, or without."""
     with atomic(path) as temporary:
-        # The fastest level: tables of codes and short texts get no smaller by more.
-        frame.write_parquet(temporary, compression_level=1, statistics=statistics)
+        # The fastest level: tables of codes and short texts get no smaller by more. Groups of a
+        # stated size do not follow the pieces that a frame was put together from.
+        frame.write_parquet(
+            temporary, compression_level=1, statistics=statistics, row_group_size=_ROW_GROUP
+        )
 
 
 def write_jsonl(path: str | Path, rows: Iterable[dict[str, Any]]) -> None:

@@ -8,6 +8,8 @@ import itertools
 import re
 import sys
 from collections.abc import Iterable, Mapping
+from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 import polars as pl
@@ -15,7 +17,13 @@ import polars as pl
 from formlab.errors import TableBroken, UnknownName
 
 LIBRARIES = ("polars", "pandas")
-_PACKAGES = ("formlab", "formlab_arena", "formlab_baselines", "formlab_review")
+_PACKAGES = (
+    "formlab",
+    "formlab_arena",
+    "formlab_baselines",
+    "formlab_experiments",
+    "formlab_review",
+)
 # Dtypes of formlab's columns by name, where the name has one dtype in all tables.
 _DTYPES: dict[str, Any] = {}
 # Of tables of scores; undefined is NaN in these columns, and null in all others.
@@ -131,6 +139,29 @@ def door(room: dict[str, Any], names: Iterable[str]) -> None:
     """
     functions = {name: room[name] for name in names if inspect.isfunction(room.get(name))}
     room.update({name: either(function) for name, function in functions.items()})
+
+
+class Room(ModuleType):
+    """A room that imports each of its names when it is first asked for, and opens its `door`.
+
+    `HOMES` has its names, with spaces between them, by the module of formlab that they are in.
+    """
+
+    def __getattr__(self, name: str) -> Any:
+        for home, names in self.HOMES.items():
+            if name in names.split():
+                setattr(self, name, either(getattr(import_module(f"formlab.{home}"), name)))
+                return getattr(self, name)
+        what = f"module {self.__name__!r} has no attribute {name!r}"
+        raise AttributeError(what, name=name, obj=self)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        # Importing a module that is called like its function must not hide the function.
+        if not (isinstance(value, ModuleType) and name in self.__all__):
+            super().__setattr__(name, value)
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self.__all__]
 
 
 @functools.cache

@@ -365,7 +365,8 @@ def view(kind: str) -> Registry:
     """The registry of a kind; that of an add-on which is absent has plug-ins alone."""
     if kind not in _STATE.registries and KINDS.get(kind):
         import_module(f"formlab.{kind}")
-    return _STATE.registries.get(kind) or Registry(kind, {})
+    known = _STATE.registries.get(kind)  # Whether it has entries is not asked: that loads them.
+    return Registry(kind, {}) if known is None else known
 
 
 def _forget(kind: str, name: str) -> None:

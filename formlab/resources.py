@@ -16,6 +16,7 @@ EXTRAS = {
     "chat": ("filelock", "openai"),
     "browser": ("playwright",),
     "inspect": ("inspect_ai",),
+    "experiments": ("rapidocr", "onnxruntime", "cv2", "fontpkg_arimo"),
     "scale": ("dask", "distributed", "fsspec"),
     "arena": ("flask", "playwright", "rapidocr", "onnxruntime", "cv2"),
 }

@@ -10,12 +10,13 @@ import dataclasses
 import gc
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from itertools import repeat
 from typing import Any
 
 import polars as pl
 
 from formlab import frames
-from formlab.columns import Columns
+from formlab.columns import Columns, height_of
 from formlab.errors import TableBroken
 
 _S, _I, _F, _B = pl.String, pl.Int64, pl.Float64, pl.Boolean
@@ -198,40 +199,39 @@ def table(
     """
     schema = SCHEMAS[name]
     collected = Columns(**same)
-    collected.extend(rows if isinstance(rows, Mapping) else list(rows))
-    columns: dict[str, Any] = dict(collected.lists)
+    if not isinstance(rows, Mapping):
+        collected.extend(list(rows))
+        rows = collected.lists
+    columns, height = dict(rows), max(collected.height, height_of(rows))
     if unknown := sorted(set(columns) - set(schema)):
         remedy = "frame.with_columns for columns of your own" if name in _OPEN else None
         raise TableBroken(f"{name}: unknown columns {', '.join(unknown)}", remedy=remedy)
-    for key, kind in schema.items():
-        if key not in columns:
-            value, nulls = same.get(key), pl.Series(dtype=kind).clear(collected.height)
-            columns[key] = (
-                nulls
-                if value is None
-                else pl.repeat(value, collected.height, dtype=kind, eager=True)
-            )
     if name == "cases":
         keys = ("level", "path", "pred_path", "task")
+        values = (columns.get(key) or repeat(same.get(key), height) for key in keys)
         columns["level"] = [
             level or _level(path, pred_path, task)
-            for level, path, pred_path, task in zip(*(columns[key] for key in keys), strict=True)
+            for level, path, pred_path, task in zip(*values, strict=True)
         ]
-    for key, kind in schema.items():
-        if kind == SETTINGS:
+    for key in columns:
+        if schema[key] == SETTINGS:
             columns[key] = [
                 dataclasses.asdict(value) if isinstance(value, Settings) else value
                 for value in columns[key]
             ]
+    kinds = {key: schema[key] for key in columns}
     try:
         try:
-            return pl.DataFrame(columns, schema=schema, strict=True)
+            frame = pl.DataFrame(columns, kinds, strict=True)
         except UnicodeEncodeError:
             texts = [key for key in columns if schema[key] == pl.String]
             columns |= {key: list(map(storable, columns[key])) for key in texts}
-            return pl.DataFrame(columns, schema=schema, strict=True)
+            frame = pl.DataFrame(columns, kinds, strict=True)
     except (TypeError, pl.exceptions.PolarsError) as error:
         raise TableBroken(f"{name}: {error}") from error
+    frame = frame if columns else pl.DataFrame(height=height)
+    absent = {k: pl.lit(same.get(k), kind) for k, kind in schema.items() if k not in columns}
+    return frame.with_columns(**absent).select(*schema)
 
 
 def _level(path: str | None, pred_path: str | None, task: str | None) -> str:
@@ -432,9 +432,9 @@ def _wrong_rows(name: str, frame: pl.DataFrame, sound: set[str]) -> list[str]:
     if key and set(key) <= sound:
         # What a model gives twice is kept, and scored.
         unique = frame.filter(pl.col("role") == "gold") if name == "records" else frame
-        # Mostly the documents and paths alone are different, and few columns are quickly compared.
+        # Mostly hashes of documents and paths alone are different, and are quickly compared.
         few = [column for column in ("doc_id", "path") if column in key]
-        is_single = few and unique.select(pl.struct(few).n_unique()).item() == unique.height
+        is_single = few and unique.select(few).hash_rows().n_unique() == unique.height
         twice = unique.clear() if is_single else unique.filter(pl.struct(key).is_duplicated())
         twice = twice.select(key)
         if twice.height:

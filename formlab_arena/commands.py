@@ -17,6 +17,7 @@ from formlab.console import as_json, asking, show
 from formlab.errors import FormlabError, UnknownName
 from formlab.systems import CHAT
 from formlab_arena.command_options import PATH, changes_of, of_tasks, progress_of, tasks_of
+from formlab_arena.design_command import design
 from formlab_arena.fill_command import fill
 from formlab_arena.web_commands import record, tell_unmatched
 
@@ -29,6 +30,7 @@ def arena() -> None:
 
 
 arena.add_command(fill)
+arena.add_command(design)
 arena.add_command(record)
 
 

@@ -9,6 +9,9 @@ from formlab_arena.actions import Action, Click, Press, Scroll, Type
 from formlab_arena.observation import Element, Observation
 from formlab_arena.session import VIEWPORT
 
+# The browser's list and that of a script; what is no field, or a part of an open list.
+_LISTS, _NONE = ("select", "combobox"), ("button", "listbox", "option")
+
 
 def own_actions(values: Mapping[str, Any], observation: Observation) -> list[Action]:
     """On formlab's own forms: all that is still to do in view; else scroll; else turn the page.
@@ -25,7 +28,7 @@ def own_actions(values: Mapping[str, Any], observation: Observation) -> list[Act
             continue
         if _is_in_view(target):
             actions += todo
-            if target.kind in ("select", "radio", "checkbox"):
+            if target.kind in (*_LISTS, "radio", "checkbox"):
                 return actions
         elif not actions:
             below |= target.middle[1] > VIEWPORT[1] / 2
@@ -46,9 +49,9 @@ def _todo(target: Element, value: Any, scale: float) -> list[Action]:
             value = target.option in (value if isinstance(value, list) else [value])
         return [click] if value != target.checked else []
     text = "" if value is None or isinstance(value, bool) else str(value)
-    if target.field.startswith("_") or target.value == text or target.kind == "button":
+    if target.field.startswith("_") or target.value == text or target.kind in _NONE:
         return []
-    if target.kind == "select":
+    if target.kind in _LISTS:
         if not text:
             return []
         at = target.options.index(text) if text in target.options else 0

@@ -23,6 +23,8 @@ TYPES = (
 )  # fmt: skip
 LAYOUTS = ("stacked", "beside", "columns", "cards")
 FONTS = ("sans", "serif", "mono")
+# Controls of the browser, or those of a library: lists that a script opens, ticks that are drawn.
+WIDGETS = ("native", "custom")
 CHOICES = ("dropdown", "radio", "multiple")
 # What a generator of instances makes values from; a drop-down or tick needs none.
 _MAKERS = ("make", "any", "like", "range", "between")
@@ -141,6 +143,8 @@ def _check(form: WebForm) -> None:
     style = form.style
     if style["layout"] not in LAYOUTS or style["font"] not in FONTS:
         raise ValueError(f"layout is one of {LAYOUTS}, font one of {FONTS}")
+    if style.get("widgets", WIDGETS[0]) not in WIDGETS:
+        raise ValueError(f"widgets is one of {WIDGETS}")
     # The colour goes into a style sheet, so nothing but a colour may pass.
     if not re.fullmatch(r"#[0-9a-f]{6}", style["colour"]):
         raise ValueError(f"colour {style['colour']!r} is not like #1a2b3c")

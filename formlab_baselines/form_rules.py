@@ -33,16 +33,15 @@ cv2 = resources.optional("cv2", extra="ocr")
 
 TABLES = ("field", "rows")
 DEFAULTS = {
-    "text_score": 0.5, "bold": 1.15, "tick_ink": 0.15, "tables": "field", "signature": "signed",
-    "zoom": 1.0,
-}  # fmt: skip
+    "bold": 1.15, "tick_ink": 0.15, "tables": "field", "signature": "signed", "zoom": 1.0,
+} | ocr.ENGINE  # fmt: skip
 Row = dict[str, Any]
 
 
 def start(settings: dict[str, Any], threads: int) -> Reader:
     """A reader of page images that gives fields, groups, the OCR's words, and the page's text.
 
-    Settings: `text_score`, the least confidence of a line; `bold`, how much wider than common the
+    Settings: those of `ocr.Engine`; `bold`, how much wider than common the
     strokes of a heading are; `tick_ink`, the least dark share inside a box that is checked;
     `tables`, whether a table is one ``field`` or a group of ``rows``, else `DataBroken`;
     `signature`, the value of a line with a scribble on it; `zoom` enlarges pages before they are
@@ -50,7 +49,7 @@ def start(settings: dict[str, Any], threads: int) -> Reader:
     """
     if settings["tables"] not in TABLES:
         raise DataBroken(f"tables={settings['tables']!r} of rules", remedy=" or ".join(TABLES))
-    engine = ocr.Engine(text_score=settings["text_score"], threads=threads)
+    engine = ocr.Engine(settings, threads=threads)
 
     def read(document: dict[str, Any], root: Path | None) -> list[Row]:
         paths, rows, texts = Paths(), [], []

@@ -17,7 +17,7 @@ from formlab.systems._spec import Reader
 from formlab.tables import BOX
 from formlab_baselines.keywords import RULES, Run, entities
 
-DEFAULTS = {"text_score": 0.5, "scale": 2.0, "pages": 5}
+DEFAULTS = {"scale": 2.0, "pages": 5} | ocr.ENGINE
 # A page with less text than this is a scan.
 _LEAST_TEXT = 20
 
@@ -76,16 +76,16 @@ def zoom(sheets: list[PageRuns], width: float | None) -> float:
 
 # Few documents are scans: the models are loaded at the first of them.
 @cache
-def _engine(text_score: float, threads: int) -> Any:
+def _engine(settings: frozenset[tuple[str, Any]], threads: int) -> Any:
     resources.need("ocr")
-    return ocr.Engine(text_score=text_score, threads=threads)
+    return ocr.Engine(dict(settings), threads=threads)
 
 
 def pages(path: Path, settings: dict[str, Any], threads: int) -> Iterator[PageRuns]:
     """The pages of a PDF or an image; OCR reads those without a text."""
 
     def read(image: Any, number: int, scale: float) -> list[Run]:
-        result = _engine(settings["text_score"], threads)(image)
+        result = _engine(frozenset((name, settings[name]) for name in ocr.ENGINE), threads)(image)
         lines = zip(result.boxes, result.txts, strict=True) if result.txts else ()
         return [Run(text, number, *ocr.box_of(corners, scale)) for corners, text in lines]
 

@@ -271,6 +271,8 @@ def test_large_own_data_are_scored_piece_by_piece_with_the_same_output(
     asked = ("score", "--gold", tmp_path / "gold.csv", "--predictions", tmp_path / "answers.csv")
     asked += ("--resamples", 20)
     for options in (("--json", "--limit", 5), ("--documents", "answered")):
+        # With --sharded too, this one is whole.
+        monkeypatch.setattr("formlab.scoring.part.SHARD", 100)
         whole = formlab(*asked, *options)
         with monkeypatch.context() as patch:
             patch.setattr("formlab.cli_score._SMALL", 0)

@@ -25,6 +25,7 @@ PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
 ELSEWHERE = {
     "docs/tutorials/own-data.md": "own/test_own_data_page.py",
     "docs/plugins/README.md": "plugins/test_toys.py", "docs/ci.md": "test_testing.py",
+    "docs/experiments/counterfactual.md": "experiments/test_counterfactual.py",
 }  # fmt: skip
 # What a page names: the sample in the place of what the reader has.
 FOLDERS = {"docs/tutorials/funsd.md": {"funsd": "funsd"}, "docs/review.md": {"drafts": "formcraft"}}

@@ -153,6 +153,15 @@ def test_size_of_a_png_is_read_from_its_header_unless_that_is_damaged(tmp_path, 
     assert files.image_size(tmp_path / "a.png") == (20, 10)
 
 
+def test_a_table_in_pieces_is_the_same_file_as_in_one(tmp_path):
+    whole = pl.DataFrame({"n": range(150_000)})
+    pieces = pl.concat([whole[:1000], whole[1000:]], rechunk=False)
+    for name, frame in {"whole": whole, "pieces": pieces}.items():
+        files.write_parquet(tmp_path / name, frame)
+    assert pieces.n_chunks() == 2
+    assert (tmp_path / "whole").read_bytes() == (tmp_path / "pieces").read_bytes()
+
+
 def test_rows_of_a_parquet_file_are_chosen_as_it_is_read(tmp_path):
     pl.DataFrame({"doc_id": ["a", "b", "a"], "n": [1, 2, 3]}).write_parquet(tmp_path / "t.parquet")
     rows = files.read_parquet(tmp_path / "t.parquet", pl.col("doc_id") == "a")

@@ -16,11 +16,11 @@ NOTEBOOKS = Path(__file__).parents[1] / "notebooks"
 FEW = {"resamples": 200, "permutations": 999}
 
 
-def run(name, folders, **given):
+def run(name, folders, few=FEW, **given):
     """The payload of the first screen, and all that the notebook displays."""
     shown = []
     space = {"display": lambda *parts: shown.extend(parts)}
-    given |= {"evaluations": [str(folder) for folder in folders]} | FEW
+    given |= {"evaluations": [str(folder) for folder in folders]} | few
     for cell in nbformat.read(NOTEBOOKS / f"{name}.ipynb", as_version=4).cells:
         if cell.cell_type != "code":
             continue

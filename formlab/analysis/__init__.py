@@ -1,68 +1,54 @@
 """From gold and predictions to findings: evaluate, summarise, compare."""
 
+import sys
+
 from formlab import frames
-from formlab.analysis.audit import open_audit
-from formlab.analysis.both_modes import both_modes, changed_entities
-from formlab.analysis.clicks import click_and_value, misses
-from formlab.analysis.comparability import common
-from formlab.analysis.compare import compare, evaluation_pairs, over_metrics
-from formlab.analysis.cross import (
-    metric_rank_correlation,
-    summaries,
-    system_rank_correlation,
-)
-from formlab.analysis.difficulty import by_difficulty, difficulty, ruler_runs
-from formlab.analysis.few_shot import few_shot, few_shot_only
-from formlab.analysis.few_shot_systems import few_shot_side_by_side, few_shot_systems
-from formlab.analysis.finding import OUTCOME, Finding, finding_table
-from formlab.analysis.finding_kinds import kinds
-from formlab.analysis.finding_list import findings
-from formlab.analysis.finding_systems import tell_apart
-from formlab.analysis.flips import flip_matrices, flip_matrix, flips, side
-from formlab.analysis.footing import check_sums, material_errors
-from formlab.analysis.history import history, last_findings, last_sentence
-from formlab.analysis.history_folders import corpora, one_corpus, open_history
-from formlab.analysis.label_corrections import corrected_scores, with_label_corrections
-from formlab.analysis.levels import LEVELS, headlines, rungs, tasks_by_level
-from formlab.analysis.overview import answers, runs
-from formlab.analysis.pages import worst_pages
-from formlab.analysis.pairings import pairings
-from formlab.analysis.pooling import by_entity, errors_by_cause, merge_splits
-from formlab.analysis.propagation import propagation
-from formlab.analysis.samples import (
-    BASELINES,
-    of_system,
-    open_all,
-    open_compared,
-    open_evaluation,
-    open_evaluations,
-)
-from formlab.analysis.screens import by_screen
-from formlab.analysis.select import select
-from formlab.analysis.side_by_side import side_by_side
-from formlab.analysis.slices import find_slices, slice_cases
-from formlab.analysis.stages import loss_stages
-from formlab.analysis.structure import growth, tree_sizes
-from formlab.analysis.summarise import summarise
-from formlab.analysis.surface import curve, surface
-from formlab.analysis.top_errors import cause_counts, top_errors
-from formlab.analysis.verdicts import every_difference, identical, ranks, verdict_sentence, verdicts
-from formlab.scoring.evaluate import evaluate
 
-__all__ = [
-    "BASELINES", "LEVELS", "OUTCOME", "Finding", "answers", "both_modes", "by_difficulty",
-    "by_entity", "by_screen", "cause_counts", "changed_entities", "check_sums", "click_and_value",
-    "common", "compare", "corpora", "corrected_scores", "curve", "difficulty", "errors_by_cause",
-    "evaluate", "evaluation_pairs", "every_difference", "few_shot", "few_shot_only",
-    "few_shot_side_by_side", "few_shot_systems", "find_slices", "finding_table", "findings",
-    "flip_matrices", "flip_matrix", "flips", "growth", "headlines", "history", "identical", "kinds",
-    "last_findings", "last_sentence", "loss_stages", "material_errors", "merge_splits",
-    "metric_rank_correlation", "misses", "of_system", "one_corpus", "open_all", "open_audit",
-    "open_compared", "open_evaluation", "open_evaluations", "open_history", "over_metrics",
-    "pairings", "propagation", "ranks", "ruler_runs", "rungs", "runs", "select", "side",
-    "side_by_side", "slice_cases", "summaries", "summarise", "surface", "system_rank_correlation",
-    "tasks_by_level", "tell_apart", "top_errors", "tree_sizes", "verdict_sentence", "verdicts",
-    "with_label_corrections", "worst_pages",
-]  # fmt: skip
+# What the room offers, by module: each is imported when it is first asked for.
+HOMES = {
+    "analysis.agreement": "abilities hardest item_difficulty shared_failures",
+    "analysis.audit": "open_audit",
+    "analysis.automation": "judged straight_through whole_documents",
+    "analysis.both_modes": "both_modes changed_entities",
+    "analysis.calibration": "calibration_error effective reliability risk_coverage",
+    "analysis.clicks": "click_and_value misses",
+    "analysis.comparability": "common",
+    "analysis.compare": "compare evaluation_pairs over_metrics",
+    "analysis.cross": "metric_rank_correlation summaries system_rank_correlation",
+    "analysis.difficulty": "by_difficulty difficulty ruler_runs",
+    "analysis.few_shot": "few_shot few_shot_only",
+    "analysis.few_shot_systems": "few_shot_side_by_side few_shot_systems",
+    "analysis.finding": "OUTCOME Finding finding_table",
+    "analysis.finding_kinds": "kinds",
+    "analysis.finding_list": "findings",
+    "analysis.finding_systems": "tell_apart",
+    "analysis.flips": "flip_matrices flip_matrix flips side",
+    "analysis.footing": "check_sums material_errors",
+    "analysis.history": "history last_findings last_sentence",
+    "analysis.history_folders": "corpora one_corpus open_history",
+    "analysis.label_corrections": "corrected_scores with_label_corrections",
+    "analysis.levels": "LEVELS headlines rungs tasks_by_level",
+    "analysis.overview": "answers runs",
+    "analysis.pages": "worst_pages",
+    "analysis.pairings": "pairings",
+    "analysis.pooling": "by_entity errors_by_cause merge_splits",
+    "analysis.propagation": "propagation",
+    "analysis.samples": (
+        "BASELINES of_system open_all open_compared open_evaluation open_evaluations"
+    ),
+    "analysis.screens": "by_screen",
+    "analysis.select": "select",
+    "analysis.side_by_side": "side_by_side",
+    "analysis.slices": "find_slices slice_cases",
+    "analysis.stages": "loss_stages",
+    "analysis.structure": "growth tree_sizes",
+    "analysis.summarise": "summarise",
+    "analysis.surface": "curve surface",
+    "analysis.top_errors": "cause_counts top_errors",
+    "analysis.verdicts": "every_difference identical ranks verdict_sentence verdicts",
+    "analysis.what_if": "what_if what_if_together",
+    "scoring.evaluate": "evaluate",
+}
+__all__ = sorted(" ".join(HOMES.values()).split())
 
-frames.door(globals(), __all__)
+sys.modules[__name__].__class__ = frames.Room

@@ -1,78 +1,79 @@
-"""Random draws and swaps of documents, compiled: each is keyed by what is drawn, not by its turn.
+"""Random draws and swaps of documents: each is keyed by what is drawn, not by its turn.
 
 The numbers are those of splitmix64 (G. L. Steele, D. Lea and C. H. Flood, OOPSLA 2014), so that
-they are the same in every process and on every machine.
+they are the same in every process and on every machine. In numpy, since loading compiled functions
+takes longer than the draws of a hundred thousand documents.
 """
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)
-_LOW = np.uint64(0xFFFFFFFF)
-_HALF = np.uint64(32)
+_FACTORS = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+_LOW, _HALF = np.uint64(0xFFFFFFFF), np.uint64(32)
+# How many numbers are made at a time: they stay in a fast memory.
+_PIECE = 1 << 13
 
 
-@numba.njit(cache=True, inline="always")
-def _mixed(x):
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))
+def _mixed(x: np.ndarray) -> np.ndarray:
+    """Random numbers of `x`, in its place."""
+    x ^= x >> np.uint64(30)
+    x *= _FACTORS[0]
+    x ^= x >> np.uint64(27)
+    x *= _FACTORS[1]
+    x ^= x >> np.uint64(31)
+    return x
 
 
-@numba.njit(cache=True)
-def _stream(seed, first, second):
-    """Where the numbers of a key begin."""
-    key = _mixed(np.uint64(seed) + _STEP)
-    key = _mixed(key ^ (np.uint64(first) + _STEP))
-    return _mixed(key ^ (np.uint64(second) + _STEP))
+def _streams(seed: int, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Where the numbers of each key begin; `first` and `second` are broadcast."""
+    key = _mixed(np.array(seed, dtype=np.int64).astype(np.uint64)[None] + _STEP)
+    for part in (first, second):
+        key = _mixed(key ^ (part.astype(np.uint64) + _STEP))
+    return key
 
 
-@numba.njit(cache=True)
-def _count(counts, state, number):
-    """`number` draws of the places of `counts`, two of each random number."""
-    size = np.uint64(len(counts))
-    for _ in range(number // 2):
-        state += _STEP
-        random = _mixed(state)
-        counts[((random >> _HALF) * size) >> _HALF] += 1
-        counts[((random & _LOW) * size) >> _HALF] += 1
-    if number % 2:
-        counts[((_mixed(state + _STEP) >> _HALF) * size) >> _HALF] += 1
+def _rows(out: np.ndarray, first: int) -> np.ndarray:
+    return np.arange(first, first + len(out), dtype=np.int64)
 
 
-@numba.njit(cache=True)
-def fill_draws(out, seed, first, block, numbers):
+def fill_draws(out: np.ndarray, seed: int, first: int, block: int, numbers: np.ndarray) -> None:
     """How often each document of a block is in each draw from number `first` on.
 
     `out` has the shape (draws, documents); `numbers` says how many documents of the block are in
     each draw.
     """
-    counts = np.empty(out.shape[1], dtype=np.uint16)
-    for row in range(out.shape[0]):
-        counts[:] = 0
-        _count(counts, _stream(seed, first + row, block), numbers[row])
-        for at in range(out.shape[1]):
-            out[row, at] = counts[at]
+    size = np.uint64(out.shape[1])
+    states = _streams(seed, _rows(out, first), np.array([block]))
+    steps = np.arange(1, int(numbers[: len(out)].max(initial=0)) // 2 + 2, dtype=np.uint64) * _STEP
+    for row, state in enumerate(states[:, None]):  # An array of one may overflow.
+        # Two places of each random number.
+        number = int(numbers[row])
+        random = _mixed(steps[: (number + 1) // 2] + state)
+        places = np.empty(number, dtype=np.int64)
+        half = number - number // 2
+        np.right_shift((random >> _HALF) * size, _HALF, out=places[:half].view(np.uint64))
+        low = (random[: number // 2] & _LOW) * size
+        np.right_shift(low, _HALF, out=places[half:].view(np.uint64))
+        out[row] = np.bincount(places, minlength=out.shape[1])
 
 
-@numba.njit(cache=True)
-def fill_blocks(out, seed, first, count, size):
+def fill_blocks(out: np.ndarray, seed: int, first: int, count: int, size: int) -> None:
     """How many of the documents of each draw are in each block of `size`, of `count` in all."""
-    for row in range(out.shape[0]):
-        state = _stream(seed, first + row, -1)
-        for _ in range(count):
-            state += _STEP
-            out[row, (((_mixed(state) >> _HALF) * np.uint64(count)) >> _HALF) // size] += 1
+    states = _streams(seed, _rows(out, first), np.array([-1]))
+    steps = np.arange(1, _PIECE + 1, dtype=np.uint64) * _STEP
+    for row, state in enumerate(states[:, None]):
+        for begin in range(0, count, _PIECE):
+            random = _mixed(steps[: count - begin] + state)
+            state += steps[-1:]
+            places = ((random >> _HALF) * np.uint64(count)) >> _HALF
+            blocks = (places // np.uint64(size)).view(np.int64)
+            out[row] += np.bincount(blocks, minlength=out.shape[1])
 
 
-@numba.njit(cache=True)
-def fill_swaps(out, seed, first, begin):
+def fill_swaps(out: np.ndarray, seed: int, first: int, begin: int) -> None:
     """Zeros and ones for the documents from number `begin`, a multiple of 64, on."""
-    for row in range(out.shape[0]):
-        for word in range((out.shape[1] + 63) // 64):
-            bits = _stream(seed, first + row, begin // 64 + word)
-            for at in range(word * 64, min(word * 64 + 64, out.shape[1])):
-                out[row, at] = bits & np.uint64(1)
-                bits >>= np.uint64(1)
+    words = np.arange((out.shape[1] + 63) // 64) + begin // 64
+    bits = _streams(seed, _rows(out, first)[:, None], words).astype("<u8").view(np.uint8)
+    out[:] = np.unpackbits(bits, axis=1, bitorder="little", count=out.shape[1])

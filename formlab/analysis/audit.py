@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -31,10 +31,12 @@ from formlab.metrics.judge import (
     released_form,
     settled,
 )  # fmt: skip
-from formlab.systems.judge import Call, ask
 from formlab.text.flow import Flow, read
 from formlab.text.markup import visible_text, written_events
 from formlab.workers import threads
+
+if TYPE_CHECKING:
+    from formlab.systems.judge import Call
 
 RATERS = ("rule", "judge", "human")
 COLUMNS = (
@@ -150,6 +152,8 @@ def ask_judge(
     NotAvailable
         If no call can succeed.
     """
+    from formlab.systems.judge import ask  # With it come all chat models.
+
     texts, facts = texts_of(predictions), facts_of(corpus)
     golds = dict(corpus.records.filter(pl.col("path").is_null()).select("doc_id", "value").rows())
     pages = [page for page in golds if page in texts and facts[page]]

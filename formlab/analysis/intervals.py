@@ -123,7 +123,8 @@ def _group_sums(
             fill(rows, first, block, begin)
             for chosen, table in tables:
                 if table.size:
-                    sums[first : first + len(rows), chosen] += rows.astype(table.dtype) @ table
+                    own = rows.astype(table.dtype, copy=False)
+                    sums[first : first + len(rows), chosen] += own @ table
     return np.split(sums, ends[:-1], axis=1)
 
 

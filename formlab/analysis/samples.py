@@ -10,8 +10,6 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import yaml
-
 from formlab import benchmarks, kept, resources, systems
 from formlab.analysis.comparability import named
 from formlab.console import plain
@@ -230,6 +228,8 @@ def _of_sample(
 
 def _settings_in(system: str) -> tuple[str, dict[str, Any]]:
     """The parts of a name such as ``rules(ruler=True)``, which `System.run_name` makes."""
+    import yaml
+
     name, _, rest = system.rstrip(")").partition("(")
     changes = (item.partition("=") for item in rest.split(",") if rest)
     return name, {key: yaml.safe_load(value) for key, _, value in changes}

@@ -8,13 +8,12 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterator
-from itertools import chain, repeat
-from operator import itemgetter
+from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from pydantic_core import from_json
+import msgspec
 
 from formlab import files, tables
 from formlab.benchmarks._build import Part, Row, SplitReader, image_columns
@@ -23,6 +22,27 @@ from formlab.folders import Corpus
 
 FOLDERS = {"train": "training_data", "test": "testing_data"}
 LABELS = ("header", "question", "answer", "other")
+_Box = tuple[float, float, float, float]
+_NO_BOX: Any = (None,) * 4
+
+
+class _Word(msgspec.Struct, gc=False):
+    text: str = ""
+    box: _Box = _NO_BOX
+
+
+class _Entity(_Word, gc=False):
+    id: int | None = None
+    label: str | None = None
+    words: list[_Word] = []
+    linking: list[tuple[int | float | str | None, ...]] = []
+
+
+class _Form(msgspec.Struct, gc=False):
+    form: list[_Entity]
+
+
+_decode = msgspec.json.Decoder(_Form).decode
 
 
 def read(split: str, root: Path) -> Corpus:
@@ -41,16 +61,16 @@ def reader(split: str, root: Path) -> SplitReader:
         root / FOLDERS[split] / "annotations",
         remedy="a folder that holds training_data and testing_data, as FUNSD is published",
     )
+    images = root / FOLDERS[split] / "images"
 
     def read(file: Path, flaws: Counter[str], sources: dict[str, str]) -> Iterator[Part]:
         data = files.read_bytes(file)
         entities = _entities(file, data)
         rows = _columns(file, entities, flaws)
-        image = root / FOLDERS[split] / "images" / f"{file.stem}.png"
-        kinds = {entity.get("label") for entity in entities}
+        kinds = {entity.label for entity in entities}
         document = {"doc_id": file.stem, "n_fields": len(entities), "n_kinds": len(kinds)}
         sources[str(file.relative_to(root))] = hashlib.sha256(data).hexdigest()
-        yield document | image_columns(root, image, flaws), rows
+        yield document | image_columns(root, images / f"{file.stem}.png", flaws), rows
 
     empty = DataBroken("no annotation files", where=folder, remedy="check the download")
     return SplitReader("funsd", split, root, sorted(folder.glob("*.json")), read, empty=empty)
@@ -62,92 +82,97 @@ def rows_of(file: Path, flaws: Counter) -> list[Row]:
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
-def _entities(file: Path, data: bytes) -> list[Row]:
+def _entities(file: Path, data: bytes) -> list[_Entity]:
     try:
-        form = from_json(data)
-    except ValueError:
+        entities = _decode(data).form
+    except msgspec.DecodeError:
         # Python's parser says what is wrong, and takes what only it takes, as half a character.
         form = files.read_json(file)
-    entities = form.get("form") if isinstance(form, dict) else None
-    if not isinstance(entities, list) or not all(isinstance(e, dict) for e in entities):
-        what = "a FUNSD annotation is an object with a list 'form' of entities"
-        raise DataBroken(what, where=file)
+        try:
+            entities = msgspec.convert(_mended(form), _Form).form
+        except msgspec.ValidationError as error:
+            what = f"a FUNSD annotation is an object with a list 'form' of entities: {error}"
+            raise DataBroken(what, where=file) from error
+    for index, entity in enumerate(entities):
+        if entity.id is None:
+            entity.id = index
+    ids = [entity.id for entity in entities]
+    if len(set(ids)) != len(ids):
+        twice = [str(number) for number, count in Counter(ids).items() if count > 1]
+        raise DataBroken(f"entity ids given twice: {', '.join(twice)}", where=file)
     return entities
 
 
-def _columns(file: Path, entities: list[Row], flaws: Counter) -> dict[str, list]:
+def _mended(row: Any) -> Any:
+    """A form, entity or word without what is null, or a box of other than four numbers."""
+    if not isinstance(row, dict):
+        return row
+    row = {key: value for key, value in row.items() if value is not None}
+    for key in row.keys() & {"form", "words"}:
+        if isinstance(row[key], list):
+            row[key] = list(map(_mended, row[key]))
+    if "text" in row:
+        row["text"] = str(row["text"] or "")
+    try:
+        msgspec.convert(row.get("box"), _Box)
+    except msgspec.ValidationError:
+        row.pop("box", None)
+    return row
+
+
+def _columns(file: Path, entities: list[_Entity], flaws: Counter[str]) -> dict[str, list]:
     """The records of one file, column by column: the page, entities with their words, links."""
-    texts = _texts(entities)
-    ids = [entity.get("id", index) for index, entity in enumerate(entities)]
-    if odd := [number for number in ids if not isinstance(number, int)]:
-        raise DataBroken(f"entity id {odd[0]!r} is not a whole number", where=file)
-    if len(set(ids)) != len(ids):
-        twice = [str(i) for i, count in Counter(ids).items() if count > 1]
-        raise DataBroken(f"entity ids given twice: {', '.join(twice)}", where=file)
-    name, labels = file.name, _values(entities, "label")
-    flaws["entities without text"] += _blank(texts)
-    flaws["entities with an unknown label"] += sum(label not in LABELS for label in labels)
-    ordered = [text.strip() for _, text in sorted(zip(ids, texts, strict=True)) if text.strip()]
-    tasks, kinds, modalities = ["text"], ["page"], [None]
-    paths, values, origins = [None], [" ".join(ordered)], [name]
-    lists = [entity.get("words") or () for entity in entities]
-    words = list(chain.from_iterable(lists))
-    written, places = _texts(words), _values(words, "box")
-    flaws["words without text"] += _blank(written)
-    boxes: list[Any] = []
-    start = 0
-    own = zip(ids, labels, _values(entities, "box"), texts, map(len, lists), strict=True)
-    for number, label, box, text, count in own:
-        path, end = f"/entities/{number}", start + count
-        tasks += "text", *repeat("layout", count)
-        kinds += label, *repeat("word", count)
-        modalities += "textual", *repeat(None, count)
-        paths += path, *[f"{path}/words/{index}" for index in range(count)]
-        values += text, *written[start:end]
-        origins += repeat(f"{name}#{path}", count + 1)
-        boxes += box, *places[start:end]
-        start = end
-    links = _links(entities, dict(zip(ids, texts, strict=True)), flaws)
-    sides = [[None, *side, *[None] * len(links)] for side in _sides(boxes, flaws)]
-    tasks += ["layout"] * len(links)
-    kinds += ["link"] * len(links)
-    modalities += [None] * len(links)
-    origins += [f"{name}#/linking"] * len(links)
-    for path, value in links:
-        paths.append(path)
-        values.append(value)
+    name, texts = file.name, {entity.id: entity.text.strip() for entity in entities}
+    items: list[_Word] = []
+    paths: list[str | None] = [None]
+    origins, starts = [name], []
+    for entity in entities:
+        own = _paths(entity.id, len(entity.words))
+        starts.append(len(paths))
+        items.append(entity)
+        items += entity.words
+        paths += own
+        origins += [f"{name}#{own[0]}"] * len(own)
+    link_paths, link_values = _links(entities, texts, flaws)
+    links, height = len(link_paths), len(paths) + len(link_paths)
+    tasks, modalities = ["text", *["layout"] * (height - 1)], [None] * height
+    kinds = ["page", *["word"] * len(items), *["link"] * links]
+    for start, entity in zip(starts, entities, strict=True):
+        tasks[start], kinds[start], modalities[start] = "text", entity.label, "textual"
+    values, boxes = [item.text for item in items], [item.box for item in items]
+    areas = [x1 > x0 and y1 > y0 for x0, y0, x1, y1 in boxes if x0 is not None]
+    blank = list(texts.values()).count("")
+    flaws["entities without text"] += blank
+    flaws["words without text"] += list(map(str.strip, values)).count("") - blank
+    flaws["entities with an unknown label"] += sum(e.label not in LABELS for e in entities)
+    flaws["boxes missing or malformed"] += len(boxes) - len(areas)
+    flaws["boxes without area"] += areas.count(False)
+    page = " ".join([text for _, text in sorted(texts.items()) if text])
+    sides = zip(_NO_BOX, *boxes, *[_NO_BOX] * links, strict=True)
     return {
-        "task": tasks, "path": paths, "kind": kinds, "value": values, "modality": modalities,
-        "origin": origins, "page": [1] * len(paths),
+        "task": tasks, "path": paths + link_paths, "kind": kinds,
+        "value": [page, *values, *link_values], "modality": modalities,
+        "origin": origins + [f"{name}#/linking"] * links, "page": [1] * height,
     } | dict(zip(tables.BOX, sides, strict=True))  # fmt: skip
 
 
-def _values(rows: list[Row], key: str) -> list[Any]:
-    try:
-        return list(map(itemgetter(key), rows))
-    except (KeyError, TypeError):
-        return [row.get(key) for row in rows]
+@lru_cache(maxsize=10_000)
+def _paths(entity: int, words: int) -> list[str]:
+    """The paths of an entity and its words, which are much the same in all forms."""
+    path = f"/entities/{entity}"
+    return [path, *[f"{path}/words/{index}" for index in range(words)]]
 
 
-def _texts(rows: list[Row]) -> list[str]:
-    texts = _values(rows, "text")
-    return texts if {str}.issuperset(map(type, texts)) else [str(text or "") for text in texts]
-
-
-def _blank(texts: list[str]) -> int:
-    return list(map(str.strip, texts)).count("")
-
-
-def _links(entities: list[Row], texts: dict[int, str], flaws: Counter) -> list[tuple[str, str]]:
-    """Path and value of each link."""
+def _links(
+    entities: list[_Entity], texts: dict[int | None, str], flaws: Counter[str]
+) -> tuple[list[str], list[str]]:
+    """The paths of the links and their values."""
     # Both ends of a link list it; it is one link.
-    linking = chain.from_iterable(entity.get("linking") or () for entity in entities)
-    mentions = Counter(map(tuple, linking))
-    blank = {number for number, text in texts.items() if not text.strip()}
+    mentions = Counter(chain.from_iterable([entity.linking for entity in entities]))
+    ends = [link if len(link) == 2 else (*link, None, None)[:2] for link in mentions]
+    blank = {number for number, text in texts.items() if not text}
     known = texts.keys() - blank
-    links = []
-    for link, count in mentions.items():
-        start, end = (*link, None, None)[:2]
+    for (link, count), (start, end) in zip(mentions.items(), ends, strict=True):
         if len(link) != 2 or count < 2 or start == end or not known.issuperset(link):
             flaws.update({
                 "links of not two ends": len(link) != 2,
@@ -156,33 +181,10 @@ def _links(entities: list[Row], texts: dict[int, str], flaws: Counter) -> list[t
                 "links to itself": start == end,
                 "links named by one end only": count < 2 and start != end,
             })  # fmt: skip
-        links.append(
-            (f"/links/{start}/{end}", " ".join([f"/entities/{number}" for number in link]))
-        )
-    return links
-
-
-def _sides(boxes: list[Any], flaws: Counter) -> list[list[float | None]]:
-    """The columns of boxes; one that is missing or malformed is null in all of them."""
-    try:
-        array = np.array(boxes)
-    except ValueError:
-        array = np.array([])
-    if array.ndim == 2 and array.shape[1] == 4 and array.dtype.kind in "if":
-        x0, y0, x1, y1 = array.T
-        flaws["boxes without area"] += int((~((x1 > x0) & (y1 > y0))).sum())
-        return array.T.astype(float).tolist()
-    sides: list[list[float | None]] = [[], [], [], []]
-    broken = [None] * 4
-    whole = [box if isinstance(box, list) and len(box) == 4 else broken for box in boxes]
-    for side, values in zip(sides, zip(*whole, strict=True), strict=False):
-        side += [None if value is None else float(value) for value in values]
-    missing = sum(box is broken for box in whole)
-    x0, y0, x1, y1 = sides
-    areas = sum(
-        right is not None and right > left and bottom > top
-        for left, top, right, bottom in zip(x0, y0, x1, y1, strict=True)
-    )
-    flaws["boxes missing or malformed"] += missing
-    flaws["boxes without area"] += len(boxes) - missing - areas
-    return sides
+    paths = [f"/links/{start}/{end}" for start, end in ends]
+    values = [
+        f"/entities/{link[0]} /entities/{link[1]}" if len(link) == 2
+        else " ".join(f"/entities/{number}" for number in link)
+        for link in mentions
+    ]  # fmt: skip
+    return paths, values

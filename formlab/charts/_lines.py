@@ -14,6 +14,9 @@ from formlab.charts._parts import OWN, Plot, datum, field
 from formlab.charts.show import Caption
 from formlab.selection import LINES
 
+# The most places of points that an axis of numbers marks.
+_PLACES = 25
+
 
 def lines(
     frame: pl.DataFrame,
@@ -126,7 +129,9 @@ def _along(plot: Plot, x: str, order: Sequence[str], *, log: bool) -> alt.X:
             field=field(x), type="nominal", title=title, sort=list(order) or plot.values(x)
         )
     places = plot.frame[x].drop_nulls().unique().sort().to_list()
-    axis = alt.Axis(values=places, labelFlush=False, labelOverlap=not log, labelFontSize=11)
+    # A line through many points has round numbers instead.
+    marked = {"values": places} if len(places) <= _PLACES else {}
+    axis = alt.Axis(labelFlush=False, labelOverlap=not log, labelFontSize=11, **marked)
     channel = plot.numbers(alt.X, x, axis=axis)
     if log:
         return channel.scale(type="log", domain=[0.8 * places[0], 1.25 * places[-1]])

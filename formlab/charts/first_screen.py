@@ -16,6 +16,7 @@ from formlab.analysis.overview import failures, runs
 from formlab.charts._output import bundle, clean, number
 from formlab.charts._words import sentences
 from formlab.charts.show import Card, Cards, card_boxes
+from formlab.charts.waterfall import SUMMARY, boxes, lines, waterfall
 from formlab.folders import Evaluation
 from formlab.tables import LEVELS
 
@@ -41,6 +42,8 @@ def first_screen(
     findings that hold follow, each with its effect, 95 % interval and n, a small picture of these,
     a link to its wrong cases (``#finding=N``: N counts `findings` from 1, held or not, as
     `gallery.errors` does) and what to try; then what was run and how much of it was answered.
+    A small waterfall shows what fixing each stage would gain (`what_if`), a row leads to its cases;
+    those of all evaluations but the first fold away.
 
     Parameters
     ----------
@@ -74,7 +77,12 @@ def first_screen(
         sentence = _nothing(counts, findings)
     made = cards.cards if isinstance(cards, Cards) else _cards(counts) if cards is None else cards
     ran = [_run(row, one) for row, one in zip(counts, results, strict=True)]
-    return FirstScreen(sentences(sentence), [*made][:_CARDS], shown, ran, lead=lead)
+    gains = [
+        waterfall(one, _name(row, named or ("system",)), whose=len(results) > 1)
+        for row, one in zip(counts, results, strict=True)
+    ]
+    falls = [gain for gain in gains if gain]
+    return FirstScreen(sentences(sentence), [*made][:_CARDS], shown, ran, lead=lead, gains=falls)
 
 
 def _differing(counts: Sequence[Mapping[str, Any]]) -> Sequence[str]:
@@ -238,12 +246,14 @@ class FirstScreen:
     rows: Sequence[_Row]
     runs: Sequence[str]
     lead: bool = False
+    gains: Sequence[Mapping[str, Any]] = ()
 
     def __str__(self) -> str:
-        lines = [self.sentence, *str(Cards(self.cards)).splitlines()]
+        text = [self.sentence, *str(Cards(self.cards)).splitlines()]
         for row in self.rows:
-            lines.append(f"- {sentences(row.alone, row.effect)}")
-        return "\n".join(clean(line, limit=2_000) for line in (*lines, *self.runs) if line)
+            text.append(f"- {sentences(row.alone, row.effect)}")
+        text += [line for gain in self.gains for line in lines(gain)]
+        return "\n".join(clean(line, limit=2_000) for line in (*text, *self.runs) if line)
 
     @property
     def payload(self) -> dict[str, Any]:
@@ -258,6 +268,7 @@ class FirstScreen:
             "lead": self.lead,
             "cards": [card.shown for card in self.cards],
             "findings": shown,
+            "gains": {"title": f"{SUMMARY}, in points", "figures": list(self.gains)},
             "runs": [clean(text, limit=600) for text in self.runs],
             # More evaluations than so many fold away.
             "open": len(self.runs) <= _RUNS,
@@ -294,7 +305,8 @@ class FirstScreen:
         ran = "".join(f"<small><div>{html.escape(text)}</div></small>" for text in payload["runs"])
         page = (
             f'<p style="font-size:18px"><b>{html.escape(payload["sentence"])}</b></p>'
-            f"{card_boxes(payload['cards'])}<ol>{items}</ol>{ran}"
+            f"{card_boxes(payload['cards'])}<ol>{items}</ol>"
+            f"{''.join(map(boxes, self.gains))}{ran}"
         )
         return bundle("first", payload, str(self), page)
 

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-import yaml
 
 from formlab import files, text
 from formlab.benchmarks.meta import meta_of
@@ -226,6 +225,8 @@ def _declared(source: Any) -> Any:
     if not Path(source).is_file():
         remedy = "a JSON Schema, a YAML file, or module:Class"
         raise DataMissing("no such file of types", where=source, remedy=remedy)
+    import yaml  # Few have such a file.
+
     try:
         return yaml.safe_load(files.read_text(source))
     except (yaml.YAMLError, RecursionError) as error:

@@ -20,7 +20,7 @@ from formlab.scoring.align import unscored
 from formlab.scoring.fields import READER, others
 from formlab.scoring.kinds import Kinds
 from formlab.scoring.own_metrics import own_scores
-from formlab.scoring.tasks import MARKS, READING, TASKS
+from formlab.scoring.tasks import MARKS, READING, families
 from formlab.scoring.tasks._kit import made_by, score_rows
 
 # Similarity from which on the rung `fuzzy` of the ladder holds.
@@ -142,7 +142,8 @@ def by_corpus(corpus: Corpus, predictions: Predictions) -> tuple[pl.DataFrame, p
 
 def marks_of(benchmark: Benchmark) -> list[Callable[[Corpus, Predictions], set[str]]]:
     """What families of tasks of the benchmark note of all predictions, for `Kinds.of`."""
-    return [MARKS[task] for task in benchmark.tasks if task in MARKS]
+    marking = families(task for task in benchmark.tasks if task in MARKS)
+    return [family.marks for family in marking.values()]
 
 
 def score_shard(
@@ -160,10 +161,10 @@ def score_shard(
     results = []
     # What is predicted for other documents only may be a shard without any.
     tasks = benchmark.tasks if corpus.documents.height else ()
-    for score in dict.fromkeys(TASKS[task] for task in tasks if task in TASKS):
+    for name, family in families(tasks).items():
         options: dict[str, Any] = {"mode": mode, "threshold": threshold, "kinds": kinds}
-        options |= {"reader": reader} if score in READING else {}
-        results.append(score(plain, answers, **options))
+        options |= {"reader": reader} if name in READING else {}
+        results.append(family.score(plain, answers, **options))
         notes.update(results[-1].notes)
     cases, scores = (
         [tables.table(name, []), *(getattr(scored, name) for scored in results)]

@@ -99,7 +99,7 @@ def score(
     documents: str | Path | Sequence[str] = part.ALL,
     limit: int | None = None,
     reader: str = READER,
-    workers: int = 1,
+    workers: int | run.Crew = 1,
     scheduler: str | None = None,
 ) -> Evaluation:
     """Score shards of documents, each on its own, into the folder `out`.
@@ -143,8 +143,8 @@ def score(
     others(reader)  # Whether there is such a rule.
     out.mkdir(parents=True, exist_ok=True)
     jobs = ((f"{number:05}", source) for number, source in enumerate(sources))
-    in_crew = workers > 1 and not scheduler
     with run.shared(out) as mark, run.crew(workers) as crew:
+        in_crew = crew.workers > 1 and not scheduler
         if in_crew:
             # They import what they need while the sources are listed here.
             crew.begin(_read, (_begun, (mark, (out, open_source))))

@@ -7,9 +7,9 @@ from typing import Any
 
 from formlab.errors import NotAvailable
 from formlab.registry import Registry
-from formlab.systems._spec import System
+from formlab.systems._spec import System, setting_text
 
-__all__ = ["SKIPPED", "SYSTEMS", "System", "get", "run", "unfinished"]
+__all__ = ["SKIPPED", "SYSTEMS", "System", "get", "run", "setting_text", "unfinished"]
 
 SYSTEMS = Registry(
     "systems", {"ocr": "formlab.systems.ocr:SYSTEM", "ocr_html": "formlab.systems.ocr:HTML"}

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 # One document row and the corpus root in, the rows of its records out.
 Reader = Callable[[dict[str, Any], Path | None], list[dict[str, Any]]]
+_SWITCH = {"on": True, "true": True, "off": False, "false": False}
 
 
 @dataclass(frozen=True)
@@ -62,8 +63,9 @@ class System:
 
         Examples
         --------
-        >>> System("s", "a system", start=None, defaults={"scale": 1.0}).settings({"scale": "2"})
-        {'scale': 2.0}
+        >>> system = System("s", "a system", start=None, defaults={"scale": 1.0, "angle": True})
+        >>> system.settings({"scale": "2", "angle": "off"})
+        {'scale': 2.0, 'angle': False}
         """
         values = dict(self.defaults)
         for name, text in typed.items():
@@ -71,11 +73,12 @@ class System:
                 raise UnknownName.of(f"setting of {self.name}", name, values)
             kind = type(values[name])
             try:
-                values[name] = kind(text)
-            except ValueError as error:
+                values[name] = _SWITCH[text.lower()] if kind is bool else kind(text)
+            except (ValueError, KeyError) as error:
+                expected = "on or off" if kind is bool else f"a {kind.__name__}"
                 raise DataBroken(
-                    f"setting {name} of {self.name} is a {kind.__name__}, not {text!r}",
-                    remedy=f"--set {name}={values[name]}",
+                    f"setting {name} of {self.name} is {expected}, not {text!r}",
+                    remedy=f"--set {name}={setting_text(values[name])}",
                 ) from error
         return values
 
@@ -84,8 +87,22 @@ class System:
 
         Examples
         --------
-        >>> System("s", "a system", start=None, defaults={"scale": 1.0}).run_name({"scale": 2.0})
-        's(scale=2.0)'
+        >>> system = System("s", "a system", start=None, defaults={"scale": 1.0, "angle": True})
+        >>> system.run_name({"scale": 2.0, "angle": False})
+        's(scale=2.0,angle=off)'
         """
-        changed = [f"{n}={v}" for n, v in settings.items() if v != self.defaults.get(n)]
+        changed = [
+            f"{n}={setting_text(v)}" for n, v in settings.items() if v != self.defaults.get(n)
+        ]
         return f"{self.name}({','.join(changed)})" if changed else self.name
+
+
+def setting_text(value: Any) -> str:
+    """A setting as a user types it, which `System.settings` reads.
+
+    Examples
+    --------
+    >>> setting_text(False), setting_text(0.5)
+    ('off', '0.5')
+    """
+    return ("off", "on")[value] if isinstance(value, bool) else str(value)

@@ -26,6 +26,12 @@ if TYPE_CHECKING:
     from PIL import Image
 
 _SHELF = kept.Shelf(kept.PAGES)
+# The settings of the engine, and what RapidOCR calls them.
+ENGINE = {"angle": False, "threshold": 0.3, "box_threshold": 0.5, "unclip": 1.6, "text_score": 0.5}
+_PARAMS = {
+    "angle": "Global.use_cls", "threshold": "Det.thresh", "box_threshold": "Det.box_thresh",
+    "unclip": "Det.unclip_ratio", "text_score": "Global.text_score",
+}  # fmt: skip
 # What a picture goes through before and in the engine.
 _LIBRARIES = (
     "rapidocr", "onnxruntime", "opencv-python", "opencv-python-headless", "numpy", "pillow",
@@ -38,9 +44,10 @@ def start(
 ) -> Reader:
     """A reader of pages: their lines and words with boxes and confidence, and the text of all.
 
-    `write` makes the page of the lines' boxes and texts.
+    `write` makes the page of the lines' boxes and texts. Settings: `scale` enlarges pages before
+    they are read; the others are those of the engine (`Engine`).
     """
-    read_image = Engine(text_score=settings["text_score"], threads=threads)
+    read_image = Engine(settings, threads=threads)
 
     def read(document: dict[str, Any], root: Path | None) -> list[dict[str, Any]]:
         rows: list[dict[str, Any]] = []
@@ -73,10 +80,17 @@ class Engine:
 
     The models are loaded at the first picture that is new. `threads` of -1 means all. Threads may
     share an engine, which then reads one picture after the other.
+
+    Settings, those of `ENGINE` where left out: `angle`, whether a classifier turns lines that it
+    takes for upside down; `threshold`, how sure the detector is of a pixel of text at least;
+    `box_threshold`, how sure of a line on average; `unclip`, how much larger a line's box is made
+    than what was detected (area times this, by its perimeter); `text_score`, the least confidence
+    of a line's text. All but `unclip` and `angle` lie from 0 to 1.
     """
 
-    def __init__(self, *, text_score: float, threads: int = -1) -> None:
-        self._params = {"Global.log_level": "error", "Global.text_score": text_score}
+    def __init__(self, settings: dict[str, Any] = ENGINE, *, threads: int = -1) -> None:
+        values = {_PARAMS[name]: settings.get(name, value) for name, value in ENGINE.items()}
+        self._params = {"Global.log_level": "error"} | values
         self._threads, self._engine, self._lock = threads, None, Lock()
 
     def __call__(
@@ -182,7 +196,7 @@ SYSTEM = System(
     name="ocr",
     title="RapidOCR: text lines and words of a page image",
     start=start,
-    defaults={"scale": 1.0, "text_score": 0.5},
+    defaults={"scale": 1.0} | ENGINE,
     versions=("rapidocr", "onnxruntime"),
     extra="ocr",
 )

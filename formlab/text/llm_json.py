@@ -163,7 +163,8 @@ def as_text(value: Any) -> str:
     """
     if isinstance(value, str):
         # Half of a surrogate pair is kept as its escape, as in the tables.
-        return value.encode("utf-8", "backslashreplace").decode()
+        text = value.encode("utf-8", "backslashreplace").decode()
+        return value if text == value else text
     if value is None:
         return ""
     try:

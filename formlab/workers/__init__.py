@@ -102,8 +102,14 @@ def _by_crew(
 
 
 @contextmanager
-def crew(workers: int) -> Iterator[Crew]:
-    """Processes that several calls of `each` share, started when they are first needed."""
+def crew(workers: int | Crew) -> Iterator[Crew]:
+    """Processes that several calls of `each` share, started when they are first needed.
+
+    Those of a crew that is there already, which stay.
+    """
+    if isinstance(workers, Crew):
+        yield workers
+        return
     processes = Crew(workers)
     try:
         yield processes

@@ -41,8 +41,71 @@ function checkGroups(page) {
 function pageHolds(page) {
   checkGroups(page);
   const wrong = [...page.querySelectorAll("input, select, textarea")].find((item) => !item.checkValidity());
-  if (wrong) wrong.reportValidity();
+  if (wrong?.hidden) complain(wrong);
+  else wrong?.reportValidity();
   return !wrong;
+}
+
+// A list as component libraries draw it: the browser's own is hidden, and has what is sent.
+function customList(select) {
+  const box = document.createElement("div"), list = document.createElement("ul"), name = select.name;
+  const options = [...select.options].filter((option) => option.value);
+  let typed = "", last = 0;
+  const choose = (option) => {
+    select.value = option.value;
+    select.dispatchEvent(new Event("change", { bubbles: true }));
+  };
+  const open = (now) => { list.hidden = !now; box.ariaExpanded = String(now); };
+  const draw = () => {
+    box.textContent = select.selectedOptions[0].text;
+    [...list.children].forEach((item, at) => { item.ariaSelected = String(options[at].selected); });
+    if (select.checkValidity()) select.parentElement.querySelector("p.wrong")?.remove();
+  };
+  for (const option of options) {
+    const item = document.createElement("li");
+    item.role = "option";
+    item.textContent = option.text;
+    item.addEventListener("click", () => { choose(option); open(false); });
+    list.append(item);
+  }
+  Object.assign(list, { id: `o-${name}`, role: "listbox", hidden: true });
+  Object.assign(box, { role: "combobox", tabIndex: 0, ariaExpanded: "false", ariaHasPopup: "listbox" });
+  box.setAttribute("aria-controls", list.id);
+  select.labels[0].id = `l-${name}`;
+  for (const part of [box, list]) {
+    part.dataset.field = name;
+    part.setAttribute("aria-labelledby", `l-${name}`);
+  }
+  delete select.dataset.field;
+  select.hidden = true;
+  select.after(box, list);
+  select.addEventListener("change", draw);
+  box.addEventListener("click", () => open(list.hidden));
+  box.addEventListener("blur", () => setTimeout(() => open(false), 200));
+  box.addEventListener("keydown", (event) => {
+    const at = options.findIndex((option) => option.selected), end = options.length - 1;
+    const to = { Home: 0, End: end, ArrowDown: Math.min(at + 1, end), ArrowUp: Math.max(at - 1, 0) }[event.key];
+    if (to !== undefined) choose(options[to]);
+    else if (event.key === "Enter" || event.key === "Escape") open(event.key === "Enter" && list.hidden);
+    else if (event.key.length === 1 && !event.ctrlKey) {
+      // As in the browser's lists, letters find an option by how it begins.
+      typed = (event.timeStamp - last > 1000 ? "" : typed) + event.key.toLowerCase();
+      last = event.timeStamp;
+      const option = options.find((each) => each.text.toLowerCase().startsWith(typed));
+      if (option) choose(option);
+    } else return;
+    event.preventDefault();
+  });
+  draw();
+}
+
+function complain(select) {
+  const text = document.createElement("p");
+  text.className = "wrong";
+  text.textContent = select.validationMessage;
+  select.parentElement.querySelector("p.wrong")?.remove();
+  select.parentElement.append(text);
+  text.scrollIntoView({ block: "nearest" });
 }
 
 function calendar(input, button) {
@@ -91,6 +154,7 @@ function calendar(input, button) {
 }
 
 for (const button of document.querySelectorAll(".pick")) calendar(button.previousElementSibling, button);
+if (document.body.classList.contains("custom")) document.querySelectorAll("select").forEach(customList);
 form.addEventListener("input", applyConditions);
 form.addEventListener("change", applyConditions);
 turn("next").addEventListener("click", () => { if (pageHolds(pages[shown])) show(shown + 1); });

@@ -60,13 +60,38 @@ def test_entity_without_label_text_or_box_stays_and_is_counted(funsd_root):
     assert corpus.flaws["entities with an unknown label"] == 1
 
 
+def test_values_of_other_types_are_read_and_odd_boxes_are_counted(funsd_root):
+    words = [{"text": 7, "box": [0, 0, 1]}, {"text": "\ud800", "box": [0, 0, 0, 5]}, {"box": "x"}]
+    odd = {"text": None, "box": [1, 2, 3, 4], "label": "other", "words": words, "linking": None}
+    form_of(funsd_root, [odd, {"id": 1, "text": "b", "words": None, "linking": [[1], [1, 1]]}])
+    corpus = benchmarks.load("funsd", root=funsd_root, split="test")
+    rows = corpus.records.filter(pl.col("doc_id") == "c").select("path", "value", "x1")
+    assert rows.rows() == [
+        (None, "b", None),
+        ("/entities/0", "", 3.0),
+        ("/entities/0/words/0", "7", None),
+        ("/entities/0/words/1", "\\ud800", 0.0),
+        ("/entities/0/words/2", "", None),
+        ("/entities/1", "b", None),
+        ("/links/1/None", "/entities/1", None),
+        ("/links/1/1", "/entities/1 /entities/1", None),
+    ]
+    names = (
+        "boxes missing or malformed", "boxes without area", "words without text",
+        "entities without text", "links of not two ends", "links to itself",
+    )  # fmt: skip
+    # The form `a` has an entity without text too.
+    assert [corpus.flaws[name] for name in names] == [3, 1, 1, 2, 1, 1]
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
         ('{"form": [', r"broken JSON.*c\.json:1"),
         ('{"forms": []}', "list 'form'"),
+        ('{"form": [{"words": ["a"]}]}', r"form\[0\]\.words\[0\]"),
         ('{"form": [{"id": 1}, {"id": 1}]}', "ids given twice: 1"),
-        ('{"form": [{"id": "one"}]}', "'one' is not a whole number"),
+        ('{"form": [{"id": "one"}]}', r"Expected .int.*form\[0\]\.id"),
     ],
 )
 def test_broken_annotation_is_one_clear_error(funsd_root, content, message):

@@ -193,6 +193,13 @@ def test_lines_go_through_names_in_order_or_numbers_with_panels():
     assert [line["mark"]["strokeDash"] for line in layers(chart, "line")] == [[1, 0], [4, 3]]
 
 
+@pytest.mark.parametrize(("count", "marked"), [(25, True), (26, False)])
+def test_an_axis_of_numbers_marks_the_points_unless_they_are_many(count, marked):
+    frame = pl.DataFrame({"x": [float(n) for n in range(count)], "value": [0.5] * count})
+    axis = layers(charts.lines(frame, "x"), "line")[0]["encoding"]["x"]["axis"]
+    assert ("values" in axis) == marked
+
+
 def test_slope_joins_ranks_and_systems_of_one_rank_share_a_line_of_text():
     ranks = pl.DataFrame({"system": ["a", "b", "c"], "text": [1, 1, 3], "facts": [2, 1, 3]})
     drawn = {(row["system"], row["by"]): row for row in rows(charts.slope(ranks, "text", "facts"))}

@@ -1,4 +1,3 @@
-import importlib.util
 import re
 import subprocess
 import sys
@@ -6,15 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from data.sample.generate.paper import FACES
-
 ROOT = Path(__file__).parents[2]
-
-
-@pytest.fixture
-def fonts():
-    if not all(importlib.util.find_spec(package) for package, *_ in FACES.values()):
-        pytest.skip("the fonts of the samples extra are not installed")
 
 
 @pytest.fixture

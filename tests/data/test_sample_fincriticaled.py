@@ -7,8 +7,9 @@ import polars as pl
 import pytest
 
 from data.sample.generate import fincriticaled
-from data.sample.generate.content import load_all
+from data.sample.generate.command import TEMPLATES
 from formlab.benchmarks._own import OWN
+from formlab_experiments.forms.content import load_all
 from formlab_review.fact_checks import problems
 
 ROOT = Path(__file__).parents[2]
@@ -31,7 +32,7 @@ def test_both_vocabularies_occur_and_no_tag_is_malformed():
 
 
 def test_the_generator_writes_the_committed_text():
-    for number, page in enumerate(load_all("fincriticaled", fincriticaled.Document)):
+    for number, page in enumerate(load_all(TEMPLATES / "fincriticaled", fincriticaled.Document)):
         committed = (SAMPLE / f"gold_{number}.txt").read_text("utf-8")
         assert fincriticaled.markup(page, number, fincriticaled.SEED) == committed
 

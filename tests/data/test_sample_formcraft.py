@@ -12,13 +12,13 @@ import polars as pl
 import pytest
 from PIL import Image
 
-from data.sample.generate import formcraft as generator
-from data.sample.generate.content import load_all
-from data.sample.generate.template import draw
 from formlab import text
 from formlab.benchmarks import formcraft
 from formlab.benchmarks.formcraft.taxonomy import MODALITIES, RELATIONS
 from formlab.tables import BOX
+from formlab_experiments.forms import formcraft as generator
+from formlab_experiments.forms.content import load_all
+from formlab_experiments.forms.template import draw
 
 ROOT = Path(__file__).parents[2] / "data" / "sample" / "formcraft"
 OPERATORS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul,
@@ -219,7 +219,7 @@ def test_a_group_covers_its_fields(corpus, fields):
         assert all(a <= b for a, b in zip(high, outer[2:], strict=True)), (doc, path)
 
 
-def test_the_generator_writes_the_committed_annotations(fonts):
+def test_the_generator_writes_the_committed_annotations():
     forms = load_all("formcraft", generator.Form)
     assert len(forms) == 16
     for form in forms:

@@ -9,6 +9,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 from PIL import Image, ImageDraw
+from playwright.sync_api import expect
 
 from formlab import browser, gallery, tables
 from formlab.gallery import inline
@@ -415,7 +416,8 @@ def test_first_cards_are_shown_before_the_other_cases_are_read(page, folder, mon
     assert source.count('id="fl-late-') == 4 + 2  # four pages, two parts of cases
     page.add_init_script(HALTED)
     page.goto(file.as_uri())
-    page.wait_for_function("document.querySelector('.fl-card img')?.naturalWidth > 0")
+    # Not wait_for_function: it polls with eval, which the page's policy refuses.
+    expect(page.locator(".fl-card img").first).not_to_have_js_property("naturalWidth", 0)
     assert page.locator(".fl-card").count() == PAGE
     assert page.locator(".fl-count").inner_text() == f"{COUNT} fields · showing 1–{PAGE}"
     assert options(page, "Kind") == {"all": COUNT}

@@ -61,9 +61,9 @@ def test_commands_of_the_page_run_and_the_report_has_fields_forms_and_scans(fold
     run(*types)
     run(*report, "--no-figures")
     assert sorted(file.stem for file in Path("reports").glob("*.html")) == [
-        "00_overview", "01_explore", "70_own_forms--mine", "index",
+        "00_overview", "01_explore", "65_own_forms--mine", "index",
     ]  # fmt: skip
-    page = Path("reports/70_own_forms--mine.html").read_text()
+    page = Path("reports/65_own_forms--mine.html").read_text()
     assert "/items/*/hours" in page
     assert "scanner" in page
     assert "data:image/webp" in page
@@ -87,8 +87,8 @@ def test_folders_of_json_without_scans_make_a_report(tmp_path, monkeypatch):
     # Of each form one of three values is right: the hours, wherever they stand.
     fields = formlab.open_evaluation("evals/json").fields
     assert Counter(fields["outcome"]) == {"mismatch": 2, "missing": 2, "match": 2}
-    run("report", "70_own_forms", "--eval", "evals/json", "--out", "reports", "--no-figures")
-    page = Path("reports/70_own_forms--json.html").read_text()
+    run("report", "65_own_forms", "--eval", "evals/json", "--out", "reports", "--no-figures")
+    page = Path("reports/65_own_forms--json.html").read_text()
     assert "no page image is known" in page
 
 

@@ -1,5 +1,7 @@
 """A metric that was made outside of formlab is scored on every task it declares."""
 
+import itertools
+
 import numpy as np
 import polars as pl
 import pytest
@@ -56,9 +58,11 @@ def test_metric_of_boxes_gets_the_boxes_of_both_sides():
 
     evaluation = scored("formcraft")
     part = evaluation.cases.filter(pl.col("task") == "visual", pl.col("outcome") != "unscored")
-    assert [side.shape for side in seen] == [(part.height, 4)] * 2
-    np.testing.assert_array_equal(seen[0][:, 0], part["x0"].to_numpy())
-    np.testing.assert_array_equal(seen[1][:, 3], part["pred_y1"].to_numpy())
+    # Shard by shard, if there are several.
+    golds, preds = np.concatenate(seen[::2]), np.concatenate(seen[1::2])
+    assert [golds.shape, preds.shape] == [(part.height, 4)] * 2
+    np.testing.assert_array_equal(golds[:, 0], part["x0"].to_numpy())
+    np.testing.assert_array_equal(preds[:, 3], part["pred_y1"].to_numpy())
 
 
 @pytest.mark.parametrize("view", ["trees", "records"])
@@ -107,13 +111,16 @@ def test_metric_that_fails_is_an_error_that_names_it(tallies, message):
 
 
 def test_tally_that_is_nan_is_undefined_and_in_no_sum():
+    numbers = itertools.count()
+
     @formlab.metric("own", tasks="fact", units="fact")
     def own(golds, preds):
-        return np.array([[1.0, 2.0] if i % 2 else [np.nan, 1.0] for i in range(len(golds))])
+        odd = [next(numbers) % 2 for _ in golds]
+        return np.array([[1.0, 2.0] if is_odd else [np.nan, 1.0] for is_odd in odd])
 
     summary = formlab.summarise(scored("fincriticaled", "ocr"), resamples=0)
     row = summary.filter(pl.col("metric") == "own", pl.col("slice_by").is_null()).row(0, named=True)
-    # 263 facts, of which those with an even index are undefined: 132.
+    # 263 facts, of which those with an even number are undefined: 132.
     assert (row["value"], row["n_undefined"]) == (0.5, 132)
 
 

@@ -91,7 +91,7 @@ columns = {text: [text, both] for text in evil}
 frame = pl.DataFrame({**columns, "n": [1, 2]})
 display(Cards([Card(both, both, both)], finding=both))
 row = {"claim": both, "where": both, "effect": both, "try": both, "place": both, "wrong": 3, "share": both, "value": 0.5, "low": both, "high": 0.7, "ends": [0, 1]}
-display({"application/vnd.formlab.first+json": {"sentence": both, "lead": both, "cards": [], "findings": [row, row], "runs": [both], "ran": both}}, raw=True)
+display({"application/vnd.formlab.first+json": {"sentence": both, "lead": both, "cards": [], "findings": [row, row], "gains": {"title": both, "figures": [{"of": both, "head": [both, both], "rows": [{"stage": both, "from": both, "to": both, "shown": [both, both], "note": both, "line": both}]}] * 2}, "runs": [both], "ran": both}}, raw=True)
 display(Caption(both, label="Figure", settings=both))
 display(Table(frame, titles={"n": both}, note=both))
 display(Sources({text: text for text in evil}))

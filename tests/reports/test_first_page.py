@@ -1,7 +1,10 @@
 """The first screen of a report in a browser: it fits a window, and leads to the cases."""
 
+import re
+
 import nbformat
 import pytest
+from playwright.sync_api import expect
 
 from formlab import analysis, browser, charts, gallery
 from formlab.charts import note
@@ -59,6 +62,7 @@ def test_first_screen_fits_a_window_and_its_link_leads_to_the_wrong_cases(report
         assert page.evaluate(BOTTOM) <= 900
         assert page.locator(".fl-lead-finding, .fl-findings > li").count() == len(findings) == 5
         assert page.locator(".fl-small").count() == 5
+        assert _bars(page) == []
         text = page.locator(".fl-small").last.get_attribute("aria-label")
         assert text == findings[-1]["effect"]
         assert page.locator(".fl-toc a").all_inner_texts() == []
@@ -67,14 +71,65 @@ def test_first_screen_fits_a_window_and_its_link_leads_to_the_wrong_cases(report
         link = page.locator(".fl-lead-finding a")
         assert link.get_attribute("href") == f"#finding={first['place']}" == "#finding=2"
         link.press("Enter")
-        assert page.locator(".fl-count").inner_text().startswith(f"{first['wrong']} of ")
-        assert page.locator(".fl-gallery, .fl-bar").first.bounding_box()["y"] < 900
+        count = page.locator(".fl-count")
+        expect(count).to_have_text(re.compile(rf"^{first['wrong']} of "))
+        expect(page.locator(".fl-gallery, .fl-bar").first).to_be_in_viewport()
         page.set_viewport_size({"width": 390, "height": 844})
         page.emulate_media(color_scheme="dark")
         assert page.evaluate(WIDE) <= 390
+        page.locator(".fl-gains summary").click()
+        assert _bars(page) == []
         ends = page.locator(".fl-small").evaluate_all(
             "all => all.map((svg) => Math.max(...[...svg.querySelectorAll('*')]"
             ".map((part) => part.getBoundingClientRect().right)))"
         )
         assert max(ends) <= 390
+        assert visit.trouble == []
+
+
+_BARS = """() => {
+    const shown = [...document.querySelectorAll('.fl-gain')].filter((gain) => gain.offsetWidth);
+    return shown.flatMap((gain) => {
+        const wrong = [];
+        const rows = [...gain.querySelectorAll('a.fl-step')];
+        const edge = gain.getBoundingClientRect().right;
+        for (const row of rows) {
+            const cells = [...row.children].map((cell) => cell.getBoundingClientRect());
+            const apart = cells.every((cell, at) => !at || cell.left >= cells[at - 1].right - 0.5);
+            const cut = [...row.children].some((cell) => cell.scrollWidth > cell.clientWidth + 1);
+            if (!apart || cut || cells.at(-1).right > edge + 0.5) wrong.push(row.textContent);
+        }
+        // Each bar begins where the one before it ends, and none leaves its track.
+        const track = rows[0].children[1].getBoundingClientRect();
+        let begin = track.left;
+        for (const row of rows) {
+            const bar = row.querySelector('i').getBoundingClientRect();
+            const inside = bar.right <= track.right + 1.5;
+            if (Math.abs(bar.left - begin) > 1.5 || !inside) wrong.push('bar');
+            begin = bar.right;
+        }
+        return edge <= innerWidth ? wrong : [...wrong, 'too wide'];
+    });
+}"""
+
+
+def _bars(page):
+    """What is wrong with the rows and bars of the waterfalls that are shown."""
+    return page.evaluate(_BARS)
+
+
+def test_a_bar_of_the_waterfall_leads_to_its_cases_and_one_without_cases_is_no_link(report):
+    file, _ = report
+    with browser.page(file, size=(1440, 900)) as visit:
+        page = visit.page
+        page.wait_for_selector("html[data-ready=yes]", state="attached")
+        rows = page.locator(".fl-gains > .fl-gain a.fl-step")
+        names = rows.locator("span:first-child").all_inner_texts()
+        assert names == ["now", "reading", "extent", "form", "label"]
+        assert rows.first.get_attribute("href") is None
+        text = rows.nth(1).inner_text().split()
+        assert text == ["reading", "+29.7", "+27.1"]
+        assert rows.nth(1).get_attribute("title").startswith("148 wrong values in 7 documents")
+        rows.nth(2).locator("i").click()
+        expect(page.locator(".fl-count")).to_have_text(re.compile("^17 of "))
         assert visit.trouble == []

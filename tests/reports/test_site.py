@@ -10,6 +10,7 @@ import pytest
 from lxml import etree
 from nbformat import v4
 from PIL import Image
+from playwright.sync_api import expect
 
 from formlab import browser, gallery, tables
 from formlab.reports import build_record, figures, index, page_assets
@@ -177,8 +178,10 @@ def test_many_pictures_of_galleries_are_files_named_by_their_contents(tmp_path, 
     assert "base64,Ukl" not in (out / "a.html").read_text()
     assert not list(tmp_path.rglob("*evil*"))
     with browser.page(out / "a.html") as visit:
-        loaded = "[...document.querySelectorAll('.fl-card img')].map(i => i.naturalWidth > 0)"
-        visit.page.wait_for_function(f"String({loaded}) === 'true,true'")
+        pictures = visit.page.locator(".fl-card img")
+        expect(pictures).to_have_count(2)
+        for picture in pictures.all():
+            expect(picture).not_to_have_js_property("naturalWidth", 0)
         visit.page.locator(".fl-card").first.click()
         visit.page.wait_for_selector("dialog[open] .fl-stage img[src^='assets/picture-']")
         assert visit.trouble == []

@@ -56,7 +56,9 @@ def test_scores_of_the_answered_are_those_of_a_corpus_cut_by_hand(name):
 
 def test_scores_of_eight_answered_receipts_are_those_of_the_eight(shared):
     corpus = benchmarks.load("sroie", root=shared / "data/sroie")
-    check_cut(corpus, corpus.documents["doc_id"].to_list()[:8])
+    names = corpus.documents["doc_id"].to_list()
+    # Seventy-two others are enough to be left out.
+    check_cut(by_hand(corpus, names[:80]), names[:8])
 
 
 @pytest.fixture(scope="module")

@@ -117,10 +117,20 @@ def blank(monkeypatch, tmp_path):
 
 def test_another_setting_is_another_reading(blank, funsd_root):
     document = {"doc_id": "a", "image": "testing_data/images/a.png"}
-    for count, other in enumerate(({}, {"text_score": 0.6}, {"scale": 1.5}), start=1):
+    for count, other in enumerate(
+        ({}, {"text_score": 0.6}, {"angle": not ocr.ENGINE["angle"]}, {"scale": 1.5}), start=1
+    ):
         for _ in range(2):
             ocr.start(ocr.SYSTEM.defaults | other, 1)(document, funsd_root)
         assert len(blank) == count
+
+
+def test_settings_reach_the_parts_of_rapidocr_that_they_name():
+    changed = {"angle": False, "threshold": 0.2, "box_threshold": 0.7, "unclip": 2.0}
+    engine = ocr.Engine(changed | {"text_score": 0.9, "scale": 2.0})._started()
+    detection = engine.cfg.Det
+    assert (engine.use_cls, engine.text_score) == (False, 0.9)
+    assert (detection.thresh, detection.box_thresh, detection.unclip_ratio) == (0.2, 0.7, 2.0)
 
 
 def test_another_version_of_the_engine_or_a_model_is_another_reading(blank, monkeypatch):
@@ -129,10 +139,10 @@ def test_another_version_of_the_engine_or_a_model_is_another_reading(blank, monk
         state = ocr._engine_state() | change
         with monkeypatch.context() as patch:
             patch.setattr(ocr, "_engine_state", lambda state=state: state)
-            ocr.Engine(text_score=0.5)(image)
+            ocr.Engine()(image)
     assert len(blank) == 3
     # The same bytes in another shape are another picture.
-    ocr.Engine(text_score=0.5)(image.reshape(4, 3, 3))
+    ocr.Engine()(image.reshape(4, 3, 3))
     assert len(blank) == 4
     assert any(name.endswith(".onnx") for name in ocr._engine_state())
 

@@ -97,6 +97,10 @@ def test_settings_are_read_as_the_type_of_their_default():
     assert ocr.run_name(ocr.settings({"scale": "0.5"})) == "ocr(scale=0.5)"
     with pytest.raises(DataBroken, match="scale of ocr is a float"):
         ocr.settings({"scale": "half"})
+    for text, value in {"on": True, "True": True, "off": False, "false": False}.items():
+        assert ocr.settings({"angle": text})["angle"] is value
+    with pytest.raises(DataBroken, match="angle of ocr is on or off, not '2'"):
+        ocr.settings({"angle": "2"})
     with pytest.raises(UnknownName, match="'scale'"):
         ocr.settings({"scael": "1"})
     with pytest.raises(UnknownName, match="ocr"):

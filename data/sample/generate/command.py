@@ -10,6 +10,8 @@ from typing import Any
 
 from formlab.errors import FormlabError
 
+TEMPLATES = Path(__file__).parent / "templates"
+
 
 def run(write: Callable[..., Any], description: str | None, *, seed: int | None = None) -> int:
     """Read ``--out`` (and ``--seed``, if there is one) and write; 2 if something is missing.

@@ -19,11 +19,11 @@ from jinja2 import StrictUndefined, TemplateError
 from jinja2.sandbox import SandboxedEnvironment
 from PIL import Image
 
-from data.sample.generate.command import run
-from data.sample.generate.content import Content, load_all
+from data.sample.generate.command import TEMPLATES, run
 from formlab import browser, files
 from formlab.benchmarks.ixbrl import fact_boxes
 from formlab.errors import DataBroken
+from formlab_experiments.forms.content import Content, load_all
 
 SEED = 7
 # US letter at 150 dots an inch; CSS counts 96.
@@ -144,7 +144,7 @@ def markup(page: Document, number: int, seed: int) -> str:
 def write(out: Path, seed: int) -> None:
     """Write every page, its metadata and its picture below `out`."""
     with browser.page(size=(WIDTH, HEIGHT)) as visit:
-        for number, page in enumerate(load_all("fincriticaled", Document)):
+        for number, page in enumerate(load_all(TEMPLATES / "fincriticaled", Document)):
             html = markup(page, number, seed)
             files.write_text(out / f"gold_{number}.txt", html)
             meta = {

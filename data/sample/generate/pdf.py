@@ -13,7 +13,7 @@ from reportlab.lib.utils import ImageReader
 from reportlab.pdfbase.pdfmetrics import stringWidth
 from reportlab.pdfgen.canvas import Canvas
 
-from data.sample.generate.values import Span
+from formlab_experiments.forms.values import Span
 
 WIDTH, HEIGHT = 612, 792
 # A descender hangs about so far below the line, in shares of the size.

@@ -14,6 +14,7 @@ from tempfile import TemporaryDirectory
 
 from formlab import benchmarks, systems
 from formlab.folders import Corpus, Predictions
+from formlab.systems._run import REUSED
 from formlab_arena.evaluation import read_run
 from formlab_arena.page_tasks import task_set
 from formlab_arena.run import RunSettings, fill
@@ -31,6 +32,8 @@ RUNS = (
     ("formcraft", "rules", {"zoom": "2.0"}),
     ("funsd", "ocr", {}),
     ("funsd", "ocr", {"scale": "2.0"}),
+    ("funsd", "ocr", {"angle": "on"}),
+    ("funsd", "ocr", {"scale": "2.0", "angle": "on"}),
     ("vrdu", "rules", {}),
     ("vrdu", "template", {}),
     ("vrdu", "trained", {}),
@@ -49,12 +52,13 @@ def corpora() -> Iterator[tuple[Corpus, systems.System, dict]]:
 
 
 def read(
-    corpus: Corpus, reader: systems.System, settings: dict, *, limit: int | None = None
-) -> Predictions:
+    corpus: Corpus, reader: systems.System, settings: dict, *, limit: int | None = None,
+    use_cache: bool = False,
+) -> Predictions:  # fmt: skip
     """What the system reads now."""
     with TemporaryDirectory() as folder:
         return systems.run(
-            corpus, reader, out=folder, settings=settings, limit=limit, use_cache=False
+            corpus, reader, out=folder, settings=settings, limit=limit, use_cache=use_cache
         )
 
 
@@ -79,7 +83,9 @@ def main(names: list[str]) -> None:
     for corpus, reader, settings in corpora():
         if names and corpus.benchmark not in names:
             continue
-        predictions = read(corpus, reader, settings)
+        # The cache's key is the page and the engine, so that what it has is what is read now.
+        predictions = read(corpus, reader, settings, use_cache=True)
+        predictions.notes.pop(REUSED, None)
         predictions.save(TARGET / f"{corpus.benchmark}-{corpus.split}-{predictions.system}")
 
 

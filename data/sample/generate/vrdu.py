@@ -15,11 +15,11 @@ from pathlib import Path
 
 from pydantic import Field
 
-from data.sample.generate.command import run
-from data.sample.generate.content import Content, load_all, one_of
+from data.sample.generate.command import TEMPLATES, run
 from data.sample.generate.pdf import Sheet, photograph
-from data.sample.generate.values import Source, State, Values, fill_in, make
 from formlab import files
+from formlab_experiments.forms.content import Content, load_all, one_of
+from formlab_experiments.forms.values import Source, State, Values, fill_in, make
 
 SEED = 21
 _COLUMNS = (40, 200, 330, 460)
@@ -136,7 +136,7 @@ class Kind(Content):
 
 def write(out: Path, seed: int) -> None:
     """Write both data sets below `out`."""
-    for kind in load_all("vrdu", Kind):
+    for kind in load_all(TEMPLATES / "vrdu", Kind):
         generator = random.Random(f"{seed}/{kind.dataset}")
         home = out / kind.name
         names: dict[str, list[str]] = {template: [] for template in kind.templates}

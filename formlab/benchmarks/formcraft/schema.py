@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SkipValidation
 
 from formlab.text.llm_json import as_text, as_texts
 
@@ -45,6 +45,8 @@ def share(value: Any) -> float | None:
 
 Word = Annotated[str | None, BeforeValidator(_word)]
 Text = Annotated[str, BeforeValidator(as_text)]
+# Kept as it is, with what a model's answer says of it.
+Value = Annotated[SkipValidation[str], BeforeValidator(as_text)]
 Texts = Annotated[list[str], BeforeValidator(as_texts)]
 Box = Annotated[tuple[float, float, float, float] | None, BeforeValidator(_box)]
 Page = Annotated[int | None, BeforeValidator(_page)]
@@ -70,7 +72,7 @@ class FieldModel(_Model):
     label: Text = Field("", description="The label of the field.")
     modality: Text = Field("", description="The modality of the field.")
     modality_subtype: Text = Field("", description="The modality subtype of the field.")
-    value: Text = Field("", description="The value of the field.")
+    value: Value = Field("", description="The value of the field.")
     kind: Word = Field(None, description="The type of value: date, money, choice …")
     accepted: Texts = Field(default_factory=list, description="Further values that are right.")
     page: Page = Field(None, description="The page, from 1.")

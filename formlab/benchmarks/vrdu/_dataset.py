@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pydantic import TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
 from formlab import files
@@ -58,7 +57,12 @@ class _Line(TypedDict, total=False):
     ocr: _Ocr
 
 
-_LINE = TypeAdapter(_Line)
+@functools.cache
+def _line() -> Any:
+    """What reads a line; pydantic takes long to import."""
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(_Line)
 
 
 def find(home: Path) -> Path | None:
@@ -101,8 +105,8 @@ def _lines(path: Path) -> Iterator[tuple[int, int, bytes]]:
 
 def _document(line: bytes, offset: int, *, path: Path, number: int) -> Annotated:
     try:
-        value: Any = _LINE.validate_json(line)
-    except ValidationError:
+        value: Any = _line().validate_json(line)
+    except ValueError:
         # Python's parser says what is wrong, and takes what only it takes, as half a character.
         value = _parsed(line, path, number)
     name, annotations = member(value, "filename", str), member(value, "annotations", list)

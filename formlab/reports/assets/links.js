@@ -152,7 +152,11 @@
     const holder = box.querySelector(".fl-plotly");
     if (holder?.on) attachPlotly(holder);
     for (const link of box.querySelectorAll("a[href^='#']")) {
-      if (!selection.read(link.hash)?.size || address(link.hash.slice(1)) !== null) continue;
+      const row = link.classList.contains("fl-step");
+      const to = selection.read(link.hash)?.size ? address(link.hash.slice(1)) : "";
+      if (row && to) link.setAttribute("href", `#${to}`);
+      else if (row) link.removeAttribute("href");
+      if (row || to !== null) continue;
       // No gallery of this page can show these cases: no link, and no point before it.
       if (link.previousSibling?.nodeType === Node.TEXT_NODE) link.previousSibling.remove();
       link.remove();

@@ -52,13 +52,36 @@
     ].filter(Boolean);
   }
 
+  /* What fixing each stage gains: bars that begin where the one before ends; a row leads to its cases. */
+  function waterfall(figure, title) {
+    const share = (value) => `${100 * Math.min(Math.max(Number(value) || 0, 0), 1)}%`;
+    const texts = (row) => row.map((text) => el("span", { text: visible(text) }));
+    return el("div", { class: "fl-gain", role: "group", "aria-label": title },
+      el("p", { class: "fl-step" }, el("b", { text: title }), ...texts(figure.head)),
+      ...figure.rows.map((row) => {
+        const bar = el("i", {});
+        bar.style.marginLeft = share(row.from);
+        bar.style.width = share(row.to - row.from);
+        return el("a", { class: "fl-step", href: row.line ? `#${row.line}` : null, title: row.note ? visible(row.note) : null },
+          ...texts([row.stage]), el("span", {}, bar), ...texts(row.shown));
+      }));
+  }
+  function gains(data) {
+    const figures = data?.figures ?? [];
+    const title = (figure) => [data.title, ...(figures.length > 1 ? [figure.of] : [])].map(visible).join(": ");
+    const [top, ...others] = figures.map((figure) => waterfall(figure, title(figure)));
+    if (!others.length) return top;
+    const fold = el("details", {}, el("summary", { text: `the same for ${others.length} more evaluation${others.length > 1 ? "s" : ""}` }), ...others);
+    return el("div", { class: "fl-gains" }, top, fold);
+  }
+
   function first(data) {
     const [top, ...others] = data.lead ? data.findings : [null, ...data.findings];
     const runs = data.runs.map((text) => el("p", { text: visible(text) }));
     return [
       el("p", { class: "fl-finding", text: visible(data.sentence) }),
       top ? el("div", { class: "fl-lead-finding" }, ...finding(top, true)) : null,
-      ...cards({ cards: data.cards }),
+      el("div", { class: "fl-numbers" }, ...cards({ cards: data.cards }), gains(data.gains)),
       others.length ? el("ol", { class: "fl-findings" }, ...others.map((row) => el("li", {}, ...finding(row, false)))) : null,
       runs.length === 0 ? null : data.open ? el("div", { class: "fl-runs" }, ...runs)
         : el("details", { class: "fl-runs" }, el("summary", { text: visible(data.ran) }), ...runs),

@@ -2,35 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterable
+from importlib import import_module
+from typing import Any
 
-from formlab.scoring.tasks import (
-    actions,
-    content,
-    entities,
-    facts,
-    jsonvalue,
-    layout,
-    relations,
-    text,
-)
-from formlab.scoring.tasks._kit import TaskScores
-
-# A scorer that stands for several tasks runs once.
-TASKS: dict[str, Callable[..., TaskScores]] = {
-    "text": text.score,
-    "marking": content.score,
-    "visual": content.score,
-    "cross": content.score,
-    "layout": layout.score,
-    "vqa": relations.score,
-    "consistency": relations.score,
-    "click": actions.score,
-    "entity": entities.score,
-    "fact": facts.score,
-    "value": jsonvalue.score,
+# The module whose `score` scores the task.
+TASKS = {
+    "text": "text",
+    "marking": "content",
+    "visual": "content",
+    "cross": "content",
+    "layout": "layout",
+    "vqa": "relations",
+    "consistency": "relations",
+    "click": "actions",
+    "entity": "entities",
+    "fact": "facts",
+    "value": "jsonvalue",
 }
-# What families of tasks note of all predictions, by one of their tasks.
-MARKS = {"layout": layout.marks, "consistency": relations.marks, "click": actions.marks}
-# Those that read fields under boxes take the name of the reading rule as well.
-READING = (text.score, content.score)
+# Tasks whose modules note something of all predictions: their function `marks`.
+MARKS = ("layout", "consistency", "click")
+# Modules that read fields under boxes; they take the name of the reading rule as well.
+READING = ("text", "content")
+
+
+def families(tasks: Iterable[str]) -> dict[str, Any]:
+    """The modules of some tasks by name, each once and imported no sooner."""
+    names = dict.fromkeys(TASKS[task] for task in tasks if task in TASKS)
+    return {name: import_module(f"{__name__}.{name}") for name in names}

@@ -31,7 +31,8 @@ class Answer:
     `text` is null if no call succeeded, and then `error` says why. `finish` is why the model
     stopped, as the server says (``bad_request`` if the server took the question for one);
     `seconds` are those of the answered call alone; `images` is the JSON of the pages that were
-    sent: their files, sizes and sizes as sent.
+    sent: their files, sizes and sizes as sent; `logprobs` those of its tokens, if they were asked
+    for (`confidence.token_spans`).
     """
 
     key: str = ""
@@ -48,6 +49,7 @@ class Answer:
     cost: float | None = None
     seconds: float | None = None
     images: str | None = None
+    logprobs: str | None = None
 
 
 def completion_of(value: Any) -> dict[str, Any] | None:

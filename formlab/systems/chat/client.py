@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 from formlab import resources
 from formlab.errors import DataBroken, FormlabError, NotAvailable
 from formlab.systems.chat.answers import Answer, completion_of
+from formlab.systems.chat.confidence import token_spans
 from formlab.systems.chat.limits import Limits, Stopped
 from formlab.systems.chat.prices import Price, usage_of
 
@@ -141,9 +142,9 @@ class Client:
         text, refusal = choice["message"].get("content"), choice["message"].get("refusal")
         text = text if isinstance(text, str) else ""
         refusal = refusal if isinstance(refusal, str) else ""
-        finish = choice.get("finish_reason")
+        finish, text = choice.get("finish_reason"), self.clean(text or refusal)
         return Answer(
-            model=self.model, text=self.clean(text or refusal),
+            model=self.model, text=text, logprobs=token_spans(choice, text),
             finish=finish[:40] if isinstance(finish, str) else None,
             status="refused" if refusal else "ok",
             error="refused by the model" if refusal else None,

@@ -45,6 +45,7 @@ SHAPING: dict[str, Any] = {
     "temperature": 0.0, "max_tokens": 8192, "extra": "{}", "form": "auto", "pages": "image",
     "image_limit": 2048, "image_pixels": 0, "image_dpi": 0.0, "max_pages": 10,
     "boxes": "thousandths", "tasks": "", "shots": 0, "shots_as": "text", "shots_seed": 0,
+    "logprobs": False, "samples": 1,
 }  # fmt: skip
 # How the answers are got, which leaves them as they are.
 RUNNING: dict[str, Any] = {
@@ -69,7 +70,7 @@ def client_of(
     With `call`, as from `workers.calling`, the workers of a cluster make its calls.
 
     `NotAvailable` or `DataBroken` if `max_cost` is given and the model has no price or the
-    questions go into a batch, or if `extra` is no JSON object.
+    questions go into a batch, if `extra` is no JSON object, or if several samples would be alike.
     """
     offline = bool(settings.get("batch") or settings.get("batch_results"))
     if offline and not batches:
@@ -86,12 +87,18 @@ def client_of(
     extra = files.parse_json(settings["extra"], where="extra")
     if not isinstance(extra, dict):
         raise DataBroken("extra is not a JSON object", remedy='extra={"seed": 1}')
+    asked = {name: settings[name] for name in ("temperature", "max_tokens")} | extra
+    if settings.get("logprobs"):
+        asked["logprobs"] = True
+    if settings.get("samples", 1) > 1 and (asked["temperature"] == 0 or "seed" in extra):
+        remedy = "--temperature 0.7, and no seed in extra"
+        raise DataBroken("samples of one temperature 0 or seed are all alike", remedy=remedy)
     limits = Limits(
         settings["concurrency"], max_cost=settings["max_cost"], max_calls=settings["max_calls"]
     )
     return Client(
         model, base_url=settings["base_url"] or None, attempts=settings["attempts"],
-        options={name: settings[name] for name in ("temperature", "max_tokens")} | extra,
+        options=asked,
         timeout=settings["timeout"], limits=limits, price=price,
         offline=offline, call=call,
     )  # fmt: skip
@@ -113,6 +120,10 @@ class ChatSystem(System):
 
     Before a question come `shots` examples of the documents to learn from, drawn by `shots_seed`,
     as text or image (`shots_as`); the settings of a run name them under ``shots documents``.
+
+    With `logprobs` records have the probability of their value's tokens as `confidence`, where the
+    server gives them; with several `samples` the share of so many answers to the question that
+    agree with the first, which is the answer.
 
     With `batch`, a folder, the questions without an answer are written into files for a batch of
     OpenAI's protocol, and nothing is asked or saved; with `batch_results`, a file or folder, what
@@ -259,8 +270,8 @@ class _Plan:
         prompts = {task.name: (task, prompt_of(task, **shown)) for task in tasks}
         client = client_of(model, chosen, batches=True, call=call)
         # A bound that is not set is not named: runs of before there was one go on.
-        unset = ("image_pixels", "image_dpi", "shots", "shots_seed")
-        settings = {n: chosen[n] for n in SHAPING if chosen[n] or n not in unset}
+        unset = ("image_pixels", "image_dpi", "shots", "shots_seed", "logprobs", "samples")
+        settings = {n: v for n in SHAPING if (v := chosen[n]) != SHAPING[n] or n not in unset}
         if examples is None:
             settings.pop("shots_as")
         else:
@@ -317,7 +328,10 @@ class _Plan:
                 may_ask=ask and not back, requests=batch, results=back,
             )  # fmt: skip
             workers = chosen["concurrency"]
-            outcomes = results(todo, asker, root=corpus.root, view=view, workers=workers)
+            outcomes = results(
+                todo, asker, root=corpus.root, view=view, workers=workers,
+                samples=chosen["samples"],
+            )  # fmt: skip
         if batch:
             counts = {"files": batch.files, "requests": len(batch.names)}
             notes |= {BATCH_NOTES[name]: count for name, count in counts.items()}

@@ -23,7 +23,7 @@ class OcrLines:
 
     def __init__(self, *, unit: str) -> None:
         self.unit = unit
-        self._engine = ocr.Engine(text_score=ocr.SYSTEM.defaults["text_score"])
+        self._engine = ocr.Engine()
 
     def text(self, page: PageImage) -> str:
         """The page as the JSON that a model gets."""

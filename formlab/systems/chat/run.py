@@ -20,6 +20,7 @@ from formlab.systems._runs import page_files
 from formlab.systems.chat._ask import Ask, Row, WrongShape
 from formlab.systems.chat.answers import Answer, content
 from formlab.systems.chat.asker import Asker, Prompt
+from formlab.systems.chat.confidence import agreement, taken, with_confidence
 from formlab.systems.chat.images import PageImage, pages
 from formlab.systems.chat.limits import Stopped
 from formlab.systems.chat.ocr_lines import OcrLines
@@ -125,9 +126,10 @@ def questions(
 
 
 def results(
-    todo: list[TaskQuestion], asker: Asker, *, root: Path | None, view: PageView, workers: int
-) -> list[TaskResult]:
-    """The outcome of each question, in their order.
+    todo: list[TaskQuestion], asker: Asker, *, root: Path | None, view: PageView, workers: int,
+    samples: int = 1,
+) -> list[TaskResult]:  # fmt: skip
+    """The outcome of each question, put `samples` times, in their order.
 
     `NotAvailable` if no call can succeed; what was answered before is in the store.
     """
@@ -138,7 +140,7 @@ def results(
 
     def answered(number: int) -> TaskResult:
         try:
-            return _result(todo[number], asker, root, view)
+            return _result(todo[number], asker, root, view, samples)
         except Stopped as stop:
             return _failed(todo[number], "missing", f"not asked: {stop}")
 
@@ -158,7 +160,9 @@ def results(
     return [done[number] for number in range(len(todo))]
 
 
-def _result(question: TaskQuestion, asker: Asker, root: Path | None, view: PageView) -> TaskResult:
+def _result(
+    question: TaskQuestion, asker: Asker, root: Path | None, view: PageView, samples: int
+) -> TaskResult:
     ask = question.ask
     if ask.lacking:
         return _failed(question, "missing", ask.lacking)
@@ -181,12 +185,51 @@ def _result(question: TaskQuestion, asker: Asker, root: Path | None, view: PageV
             lambda answer: _read(question, answer, shown, view).status,
             question.task.name, document["doc_id"], json.dumps(images),
         )  # fmt: skip
-        result = _read(question, asker.answer(prompt), shown, view)
+        answers = _answers(prompt, asker, samples)
+        result = _sampled([_read(question, a, shown, view) for a in answers], samples)
         further = len(every) - len(shown)
         return dataclasses.replace(result, shown=tuple(shown), left_out=further)
     except (DataMissing, DataBroken) as error:
         # A page with a sound header and a broken picture.
         return _failed(question, "missing", str(error))
+
+
+def _answers(prompt: Prompt, asker: Asker, samples: int) -> list[Answer]:
+    """The answers to a question that is put so many times; `Stopped` if there is none."""
+    answers, stops = [], []
+    for number in range(max(1, samples)):
+        # The first is the question that is put once.
+        shape = [*prompt.shape, {"sample": number}] if number else prompt.shape
+        try:
+            answers.append(asker.answer(dataclasses.replace(prompt, shape=shape)))
+        except Stopped as stop:
+            stops.append(stop)
+    if not answers:
+        raise stops[0]
+    return answers
+
+
+def _sampled(results: list[TaskResult], samples: int) -> TaskResult:
+    """The first usable sample, with what all of them cost, and its values' share of agreement."""
+    usable = [result for result in results if result.status in USABLE]
+    first = (usable or results)[0]
+    if samples <= 1 or first.answer is None:
+        return first
+    sums = {}
+    for name in ("attempts", "tokens_in", "tokens_out", "cost", "seconds"):
+        values = [getattr(result.answer, name) for result in results]
+        sums[name] = None if None in values else sum(values)
+    changes = first.changes
+    if len(results) < samples:
+        changes += (f"{samples - len(results)} of {samples} samples not asked: no confidence",)
+    elif usable:
+        fixed = {row.get("path") for row in first.question.ask.blank}
+        empty: list[list[Row]] = [[]] * (samples - len(usable))
+        shares = agreement([first.rows, *(r.rows for r in usable[1:]), *empty], fixed)
+        for row, share in zip(first.rows, shares, strict=True):
+            row["confidence"] = share
+    answer = dataclasses.replace(first.answer, **sums)
+    return dataclasses.replace(first, answer=answer, changes=changes)
 
 
 def _read(
@@ -207,8 +250,11 @@ def _read(
             return {"page": page} if 0 < page < 1_000_000 else {}
         return {"page": page} | here.located(box, unit=view.boxes)
 
+    value = parsed.value
+    if answer.logprobs and question.ask.schema is not None:
+        value = with_confidence(value, answer.text or "", answer.logprobs)
     try:
-        rows = question.ask.read(parsed.value, locate)
+        rows = taken(question.ask.read(value, locate))
     except WrongShape as error:
         return _failed(question, "bad_json", str(error), answer=answer)
     return TaskResult(question, parsed.status, rows, parsed.changes, answer)
@@ -242,6 +288,8 @@ def predictions(
             row |= {"request": answer.key} | {n: getattr(answer, n) for n in names}
         responses.append(row)
         notes[f"answers {result.status}"] += 1
+        if settings.get("logprobs") and answer and answer.text and not answer.logprobs:
+            notes["answers without log-probabilities"] += 1
         notes[LEFT_OUT] += result.left_out
         if result.answer and question.ask.text and not result.shown:
             notes["documents sent as text"] += 1

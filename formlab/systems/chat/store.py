@@ -25,6 +25,8 @@ CREATE TABLE IF NOT EXISTS answers (
     status TEXT, finish TEXT, error TEXT, attempts INTEGER, tokens_in INTEGER,
     tokens_out INTEGER, cost REAL, seconds REAL, images TEXT, PRIMARY KEY (key, number)
 )"""
+# A store of before there were log-probabilities has no column of them.
+_LATER = "ALTER TABLE answers ADD COLUMN logprobs TEXT"
 _COLUMNS = [field.name for field in dataclasses.fields(Answer)]
 _NUMBER = "(SELECT coalesce(max(number), 0) + 1 FROM answers WHERE key = ?)"
 _INSERT = (
@@ -60,6 +62,9 @@ class AnswerStore:
             # An answer is on the disk when its statement ends, also through a power cut.
             for statement in ("PRAGMA journal_mode=WAL", "PRAGMA synchronous=FULL", _TABLE):
                 self._base.execute(statement)
+            # Of two processes that open a new store one adds the column.
+            with suppress(sqlite3.OperationalError):
+                self._base.execute(_LATER)
         except sqlite3.DatabaseError as error:
             raise DataBroken(
                 f"not a store of answers: {error}", where=self.path, remedy="another --out or store"

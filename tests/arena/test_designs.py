@@ -1,0 +1,114 @@
+"""Web forms made to a plan: balance, contents, gold; and what a planted agent's failures show."""
+
+import itertools
+import random
+
+import polars as pl
+import pytest
+
+import formlab
+from formlab.errors import DataBroken, UnknownName
+from formlab_arena import instances, spec
+from formlab_arena.designs import FACTORS, KINDS, web_form, web_plan, web_tasks
+from formlab_experiments.design_analysis import design_effects, design_findings
+from formlab_experiments.effects import effects
+
+SEEDS = 20
+PLAN = {"fields": [5, 10], "kinds": [1, 4], "pages": [1, 2], "widgets": ["native", "custom"]}
+
+
+def test_a_plan_has_every_combination_and_a_fraction_pairs_almost_equally_often():
+    plan = web_plan(dict.fromkeys(FACTORS, ()) | {"fields": [8, 16]}, replicates=2)
+    assert plan.height == plan["doc_id"].n_unique() == 2 * 4 * 2 * 2 * 2
+    assert plan.group_by(list(FACTORS)).len()["len"].unique().to_list() == [2]
+    assert plan["doc_id"][0] == "f8k1p1wnativer1"
+    half = web_plan(PLAN, runs=8, seed=3)
+    for pair in itertools.combinations(FACTORS, 2):
+        assert half.group_by(pair).len()["len"].to_list() == [2] * 4
+
+
+def test_kinds_of_controls_are_as_frequent_at_every_number_of_kinds():
+    plan = web_plan({"kinds": [1, 2, 4, 8], "fields": [8]}, replicates=8, seed=1)
+    for _, rows in plan.group_by("kinds"):
+        kinds = pl.Series([f.type for row in rows.to_dicts() for f in web_form(row, 1).fields])
+        assert kinds.value_counts()["count"].to_list() == [8] * len(KINDS)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_forms_have_the_fields_of_their_plan_and_texts_that_name_every_value(seed, tmp_path):
+    plan = web_plan({"fields": [8, 40], "kinds": [1, 8], "pages": [1, 3]}, seed=seed)
+    for row in plan.to_dicts():
+        form = web_form(row, seed)
+        assert form == web_form(row, seed)
+        spec.write(form, tmp_path / "form.yaml")
+        assert spec.load(tmp_path / "form.yaml") == form
+        labels = {field.label for field in form.fields}
+        assert len(form.fields) == len(labels) == row["fields"]
+        assert len({field.type for field in form.fields}) == row["kinds"]
+        sizes = [len(page.fields) for page in form.pages]
+        assert len(sizes) == row["pages"]
+        assert max(sizes) - min(sizes) <= 1
+        task = instances.make(form, 1, seed=seed)
+        assert None not in task.values.values()
+        assert all(label in task.text for label in labels)
+
+
+def test_forms_that_cannot_be_are_one_clear_error(tmp_path):
+    for factors in ({"print": []}, {"widgets": ["flash"]}):
+        with pytest.raises(UnknownName):
+            web_plan(factors)
+    for factors in ({"fields": [2]}, {"fields": [41]}, {"pages": [11]}, {"kinds": ["few"]}):
+        with pytest.raises(DataBroken):
+            web_plan(factors)
+    web_tasks({"fields": [5]}, out=tmp_path)
+    with pytest.raises(DataBroken, match="another experiment|experiment of other"):
+        web_tasks({"fields": [6]}, out=tmp_path)
+
+
+def played(seed):
+    """The fields that an agent fills in: half of those in widgets of a library, most others."""
+    plan, chance = web_plan(PLAN, replicates=2, seed=seed), random.Random(seed)
+    return pl.DataFrame([
+        row | {"page_of": form.code, "path": f"/{field.label}", "content": field.type,
+               "right": chance.random() < (0.5 if row["widgets"] == "custom" else 0.95)}
+        for row in plan.to_dicts()
+        for form in [web_form(row, seed)]
+        for field in form.fields
+    ])  # fmt: skip
+
+
+def test_an_agent_that_fails_on_one_library_of_widgets_is_found_and_nothing_else():
+    others, sizes = 0, []
+    for seed in range(SEEDS):
+        cases = played(seed)
+        contents = {"content": cases["content"].unique().sort().to_list()}
+        effect = effects(cases, PLAN | contents, beside=["content"])
+        holds = effect.filter(pl.col("p_adjusted").fill_nan(1) < 0.05)
+        terms = (holds["term"] + " " + holds["value"]).to_list()
+        assert "widgets custom" in terms
+        others += terms != ["widgets custom"]
+        sizes += effect.filter(term="widgets", value="custom")["difference"].to_list()
+    # 5 % of 20 experiments; more than 3 have a chance of 1.6 %.
+    assert others <= 3
+    assert sum(sizes) / SEEDS == pytest.approx(-0.45, abs=0.03)
+
+
+def test_a_finding_names_the_library_and_brings_its_wrong_values():
+    fields = played(0)
+    right = fields.filter("right")
+    gold, answers = (
+        {code[0]: dict.fromkeys(rows["path"].str.strip_prefix("/"), "x")
+         for code, rows in frame.group_by("page_of", maintain_order=True)}
+        for frame in (fields, right)
+    )  # fmt: skip
+    made = formlab.evaluate(gold, answers)
+    own = fields.select("page_of", *FACTORS).unique().with_columns(doc_id="page_of")
+    contents = fields.select("path", "content", doc_id="page_of")
+    evaluation = made.changed({
+        "documents": lambda made: made.documents.join(own, on="doc_id", how="left"),
+        "cases": lambda made: made.cases.join(contents, on=["doc_id", "path"], how="left"),
+    })  # fmt: skip
+    first = design_findings(evaluation, design_effects(evaluation, factors=PLAN))[0]
+    assert first.holds
+    assert first.claim.startswith("With custom widgets, fewer values are right than with native")
+    assert first.n_cases == fields.filter(~pl.col("right"), widgets="custom").height

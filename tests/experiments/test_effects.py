@@ -1,0 +1,198 @@
+"""Effects of factors: what is planted is found at its size, and nothing where nothing is."""
+
+import math
+
+import numpy as np
+import polars as pl
+import pytest
+import statsmodels.formula.api as smf
+from scipy import stats
+
+import formlab
+from formlab.errors import TableBroken
+from formlab_experiments.effects import effects, judged_fields
+
+SEEDS = 500
+
+
+def experiment(rng, *, levels=(0.0, 0.0, 0.0), forms=(0.0, 0.0), together=0.0, base=0.8, pages=24):
+    """Pages of unlike difficulty, each at every level of `a` and of one kind `b`, and the truth.
+
+    `levels` and `forms` are what a level takes from the share, `together` what the last of both
+    takes beside that.
+    """
+    page, a, _ = (x.ravel() for x in np.mgrid[:pages, : len(levels), :8])
+    b = page % len(forms)
+    last = (a == len(levels) - 1) & (b == len(forms) - 1)
+    hard = rng.uniform(-0.1, 0.1, pages)
+    share = base + hard[page] - np.take(levels, a) - np.take(forms, b) - together * last
+    names = {"page_of": page.astype(str), "a": a, "b": b}
+    return pl.DataFrame(names | {"right": rng.random(len(page)) < share})
+
+
+def by_hand(values):
+    return pl.DataFrame(
+        [(unit, a, b, right) for unit, a, b, rights in values for right in rights],
+        schema=["page_of", "a", "b", "right"], orient="row",
+    )  # fmt: skip
+
+
+CROSSED = by_hand([
+    ("p", 0, "x", [1, 1, 1, 1]), ("p", 1, "x", [1, 0]),
+    ("q", 0, "x", [1, 0]), ("q", 1, "x", [1, 0]),
+    ("r", 0, "y", [1, 1]), ("r", 1, "y", [0, 0, 0, 1]),
+    ("s", 0, "y", [1, 0]), ("s", 1, "y", [0, 0]),
+])  # fmt: skip
+
+
+def test_shares_and_contrasts_are_those_of_cells_of_equal_weight():
+    table = effects(CROSSED, ["a", "b"])
+    rows = {(r["term"], r["value"]): r for r in table.iter_rows(named=True)}
+    # Cells: 0x 5/6, 1x 2/4, 0y 3/4, 1y 1/6. Margins are means of two of them.
+    cells = {"0 × x": 5 / 6, "1 × x": 1 / 2, "0 × y": 3 / 4, "1 × y": 1 / 6}
+    for value, share in cells.items():
+        assert rows["a × b", value]["share"] == pytest.approx(share)
+    assert rows["a", "0"]["share"] == pytest.approx((5 / 6 + 3 / 4) / 2)
+    assert rows["a", "1"]["difference"] == pytest.approx((1 / 2 + 1 / 6 - 5 / 6 - 3 / 4) / 2)
+    assert rows["b", "y"]["difference"] == pytest.approx((3 / 4 + 1 / 6 - 5 / 6 - 1 / 2) / 2)
+    together = 1 / 6 - 1 / 2 - 3 / 4 + 5 / 6
+    assert rows["a × b", "1 × y"]["difference"] == pytest.approx(together)
+    assert [rows["a", "1"][n] for n in ("n_units", "n_cases")] == [4, 10]
+    assert [rows["a × b", "1 × y"][n] for n in ("n_units", "n_cases")] == [2, 6]
+    for row in rows.values():
+        is_first = "0" in row["value"] or "x" in row["value"]
+        assert math.isnan(row["difference"]) == math.isnan(row["p_adjusted"]) == is_first
+
+
+def test_error_of_levels_on_the_same_pages_is_that_of_statsmodels_clustered_by_page():
+    data = experiment(np.random.default_rng(3), levels=(0, 0.1, 0.3), forms=(0.0,))
+    table = effects(data, ["a"])
+    frame = data.group_by("page_of", "a").agg(pl.col("right").mean()).sort("page_of", "a")
+    pages = frame["page_of"].cast(int).to_numpy()
+    kinds = {"groups": pages, "use_correction": False}
+    fit = smf.ols("right ~ C(a)", frame.to_pandas()).fit(cov_type="cluster", cov_kwds=kinds)
+    # 24 pages: the correction is 24 / 23, and there are 23 degrees of freedom.
+    reach = stats.t.ppf(0.975, 23) * fit.bse[1:] * math.sqrt(24 / 23)
+    assert np.allclose(table["difference"].to_numpy()[1:], fit.params[1:])
+    assert np.allclose(table["ci_low"].to_numpy()[1:], fit.params[1:] - reach)
+    assert np.allclose(table["ci_high"].to_numpy()[1:], fit.params[1:] + reach)
+
+
+def test_error_between_two_groups_of_documents_is_that_of_students_test():
+    shares = np.random.default_rng(5).uniform(0, 1, (2, 7)).round()
+    data = by_hand([(f"{g}{d}", g, "x", [shares[g, d], 1]) for g in (0, 1) for d in range(7)])
+    row = effects(data, ["a"]).row(1, named=True)
+    halves = (shares + 1) / 2
+    test = stats.ttest_ind(halves[1], halves[0], equal_var=True)
+    assert row["difference"] == pytest.approx(halves[1].mean() - halves[0].mean())
+    assert row["p"] == pytest.approx(test.pvalue)
+
+
+@pytest.mark.parametrize("base", [0.75, 0.9])
+def test_intervals_of_95_percent_hold_the_truth_in_95_of_100_experiments(base):
+    planted = {"levels": (0, 0.05, 0.2), "forms": (0, 0.1), "together": 0.1, "base": base}
+    # Averaged over the other factor's levels, and the contrast.
+    truth = {"a 1": 0.05, "a 2": 0.2 + 0.1 / 2, "b 1": 0.1 + 0.1 / 3,
+             "a × b 1 × 1": 0, "a × b 2 × 1": 0.1}  # fmt: skip
+    held = np.zeros(len(truth))
+    for seed in range(SEEDS):
+        table = effects(experiment(np.random.default_rng(seed), **planted), ["a", "b"])
+        table = table.filter(pl.col("difference").is_not_nan())
+        assert (table["term"] + " " + table["value"]).to_list() == list(truth)
+        low, high = table["ci_low"].to_numpy(), table["ci_high"].to_numpy()
+        wanted = -np.array(list(truth.values()))
+        held += (low <= wanted) & (wanted <= high)
+    # 95 % of 500 is 475; 3.3 standard errors of that count are 16.
+    assert (held >= 475 - 16).all(), held
+    assert (held <= 475 + 16).all(), held
+
+
+def test_nothing_is_found_where_nothing_is_planted():
+    found = 0
+    for seed in range(SEEDS):
+        table = effects(experiment(np.random.default_rng(seed), pages=16), ["a", "b"])
+        found += bool((table["p_adjusted"].fill_nan(1) < 0.05).any())
+    # At most 5 % of experiments, 25 of 500, with 3.3 standard errors of 16.
+    assert found <= 25 + 16
+    assert found > 5, "a test that never finds anything is no test"
+
+
+def test_factors_between_documents_cost_degrees_of_freedom():
+    """Two documents a cell: with as many degrees of freedom as documents, intervals are short."""
+    held = []
+    for seed in range(SEEDS):
+        rng = np.random.default_rng(seed)
+        doc, _ = (x.ravel() for x in np.mgrid[:12, :10])
+        share = rng.uniform(0.4, 0.9, 12)
+        columns = {"page_of": doc.astype(str), "a": doc % 3, "b": doc // 3 % 2}
+        data = pl.DataFrame(columns | {"right": rng.random(len(doc)) < share[doc]})
+        table = effects(data, ["a", "b"]).filter(pl.col("difference").is_not_nan())
+        held.append(table.select((pl.col("ci_low") <= 0) & (pl.col("ci_high") >= 0)).to_series())
+    print(np.mean(held))
+    assert 0.94 < np.mean(held) < 0.965
+
+
+def test_levels_where_all_is_right_or_wrong_stay_finite_and_are_marked():
+    shares = {"a": [1] * 4, "b": [1] * 4, "c": [1] * 4}
+    data = by_hand([(u, 0, "x", v) for u, v in shares.items()])
+    data = pl.concat([data, data.with_columns(a=pl.lit(1, pl.Int64), right=1 - pl.col("right"))])
+    row = effects(data, ["a"]).row(1, named=True)
+    assert (row["difference"], row["bounded"]) == (-1, True)
+    # One more page in each: 1/4 of a share, twice; Student's t of 2 degrees of freedom, cut at -1.
+    assert row["ci_low"] == -1
+    assert row["ci_high"] == pytest.approx(-1 + 4.302653 * math.sqrt(2) / 4, abs=1e-6)
+    same = effects(data.with_columns(right=1), ["a"]).row(1, named=True)
+    assert (same["difference"], same["p"], same["bounded"]) == (0, 1, True)
+
+
+def test_what_a_plan_cannot_tell_is_nan_and_a_main_effect_then_that_of_the_simple_model():
+    # A half of 2 × 2 × 2: c is the product of a and b, so each factor stands for a pair as well.
+    rng = np.random.default_rng(1)
+    doc, _ = (x.ravel() for x in np.mgrid[:32, :6])
+    a, b = doc % 2, doc // 2 % 2
+    data = pl.DataFrame({"page_of": doc.astype(str), "a": a, "b": b, "c": a ^ b})
+    data = data.with_columns(right=rng.random(len(doc)) < 0.9 - 0.3 * a)
+    table = effects(data, ["a", "b", "c"])
+    pairs = table.filter(pl.col("term").str.contains("×"))
+    assert pairs["difference"].is_nan().all()
+    simple = effects(data, ["a", "b", "c"], interactions=False)
+    assert table.head(6).drop("p_adjusted").equals(simple.drop("p_adjusted"), null_equal=True)
+    assert simple["difference"][1] == pytest.approx(-0.3, abs=0.12)
+
+
+def test_a_level_without_fields_is_there_with_a_count_of_0():
+    table = effects(CROSSED, {"a": [1, 0, 7], "b": ["y", "x"]})
+    row = table.row(2, named=True)
+    assert (row["value"], row["n_units"], row["n_cases"]) == ("7", 0, 0)
+    assert math.isnan(row["share"])
+    # The order that was asked for: what 0 does beside 1, which comes first.
+    assert table["difference"][1] == pytest.approx(-effects(CROSSED, ["a", "b"])["difference"][1])
+
+
+def test_one_page_has_shares_and_no_intervals():
+    table = effects(CROSSED.filter(pl.col("page_of") == "p"), ["a"])
+    assert table["share"].to_list() == [1.0, 0.5]
+    assert table["difference"][1] == -0.5
+    assert table.select("ci_low", "p", "p_adjusted").row(1) == pytest.approx(
+        [math.nan] * 3, nan_ok=True
+    )
+
+
+def test_nothing_to_count_is_no_error_but_an_unknown_column_is():
+    assert effects(CROSSED.clear(), {"a": [0, 1]})["share"].is_nan().all()
+    with pytest.raises(TableBroken, match="no column print"):
+        effects(CROSSED, ["print"])
+
+
+def test_fields_with_gold_are_judged_and_know_their_document():
+    gold = pl.DataFrame({"doc_id": ["a", "b"], "total": ["9", "7"], "day": ["1", None]})
+    answers = pl.DataFrame({"doc_id": ["a"], "total": ["9"], "day": [None], "more": ["x"]})
+    evaluation = formlab.evaluate(gold, answers)
+    documents = evaluation.documents.with_columns(level=pl.Series([0, 2]), page_of=pl.lit("p"))
+    rows = judged_fields(evaluation.changed({"documents": lambda _: documents}))
+    rows = rows.select("page_of", "level", "path", "right").rows()
+    rights = {(level, path): right for _, level, path, right in rows}
+
+    assert rights[0, "/total"] is True
+    assert rights[2, "/total"] is rights[0, "/day"] is False
+    assert not any(path == "/more" for _, path in rights)

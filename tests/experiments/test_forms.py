@@ -1,0 +1,192 @@
+"""Templates of forms: what is drawn from one, and what is said of a wrong one."""
+
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+from pydantic import TypeAdapter
+
+from formlab.errors import DataBroken, UnknownName
+from formlab_experiments.forms import formcraft
+from formlab_experiments.forms.blocks import Block
+from formlab_experiments.forms.content import check, load
+from formlab_experiments.forms.scan import scan_box
+from formlab_experiments.forms.template import Template, draw
+from formlab_experiments.forms.values import State, Total, Values, make
+
+SAMPLE = Path(__file__).parents[2] / "data" / "sample"
+# One block of every kind.
+BLOCKS = """
+- {heading: Club of Sculptors, bar: true}
+- {note: Please fill in., size: 0.9}
+- {space: 8, rule: 1}
+- section: Member
+  blocks:
+  - row:
+    - {field: "Name:", value: Ada Marsh}
+    - {field: "Since:", value: "2014", kind: number, old: "2013"}
+  - {ticks: Class, options: full | half | guest, ticked: half, radio: true}
+  - {tick: Rules have been read, ticked: true}
+  - {cross: Diet, printed: Not, written: nuts}
+  - {rings: Days, options: Mon | Tue | Wed, ringed: Mon | Wed, at: 90}
+  - {mixed: Visits, parts: I come | 3 | times in | 10 | days.}
+- {ticks: How, options: Bus | Train, ticked: Bus | Train, columns: 2, at: 80}
+- {ratings: [[Rooms, 4]]}
+- {table: [[Item, 0.6], [Price, 0.4, right]], label: Costs, rows: "clay | 12.00\\nwire | 3.50"}
+- stack:
+  - {bar_chart: Visitors, bars: [[May, 20], [June, 34]]}
+  - {flow: Steps, steps: ask | wait | enter}
+- {bar_code: Card, digits: "40917"}
+- {sketch: Door, shape: key, value: a key}
+- {plan: Rooms, rooms: [[kiln, 0.1, 0.1, 0.4, 0.8]]}
+- {stamp: PAID, label: Stamp, x: 480, y: 60, angle: 8}
+- {elsewhere: {note: Page 1}, x: 560, y: 1075}
+- {signed: Member}
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "megabytes"),
+    [("funsd", 1.5), ("formcraft", 3), ("vrdu", 1.5), ("fincriticaled", 2), ("formfactory", 0.5)],
+)
+def test_a_sample_stays_small_enough_to_commit(name, megabytes):
+    files = (file for file in (SAMPLE / name).rglob("*") if file.is_file())
+    assert sum(file.stat().st_size for file in files) < megabytes * 1e6
+
+
+def content(blocks, **more):
+    return {
+        "name": "club", "width": 680, "margin": 46, "top": 40, "gap": 6,
+        "pens": {"face": "sans", "fill": {"face": "upright-hand", "size": 16, "wobble": 0.7}},
+        "pages": [{"height": 1100, "scan": {"skew": 1.5, "blur": 0.4}, "blocks": blocks}],
+    } | more  # fmt: skip
+
+
+def template(blocks=BLOCKS, **more):
+    return check(content(yaml.safe_load(blocks), **more), Template, where="here")
+
+
+def fields(group):
+    return group["fields"] + [field for inner in group["groups"] for field in fields(inner)]
+
+
+def every(blocks):
+    """Blocks, and those within them."""
+    for block in blocks:
+        yield block
+        yield from every(getattr(block, "blocks", ()))
+        yield from every([block.block] if hasattr(block, "block") else [])
+
+
+def test_every_kind_of_block_is_drawn_and_its_gold_lies_on_ink():
+    form = draw(template(), seed=1)
+    (sheet,), (image,) = form.sheets, form.images
+    kinds = {type(block) for block in every(template().pages[0].blocks)}
+    # Those of the engine; a counterfactual copy has one of its own around a block.
+    engine = "formlab_experiments.forms."
+    assert kinds == {each for each in Block.__subclasses__() if each.__module__.startswith(engine)}
+    light = np.asarray(image)
+    for entity in sheet.entities:
+        for word in entity.words:
+            x0, y0, x1, y1 = scan_box(word.box, sheet.scan, sheet.paper)
+            assert light[y0:y1, x0:x1].min() < 160, word
+    for field in fields(form.form):
+        x0, y0, x1, y1 = field["box"]
+        assert light[y0:y1, x0:x1].min() < 160, field
+    # 7 fields in the section and 10 below it.
+    assert len(fields(form.form)) == 17
+    # 2 entries, class, rules, 2 of the diet, 2 days, 2 of the visits, 2 of how, rating, 4 cells.
+    answers = [entity for entity in sheet.entities if entity.label == "answer"]
+    assert len(answers) == 17
+    assert all(answer.links for answer in answers)
+
+
+def test_one_seed_draws_one_page_and_another_seed_the_same_form_by_another_hand():
+    first, again, other = (draw(template(), seed) for seed in (1, 1, 2))
+    assert np.array_equal(first.images[0], again.images[0])
+    assert first.form == again.form
+    assert not np.array_equal(first.images[0], other.images[0])
+    said = [
+        [(field["label"], field["value"]) for field in fields(form.form)] for form in (first, other)
+    ]
+    assert said[0] == said[1]
+
+
+@pytest.mark.parametrize(
+    ("block", "path"),
+    [
+        ("{feild: Name}", "pages/0/blocks/0: "),
+        ("[Name]", "pages/0/blocks/0: "),
+        ("{field: Name, value: 12}", "pages/0/blocks/0/field/value: "),
+        ("{field: Name, value: 2022-11-08}", "pages/0/blocks/0/field/value: "),
+        ("{field: Name, colour: red}", "pages/0/blocks/0/field/colour: "),
+        ("{row: [{tick: Read}]}", "pages/0/blocks/0/row/row/0/tick/ticked: "),
+        ("{ticks: Class, options: full | half, ticked: ful}", "pages/0/blocks/0/ticks/ticked: "),
+        ("{sketch: Door, shape: cat, value: a cat}", "pages/0/blocks/0/sketch/shape: "),
+    ],
+)
+def test_a_wrong_block_is_named_by_its_path(block, path, tmp_path):
+    file = tmp_path / "club.yaml"
+    file.write_text(yaml.safe_dump(content([yaml.safe_load(block)]), sort_keys=False), "utf-8")
+    with pytest.raises(DataBroken) as error:
+        load(file, Template)
+    assert path in str(error.value)
+    assert str(file) in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "where"), [("a: [", ":1"), ("- a", ""), ("a: !!python/object:os.system {}", ":1")]
+)
+def test_a_file_that_is_no_mapping_is_refused(text, where, tmp_path):
+    file = tmp_path / "club.yaml"
+    file.write_text(text, "utf-8")
+    with pytest.raises(DataBroken, match=rf"club\.yaml{where}"):
+        load(file, Template)
+
+
+def test_what_does_not_fit_the_page_and_unknown_pens_are_refused():
+    with pytest.raises(DataBroken, match="pages/0/height"):
+        draw(template("- {space: 1100}"), seed=1)
+    with pytest.raises(UnknownName, match="pen 'quill'"):
+        draw(template("- {note: Hello, pen: quill}"), seed=1)
+
+
+def test_a_check_of_a_field_that_is_not_there_is_named():
+    relation = ["intra-group", "constraint", "simple"]
+    wrong = {"source": "/Name", "dependent": "/Nmae", "relation": relation}
+    page = content([{"field": "Name:", "value": "Ada"}], domain="clubs", checks=[wrong])
+    form = check(page, formcraft.Form, where="here")
+    with pytest.raises(DataBroken, match=r"no field /Nmae \(club: checks/0\)"):
+        formcraft.annotation(form, draw(form, seed=1))
+
+
+@pytest.mark.parametrize("formula", ["a **b", "a.b", "f(a)", "a +", "'x'", "c"])
+def test_a_formula_is_arithmetic_over_known_names_and_nothing_else(formula):
+    with pytest.raises(DataBroken):
+        formcraft.compute(formula, {"a": 1, "b": 2})
+
+
+def test_values_follow_from_each_other_in_their_order():
+    makers = """
+      start: {date: 2031, months: [1, 1], days: [5, 5]}
+      lines:
+        rows: [3, 3]
+        each: {day: {after: start, days: row}, cost: {amount: [2, 2], step: 50}}
+        correction: {cost: -5000}
+        chance: 1
+      total: {sum: lines.cost}
+      end: {latest: lines.day}
+      text: "{town}, {end:%d %b}: {total}"
+    """
+    state = State(random.Random(1), {"town": ("Ashmouth",)})
+    for name, maker in TypeAdapter(Values).validate_python(yaml.safe_load(makers)).items():
+        make(maker, state, name)
+    # Two rows of 2 × 50 cents, and a third that takes 50 dollars back; the days are 5, 6 and 7.
+    assert state.values["total"] == 100 + 100 - 5000
+    assert state.values["text"] == "Ashmouth, 07 Jan: ($48.00)"
+    with pytest.raises(UnknownName, match="city"):
+        make("{city}", state, "x")
+    with pytest.raises(UnknownName, match=r"lines\.price"):
+        make(Total(sum="lines.price"), state, "x")

@@ -1,0 +1,103 @@
+"""The samples of experiments: what a system reads now on pages that are drawn again."""
+
+import polars as pl
+import pytest
+
+import formlab
+from data.sample.generate import experiments
+from formlab import resources
+from formlab.errors import DataMissing, NotAvailable
+from formlab.folders import Corpus, Predictions
+from formlab_experiments import (
+    design_plan,
+    designed_fields,
+    designs,
+    judged_fields,
+    open_design,
+    open_stress,
+    samples,
+)
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory):
+    return samples.stress_pages(tmp_path_factory.mktemp("stress"))
+
+
+def test_the_samples_are_small():
+    for folder in samples.SAMPLES.iterdir():
+        assert sum(file.stat().st_size for file in folder.rglob("*")) < 300e3, folder.name
+
+
+def test_what_comes_with_formlab_is_what_the_engine_reads_now(pages):
+    try:
+        resources.need("ocr")
+    except NotAvailable as error:
+        pytest.skip(str(error))
+    shipped = Predictions.load(samples.SAMPLES / "stress")
+    assert set(shipped.responses["doc_id"]) == set(pages.documents["doc_id"])
+    # The smallest pages are read soonest.
+    few = pages.documents.filter(degradation="scale", step=3)[:2]
+    now = experiments.stress(type(pages)(**vars(pages) | {"documents": few}))
+    assert now.settings.keys() == shipped.settings.keys()
+    for name in few["doc_id"]:
+        both = [each.records.filter(doc_id=name, kind="word") for each in (now, shipped)]
+        assert both[0]["value"].to_list() == both[1]["value"].to_list()
+        moved = (both[0][side] - both[1][side] for side in ("x0", "y0", "x1", "y1"))
+        assert all(side.abs().max() in (None, pytest.approx(0, abs=0.2)) for side in moved)
+
+
+def test_designed_forms_of_the_sample_are_drawn_and_read_as_shipped(tmp_path, monkeypatch):
+    home = samples.SAMPLES / "design"
+    plan = design_plan(samples.DESIGN, **samples.DESIGN_OPTIONS)
+    assert plan["doc_id"].to_list() == designs._plan_in(home)["doc_id"].to_list()
+    # A small form in each hand.
+    names = ["f5-k1-p12-h0-r1", "f5-k2-p12-h1-r1"]
+    names = [name for name in names if name in set(plan["doc_id"])] or plan["doc_id"][:1].to_list()
+    designs.draw_rows(home, tmp_path, names)
+    shipped = Corpus.load(home / "corpus")
+    now = formlab.load("funsd", root=tmp_path, split="test")
+    gold = shipped.records.filter(pl.col("doc_id").is_in(names)).drop("content")
+    assert now.records.equals(gold.select(now.records.columns))
+    try:
+        resources.need("ocr")
+    except NotAvailable as error:
+        pytest.skip(str(error))
+    read = experiments._read(now, samples.DESIGN_SETTINGS).records.filter(kind="word")
+    before = Predictions.load(home / "run").records.filter(kind="word")
+    for name in names:
+        both = [each.filter(doc_id=name)["value"].to_list() for each in (read, before)]
+        assert both[0] == both[1]
+
+
+def test_the_sample_of_designed_forms_is_opened_without_an_engine(monkeypatch, tmp_path):
+    monkeypatch.setenv("FORMLAB_CACHE", str(tmp_path))
+    opened = open_design(pages=1)
+    assert sum((opened.root / image).is_file() for image in opened.documents["image"]) == 1
+    shares = dict(
+        designed_fields(opened).group_by("content").agg(pl.col("right").mean()).iter_rows()
+    )
+    # The engine reads print and script of the sample, and no tick.
+    assert shares.pop("choice") == 0
+    assert min(shares.values()) > 0.9
+
+
+def test_the_sample_is_opened_without_an_engine(monkeypatch, tmp_path):
+    monkeypatch.setenv("FORMLAB_CACHE", str(tmp_path))
+    opened = open_stress()
+    cases = judged_fields(opened)
+    shares = dict(cases.group_by("degradation").agg(pl.col("right").mean()).iter_rows())
+    assert shares.keys() == {"none", "scale", "blur", "ink"}
+    assert all(shares["none"] > share for name, share in shares.items() if name != "none")
+    assert all((opened.root / image).is_file() for image in opened.documents["image"])
+
+
+def test_a_folder_without_an_evaluation_or_with_several_is_said(tmp_path):
+    with pytest.raises(DataMissing, match="no evaluation here"):
+        open_stress(tmp_path)
+    for name in ("a", "b"):
+        folder = tmp_path / "evals" / name
+        folder.mkdir(parents=True)
+        (folder / "manifest.json").write_text("{}")
+    with pytest.raises(DataMissing, match="2 evaluations in this experiment"):
+        open_stress(tmp_path)

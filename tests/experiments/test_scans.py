@@ -1,0 +1,83 @@
+"""Scans whose values are changed, each replacement shown, and those rejected left out."""
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+from PIL import Image
+
+import formlab
+from formlab import resources
+from formlab.errors import DataBroken
+from formlab_experiments import Scans, accepted, counterfactual_corpus, review_page
+from tests.conftest import SHARED
+
+SAMPLE = resources.folder("data") / "sample" / "funsd"
+CHANGES = ("original", "dependent", "blank")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    pages = Scans(formlab.load("formcraft", root=SAMPLE, split="test"))
+    out = tmp_path_factory.mktemp("scans")
+    kinds = ("date", "number")
+    return pages, counterfactual_corpus(pages, out=out, alone=kinds, limit=2, each=2), out
+
+
+def test_copies_of_scans_have_new_ink_at_their_field_alone(made):
+    pages, corpus, out = made
+    assert set(corpus.documents["change"]) == set(CHANGES)
+    for row in corpus.documents.filter(pl.col("change") != "original").to_dicts():
+        field = corpus.records.filter(doc_id=row["doc_id"], path=row["dependent"])
+        assert field["value"].item() == row["ink"] != row["prior"]
+        before = pages.page(row["page_of"], {}, ()).images()[0]
+        with Image.open(out / row["image"]) as image:
+            ys, xs = np.nonzero(np.asarray(image) != np.asarray(before))
+        x0, y0, x1, y1 = field.select("x0", "y0", "x1", "y1").row(0)
+        assert x0 - 40 < xs.min() <= xs.max() < x1 + 40
+        assert y0 - 20 < ys.min() <= ys.max() < y1 + 20
+
+
+def test_page_shows_each_replacement_once_before_and_after(made):
+    pages, corpus, out = made
+    page = review_page(corpus, pages, out).read_text()
+    made_rows = json.loads((out / "replaced.json").read_text())
+    count = len({(row["page_of"], row["path"], row["new"]) for row in made_rows})
+    assert page.count("<article") == count
+    assert page.count("data:image/png;base64,") == 2 * count
+
+
+def test_rejected_replacement_takes_its_copies_out(made, tmp_path):
+    _, corpus, out = made
+    rows = json.loads((out / "replaced.json").read_text())
+    first, second = rows[0], rows[-1]
+    lines = [
+        {"benchmark": "formcraft", "split": corpus.split, "doc_id": row["doc_id"], "task": "text",
+         "path": row["path"], "decision": decision, "reviewer": "me", "time": "2026-01-01"}
+        for row, decision in ((first, "reject"), (second, "accept"))
+    ]  # fmt: skip
+    decided = tmp_path / "me.jsonl"
+    decided.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    left = accepted(corpus, out, decided)
+    gone = set(corpus.documents["doc_id"]) - set(left.documents["doc_id"])
+    assert gone == {first["doc_id"]}
+    assert left.flaws["copies left out by decisions"] == 1
+    decided.write_text(json.dumps(lines[0] | {"path": "/nowhere"}))
+    with pytest.raises(DataBroken, match="not there"):
+        accepted(corpus, out, decided)
+
+
+def test_value_without_a_box_cannot_be_changed(made):
+    pages, *_ = made
+    assert pages.options("invoice", "/nothing") is None
+
+
+@pytest.mark.skipif(not (SHARED / "data" / "sroie").is_dir(), reason="the receipts are not here")
+def test_totals_of_real_receipts_are_changed(tmp_path):
+    pages = Scans(formlab.load("formcraft", root=SHARED / "data" / "sroie"))
+    corpus = counterfactual_corpus(pages, out=tmp_path, limit=2, each=1)
+    assert set(corpus.documents["change"]) == {
+        "original", "source", "dependent", "contradicted", "blank", "consistent",
+    }  # fmt: skip
+    assert all((tmp_path / image).is_file() for image in corpus.documents["image"])

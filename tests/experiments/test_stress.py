@@ -1,0 +1,166 @@
+"""Corpora of degraded pages: every level on the same pages, gold where the page has it."""
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+from PIL import Image
+
+import formlab
+from formlab import files, own
+from formlab.errors import DataBroken, DataMissing, UnknownName
+from formlab.folders import Corpus
+from formlab.systems import System
+from formlab_experiments import read_and_score
+from formlab_experiments.degradations import DEGRADATIONS
+from formlab_experiments.stress import plan, stress_corpus
+
+
+def test_a_plan_has_the_page_as_it_is_once_and_milder_amounts_first():
+    assert plan("scale=0.25:1:4,jpeg=50") == [
+        ("none", 0.0, 0), ("scale", 0.75, 1), ("scale", 0.5, 2), ("scale", 0.25, 3),
+        ("jpeg", 50.0, 1),
+    ]  # fmt: skip
+    every = plan(())
+    assert {name for name, *_ in every} == {"none", *DEGRADATIONS}
+    assert len(every) == 1 + 4 * len(DEGRADATIONS)
+
+
+@pytest.mark.parametrize(
+    ("vary", "what"),
+    [
+        ("blur=0:3", "from:to:number"), ("blur=a", "no amounts: 'a'"), ("blur=0:3:1", "no amounts"),
+        ("blur=0:30:3", "blur of 30 is not between 0 and 20"), ("blur=1,blur=2", "there twice"),
+        ("blur=nan", "not between"), ("blur=0:3:4:5", "no amounts"), ("blur=0:3:999", "no amounts"),
+    ],
+)  # fmt: skip
+def test_wrong_plans_are_said_with_what_to_write(vary, what):
+    with pytest.raises(DataBroken, match=what):
+        plan(vary)
+    with pytest.raises(UnknownName, match="degradation"):
+        plan("blot")
+
+
+def test_every_level_is_on_the_same_pages_with_boxes_that_follow(funsd_root, tmp_path):
+    corpus = formlab.load("funsd", root=funsd_root, split="test")
+    made = stress_corpus(corpus, "scale=0.5,skew=4,noise=20", out=tmp_path / "out")
+    rows = made.documents.select("page_of", "degradation", "amount", "step").rows()
+    assert rows == [
+        (page, *level)
+        for level in (("none", 0, 0), ("scale", 0.5, 1), ("skew", 4, 1), ("noise", 20, 1))
+        for page in "ab"
+    ]
+    sides = ["x0", "y0", "x1", "y1"]
+    gold = {
+        name: made.records.filter(pl.col("doc_id").str.starts_with(f"a~{name}"), path="/entities/1")
+        for name in ("none", "scale", "noise")
+    }
+    assert gold["none"].select(sides).row(0) == (70, 10, 160, 30)
+    assert gold["scale"].select(sides).row(0) == (35, 5, 80, 15)
+    assert gold["noise"].select(sides).row(0) == (70, 10, 160, 30)
+    sizes = made.documents.select("image", "width", "height").rows()
+    assert {files.image_size(made.root / image) for image, *_ in sizes} == {
+        tuple(size) for _, *size in sizes
+    }
+    # What the system cannot see has gone nowhere: texts are those of the page.
+    texts = made.records.group_by(pl.col("doc_id").str.slice(0, 1), "path").agg(
+        pl.col("value").n_unique()
+    )
+    assert texts["value"].max() == 1
+
+
+def test_print_is_the_height_of_words_on_the_page_as_it_is(funsd_root, tmp_path):
+    corpus = formlab.load("funsd", root=funsd_root, split="test")
+    made = stress_corpus(corpus, "scale=0.5", out=tmp_path)
+    assert made.records.drop_nulls("x0")["print"].unique().to_list() == [20.0]
+
+
+def test_the_same_call_draws_nothing_again_and_another_plan_is_refused(funsd_root, tmp_path):
+    corpus = formlab.load("funsd", root=funsd_root, split="test")
+    first = stress_corpus(corpus, "noise=20", out=tmp_path, seed=1)
+    files = {file: file.stat().st_mtime_ns for file in (tmp_path / "images").iterdir()}
+    again = stress_corpus(corpus, "noise=20", out=tmp_path, seed=1)
+    assert again.documents.equals(first.documents)
+    assert again.records.equals(first.records)
+    assert {file: file.stat().st_mtime_ns for file in (tmp_path / "images").iterdir()} == files
+    for vary, seed in (("noise=30", 1), ("noise=20", 2)):
+        with pytest.raises(DataBroken, match="another experiment"):
+            stress_corpus(corpus, vary, out=tmp_path, seed=seed)
+    one = next(iter(files))
+    before = one.read_bytes()
+    one.unlink()
+    stress_corpus(corpus, "noise=20", out=tmp_path, seed=1)
+    assert one.read_bytes() == before
+    assert json.loads((tmp_path / "experiment.json").read_text())["kind"] == "stress"
+    assert Corpus.load(tmp_path / "corpus").documents.height == 4
+
+
+def test_pages_are_drawn_by_seed_and_stay_in_their_order(tmp_path):
+    corpus = formlab.load("funsd")
+    drawn = [
+        stress_corpus(corpus, "scale=0.2", out=tmp_path / str(n), pages=3, seed=s)
+        for n, s in enumerate((0, 0, 1))
+    ]
+    pages = [each.documents["page_of"].unique(maintain_order=True).to_list() for each in drawn]
+    assert pages[0] == pages[1] != pages[2]
+    order = corpus.documents["doc_id"].to_list()
+    assert [page for page in order if page in pages[0]] == pages[0]
+    empty = own.corpus({"a": {"total": "9"}})
+    with pytest.raises(DataMissing, match="no document of own.* has an image"):
+        stress_corpus(empty, "blur", out=tmp_path / "none")
+
+
+def test_pages_of_a_document_are_degraded_alike(tmp_path):
+    for number in (1, 2):
+        pixels = np.full((60, 80), 255, np.uint8)
+        Image.fromarray(pixels).save(tmp_path / f"{number}.png")
+    corpus = formlab.load("funsd")
+    row = corpus.documents[:1].with_columns(
+        image=pl.lit("1.png"), meta=pl.lit('{"images": ["1.png", "2.png"], "note": "x"}')
+    )
+    records = corpus.records.filter(doc_id=row["doc_id"][0])[:2].with_columns(
+        page=pl.Series([1, 2]), x0=pl.lit(10.0), y0=pl.lit(10.0), x1=pl.lit(20.0), y1=pl.lit(20.0)
+    )
+    two = Corpus(row, records, "funsd", "test", root=tmp_path)
+    made = stress_corpus(two, "scale=0.5", out=tmp_path / "out")
+    meta = json.loads(made.documents["meta"][1])
+    assert meta["note"] == "x"
+    assert len(meta["images"]) == 2
+    assert [files.image_size(made.root / name) for name in meta["images"]] == [(40, 30)] * 2
+    assert made.records["x1"].to_list() == [20, 20, 10, 10]
+
+
+def test_documents_with_names_that_no_file_can_have_keep_a_picture_each(funsd_root, tmp_path):
+    corpus = formlab.load("funsd", root=funsd_root, split="test")
+    names = {"a": "../a/b", "b": "../a:b" + "c" * 300}
+    both = corpus.documents, corpus.records
+    renamed = (each.with_columns(pl.col("doc_id").replace(names)) for each in both)
+    odd = Corpus(*renamed, "funsd", "test", root=corpus.root)
+    made = stress_corpus(odd, "scale=0.5", out=tmp_path / "out")
+    files = [made.root / image for image in made.documents["image"]]
+    assert len({file.read_bytes() for file in files}) == 4
+    assert {file.parent for file in files} == {tmp_path / "out" / "images"}
+
+
+def oracle(corpus):
+    words = corpus.records.filter(kind="word").partition_by("doc_id", as_dict=True)
+
+    def read(document, root):
+        rows = words[(document["doc_id"],)].select("value", "page", "x0", "y0", "x1", "y1")
+        more = {"task": "layout", "kind": "word"}
+        return [row | more | {"path": f"/w/{n}"} for n, row in enumerate(rows.to_dicts())]
+
+    return System("oracle", "the gold's words", start=lambda *_: read)
+
+
+def test_who_reads_every_word_gets_every_field_at_every_amount(tmp_path):
+    """What is lost at an amount is not lost to boxes that have moved wrongly."""
+    corpus = formlab.load("funsd", split="test")
+    made = stress_corpus(corpus, "scale=0.4,skew=4,fold=40", out=tmp_path, pages=4)
+    scored = read_and_score(made, oracle(made), out=tmp_path)
+    fields = scored.fields.filter(pl.col("gold").is_not_null(), pl.col("outcome") != "unscored")
+    fields = fields.join(made.documents.select("doc_id", "degradation"), on="doc_id")
+    right = (pl.col("outcome") == "match").mean()
+    shares = dict(fields.group_by("degradation").agg(right).iter_rows())
+    assert min(shares.values()) > 0.985, shares

@@ -1,0 +1,209 @@
+"""How sure a model is of each value: token probabilities, and samples that agree."""
+
+import json
+import math
+import sqlite3
+
+import polars as pl
+import pytest
+
+from formlab import analysis, own
+from formlab.errors import DataBroken
+from formlab.folders import Predictions
+from formlab.systems import chat
+from formlab.systems.chat.confidence import token_spans, with_confidence
+from tests.systems import scripted_server
+from tests.systems.chat.made_runs import ran
+from tests.systems.scripted_server import serving
+
+GOLD = [{"doc_id": "a", "total": "9.50", "vendor": "Café", "items": [{"name": "Tea"}]}]
+TEXT = '{"total": 9.50, "vendor": "Café", "items": [{"name": "Tea"}]}'
+PATHS = ["/total", "/vendor", "/items/0/name"]
+
+
+def corpus(folder):
+    (folder / "a.txt").write_text("the text")
+    return own.corpus(GOLD, images=folder)
+
+
+def tokens(text, size=3, sure=()):
+    """A token of each so many bytes; those that touch a text of `sure` have a chance of 0.5."""
+    data, pieces = text.encode(), []
+    for start in range(0, len(data), size):
+        end = min(start + size, len(data))
+        begins = [(data.find(word.encode()), len(word.encode())) for word in sure]
+        touched = any(start < at + length and end > at for at, length in begins)
+        piece = data[start:end]
+        pieces.append({"token": piece.decode(errors="replace"), "bytes": list(piece),
+                       "logprob": math.log(0.5) if touched else 0.0})  # fmt: skip
+    return pieces
+
+
+def completion(monkeypatch, text, pieces):
+    """A server's step that answers with the log-probabilities of `pieces`."""
+    body = scripted_server.answer(text)
+    body["choices"][0]["logprobs"] = {"content": pieces}
+    monkeypatch.setitem(scripted_server.BODIES, "with_logprobs", body)
+    return "with_logprobs"
+
+
+def confidences(found):
+    rows = found.records.filter(pl.col("path").is_not_null()).select("path", "confidence")
+    return dict(rows.iter_rows())
+
+
+@pytest.mark.parametrize("size", [1, 2, 5, 1000])
+def test_a_value_is_as_sure_as_the_product_of_its_tokens(tmp_path, monkeypatch, size):
+    pieces = tokens(TEXT, size, sure=["Café"])
+    step = completion(monkeypatch, TEXT, [*pieces, {"token": "<end>", "logprob": -9.0}])
+    with serving(then=step) as server:
+        found = ran(server, tmp_path, corpus=corpus(tmp_path), tasks="", logprobs=True)
+        assert server.calls[0]["body"]["logprobs"] is True
+    # Café is five bytes: 5 tokens of one byte, 3 of two (from an odd or even place), or within one.
+    at = TEXT.encode().find("Café".encode())
+    count = (at + 4) // size - at // size + 1
+    sure = confidences(found)
+    assert sure["/vendor"] == pytest.approx(0.5**count)
+    others = 1.0 if size < 1000 else 0.5
+    assert (sure["/total"], sure["/items/0/name"]) == (others, others)
+    assert found.settings["logprobs"] is True
+    # From the store, without a call, they are the same, and scored cases have them.
+    with serving() as silent:
+        again = ran(silent, tmp_path / "x", corpus=corpus(tmp_path), tasks="", logprobs=True,
+                    store=str(tmp_path / "answers.sqlite"), base_url=server.url)  # fmt: skip
+    assert confidences(again) == sure
+    values = analysis.judged(analysis.evaluate(corpus(tmp_path), again))
+    assert values["confidence"].null_count() == 0
+
+
+@pytest.mark.parametrize(
+    "pieces",
+    [
+        None, [], "x", [{"token": "other", "logprob": 0}], [{"token": TEXT}],
+        [{"token": TEXT, "logprob": "nan"}], [{"token": 5, "logprob": 0}],
+        [{"token": TEXT, "bytes": [999], "logprob": 0}],
+    ],
+)  # fmt: skip
+def test_without_tokens_of_this_answer_nothing_is_sure_and_the_run_counts_it(
+    tmp_path, monkeypatch, pieces
+):
+    with serving(then=completion(monkeypatch, TEXT, pieces)) as server:
+        found = ran(server, tmp_path, corpus=corpus(tmp_path), tasks="", logprobs=True)
+    assert confidences(found) == dict.fromkeys(PATHS)
+    assert found.notes["answers without log-probabilities"] == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "sure"),
+    [
+        # In a fence and in prose, with spaces and escapes; names are no values.
+        ('Here:\n```json\n{"b": "b", "a": "b"}\n```', {"b": 1.0, "a": 1.0}),
+        ('{"a" : "x\\"y" , "b":[ true,null, "" ]}', {"a": 1.0}),
+        # What had to be repaired, or has a name twice, has no probability.
+        ('{"a": "x", b: "y"}', None),
+        ('{"a": "x", "a": "y"}', None),
+    ],
+)
+def test_leaves_are_looked_for_where_they_stand(text, sure):
+    value = chat.answers.content(chat.Answer(text=text), json=True).value
+    spans = token_spans({"logprobs": {"content": tokens(text)}}, text)
+    marked = with_confidence(value, text, spans)
+    assert marked == json.loads(json.dumps(value).replace("true", '"true"'))
+    if sure is None:
+        assert marked is value
+    else:
+        assert {name: marked[name].confidence for name in sure} == sure
+
+
+def test_fields_of_forms_have_the_probability_of_their_value(tmp_path, monkeypatch):
+    text = '{"fields": [{"label": "Name", "value": "Ada"}], "groups": []}'
+    step = completion(monkeypatch, text, tokens(text, 1, sure=["Ada"]))
+    with serving(then=step) as server:
+        found = ran(server, tmp_path, logprobs=True)
+    assert confidences(found)["/Name"] == pytest.approx(0.5**3)
+
+
+def test_samples_agree_on_some_values_and_cost_what_all_of_them_cost(tmp_path):
+    other = TEXT.replace("9.50", "9.60").replace('"items": [', '"items": [{"name": "Milk"}, ')
+    prices = tmp_path / "prices.csv"
+    prices.write_text("model,input,output\nm,1000,1000\n")
+    settings = {"tasks": "", "temperature": 0.7, "samples": 4, "prices": str(prices)}
+    with serving("no JSON", TEXT, other, then=TEXT) as server:
+        found = ran(server, tmp_path / "r", corpus=corpus(tmp_path), **settings)
+        assert len(server.calls) == 4
+        again = ran(server, tmp_path / "r", corpus=corpus(tmp_path), **settings)
+        assert len(server.calls) == 4
+    # Of four samples one was unusable and one has another total and an item more.
+    assert confidences(found) == {"/total": 0.5, "/vendor": 0.75, "/items/0/name": 0.75}
+    assert confidences(again) == confidences(found)
+    row = found.responses.row(0, named=True)
+    # 100 tokens in and 20 out each, at 1000 for a million.
+    assert (row["tokens_in"], row["tokens_out"], row["attempts"]) == (400, 80, 4)
+    assert row["cost"] == pytest.approx(0.48)
+    assert (found.settings["samples"], found.settings["temperature"]) == (4, 0.7)
+
+
+def test_without_all_samples_no_value_is_sure_and_the_rest_is_asked_later(tmp_path):
+    settings = {"tasks": "", "temperature": 0.7, "samples": 3}
+    with serving(then=TEXT) as server:
+        found = ran(server, tmp_path, corpus=corpus(tmp_path), max_calls=2, **settings)
+        assert confidences(found) == dict.fromkeys(PATHS)
+        assert found.responses["error"].to_list() == [
+            "1 of 3 samples not asked: no confidence"
+        ]  # fmt: skip
+        found = ran(server, tmp_path, corpus=corpus(tmp_path), **settings)
+        assert len(server.calls) == 3
+    assert confidences(found) == dict.fromkeys(PATHS, 1.0)
+
+
+def test_the_first_sample_is_the_question_that_is_put_once(tmp_path):
+    store = {"store": str(tmp_path / "s.sqlite"), "tasks": "", "temperature": 0.7}
+    with serving(then=TEXT) as server:
+        ran(server, tmp_path / "1", corpus=corpus(tmp_path), **store)
+        ran(server, tmp_path / "2", corpus=corpus(tmp_path), samples=2, **store)
+        assert len(server.calls) == 2
+
+
+def test_samples_go_into_a_batch_each_as_a_request(tmp_path):
+    with serving() as server:
+        ran(server, tmp_path / "r", corpus=corpus(tmp_path), tasks="", temperature=0.7, samples=3,
+            batch=str(tmp_path / "b"))  # fmt: skip
+        assert not server.calls
+    lines = (tmp_path / "b" / "requests-0001.jsonl").read_text().splitlines()
+    assert len({json.loads(line)["custom_id"] for line in lines}) == len(lines) == 3
+
+
+@pytest.mark.parametrize("more", [{}, {"temperature": 0.7, "extra": '{"seed": 1}'}])
+def test_samples_that_would_be_alike_are_an_error(tmp_path, more):
+    with serving() as server, pytest.raises(DataBroken, match="all alike"):
+        ran(server, tmp_path, corpus=corpus(tmp_path), tasks="", samples=3, **more)
+
+
+def test_a_store_of_before_there_were_probabilities_is_read_and_written(tmp_path):
+    with chat.AnswerStore(tmp_path / "s.sqlite") as store:
+        store.put(chat.Answer("k", text="5"))
+    base = sqlite3.connect(tmp_path / "s.sqlite")
+    base.execute("ALTER TABLE answers DROP COLUMN logprobs")
+    base.close()
+    with chat.AnswerStore(tmp_path / "s.sqlite") as store:
+        assert store.get(["k"]) == chat.Answer("k", text="5")
+        store.put(chat.Answer("k", text="6", logprobs="[]"))
+        assert store.get(["k"]).logprobs == "[]"
+
+
+def test_the_command_asks_for_confidences(tmp_path, formlab):
+    gold = tmp_path / "gold.jsonl"
+    gold.write_text(json.dumps({"doc_id": "a", "total": "9.50"}) + "\n")
+    (tmp_path / "a.txt").write_text("the text")
+    run = ["run", "--gold", gold, "--images", tmp_path, "--system", "chat:m"]
+    with serving(then='{"total": 9.50}') as server:
+        url = ["--base-url", server.url]
+        options = ["--logprobs", "--samples", 2, "--temperature", 0.5, "--out", tmp_path / "run"]
+        result = formlab(*run, *url, *options)
+        assert result.exit_code == 0, result.output
+        assert [c["body"]["logprobs"] for c in server.calls] == [True, True]
+        assert server.calls[0]["body"]["temperature"] == 0.5
+        alike = formlab(*run, *url, "--samples", 2, "--out", tmp_path / "other")
+    assert "all alike" in alike.output
+    records = Predictions.load(tmp_path / "run").records
+    assert records.filter(path="/total")["confidence"].to_list() == [1.0]

@@ -1,0 +1,55 @@
+"""Notebook 74 over made evaluations."""
+
+import dataclasses
+
+import altair as alt
+import numpy as np
+
+from formlab import charts, gallery
+from tests.analysis.made_pairs import from_matrix
+from tests.test_notebook_compare import run, saved, texts
+
+NAMES = "klm"
+
+
+def systems(seed, shares=(0.6, 0.7, 0.9)):
+    """Three systems on 12 forms of 8 fields, of which none has the first one right."""
+    draws = np.random.default_rng(seed).random((3, 12, 8))
+    draws[:, :, 0] = 1
+    return [
+        from_matrix(name, draw < share)
+        for name, draw, share in zip(NAMES, draws, shares, strict=True)
+    ]
+
+
+def test_shared_failures_stand_first_and_in_the_gallery(tmp_path):
+    first, shown, space = run("74_agreement", saved(tmp_path, *systems(0)), {"resamples": 200})
+    none = space["none"]
+    assert none["n_items"] >= 12
+    assert first["sentence"].startswith(f"No system is right on {none['n_items']} of 96 fields")
+    assert none["excess_low"] > 0
+    assert first["cards"][0]["label"] == "wrong with every system"
+    assert len(first["gains"]["figures"]) == 3
+    (cases,) = [part for part in shown if isinstance(part, gallery.Gallery)]
+    hardest = cases.selected.head(none["n_items"])
+    assert hardest.select("doc_id", "path").equals(
+        space["hard"].filter(group="none right").select("doc_id", "path")
+    )
+    assert hardest["path"].to_list().count("/0") == 12
+    assert space["able"]["system"].to_list() == ["m", "l", "k"]
+    assert "No two benchmarks have three systems in common." in texts(shown)
+    assert sum(isinstance(part, alt.TopLevelMixin) for part in shown) == 3
+
+
+def test_other_benchmarks_are_compared_with_this_one(tmp_path):
+    beside = [dataclasses.replace(each, benchmark="c") for each in systems(1, (0.5, 0.6, 0.8))]
+    others = [str(folder) for folder in saved(tmp_path / "c", *beside)]
+    _, shown, space = run(
+        "74_agreement", saved(tmp_path / "b", *systems(0)), {"resamples": 200}, others=others
+    )
+    assert space["apart"].select("benchmark", "systems", "fields").rows() == [
+        ("b", 3, 96), ("c", 3, 96),
+    ]  # fmt: skip
+    assert space["ranked"].select("metric", "other", "tau", "n").rows() == [("b", "c", 1.0, 3)]
+    assert "No two benchmarks have three systems in common." not in texts(shown)
+    assert sum(isinstance(part, charts.Table) for part in shown) >= 5

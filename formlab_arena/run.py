@@ -114,6 +114,9 @@ def fill(
     check_same_settings(out / "run.json", settings, shaping, tasks=tasks.digest, **used)
     forms = tasks.write_forms(out)
     todo = page_reading.read(tasks, out, settings.system, reading).instances
+    # Before any episode, so that one that cannot even begin has right answers to be scored by.
+    for instance in todo:
+        files.write_json(out / instance.name / "values.json", instance.values)
     with (
         Journal(out / "episodes.jsonl", wait=wait) as journal,
         serving(out / "submissions.sqlite", forms) as server,
@@ -258,7 +261,6 @@ def _guarded(
     try:
         folder, store = out / instance.name, SubmissionStore(server.database)
         prepare(folder, instance.text, instance.files)
-        files.write_json(folder / "values.json", instance.values)
         if instance.page:
             files.write_json(folder / page_reading.FILE, instance.page.evidence())
         address = f"{server.ensure()}/forms/{instance.code}?episode={token}"

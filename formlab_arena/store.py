@@ -6,6 +6,7 @@ import contextlib
 import datetime
 import json
 import sqlite3
+import time
 import uuid
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -14,6 +15,8 @@ from typing import Any
 from formlab.errors import DataBroken
 from formlab.tables import storable
 
+# How long one waits for another that writes, in seconds.
+WAIT = 60
 _TABLES = """
 CREATE TABLE IF NOT EXISTS submissions (
   number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT UNIQUE NOT NULL, form TEXT NOT NULL,
@@ -23,6 +26,18 @@ CREATE TABLE IF NOT EXISTS uploads (
   content BLOB NOT NULL, PRIMARY KEY (submission, field));
 CREATE INDEX IF NOT EXISTS by_episode ON submissions (episode, number);
 """
+
+
+def _write_ahead(connection: sqlite3.Connection) -> None:
+    """Turn to a write-ahead log; SQLite does not wait by itself where another one does it too."""
+    end = time.monotonic() + WAIT
+    while connection.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+        except sqlite3.OperationalError:
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.01)
 
 
 class SubmissionStore:
@@ -42,7 +57,7 @@ class SubmissionStore:
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
             with self._open() as connection:
-                connection.execute("PRAGMA journal_mode=WAL")
+                _write_ahead(connection)
                 connection.executescript(_TABLES)
         except sqlite3.DatabaseError as error:
             raise DataBroken(
@@ -52,7 +67,7 @@ class SubmissionStore:
     @contextlib.contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:
         # A connection for each call: SQLite's own lock then keeps threads and processes apart.
-        with contextlib.closing(sqlite3.connect(self.path, timeout=60)) as connection:
+        with contextlib.closing(sqlite3.connect(self.path, timeout=WAIT)) as connection:
             connection.execute("PRAGMA synchronous=FULL")
             connection.row_factory = sqlite3.Row
             with connection:

@@ -15,6 +15,7 @@ from formlab.workers import each
 from formlab_arena import run
 from formlab_arena.actions import Click, Scroll
 from formlab_arena.agents import Halted
+from formlab_arena.evaluation import read_run
 from formlab_arena.oracle import Oracle
 from formlab_arena.run import Outcome, RunSettings, fill, play_all
 from tests.arena.conftest import events
@@ -115,6 +116,19 @@ def test_crash_costs_one_episode_and_the_next_run_repeats_it(tmp_path, monkeypat
     again = fill(tmp_path, SETTINGS, codes=["E12", "A11"], tell=reported.append)
     assert [r["doc_id"] for r in reported] == ["E12-001"]
     assert [r["status"] for r in again] == ["submitted", "submitted"]
+
+
+@pytest.mark.browser
+def test_an_episode_that_cannot_begin_keeps_its_right_answers(tmp_path, monkeypatch):
+    def no_disk(*_):
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr(run, "prepare", no_disk)
+    [result] = fill(tmp_path, SETTINGS, codes=["A11"])
+    assert result["status"] == "crashed"
+    corpus, predictions = read_run(tmp_path)
+    assert len(corpus.records.filter(path="/Full Name")) == 1
+    assert predictions.responses["error"].item().startswith("OSError: no space left")
 
 
 def own_browsers():

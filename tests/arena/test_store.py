@@ -1,3 +1,5 @@
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 from formlab.errors import DataBroken
@@ -30,3 +32,11 @@ def test_file_that_is_no_store_is_named(tmp_path):
     (tmp_path / "x").write_bytes(b"not a database" * 100)
     with pytest.raises(DataBroken, match="not a store of submissions"):
         SubmissionStore(tmp_path / "x")
+
+
+def test_many_open_one_new_store_at_once(tmp_path):
+    with ThreadPoolExecutor(8) as pool:
+        for number in range(20):
+            path = tmp_path / f"{number}.sqlite"
+            stores = list(pool.map(SubmissionStore, [path] * 8))
+            assert len({store.add("E12", "one", {}, {}) for store in stores}) == 8

@@ -17,9 +17,15 @@ class FormlabError(Exception):
     """
 
     def __init__(self, what: str, *, where: object = None, remedy: str | None = None) -> None:
+        # Names come from files of others: one of megabytes must not hide what is wrong.
+        what, where = _cut(what, 4000), where if where is None else _cut(str(where), 400)
         self.what, self.where, self.remedy = what, where, remedy
         message = what if where is None else f"{what} ({where})"
         super().__init__(message if remedy is None else f"{message}. Try: {remedy}")
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most // 2]} … {text[-most // 2 :]}"
 
 
 class DataMissing(FormlabError):

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import csv
 import hashlib
+import io
 import json
 import math
 import os
+import re
+import stat
 import struct
+import sys
 import tempfile
 import zlib
 from collections.abc import Iterable, Iterator
@@ -17,6 +21,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import polars as pl
 from PIL import Image
 
@@ -35,6 +40,11 @@ _UNREADABLE = (
 
 # How many rows of a Parquet file stand together.
 _ROW_GROUP = 2**18
+# The most bytes of a file that are read at once, and how deep JSON may be nested.
+LARGEST, DEEPEST = 2**31, 200
+_AT_ONCE = getattr(os, "O_NONBLOCK", 0)
+_NO_BRACKETS = bytes(sorted(set(range(256)) - set(b"[]{}")))
+_STEPS = bytes.maketrans(b"[{]}", b"\1\1\xff\xff")
 _PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"
 
 
@@ -75,15 +85,55 @@ def read_text(path: str | Path, *, encodings: tuple[str, ...] = ("utf-8-sig",)) 
 
 
 def read_bytes(path: str | Path, count: int = -1) -> bytes:
-    """The first `count` bytes of a file, else all of them; `DataMissing` if there is none."""
+    """The first `count` bytes of a file, else all of them.
+
+    Raises
+    ------
+    DataMissing, DataBroken
+        If there is no such file, it is no regular one, or has more bytes than `LARGEST`.
+    """
+    with opened(path) as stream:
+        if count < 0 and (size := os.fstat(stream.fileno()).st_size) > LARGEST:
+            what = f"{size} bytes, at most {LARGEST} are read at once"
+            raise DataBroken(what, where=path, remedy="cut it into smaller files")
+        return stream.read(count)
+
+
+@contextmanager
+def opened(path: str | Path) -> Iterator[io.FileIO]:
+    """A regular file, open for reading; `DataMissing` for a pipe, a device, a folder or nothing."""
     try:
-        # Without a buffer, which takes longer to set up than a small file takes to be read.
-        with open(path, "rb", buffering=0) as stream:
-            return stream.read(count)
+        # Not to wait for whoever writes into a pipe. No buffer: it takes longer to set up than a
+        # small file takes to be read.
+        with open(path, "rb", buffering=0, opener=_at_once) as stream:
+            if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+                raise DataMissing("not a regular file", where=path, remedy="check the path")
+            yield stream
     except FileNotFoundError as error:
         raise DataMissing("no such file", where=path, remedy="check the path") from error
     except OSError as error:
         raise DataMissing(f"cannot be read: {error.strerror}", where=path) from error
+    # A name with a zero character, or with half a character.
+    except ValueError as error:
+        raise DataMissing(f"no name of a file: {error}", where=repr(str(path))[:200]) from error
+
+
+def _at_once(path: str, flags: int) -> int:
+    return os.open(path, flags | _AT_ONCE)
+
+
+def is_file(path: str | Path) -> bool:
+    """Whether there is a regular file; False for names that no file can have, too.
+
+    Examples
+    --------
+    >>> is_file("x" * 10_000), is_file("a\\0b"), is_file(__file__)
+    (False, False, True)
+    """
+    try:
+        return stat.S_ISREG(os.stat(path).st_mode)
+    except (OSError, ValueError):
+        return False
 
 
 def parse_json(text: str, *, where: str, first_line: int = 1, as_written: bool = False) -> Any:
@@ -100,6 +150,7 @@ def parse_json(text: str, *, where: str, first_line: int = 1, as_written: bool =
 line
     """
     kept = {"parse_float": str, "parse_int": str} if as_written else {}
+    _check_depth(text, where, first_line)
     try:
         return json.loads(text, **kept)
     except json.JSONDecodeError as error:
@@ -108,11 +159,26 @@ line
             where=f"{where}:{error.lineno + first_line - 1}",
             remedy="mend that line",
         ) from error
-    except RecursionError as error:
-        raise DataBroken("JSON nested too deeply", where=f"{where}:{first_line}") from error
     except ValueError as error:
         # Python reads no integer of more than some thousand digits.
-        raise DataBroken(f"broken JSON: {error}", where=f"{where}:{first_line}") from error
+        long = re.search(rf"\d{{{sys.get_int_max_str_digits() + 1}}}", text)
+        line = text.count("\n", 0, long.start() if long else 0) + first_line
+        what = f"broken JSON: an integer of more than {sys.get_int_max_str_digits()} digits"
+        raise DataBroken(what, where=f"{where}:{line}", remedy="mend that line") from error
+
+
+def _check_depth(text: str, where: str, first_line: int) -> None:
+    """`DataBroken` if lists and objects stand in more than `DEEPEST` others."""
+    if text.count("[") + text.count("{") <= DEEPEST:
+        return
+    # Every other piece between quotation marks is a text, in which brackets mean nothing.
+    plain = text.encode("utf-8", "replace").replace(rb"\\", b"").replace(rb"\"", b"")
+    pieces = plain.split(b'"')[::2]
+    steps = np.frombuffer(b"".join(pieces).translate(_STEPS, _NO_BRACKETS), np.int8)
+    depth = np.cumsum(steps, dtype=np.int32)
+    if len(depth) and depth.max() > DEEPEST:
+        what = f"JSON nested more than {DEEPEST} deep"
+        raise DataBroken(what, where=f"{where}:{first_line}", remedy="mend that line")
 
 
 def read_json(path: str | Path, *, as_written: bool = False) -> Any:
@@ -313,7 +379,7 @@ def check_unpacked(size: int, packed: int, *, where: object) -> None:
 
 def sha256(path: str | Path) -> str:
     """The SHA-256 of a file's bytes, in hexadecimal."""
-    with Path(path).open("rb") as stream:
+    with opened(path) as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 

@@ -1,4 +1,5 @@
 import json
+import os
 
 import polars as pl
 import pytest
@@ -166,3 +167,36 @@ def test_rows_of_a_parquet_file_are_chosen_as_it_is_read(tmp_path):
     pl.DataFrame({"doc_id": ["a", "b", "a"], "n": [1, 2, 3]}).write_parquet(tmp_path / "t.parquet")
     rows = files.read_parquet(tmp_path / "t.parquet", pl.col("doc_id") == "a")
     assert rows["n"].to_list() == [1, 3]
+
+
+def test_only_regular_files_are_read_and_nothing_waits(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "circle").symlink_to(tmp_path / "circle")
+    for path, why in (
+        (tmp_path / "pipe", "not a regular file"), ("/dev/zero", "not a regular file"),
+        (tmp_path, "Is a directory"), (tmp_path / "circle", "Too many levels"),
+        ("x" * 5000, "name too long"), ("a\0b", "null"), ("\ud800", "surrogates"),
+    ):  # fmt: skip
+        with pytest.raises(DataMissing, match=why) as caught:
+            files.read_bytes(path)
+        assert len(str(caught.value)) < 700
+        assert not files.is_file(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("[\n" + "1" * 5000 + "]", "more than 4300 digits (x:2)"),
+        ('{"a":' * 201 + "1" + "}" * 201, "nested more than 200 deep"),
+        ('["\\"", ' + "[" * 200 + "]" * 200 + "]", "nested more than 200 deep"),
+    ],
+)
+def test_json_beyond_its_limits_is_one_error(text, what):
+    with pytest.raises(DataBroken) as caught:
+        files.parse_json(text, where="x")
+    assert what in str(caught.value)
+
+
+def test_brackets_in_texts_are_no_depth():
+    text = json.dumps(["[" * 500, '"{\\', {"a": "[" * 500}])
+    assert files.parse_json(text, where="x") == json.loads(text)

@@ -35,8 +35,8 @@ def test_file_that_is_no_store_is_named(tmp_path):
 
 
 def test_many_open_one_new_store_at_once(tmp_path):
-    with ThreadPoolExecutor(8) as pool:
-        for number in range(20):
+    with ThreadPoolExecutor(16) as pool:
+        for number in range(40):
             path = tmp_path / f"{number}.sqlite"
-            stores = list(pool.map(SubmissionStore, [path] * 8))
-            assert len({store.add("E12", "one", {}, {}) for store in stores}) == 8
+            stores = list(pool.map(SubmissionStore, [path] * 16))
+            assert len({store.add("E12", "one", {}, {}) for store in stores}) == 16

@@ -18,8 +18,8 @@ TESTS = Path(__file__).parent
 ROOMS = (
     "errors", "console", "frames", "selection", "known_files", "registry", "plugin_records",
     "resources", "files", "structure", "addresses", "kept", "workers", "columns", "tables",
-    "previews", "progress", "folder", "shard_parts", "folders", "decisions", "text", "trees", "browser",
-    "benchmarks",
+    "previews", "progress", "folder", "shard_parts", "folders", "decisions", "text", "trees",
+    "browser", "benchmarks",
     "metrics", "systems", "formats", "own", "scoring", "logs", "analysis", "testing", "scorers",
     "charts", "gallery", "explore", "reports", "cli_facts", "cli_compare", "cli_init", "cli_open",
     "cli_report", "cli_summary", "cli_score", "cli",

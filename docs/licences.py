@@ -63,7 +63,5 @@ def _elsewhere(name: str, version: str) -> Message:
 
 
 if __name__ == "__main__":
-    rows = (
-        f"| {name} | {version} | {licence(name, version)} |" for name, version in pins()
-    )
+    rows = (f"| {name} | {version} | {licence(name, version)} |" for name, version in pins())
     PAGE.write_text(HEAD + "\n".join(rows) + "\n", encoding="utf-8")

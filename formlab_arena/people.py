@@ -188,13 +188,6 @@ def blueprint(people: People) -> Blueprint:
     """The pages ``/play`` for people."""
     pages = Blueprint("play", __name__, url_prefix="/play")
 
-    @pages.before_request
-    def own_pages_only() -> None:
-        # A page of another site must not fill in forms in a person's name.
-        sender = request.headers.get("Sec-Fetch-Site", "none")
-        if request.method == "POST" and sender not in ("same-origin", "none"):
-            abort(403, "sent from another site")
-
     @pages.errorhandler(FormlabError)
     def refuse(error: FormlabError) -> Any:
         return render_template("refused.html.j2", name="Not possible", what=str(error)), 400

@@ -9,9 +9,9 @@ from formlab.scoring.evaluate import evaluate
 from formlab_arena import server
 from formlab_arena.episode import RunSettings
 from formlab_arena.evaluation import read_run
+from formlab_arena.listening import listen
 from formlab_arena.people import LOST, People, read_log
 from formlab_arena.process import Server
-from formlab_arena.server import listen
 from formlab_arena.texts import task_set
 
 GOOD = {

@@ -1,20 +1,9 @@
-import http.client
 import io
-import json
-import os
-import re
-import signal
-import urllib.parse
-import urllib.request
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from formlab.errors import NotAvailable
 from formlab_arena import server
-from formlab_arena.run import serving
 from formlab_arena.spec import FOLDER, forms
-from formlab_arena.store import SubmissionStore
 
 GOOD = {
     "holder": "Ada Berg", "born": "1970-01-31", "account": "Joint", "proof": "Passport",
@@ -104,44 +93,3 @@ def test_new_form_is_one_new_file(tmp_path, store):
     client = server.create(store, folder=tmp_path).test_client()
     assert client.get("/forms/Z9").status_code == 200
     assert client.post("/forms/Z9", data=GOOD).status_code == 303
-
-
-def test_taken_port_is_named(store):
-    app = server.create(store)
-    first = server.listen(app, port=0)
-    try:
-        with pytest.raises(NotAvailable, match="cannot listen"):
-            server.listen(app, port=first.server_port)
-    finally:
-        first.server_close()
-
-
-def send(address, number):
-    body = urllib.parse.urlencode({**GOOD, "number": f"A{number:07d}"}).encode()
-    asked = urllib.request.Request(f"{address}/forms/E12", body, JSON)
-    try:
-        with urllib.request.urlopen(asked, timeout=30) as answer:
-            return json.load(answer)["id"]
-    except (OSError, http.client.HTTPException):
-        return None
-
-
-def test_fifty_at_once_are_all_stored_and_none_acknowledged_is_lost_to_a_kill(tmp_path):
-    database = tmp_path / "s.sqlite"
-    with serving(database) as running:
-        address = running.ensure()
-        assert re.fullmatch(r"http://127\.0\.0\.1:\d+", address)
-        with ThreadPoolExecutor(50) as pool:
-            first = list(pool.map(lambda n: send(address, n), range(50)))
-        assert None not in first
-        with ThreadPoolExecutor(50) as pool:
-            waiting = [pool.submit(send, address, n) for n in range(50, 300)]
-            while sum(future.done() for future in waiting) < 20:
-                pass
-            os.kill(running.pid, signal.SIGKILL)
-            later = [future.result() for future in waiting]
-        acknowledged = {*first, *later} - {None}
-        assert None in later
-        assert acknowledged <= set(SubmissionStore(database).ids())
-        assert running.ensure() != address
-        assert send(running.address, 1) in SubmissionStore(database).ids()

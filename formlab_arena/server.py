@@ -148,9 +148,7 @@ def _check_sender(trusted: set[str]) -> None:
 
 
 def _receive(form: WebForm, store: SubmissionStore) -> Any:
-    sent = {name: request.form.getlist(name) for name in request.form if name != "_episode"}
-    uploads = {name: file for name, file in request.files.items() if file.filename}
-    names = {name: file.filename or "" for name, file in uploads.items()}
+    sent, names, uploads = validate.sent(request)
     answers, wrong = validate.read(form, sent, names)
     episode = request.form.get("_episode", "")[:200]
     if wrong:
@@ -158,7 +156,7 @@ def _receive(form: WebForm, store: SubmissionStore) -> Any:
             return jsonify(error="some fields are wrong", fields=wrong), 400
         return _page(form, episode, sent, wrong), 400
     content = {
-        name: (names[name], file.read()) for name, file in uploads.items() if answers.get(name)
+        name: (answers[name], file.read()) for name, file in uploads.items() if answers[name]
     }
     identity = store.add(form.code, episode, answers, content)
     if _wants_json():

@@ -71,6 +71,23 @@ def test_upload_is_stored_with_its_bytes(client, store):
     assert (row["submission"], row["field"], row["content"]) == (received, "proposal", b"%PDF")
 
 
+def test_two_files_or_a_name_too_long_for_one_are_refused_and_not_dropped(client, store):
+    data = {"first": "Ada", "last": "Berg", "born": "1970-01-31", "career": "Established"}
+    two = [(io.BytesIO(b"%PDF"), f"{name}.pdf") for name in "ab"]
+    refused = client.post("/forms/A12", data=data | {"proposal": two}, headers=JSON)
+    assert "one answer only" in refused.json["fields"]["proposal"]
+    long = (io.BytesIO(b"%PDF"), "a" * 252 + ".pdf")
+    refused = client.post("/forms/A12", data=data | {"proposal": long}, headers=JSON)
+    assert "at most 255" in refused.json["fields"]["proposal"]
+    assert store.ids() == []
+
+
+def test_store_that_does_not_write_is_said_and_nothing_acknowledged(client, store):
+    store.path.write_bytes(b"no database" * 1000)
+    answer = client.post("/forms/E12", data=GOOD, headers=JSON)
+    assert (answer.status_code, "not stored" in answer.json["error"]) == (503, True)
+
+
 def test_oversize_body_gets_a_clear_answer(store, monkeypatch):
     monkeypatch.setattr(server, "LARGEST", 2_000_000)
     app = server.create(store)

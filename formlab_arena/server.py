@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-import sqlite3
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from flask import Flask, Response, abort, jsonify, redirect, render_template, request, url_for
 from werkzeug.exceptions import HTTPException, ServiceUnavailable
 
+from formlab.errors import FormlabError
 from formlab_arena import validate
 from formlab_arena.listening import LOCAL
 from formlab_arena.spec import FOLDER, WebForm, forms
@@ -111,9 +111,10 @@ def create(
             return jsonify(error=what), error.code
         return render_template("refused.html.j2", name=error.name, what=what), error.code
 
-    @app.errorhandler(sqlite3.Error)
-    def not_stored(error: sqlite3.Error) -> Any:
-        return refuse(ServiceUnavailable(f"not stored, send it again: {error}"))
+    @app.errorhandler(FormlabError)
+    def not_stored(error: FormlabError) -> Any:
+        # Where files are on this machine is nobody's business.
+        return refuse(ServiceUnavailable(f"send it again: {error.what}"))
 
     @app.after_request
     def guard(response: Response) -> Response:

@@ -85,7 +85,8 @@ def test_two_files_or_a_name_too_long_for_one_are_refused_and_not_dropped(client
 def test_store_that_does_not_write_is_said_and_nothing_acknowledged(client, store):
     store.path.write_bytes(b"no database" * 1000)
     answer = client.post("/forms/E12", data=GOOD, headers=JSON)
-    assert (answer.status_code, "not stored" in answer.json["error"]) == (503, True)
+    assert (answer.status_code, "send it again" in answer.json["error"]) == (503, True)
+    assert str(store.path) not in answer.text
 
 
 def test_oversize_body_gets_a_clear_answer(store, monkeypatch):
@@ -102,6 +103,18 @@ def test_unknown_form_submission_and_host_are_refused(client):
     assert "<b>" not in client.get("/forms/<b>").text
     assert client.get("/received/none").status_code == 404
     assert client.get("/", headers={"Host": "evil.example"}).status_code == 400
+
+
+@pytest.mark.parametrize("path", [
+    "/static/../server.py", "/static/..%2fserver.py", "/static/..%5cserver.py", "/static/%00",
+    "/static/arena.css%00.png", "/static/..%2f..%2f..%2fetc%2fpasswd",
+    "/static/" + "x" * 5000, "/static/%ff", "/forms/..%2fE12", "/forms/E12%00", "/forms/%ff",
+    "/forms/E12/../../received/1", "/forms/" + "x" * 5000, "/received/%00", "/received/%25%27--",
+    "/play/", "/play/ada/E12-001",
+])  # fmt: skip
+def test_path_that_leads_elsewhere_is_not_found(client, path):
+    assert client.get(path).status_code == 404
+    assert client.post(path, data=GOOD).status_code in (404, 405)
 
 
 def test_new_form_is_one_new_file(tmp_path, store):

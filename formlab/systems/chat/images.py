@@ -11,7 +11,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from PIL import Image
+from PIL import ExifTags, Image
 
 from formlab import files
 from formlab.errors import DataBroken, DataMissing
@@ -115,7 +115,9 @@ class PageImage:
         """The page as a data URL, in the size it is sent in."""
         if not self.zoom and self.sent == self.size:
             with Image.open(self.path) as image:
-                kind = _AS_IS.get(image.format or "")
+                # Who turns a picture by its tag, and who does not, is not known.
+                turned = image.getexif().get(ExifTags.Base.Orientation, 1) != 1
+                kind = None if turned else _AS_IS.get(image.format or "")
             if kind:
                 return _data_url(files.read_bytes(self.path), kind)
         stream = io.BytesIO()

@@ -50,7 +50,7 @@ _ASKING = (
         flag_value="on",
         default=None,
         help="chat: where a server reports no tokens, count for --max-cost the most they can cost.",
-    ),  # fmt: skip
+    ),
     click.option("--max-calls", help="chat: stop after this many calls."),
     click.option("--prices", help="chat: CSV, YAML or JSON file with what models cost."),
 )

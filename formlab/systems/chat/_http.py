@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 import time
 from collections.abc import Callable
 from typing import Any
@@ -37,7 +38,7 @@ class Http(Wire):
 
             away = {"transport": Away(call)}
         super().__init__(**away)
-        self._limits, self._price = limits, price
+        self._limits, self._price, self.last = limits, price, threading.local()
 
     def send(self, request: Any, **options: Any) -> Any:
         """The response, with its status corrected."""

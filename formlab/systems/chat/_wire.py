@@ -24,6 +24,32 @@ class Refused(Exception):
     """What a server sent is not taken, and asking again would bring the same."""
 
 
+class Bounds(threading.local):
+    """What a thread's request is held to; no part of the client, which ends with its last use."""
+
+    until: float | None = None
+    asked: Any = None
+
+    def check(self, request: Any) -> None:
+        """`Refused` if a request, to which a server has led, is for another host."""
+        asked, url = self.asked, request.url
+        # From http to https is no other host.
+        safer = (asked.scheme, url.scheme) == ("http", "https") and asked.port == url.port
+        same = (asked.scheme, asked.host, asked.port) == (url.scheme, url.host, url.port)
+        if not (same or (safer and asked.host == url.host)):
+            place = f"{url.scheme}://{url.netloc.decode('ascii', 'replace').rpartition('@')[2]}"
+            raise Refused(f"the server leads to another host, {place}, which is not asked")
+
+    def left(self, timeout: float | None) -> float | None:
+        """How long a step of the request may take."""
+        if self.until is None:
+            return timeout
+        left = self.until - time.monotonic()
+        if left <= 0:
+            raise httpx.ReadTimeout("the call took too long in all")
+        return left if timeout is None else min(timeout, left)
+
+
 class Wire(openai.DefaultHttpxClient):
     """An HTTP client whose requests take no longer in all than their timeout. Threads may share it.
 
@@ -32,13 +58,13 @@ class Wire(openai.DefaultHttpxClient):
     """
 
     def __init__(self, **options: Any) -> None:
-        super().__init__(event_hooks={"request": [self._check]}, **options)
-        self.last = threading.local()
+        self._bounds = Bounds()
+        super().__init__(event_hooks={"request": [self._bounds.check]}, **options)
         # The libraries bound each wait for a byte, and their clients take no backend that bounds
         # all of them: a transport of one's own would not know of proxies.
         for transport in (self._transport, *self._mounts.values()):
             if pool := getattr(transport, "_pool", None):
-                pool._network_backend = _Timed(pool._network_backend, self._left)
+                pool._network_backend = _Timed(pool._network_backend, self._bounds.left)
 
     def __del__(self) -> None:
         # As the library's own client does, whose connections this one has.
@@ -48,8 +74,8 @@ class Wire(openai.DefaultHttpxClient):
     def send(self, request: Any, **options: Any) -> Any:
         """The response, read to its end."""
         seconds = request.extensions["timeout"]["read"]
-        self.last.until = None if seconds is None else time.monotonic() + seconds
-        self.last.asked = request.url
+        self._bounds.until = None if seconds is None else time.monotonic() + seconds
+        self._bounds.asked = request.url
         response = super().send(request, **options | {"stream": True})
         pieces, size = [], 0
         try:
@@ -66,25 +92,6 @@ class Wire(openai.DefaultHttpxClient):
         return httpx.Response(
             response.status_code, headers=headers, content=b"".join(pieces), request=request
         )
-
-    def _check(self, request: Any) -> None:
-        asked, url = self.last.asked, request.url
-        # From http to https is no other host.
-        safer = (asked.scheme, url.scheme) == ("http", "https") and asked.port == url.port
-        same = (asked.scheme, asked.host, asked.port) == (url.scheme, url.host, url.port)
-        if not (same or (safer and asked.host == url.host)):
-            place = f"{url.scheme}://{url.netloc.decode('ascii', 'replace').rpartition('@')[2]}"
-            raise Refused(f"the server leads to another host, {place}, which is not asked")
-
-    def _left(self, timeout: float | None) -> float | None:
-        """How long a step of this thread's request may take."""
-        until = getattr(self.last, "until", None)
-        if until is None:
-            return timeout
-        left: float = until - time.monotonic()
-        if left <= 0:
-            raise httpx.ReadTimeout("the call took too long in all")
-        return left if timeout is None else min(timeout, left)
 
 
 class _Timed:

@@ -61,6 +61,7 @@ class Client:
     ) -> None:
         resources.need("chat")
         from formlab.systems.chat._http import Http
+        from formlab.systems.chat._wire import httpx
 
         base_url = base_url or os.environ.get("OPENAI_BASE_URL") or None
         key = os.environ.get("OPENAI_API_KEY")
@@ -75,10 +76,14 @@ class Client:
         self._key = key or "none"
         self.limits, self.price = limits or Limits(), price
         self._http = Http(self.limits, price, call)
-        self._client = _patient(self.limits)(
-            api_key=self._key, base_url=base_url, timeout=timeout,
-            max_retries=max(1, attempts) - 1, http_client=self._http,
-        )  # fmt: skip
+        try:
+            self._client = _patient(self.limits)(
+                api_key=self._key, base_url=base_url, timeout=timeout,
+                max_retries=max(1, attempts) - 1, http_client=self._http,
+            )  # fmt: skip
+        except httpx.InvalidURL as error:
+            what = f"no address of a server: {error}"
+            raise DataBroken(what, where=base_url, remedy="http://host:8000/v1") from None
         self.model, self.address = model, address(str(self._client.base_url))
         self.options = {k: v for k, v in (options or {}).items() if v is not None}
 

@@ -150,7 +150,7 @@ def pages(
         unit = width / sizes[0].width if is_pdf and width else 1.0
         sha256 = files.sha256(path)
         for page, own in enumerate(sizes, start=1):
-            across, down = (max(side, 0.01) for side in own[:2])
+            across, down = own[:2]
             bounds = [limit / max(across, down)] if limit else []
             bounds += [math.sqrt(pixels / (across * down))] if pixels else []
             bounds += [dpi / own.dpi] if dpi and own.dpi else []
@@ -172,6 +172,9 @@ def _pdf_sizes(path: Path) -> list[files.PageSize]:
             raise DataBroken(f"not a readable PDF: {error}", where=path) from error
     if not sizes:
         raise DataMissing("this PDF has no page", where=path)
+    # Such as one that is cut to a box outside of itself.
+    if empty := [n for n, sides in enumerate(sizes, start=1) if not min(sides) > 0]:
+        raise DataBroken(f"page {empty[0]} has no area", where=path)
     return [files.PageSize(*size, 72.0) for size in sizes]
 
 

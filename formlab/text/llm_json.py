@@ -13,8 +13,8 @@ import json_repair
 
 # Repairing is plain Python, and takes the square of the length of some texts: with both bounds
 # none takes a second. An answer is seldom a third as long, and needs some three steps a character.
-LONGEST = 100_000
-_STEPS = 500_000
+LONGEST = 80_000
+_STEPS = 300_000
 # How many places in a text a complete JSON object is looked for.
 _TRIES = 50
 _SHOWN = 8

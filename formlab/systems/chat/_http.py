@@ -51,7 +51,7 @@ class Http(Wire):
                 limits.overrun(since)
                 raise
             last.seconds = time.monotonic() - since
-            completion = _completion(response)
+            completion = completion_in(response)
             response.status_code = _status(response, completion)
             if completion is not None:
                 last.usage = usage_of(completion.get("usage"), self._price)
@@ -72,7 +72,7 @@ class Http(Wire):
         limits.answered(cost=cost, most=most)
 
 
-def _completion(response: Any) -> dict[str, Any] | None:
+def completion_in(response: Any) -> dict[str, Any] | None:
     """What the server answered; None for a proxy's page, or a completion without an answer."""
     try:
         return completion_of(response.json()) if response.is_success else None

@@ -94,7 +94,7 @@ class Asker:
             if newer is not None and newer != stored:
                 # Another thread or process has asked meanwhile.
                 return newer
-            return _judged(self._ask(prompt, keys), prompt)
+            return _judged(self._left_behind(prompt, keys) or self._ask(prompt, keys), prompt)
 
     def _stored(self, prompt: Prompt, keys: list[str]) -> Answer | None:
         stored = self.store.get(keys)
@@ -133,6 +133,17 @@ class Asker:
         forms = self._forms if prompt.schema is not None else ("text",)
         return [key_of(shape | {"form": form}) for form in forms]
 
+    def _left_behind(self, prompt: Prompt, keys: list[str]) -> Answer | None:
+        """An answer that had come, and was not yet kept, when its process was killed."""
+        for key in keys:
+            answer = self.client.arrived(part := self.store.part(key))
+            if answer is not None:
+                answer = self._kept(answer, prompt, key, attempts=0)
+            part.unlink(missing_ok=True)
+            if answer is not None:
+                return answer
+        return None
+
     def _ask(self, prompt: Prompt, keys: list[str]) -> Answer:
         """A new answer, kept as soon as it is there, in the first form that the server takes."""
         messages, attempts = prompt.messages(), 0
@@ -141,7 +152,8 @@ class Asker:
         for way in range(start, len(forms)):
             schema = None if forms[way] == "prompt" else prompt.schema
             keep = partial(self._kept, prompt=prompt, key=keys[way], attempts=attempts)
-            answer = self.client.ask(messages, schema=schema, form=forms[way], keep=keep)
+            part = self.store.part(keys[way])
+            answer = self.client.ask(messages, schema=schema, form=forms[way], keep=keep, part=part)
             if answer.text is not None:
                 if prompt.schema is not None:
                     # A page that fails under a schema does not show that the server takes none.

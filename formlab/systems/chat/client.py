@@ -6,6 +6,7 @@ import json
 import math
 import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -89,12 +90,13 @@ class Client:
 
     def ask(
         self, messages: Messages, *, schema: dict[str, Any] | None = None, form: str = FORMS[0],
-        keep: Callable[[Answer], Answer] = lambda answer: answer,
+        keep: Callable[[Answer], Answer] = lambda answer: answer, part: Path | None = None,
     ) -> Answer:  # fmt: skip
         """The answer to `messages`; with `schema`, the answer must follow it.
 
         `form` is the way to request it, ``schema`` or ``object``. What a server answered is what
-        `keep` makes of it, which is called as soon as it is there, before it counts. A call that
+        `keep` makes of it, which is called as soon as it is there, before it counts. Its bytes are
+        in the file `part` as they come, until it is kept; `arrived` reads it there. A call that
         failed is an answer without a text; its `finish` is ``bad_request`` if it may be put in
         another way.
 
@@ -108,11 +110,15 @@ class Client:
             last.answer = keep(self._answer(
                 completion, last.usage, attempts=last.attempts, seconds=last.seconds
             ))  # fmt: skip
+            if part:
+                part.unlink(missing_ok=True)
 
         last.keep = arrived
+        secret = self._key if len(self._key) >= _SHORTEST_KEY else ""
         try:
-            # The plain method: the typed one walks through every message, pages included.
-            self._client.post("/chat/completions", cast_to=object, body=body)
+            with self._http.writing(part, secret=secret):
+                # The plain method: the typed one walks through every message, pages included.
+                self._client.post("/chat/completions", cast_to=object, body=body)
         except (Stopped, FormlabError):
             raise
         except Exception as error:  # Whatever a server does fails this call alone.
@@ -121,6 +127,17 @@ class Client:
             last.keep = None
         answer: Answer = last.answer
         return answer
+
+    def arrived(self, part: Path) -> Answer | None:
+        """The answer in a `part` that was left behind, if all of it had come."""
+        from formlab.systems.chat._http import completion_in
+        from formlab.systems.chat._wire import read
+
+        response = read(part)
+        completion = response and completion_in(response)
+        if completion is None:
+            return None
+        return self._answer(completion, usage_of(completion.get("usage"), self.price))
 
     def _most(self, body: dict[str, Any]) -> float:
         """What a call may cost: a token a byte, `_PAGE_TOKENS` a page, the longest answer."""

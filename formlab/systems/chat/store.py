@@ -143,6 +143,10 @@ class AnswerStore:
         saved = f"sqlite3 {self.path.name} .recover | sqlite3 saved.sqlite"
         return f"another --out or store, or what can be saved of this one: {saved}"
 
+    def part(self, key: str) -> Path:
+        """The file beside the store for what comes in answer to a question, until it is kept."""
+        return self.path.with_name(f"{self.path.name}.{key[:32]}.part")
+
     @contextmanager
     def claim(self, key: str, *, stopped: Callable[[], str | None]) -> Iterator[None]:
         """Waits until no other thread or process asks this question, and keeps them waiting.

@@ -47,17 +47,16 @@ def corpus():
 def run(url, out, arrivals=None):
     """A run in this process, which writes down each answer that it has read from its socket."""
     if arrivals:
-        from formlab.systems.chat._wire import _Timed
+        from formlab.systems.chat._wire import Bounds
 
-        log, read = os.open(arrivals, os.O_WRONLY | os.O_APPEND | os.O_CREAT), _Timed.read
+        log, came = os.open(arrivals, os.O_WRONLY | os.O_APPEND | os.O_CREAT), Bounds.came
 
-        def noted(self, most, timeout=None):
-            data = read(self, most, timeout)
+        def noted(self, data):
             if (at := data.rfind(_MARK.encode())) >= 0:
                 os.write(log, data[at : at + len(_MARK) + 6] + b"\n")
-            return data
+            return came(self, data)
 
-        _Timed.read = noted
+        Bounds.came = noted
     settings = {"base_url": url, "concurrency": IN_FLIGHT, "tasks": "vqa", "image_limit": 64}
     return chat.system("chat:m").run(corpus(), out=out, settings=settings)
 

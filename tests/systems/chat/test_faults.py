@@ -1,6 +1,7 @@
 """Servers at fault, limits, and broken pages: a reason for one document, never the run's end."""
 
 import base64
+import gzip
 import io
 import json
 import os
@@ -50,6 +51,40 @@ def test_after_kills_at_random_moments_nothing_that_arrived_is_asked_again(tmp_p
     assert found["records equal"] == found["runs"]
     # Calls in flight were lost and made again: the kills did hit.
     assert found["calls"] >= kills.PAGES
+
+
+@pytest.mark.parametrize("cut", [None, 40, -1])
+@pytest.mark.parametrize("packed", [False, True])
+def test_an_answer_that_had_come_when_its_process_was_killed_is_taken(tmp_path, packed, cut):
+    # What a killed process leaves behind: the bytes of the response, all or not all of them.
+    body = json.dumps(answer(FORM)).encode()
+    data = gzip.compress(body) if packed else body
+    head = f"HTTP/1.1 200 OK\r\nContent-Length: {len(data)}\r\n"
+    head += "Content-Encoding: gzip\r\n" if packed else ""
+    messages = [{"role": "user", "content": "?"}]
+    with serving(then=FORM) as server, chat.AnswerStore(tmp_path / "s.sqlite") as store:
+        asker = chat.Asker(chat.Client("m", base_url=server.url), store)
+        prompt = chat.Prompt(messages, lambda: messages, None, lambda answer: answer.status)
+        part = store.part(asker._keys(prompt)[0])
+        part.write_bytes((f"{head}\r\n".encode() + data)[:cut])
+        found = asker.answer(prompt)
+        assert len(server.calls) == (0 if cut is None else 1)
+        assert (found.text, found.tokens_in, store.count()) == (FORM, 100, 1)
+    assert not part.exists()
+
+
+def test_an_answer_that_cannot_be_kept_is_kept_by_the_next_run(tmp_path, monkeypatch):
+    def full(*_):
+        raise NotAvailable("answers cannot be kept: the disk is full")
+
+    with serving(then=FORM) as server:
+        with monkeypatch.context() as context:
+            context.setattr(chat.AnswerStore, "put", full)
+            with pytest.raises(NotAvailable, match="disk is full"):
+                ran(server, tmp_path)
+        assert ran(server, tmp_path).responses["status"].to_list() == ["ok"]
+        assert len(server.calls) == 1
+    assert not list(tmp_path.glob("*.part"))
 
 
 @pytest.mark.parametrize("step", ["drip", "drip_head"])

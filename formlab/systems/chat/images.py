@@ -115,8 +115,10 @@ class PageImage:
         """The page as a data URL, in the size it is sent in."""
         if not self.zoom and self.sent == self.size:
             with Image.open(self.path) as image:
-                # Who turns a picture by its tag, and who does not, is not known.
-                turned = image.getexif().get(ExifTags.Base.Orientation, 1) != 1
+                # Who turns a picture by its tag, and who does not, is not known. To look for the
+                # tag of a PNG behind its pixels, these would be decoded.
+                tagged = image.format == "JPEG" or "exif" in image.info
+                turned = tagged and image.getexif().get(ExifTags.Base.Orientation, 1) != 1
                 kind = None if turned else _AS_IS.get(image.format or "")
             if kind:
                 return _data_url(files.read_bytes(self.path), kind)

@@ -154,12 +154,12 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_drip(self, _):
         self.send_response(200)
-        self.send_header("Content-Length", "100000")
+        self.send_header("Content-Length", "600")
         self.end_headers()
-        self._drip(b" " * 100_000)
+        self._drip(b" " * 600)
 
     def do_drip_head(self, _):
-        self._drip(b"HTTP/1.1 200 OK\r\nX-Slow: " + b"x" * 50_000)
+        self._drip(b"HTTP/1.1 200 OK\r\nX-Slow: " + b"x" * 600)
 
     def do_bomb(self, _):
         data = gzip.compress(b" " * 64_000_000, 1)

@@ -20,6 +20,7 @@ from pathlib import Path
 from formlab import benchmarks, tables
 from formlab.folders import Corpus
 from formlab.systems import chat
+from tests.states import until
 from tests.systems.scripted_server import serving
 
 PAGES, IN_FLIGHT = 30, 4
@@ -117,9 +118,7 @@ def _killed(server, out, arrivals, rng):
         ],
         env=os.environ | {"FORMLAB_REPORT": "1"},
     )
-    end = time.monotonic() + 60
-    while len(server.calls) == before and process.poll() is None and time.monotonic() < end:
-        time.sleep(0.005)
+    until(lambda: len(server.calls) > before or process.poll() is not None)
     # The moments are random ones; nothing is waited for.
     with contextlib.suppress(subprocess.TimeoutExpired):
         process.wait(rng.uniform(0, 0.5))

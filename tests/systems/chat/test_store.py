@@ -14,6 +14,7 @@ from formlab.errors import DataBroken, NotAvailable
 from formlab.folders import Predictions
 from formlab.systems import chat
 from formlab.systems.chat import store as module
+from tests.states import LONG, until
 from tests.systems.chat.made_runs import FORM, alone, kept, killed, ran
 from tests.systems.scripted_server import HOSTILE, HUGE, serving
 
@@ -139,10 +140,10 @@ def test_an_answer_waits_for_a_program_that_has_the_store_locked(tmp_path, monke
     with chat.AnswerStore(tmp_path / "s.sqlite") as store, ThreadPoolExecutor(1) as pool:
         other.execute("BEGIN IMMEDIATE")
         waiting = pool.submit(store.put, chat.Answer("k", text="5"))
-        while "another program" not in capsys.readouterr().err:
-            assert not waiting.done()
+        until(lambda: "another program" in capsys.readouterr().err)
+        assert not waiting.done()
         other.execute("COMMIT")
-        waiting.result(timeout=60)
+        waiting.result(timeout=LONG)
         assert store.get(["k"]).text == "5"
         # Locked for good, it is one error.
         other.execute("BEGIN IMMEDIATE")

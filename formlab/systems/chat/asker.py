@@ -136,7 +136,9 @@ class Asker:
     def _left_behind(self, prompt: Prompt, keys: list[str]) -> Answer | None:
         """An answer that had come, and was not yet kept, when its process was killed."""
         for key in keys:
-            answer = self.client.arrived(part := self.store.part(key))
+            if not (part := self.store.part(key)).exists():
+                continue
+            answer = self.client.arrived(part)
             if answer is not None:
                 answer = self._kept(answer, prompt, key, attempts=0)
             part.unlink(missing_ok=True)

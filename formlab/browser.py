@@ -25,6 +25,7 @@ FLAGS = (
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
 )  # fmt: skip
+PATIENCE = 120_000  # milliseconds
 _REMEDY = "python -m formlab.browser, or set FORMLAB_CHROMIUM to a Chromium"
 
 
@@ -147,6 +148,8 @@ def page(
             context = browser.new_context(
                 viewport={"width": size[0], "height": size[1]}, color_scheme=scheme
             )
+            # Playwright's half a minute is too little for a large page on a busy machine.
+            context.set_default_timeout(PATIENCE)
             if init_script:
                 context.add_init_script(init_script)
             visit = _watched(context, tuple(allow))

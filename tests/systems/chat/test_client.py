@@ -5,6 +5,7 @@ import pytest
 from formlab import benchmarks
 from formlab.errors import DataBroken, NotAvailable
 from formlab.systems import chat
+from tests.states import LONG
 from tests.systems.chat.made_runs import FORM, KEY, ran
 from tests.systems.scripted_server import serving
 
@@ -47,7 +48,8 @@ def test_every_answer_has_its_status_after_one_call(tmp_path, step, status):
 )
 def test_what_passes_is_asked_again(tmp_path, step):
     with serving(step, then=FORM) as server:
-        responses = ran(server, tmp_path).responses
+        # A slow answer takes five seconds; any other has all the time of a busy machine.
+        responses = ran(server, tmp_path, timeout=4.0 if step == "slow" else LONG).responses
         assert responses.select("status", "attempts").rows() == [("ok", 2)]
         waited = server.calls[1]["at"] - server.calls[0]["at"]
     # Retry-After says 1 s; as a date, which has whole seconds, at least that much.

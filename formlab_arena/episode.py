@@ -27,8 +27,6 @@ from formlab_arena.session import VIEWPORT, Session
 
 Policy = Literal["page", "step"]
 Status = Literal["submitted", "unsent", "unfinished", "crashed"]
-# The arena's pages come through its own proxy, so nothing may go round it.
-FLAGS = (*browser.FLAGS, "--force-webrtc-ip-handling-policy=disable_non_proxied_udp")
 # An episode ends after so many unusable answers in a row.
 PATIENCE = 3
 # Why an agent was stopped.
@@ -106,9 +104,10 @@ def open_session(
     driver = Driver()
     session = None
     try:
+        unseen = {"--headless"} if settings.headed else set()
         launch = {
             "executable_path": browser.find(), "headless": not settings.headed,
-            "args": [flag for flag in FLAGS if not (settings.headed and flag == "--headless")],
+            "args": [flag for flag in browser.FLAGS if flag not in unseen],
             "proxy": {"server": driver.run(gate.start(driver.at_end))},
         }  # fmt: skip
         width, height = settings.viewport

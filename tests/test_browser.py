@@ -2,6 +2,7 @@ import pytest
 
 from formlab import browser
 from formlab.errors import NotAvailable
+from tests import leaking
 
 
 def test_named_chromium_comes_first(monkeypatch, tmp_path):
@@ -47,6 +48,44 @@ def test_page_records_and_aborts_what_leaves_it(tmp_path):
         assert visit.errors == ["broken"]
         assert "error: odd" in visit.console
         assert len(visit.trouble) >= 4
+
+
+@pytest.mark.browser
+def test_nothing_leaves_a_page_by_any_way(tmp_path):
+    from playwright.sync_api import expect, sync_playwright
+
+    file = tmp_path / "a.html"
+    with leaking.listeners() as (tcp, udp, arrived):
+        file.write_text(leaking.page(tcp, udp))
+        with browser.page(file) as visit:
+            expect(visit.page).to_have_title(leaking.TITLE)
+            visit.page.wait_for_timeout(500)
+        assert arrived == []
+        asked = {url.rpartition("/")[2] for url in visit.requests}
+        assert {"fetch", "beacon", "worker", "prefetch", "font.woff2"} <= asked
+        # In the same browser without what keeps it in, the page does leave.
+        with sync_playwright() as playwright:
+            flags = [f for f in browser.FLAGS if "webrtc" not in f and "resolver" not in f]
+            free = playwright.chromium.launch(executable_path=browser.find(), args=flags)
+            page = free.new_page()
+            page.goto(file.as_uri(), wait_until="commit")
+            leaking.until(lambda: {"tcp", "udp"} <= {way for way, _ in arrived}, page)
+            free.close()
+
+
+@pytest.mark.browser
+def test_page_without_scripts_stays_and_asks_for_nothing(tmp_path):
+    with leaking.listeners() as (tcp, udp, arrived):
+        leave = '<meta http-equiv="refresh" content="0; url=HTTP/left">'
+        with browser.page(scripts=False, allow=("data:",)) as visit:
+            visit.page.set_content(leaking.filled(leave, tcp, udp) + leaking.page(tcp, udp))
+            leaking.until(lambda: any(url.endswith("/left") for url in visit.requests), visit.page)
+            assert visit.page.url == "about:blank"
+            assert visit.page.locator("p").inner_text() == "Canary"
+    assert arrived == []
+    asked = {url.rpartition("/")[2] for url in visit.requests}
+    assert {"image.png", "prefetch", "font.woff2", "iframe", "left", "hostname"} <= asked
+    assert not asked & {"fetch", "socket", "onload", "onerror", "events"}
 
 
 @pytest.mark.browser

@@ -79,14 +79,16 @@ def write_pages(
     Beside each picture, ``images/<i>.json`` says where on it each fact stands.
 
     By default these are all pages that hold a fact, or the first `limit` of them; `pages` are
-    numbers from 0. Chromium draws them. The answer counts the pages and facts written, and the
-    tags of each sort that the filing has beside its facts.
+    numbers from 0. Chromium draws them; no script of the filing runs, and nothing that it names at
+    other addresses or in files is fetched. The answer counts the pages and facts written, the
+    ``requests blocked``, and the tags of each sort that the filing has beside its facts.
     """
     texts, facts, notes = gold_pages(filing)
     chosen = [n for n in range(len(texts)) if (facts[n] if pages is None else n in pages)]
     chosen = chosen[:limit]
     zoom = dpi / 96
-    with browser.page(size=(round(_WIDE * dpi), round(_HIGH * dpi))) as visit:
+    size = round(_WIDE * dpi), round(_HIGH * dpi)
+    with browser.page(size=size, allow=("data:",), scripts=False) as visit:
         for number in chosen:
             files.write_text(
                 out / f"gold_{number}.txt", f"<html><body>{texts[number]}</body></html>\n"
@@ -102,7 +104,10 @@ def write_pages(
             with files.atomic(out / "images" / f"{number}.png") as temporary:
                 visit.page.screenshot(path=temporary, type="png", full_page=True)
             files.write_json(out / "images" / f"{number}.json", fact_boxes(visit.page))
-    return notes | {"pages": len(chosen), "facts": sum(len(facts[n]) for n in chosen)}
+    return notes | {
+        "pages": len(chosen), "facts": sum(len(facts[n]) for n in chosen),
+        "requests blocked": len(set(visit.requests)),
+    }  # fmt: skip
 
 
 def fact_boxes(page: Page) -> list[list[float] | None]:

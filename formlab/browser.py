@@ -169,7 +169,8 @@ def page(
         closed.bind(("127.0.0.1", 0))
         proxy = {
             "server": "http://{}:{}".format(*closed.getsockname()),
-            "bypass": ",".join(server.netloc for server in servers),
+            # The last rule that fits an address holds; this one has loopback come to the proxy.
+            "bypass": ",".join(["<-loopback>", *(server.netloc for server in servers)]),
         }
         browser = playwright.chromium.launch(
             executable_path=executable, args=[*FLAGS, names], proxy=proxy

@@ -6,7 +6,6 @@
 import contextlib
 import socket
 import threading
-import time
 
 # Another address of this machine: neither the page's server nor the proxy is there.
 ELSEWHERE = "127.0.0.2"
@@ -161,12 +160,3 @@ def listeners():
             ended.set()
             for thread in threads:
                 thread.join()
-
-
-def until(holds, page=None, seconds=30.0):
-    """Wait until something holds; a page, if one is named, is listened to meanwhile."""
-    pause = (lambda: page.wait_for_timeout(20)) if page else (lambda: time.sleep(0.02))
-    end = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < end
-        pause()

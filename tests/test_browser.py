@@ -3,6 +3,7 @@ import pytest
 from formlab import browser
 from formlab.errors import NotAvailable
 from tests import leaking
+from tests.states import until_seen
 
 
 def test_named_chromium_comes_first(monkeypatch, tmp_path):
@@ -42,7 +43,7 @@ def test_page_records_and_aborts_what_leaves_it(tmp_path):
         "<script>alert('hello'); console.error('odd'); throw new Error('broken')</script>"
     )
     with browser.page(tmp_path / "a.html") as visit:
-        visit.page.wait_for_timeout(100)
+        until_seen(visit.page, lambda: visit.requests and visit.dialogs and visit.errors)
         assert visit.requests == ["https://beacon.invalid/x.png"]
         assert visit.dialogs == ["hello"]
         assert visit.errors == ["broken"]
@@ -69,7 +70,7 @@ def test_nothing_leaves_a_page_by_any_way(tmp_path):
             free = playwright.chromium.launch(executable_path=browser.find(), args=flags)
             page = free.new_page()
             page.goto(file.as_uri(), wait_until="commit")
-            leaking.until(lambda: {"tcp", "udp"} <= {way for way, _ in arrived}, page)
+            until_seen(page, lambda: {"tcp", "udp"} <= {way for way, _ in arrived})
             free.close()
 
 
@@ -79,7 +80,7 @@ def test_page_without_scripts_stays_and_asks_for_nothing(tmp_path):
         leave = '<meta http-equiv="refresh" content="0; url=HTTP/left">'
         with browser.page(scripts=False, allow=("data:",)) as visit:
             visit.page.set_content(leaking.filled(leave, tcp, udp) + leaking.page(tcp, udp))
-            leaking.until(lambda: any(url.endswith("/left") for url in visit.requests), visit.page)
+            until_seen(visit.page, lambda: any(url.endswith("/left") for url in visit.requests))
             assert visit.page.url == "about:blank"
             assert visit.page.locator("p").inner_text() == "Canary"
     assert arrived == []

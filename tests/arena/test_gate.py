@@ -3,6 +3,7 @@ import pytest
 from formlab_arena.episode import RunSettings, open_session, prepare
 from formlab_arena.gate import Gate
 from tests import leaking
+from tests.states import until
 
 from .conftest import events
 from .sites import site
@@ -91,6 +92,6 @@ def test_sockets_and_datagrams_reach_nothing_and_are_counted(tmp_path):
                 f"https://{host}:{udp}/transport", f"stun:{host}:{udp}", "stun:stun.leak.test:"
                 f"{udp}", f"turn:{host}:{tcp}?transport=tcp", "webrtc:",
             }  # fmt: skip
-            leaking.until(lambda: expected <= set(session.account.summary({})["blocked"]))
+            until(lambda: expected <= set(session.account.summary({})["blocked"]))
             assert session.driver.tabs[0].url.startswith(own.url)
         assert arrived == []

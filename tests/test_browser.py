@@ -1,9 +1,16 @@
+import subprocess
+import sys
+from pathlib import Path
+
+import psutil
 import pytest
 
 from formlab import browser
 from formlab.errors import NotAvailable
 from tests import leaking
-from tests.states import until_seen
+from tests.states import ended, until, until_seen
+
+ROOT = Path(__file__).parents[1]
 
 
 def test_named_chromium_comes_first(monkeypatch, tmp_path):
@@ -87,6 +94,20 @@ def test_page_without_scripts_stays_and_asks_for_nothing(tmp_path):
     asked = {url.rpartition("/")[2] for url in visit.requests}
     assert {"image.png", "prefetch", "font.woff2", "iframe", "left", "hostname"} <= asked
     assert not asked & {"fetch", "socket", "onload", "onerror", "events"}
+
+
+@pytest.mark.browser
+def test_browser_ends_with_a_process_that_is_killed():
+    code = "from formlab import browser\nwith browser.page(): print('open', flush=True); input()"
+    command = [sys.executable, "-c", code]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen(command, cwd=ROOT, **pipes) as process:
+        assert process.stdout.readline() == b"open\n"
+        theirs = psutil.Process(process.pid).children(recursive=True)
+        process.kill()
+    # Playwright's driver, and the processes of Chromium.
+    assert len(theirs) >= 3
+    until(lambda: ended(theirs))
 
 
 @pytest.mark.browser

@@ -131,7 +131,9 @@ def filing(file: Path, out: Path, pages: int | None, dpi: int, as_json: bool) ->
     if any(out.glob("gold_*")):
         raise DataBroken("this folder holds gold pages already", where=out, remedy="another --out")
     notes = ixbrl.write_pages(file, out, limit=pages, dpi=dpi)
-    row = {name: notes.pop(name) for name in ("pages", "facts", "requests blocked")}
+    row = {
+        name: notes.pop(name) for name in ("pages", "pages not drawn", "facts", "requests blocked")
+    }
     say({f"in the whole filing, {name}": count for name, count in notes.items()})
     show([row | {"out": str(out)}], as_json=as_json)
 

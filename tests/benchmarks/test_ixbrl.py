@@ -79,6 +79,29 @@ def test_page_of_a_filing_runs_no_script_and_fetches_nothing(filing, tmp_path):
 
 
 @pytest.mark.browser
+def test_page_that_cannot_be_drawn_has_no_picture_and_the_others_have(
+    filing, tmp_path, monkeypatch
+):
+    from playwright.sync_api import Error, Page
+
+    shot, calls = Page.screenshot, []
+
+    def screenshot(self, **options):
+        calls.append(options)
+        if len(calls) == 2:
+            raise Error("Unable to capture screenshot")
+        return shot(self, **options)
+
+    monkeypatch.setattr(Page, "screenshot", screenshot)
+    notes = write_pages(filing, tmp_path / "out", dpi=72)
+    assert (notes["pages"], notes["pages not drawn"], notes["facts"]) == (3, 1, 3)
+    images = sorted(file.name for file in (tmp_path / "out" / "images").iterdir())
+    assert images == ["0.json", "0.png", "2.json", "2.png"]
+    corpus = OWN["fincriticaled"].load("test", tmp_path / "out")
+    assert corpus.documents["image"].null_count() == 1
+
+
+@pytest.mark.browser
 def test_a_limit_takes_the_first_pages_with_a_fact(filing, tmp_path):
     notes = write_pages(filing, tmp_path / "out", limit=2, dpi=72)
     assert (notes["pages"], notes["facts"]) == (2, 2)

@@ -31,8 +31,7 @@ if TYPE_CHECKING:
 COMMANDS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 # The switch is given twice where a page may reach servers: the last one holds.
 _NAMES = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
-# --no-sandbox: containers without user namespaces cannot start Chromium otherwise. The pages
-# formlab opens are its own, and everything a model wrote is inert in them.
+# --no-sandbox: containers without user namespaces cannot start Chromium otherwise (SECURITY.md).
 FLAGS = (
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync",

@@ -42,8 +42,8 @@ def record(
 
     The right answers are what was sent and accepted, by the labels of the fields, in the notation
     of their controls; what a script sent under other names is what the fields held. Passwords are
-    left out; the address is kept as it is, since the task needs it. The recording ends when the window is closed, or when a page without fields has
-    followed.
+    left out; the address is kept as it is, since the task needs it. The recording ends when the
+    window is closed, or when a page without fields has followed.
 
     Parameters
     ----------

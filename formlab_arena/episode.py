@@ -18,6 +18,7 @@ from formlab.errors import DataBroken, NotAvailable
 from formlab_arena import driving
 from formlab_arena.account import Account
 from formlab_arena.actions import Done
+from formlab_arena.address_secrets import Secrets
 from formlab_arena.agents import Agent, Halted, Unusable
 from formlab_arena.driver import Driver, PageLeft, TimeLimit
 from formlab_arena.gate import Gate
@@ -27,8 +28,6 @@ from formlab_arena.session import VIEWPORT, Session
 
 Policy = Literal["page", "step"]
 Status = Literal["submitted", "unsent", "unfinished", "crashed"]
-# The arena's pages come through its own proxy, so nothing may go round it.
-FLAGS = (*browser.FLAGS, "--force-webrtc-ip-handling-policy=disable_non_proxied_udp")
 # An episode ends after so many unusable answers in a row.
 PATIENCE = 3
 # Why an agent was stopped.
@@ -106,9 +105,10 @@ def open_session(
     driver = Driver()
     session = None
     try:
+        unseen = {"--headless"} if settings.headed else set()
         launch = {
             "executable_path": browser.find(), "headless": not settings.headed,
-            "args": [flag for flag in FLAGS if not (settings.headed and flag == "--headless")],
+            "args": [flag for flag in browser.FLAGS if flag not in unseen],
             "proxy": {"server": driver.run(gate.start(driver.at_end))},
         }  # fmt: skip
         width, height = settings.viewport
@@ -211,7 +211,7 @@ def run_episode(
     drives = hasattr(agent, "drive")
     run = driving.run if drives else run_steps
     session, left_at, halted, fault, crashed = None, None, None, "", True
-    why, reason = "", None
+    why, reason, hide = "", None, Secrets(address)
     try:
         opened = open_session(address, folder, text, settings, allow=allow, state=state, cdp=drives)
         with opened as session:
@@ -225,15 +225,15 @@ def run_episode(
     except Halted as stop:
         why, halted = str(stop), stop
     except TimeLimit as limit:
-        why, crashed = _line(limit), left_at is None
+        why, crashed = _line(limit, hide), left_at is None
         if not crashed:
             why, reason = f"not done after {settings.deadline:g} seconds", LATE
     except PageLeft as error:
         # A page may close its tab when it was sent; else the browser has died.
         crashed = session is None or not session.was_alive
-        why = _line(error) if crashed else "the page closed its tab"
+        why = _line(error, hide) if crashed else "the page closed its tab"
     except Exception as error:
-        why, fault = _line(error), _fault_of_agent(error)
+        why, fault = _line(error, hide), _fault_of_agent(error)
         if fault:
             why = f"{why} ({_last_line(error)})"
     contents, account = (session.contents, session.summary) if session else ({}, {})
@@ -246,13 +246,13 @@ def run_episode(
     if not crashed and sent:
         status = "submitted"
     return EpisodeResult(
-        session.step if session else 0, why, reason, crashed, contents, left_at, halted, status,
-        account, fault[-4000:],
+        session.step if session else 0, why, reason, crashed, contents, hide(left_at), halted,
+        status, account, hide(fault)[-4000:],
     )  # fmt: skip
 
 
-def _line(error: Exception) -> str:
-    lines = str(error).splitlines() or [""]
+def _line(error: Exception, hide: Secrets) -> str:
+    lines = hide(str(error)).splitlines() or [""]
     return f"{type(error).__name__}: {lines[0][:300]}"
 
 

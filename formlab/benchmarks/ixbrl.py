@@ -79,14 +79,17 @@ def write_pages(
     Beside each picture, ``images/<i>.json`` says where on it each fact stands.
 
     By default these are all pages that hold a fact, or the first `limit` of them; `pages` are
-    numbers from 0. Chromium draws them. The answer counts the pages and facts written, and the
-    tags of each sort that the filing has beside its facts.
+    numbers from 0. Chromium draws them; no script of the filing runs, and nothing that it names at
+    other addresses or in files is fetched. A page that it cannot draw, such as one of a mile, has
+    no picture. The answer counts the pages and facts written, the ``pages not drawn``, the
+    ``requests blocked``, and the tags of each sort that the filing has beside its facts.
     """
     texts, facts, notes = gold_pages(filing)
     chosen = [n for n in range(len(texts)) if (facts[n] if pages is None else n in pages)]
     chosen = chosen[:limit]
-    zoom = dpi / 96
-    with browser.page(size=(round(_WIDE * dpi), round(_HIGH * dpi))) as visit:
+    zoom, undrawn = dpi / 96, 0
+    size = round(_WIDE * dpi), round(_HIGH * dpi)
+    with browser.page(size=size, allow=("data:",), scripts=False) as visit:
         for number in chosen:
             files.write_text(
                 out / f"gold_{number}.txt", f"<html><body>{texts[number]}</body></html>\n"
@@ -98,11 +101,28 @@ def write_pages(
             }
             files.write_json(out / f"meta_{number}.json", meta)
             style = f"<style>{_STYLE % zoom}</style>"
-            visit.page.set_content(f"<html><head>{style}</head><body>{texts[number]}</body></html>")
-            with files.atomic(out / "images" / f"{number}.png") as temporary:
-                visit.page.screenshot(path=temporary, type="png", full_page=True)
-            files.write_json(out / "images" / f"{number}.json", fact_boxes(visit.page))
-    return notes | {"pages": len(chosen), "facts": sum(len(facts[n]) for n in chosen)}
+            html = f"<html><head>{style}</head><body>{texts[number]}</body></html>"
+            undrawn += not _drawn(visit.page, html, out / "images" / f"{number}.png")
+    return notes | {
+        "pages": len(chosen), "pages not drawn": undrawn,
+        "facts": sum(len(facts[n]) for n in chosen),
+        "requests blocked": len(set(visit.requests)),
+    }  # fmt: skip
+
+
+def _drawn(page: Page, html: str, image: Path) -> bool:
+    """Draw a page, with the boxes of its facts beside it; false if the browser cannot."""
+    from playwright.sync_api import Error
+
+    try:
+        page.set_content(html)
+        with files.atomic(image) as temporary:
+            page.screenshot(path=temporary, type="png", full_page=True)
+        boxes = fact_boxes(page)
+    except Error:
+        return False
+    files.write_json(image.with_suffix(".json"), boxes)
+    return True
 
 
 def fact_boxes(page: Page) -> list[list[float] | None]:

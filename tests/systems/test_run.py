@@ -57,6 +57,18 @@ def test_finished_page_is_not_read_again_until_its_image_changes(corpus, tmp_pat
     assert predictions.records.height == 2
 
 
+def test_files_are_the_same_to_the_byte_in_whatever_order_pages_were_finished(corpus, tmp_path):
+    one, other = tmp_path / "one", tmp_path / "other"
+    systems.run(corpus, letters([]), out=one)
+    other.mkdir()
+    (other / "run.json").write_bytes((one / "run.json").read_bytes())
+    lines = (one / "pages.jsonl").read_text().splitlines(keepends=True)
+    (other / "pages.jsonl").write_text("".join(reversed(lines)))
+    systems.run(corpus, letters([]), out=other)
+    for name in ("records.parquet", "responses.parquet", "manifest.json"):
+        assert (one / name).read_bytes() == (other / name).read_bytes(), name
+
+
 def test_line_cut_short_by_a_crash_costs_that_page_only(corpus, tmp_path):
     calls = []
     systems.run(corpus, letters(calls), out=tmp_path / "r")

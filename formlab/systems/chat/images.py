@@ -114,9 +114,7 @@ class PageImage:
     def url(self) -> str:
         """The page as a data URL, in the size it is sent in."""
         if not self.zoom and self.sent == self.size:
-            with Image.open(self.path) as image:
-                kind = _AS_IS.get(image.format or "")
-            if kind:
+            if kind := _AS_IS.get(files.upright_format(self.path)):
                 return _data_url(files.read_bytes(self.path), kind)
         stream = io.BytesIO()
         self.image().save(stream, "JPEG", quality=_QUALITY)

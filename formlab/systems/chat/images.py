@@ -113,9 +113,9 @@ class PageImage:
 
     def url(self) -> str:
         """The page as a data URL, in the size it is sent in."""
-        if not self.zoom and self.sent == self.size:
-            if kind := _AS_IS.get(files.upright_format(self.path)):
-                return _data_url(files.read_bytes(self.path), kind)
+        as_is = not self.zoom and self.sent == self.size
+        if as_is and (kind := _AS_IS.get(files.upright_format(self.path))):
+            return _data_url(files.read_bytes(self.path), kind)
         stream = io.BytesIO()
         self.image().save(stream, "JPEG", quality=_QUALITY)
         return _data_url(stream.getvalue(), "image/jpeg")

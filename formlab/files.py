@@ -222,6 +222,23 @@ def each_jsonl(
         raise DataBroken("the file is empty", where=path, remedy="one JSON object a line")
 
 
+def csv_rows(path: str | Path, text: str) -> list[tuple[int, list[str]]]:
+    """The rows of a CSV file's text that are not empty, each with the number of its last line.
+
+    Examples
+    --------
+    >>> csv_rows("a.csv", "id,text\\n\\n1,two\\n2,\\"a\\nb\\"")
+    [(1, ['id', 'text']), (3, ['1', 'two']), (5, ['2', 'a\\nb'])]
+    """
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    try:
+        with csv_cells(len(text)):
+            return [(reader.line_num, row) for row in reader if row]
+    except csv.Error as error:
+        where, remedy = f"{path}:{reader.line_num}", "mend that line; quote cells of several lines"
+        raise DataBroken(f"not a readable CSV: {error}", where=where, remedy=remedy) from error
+
+
 @contextmanager
 def csv_cells(size: int) -> Iterator[None]:
     """Within it, ``csv`` reads cells of up to ``size`` characters; its own limit is 128 KiB."""

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import dataclasses
 import gc
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import repeat
 from typing import Any
 
+import msgspec
 import polars as pl
 
 from formlab import frames
@@ -170,6 +172,21 @@ INFERRED = "types inferred"
 _OPEN = ("documents", "records", "cases")
 frames.know(SCHEMAS.values())
 RESERVED = {column for schema in SCHEMAS.values() for column in schema}
+
+
+def box_of(value: Any) -> tuple[float, float, float, float] | None:
+    """A list of four finite numbers as a box; None for anything else.
+
+    Examples
+    --------
+    >>> box_of([1, 2, 3.5, 4]), box_of([1, 2, 3]), box_of([1, 2, 3, float("inf")])
+    ((1.0, 2.0, 3.5, 4.0), None, None)
+    """
+    try:
+        box = msgspec.convert(value, tuple[float, float, float, float])
+    except (ValueError, OverflowError):
+        return None
+    return box if all(map(math.isfinite, box)) else None
 
 
 def own_columns(name: str, frame: pl.DataFrame) -> list[str]:

@@ -97,6 +97,8 @@ class SplitReader:
         try:
             # All of them or none.
             parts = list(self.read(unit, own_flaws, own_sources))
+            for document, rows in parts:
+                _check_paths(document, rows, file)
         except GoldInDoubt:
             raise
         except (DataBroken, DataMissing) as error:
@@ -117,6 +119,15 @@ class SplitReader:
         size = max(1, int(records // max([*heights, 1])))
         starts = range(0, max(count, 1), min(size, max(count, 1)))
         return [(start, start + size if start + size < count else None) for start in starts]
+
+
+def _check_paths(document: Row, rows: Rows, file: Path) -> None:
+    """`GoldInDoubt` if two values of a document stand at one path."""
+    if isinstance(rows, list):
+        paths = Counter(row["path"] for row in rows if row.get("path") is not None)
+        if twice := [path for path, count in paths.items() if count > 1]:
+            what = f"two values of {document['doc_id']} at one path: {twice[0]}"
+            raise GoldInDoubt(what, where=file, remedy="keep one of them")
 
 
 class _Shard:

@@ -14,11 +14,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from formlab import files
 from formlab.benchmarks._build import Part, Row, SplitReader, image_columns
 from formlab.benchmarks.formcraft import VQA
 from formlab.errors import DataBroken
 from formlab.folders import Corpus
+from formlab.structure import checked
 from formlab.text import llm_json
 from formlab.trees import escape
 
@@ -26,6 +29,16 @@ FILE = "OCRBench_v2.json"
 EVERY = "all"
 # Answers of these types are places, tables and formulas: a text equal to the gold's is not asked.
 _NOT_TEXT = ("grounding", "spotting", "position", "parsing", "formula")
+
+
+class _Entry(msgspec.Struct):
+    """What must be as it is published in an entry; its answers may be anything."""
+
+    image_path: str
+    question: str | None = None
+    dataset_name: str | None = None
+    type: str | None = None
+    id: str | int | None = None
 
 
 def splits(root: Path) -> dict[str, int]:
@@ -85,10 +98,9 @@ def reader(split: str, root: Path) -> SplitReader:
 
 def _entries(root: Path) -> list[Row]:
     entries = files.read_json(root / FILE)
-    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
-        raise DataBroken("OCRBench v2 is a list of objects", where=root / FILE)
-    if lacking := [n for n, entry in enumerate(entries) if not entry.get("image_path")]:
-        raise DataBroken("an entry without image_path", where=f"{root / FILE}#/{lacking[0]}")
+    checked(entries, list[_Entry], where=root / FILE, remedy="the file as it is published")
+    if lacking := [n for n, entry in enumerate(entries) if not Path(entry["image_path"]).name]:
+        raise DataBroken("an entry without an image", where=f"{root / FILE}#/{lacking[0]}")
     return entries
 
 

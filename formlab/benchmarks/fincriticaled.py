@@ -83,7 +83,7 @@ def reader(split: str, root: Path) -> SplitReader:
         stem, markup, origin, meta = unit if isinstance(unit, tuple) else _page(unit, flaws)
         if isinstance(unit, Path):
             sources[unit.relative_to(root).as_posix()] = files.sha256(unit)
-        facts = tagged(written_events(markup), flaws=flaws)
+        facts = tagged(written_events(markup), flaws=flaws, where=origin)
         _count_flaws(markup, facts, flaws)
         gold = {"task": "fact", "page": 1}
         image = _image(root, stem, flaws)

@@ -62,18 +62,22 @@ def read(split: str, root: Path) -> Corpus:
 
 def reader(split: str, root: Path) -> SplitReader:
     """The same images, one by one."""
-    by_image: dict[str, list[tuple[int, Row]]] = {}
+    by_image: dict[Path, list[tuple[int, Row]]] = {}
     for index, entry in enumerate(_entries(root)):
         if split in (EVERY, str(entry.get("dataset_name"))):
-            by_image.setdefault(str(entry.get("image_path")), []).append((index, entry))
-    stems = Counter(Path(path).stem for path in by_image)
+            by_image.setdefault(Path(entry["image_path"]), []).append((index, entry))
+    stems = Counter(path.stem for path in by_image)
+    plain = Counter(path.with_suffix("") for path in by_image)
 
     def read(
-        unit: tuple[str, list[tuple[int, Row]]], flaws: Counter[str], _: dict[str, str]
+        unit: tuple[Path, list[tuple[int, Row]]], flaws: Counter[str], _: dict[str, str]
     ) -> Iterator[Part]:
-        name, entries = Path(unit[0]), unit[1]
+        name, entries = unit
         flaws["images of one name in several folders"] += stems[name.stem] > 1
-        unique = name.stem if stems[name.stem] == 1 else "__".join(name.with_suffix("").parts)
+        # With its folders, and with its ending, only where it takes them to tell images apart.
+        bare = name.with_suffix("")
+        whole = "__".join((bare if plain[bare] == 1 else name).parts)
+        unique = name.stem if stems[name.stem] == 1 else whole
         rows: dict[str, Row] = {}
         for index, entry in entries:
             for row in _rows(entry, index, flaws):

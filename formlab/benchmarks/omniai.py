@@ -166,7 +166,7 @@ def records_of(item: Row, where: str, flaws: Counter[str]) -> Iterator[Row]:
         "task": "value", "path": WHOLE, "kind": "json", "origin": f"{where}#/trueJsonOutput",
         "value": json.dumps(truth, ensure_ascii=False, sort_keys=True),
     }  # fmt: skip
-    for path, kind, value in _leaves(truth, item.get("jsonSchema"), "", 0):
+    for path, kind, value in _leaves(truth, item.get("jsonSchema"), "", where):
         flaws["true values of null"] += value is None
         yield {
             "task": "text", "path": path, "kind": kind,
@@ -185,18 +185,20 @@ def _plain(value: Any) -> Any:
         return value
 
 
-def _leaves(value: Any, schema: Any, path: str, depth: int) -> Iterator[tuple[str, str, Any]]:
+def _leaves(
+    value: Any, schema: Any, path: str, where: str, depth: int = 0
+) -> Iterator[tuple[str, str, Any]]:
     rules = schema if isinstance(schema, dict) else {}
     if depth > _DEEPEST:
-        raise DataBroken(f"JSON nested deeper than {_DEEPEST} levels", where=path[:80])
+        raise DataBroken(f"JSON nested deeper than {_DEEPEST} levels", where=f"{where}#{path[:80]}")
     if isinstance(value, dict):
         inner = rules.get("properties")
         for key, item in value.items():
             rule = inner.get(key) if isinstance(inner, dict) else None
-            yield from _leaves(item, rule, f"{path}/{escape(key)}", depth + 1)
+            yield from _leaves(item, rule, f"{path}/{escape(key)}", where, depth + 1)
     elif isinstance(value, list):
         for index, item in enumerate(value):
-            yield from _leaves(item, rules.get("items"), f"{path}/{index}", depth + 1)
+            yield from _leaves(item, rules.get("items"), f"{path}/{index}", where, depth + 1)
     elif path:
         stated = rules.get("type")
         kind = (

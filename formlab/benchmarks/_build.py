@@ -101,9 +101,10 @@ class SplitReader:
                 _check_paths(document, rows, file)
         except GoldInDoubt:
             raise
-        except (DataBroken, DataMissing) as error:
+        except (DataBroken, DataMissing, RecursionError) as error:
             flaws[self.unread] += 1
-            reason = str(error).replace(f"{self.root}/", "")
+            what = error if isinstance(error, FormlabError) else f"nested too deeply ({file})"
+            reason = str(what).replace(f"{self.root}/", "")
             unreadable[file.relative_to(self.root).as_posix()] = reason
         else:
             flaws.update(own_flaws)

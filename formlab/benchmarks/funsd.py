@@ -86,7 +86,7 @@ def rows_of(file: Path, flaws: Counter) -> list[Row]:
 def _entities(file: Path, data: bytes) -> list[_Entity]:
     try:
         entities = _decode(data).form
-    except msgspec.DecodeError:
+    except (ValueError, RecursionError):
         # Python's parser says what is wrong, and takes what only it takes, as half a character.
         remedy = "an object with a list 'form' of entities"
         entities = checked(_mended(files.read_json(file)), _Form, where=file, remedy=remedy).form

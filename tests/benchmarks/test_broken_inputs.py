@@ -85,8 +85,9 @@ FILES = {
 }
 BROKEN = {
     "cut off": b'{"a": ', "empty": b"", "latin-1": b'{"a": "\xe9"}', "binary": b"\0\xff\0",
-    "objects": b'{"a": ' * 5000, "lists": b"[" * 300_000, "digits": b'{"a": [' + b"9" * 5000 + b"]}",
-    "number": b"7", "text": b'"x"', "null": b"null", "other": b'{"form": 1, "a": {"b": [null]}}',
+    "objects": b'{"a": ' * 5000, "lists": b"[" * 300_000,
+    "digits": b'{"a": [' + b"9" * 5000 + b"]}", "number": b"7", "text": b'"x"',
+    "null": b"null", "other": b'{"form": 1, "a": {"b": [null]}}',
 }  # fmt: skip
 NO_FILES = {
     "folder": Path.mkdir,

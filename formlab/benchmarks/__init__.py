@@ -83,6 +83,13 @@ def strictly(strict: bool, corpus: Any) -> Any:
     return corpus
 
 
+def none_read(unreadable: Mapping[str, str], where: Path | None) -> DataBroken:
+    """The error for documents of which none can be read, with the reason of the first."""
+    first = next(iter(unreadable.values()))
+    what = f"no document can be read, the first of {len(unreadable)}: {first}"
+    return DataBroken(what, where=where)
+
+
 def _folder(name: str, root: str | Path | None) -> Path:
     folder = SAMPLES / name if root is None else Path(root)
     if not (folder.is_dir() or (name == "own" and folder.is_file())):

@@ -12,7 +12,7 @@ from typing import Any
 
 import polars as pl
 
-from formlab import files, tables
+from formlab import benchmarks, files, tables
 from formlab.columns import Columns, height_of
 from formlab.errors import DataBroken, DataMissing, FormlabError, GoldInDoubt
 from formlab.folders import Corpus
@@ -80,8 +80,7 @@ class SplitReader:
             shard.note(flaws, sources)
         if whole and first and not shard.documents:
             if shard.unreadable:
-                what = f"no document can be read, the first of {len(shard.unreadable)}: "
-                raise DataBroken(what + next(iter(shard.unreadable.values())), where=self.root)
+                raise benchmarks.none_read(shard.unreadable, self.root)
             if self.empty:
                 raise self.empty
         yield shard.corpus()

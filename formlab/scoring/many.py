@@ -167,6 +167,8 @@ def score(
         )
         if choice.description != part.ALL:
             shards = team.each("choosing", _keep, _kept(shards, set(choice.documents)), (out,))
+        if unreadable and not any(shard.documents for shard in shards):
+            raise benchmarks.none_read(unreadable, out)
         if not any(shard.matched for shard in shards):
             predicted, splits = (
                 {word for shard in shards for word in getattr(shard, field)}

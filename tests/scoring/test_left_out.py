@@ -85,6 +85,17 @@ def test_commands_say_it_and_strict_makes_it_an_error(root, run, tmp_path, forml
     assert FILE in in_shards.stderr
 
 
+def test_shards_of_which_none_can_be_read_are_an_error_with_the_first_reason(
+    root, run, tmp_path, formlab, monkeypatch
+):
+    monkeypatch.setattr(part, "SHARD", 1)
+    for stem in "abc":
+        (root / f"testing_data/annotations/{stem}.json").write_text("{")
+    done = formlab("score", "funsd", "--root", root, "--predictions", run, "--out", tmp_path / "e")
+    assert done.exit_code == 2
+    assert "no document can be read, the first of 3: broken JSON" in done.stderr
+
+
 def test_every_command_that_reads_a_benchmark_can_be_strict(root, formlab):
     for command in (
         ("run", "funsd", "--system", "ocr"),

@@ -82,7 +82,7 @@ def ask(
     known = [name for name, entry in benchmarks.BENCHMARKS.items() if "fact" in entry.tasks]
     if benchmark not in known:
         raise UnknownName.of("benchmark with facts", benchmark, known)
-    corpus = benchmarks.load(benchmark, root=options["root"], split=options["split"])
+    corpus = benchmarks.asked(benchmark, options)
     judged = formats.read_predictions(predictions, corpus)
     settings = chat.system(f"{chat.PREFIX}{model}").settings(asked(options))
     store = Path(settings["store"] or out.with_suffix(".sqlite"))

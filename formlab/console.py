@@ -6,7 +6,9 @@ import json
 import math
 import sys
 from collections.abc import Callable, Collection, Mapping
+from itertools import islice
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import click
@@ -15,6 +17,8 @@ from formlab.errors import DataBroken
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 path = click.Path(path_type=Path)
+# Files that were left out are named, up to so many.
+_LEFT_OUT = 10
 
 
 class _Folder(click.Path):
@@ -27,8 +31,11 @@ class _Folder(click.Path):
 
 
 # Whole, because an evaluation keeps it and may be opened from another folder.
-root = click.option(
+_root = click.option(
     "--root", type=_Folder(path_type=Path, resolve_path=True), help="Folder of the official files."
+)
+strict = click.option(
+    "--strict", is_flag=True, help="A document that cannot be read is an error [it is left out]."
 )
 split = click.option("--split", help="A split of the benchmark; its first if left out.")
 prompt = click.option(
@@ -68,6 +75,11 @@ _ANSWERING = (
         "--samples", help="chat: ask so often; confidences are the share of equal answers [1]."
     ),
 )  # fmt: skip
+
+
+def root(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add ``--root`` and ``--strict``: where a benchmark's files are, and how they are read."""
+    return _root(strict(command))
 
 
 def workers_options(default: int | None = 1) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -153,11 +165,23 @@ def plain(text: str) -> str:
     return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in text)
 
 
-def say(notes: Mapping[str, int], *, only: Collection[str] | None = None) -> None:
-    """Print counts of what was odd to stderr, a line each; with `only`, those of these names."""
+def say(
+    notes: Mapping[str, int],
+    *,
+    only: Collection[str] | None = None,
+    left_out: Mapping[str, str] = MappingProxyType({}),
+) -> None:
+    """Print counts of what was odd to stderr, a line each, and files `left_out` with the reason.
+
+    With `only`, print the counts of these names alone.
+    """
     for note, count in notes.items():
         if only is None or note in only:
             click.echo(f"note: {plain(note)}: {count}", err=True)
+    for file, reason in islice(left_out.items(), _LEFT_OUT):
+        click.echo(f"left out: {plain(file)}: {plain(reason)}", err=True)
+    if len(left_out) > _LEFT_OUT:
+        click.echo(f"left out: {len(left_out) - _LEFT_OUT} more", err=True)
 
 
 def show(rows: list[dict[str, Any]], *, as_json: bool, title: str = "") -> None:

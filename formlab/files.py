@@ -13,6 +13,7 @@ import stat
 import struct
 import sys
 import tempfile
+import warnings
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -46,6 +47,14 @@ _AT_ONCE = getattr(os, "O_NONBLOCK", 0)
 _NO_BRACKETS = bytes(sorted(set(range(256)) - set(b"[]{}")))
 _STEPS = bytes.maketrans(b"[{]}", b"\1\1\xff\xff")
 _PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"
+# The bytes of a PNG that are looked at for its size; the number of EXIF's orientation, and how
+# each turns an image.
+_HEAD, _ORIENTATION = 1024, 0x0112
+_TURNS = dict(enumerate((
+    Image.Transpose.FLIP_LEFT_RIGHT, Image.Transpose.ROTATE_180, Image.Transpose.FLIP_TOP_BOTTOM,
+    Image.Transpose.TRANSPOSE, Image.Transpose.ROTATE_270, Image.Transpose.TRANSVERSE,
+    Image.Transpose.ROTATE_90,
+), start=2))  # fmt: skip
 
 
 @cache
@@ -213,6 +222,23 @@ def each_jsonl(
         raise DataBroken("the file is empty", where=path, remedy="one JSON object a line")
 
 
+def csv_rows(path: str | Path, text: str) -> list[tuple[int, list[str]]]:
+    """The rows of a CSV file's text that are not empty, each with the number of its last line.
+
+    Examples
+    --------
+    >>> csv_rows("a.csv", "id,text\\n\\n1,two\\n2,\\"a\\nb\\"")
+    [(1, ['id', 'text']), (3, ['1', 'two']), (5, ['2', 'a\\nb'])]
+    """
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    try:
+        with csv_cells(len(text)):
+            return [(reader.line_num, row) for row in reader if row]
+    except csv.Error as error:
+        where, remedy = f"{path}:{reader.line_num}", "mend that line; quote cells of several lines"
+        raise DataBroken(f"not a readable CSV: {error}", where=where, remedy=remedy) from error
+
+
 @contextmanager
 def csv_cells(size: int) -> Iterator[None]:
     """Within it, ``csv`` reads cells of up to ``size`` characters; its own limit is 128 KiB."""
@@ -236,16 +262,67 @@ def read_parquet(path: str | Path, only: pl.Expr | None = None) -> pl.DataFrame:
 
 
 def image_size(path: str | Path) -> tuple[int, int]:
-    """Width and height in pixels, without decoding the image."""
-    head = read_bytes(path, 41)
+    """Width and height in pixels of an image as it is shown, without decoding it."""
+    head = read_bytes(path, _HEAD)
     # A PNG says it in its first bytes, with a checksum; whatever is odd is left to Pillow.
     if head[:16] == _PNG and zlib.crc32(head[12:29]).to_bytes(4) == head[29:33]:
         width, height = struct.unpack(">II", head[16:24])
         most = Image.MAX_IMAGE_PIXELS or math.inf
-        if head[37:].isalpha() and len(head) == 41 and 0 < width * height <= most:
+        if _is_upright(head) and 0 < width * height <= most:
             return width, height
     with _image(path) as image:
-        return image.size
+        return _shown_size(image)
+
+
+def _is_upright(head: bytes) -> bool:
+    """Whether the pixels of a PNG begin in `head`, and nothing before them turns it."""
+    at = 33
+    while (kind := head[at + 4 : at + 8]).isalpha() and kind not in (b"eXIf", b"iTXt"):
+        if kind == b"IDAT":
+            return True
+        at += int.from_bytes(head[at : at + 4]) + 12
+    return False
+
+
+def _shown_size(image: Image.Image) -> tuple[int, int]:
+    width, height = image.size
+    return (height, width) if _orientation(image) in (5, 6, 7, 8) else (width, height)
+
+
+def _orientation(image: Image.Image) -> int:
+    """How the EXIF data of an image turns it, from 1 to 8; a TIFF is turned by Pillow."""
+    if image.format == "TIFF":
+        return 1
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            # Not that of a PNG, which decodes it: EXIF data behind the pixels is not looked at.
+            return Image.Image.getexif(image).get(_ORIENTATION, 1)
+    except _UNREADABLE:
+        return 1
+
+
+def _as_shown(image: Image.Image) -> Image.Image:
+    """An image in RGB, turned as its EXIF data say, with all greys of 16 bits as 8."""
+    turn = _TURNS.get(_orientation(image))
+    if image.mode in ("I", "F") or image.mode.startswith("I;16"):
+        image = _as_grey(np.nan_to_num(np.asarray(image, np.float64)), image.mode)
+    image = image.convert("RGB")
+    return image if turn is None else image.transpose(turn)
+
+
+def _as_grey(values: np.ndarray, mode: str) -> Image.Image:
+    """Greys of 8 bits of the values of an image that has more than 256 of them."""
+    low, high = min(0.0, values.min()), values.max()
+    # White is what the mode has as its largest value, not what this page has.
+    white = [255, 65535] if mode in ("I", "F") else [65535]
+    high = next((each for each in white if high <= each), high)
+    return Image.fromarray(np.round((values - low) * (255 / (high - low))).astype(np.uint8))
+
+
+def upright_format(path: str | Path) -> str:
+    """The format of an image whose pixels are shown as they are stored; of another, nothing."""
+    with _image(path) as image:
+        return image.format or "" if _orientation(image) == 1 else ""
 
 
 class PageSize(NamedTuple):
@@ -262,7 +339,7 @@ def image_sizes(path: str | Path) -> list[PageSize]:
     with _image(path) as image:
         for number in range(_frames(image)):
             image.seek(number)
-            sizes.append(PageSize(*image.size, _dpi(image)))
+            sizes.append(PageSize(*_shown_size(image), _dpi(image)))
     return sizes
 
 
@@ -288,14 +365,15 @@ def _image(path: str | Path) -> Iterator[Image.Image]:
 def read_image(
     path: str | Path, *, page: int = 1, width: float | None = None, zoom: float = 1.0
 ) -> Image.Image:
-    """The decoded image, in RGB; of a PDF or TIFF one page, that of a PDF drawn.
+    """The decoded image in RGB, turned as its EXIF data say; of a PDF or TIFF one page.
 
     Parameters
     ----------
     path
         An image or a PDF.
     page
-        Of a PDF, or a TIFF with several pages, from 1; any other image is its own only page.
+        Of a PDF, which is drawn, or a TIFF with several pages, from 1; any other image is its own
+        only page.
     width
         Of a PDF, how many pixels its first page is wide at `zoom` 1; its width in points if left
         out. The other pages are drawn at the same scale.
@@ -314,7 +392,7 @@ def read_image(
             if not 1 <= page <= count:
                 raise DataBroken(f"no page {page}, the TIFF has {count}", where=path)
             image.seek(page - 1)
-        return image.convert("RGB")
+        return _as_shown(image)
 
 
 def page_count(path: str | Path) -> int:

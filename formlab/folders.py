@@ -24,7 +24,8 @@ class Corpus(Folder):
     """What a benchmark holds: its documents and their gold records.
 
     `root` is the folder that `documents.image` is relative to; `flaws` counts what is odd in
-    the source files, by a short name; `sources` maps each file read to its SHA-256.
+    the source files, by a short name; `sources` maps each file read to its SHA-256, `unreadable`
+    each file that was left out, because it cannot be read as what it should be, to the reason.
     """
 
     TABLES: ClassVar[tuple[str, ...]] = ("documents", "records")
@@ -35,6 +36,7 @@ class Corpus(Folder):
     root: Path | None = None
     flaws: dict[str, int] = dataclasses.field(default_factory=dict)
     sources: dict[str, str] = dataclasses.field(default_factory=dict)
+    unreadable: dict[str, str] = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -66,7 +68,7 @@ class Evaluation(Folder):
 
     `corpus` and `predictions` are what was scored, so that it can be scored again with other
     gold; null where that was not kept. `made` says when it was saved first (``at``, in UTC) and
-    by which version of formlab; empty until then.
+    by which version of formlab; empty until then. `unreadable` is that of the corpus.
     """
 
     TABLES: ClassVar[tuple[str, ...]] = ("documents", "cases", "scores")
@@ -85,6 +87,7 @@ class Evaluation(Folder):
     sources: dict[str, str] = dataclasses.field(default_factory=dict)
     notes: dict[str, int] = dataclasses.field(default_factory=dict)
     made: dict[str, str] = dataclasses.field(default_factory=dict)
+    unreadable: dict[str, str] = dataclasses.field(default_factory=dict)
     # By a factory, so that the class has no such attribute: an evaluation of shards makes it later.
     corpus: Corpus | None = dataclasses.field(default_factory=_none)
     predictions: Predictions | None = dataclasses.field(default_factory=_none)

@@ -83,5 +83,9 @@ def together(shards: Sequence[Shard], name: str) -> Any:
         for field in ("flaws", "notes")
         if hasattr(first, field)
     }
-    sources = {name: code for member in members for name, code in member.sources.items()}
-    return dataclasses.replace(first, **joined, **counts, sources=sources)
+    named = {
+        field: {name: text for member in members for name, text in getattr(member, field).items()}
+        for field in ("sources", "unreadable")
+        if hasattr(first, field)
+    }
+    return dataclasses.replace(first, **joined, **counts, **named)

@@ -52,7 +52,7 @@ def stress(benchmark: str, system: str, as_json: bool, **options: Any) -> None:
 
     reader = systems.get(system)
     settings = reader.settings(asked(options))
-    corpus = benchmarks.load(benchmark, root=options["root"], split=options["split"])
+    corpus = benchmarks.asked(benchmark, options)
     out = options["out"] or Path("stress") / f"{corpus.benchmark}-{corpus.split}"
     made = stress_corpus(
         corpus, options["vary"], out=out, pages=options["pages"], seed=options["seed"]

@@ -1,6 +1,7 @@
 import json
 import os
 
+import numpy as np
 import polars as pl
 import pytest
 from PIL import Image
@@ -200,3 +201,44 @@ def test_json_beyond_its_limits_is_one_error(text, what):
 def test_brackets_in_texts_are_no_depth():
     text = json.dumps(["[" * 500, '"{\\', {"a": "[" * 500}])
     assert files.parse_json(text, where="x") == json.loads(text)
+
+
+@pytest.mark.parametrize("orientation", range(1, 9))
+@pytest.mark.parametrize("name", ["a.png", "a.jpg", "a.webp", "a.tif"])
+def test_a_page_and_its_size_are_turned_as_its_exif_data_say(tmp_path, name, orientation):
+    file, tags = tmp_path / name, Image.Exif()
+    tags[0x0112] = orientation
+    Image.new("RGB", (60, 40)).save(file, exif=tags)
+    # From the fifth way on the sides change places.
+    size = (40, 60) if orientation > 4 else (60, 40)
+    assert files.read_image(file).size == files.image_size(file) == size
+    assert files.image_sizes(file)[0][:2] == size
+
+
+def test_the_corner_of_a_turned_page_comes_to_lie_where_it_is_shown(tmp_path):
+    file, tags, page = tmp_path / "a.png", Image.Exif(), Image.new("L", (60, 40), 255)
+    tags[0x0112] = 6  # To be turned right by a quarter: above left comes to lie above right.
+    page.putpixel((0, 0), 0)
+    page.save(file, exif=tags)
+    shown = np.asarray(files.read_image(file).convert("L"))
+    assert np.argwhere(shown == 0).tolist() == [[0, 39]]
+
+
+def test_damaged_exif_data_do_not_cost_the_page(tmp_path):
+    file = tmp_path / "a.png"
+    Image.new("L", (60, 40)).save(file, exif=b"Exif\0\0MM\0*\0\0\xff\xff")
+    assert files.read_image(file).size == files.image_size(file) == (60, 40)
+
+
+@pytest.mark.parametrize(
+    ("values", "name", "greys"),
+    [
+        (np.array([[0, 32768, 65535]], np.uint16), "a.png", [0, 128, 255]),
+        (np.array([[0, 65535, 300]], np.int32), "a.tif", [0, 255, 1]),
+        (np.array([[0, 128, 255]], np.float32), "a.tif", [0, 128, 255]),
+        (np.array([[-100, 0, 131070]], np.int32), "a.tif", [0, 0, 255]),
+    ],
+)
+def test_greys_of_more_than_8_bits_are_not_cut_off(tmp_path, values, name, greys):
+    Image.fromarray(values).save(tmp_path / name)
+    assert np.asarray(files.read_image(tmp_path / name))[0, :, 0].tolist() == greys

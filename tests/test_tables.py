@@ -130,3 +130,25 @@ def test_an_evaluation_of_another_format_is_refused_and_says_how_to_make_it_anew
         Evaluation.load(folder)
     command = f"formlab score b --predictions {folder}/predictions --split s --mode fixed --out"
     assert command in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "says"),
+    [
+        ("page", 2**70, "this int"), ("page", "x", "'x'"), ("page", 1.5, "1.5"),
+        ("x0", 10**400, "this int"), ("value", 10**400, "this int"), ("value", True, "True"),
+        ("value", {"a": 1}, "this dict"), ("accepted", [[10**400]], "this list"),
+    ],
+)  # fmt: skip
+def test_what_a_table_cannot_hold_names_column_and_document(column, value, says):
+    rows = {"doc_id": ["a", "b"], column: [None, value]}
+    with pytest.raises(TableBroken, match="document b, row 2") as caught:
+        tables.table("records", rows)
+    assert f"records: column {column} is " in str(caught.value)
+    assert f"and cannot hold {says}" in str(caught.value)
+
+
+def test_half_characters_are_kept_as_their_escapes_in_texts_and_lists():
+    rows = {"doc_id": ["\ud800"], "accepted": [["a", "\udfff"]]}
+    frame = tables.table("records", rows)
+    assert frame.select("doc_id", "accepted").row(0) == ("\\ud800", ["a", "\\udfff"])

@@ -115,7 +115,7 @@ def evaluate(
     notes += sum((Counter(shard.notes) for shard in shards), Counter()) + Counter(chosen.notes)
     values: dict[str, Any] = {
         "notes": dict(notes), "sources": corpus.sources | predictions.sources,
-        "corpus": corpus, "predictions": predictions,
+        "corpus": corpus, "predictions": predictions, "unreadable": corpus.unreadable,
     }  # fmt: skip
     shards = [part.with_selection(shard, chosen.description) for shard in shards]
     if len(shards) == 1:

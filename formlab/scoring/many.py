@@ -35,6 +35,8 @@ from formlab.scoring.tallies import BY, tallies
 
 # In the folder of a shard: the digest of the source that its corpus and predictions are of.
 _SOURCE = "source.json"
+# What is known of a corpus as a whole, and so stands in its first shard.
+_OF_CORPUS = ("flaws", "sources", "unreadable")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,6 +57,7 @@ class Shard:
     kinds: Kinds
     notes: dict[str, int]
     sources: dict[str, str]
+    unreadable: dict[str, str]
     strange: int
     matched: bool
     predicted: list[str]
@@ -71,17 +74,15 @@ def pairs(corpus: Corpus, predictions: Predictions) -> Iterator[tuple[Corpus, Pr
     responses, rest = (predictions.responses.filter(each) for each in (asked, ~asked))
     answers = dataclasses.replace(predictions, records=here, responses=responses)
     # What is counted of the whole stands in the first shard.
-    flaws, notes = (corpus.flaws, corpus.sources), (predictions.notes, predictions.sources)
+    flaws = {name: getattr(corpus, name) for name in _OF_CORPUS}
+    notes = {name: getattr(predictions, name) for name in ("notes", "sources")}
     for documents, theirs in part.cut(corpus, answers):
-        yield (
-            dataclasses.replace(documents, flaws=flaws[0], sources=flaws[1]),
-            dataclasses.replace(theirs, notes=notes[0], sources=notes[1]),
-        )
-        flaws, notes = ({}, {}), ({}, {})
+        yield dataclasses.replace(documents, **flaws), dataclasses.replace(theirs, **notes)
+        flaws, notes = ({name: {} for name in each} for each in (flaws, notes))
     if strange.height or rest.height:
         none = {"documents": corpus.documents.clear(), "records": corpus.records.clear()}
         yield (
-            dataclasses.replace(corpus, **none, flaws={}, sources={}),
+            dataclasses.replace(corpus, **none, **flaws),
             dataclasses.replace(
                 predictions, records=strange, responses=rest, notes={}, sources={}
             ),
@@ -160,9 +161,14 @@ def score(
         # Of the whole, whatever is chosen of it.
         notes = sum((Counter(shard.notes) for shard in shards), Counter())
         notes[STRANGE] = sum(shard.strange for shard in shards)
-        origins = {name: code for shard in shards for name, code in shard.sources.items()}
+        origins, unreadable = (
+            {name: text for shard in shards for name, text in getattr(shard, field).items()}
+            for field in ("sources", "unreadable")
+        )
         if choice.description != part.ALL:
             shards = team.each("choosing", _keep, _kept(shards, set(choice.documents)), (out,))
+        if unreadable and not any(shard.documents for shard in shards):
+            raise benchmarks.none_read(unreadable, out)
         if not any(shard.matched for shard in shards):
             predicted, splits = (
                 {word for shard in shards for word in getattr(shard, field)}
@@ -179,7 +185,8 @@ def score(
         scored = team.each("scoring", _score, scoring, (out, choice.description, how))
     notes += sum((Counter(each) for each in scored), Counter()) + Counter(choice.notes)
     names = [shard.name for shard in shards]
-    Evaluation.finish(out, names, notes=dict(notes), sources=origins)
+    known = {"notes": dict(notes), "sources": origins, "unreadable": unreadable}
+    Evaluation.finish(out, names, **known)
     return Evaluation.load(out)
 
 
@@ -242,7 +249,7 @@ def _rest(out: Path, shards: Sequence[Shard], run: Path) -> list[Shard]:
     return [
         _written(
             Evaluation.shard_folder(out, f"{len(shards):05}"),
-            dataclasses.replace(corpus, **none, flaws={}, sources={}),
+            dataclasses.replace(corpus, **none, **{name: {} for name in _OF_CORPUS}),
             dataclasses.replace(answers, notes={}, sources={}),
         )
     ]
@@ -306,6 +313,7 @@ def _known(folder: Path, corpus: Corpus, predictions: Predictions) -> Shard:
         kinds=Kinds.of(corpus, matched, marks_of(benchmarks.get(corpus.benchmark))).counted(),
         notes=dict(notes),
         sources=corpus.sources | predictions.sources,
+        unreadable=corpus.unreadable,
         strange=strange.select("split", "doc_id").unique().height,
         matched=here.height > 0,
         predicted=strange["doc_id"].unique().sort().head(3).to_list(),

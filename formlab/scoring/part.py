@@ -142,7 +142,9 @@ def cut(corpus: Corpus, predictions: Predictions) -> Iterator[tuple[Corpus, Pred
     for shard in range(number + 1):
         documents, gold, records, responses = (side(shard) for side in sides)
         yield (
-            dataclasses.replace(corpus, documents=documents, records=gold, flaws={}, sources={}),
+            dataclasses.replace(
+                corpus, documents=documents, records=gold, flaws={}, sources={}, unreadable={}
+            ),
             dataclasses.replace(
                 predictions, records=records, responses=responses, notes={}, sources={}
             ),

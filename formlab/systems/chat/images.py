@@ -11,7 +11,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from PIL import ExifTags, Image
+from PIL import Image
 
 from formlab import files
 from formlab.errors import DataBroken, DataMissing
@@ -113,15 +113,9 @@ class PageImage:
 
     def url(self) -> str:
         """The page as a data URL, in the size it is sent in."""
-        if not self.zoom and self.sent == self.size:
-            with Image.open(self.path) as image:
-                # Who turns a picture by its tag, and who does not, is not known. To look for the
-                # tag of a PNG behind its pixels, these would be decoded.
-                tagged = image.format == "JPEG" or "exif" in image.info
-                turned = tagged and image.getexif().get(ExifTags.Base.Orientation, 1) != 1
-                kind = None if turned else _AS_IS.get(image.format or "")
-            if kind:
-                return _data_url(files.read_bytes(self.path), kind)
+        as_is = not self.zoom and self.sent == self.size
+        if as_is and (kind := _AS_IS.get(files.upright_format(self.path))):
+            return _data_url(files.read_bytes(self.path), kind)
         stream = io.BytesIO()
         self.image().save(stream, "JPEG", quality=_QUALITY)
         return _data_url(stream.getvalue(), "image/jpeg")

@@ -9,14 +9,15 @@ import json
 import math
 import os
 import re
+import secrets
+import shutil
 import stat
 import struct
 import sys
-import tempfile
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from functools import cache
+from functools import cache, lru_cache
 from importlib import metadata
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,7 +26,7 @@ import numpy as np
 import polars as pl
 from PIL import Image
 
-from formlab.errors import DataBroken, DataMissing
+from formlab.errors import DataBroken, DataMissing, NotAvailable
 
 try:
     import fcntl
@@ -383,47 +384,106 @@ def sha256(path: str | Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
+def sha256_once(path: str | Path) -> str:
+    """The same; a file that stands as it did is not read again by this process."""
+    with opened(path) as stream:
+        state = os.fstat(stream.fileno())
+    return _hashed(path, state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns)
+
+
+@lru_cache(maxsize=2**14)
+def _hashed(path: str | Path, *_: int) -> str:
+    return sha256(path)
+
+
+@contextmanager
+def writing(path: str | Path) -> Iterator[None]:
+    """Within it, `NotAvailable` with `path` if something cannot be written there."""
+    try:
+        yield
+    except OSError as error:
+        # Whoever reads another file meanwhile has an error of that.
+        elsewhere = isinstance(error.filename, str) and not _is_below(error.filename, path)
+        if error.strerror is None or elsewhere:
+            raise
+        remedy = "make room there, or name a place that you may write to"
+        raise NotAvailable(f"cannot write: {error.strerror}", where=path, remedy=remedy) from error
+
+
+def _is_below(name: str, path: str | Path) -> bool:
+    return Path(name).is_relative_to(Path(path).parent) or Path(path).is_relative_to(name)
+
+
+def make_folder(path: str | Path) -> Path:
+    """`path`, a folder from now on; `NotAvailable` if there can be none."""
+    with writing(path):
+        Path(path).mkdir(parents=True, exist_ok=True)
+    return Path(path)
+
+
+def remove(path: Path) -> None:
+    """Remove a file or a folder, if it is there."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+@contextmanager
+def locked(path: Path, *, wait: bool = True) -> Iterator[None]:
+    """A file or folder that no other process has locked; it is `BlockingIOError` not to `wait`.
+
+    The system lets go of the lock with the process, however that ends. Where the file system has
+    no locks, nor Windows for folders, nothing is locked.
+    """
+    if fcntl is None:
+        yield
+        return
+    handle = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        except BlockingIOError:
+            raise
+        except OSError:
+            pass
+        yield
+    finally:
+        os.close(handle)
+
+
 @contextmanager
 def temporary(folder: Path, *, prefix: str, suffix: str = ".part") -> Iterator[Path]:
     """A file in `folder` until the block ends; `sweep` leaves it as long as its process lives."""
-    handle, name = tempfile.mkstemp(dir=folder, prefix=prefix, suffix=suffix)
+    part = folder / f"{prefix}{secrets.token_hex(8)}{suffix}"
+    part.touch(exist_ok=False)
     try:
-        if fcntl is None:
-            os.close(handle)
-        else:
-            # The system lets go of it with the process, however that ends.
-            with suppress(OSError):
-                fcntl.flock(handle, fcntl.LOCK_EX)
-        yield Path(name)
+        with locked(part):
+            yield part
     finally:
-        if fcntl is not None:
-            os.close(handle)
-        Path(name).unlink(missing_ok=True)
+        part.unlink(missing_ok=True)
 
 
 def sweep(parts: Iterable[Path]) -> None:
-    """Remove what processes that were killed left of `temporary` files."""
+    """Remove what processes that were killed left of `temporary` files and folders."""
     for part in parts:
-        with suppress(OSError):  # A living process has locked it.
-            if fcntl is not None:
-                with part.open("rb+") as stream:
-                    fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            part.unlink()
+        with suppress(OSError), locked(part, wait=False):  # A living process has locked it.
+            remove(part)
 
 
 @contextmanager
 def atomic(path: str | Path) -> Iterator[Path]:
     """A temporary path beside `path` that takes its place when the block ends well.
 
-    A reader sees the old file or the new one, never half of one.
+    A reader sees the old file or the new one, never half of one; who may read it follows the
+    umask. `NotAvailable` if it cannot be written.
     """
     path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with temporary(path.parent, prefix=f".{path.name[:40]}.") as part:
+    make_folder(path.parent)
+    with writing(path), temporary(path.parent, prefix=f".{path.name[:40]}.") as part:
         yield part
         with part.open("rb") as stream:
             os.fsync(stream.fileno())
-        part.chmod(0o644)
         part.replace(path)
 
 
@@ -441,11 +501,17 @@ def write_json(path: str | Path, value: Any) -> None:
 def write_parquet(path: str | Path, frame: pl.DataFrame, *, statistics: bool = True) -> None:
     """Write a table as Parquet, atomically; with the range of each column, or without."""
     with atomic(path) as temporary:
-        # The fastest level: tables of codes and short texts get no smaller by more. Groups of a
-        # stated size do not follow the pieces that a frame was put together from.
-        frame.write_parquet(
-            temporary, compression_level=1, statistics=statistics, row_group_size=_ROW_GROUP
-        )
+        try:
+            # The fastest level: tables of codes and short texts get no smaller by more. Groups of
+            # a stated size do not follow the pieces that a frame was put together from.
+            frame.write_parquet(
+                temporary, compression_level=1, statistics=statistics, row_group_size=_ROW_GROUP
+            )
+        except (pl.exceptions.PolarsError, OSError) as error:
+            # Polars says in words what the system said.
+            if (found := re.search(r"\(os error (\d+)\)", str(error))) is None:
+                raise
+            raise OSError(int(found[1]), os.strerror(int(found[1]))) from error
 
 
 def write_jsonl(path: str | Path, rows: Iterable[dict[str, Any]]) -> None:

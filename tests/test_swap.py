@@ -11,8 +11,9 @@ import time
 import pytest
 
 from formlab import analysis, files, own, swap
-from formlab.errors import DataBroken, FormlabError, NotAvailable
+from formlab.errors import DataBroken, DataMissing, FormlabError, NotAvailable
 from formlab.folders import Corpus, Evaluation, Predictions
+from formlab.reports import inputs
 from formlab.scoring import part
 
 STEPS = ("mkdir", "rename", "replace", "unlink", "rmdir", "fsync")
@@ -90,14 +91,18 @@ def test_killed_at_any_step_of_a_save_there_is_the_old_or_the_new(
     assert set(found) == {0, 1}
 
 
-def test_what_was_killed_is_no_evaluation_in_a_folder_of_many(tmp_path, monkeypatch):
-    first, second = (made(answer, monkeypatch, sharded=False) for answer in ("8.00", "9.00"))
-    for step in (15, 25, 40):
-        out = first.save(tmp_path / str(step) / "e")
-        with monkeypatch.context() as patch, pytest.raises(Killed):
-            dying(patch, step)
-            second.save(out)
-        assert list(analysis.open_history(tmp_path / str(step))) == ["e"]
+def test_what_a_killed_save_left_is_no_evaluation_in_a_folder_of_many(tmp_path, monkeypatch):
+    out = made("8.00", monkeypatch, sharded=False).save(tmp_path / "e")
+    # Whole, and not in its place yet: before and after the step that decides.
+    for name in (".0123456789abcdef.part", ".saved"):
+        shutil.copytree(out, out / name)
+        assert list(analysis.open_history(tmp_path)) == ["e"]
+    # Killed before anything stood there.
+    shutil.copytree(out, tmp_path / "new" / "e" / ".0123456789abcdef.part")
+    for folder in (tmp_path / "new", tmp_path / "new" / "e"):
+        with pytest.raises(DataMissing, match="no evaluation"):
+            analysis.open_history(folder)
+    assert not inputs.evaluations_in(tmp_path / "new" / "e")
 
 
 LOOP = """

@@ -69,7 +69,7 @@ def settle(folder: Path) -> None:
 def is_hidden(path: Path, folder: Path) -> bool:
     """Whether a file below `folder` belongs to what is being saved."""
     names = path.relative_to(folder).parts
-    return any(name == _WHOLE or name.endswith(_PART.format("")) for name in names)
+    return any(name == _WHOLE or name.endswith(".part") for name in names)
 
 
 def _finish(folder: Path) -> None:

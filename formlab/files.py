@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import errno
 import hashlib
 import io
 import json
@@ -43,6 +44,8 @@ _UNREADABLE = (
 _ROW_GROUP = 2**18
 # The most bytes of a file that are read at once, and how deep JSON may be nested.
 LARGEST, DEEPEST = 2**31, 200
+# There is no room, or only to read.
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
 _AT_ONCE = getattr(os, "O_NONBLOCK", 0)
 _NO_BRACKETS = bytes(sorted(set(range(256)) - set(b"[]{}")))
 _STEPS = bytes.maketrans(b"[{]}", b"\1\1\xff\xff")
@@ -401,17 +404,22 @@ def writing(path: str | Path) -> Iterator[None]:
     """Within it, `NotAvailable` with `path` if something cannot be written there."""
     try:
         yield
-    except OSError as error:
+    except (OSError, pl.exceptions.PolarsError) as error:
+        # Polars tells in words what the system refused.
+        told = re.search(r"\(os error (\d+)\)", str(error))
+        code, name = getattr(error, "errno", None), getattr(error, "filename", None)
+        if code is None and told and int(told[1]) in _FULL:
+            code = int(told[1])
         # Whoever reads another file meanwhile has an error of that.
-        elsewhere = isinstance(error.filename, str) and not _is_below(error.filename, path)
-        if error.strerror is None or elsewhere:
+        if code is None or (isinstance(name, str) and not _is_at(name, Path(path))):
             raise
-        remedy = "make room there, or name a place that you may write to"
-        raise NotAvailable(f"cannot write: {error.strerror}", where=path, remedy=remedy) from error
+        what, remedy = f"cannot write: {os.strerror(code)}", "make room there, or another place"
+        raise NotAvailable(what, where=path, remedy=remedy) from error
 
 
-def _is_below(name: str, path: str | Path) -> bool:
-    return Path(name).is_relative_to(Path(path).parent) or Path(path).is_relative_to(name)
+def _is_at(name: str, path: Path) -> bool:
+    """Whether a file is at or below `path`, above it, or about to take its place."""
+    return Path(name).is_relative_to(path) or path.is_relative_to(name) or name.endswith(".part")
 
 
 def make_folder(path: str | Path) -> Path:
@@ -456,7 +464,8 @@ def locked(path: Path, *, wait: bool = True) -> Iterator[None]:
 def temporary(folder: Path, *, prefix: str, suffix: str = ".part") -> Iterator[Path]:
     """A file in `folder` until the block ends; `sweep` leaves it as long as its process lives."""
     part = folder / f"{prefix}{secrets.token_hex(8)}{suffix}"
-    part.touch(exist_ok=False)
+    with writing(folder):
+        part.touch(exist_ok=False)
     try:
         with locked(part):
             yield part
@@ -501,17 +510,11 @@ def write_json(path: str | Path, value: Any) -> None:
 def write_parquet(path: str | Path, frame: pl.DataFrame, *, statistics: bool = True) -> None:
     """Write a table as Parquet, atomically; with the range of each column, or without."""
     with atomic(path) as temporary:
-        try:
-            # The fastest level: tables of codes and short texts get no smaller by more. Groups of
-            # a stated size do not follow the pieces that a frame was put together from.
-            frame.write_parquet(
-                temporary, compression_level=1, statistics=statistics, row_group_size=_ROW_GROUP
-            )
-        except (pl.exceptions.PolarsError, OSError) as error:
-            # Polars says in words what the system said.
-            if (found := re.search(r"\(os error (\d+)\)", str(error))) is None:
-                raise
-            raise OSError(int(found[1]), os.strerror(int(found[1]))) from error
+        # The fastest level: tables of codes and short texts get no smaller by more. Groups of a
+        # stated size do not follow the pieces that a frame was put together from.
+        frame.write_parquet(
+            temporary, compression_level=1, statistics=statistics, row_group_size=_ROW_GROUP
+        )
 
 
 def write_jsonl(path: str | Path, rows: Iterable[dict[str, Any]]) -> None:

@@ -173,7 +173,10 @@ class Folder:
             for name, kind in cls.parts_in(folder, manifest).items()
         }
         values |= cls.fields_in(manifest)
-        return cls(**values).check() if checked else cls(**values)
+        try:
+            return cls(**values).check() if checked else cls(**values)
+        except TableBroken as error:
+            raise TableBroken(error.what, where=folder, remedy=ANEW) from error
 
     @classmethod
     def parts_in(cls, folder: Path, manifest: Mapping[str, Any]) -> dict[str, type[Folder]]:

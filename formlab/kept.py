@@ -132,7 +132,7 @@ class Shelf:
                 raise ValueError("the entry of another key")
             _ = entry["value"]
         except _DAMAGED as error:
-            if not file.exists():
+            if isinstance(error.__cause__, FileNotFoundError):
                 return None
             with suppress(OSError):
                 file.replace(file.with_suffix(".damaged"))

@@ -21,17 +21,18 @@ def sha256(path: str) -> str:
     """The SHA-256 of a file; empty if it cannot be read."""
     try:
         return hashlib.sha256(Path(path).read_bytes()).hexdigest()
-    except OSError:
+    except (OSError, ValueError):
         return ""
 
 
 def known() -> dict[str, str]:
     """The plug-in files that this user has named so far, with the SHA-256 of each."""
     try:
-        files = json.loads((cache_folder() / "plugins.json").read_text())
-    except (OSError, ValueError):
+        files = json.loads((cache_folder() / "plugins.json").read_text("utf-8"))
+    except (OSError, ValueError, RecursionError):
         return {}
-    return files if isinstance(files, dict) else {}
+    named = files.items() if isinstance(files, dict) else ()
+    return {path: version for path, version in named if isinstance(version, str)}
 
 
 def remember(path: str, version: str) -> None:
@@ -44,7 +45,7 @@ def remember(path: str, version: str) -> None:
     # Without a folder to write to, a later session has to name the file again.
     with suppress(OSError):
         file.parent.mkdir(parents=True, exist_ok=True)
-        temporary.write_text(json.dumps(files | {path: version}, indent=1))
+        temporary.write_text(json.dumps(files | {path: version}, indent=1), "utf-8")
         temporary.replace(file)
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import polars as pl
 
 from formlab import files, tables
+from formlab.errors import TableBroken
 from formlab.folder import table as read_table
 
 # Evaluations are those of `folders`, which stands on this module.
@@ -24,7 +25,8 @@ Shard = Any
 def table(folder: Path, name: str, sha256: str) -> pl.DataFrame:
     """A table as it was saved; checked when it was written, now only its columns are."""
     frame = read_table(folder, name, sha256)
-    tables.check(name, frame.clear())
+    if wrong := tables.mismatches(name, frame.clear()):
+        raise TableBroken(tables.report(name, wrong), where=folder / f"{name}.parquet")
     return frame
 
 

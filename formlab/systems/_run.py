@@ -145,7 +145,7 @@ def run(
                 failed += result["error"] is not None
                 bars.update(bar, advance=1, failed=failed)
         current = {e["doc_id"]: e for e in journal.entries if _is_current(e, keys)}
-    predictions = _predictions(head, current.values())
+    predictions = _predictions(head, current.values(), out)
     if skipped:
         predictions.notes[SKIPPED] = skipped
     if examples is not None:
@@ -162,11 +162,7 @@ def unfinished(folder: Path) -> Predictions | None:
     head = structure.checked(read_head(folder), _Head, where=folder / HEAD, remedy=HEADLESS)
     journal = entries(folder / JOURNAL, _Page)
     latest = {entry["doc_id"]: entry for entry in journal.values}
-    try:
-        predictions = _predictions(msgspec.structs.asdict(head), latest.values()).check()
-    except TableBroken as error:
-        remedy = "formlab run again, into another folder"
-        raise DataBroken(str(error), where=folder / JOURNAL, remedy=remedy) from error
+    predictions = _predictions(msgspec.structs.asdict(head), latest.values(), folder)
     if journal.broken:
         predictions.notes[BROKEN] = journal.broken
     return predictions
@@ -257,7 +253,10 @@ def _start(
     return system.start(settings, own_threads(), *examples), root, use_cache
 
 
-def _predictions(head: dict[str, Any], pages: Iterable[dict[str, Any]]) -> Predictions:
+def _predictions(
+    head: dict[str, Any], pages: Iterable[dict[str, Any]], folder: Path
+) -> Predictions:
+    """The tables of a run in `folder`; `DataBroken` if what was read on a page is no record."""
     records, responses, reused = [], [], 0
     for page in pages:
         reused += page.get("reused", False)
@@ -272,10 +271,14 @@ def _predictions(head: dict[str, Any], pages: Iterable[dict[str, Any]]) -> Predi
             base | {"task": "text", "attempts": int(not unread)}
             | {"seconds": page["seconds"], "error": page["error"]}
         )  # fmt: skip
-    return Predictions(
-        records=tables.table("records", records),
-        responses=tables.table("responses", responses),
-        system=head["name"],
-        settings=head["settings"] | head["versions"],
-        notes={REUSED: reused} if reused else {},
-    )
+    try:
+        return Predictions(
+            records=tables.table("records", records),
+            responses=tables.table("responses", responses),
+            system=head["name"],
+            settings=head["settings"] | head["versions"],
+            notes={REUSED: reused} if reused else {},
+        ).check()
+    except TableBroken as error:
+        remedy = "mend the system that gave it, or delete this file if it was damaged"
+        raise DataBroken(error.what, where=folder / JOURNAL, remedy=remedy) from error

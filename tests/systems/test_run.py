@@ -142,7 +142,7 @@ GARBAGE = {
     "no JSON": b"{{{",
     "a list": b"[1]",
     "no entry": b'{"doc_id": "a"}',
-    "a name of another type": b'{"doc_id": 5, "key": null, "seconds": 1, "error": null, "records": []}',
+    "a name of another type": b'{"doc_id": 5, "key": null, "seconds": 1, "error": null}',
     "bytes": b"\xff\xfe\x00",
     "a line separator": '{"doc_id": "\x85\u2028'.encode(),
     "half a character": b'{"doc_id": "\\ud800", "key": 0}',
@@ -155,7 +155,7 @@ def test_garbage_in_the_journal_costs_its_own_page_and_is_named(corpus, tmp_path
     calls, out = [], tmp_path / "r"
     expected = systems.run(corpus, letters(calls), out=out)
     journal = out / "pages.jsonl"
-    first, second = journal.read_bytes().splitlines()
+    second = journal.read_bytes().splitlines()[1]
     journal.write_bytes(b"\n".join([GARBAGE[what], second, b""]))
     (out / "manifest.json").unlink()
     begun = systems.unfinished(out)
@@ -194,5 +194,5 @@ def test_a_run_that_is_refused_leaves_the_settings_of_the_other(corpus, tmp_path
 def test_a_run_that_cannot_be_written_is_one_error(corpus, tmp_path):
     (tmp_path / "file").touch()
     for out in (tmp_path / "file", tmp_path / "file" / "r", "/proc/formlab"):
-        with pytest.raises(NotAvailable, match="cannot write: .*Try: make room"):
+        with pytest.raises(NotAvailable, match="cannot write: .*Try: make room there"):
             systems.run(corpus, letters([]), out=out)

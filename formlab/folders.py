@@ -314,7 +314,8 @@ class Evaluation(Folder):
         `tallies` are its own, if there are any; `key` stands in its manifest. Without `parts`, its
         corpus and predictions are there already.
         """
-        (folder / MANIFEST).unlink(missing_ok=True)
+        with files.writing(folder):
+            (folder / MANIFEST).unlink(missing_ok=True)
         more = {}
         if tallies is not None:
             files.write_parquet(folder / f"{TALLIES}.parquet", tallies)

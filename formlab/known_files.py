@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import stat
 from contextlib import suppress
 from importlib.abc import SourceLoader
 from pathlib import Path
@@ -20,15 +21,27 @@ def cache_folder() -> Path:
 def sha256(path: str) -> str:
     """The SHA-256 of a file; empty if it cannot be read."""
     try:
-        return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+        return hashlib.sha256(_content(path)).hexdigest()
     except (OSError, ValueError):
         return ""
+
+
+def _content(path: str | Path) -> bytes:
+    """The bytes of a regular file; others, which records of anybody may name, can be endless."""
+    with open(path, "rb", opener=_at_once) as stream:
+        if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+            raise OSError("not a regular file")
+        return stream.read()
+
+
+def _at_once(path: str, flags: int) -> int:
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def known() -> dict[str, str]:
     """The plug-in files that this user has named so far, with the SHA-256 of each."""
     try:
-        files = json.loads((cache_folder() / "plugins.json").read_text("utf-8"))
+        files = json.loads(_content(cache_folder() / "plugins.json"))
     except (OSError, ValueError, RecursionError):
         return {}
     named = files.items() if isinstance(files, dict) else ()

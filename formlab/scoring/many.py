@@ -291,7 +291,8 @@ def _stored(folder: Path, *, checked: bool = True) -> tuple[Corpus, Predictions]
 
 
 def _written(folder: Path, corpus: Corpus, predictions: Predictions) -> Shard:
-    (folder / _SOURCE).unlink(missing_ok=True)
+    with files.writing(folder):
+        (folder / _SOURCE).unlink(missing_ok=True)
     corpus.save(folder / "corpus")
     predictions.save(folder / "predictions")
     return _known(folder, corpus, predictions)

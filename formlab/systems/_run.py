@@ -145,7 +145,8 @@ def run(
                 failed += result["error"] is not None
                 bars.update(bar, advance=1, failed=failed)
         current = {e["doc_id"]: e for e in journal.entries if _is_current(e, keys)}
-    predictions = _predictions(head, current.values(), out)
+    # In the order of the corpus: that of the journal is the one in which workers finished.
+    predictions = _predictions(head, [current[n] for n in keys if n in current], out)
     if skipped:
         predictions.notes[SKIPPED] = skipped
     if examples is not None:

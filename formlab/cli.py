@@ -57,6 +57,13 @@ class _Group(click.Group):
             # The reader of the output (head, less) has gone: nothing is wrong.
             sys.stderr.close()
             sys.exit(0)
+        except OSError as error:
+            # What the system refuses: no room, no permission, a file where a folder should be.
+            if error.strerror is None:
+                raise
+            where = f" ({error.filename})" if error.filename else ""
+            click.echo(f"error: {plain(error.strerror + where)}", err=True)
+            sys.exit(2)
 
 
 def _load(ctx: click.Context, _: click.Parameter, files: tuple[Path, ...]) -> None:

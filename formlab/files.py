@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import csv
+import errno
 import hashlib
 import io
 import json
 import math
 import os
 import re
+import secrets
+import shutil
 import stat
 import struct
 import sys
-import tempfile
 import warnings
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from functools import cache
+from functools import cache, lru_cache
 from importlib import metadata
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -26,7 +28,7 @@ import numpy as np
 import polars as pl
 from PIL import Image
 
-from formlab.errors import DataBroken, DataMissing
+from formlab.errors import DataBroken, DataMissing, NotAvailable
 
 try:
     import fcntl
@@ -43,6 +45,8 @@ _UNREADABLE = (
 _ROW_GROUP = 2**18
 # The most bytes of a file that are read at once, and how deep JSON may be nested.
 LARGEST, DEEPEST = 2**31, 200
+# There is no room, or only to read.
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
 _AT_ONCE = getattr(os, "O_NONBLOCK", 0)
 _NO_BRACKETS = bytes(sorted(set(range(256)) - set(b"[]{}")))
 _STEPS = bytes.maketrans(b"[{]}", b"\1\1\xff\xff")
@@ -461,47 +465,112 @@ def sha256(path: str | Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
+def sha256_once(path: str | Path) -> str:
+    """The same; a file that stands as it did is not read again by this process."""
+    with opened(path) as stream:
+        state = os.fstat(stream.fileno())
+    return _hashed(path, state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns)
+
+
+@lru_cache(maxsize=2**14)
+def _hashed(path: str | Path, *_: int) -> str:
+    return sha256(path)
+
+
+@contextmanager
+def writing(path: str | Path) -> Iterator[None]:
+    """Within it, `NotAvailable` with `path` if something cannot be written there."""
+    try:
+        yield
+    except (OSError, pl.exceptions.PolarsError) as error:
+        # Polars tells in words what the system refused.
+        told = re.search(r"\(os error (\d+)\)", str(error))
+        code, name = getattr(error, "errno", None), getattr(error, "filename", None)
+        if code is None and told and int(told[1]) in _FULL:
+            code = int(told[1])
+        # Whoever reads another file meanwhile has an error of that.
+        if code is None or (isinstance(name, str) and not _is_at(name, Path(path))):
+            raise
+        what, remedy = f"cannot write: {os.strerror(code)}", "make room there, or another place"
+        raise NotAvailable(what, where=path, remedy=remedy) from error
+
+
+def _is_at(name: str, path: Path) -> bool:
+    """Whether a file is at or below `path`, above it, or about to take its place."""
+    return Path(name).is_relative_to(path) or path.is_relative_to(name) or name.endswith(".part")
+
+
+def make_folder(path: str | Path) -> Path:
+    """`path`, a folder from now on; `NotAvailable` if there can be none."""
+    with writing(path):
+        Path(path).mkdir(parents=True, exist_ok=True)
+    return Path(path)
+
+
+def remove(path: Path) -> None:
+    """Remove a file or a folder, if it is there."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+@contextmanager
+def locked(path: Path, *, wait: bool = True) -> Iterator[None]:
+    """A file or folder that no other process has locked; it is `BlockingIOError` not to `wait`.
+
+    The system lets go of the lock with the process, however that ends. Where the file system has
+    no locks, nor Windows for folders, nothing is locked.
+    """
+    if fcntl is None:
+        yield
+        return
+    handle = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        except BlockingIOError:
+            raise
+        except OSError:
+            pass
+        yield
+    finally:
+        os.close(handle)
+
+
 @contextmanager
 def temporary(folder: Path, *, prefix: str, suffix: str = ".part") -> Iterator[Path]:
     """A file in `folder` until the block ends; `sweep` leaves it as long as its process lives."""
-    handle, name = tempfile.mkstemp(dir=folder, prefix=prefix, suffix=suffix)
+    part = folder / f"{prefix}{secrets.token_hex(8)}{suffix}"
+    with writing(folder):
+        part.touch(exist_ok=False)
     try:
-        if fcntl is None:
-            os.close(handle)
-        else:
-            # The system lets go of it with the process, however that ends.
-            with suppress(OSError):
-                fcntl.flock(handle, fcntl.LOCK_EX)
-        yield Path(name)
+        with locked(part):
+            yield part
     finally:
-        if fcntl is not None:
-            os.close(handle)
-        Path(name).unlink(missing_ok=True)
+        part.unlink(missing_ok=True)
 
 
 def sweep(parts: Iterable[Path]) -> None:
-    """Remove what processes that were killed left of `temporary` files."""
+    """Remove what processes that were killed left of `temporary` files and folders."""
     for part in parts:
-        with suppress(OSError):  # A living process has locked it.
-            if fcntl is not None:
-                with part.open("rb+") as stream:
-                    fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            part.unlink()
+        with suppress(OSError), locked(part, wait=False):  # A living process has locked it.
+            remove(part)
 
 
 @contextmanager
 def atomic(path: str | Path) -> Iterator[Path]:
     """A temporary path beside `path` that takes its place when the block ends well.
 
-    A reader sees the old file or the new one, never half of one.
+    A reader sees the old file or the new one, never half of one; who may read it follows the
+    umask. `NotAvailable` if it cannot be written.
     """
     path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with temporary(path.parent, prefix=f".{path.name[:40]}.") as part:
+    make_folder(path.parent)
+    with writing(path), temporary(path.parent, prefix=f".{path.name[:40]}.") as part:
         yield part
         with part.open("rb") as stream:
             os.fsync(stream.fileno())
-        part.chmod(0o644)
         part.replace(path)
 
 

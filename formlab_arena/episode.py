@@ -13,8 +13,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from formlab import browser, files, resources
+import msgspec
+
+from formlab import browser, files, resources, structure
 from formlab.errors import DataBroken, NotAvailable
+from formlab.systems._journal import Entry
 from formlab_arena import driving
 from formlab_arena.account import Account
 from formlab_arena.actions import Done
@@ -276,6 +279,19 @@ def _last_line(error: Exception) -> str:
     return f"{Path(own[-1].filename).name}, line {own[-1].lineno}"
 
 
+class _Settings(msgspec.Struct):
+    """What is looked at in the settings of an earlier run."""
+
+    options: dict[str, Any] = {}
+
+
+class Ended(Entry):
+    """What is looked at in an entry of the journal of episodes."""
+
+    status: Status
+    error: str | None
+
+
 def check_same_settings(
     path: Path, settings: RunSettings, shaping: Mapping[str, Any] | None = None, **more: Any
 ) -> None:
@@ -285,7 +301,12 @@ def check_same_settings(
     """
     current = settings.as_json() | more
     current["options"] = dict(shaping or {})
-    if path.exists() and (earlier := files.read_json(path)) != current:
+    earlier = None
+    if path.exists():
+        remedy = "delete this file and give the settings of before: what was played stays"
+        earlier = files.read_json(path)
+        structure.checked(earlier, _Settings, where=path, remedy=remedy)
+    if earlier not in (None, current):
         before, now = (content | content.get("options", {}) for content in (earlier, current))
         changed = [
             key for key in {**before, **now} if key != "options" and before.get(key) != now.get(key)

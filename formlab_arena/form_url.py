@@ -17,7 +17,7 @@ from formlab_arena import action_groups, agent_registry, page_fields, web_episod
 from formlab_arena.address_secrets import Secrets
 from formlab_arena.agents import Agent
 from formlab_arena.driver import DialogOpen, PageLeft
-from formlab_arena.episode import RunSettings, check_same_settings, prepare, run_episode
+from formlab_arena.episode import Ended, RunSettings, check_same_settings, prepare, run_episode
 from formlab_arena.instances import Instance
 from formlab_arena.run import Outcome, episode_result, is_open, play_all
 from formlab_arena.session import Session
@@ -139,11 +139,11 @@ def fill_tasks(
     out.mkdir(parents=True, exist_ok=True)
     used = {"allow": [Secrets(server)(server) for server in allow]} if allow else {}
     used |= {"storage": True} if storage else {}
-    check_same_settings(out / "run.json", settings, shaping, web=True, **used)
     with (
-        Journal(out / "episodes.jsonl") as journal,
+        Journal(out / "episodes.jsonl", kind=Ended) as journal,
         agent_registry.making(settings, out) as make,
     ):
+        check_same_settings(out / "run.json", settings, shaping, web=True, **used)
         return play_all(
             tasks, journal, lambda *task: _played(out, settings, make, allow, storage, *task),
             blank=_blank, workers=workers, tell=tell,

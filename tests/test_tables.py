@@ -3,7 +3,7 @@ import json
 import polars as pl
 import pytest
 
-from formlab import tables
+from formlab import files, tables
 from formlab.errors import DataBroken, DataMissing, TableBroken
 from formlab.folders import Corpus, Evaluation, Predictions
 
@@ -68,7 +68,13 @@ def test_folder_without_manifest_is_missing_not_a_traceback(tmp_path):
 
 def test_folder_with_a_table_of_another_shape_is_refused(tmp_path):
     corpus().save(tmp_path / "c")
-    pl.DataFrame({"a": [1]}).write_parquet(tmp_path / "c" / "records.parquet")
+    file = tmp_path / "c" / "records.parquet"
+    before = files.sha256(file)
+    pl.DataFrame({"a": [1]}).write_parquet(file)
+    with pytest.raises(DataBroken, match=r"changed since it was saved \(.*records\.parquet\)"):
+        Corpus.load(tmp_path / "c")
+    manifest = tmp_path / "c" / "manifest.json"
+    manifest.write_text(manifest.read_text().replace(before, files.sha256(file)))
     with pytest.raises(TableBroken, match="missing columns"):
         Corpus.load(tmp_path / "c")
 

@@ -9,6 +9,7 @@ import polars as pl
 
 from formlab import files, systems
 from formlab.errors import DataBroken
+from formlab.folder import table
 from formlab.folders import Corpus, Predictions
 from formlab.formats._spec import Format
 
@@ -43,11 +44,11 @@ def read_some(path: Path, corpus: Corpus, only: pl.Expr) -> Predictions:
     """The same for the rows for which `only` is true; of a finished run no others are read."""
     if (path / "manifest.json").is_file():
         manifest = Predictions.manifest_of(path)
+        saved = manifest["tables"]
         frames = {
-            name: files.read_parquet(path / f"{name}.parquet", only) for name in Predictions.TABLES
+            name: table(path, name, saved[name]["sha256"], only) for name in Predictions.TABLES
         }
-        names = [field.name for field in dataclasses.fields(Predictions) if field.name in manifest]
-        predictions = Predictions(**frames, **{name: manifest[name] for name in names}).check()
+        predictions = Predictions(**frames, **Predictions.fields_in(manifest)).check()
         return _checked(predictions, path, corpus)
     whole = read(path, corpus)
     records, responses = whole.records.filter(only), whole.responses.filter(only)

@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple
 
 import polars as pl
 
-from formlab import resources
+from formlab import files, resources
 from formlab.errors import DataBroken, DataMissing, UnknownName
 from formlab.folders import Evaluation
 from formlab.registry import Registry
@@ -123,7 +123,7 @@ def own_notebooks(*, evaluating: bool = False) -> list[Path]:
 def find(named: str | Path) -> Path:
     """A notebook by path, or by the name of one that formlab knows."""
     path = Path(named)
-    if path.is_file():
+    if files.is_file(path):
         return path
     if str(named) in PLUGINS:
         return Path(PLUGINS[str(named)])

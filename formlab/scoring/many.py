@@ -7,6 +7,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,8 @@ import polars as pl
 from formlab import benchmarks, files, formats
 from formlab import workers as run
 from formlab.errors import DataBroken, FormlabError
-from formlab.folder import MANIFEST
-from formlab.folders import Corpus, Evaluation, Predictions
+from formlab.folder import MANIFEST, check_unchanged
+from formlab.folders import TALLIES, Corpus, Evaluation, Predictions
 from formlab.progress import progress
 from formlab.scoring import part
 from formlab.scoring.evaluate import (
@@ -142,7 +143,7 @@ def score(
     """
     out = Path(out)
     others(reader)  # Whether there is such a rule.
-    out.mkdir(parents=True, exist_ok=True)
+    files.make_folder(out)
     jobs = ((f"{number:05}", source) for number, source in enumerate(sources))
     with run.shared(out) as mark, run.crew(workers) as crew:
         in_crew = crew.workers > 1 and not scheduler
@@ -153,7 +154,8 @@ def score(
         # What is here already goes to other processes by way of the disk.
         reading, jobs = (team, list(jobs)) if open_source else (_Team(mark), jobs)
         # What stands here is no evaluation until it is finished.
-        (out / MANIFEST).unlink(missing_ok=True)
+        with files.writing(out):
+            (out / MANIFEST).unlink(missing_ok=True)
         shards = reading.each("reading", _read, jobs, (out, open_source))
         if answers:
             shards += _rest(out, shards, answers)
@@ -230,8 +232,10 @@ def _read(
     (out, open_source), (name, source) = state, job
     folder = Evaluation.shard_folder(out, name)
     digest = source.get("digest") if isinstance(source, Mapping) else None
-    if digest and (folder / _SOURCE).is_file() and files.read_json(folder / _SOURCE) == digest:
-        return _known(folder, *_stored(folder))
+    # What is there and damaged is read again.
+    with suppress(FormlabError):
+        if digest and files.read_json(folder / _SOURCE) == digest:
+            return _known(folder, *_stored(folder))
     shard = _written(folder, *(open_source(source) if open_source else source))
     if digest:
         files.write_json(folder / _SOURCE, digest)
@@ -267,9 +271,12 @@ def _score(state: tuple[Path, str, dict[str, Any]], job: tuple[str, str]) -> dic
     """Score a shard, unless that was done with the same `key`; what there is to note of it."""
     (out, description, how), (name, key) = state, job
     folder = Evaluation.shard_folder(out, name)
-    if (folder / MANIFEST).is_file():
-        manifest = files.read_json(folder / MANIFEST)
-        if isinstance(manifest, dict) and manifest.get("shard") == key:
+    with suppress(FormlabError):
+        manifest = Evaluation.manifest_of(folder)
+        if manifest.get("shard") == key:
+            for name in Evaluation.TABLES:
+                check_unchanged(folder / f"{name}.parquet", manifest["tables"][name]["sha256"])
+            check_unchanged(folder / f"{TALLIES}.parquet", manifest.get(TALLIES))
             return manifest["notes"]
     # Whoever read this shard has checked it.
     corpus, predictions = _stored(folder, checked=False)
@@ -291,7 +298,8 @@ def _stored(folder: Path, *, checked: bool = True) -> tuple[Corpus, Predictions]
 
 
 def _written(folder: Path, corpus: Corpus, predictions: Predictions) -> Shard:
-    (folder / _SOURCE).unlink(missing_ok=True)
+    with files.writing(folder):
+        (folder / _SOURCE).unlink(missing_ok=True)
     corpus.save(folder / "corpus")
     predictions.save(folder / "predictions")
     return _known(folder, corpus, predictions)

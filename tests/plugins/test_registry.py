@@ -1,11 +1,12 @@
 import json
+import os
 import sys
 
 import pytest
 from click.testing import CliRunner
 
 import formlab
-from formlab import benchmarks, formats, metrics, plugin_records, registry, systems
+from formlab import benchmarks, formats, known_files, metrics, plugin_records, registry, systems
 from formlab.cli import main
 from formlab.errors import DataBroken, DataMissing, NotAvailable, UnknownName
 from formlab.folders import Evaluation
@@ -216,3 +217,22 @@ def test_plain_function_is_a_command_that_help_lists():
 
     assert "Greet the reader." in CliRunner().invoke(main, ["--help"]).stdout
     assert CliRunner().invoke(main, ["hail"]).stdout == "hello\n"
+
+
+@pytest.mark.parametrize("content", ["[]", "{", '{"a.py": 5}', "[" * 100_000, None])
+def test_a_damaged_list_of_named_files_is_empty_and_stays_usable(tmp_path, monkeypatch, content):
+    monkeypatch.setenv("FORMLAB_CACHE", str(tmp_path))
+    file = tmp_path / "plugins.json"
+    if content is None:
+        os.mkfifo(file)
+    else:
+        file.write_text(content)
+    assert known_files.known() == {}
+    known_files.remember("b.py", "0")
+    assert known_files.known() == {"b.py": "0"}
+
+
+def test_a_record_that_names_a_pipe_or_no_file_reads_nothing(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    for name in (str(tmp_path / "pipe"), "/dev/zero", "a\0b", str(tmp_path)):
+        assert known_files.sha256(name) == ""

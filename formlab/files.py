@@ -14,6 +14,7 @@ import struct
 import sys
 import tempfile
 import zlib
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
@@ -136,10 +137,13 @@ def is_file(path: str | Path) -> bool:
         return False
 
 
-def parse_json(text: str, *, where: str, first_line: int = 1, as_written: bool = False) -> Any:
+def parse_json(
+    text: str, *, where: str, first_line: int = 1, as_written: bool = False, once: bool = False
+) -> Any:
     """The value of a JSON text; an error names `where`, line and column.
 
-    With `as_written`, a number is the text that it is written as: 9.00 stays.
+    With `as_written`, a number is the text that it is written as: 9.00 stays. With `once`, an
+    object that has a name twice, of which one value would be lost, is an error too.
 
     Examples
     --------
@@ -149,7 +153,8 @@ def parse_json(text: str, *, where: str, first_line: int = 1, as_written: bool =
     formlab.errors.DataBroken: broken JSON, Expecting value at column 7 (x.json:1). Try: mend that \
 line
     """
-    kept = {"parse_float": str, "parse_int": str} if as_written else {}
+    kept: dict[str, Any] = {"parse_float": str, "parse_int": str} if as_written else {}
+    kept |= {"object_pairs_hook": _named_once} if once else {}
     _check_depth(text, where, first_line)
     try:
         return json.loads(text, **kept)
@@ -159,12 +164,26 @@ line
             where=f"{where}:{error.lineno + first_line - 1}",
             remedy="mend that line",
         ) from error
+    except _TwiceError as error:
+        raise DataBroken(str(error), where=where, remedy="keep one of them") from error
     except ValueError as error:
         # Python reads no integer of more than some thousand digits.
         long = re.search(rf"\d{{{sys.get_int_max_str_digits() + 1}}}", text)
         line = text.count("\n", 0, long.start() if long else 0) + first_line
         what = f"broken JSON: an integer of more than {sys.get_int_max_str_digits()} digits"
         raise DataBroken(what, where=f"{where}:{line}", remedy="mend that line") from error
+
+
+class _TwiceError(ValueError):
+    """An object has a name twice."""
+
+
+def _named_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        twice = next(name for name, n in Counter(name for name, _ in pairs).items() if n > 1)
+        raise _TwiceError(f"an object has the name {twice[:80]!r} twice")
+    return members
 
 
 def _check_depth(text: str, where: str, first_line: int) -> None:
@@ -181,9 +200,9 @@ def _check_depth(text: str, where: str, first_line: int) -> None:
         raise DataBroken(what, where=f"{where}:{first_line}", remedy="mend that line")
 
 
-def read_json(path: str | Path, *, as_written: bool = False) -> Any:
-    """The value of a JSON file; `as_written` as for `parse_json`."""
-    return parse_json(read_text(path), where=str(path), as_written=as_written)
+def read_json(path: str | Path, *, as_written: bool = False, once: bool = False) -> Any:
+    """The value of a JSON file; `as_written` and `once` as for `parse_json`."""
+    return parse_json(read_text(path), where=str(path), as_written=as_written, once=once)
 
 
 def each_jsonl(

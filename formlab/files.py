@@ -196,13 +196,36 @@ def _check_depth(text: str, where: str, first_line: int) -> None:
     steps = np.frombuffer(b"".join(pieces).translate(_STEPS, _NO_BRACKETS), np.int8)
     depth = np.cumsum(steps, dtype=np.int32)
     if len(depth) and depth.max() > DEEPEST:
-        what = f"JSON nested more than {DEEPEST} deep"
+        what = f"nested more than {DEEPEST} deep"
         raise DataBroken(what, where=f"{where}:{first_line}", remedy="mend that line")
 
 
 def read_json(path: str | Path, *, as_written: bool = False, once: bool = False) -> Any:
     """The value of a JSON file; `as_written` and `once` as for `parse_json`."""
     return parse_json(read_text(path), where=str(path), as_written=as_written, once=once)
+
+
+def read_yaml(path: str | Path, *, remedy: str) -> Any:
+    """The value of a YAML file, which has no other types than JSON and days.
+
+    Raises
+    ------
+    DataMissing, DataBroken
+        If there is no such file, or it cannot be read as YAML: with the line and `remedy`.
+    """
+    import yaml  # Few have such a file.
+
+    text = read_text(path)
+    _check_depth(text, str(path), 1)
+    try:
+        return yaml.safe_load(text)
+    # Tags such as !!bool before other words are followed without a look: all kinds of errors.
+    except (
+        yaml.YAMLError, ValueError, LookupError, AttributeError, TypeError, RecursionError,
+    ) as error:  # fmt: skip
+        mark = getattr(error, "problem_mark", None)
+        where = f"{path}:{mark.line + 1}" if mark else path
+        raise DataBroken("not readable as YAML", where=where, remedy=remedy) from error
 
 
 def each_jsonl(

@@ -65,14 +65,15 @@ def official(raw: Mapping[str, Any], facts: Sequence[Mapping[str, str]], text: s
     of the text, also "5" in "2015".
     """
     answer = json.loads(json.dumps(raw))
-    entries = [entry for entry in answer.get("entity_diagnostics") or [] if isinstance(entry, dict)]
+    listed = answer.get(ENTRIES)
+    entries = [e for e in listed if isinstance(e, dict)] if isinstance(listed, list) else []
     lower = text.lower()
     packed = _SPACE.sub("", lower)
     for entry in entries:
         _overrule(entry, lower, packed)
     _recount(answer, "total", Counter(str(fact["type"]) for fact in facts))
     for word, key in (("found", "found_in_prediction"), ("correct", "correct")):
-        kinds = Counter(entry.get("type", "") for entry in entries if entry.get(key))
+        kinds = Counter(str(entry.get("type", "")) for entry in entries if entry.get(key))
         _recount(answer, word, kinds)
     for suffix in ("", *(f"_with_{key}_type" for key in TYPES.values())):
         total, found = answer[f"total_entities{suffix}"], answer[f"found_entities{suffix}"]

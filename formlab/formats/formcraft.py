@@ -75,8 +75,8 @@ def read(path: Path, corpus: Corpus) -> Predictions:
 
 
 def _files(path: Path) -> list[Path]:
-    # A link to nothing is to be an error, not to be passed over.
-    return sorted(f for f in path.iterdir() if f.suffix.lower() in ENDINGS and not f.is_dir())
+    # What is called as an answer and is no file is to be an error, not to be passed over.
+    return sorted(f for f in path.iterdir() if f.suffix.lower() in ENDINGS)
 
 
 class _Answers(Collected):

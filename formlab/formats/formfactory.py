@@ -67,9 +67,9 @@ def is_one(path: Path) -> bool:
 def _files(path: Path) -> list[Path]:
     if not path.is_dir():
         return [path] if files.is_file(path) else []
+    # What is called as an output and is no file is to be an error, not to be passed over.
     below = [*path.glob("*"), *path.glob("submission/*")]
-    # A link to nothing is to be an error, not to be passed over.
-    return sorted(file for file in below if not file.is_dir())
+    return sorted(file for file in below if file.suffix in (".txt", ".json"))
 
 
 def _is_clear(file: Path) -> bool:
@@ -101,13 +101,12 @@ def read(path: Path, corpus: Corpus) -> Predictions:
     DataMissing, DataBroken
         If a file cannot be read or is of another shape, or an instance has two outputs.
     """
-    texts = [file for file in _files(path) if file.suffix in (".txt", ".json")]
-    outputs = [file for file in texts if _is_named(file) or _is_clear(file)]
+    listed = _files(path)
+    outputs = [file for file in listed if _is_named(file) or _is_clear(file)]
     whole = path.resolve()
     reader = _Outputs(corpus, whole.stem if path.is_file() else whole.name)
-    reader.notes["files left out, called neither as outputs nor as submissions"] += len(
-        texts
-    ) - len(outputs)
+    left = len(listed) - len(outputs)
+    reader.notes["files left out, called neither as outputs nor as submissions"] += left
     for file in sorted(outputs, key=lambda file: (_STAMP.findall(file.name)[:1], file.name)):
         if file.suffix == ".txt":
             # What a model wrote may be cut inside a character.

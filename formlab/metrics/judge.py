@@ -73,6 +73,7 @@ def official(raw: Mapping[str, Any], facts: Sequence[Mapping[str, str]], text: s
         _overrule(entry, lower, packed)
     _recount(answer, "total", Counter(str(fact["type"]) for fact in facts))
     for word, key in (("found", "found_in_prediction"), ("correct", "correct")):
+        # A type that is a list or an object is none of those that are counted.
         kinds = Counter(str(entry.get("type", "")) for entry in entries if entry.get(key))
         _recount(answer, word, kinds)
     for suffix in ("", *(f"_with_{key}_type" for key in TYPES.values())):

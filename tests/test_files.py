@@ -200,3 +200,23 @@ def test_json_beyond_its_limits_is_one_error(text, what):
 def test_brackets_in_texts_are_no_depth():
     text = json.dumps(["[" * 500, '"{\\', {"a": "[" * 500}])
     assert files.parse_json(text, where="x") == json.loads(text)
+
+
+def test_name_that_an_object_has_twice_is_an_error_only_where_it_is_asked_for(tmp_path):
+    file = tmp_path / "p.json"
+    file.write_text('{"d": {"a": 1, "b": 2,\n "a": 3}}')
+    assert files.read_json(file) == {"d": {"a": 3, "b": 2}}
+    with pytest.raises(DataBroken, match=r"an object has the name 'a' twice \(.*p\.json\)"):
+        files.read_json(file, once=True)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["a: [", "a: !!bool maybe", "a: !!timestamp x", "a: 2024-13-45", "[" * 100_000,
+     "a: " + "9" * 5000, "{" * 20_000, "a: !!python/object:os.system x", "? {a: 1}\n: b"],
+)  # fmt: skip
+def test_what_is_not_readable_as_yaml_names_its_file(tmp_path, text):
+    file = tmp_path / "p.yaml"
+    file.write_text(text)
+    with pytest.raises(DataBroken, match=r"p\.yaml"):
+        files.read_yaml(file, remedy="a: 1")

@@ -153,7 +153,8 @@ def _typed(name: str, value: Any, origin: str) -> Any:
         if kind == tables.RECORDS["accepted"]:
             if not isinstance(value, list):
                 raise TypeError
-            return [item if isinstance(item, str) else json.dumps(item) for item in value]
+            texts = [item if isinstance(item, str) else json.dumps(item) for item in value]
+            return list(map(tables.storable, texts))
         if isinstance(value, bool | str):
             raise TypeError
         # What is missing in a table is not a number there.

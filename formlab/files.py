@@ -6,6 +6,7 @@ import csv
 import hashlib
 import io
 import json
+import lzma
 import math
 import os
 import re
@@ -13,6 +14,7 @@ import stat
 import struct
 import sys
 import tempfile
+import zipfile
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -37,6 +39,12 @@ except ImportError:  # Windows has none, and does not let an open file be remove
 _UNREADABLE = (
     OSError, EOFError, ValueError, SyntaxError, TypeError, LookupError, struct.error,
     Image.DecompressionBombError,
+)  # fmt: skip
+
+# What a member of a damaged archive raises.
+UNPACKABLE = (
+    LookupError, OSError, EOFError, ValueError, RuntimeError, NotImplementedError,
+    zipfile.BadZipFile, zlib.error, lzma.LZMAError,
 )  # fmt: skip
 
 # How many rows of a Parquet file stand together.

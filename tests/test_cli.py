@@ -284,3 +284,14 @@ def test_large_own_data_are_scored_piece_by_piece_with_the_same_output(
         assert pieces.stdout == alone.stdout == whole.stdout
         assert set(whole.stderr.splitlines()) <= set(pieces.stderr.splitlines())
         assert {file.name for file in out.iterdir()} == {"manifest.json", "shards"}
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("annotate", "check", "NAME"), ("--plugin", "NAME", "benchmarks"),
+     ("score", "funsd", "--predictions", "NAME"), ("score", "funsd", "--root", "NAME")],
+)  # fmt: skip
+def test_name_that_no_file_can_have_is_a_mistake_of_the_user(formlab, arguments):
+    result = formlab(*("n" * 5000 if word == "NAME" else word for word in arguments))
+    assert result.exit_code == 2
+    assert isinstance(result.exception, SystemExit)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -155,7 +156,7 @@ def _pandas(frame: Any) -> Iterator[Row]:
 
 
 def _of_path(path: Path, flaws: Counter[str], *, whole: bool) -> Iterator[RawRows]:
-    if not path.exists():
+    if not os.path.exists(path):
         raise DataMissing("no such file or folder", where=path, remedy="check the path")
     ending, name = path.suffix.lower(), path.name
     if path.is_dir():

@@ -32,7 +32,7 @@ _NAME, _MOST = 80, 2.0**53
 
 def is_one(path: Path) -> bool:
     """Whether the name of the file ends as one of JSON lines or Parquet does."""
-    return path.is_file() and path.suffix.lower() in (*JSON_LINES, ".parquet")
+    return files.is_file(path) and path.suffix.lower() in (*JSON_LINES, ".parquet")
 
 
 def read(path: Path, corpus: Corpus) -> Predictions:

@@ -44,7 +44,7 @@ class Archive:
             info = self._zip.getinfo(name)
             files.check_unpacked(info.file_size, info.compress_size, where=where)
             data = self._zip.read(name)
-        except (*files.UNPACKABLE, ZstdError) as error:
+        except (*files.UNPACKABLE, zipfile.BadZipFile, ZstdError) as error:
             raise DataBroken(f"cannot be unpacked: {error}", where=where) from error
         return files.parse_json(data.decode("utf-8", "replace"), where=where)
 

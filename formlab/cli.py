@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib import metadata
 from pathlib import Path
@@ -69,7 +70,7 @@ class _Group(click.Group):
 def _load(ctx: click.Context, _: click.Parameter, files: tuple[Path, ...]) -> None:
     """Run the plug-ins named; one that cannot be loaded is noted, and the command goes on."""
     for file in files:
-        if not file.is_file():
+        if not os.path.isfile(file):
             raise click.BadParameter(f"no such file: {plain(str(file))}", ctx=ctx)
         try:
             registry.load(file)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import math
+import os
 import sys
 from collections.abc import Callable, Collection, Mapping
 from itertools import islice
@@ -16,12 +18,26 @@ import click
 from formlab.errors import DataBroken
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
-path = click.Path(path_type=Path)
 # Files that were left out are named, up to so many.
 _LEFT_OUT = 10
 
 
-class _Folder(click.Path):
+class _Path(click.Path):
+    """A path that a file could have."""
+
+    def convert(self, value: Any, *context: Any) -> Any:
+        try:
+            os.lstat(value)
+        except (OSError, ValueError) as error:
+            if getattr(error, "errno", errno.ENAMETOOLONG) == errno.ENAMETOOLONG:
+                self.fail(f"{plain(str(value)[:80])}: no file can have this name", *context)
+        return super().convert(value, *context)
+
+
+path = _Path(path_type=Path)
+
+
+class _Folder(_Path):
     """A folder that is read where it lies; an address is an error, not a path with a colon."""
 
     def convert(self, value: Any, *context: Any) -> Any:

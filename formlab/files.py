@@ -7,6 +7,7 @@ import errno
 import hashlib
 import io
 import json
+import lzma
 import math
 import os
 import re
@@ -16,7 +17,9 @@ import stat
 import struct
 import sys
 import warnings
+import zipfile
 import zlib
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache, lru_cache
@@ -39,6 +42,12 @@ except ImportError:  # Windows has none, and does not let an open file be remove
 _UNREADABLE = (
     OSError, EOFError, ValueError, SyntaxError, TypeError, LookupError, struct.error,
     Image.DecompressionBombError,
+)  # fmt: skip
+
+# What a member of a damaged archive raises.
+UNPACKABLE = (
+    LookupError, OSError, EOFError, ValueError, RuntimeError, NotImplementedError,
+    zipfile.BadZipFile, zlib.error, lzma.LZMAError,
 )  # fmt: skip
 
 # How many rows of a Parquet file stand together.
@@ -149,10 +158,13 @@ def is_file(path: str | Path) -> bool:
         return False
 
 
-def parse_json(text: str, *, where: str, first_line: int = 1, as_written: bool = False) -> Any:
+def parse_json(
+    text: str, *, where: str, first_line: int = 1, as_written: bool = False, once: bool = False
+) -> Any:
     """The value of a JSON text; an error names `where`, line and column.
 
-    With `as_written`, a number is the text that it is written as: 9.00 stays.
+    With `as_written`, a number is the text that it is written as: 9.00 stays. With `once`, an
+    object that has a name twice, of which one value would be lost, is an error too.
 
     Examples
     --------
@@ -162,7 +174,8 @@ def parse_json(text: str, *, where: str, first_line: int = 1, as_written: bool =
     formlab.errors.DataBroken: broken JSON, Expecting value at column 7 (x.json:1). Try: mend that \
 line
     """
-    kept = {"parse_float": str, "parse_int": str} if as_written else {}
+    kept: dict[str, Any] = {"parse_float": str, "parse_int": str} if as_written else {}
+    kept |= {"object_pairs_hook": _named_once} if once else {}
     _check_depth(text, where, first_line)
     try:
         return json.loads(text, **kept)
@@ -172,12 +185,26 @@ line
             where=f"{where}:{error.lineno + first_line - 1}",
             remedy="mend that line",
         ) from error
+    except _TwiceError as error:
+        raise DataBroken(str(error), where=where, remedy="keep one of them") from error
     except ValueError as error:
         # Python reads no integer of more than some thousand digits.
         long = re.search(rf"\d{{{sys.get_int_max_str_digits() + 1}}}", text)
         line = text.count("\n", 0, long.start() if long else 0) + first_line
         what = f"broken JSON: an integer of more than {sys.get_int_max_str_digits()} digits"
         raise DataBroken(what, where=f"{where}:{line}", remedy="mend that line") from error
+
+
+class _TwiceError(ValueError):
+    """An object has a name twice."""
+
+
+def _named_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        twice = next(name for name, n in Counter(name for name, _ in pairs).items() if n > 1)
+        raise _TwiceError(f"an object has the name {twice[:80]!r} twice")
+    return members
 
 
 def _check_depth(text: str, where: str, first_line: int) -> None:
@@ -190,13 +217,36 @@ def _check_depth(text: str, where: str, first_line: int) -> None:
     steps = np.frombuffer(b"".join(pieces).translate(_STEPS, _NO_BRACKETS), np.int8)
     depth = np.cumsum(steps, dtype=np.int32)
     if len(depth) and depth.max() > DEEPEST:
-        what = f"JSON nested more than {DEEPEST} deep"
+        what = f"nested more than {DEEPEST} deep"
         raise DataBroken(what, where=f"{where}:{first_line}", remedy="mend that line")
 
 
-def read_json(path: str | Path, *, as_written: bool = False) -> Any:
-    """The value of a JSON file; `as_written` as for `parse_json`."""
-    return parse_json(read_text(path), where=str(path), as_written=as_written)
+def read_json(path: str | Path, *, as_written: bool = False, once: bool = False) -> Any:
+    """The value of a JSON file; `as_written` and `once` as for `parse_json`."""
+    return parse_json(read_text(path), where=str(path), as_written=as_written, once=once)
+
+
+def read_yaml(path: str | Path, *, remedy: str) -> Any:
+    """The value of a YAML file, which has no other types than JSON and days.
+
+    Raises
+    ------
+    DataMissing, DataBroken
+        If there is no such file, or it cannot be read as YAML: with the line and `remedy`.
+    """
+    import yaml  # Few have such a file.
+
+    text = read_text(path)
+    _check_depth(text, str(path), 1)
+    try:
+        return yaml.safe_load(text)
+    # Tags such as !!bool before other words are followed without a look: all kinds of errors.
+    except (
+        yaml.YAMLError, ValueError, LookupError, AttributeError, TypeError, RecursionError,
+    ) as error:  # fmt: skip
+        mark = getattr(error, "problem_mark", None)
+        where = f"{path}:{mark.line + 1}" if mark else path
+        raise DataBroken("not readable as YAML", where=where, remedy=remedy) from error
 
 
 def each_jsonl(

@@ -13,7 +13,7 @@ from formlab.benchmarks.vrdu import Schema
 from formlab.errors import DataBroken
 from formlab.systems import ocr
 from formlab.systems._runs import image_file
-from formlab.systems._spec import Reader
+from formlab.systems._spec import Reader, above_zero
 from formlab.tables import BOX
 from formlab_baselines.keywords import RULES, Run, entities
 
@@ -24,6 +24,7 @@ _LEAST_TEXT = 20
 
 def start(settings: dict[str, Any], threads: int) -> Reader:
     """A reader of PDFs (and of page images) that gives the entities the document's schema names."""
+    above_zero(settings, "scale")
 
     def read(document: dict[str, Any], root: Path | None) -> list[dict[str, Any]]:
         sheets = list(pages(image_file(document, root), settings, threads))

@@ -303,3 +303,14 @@ def test_output_that_cannot_be_written_is_one_line(formlab, tmp_path):
         lines = [line for line in result.stderr.splitlines() if line.startswith("error: ")]
         assert len(lines) == 1, result.stderr
         assert str(tmp_path / "file") in lines[0] or "/proc/formlab" in lines[0]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("annotate", "check", "NAME"), ("--plugin", "NAME", "benchmarks"),
+     ("score", "funsd", "--predictions", "NAME"), ("score", "funsd", "--root", "NAME")],
+)  # fmt: skip
+def test_name_that_no_file_can_have_is_a_mistake_of_the_user(formlab, arguments):
+    result = formlab(*("n" * 5000 if word == "NAME" else word for word in arguments))
+    assert result.exit_code == 2
+    assert isinstance(result.exception, SystemExit)

@@ -242,3 +242,23 @@ def test_damaged_exif_data_do_not_cost_the_page(tmp_path):
 def test_greys_of_more_than_8_bits_are_not_cut_off(tmp_path, values, name, greys):
     Image.fromarray(values).save(tmp_path / name)
     assert np.asarray(files.read_image(tmp_path / name))[0, :, 0].tolist() == greys
+
+
+def test_name_that_an_object_has_twice_is_an_error_only_where_it_is_asked_for(tmp_path):
+    file = tmp_path / "p.json"
+    file.write_text('{"d": {"a": 1, "b": 2,\n "a": 3}}')
+    assert files.read_json(file) == {"d": {"a": 3, "b": 2}}
+    with pytest.raises(DataBroken, match=r"an object has the name 'a' twice \(.*p\.json\)"):
+        files.read_json(file, once=True)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["a: [", "a: !!bool maybe", "a: !!timestamp x", "a: 2024-13-45", "[" * 100_000,
+     "a: " + "9" * 5000, "{" * 20_000, "a: !!python/object:os.system x", "? {a: 1}\n: b"],
+)  # fmt: skip
+def test_what_is_not_readable_as_yaml_names_its_file(tmp_path, text):
+    file = tmp_path / "p.yaml"
+    file.write_text(text)
+    with pytest.raises(DataBroken, match=r"p\.yaml"):
+        files.read_yaml(file, remedy="a: 1")

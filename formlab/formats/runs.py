@@ -16,7 +16,7 @@ from formlab.formats._spec import Format
 
 def is_one(path: Path) -> bool:
     """Whether `path` is the folder of a run."""
-    return (path / "manifest.json").is_file() or (path / "run.json").is_file()
+    return files.is_file(path / "manifest.json") or files.is_file(path / "run.json")
 
 
 def read(path: Path, corpus: Corpus) -> Predictions:
@@ -28,7 +28,7 @@ def read(path: Path, corpus: Corpus) -> Predictions:
         If the run has not begun, read another benchmark than `corpus`, or a prompt has changed
         since, so that its answers cannot be matched.
     """
-    if (path / "manifest.json").is_file():
+    if files.is_file(path / "manifest.json"):
         predictions = Predictions.load(path)
     else:
         # Nothing else here needs what asks models.
@@ -42,7 +42,7 @@ def read(path: Path, corpus: Corpus) -> Predictions:
 
 def read_some(path: Path, corpus: Corpus, only: pl.Expr) -> Predictions:
     """The same for the rows for which `only` is true; of a finished run no others are read."""
-    if (path / "manifest.json").is_file():
+    if files.is_file(path / "manifest.json"):
         manifest = Predictions.manifest_of(path)
         saved = manifest["tables"]
         frames = {
@@ -64,7 +64,7 @@ def _checked(predictions: Predictions, path: Path, corpus: Corpus) -> Prediction
 
 
 def _splits(path: Path) -> list[str]:
-    head = files.read_json(path / "run.json") if (path / "run.json").is_file() else None
+    head = files.read_json(path / "run.json") if files.is_file(path / "run.json") else None
     split = head.get("split") if isinstance(head, dict) else None
     return [split] if isinstance(split, str) else []
 

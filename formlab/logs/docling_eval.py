@@ -248,7 +248,7 @@ def _box(document: Mapping[str, Any], cell: Mapping[str, Any]) -> Row:
 def _size(document: Mapping[str, Any], page: int) -> dict[str, int | None]:
     size = ((document.get("pages") or {}).get(str(page)) or {}).get("size") or {}
     sides = {name: number(size.get(name)) for name in ("width", "height")}
-    return {name: None if side is None else round(side) for name, side in sides.items()}
+    return {n: round(side) if side and 0 < side < 2**31 else None for n, side in sides.items()}
 
 
 def _scores(beside: list[Path], samples: Samples) -> dict[str, Row]:

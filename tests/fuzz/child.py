@@ -1,0 +1,68 @@
+"""Runs cases one after the other, in a process that may hang or die: a JSON line before and after.
+
+It is given a JSON object: `module` with the targets, `cases`, `seed`, and the `seconds` that a case
+may take. A case is the name of a target, and a number or the path of a case file.
+"""
+
+import faulthandler
+import importlib
+import json
+import resource
+import socket
+import sys
+import time
+import warnings
+from pathlib import Path
+
+from tests.fuzz import changes, verdicts
+
+# An input that takes more memory than this would take a user's machine with it.
+MEMORY = 12_000_000_000
+
+
+def main() -> None:
+    order = json.loads(sys.argv[1])
+    lines, sys.stdout = sys.stdout, sys.stderr
+    targets = importlib.import_module(order["module"]).TARGETS
+    _alone()
+
+    def say(**line: object) -> None:
+        lines.write(json.dumps(line) + "\n")
+        lines.flush()
+
+    for name, number in order["cases"]:
+        say(target=name, number=number)
+        target = targets[name]
+        # What is valid is made and read first: libraries are imported then, once a process.
+        faulthandler.dump_traceback_later(order["seconds"], exit=True)
+        verdicts.valid(target)
+        # Ends the process wherever it stands, in compiled code too, and says where that was.
+        faulthandler.dump_traceback_later(order["seconds"], exit=True)
+        begun = time.monotonic()
+        if isinstance(number, str):
+            case = json.loads(Path(number).read_text())
+            found = verdicts.tried(target, changes.loaded(case["changes"]))
+        else:
+            found = verdicts.case(target, f"{order['seed']}/{number}")
+        seconds = time.monotonic() - begun
+        faulthandler.cancel_dump_traceback_later()
+        shown = changes.dumped(list(found.changes)) if found.verdict != verdicts.HELD else []
+        say(verdict=found.verdict, what=found.what, changes=shown, seconds=seconds)
+
+
+def _alone() -> None:
+    """No network, no warnings, no memory without end."""
+
+    def refused(*_: object) -> None:
+        raise ConnectionRefusedError("no network in the bench")
+
+    for name in ("connect", "connect_ex", "bind"):
+        setattr(socket.socket, name, refused)
+    socket.getaddrinfo = refused  # type: ignore[assignment]
+    warnings.simplefilter("ignore")
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+if __name__ == "__main__":
+    main()

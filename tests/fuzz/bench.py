@@ -63,17 +63,21 @@ def _child(order: dict[str, Any], home: str) -> Iterator[dict[str, Any]]:
     # Its files, the user's caches and settings among them, are in a folder that goes with it.
     own = dict.fromkeys(("TMPDIR", "HOME", "FORMLAB_CACHE"), home) | {"COLUMNS": "100"}
     own |= {"POLARS_MAX_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-m", "tests.fuzz.child", json.dumps(order)]
+    command = [sys.executable, "-m", "tests.fuzz.child"]
     begun: dict[str, Any] | None = None
     with (
         tempfile.TemporaryFile("w+", dir=home) as errors,
         subprocess.Popen(
-            command, cwd=home, env=os.environ | own, stdin=subprocess.DEVNULL,
+            command, cwd=home, env=os.environ | own, stdin=subprocess.PIPE,
             stdout=subprocess.PIPE, stderr=errors, text=True,
         ) as child,
     ):  # fmt: skip
         try:
-            for line in child.stdout or ():
+            assert child.stdin
+            assert child.stdout
+            with child.stdin as given:
+                json.dump(order, given)
+            for line in child.stdout:
                 read = json.loads(line)
                 if "verdict" not in read:
                     begun = read
@@ -96,11 +100,11 @@ def _child(order: dict[str, Any], home: str) -> Iterator[dict[str, Any]]:
 def _ended(said: str, seconds: float) -> dict[str, Any]:
     """What came of a case whose process ended, by what that left on its error stream."""
     if "Timeout (" not in said:
-        return {"verdict": CRASHED, "what": said[-800:], "changes": [], "seconds": 0.0}
+        return {"verdict": CRASHED, "what": said[-800:], "seconds": 0.0}
     stack = said.rpartition("most recent call first")[2].splitlines()
     places = [line.strip() for line in stack if "/formlab" in line][:5]
     what = "\n  ".join([f"over {seconds} s", *(line.replace(str(ROOT), "") for line in places)])
-    return {"verdict": HUNG, "what": what, "changes": [], "seconds": seconds}
+    return {"verdict": HUNG, "what": what, "seconds": seconds}
 
 
 def tallied(rows: Iterable[dict[str, Any]]) -> dict[str, Tally]:

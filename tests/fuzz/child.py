@@ -1,7 +1,7 @@
 """Runs cases one after the other, in a process that may hang or die: a JSON line before and after.
 
-It is given a JSON object: `module` with the targets, `cases`, `seed`, and the `seconds` that a case
-may take. A case is the name of a target, and a number or the path of a case file.
+On its standard input it is given a JSON object: `module` with the targets, `cases`, `seed`, and the
+`seconds` that a case may take. A case is the name of a target, and a number or a case file's path.
 """
 
 import faulthandler
@@ -21,7 +21,7 @@ MEMORY = 12_000_000_000
 
 
 def main() -> None:
-    order = json.loads(sys.argv[1])
+    order = json.load(sys.stdin)
     lines, sys.stdout = sys.stdout, sys.stderr
     targets = importlib.import_module(order["module"]).TARGETS
     _alone()
@@ -31,23 +31,21 @@ def main() -> None:
         lines.flush()
 
     for name, number in order["cases"]:
-        say(target=name, number=number)
         target = targets[name]
         # What is valid is made and read first: libraries are imported then, once a process.
         faulthandler.dump_traceback_later(order["seconds"], exit=True)
         verdicts.valid(target)
         # Ends the process wherever it stands, in compiled code too, and says where that was.
         faulthandler.dump_traceback_later(order["seconds"], exit=True)
-        begun = time.monotonic()
         if isinstance(number, str):
-            case = json.loads(Path(number).read_text())
-            found = verdicts.tried(target, changes.loaded(case["changes"]))
+            made = changes.loaded(json.loads(Path(number).read_text())["changes"])
         else:
-            found = verdicts.case(target, f"{order['seed']}/{number}")
-        seconds = time.monotonic() - begun
+            made = verdicts.changes_of(target, f"{order['seed']}/{number}")
+        say(target=name, number=number, changes=changes.dumped(made))
+        begun = time.monotonic()
+        verdict, what = verdicts.tried(target, made)
         faulthandler.cancel_dump_traceback_later()
-        shown = changes.dumped(list(found.changes)) if found.verdict != verdicts.HELD else []
-        say(verdict=found.verdict, what=found.what, changes=shown, seconds=seconds)
+        say(verdict=verdict, what=what, seconds=time.monotonic() - begun)
 
 
 def _alone() -> None:

@@ -47,6 +47,7 @@ def _hang(_: Path) -> Found:
 
 _FAULTS = {
     "crashed": _crash, "vague": _vague, "hung": _hang, "dead": lambda _: os.abort(),
-    "dropped": lambda _: Found(), "held": _clear, "counted": lambda _: Found(counted=1),
+    "dropped": lambda _: Found(), "held": _clear,
+    "counted": lambda _: Found(counted={"files unreadable": 1}),
 }  # fmt: skip
 TARGETS = {name: _target(name, fault) for name, fault in _FAULTS.items()}

@@ -6,10 +6,11 @@ import re
 import shutil
 import tempfile
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 from formlab.errors import FormlabError
@@ -21,10 +22,10 @@ VERDICTS = (HELD, CRASHED, VAGUE, HUNG, DROPPED)
 
 
 class Found(NamedTuple):
-    """What was read: documents by name, and how much of it was counted as odd."""
+    """What was read: documents by name, and what was counted as odd, by its own name."""
 
     documents: frozenset[str] = frozenset()
-    counted: int = 0
+    counted: Mapping[str, int] = MappingProxyType({})
 
 
 class Refused(Exception):
@@ -54,12 +55,6 @@ class Target:
     placeless: bool = False
 
 
-class Verdict(NamedTuple):
-    verdict: str
-    what: str = ""
-    changes: tuple[Change, ...] = ()
-
-
 @dataclass
 class Valid:
     """A valid input of a target as it is on disk, and what is read in it."""
@@ -87,12 +82,8 @@ def valid(target: Target) -> Valid:
     return Valid(folder, files, found, {doc: _evidence(doc, files) for doc in found.documents})
 
 
-def forget(target: Target) -> None:
-    shutil.rmtree(valid(target).folder.parent)
-
-
 def _evidence(doc: str, files: dict[str, bytes]) -> list[tuple[str, bytes]]:
-    name = re.compile(rb"(?<!\w)" + re.escape(doc.encode()) + rb"(?!\w)")
+    name = re.compile(rb"(?<![^\W_])" + re.escape(doc.encode()) + rb"(?![^\W_])")
     pieces = []
     for path, data in files.items():
         if name.search(path.encode()) or b"\x00" in data[:1000]:
@@ -105,23 +96,23 @@ def _evidence(doc: str, files: dict[str, bytes]) -> list[tuple[str, bytes]]:
     return pieces
 
 
-def case(target: Target, seed: str) -> Verdict:
-    """The verdict on one case."""
+def changes_of(target: Target, seed: str) -> list[Change]:
+    """The changes of one case."""
     base = valid(target)
     files = {path: data for path, data in base.files.items() if re.search(target.only, path)}
-    return tried(target, mutated(random.Random(f"{seed}/{target.name}"), files))
+    return mutated(random.Random(f"{seed}/{target.name}"), files)
 
 
-def tried(target: Target, changes: list[Change]) -> Verdict:
-    """The verdict on the valid input with these changes."""
+def tried(target: Target, changes: list[Change]) -> tuple[str, str]:
+    """The verdict on the valid input with these changes, and what led to it."""
     base = valid(target)
     work = _copy(base.folder)
     try:
         apply(work, changes)
         verdict, what = _judged(target, base, work, changes)
     finally:
-        shutil.rmtree(work.parent, ignore_errors=True)
-    return Verdict(verdict, what.replace(str(work), "INPUT"), tuple(changes))
+        shutil.rmtree(work.parents[2], ignore_errors=True)
+    return verdict, what.replace(str(work), "INPUT")
 
 
 def _copy(folder: Path) -> Path:
@@ -145,7 +136,7 @@ def _judged(target: Target, base: Valid, work: Path, changes: list[Change]) -> t
     except BaseException as error:
         return CRASHED, _traceback(error)
     if lost := _lost(target, base, found, work):
-        return DROPPED, f"{lost} of {sorted(base.found.documents)}, counted {found.counted}"
+        return DROPPED, f"{lost} of {sorted(base.found.documents)}, counted {dict(found.counted)}"
     return HELD, ""
 
 
@@ -158,7 +149,7 @@ def _has_place(error: FormlabError, base: Valid, work: Path, changes: list[Chang
 
 def _lost(target: Target, base: Valid, found: Found, work: Path) -> list[str]:
     """Documents that are in the input as they were, and neither read nor counted."""
-    if found.counted > base.found.counted:
+    if any(count > base.found.counted.get(what, 0) for what, count in found.counted.items()):
         return []
     lost = []
     for doc in sorted(base.found.documents - found.documents):

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from collections import Counter
 from functools import partial
 from pathlib import Path
 
@@ -143,7 +144,7 @@ FILING = """<?xml version="1.0"?>
 def _filing(folder: Path) -> Found:
     pages, facts, notes = gold_pages(folder / "filing.htm")
     assert len(pages) == len(facts)
-    return Found(frozenset(), sum(notes.values()))
+    return Found(frozenset(), notes)
 
 
 def load(name: str, folder: Path) -> Found:
@@ -159,7 +160,7 @@ def shards(name: str, folder: Path) -> Found:
     found = [corpus_found(corpus) for corpus in benchmarks.shards(name, root=folder, records=4)]
     names = [name for one in found for name in one.documents]
     assert len(names) == len(set(names))
-    return Found(frozenset(names), sum(one.counted for one in found))
+    return Found(frozenset(names), sum((Counter(one.counted) for one in found), Counter()))
 
 
 def _silent(settings, threads):

@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 from formlab.cli import main
 from tests.fuzz.targets import benchmarks as made
-from tests.fuzz.targets import formats, own_data, own_files
+from tests.fuzz.targets import formats, own_data, own_files, review
 from tests.fuzz.targets.common import put
 from tests.fuzz.verdicts import Found, Refused, Target
 
@@ -50,7 +50,7 @@ def _make(line: str, folder: Path) -> None:
     formats._plain(folder / "answers")
     own_data._table("csv", folder)
     put(folder, "types.yaml", own_data.FIELDS)
-    own_files._studio(folder)
+    review._studio(folder)
     put(folder, "prices.csv", own_files.PRICES["prices.csv"])
     put(folder, "raw.json", {"0": {"entity_diagnostics": []}})
     put(folder, "pages/gold_0.txt", "<p>Net sales <number>4,310</number></p>")

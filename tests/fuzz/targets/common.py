@@ -1,5 +1,6 @@
 """What targets share."""
 
+from collections import Counter
 from pathlib import Path
 
 from PIL import Image
@@ -33,14 +34,14 @@ def page(folder: Path, name: str, size: tuple[int, int] = (60, 40)) -> None:
 
 
 def corpus_found(corpus: Corpus) -> Found:
-    return Found(frozenset(corpus.documents["doc_id"]), sum(corpus.flaws.values()))
+    return Found(frozenset(corpus.documents["doc_id"]), corpus.flaws)
 
 
 def predictions_found(predictions: Predictions) -> Found:
     tables = (predictions.records, predictions.responses)
     names = frozenset(name for table in tables for name in table["doc_id"])
-    odd = sum((table["status"] != "ok").sum() for table in tables)
-    return Found(names, sum(predictions.notes.values()) + odd)
+    odd = Counter(status for table in tables for status in table["status"] if status != "ok")
+    return Found(names, odd + Counter(predictions.notes))
 
 
 def scored(corpus: Corpus, predictions: Predictions) -> None:

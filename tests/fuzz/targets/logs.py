@@ -1,6 +1,7 @@
 """Logs of other harnesses."""
 
 import shutil
+from collections import Counter
 from functools import partial
 from pathlib import Path
 
@@ -13,12 +14,12 @@ DATA = Path(__file__).parents[2] / "logs" / "data"
 
 
 def _read(name: str, folder: Path) -> Found:
-    found, counted = set(), 0
+    found, counted = set(), Counter[str]()
     for evaluation in logs.open_logs(folder / name):
         logs.headlines(evaluation)
         logs.differences(evaluation)
         found |= set(evaluation.documents["doc_id"])
-        counted += sum(evaluation.notes.values())
+        counted.update(evaluation.notes)
     return Found(frozenset(found), counted)
 
 
@@ -130,7 +131,7 @@ TARGETS = [
 
 def _funsd_bench_read(folder: Path) -> Found:
     (run,) = logs.read(folder / "results")
-    return Found(frozenset(run.answers["doc_id"]), sum(run.notes.values()))
+    return Found(frozenset(run.answers["doc_id"]), run.notes)
 
 
 TARGETS.append(

@@ -1,6 +1,7 @@
 """A user's own gold, answers and types."""
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 
@@ -22,6 +23,7 @@ ANSWERS = [
 
 
 def _table(ending: str, folder: Path) -> None:
+    folder.mkdir(exist_ok=True)
     for stem, values in (("gold", ROWS), ("answers", ANSWERS)):
         _written(pl.DataFrame(values), folder, stem, ending)
     for name in DOCS:
@@ -69,21 +71,29 @@ def _pair(ending: str, folder: Path) -> Found:
     )
     scored(corpus, answers)
     found, said = corpus_found(corpus), predictions_found(answers)
-    # Fields whose types were inferred are no flaws.
-    counted = found.counted - sum(n for f, n in corpus.flaws.items() if f.startswith(own.INFERRED))
-    return Found(found.documents, counted + said.counted)
+    return Found(found.documents, _flaws(corpus.flaws) + Counter(said.counted))
+
+
+def _flaws(flaws: Mapping[str, int]) -> Counter[str]:
+    """Without the fields whose types were inferred."""
+    return Counter({what: n for what, n in flaws.items() if not what.startswith(own.INFERRED)})
 
 
 def _plan(ending: str, folder: Path) -> Found:
     gold, answers = folder / f"gold.{ending}", folder / f"answers.{ending}"
     plan = sharded.plan(gold, answers, folder=folder / "shards", records=4)
-    names, counted = set(), 0
+    names, counted = set(), Counter[str]()
     for source in plan.sources:
         corpus, predictions = sharded.open(source)
         names |= set(corpus.documents["doc_id"])
-        counted += sum(n for f, n in corpus.flaws.items() if not f.startswith(own.INFERRED))
-        counted += predictions_found(predictions).counted
+        counted.update(_flaws(corpus.flaws))
+        counted.update(predictions_found(predictions).counted)
     return Found(frozenset(names), counted)
+
+
+def _planned(folder: Path) -> None:
+    _table("jsonl", folder)
+    _plan("jsonl", folder)
 
 
 SCHEMA = {
@@ -123,6 +133,7 @@ TARGETS = [
         for ending in ("csv", "jsonl", "parquet")
     ),
     _target("shards folder", _folder, partial(_plan, "json"), home="gold.json/{}.json"),
+    Target("own/plan", _planned, partial(_plan, "jsonl"), only="^shards"),
     _target(
         "types json",
         lambda folder: put(folder, "types.json", SCHEMA),

@@ -1,29 +1,36 @@
 """Files that formlab writes itself, and reads again: damaged, or another's."""
 
-import json
+import dataclasses
+import os
 import shutil
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
-import yaml
-
-from formlab import analysis, benchmarks, decisions, files, folders, selection, systems
-from formlab.analysis import audit
+from formlab import (
+    analysis,
+    benchmarks,
+    files,
+    folders,
+    kept,
+    known_files,
+    plugin_records,
+    selection,
+    systems,
+)
 from formlab.analysis.history_folders import open_history
+from formlab.errors import NotAvailable
 from formlab.formats import read_predictions
 from formlab.reports import build_record, manifest
-from formlab.scoring import many
+from formlab.scoring import many, part
 from formlab.scoring.evaluate import evaluate
 from formlab.systems import System
 from formlab.systems.chat.answers import Answer
 from formlab.systems.chat.batch import BatchResults
 from formlab.systems.chat.prices import price_of
 from formlab.systems.chat.store import AnswerStore
-from formlab_arena import spec, texts, web_tasks
-from formlab_arena.store import SubmissionStore
-from formlab_review import annotation
 from tests.fuzz.targets import benchmarks as made
 from tests.fuzz.targets.common import corpus_found, predictions_found, put, rows
 from tests.fuzz.verdicts import Found, Target
@@ -58,21 +65,21 @@ def _read_run(folder: Path) -> Found:
 def _evaluation(folder: Path, *, sharded: bool = False) -> None:
     made.funsd(folder / "gold")
     corpus = benchmarks.load("funsd", root=folder / "gold")
-    answers = systems.run(corpus, READER, out=folder.parent / "run")
+    run = folder / "run" if sharded else folder.parent / "run"
+    answers = systems.run(corpus, READER, out=run)
     if sharded:
-        shards = [
-            (
-                one,
-                read_predictions(
-                    folder.parent / "run", one, documents=list(one.documents["doc_id"])
-                ),
-            )
-            for one in benchmarks.shards("funsd", root=folder / "gold", records=5)
-        ]
-        many.score(iter(shards), folder / "saved")
+        _scored_in_shards(folder, folder / "gold", run)
     else:
         evaluate(corpus, answers).save(folder / "saved")
     shutil.rmtree(folder / "gold")
+
+
+def _scored_in_shards(folder: Path, gold: Path, run: Path) -> None:
+    shards = benchmarks.shards("funsd", root=gold, records=5)
+    pairs = (
+        (one, read_predictions(run, one, documents=list(one.documents["doc_id"]))) for one in shards
+    )
+    many.score(pairs, folder / "saved")
 
 
 def _read_evaluation(folder: Path) -> Found:
@@ -83,7 +90,7 @@ def _read_evaluation(folder: Path) -> Found:
     if evaluation.predictions is not None:
         tables.append(evaluation.predictions.records)
     assert all(table.width for table in tables)
-    return Found(frozenset(evaluation.documents["doc_id"]), sum(evaluation.notes.values()))
+    return Found(frozenset(evaluation.documents["doc_id"]), evaluation.notes)
 
 
 def _history(folder: Path) -> Found:
@@ -97,36 +104,6 @@ def _corpus(folder: Path) -> None:
 
 def _read_corpus(folder: Path) -> Found:
     return corpus_found(folders.Corpus.load(folder / "corpus"))
-
-
-def _decisions(folder: Path) -> None:
-    for who in ("me", "you"):
-        rows(folder, f"decided/{who}.jsonl", [
-            {"benchmark": "funsd", "split": "test", "doc_id": name, "task": "text",
-             "path": "/entities/1", "decision": "edit", "reviewer": who, "label": "a",
-             "value": "b", "time": "2024-05-01T10:00:00", "parts": {"subtype": "circle"}}
-            for name in ("ada", "bob", "cyd")
-        ])  # fmt: skip
-
-
-def _read_decisions(folder: Path) -> Found:
-    return Found(frozenset(decisions.read(folder / "decided")["doc_id"]))
-
-
-def _judge(folder: Path) -> None:
-    made.fincriticaled(folder / "gold")
-    answers = {}
-    for number in (3, 4, 7):
-        put(folder, f"gold/pred/pred_{number}.txt", "Tarn Corp. 4,310")
-        answers[str(number)] = {"entity_diagnostics": [
-            {"type": "Number", "value": "4,310", "context_hint": "", "found_in_prediction": True,
-             "correct": True, "matched_text": "4,310"}]}  # fmt: skip
-    put(folder, "raw.json", answers)
-
-
-def _read_judge(folder: Path) -> Found:
-    checked = audit.check(folder / "raw.json", root=folder / "gold")
-    return Found(frozenset(checked.answers), sum(checked.notes.values()))
 
 
 PRICES = {
@@ -169,20 +146,6 @@ def _read_store(folder: Path) -> Found:
     return Found(names)
 
 
-def _submissions(folder: Path) -> None:
-    store = SubmissionStore(folder / "submissions.sqlite")
-    for name in ("one", "two"):
-        store.add("E12", name, {"holder": "Ada Berg"}, {})
-    _one_file(folder / "submissions.sqlite")
-
-
-def _read_submissions(folder: Path) -> Found:
-    store = SubmissionStore(folder / "submissions.sqlite")
-    names = frozenset(name for name in ("one", "two") if store.latest(name))
-    store.add("E12", "three", {"holder": "x"}, {})
-    return Found(names)
-
-
 def _batch(folder: Path) -> None:
     rows(folder, "results.jsonl", [
         {"custom_id": name, "response": {"status_code": 200, "body": {"choices": [
@@ -194,41 +157,9 @@ def _batch(folder: Path) -> None:
 
 def _read_batch(folder: Path) -> Found:
     results = BatchResults(folder / "results.jsonl")
-    return Found(frozenset(n for n in ("ada", "bob", "cyd") if results.get(n)), results.unread)
-
-
-def _form(folder: Path) -> None:
-    source = Path(spec.__file__).parent / "forms" / "A12.yaml"
-    put(folder, "A12.yaml", source.read_text())
-
-
-def _tasks(folder: Path) -> None:
-    put(folder, "text.txt", "Please fill it in.")
-    put(folder, "gold.json", {"Name": "Ada", "Day": "2024-05-01"})
-    rows(folder, "tasks.jsonl", [
-        {"name": "ada", "address": "http://127.0.0.1:1/a", "text": "Fill.",
-         "gold": {"Name": "Ada", "Ok": True}},
-        {"name": "bob", "address": "https://example.com/b", "text_file": "text.txt",
-         "gold_file": "gold.json"},
-        {"name": "cyd", "address": "https://example.com/c", "text": "x", "files": ["text.txt"]},
-    ])  # fmt: skip
-
-
-def _read_tasks(folder: Path) -> Found:
-    return Found(frozenset(task.name for task in web_tasks.read(folder / "tasks.jsonl")))
-
-
-def _texts(folder: Path) -> None:
-    entries = [
-        {"name": f"A12-00{number}", "kind": "prose", "text": "Given name: Jun.", "seed": 0,
-         "values": {"first": "Jun", "last": "Berg", "letter": False}}
-        for number in (1, 2)
-    ]  # fmt: skip
-    put(folder, "texts.yaml", yaml.safe_dump(entries, sort_keys=False))
-
-
-def _read_texts(folder: Path) -> Found:
-    return Found(frozenset(f"{one.name}" for one in texts.read(folder / "texts.yaml")))
+    return Found(
+        frozenset(n for n in ("ada", "bob", "cyd") if results.get(n)), {"unread": results.unread}
+    )
 
 
 def _reports(folder: Path) -> None:
@@ -245,28 +176,68 @@ def _read_reports(folder: Path) -> Found:
 
 
 def _record(folder: Path) -> None:
-    summary = {"question": "Q", "answer": "A"}
-    put(folder, "a.html", "<p>x</p>")
-    put(folder, "a.report.json", {"name": "a", "summary": summary, "ok": True, "error": None,
-        "seconds": 1.0, "built": "x", "key": "k", "sha256": files.sha256(folder / "a.html"),
-        "beside": [], "notes": []})  # fmt: skip
+    for name in ("ada", "bob"):
+        page = put(folder, f"{name}.html", "<p>x</p>")
+        summary = build_record.Summary("Q", "A", [{"label": "n", "value": "1"}])
+        record = build_record.Record(
+            name, summary, True, None, 1.0, "2024-05-01", "k", files.sha256(page), [], ["note"]
+        )
+        put(folder, f"{name}{build_record.ENDING}", dataclasses.asdict(record))
 
 
 def _read_record(folder: Path) -> Found:
-    list(build_record.every(folder))
+    """A report without a sound record is built again: it need not be counted."""
+    for name in ("ada", "bob"):
+        build_record.unchanged(folder, name, "k")
+    return Found(counted={"records": len(list(build_record.every(folder)))})
+
+
+KEPT = {"words": ["Ada", "Berg"], "n": 1.5}
+
+
+@contextmanager
+def _cache(folder: Path) -> Iterator[None]:
+    before = os.environ.get("FORMLAB_CACHE")
+    os.environ["FORMLAB_CACHE"] = str(folder)
+    try:
+        yield
+    finally:
+        os.environ.pop("FORMLAB_CACHE")
+        if before is not None:
+            os.environ["FORMLAB_CACHE"] = before
+
+
+def _keep(folder: Path) -> None:
+    with _cache(folder):
+        kept.Shelf("pages").get({"page": 1}, lambda: KEPT)
+    put(folder, "plugins.json", {"/absent/plugin.py": "0" * 64})
+
+
+def _read_kept(folder: Path) -> Found:
+    with _cache(folder):
+        assert kept.Shelf("pages").get({"page": 1}, lambda: KEPT) == KEPT
+        kept.entries(folder / "pages")
+        kept.drop_oldest(folder / "pages", gigabytes=0)
+        known_files.remember("/absent/other.py", "1" * 64)
+        assert known_files.known()
+        # A metric that is in a file which is not here: one error.
+        wanted = {"plugin": "metrics", "entry": "absent", "kind": "file", "version": "1" * 64}
+        with suppress(NotAvailable):
+            plugin_records.restore([wanted | {"name": "/absent/other.py"}], where="manifest.json")
     return Found()
 
 
-def _studio(folder: Path) -> None:
-    exported = json.loads(
-        (made.SAMPLES / "fincriticaled/annotations/label_studio.json").read_text()
-    )
-    put(folder, "export.json", exported[:2])
+def _again(folder: Path) -> Found:
+    """What was scored in shards is scored again into the same folder: whole, or one error."""
+    made.funsd(folder / "gold")
+    _scored_in_shards(folder, folder / "gold", folder / "run")
+    return _read_evaluation(folder)
 
 
-def _read_studio(folder: Path) -> Found:
-    read = annotation.read(folder / "export.json")
-    return Found(frozenset(read.pages), sum(getattr(read, "flaws", {}).values()))
+def _names(folder: Path) -> Found:
+    names = part.listed(folder / "names.txt")
+    part.check_listed(names, ["ada", "bob"], file=folder / "names.txt")
+    return Found(frozenset(names))
 
 
 def _selection(folder: Path) -> Found:
@@ -287,22 +258,21 @@ TARGETS = [
     _target("run", _run, _read_run, only="^run"),
     _target("run under way", partial(_run, whole=False), _read_run, only="^run"),
     _target("evaluation", _evaluation, _read_evaluation),
-    _target("evaluation in shards", partial(_evaluation, sharded=True), _read_evaluation),
+    _target(
+        "evaluation in shards", partial(_evaluation, sharded=True), _read_evaluation, only="^saved"
+    ),
     _target("history", _evaluation, _history),
     _target("corpus", _corpus, _read_corpus),
-    _target("decisions", _decisions, _read_decisions),
-    _target("judge answers", _judge, _read_judge, only="raw|pred"),
     *(
         _target(name, lambda folder, n=name: put(folder, n, PRICES[n]), partial(_price, name))
         for name in PRICES
     ),
     _target("answers.sqlite", _store, _read_store),
-    _target("submissions.sqlite", _submissions, _read_submissions),
     _target("batch", _batch, _read_batch),
-    _target("form", _form, lambda folder: Found(frozenset({spec.load(folder / "A12.yaml").code}))),
-    _target("tasks", _tasks, _read_tasks),
-    _target("texts", _texts, _read_texts),
+    _target("scored again", partial(_evaluation, sharded=True), _again, only="^saved"),
+    _target("kept", _keep, _read_kept, placeless=True),
+    _target("report records", _record, _read_record, placeless=True),
+    _target("documents", lambda folder: put(folder, "names.txt", "ada\nbob\n"), _names),
     _target("reports", _reports, _read_reports),
-    _target("label studio", _studio, _read_studio),
     _target("selection", _filled, _selection, placeless=True),
 ]

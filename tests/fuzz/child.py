@@ -32,8 +32,8 @@ def main() -> None:
 
     for name, number in order["cases"]:
         target = targets[name]
-        # What is valid is made and read first: libraries are imported then, once a process.
-        faulthandler.dump_traceback_later(order["seconds"], exit=True)
+        # What is valid is made and read first, once a process: libraries are imported then.
+        faulthandler.dump_traceback_later(10 * order["seconds"], exit=True)
         verdicts.valid(target)
         # Ends the process wherever it stands, in compiled code too, and says where that was.
         faulthandler.dump_traceback_later(order["seconds"], exit=True)

@@ -90,10 +90,10 @@ QUESTION = {
 }  # fmt: skip
 
 
-def _drafts(folder: Path) -> None:
+def _drafts(folder: Path, names: tuple[str, ...] = ("ada", "bob", "cyd")) -> None:
     made_drafts = [
         drafts.Draft("test", name, "vqa", "/vqa/d1", "repaired", item=QUESTION, system="chat:m")
-        for name in ("ada", "bob", "cyd")
+        for name in names
     ]
     rows(folder, "drafts.jsonl", [dataclasses.asdict(draft) for draft in made_drafts])
 

@@ -9,7 +9,7 @@ from tests.fuzz.targets import TARGETS
 
 CASES = sorted((Path(__file__).parent / "fuzz" / "cases").glob("*.json"))
 # Of each target, in a minute of one processor.
-COUNT = 5
+COUNT = 4
 
 
 def shown(rows):

@@ -51,7 +51,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--target", default="", help="a regular expression of names")
     parser.add_argument("--count", type=int, help="cases of each target")
     parser.add_argument("--case", type=int, help="only the case of this number")
-    parser.add_argument("--seconds", type=float, default=20, help="that one case may take")
+    parser.add_argument("--seconds", type=float, default=30, help="that one case may take")
     parser.add_argument("--keep", action="store_true", help="write failures into tests/fuzz/cases")
     parser.add_argument("--json", action="store_true")
     return parser.parse_args()

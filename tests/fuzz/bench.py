@@ -34,7 +34,7 @@ def run(
     cases: Iterable[Case],
     *,
     seed: str = "0",
-    seconds: float = 20,
+    seconds: float = 30,
     minutes: float = 1e9,
     module: str = "tests.fuzz.targets",
 ) -> Iterator[dict[str, Any]]:
@@ -62,8 +62,6 @@ def run(
 def _child(order: dict[str, Any], home: str) -> Iterator[dict[str, Any]]:
     # Its files, the user's caches and settings among them, are in a folder that goes with it.
     own = dict.fromkeys(("TMPDIR", "HOME", "FORMLAB_CACHE"), home) | {"COLUMNS": "100"}
-    # What is compiled at the first call stays compiled: that takes longer than any case.
-    own |= {"NUMBA_CACHE_DIR": str(Path(tempfile.gettempdir()) / "formlab-fuzz-numba")}
     own |= {"POLARS_MAX_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-m", "tests.fuzz.child"]
     begun: dict[str, Any] | None = None

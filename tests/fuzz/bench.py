@@ -82,8 +82,9 @@ def _child(order: dict[str, Any], home: str) -> Iterator[dict[str, Any]]:
                 if "verdict" not in read:
                     begun = read
                 else:
-                    yield {**(begun or {}), **read}
-                    begun = None
+                    row, begun = {**(begun or {}), **read}, None
+                    # Of thousands of cases only what failed is kept in memory.
+                    yield row | ({"changes": []} if row["verdict"] == HELD else {})
         finally:
             # Whoever wants no more rows does not wait for the rest.
             if begun is not None or sys.exc_info()[0]:

@@ -90,10 +90,12 @@ count:  ## lines of Python, by room
 	@for all in formlab formlab_*/ "formlab formlab_*/" tests; do \
 	  printf '%7d  all of %s\n' "$$(find $$all -name '*.py' | xargs cat | wc -l)" "$$all"; done
 
-lock: setup  ## pin what pyproject.toml lists
+lock: setup  ## pin what pyproject.toml lists, each file by its hash, and list the licences
 	$(BIN)/python -m pip install --quiet uv
 	$(BIN)/uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 \
-	  --no-header --no-annotate --no-emit-index-url --no-emit-find-links --quiet -o requirements.lock
+	  --no-header --no-annotate --no-emit-index-url --no-emit-find-links --quiet --generate-hashes -o requirements.lock
+	$(BIN)/python -m pip install --quiet --no-deps -r requirements.lock
+	$(BIN)/python docs/licences.py
 
 clean:
 	rm -rf .venv .venv-llm .venv-inspect reports site figures runs evals .pytest_cache .ruff_cache

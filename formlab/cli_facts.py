@@ -85,7 +85,10 @@ def ask(
     corpus = benchmarks.load(benchmark, root=options["root"], split=options["split"])
     judged = formats.read_predictions(predictions, corpus)
     settings = chat.system(f"{chat.PREFIX}{model}").settings(asked(options))
-    store = settings["store"] or out.with_suffix(".sqlite")
+    store = Path(settings["store"] or out.with_suffix(".sqlite"))
+    if store.resolve() == out.resolve():
+        what = "the file for the raw answers is the store of answers"
+        raise DataBroken(what, where=out, remedy="another --out, such as judge.json")
     call = judge_call(model, store=store, settings=settings)
     how = {"prompt": options["prompt"], "view": options["view"]}
     has_places(prompts.read(how["prompt"]).text)

@@ -44,6 +44,13 @@ _ASKING = (
         "--retry", help="chat: 'bad' repeats calls with malformed, refused or truncated answers."
     ),
     click.option("--max-cost", help="chat: stop before the calls cost more than this."),
+    click.option(
+        "--assume-cost",
+        is_flag=True,
+        flag_value="on",
+        default=None,
+        help="chat: where a server reports no tokens, count for --max-cost the most they can cost.",
+    ),
     click.option("--max-calls", help="chat: stop after this many calls."),
     click.option("--prices", help="chat: CSV, YAML or JSON file with what models cost."),
 )
@@ -81,6 +88,7 @@ _FLAGS = (
     "base_url",
     "retry",
     "max_cost",
+    "assume_cost",
     "max_calls",
     "prices",
     "batch",

@@ -35,6 +35,9 @@ REVIEW, LABEL_AUDIT = tables.DECIDED[:3], tables.DECIDED[3:6]
 ADJUDICATION = (*tables.DECIDED[6:], "edit")
 SUFFIX = ".jsonl"
 Row = dict[str, Any]
+Seen = Mapping[str, Any] | None
+# Whatever stands there.
+_ANY: Row = {}
 _EXAMPLE = '{"benchmark": "funsd", "doc_id": "1", "task": "text", "decision": "wrong", …}'
 # JSON lets these characters pass; they move a terminal's cursor or reorder the text beside them.
 _UNSAFE = re.compile("[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
@@ -93,18 +96,24 @@ def write(path: str | Path, decisions: pl.DataFrame) -> None:
     files.write_text(path, "".join(f"{line}\n" for line in sorted(map(_line, rows))))
 
 
-def record(path: str | Path, row: Mapping[str, Any]) -> None:
+def record(path: str | Path, row: Mapping[str, Any], *, seen: Seen = _ANY) -> None:
     """Add one decision to a file, in place of the same reviewer's on the same thing.
 
     It is on the disk when this returns. Two sessions may share a file: each adds to what stands
-    there, and neither overwrites the other's decisions.
+    there, and neither overwrites the other's decisions. With `seen`, the decision on the same thing
+    that a session knows of (None: of none), another one that was made since is not overwritten.
+
+    Raises
+    ------
+    DataBroken
+        If another session has decided since.
     """
-    _change(Path(path), _key(row), dict(row))
+    _change(Path(path), _key(row), dict(row), seen)
 
 
-def forget(path: str | Path, row: Mapping[str, Any]) -> None:
-    """Take the decision with the key and reviewer of `row` out of a file."""
-    _change(Path(path), _key(row), None)
+def forget(path: str | Path, row: Mapping[str, Any], *, seen: Seen = _ANY) -> None:
+    """Take the decision with the key and reviewer of `row` out of a file; `seen` as in `record`."""
+    _change(Path(path), _key(row), None, seen)
 
 
 def version(decisions: pl.DataFrame) -> str:
@@ -119,11 +128,15 @@ def version(decisions: pl.DataFrame) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
-def _change(path: Path, key: tuple, row: Row | None) -> None:
+def _change(path: Path, key: tuple, row: Row | None, seen: Seen) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with locked(path.parent):
         rows = {k: old for k, (_, old) in _latest(path).items()} if path.exists() else {}
-        rows.pop(key, None)
+        old = rows.pop(key, None)
+        if seen is not _ANY and _said(old) not in (_said(seen), _said(row)):
+            what = "taken back" if old is None else f"decided otherwise ({old['decision']})"
+            remedy = "look at it again, and decide again if it should be otherwise"
+            raise DataBroken(f"{what} in another window since", where=path, remedy=remedy)
         if row is not None:
             rows[key] = row
         write(path, _table(list(rows.values())))
@@ -203,6 +216,10 @@ def as_line(row: Mapping[str, Any]) -> str:
 
 def _key(row: Mapping[str, Any]) -> tuple:
     return (*(row.get(name) for name in KEY), row.get("reviewer"))
+
+
+def _said(row: Mapping[str, Any] | None) -> tuple | None:
+    return row and tuple(row[name] for name in ("decision", "label", "value", "parts", "note"))
 
 
 def _table(rows: list[Row]) -> pl.DataFrame:

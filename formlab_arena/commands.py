@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import sys
 from pathlib import Path
 from threading import Thread
@@ -40,6 +41,7 @@ arena.add_command(record)
 @click.option("--database", type=PATH, default=Path("runs/arena.sqlite"), show_default=True)
 @click.option("--forms", "folder", type=PATH, help="Folder of YAML forms [ours].")
 @click.option("--public", is_flag=True, help="Allow a host that other machines can reach.")
+@click.option("--allow-host", "names", multiple=True, help="Another name of this machine.")
 @click.option("--play/--no-play", default=True, help="Pages on which people are scored.")
 @click.option("--texts", help="For people: prose [default], quoted, or what arena write made.")
 @click.option("--data", type=PATH, help="For people: FormFactory's release.")
@@ -50,20 +52,20 @@ arena.add_command(record)
 @click.option("--out", type=PATH, default=Path("runs/people"), show_default=True)
 @click.option("--until-eof", is_flag=True, hidden=True, help="End with stdin.")
 def serve(
-    host: str, port: int, database: Path, folder: Path | None, public: bool, play: bool,
-    name: str, out: Path, until_eof: bool, **options: Any,
+    host: str, port: int, database: Path, folder: Path | None, public: bool,
+    names: tuple[str, ...], play: bool, name: str, out: Path, until_eof: bool, **options: Any,
 ) -> None:  # fmt: skip
     """Show the forms in a browser until stopped; at /play people fill them in from a text.
 
     What each of them does is a run in a folder of --out, which arena score reads.
     """
     resources.need("arena")
-    from formlab_arena import server, spec
+    from formlab_arena import listening, server, spec
     from formlab_arena.store import SubmissionStore
 
     if until_eof:
         Thread(target=_end_with_stdin, daemon=True).start()
-    if not public and not server.is_loopback(host):
+    if not public and not listening.is_loopback(host):
         raise click.UsageError(f"other machines can reach {host}; add --public if they may")
     people = None
     if play:
@@ -73,16 +75,17 @@ def serve(
         tasks, texts = tasks_of(options, "prose")
         people = People(out, tasks, RunSettings(name, seed=options["seed"], texts=texts))
     app = server.create(
-        SubmissionStore(database), folder=folder or spec.FOLDER, hosts=(host,), people=people
-    )
-    listening = server.listen(app, host=host, port=port)
-    address = f"http://{host}:{listening.server_port}"
+        SubmissionStore(database), folder=folder or spec.FOLDER, people=people,
+        hosts=(host, socket.gethostname(), *names),
+    )  # fmt: skip
+    running = listening.listen(app, host=host, port=port)
+    address = listening.address(host, running.server_port)
     # The address is the last word of the first line: agents' runs read it there.
     click.echo(f"forms at {address}")
     if play:
         click.echo(f"for people, with texts and scores: {address}/play/")
     sys.stdout.flush()
-    listening.serve_forever()
+    running.serve_forever()
 
 
 def _end_with_stdin() -> None:

@@ -228,11 +228,13 @@ class _EpisodeTables:
         images = [f"{self.name}/{s['image']}" if s["image"] else None for s in screens.values()]
         width, height = next(iter(screens.values()))["size"] if screens else (None, None)
         kinds: Sequence[str] = [row["kind"] for row in self.rows]
+        # An episode that could not even begin has none.
+        text = self.folder / "task.txt"
         return self.base | {
             "image": images[0] if images else None, "width": width, "height": height,
             "template": self.form.code, "domain": self.form.domain,
             "n_fields": len(kinds), "n_kinds": len(set(kinds)),
-            "context": files.read_text(self.folder / "task.txt"),
+            "context": files.read_text(text) if files.is_file(text) else None,
             "meta": action_groups.dumps(self._meta(settings, images)),
         }  # fmt: skip
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import io
 import json
 import re
 import threading
@@ -10,7 +11,7 @@ import time
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from flask import Blueprint, Response, abort, redirect, render_template, request, url_for
+from flask import Blueprint, Response, abort, redirect, render_template, request, send_file, url_for
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from formlab import files
@@ -153,47 +154,42 @@ class People:
         """The form of a task."""
         return self.tasks.forms[self.instance(task).code]
 
-    def log(self, person: str, task: str, text: str) -> bool:
-        """Add what a page recorded to the log of the episode; whether it could be read."""
-        try:
-            events = read_log(text)
-        except ValidationError:
-            return False
-        with (self._folder(person) / task / "events.jsonl").open("a", encoding="utf-8") as stream:
-            stream.writelines(json.dumps(event) + "\n" for event in events)
-        return True
+    def send(self, person: str, task: str, answers: dict[str, Any] | None, log: str) -> None:
+        """Keep the log of a page and, with answers, its submission.
 
-    def logged(self, person: str, task: str, what: str) -> int:
-        """How many events of a kind the log has: ``screen`` or ``asked``."""
-        path = self._folder(person) / task / "events.jsonl"
-        return path.read_text("utf-8").count(f'"{what}": ') if path.is_file() else 0
-
-    def send(self, person: str, task: str, answers: dict[str, Any], *, logged: bool) -> None:
-        """Store a submission; a task that was sent before stays as it was."""
+        The log is that of the window that sent it, whole: two windows do not mix. A task that was
+        sent before stays as it was.
+        """
         with self._lock:
             begun = self.results(person)[task]
             if begun["status"] == "submitted":
+                return
+            events = self._write_log(self._folder(person) / task / "events.jsonl", log)
+            if answers is None:
                 return
             SubmissionStore(self._folder(person) / "submissions.sqlite").add(
                 self.instance(task).code, task, answers, {}
             )
             self._append(person, begun | sent_result(self.instance(task), answers) | {
                 "seconds": round(time.time() - begun["begun"], 2), "reason": None,
-                "steps": self.logged(person, task, "asked"),
-                "error": None if logged else LOST,
+                "steps": sum("asked" in event for event in events or ()),
+                "error": LOST if events is None else None,
             })  # fmt: skip
+
+    @staticmethod
+    def _write_log(path: Path, log: str) -> list[dict[str, Any]] | None:
+        try:
+            events = read_log(log)
+        except ValidationError:
+            path.unlink(missing_ok=True)
+            return None
+        files.write_text(path, "".join(json.dumps(event) + "\n" for event in events))
+        return events
 
 
 def blueprint(people: People) -> Blueprint:
     """The pages ``/play`` for people."""
     pages = Blueprint("play", __name__, url_prefix="/play")
-
-    @pages.before_request
-    def own_pages_only() -> None:
-        # A page of another site must not fill in forms in a person's name.
-        sender = request.headers.get("Sec-Fetch-Site", "none")
-        if request.method == "POST" and sender not in ("same-origin", "none"):
-            abort(403, "sent from another site")
 
     @pages.errorhandler(FormlabError)
     def refuse(error: FormlabError) -> Any:
@@ -214,8 +210,8 @@ def blueprint(people: People) -> Blueprint:
         return render_template(
             "form.html.j2", form=people.form(task), episode="", sent=sent, wrong=wrong,
             task=people.instance(task), person=person,
-            # A page that is shown again goes on counting.
-            screens=people.logged(person, task, "screen"),
+            # A page that is shown again goes on with what it recorded.
+            log=request.form.get("_log", ""),
             seconds=round(time.time() - people.results(person)[task]["begun"]),
             action=url_for("play.receive", person=person, task=task),
         )  # fmt: skip
@@ -235,13 +231,11 @@ def blueprint(people: People) -> Blueprint:
         if status(person, task) == "submitted":
             return redirect(url_for("play.score", person=person, task=task), 303)
         form = people.form(task)
-        sent = {key: request.form.getlist(key) for key in request.form if not key.startswith("_")}
-        uploads = {key: file.filename for key, file in request.files.items() if file.filename}
-        logged = people.log(person, task, request.form.get("_log", ""))
-        answers, wrong = validate.read(form, sent, uploads)
+        sent, names, _ = validate.sent(request)
+        answers, wrong = validate.read(form, sent, names)
+        people.send(person, task, None if wrong else answers, request.form.get("_log", ""))
         if wrong:
             return page(person, task, sent, wrong), 400
-        people.send(person, task, answers, logged=logged)
         return redirect(url_for("play.score", person=person, task=task), 303)
 
     @pages.get("/<person>/<task>/score")
@@ -254,8 +248,10 @@ def blueprint(people: People) -> Blueprint:
     def upload(person: str, task: str, name: str) -> Response:
         status(person, task)
         path = inside(people.out / person / task / "files", name) or abort(404, "no such file")
-        headers = {"Content-Disposition": f'attachment; filename="{path.name}"'}
-        return Response(path.read_bytes(), mimetype="application/octet-stream", headers=headers)
+        return send_file(
+            io.BytesIO(files.read_bytes(path)), "application/octet-stream", as_attachment=True,
+            download_name=path.name,
+        )  # fmt: skip
 
     @pages.get("/<person>/<task>/document.pdf")
     def document(person: str, task: str) -> Response:

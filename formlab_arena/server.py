@@ -2,30 +2,33 @@
 
 from __future__ import annotations
 
-import ipaddress
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from flask import Flask, Response, abort, jsonify, redirect, render_template, request, url_for
-from werkzeug.exceptions import HTTPException
-from werkzeug.serving import BaseWSGIServer, make_server
+from werkzeug.exceptions import HTTPException, ServiceUnavailable
 
-from formlab.errors import NotAvailable
+from formlab.errors import FormlabError
 from formlab_arena import validate
+from formlab_arena.listening import LOCAL
 from formlab_arena.spec import FOLDER, WebForm, forms
 from formlab_arena.store import SubmissionStore
 
 if TYPE_CHECKING:
     from formlab_arena.people import People
 
-LARGEST = 8_000_000
+LARGEST, LARGEST_TEXT, MOST_NAMES = 8_000_000, 1_000_000, 1000
+_LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _HEADERS = {
     # Nothing but the arena's own files runs or loads, whatever a value holds.
     "Content-Security-Policy": (
-        "default-src 'self'; img-src 'self' data:; base-uri 'none'; frame-ancestors 'none'"
+        "default-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'self'; "
+        "frame-ancestors 'none'"
     ),
     "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
+    # Other sites are told nothing; without a referrer our own posts would have no origin either.
+    "Referrer-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
 
@@ -36,9 +39,10 @@ def create(
 ) -> Flask:  # fmt: skip
     """The application over the forms of a folder of YAML files.
 
-    `hosts` are names, besides this machine's own, under which browsers may address the server. Any
-    other is refused, so that a foreign page cannot reach the server through a name it owns. With
-    `people` there are the pages ``/play``, on which they fill in tasks and are scored.
+    `hosts` are names, besides the address that a browser came to, under which it may address the
+    server. Any other is refused, so that a foreign page cannot reach the server through a name it
+    owns; so is what the page of another site sends. With `people` there are the pages ``/play``,
+    on which they fill in tasks and are scored.
 
     Examples
     --------
@@ -50,9 +54,10 @@ def create(
     app = Flask("formlab_arena", root_path=str(Path(__file__).parent))
     app.config.update(
         MAX_CONTENT_LENGTH=LARGEST,
-        MAX_FORM_MEMORY_SIZE=1_000_000,
-        TRUSTED_HOSTS=["127.0.0.1", "localhost", "[::1]", *hosts],
+        MAX_FORM_MEMORY_SIZE=LARGEST_TEXT,
+        MAX_FORM_PARTS=MOST_NAMES,
     )
+    trusted = {host.lower() for host in (*_LOOPBACK, *hosts)}
     # Flask escapes by the ending of the file's name, and .j2 is none it knows.
     app.jinja_env.autoescape = True
     known = {**forms(folder), **(people.tasks.forms if people else {})}
@@ -64,6 +69,10 @@ def create(
 
     def named(code: str) -> WebForm:
         return known[code] if code in known else abort(404, f"there is no form {code[:40]!r}")
+
+    @app.before_request
+    def check() -> None:
+        _check_sender(trusted)
 
     @app.get("/")
     def index() -> str:
@@ -94,10 +103,18 @@ def create(
     def refuse(error: HTTPException) -> Any:
         what = error.description or error.name
         if error.code == 413:
-            what = f"what was sent is too large: at most {LARGEST // 10**6} MB, 1 MB of it text"
+            what = (
+                f"what was sent is too large: at most {LARGEST // 10**6} MB, "
+                f"{LARGEST_TEXT // 10**6} MB of it text, and {MOST_NAMES} fields"
+            )
         if _wants_json():
             return jsonify(error=what), error.code
         return render_template("refused.html.j2", name=error.name, what=what), error.code
+
+    @app.errorhandler(FormlabError)
+    def not_stored(error: FormlabError) -> Any:
+        # Where files are on this machine is nobody's business.
+        return refuse(ServiceUnavailable(f"send it again: {error.what}"))
 
     @app.after_request
     def guard(response: Response) -> Response:
@@ -107,10 +124,32 @@ def create(
     return app
 
 
+def _check_sender(trusted: set[str]) -> None:
+    """Refuse what is not for this server, is not from its own pages, or is too large."""
+    host = re.sub(r":\d+$", "", request.host).strip("[]").lower()
+    if host not in trusted and host != request.environ.get(LOCAL):
+        abort(400, f"this is not {host[:80]!r}; --allow-host names it, if it is")
+    if request.method in ("GET", "HEAD", "OPTIONS"):
+        return
+    # Every browser sends one of the two; what has neither is a program, which no page can steer.
+    site, origin = request.headers.get("Sec-Fetch-Site"), request.headers.get("Origin")
+    foreign = site not in ("same-origin", "none") if site else (
+        origin is not None and origin.partition("://")[2] != request.host
+    )  # fmt: skip
+    if foreign:
+        abort(403, "sent from another site")
+    if "Transfer-Encoding" in request.headers:
+        # werkzeug cuts such a body in silence where it is too long.
+        abort(411, "what is sent needs its length")
+    if request.mimetype == "application/x-www-form-urlencoded":
+        # Its own limits are for the parts of the other kind.
+        request.max_content_length = LARGEST_TEXT
+        if sum(map(len, request.form.listvalues())) > MOST_NAMES:
+            abort(413)
+
+
 def _receive(form: WebForm, store: SubmissionStore) -> Any:
-    sent = {name: request.form.getlist(name) for name in request.form if name != "_episode"}
-    uploads = {name: file for name, file in request.files.items() if file.filename}
-    names = {name: file.filename or "" for name, file in uploads.items()}
+    sent, names, uploads = validate.sent(request)
     answers, wrong = validate.read(form, sent, names)
     episode = request.form.get("_episode", "")[:200]
     if wrong:
@@ -118,7 +157,7 @@ def _receive(form: WebForm, store: SubmissionStore) -> Any:
             return jsonify(error="some fields are wrong", fields=wrong), 400
         return _page(form, episode, sent, wrong), 400
     content = {
-        name: (names[name], file.read()) for name, file in uploads.items() if answers.get(name)
+        name: (answers[name], file.read()) for name, file in uploads.items() if answers[name]
     }
     identity = store.add(form.code, episode, answers, content)
     if _wants_json():
@@ -132,34 +171,3 @@ def _page(form: WebForm, episode: str, sent: dict[str, list[str]], wrong: dict[s
 
 def _wants_json() -> bool:
     return request.accept_mimetypes.best == "application/json"
-
-
-def listen(app: Flask, *, host: str = "127.0.0.1", port: int = 8000) -> BaseWSGIServer:
-    """A server bound to an address, many threads wide; `serve_forever` starts it.
-
-    Raises
-    ------
-    NotAvailable
-        If the port is taken or the address is not this machine's.
-    """
-    try:
-        return make_server(host, port, app, threaded=True)
-    # werkzeug ends the process where the port is taken.
-    except (OSError, SystemExit) as error:
-        raise NotAvailable(
-            "cannot listen", where=f"{host}:{port}", remedy="another --port (0 takes a free one)"
-        ) from error
-
-
-def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach the address.
-
-    Examples
-    --------
-    >>> is_loopback("127.0.0.1"), is_loopback("0.0.0.0")
-    (True, False)
-    """
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"

@@ -12,7 +12,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from formlab.errors import DataBroken
+from formlab import files, structure
+from formlab.errors import DataBroken, NotAvailable
 from formlab.tables import storable
 
 # How long one waits for another that writes, in seconds.
@@ -55,23 +56,29 @@ class SubmissionStore:
     def __init__(self, path: Path) -> None:
         self.path = path
         path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            with self._open() as connection:
-                _write_ahead(connection)
-                connection.executescript(_TABLES)
-        except sqlite3.DatabaseError as error:
-            raise DataBroken(
-                f"not a store of submissions: {error}", where=path, remedy="name another file"
-            ) from error
+        with self._open() as connection:
+            _write_ahead(connection)
+            connection.executescript(_TABLES)
 
     @contextlib.contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:
         # A connection for each call: SQLite's own lock then keeps threads and processes apart.
-        with contextlib.closing(sqlite3.connect(self.path, timeout=WAIT)) as connection:
-            connection.execute("PRAGMA synchronous=FULL")
-            connection.row_factory = sqlite3.Row
-            with connection:
-                yield connection
+        try:
+            with contextlib.closing(sqlite3.connect(self.path, timeout=WAIT)) as connection:
+                connection.execute("PRAGMA synchronous=FULL")
+                connection.row_factory = sqlite3.Row
+                with connection:
+                    yield connection
+        except sqlite3.OperationalError as error:
+            raise NotAvailable(
+                f"submissions cannot be read or written: {error}", where=self.path,
+                remedy="look whether the disk is full, or another program holds the file",
+            ) from error  # fmt: skip
+        except (sqlite3.DatabaseError, ValueError) as error:
+            raise DataBroken(
+                f"not a store of submissions, or a damaged one: {error}", where=self.path,
+                remedy="name another file, or bring this one back from a copy",
+            ) from error  # fmt: skip
 
     def add(
         self, form: str, episode: str, answers: Mapping[str, Any],
@@ -112,4 +119,10 @@ class SubmissionStore:
     def _one(self, query: str, key: str) -> dict[str, Any] | None:
         with self._open() as connection:
             row = connection.execute(query, (key,)).fetchone()
-        return None if row is None else {**dict(row), "answers": json.loads(row["answers"])}
+        if row is None:
+            return None
+        where = f"{self.path}: submission {row['number']}"
+        answers = structure.checked(
+            files.parse_json(row["answers"], where=where), dict[str, Any], where=where
+        )
+        return {**dict(row), "answers": answers}

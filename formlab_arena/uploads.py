@@ -19,8 +19,8 @@ def inside(folder: Path, name: str) -> Path | None:
     try:
         path = (folder / name.strip()).resolve()
         return path if path.is_file() and path.parent == folder.resolve() else None
-    # A NUL, half a surrogate pair or a name of a megabyte is no file either.
-    except (OSError, ValueError):
+    # A NUL, half a surrogate pair, a name of a megabyte or a circle of links is no file either.
+    except (OSError, RuntimeError, ValueError):
         return None
 
 

@@ -5,11 +5,17 @@ from __future__ import annotations
 import datetime
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from formlab_arena.spec import FormField, WebForm
 
-LONGEST = {"string": 500, "description": 20_000}
+if TYPE_CHECKING:
+    from werkzeug.datastructures import FileStorage
+    from werkzeug.wrappers import Request
+
+LONGEST = {"string": 500, "description": 20_000, "file": 255}
+# What the pages send of themselves.
+_HIDDEN = ("_episode", "_log")
 _MISSING = {"checkbox": "must be ticked", "file": "must be attached"}
 _PATTERNS = {
     "email": (r"[^@\s]+@[^@\s]+\.[^@\s]+", "an e-mail address, such as ada@example.org"),
@@ -17,14 +23,34 @@ _PATTERNS = {
 }
 
 
+def sent(
+    request: Request,
+) -> tuple[dict[str, list[str]], dict[str, list[str]], dict[str, FileStorage]]:
+    """Under each name the texts of a request, the names of its files, and the first of them.
+
+    Examples
+    --------
+    >>> import werkzeug.test
+    >>> built = werkzeug.test.EnvironBuilder(data={"born": "1970-01-31", "_episode": "one"})
+    >>> sent(built.get_request())
+    ({'born': ['1970-01-31']}, {}, {})
+    """
+    texts = {name: request.form.getlist(name) for name in request.form if name not in _HIDDEN}
+    # A browser sends a field of files that was left empty as one without a name.
+    files = [(name, file) for name, file in request.files.items(multi=True) if file.filename]
+    names: dict[str, list[str]] = {}
+    for name, file in files:
+        names.setdefault(name, []).append(file.filename or "")
+    return texts, names, dict(reversed(files))
+
+
 def read(
-    form: WebForm, sent: Mapping[str, Sequence[str]], files: Mapping[str, str]
+    form: WebForm, sent: Mapping[str, Sequence[str]], files: Mapping[str, Sequence[str]]
 ) -> tuple[dict[str, Any], dict[str, str]]:
     """The answers of a submission and a message for each field that is wrong.
 
-    `sent` are the texts under each name, `files` the names of files; one without a name was left
-    empty. An answer is a text, number, `true`/`false`, list of options, or null where the field
-    was left empty or did not apply.
+    `sent` are the texts under each name, `files` the names of files. An answer is a text, number,
+    `true`/`false`, list of options, or null where the field was left empty or did not apply.
 
     Examples
     --------
@@ -43,34 +69,33 @@ def read(
             answers[field.name] = None
             continue
         try:
-            answers[field.name] = _answer(field, texts, files.get(field.name, ""))
+            answers[field.name] = _answer(field, texts, files.get(field.name, []))
         except ValueError as error:
             answers[field.name] = None
             wrong[field.name] = f"{field.label}: {error}"
     return answers, wrong
 
 
-def _answer(field: FormField, texts: list[str], file: str) -> Any:
+def _answer(field: FormField, texts: list[str], files: Sequence[str]) -> Any:
     if field.type == "file" and texts:
         raise ValueError("a file, not a text")
-    if not (file if field.type == "file" else texts):
+    if field.type != "file" and files:
+        raise ValueError("a text, not a file")
+    given = files or texts
+    if not given:
         if field.required:
             raise ValueError(_MISSING.get(field.type, "must be filled in"))
         return False if field.type == "checkbox" else None
     if field.type == "checkbox":
         return True
-    if field.type == "file":
-        if file.rsplit(".", 1)[-1].lower() not in field.accept:
-            raise ValueError(f"a file that ends in {' or '.join('.' + e for e in field.accept)}")
-        return file
     if field.type == "multiple":
         for text in texts:
             _choice(field, text)
         # In the form's order, so that the order of clicks makes no difference.
         return [option for option in field.options if option in texts]
-    if len(texts) > 1:
+    if len(given) > 1:
         raise ValueError("one answer only")
-    return _READERS[field.type](field, texts[0])
+    return _READERS[field.type](field, given[0])
 
 
 def _text(field: FormField, text: str) -> str:
@@ -106,6 +131,14 @@ def _date(field: FormField, text: str) -> str:
     return day.isoformat()
 
 
+def _file(field: FormField, name: str) -> str:
+    if len(name) > LONGEST["file"]:
+        raise ValueError(f"a name of at most {LONGEST['file']} characters")
+    if name.rsplit(".", 1)[-1].lower() not in field.accept:
+        raise ValueError(f"a file that ends in {' or '.join('.' + e for e in field.accept)}")
+    return name
+
+
 def _choice(field: FormField, text: str) -> str:
     if text not in field.options:
         raise ValueError("one of the options listed")
@@ -114,5 +147,5 @@ def _choice(field: FormField, text: str) -> str:
 
 _READERS = {
     "string": _text, "description": _text, "number": _number, "date": _date,
-    "dropdown": _choice, "radio": _choice,
+    "dropdown": _choice, "radio": _choice, "file": _file,
 }  # fmt: skip

@@ -10,7 +10,7 @@ changes made one after the other.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -40,27 +40,54 @@ def read(file: str | Path) -> list[tuple[str, Row]]:
     return rows
 
 
-def record(file: str | Path, row: Mapping[str, Any]) -> None:
-    """Add a change at the end of a file; it is on the disk when this returns."""
+def record(file: str | Path, row: Mapping[str, Any], *, seen: Sequence[Row] | None = None) -> None:
+    """Add a change at the end of a file; it is on the disk when this returns.
+
+    Raises
+    ------
+    DataBroken
+        If the changes of this reviewer to the form are others than those `seen`.
+    """
     file = Path(file)
     file.parent.mkdir(parents=True, exist_ok=True)
     with decisions.locked(file.parent):
-        _write(file, [*(row for _, row in read(file)), dict(row)])
+        rows = [row for _, row in read(file)]
+        _check(file, rows, row, seen)
+        _write(file, [*rows, dict(row)])
 
 
-def forget_last(file: str | Path, key: Mapping[str, Any]) -> Row | None:
-    """Take the last change to a form out of a file; None if there is none."""
+def forget_last(
+    file: str | Path, key: Mapping[str, Any], *, seen: Sequence[Row] | None = None
+) -> Row | None:
+    """Take the last change of a reviewer to a form out of a file; None if there is none.
+
+    Raises
+    ------
+    DataBroken
+        If the changes of this reviewer to the form are others than those `seen`.
+    """
     file = Path(file)
     if not file.parent.is_dir():
         return None
     with decisions.locked(file.parent):
         rows = [row for _, row in read(file)]
-        mine = [at for at, row in enumerate(rows) if all(row[name] == key[name] for name in KEY)]
+        mine = _check(file, rows, key, seen)
         if not mine:
             return None
         last = rows.pop(mine[-1])
         _write(file, rows)
         return last
+
+
+def _check(
+    file: Path, rows: list[Row], key: Mapping[str, Any], seen: Sequence[Row] | None
+) -> list[int]:
+    names = (*KEY, "reviewer")
+    mine = [at for at, row in enumerate(rows) if all(row[name] == key[name] for name in names)]
+    if seen is not None and [rows[at] for at in mine] != list(seen):
+        remedy = "look at it as it is now, and make your change again"
+        raise DataBroken("the form was changed in another window", where=file, remedy=remedy)
+    return mine
 
 
 def _write(file: Path, rows: list[Row]) -> None:

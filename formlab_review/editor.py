@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 from pathlib import Path
@@ -11,7 +12,7 @@ import polars as pl
 
 from formlab.charts import theme
 from formlab.charts.show import Caption, Table
-from formlab.errors import DataBroken, UnknownName
+from formlab.errors import DataBroken, FormlabError, UnknownName
 from formlab.folders import Corpus
 from formlab_review import changes
 from formlab_review.forms import FormNodes
@@ -113,7 +114,8 @@ class FormReview:
         Raises
         ------
         DataBroken
-            If the form is another one by now, or would be none afterwards.
+            If the form is another one by now, also by a change in another window, or would be
+            none afterwards.
         """
         row = json.loads(json.dumps(self._key(doc_id) | change))
         row |= {"reviewer": self.reviewer, "time": now()}
@@ -121,18 +123,29 @@ class FormReview:
             form = self._forms[doc_id]
             form.apply(row)
             form.check()
-            changes.record(self.file, row)
+            changes.record(self.file, row, seen=self._known(doc_id))
         except BaseException:
-            # What is not saved did not happen.
-            del self._forms[doc_id]
+            # What is not saved did not happen; what another window saved did.
+            self._again()
             raise
         self._changes[doc_id].append((str(self.file), row))
 
     def undo(self, doc_id: str) -> str | None:
         """Take the last change to a form back; the node it was of, or None if there is none."""
-        row = changes.forget_last(self.file, self._key(doc_id))
-        self.reload()
+        key = self._key(doc_id) | {"reviewer": self.reviewer}
+        try:
+            row = changes.forget_last(self.file, key, seen=self._known(doc_id))
+        finally:
+            self._again()
         return None if row is None else row["node"]
+
+    def _known(self, doc_id: str) -> list[Row]:
+        return [row for _, row in self._changes[doc_id]]
+
+    def _again(self) -> None:
+        self._forms = {}
+        with contextlib.suppress(FormlabError, OSError):
+            self.reload()
 
     def _key(self, doc_id: str) -> Row:
         key = (self.corpus.benchmark, self.corpus.split, doc_id)

@@ -65,6 +65,12 @@ class FormWidget(DeskWidget):
         self._review.make(doc, change)
         return change["node"]
 
+    def _stands(self, message: Any) -> dict[str, Any]:
+        try:
+            return {"form": self._form(str(message["doc"])) | {"node": None}}
+        except (FormlabError, OSError, LookupError, TypeError, ValueError):
+            return {}
+
     def _form(self, doc: str) -> dict[str, Any]:
         form = self._review.form(doc)
         content, paths = form.content(), form.paths()

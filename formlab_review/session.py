@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import re
@@ -16,7 +17,7 @@ from formlab import decisions as decided
 from formlab import tables
 from formlab.charts import theme
 from formlab.charts.show import Caption, Table
-from formlab.errors import DataBroken, UnknownName
+from formlab.errors import DataBroken, FormlabError, UnknownName
 from formlab_review.items import LISTS, Item
 from formlab_review.pages import Pages
 
@@ -92,11 +93,16 @@ class Review:
         A decision on a label that reads otherwise by now leaves its item open.
         """
         mine = decided.found(self.file).filter(pl.col("reviewer") == self.reviewer)
-        mine = mine.filter(pl.col("decision").is_in(list(self.words)))
+        # What stands in the file, and what of it counts here.
+        self._seen: dict[int, dict[str, Any]] = {}
         self.done: dict[int, dict[str, Any]] = {}
         for row in mine.iter_rows(named=True):
             at = self._at.get(self._key(row))
-            if at is not None and row["label"] == tables.storable(self.items[at].label):
+            if at is None:
+                continue
+            self._seen[at] = row
+            counts = row["label"] == tables.storable(self.items[at].label)
+            if counts and row["decision"] in self.words:
                 self.done[at] = row
 
     def decide(
@@ -122,7 +128,8 @@ class Review:
         UnknownName
             If there is no such decision or part.
         DataBroken
-            If an edit changes nothing.
+            If an edit changes nothing, or another window has decided on the item since; the
+            session then knows of that decision.
         """
         if decision not in self.words:
             raise UnknownName.of("decision", decision, self.words)
@@ -136,10 +143,28 @@ class Review:
             row |= self._changed(item, parts, decision)
         if decision == "edit" and row["value"] is None and row["parts"] is None:
             raise DataBroken("the edit changes nothing", remedy="accept it, or change a part")
-        decided.record(self.file, row)
-        self._undo.append((at, self.done.get(at)))
-        self.done[at] = row
+        before = self.done.get(at)
+        self._save(at, row)
+        self._undo.append((at, before))
         return row
+
+    def _save(self, at: int, row: dict[str, Any] | None) -> None:
+        """Save or take back a decision, unless another window has decided on the item since."""
+        seen = self._seen.get(at)
+        try:
+            if row is None:
+                key = dict(self.items[at].key) | {"reviewer": self.reviewer}
+                decided.forget(self.file, key, seen=seen)
+            else:
+                decided.record(self.file, row, seen=seen)
+        except DataBroken:
+            with contextlib.suppress(FormlabError):
+                self.reload()
+            raise
+        for known in (self._seen, self.done):
+            known.pop(at, None)
+            if row is not None:
+                known[at] = row
 
     def _changed(self, item: Item, parts: Mapping[str, str], decision: str) -> dict[str, Any]:
         for name in parts:
@@ -160,13 +185,7 @@ class Review:
         if not self._undo:
             return None
         at, before = self._undo.pop()
-        if before is None:
-            decided.forget(self.file, self.done.pop(at, dict(self.items[at].key)) | {
-                "reviewer": self.reviewer
-            })  # fmt: skip
-        else:
-            decided.record(self.file, before)
-            self.done[at] = before
+        self._save(at, before)
         return at
 
     @property

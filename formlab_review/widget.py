@@ -60,10 +60,15 @@ class DeskWidget(anywidget.AnyWidget):
             else:
                 self._answer(what, message)
         except (FormlabError, OSError, LookupError, TypeError, ValueError) as error:
-            # The reviewer sees why a decision was not saved: it did not count.
-            self.send({"type": "refused", "what": what, "why": clean(error, limit=500)})
+            # The reviewer sees why a decision was not saved, it did not count, and what stands.
+            why = {"type": "refused", "what": what, "why": clean(error, limit=500)}
+            self.send(why | self._stands(message))
 
     def _answer(self, what: Any, message: dict[str, Any]) -> None:
+        raise NotImplementedError
+
+    def _stands(self, message: Any) -> dict[str, Any]:
+        """What stands where a message was refused, as far as it can be told."""
         raise NotImplementedError
 
     def _page(self, doc: str, page: int) -> None:
@@ -113,8 +118,8 @@ class ReviewWidget(DeskWidget):
     def _answer(self, what: Any, message: dict[str, Any]) -> None:
         if what == "hello":
             self._review.reload()
-            done = {str(at): _shown(row) for at, row in self._review.done.items()}
-            self.send({"type": "state", "entries": done, "first": self._review.first_open})
+            state = {"type": "state", "entries": self._entries()}
+            self.send(state | {"first": self._review.first_open})
         elif what == "decide":
             self._decide(message)
         elif what == "undo":
@@ -131,6 +136,12 @@ class ReviewWidget(DeskWidget):
             parts = {str(name): str(text) for name, text in dict(parts).items()}
         self._review.decide(at, str(message["decision"]), parts=parts, note=message.get("note"))
         self.send(self._entry(at) | {"type": "decided"})
+
+    def _stands(self, message: Any) -> dict[str, Any]:  # noqa: ARG002 - all of it
+        return {"entries": self._entries()}
+
+    def _entries(self) -> dict[str, Any]:
+        return {str(at): _shown(row) for at, row in self._review.done.items()}
 
     def _entry(self, at: int) -> dict[str, Any]:
         row = self._review.done.get(at)

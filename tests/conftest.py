@@ -1,5 +1,6 @@
 """What tests share: the real data where it is at hand, and a tiny FUNSD made on the spot."""
 
+import contextlib
 import json
 from functools import cache
 from pathlib import Path
@@ -12,6 +13,7 @@ from formlab import browser, resources
 from formlab.cli import main
 from formlab.errors import NotAvailable
 from formlab.scoring import part
+from tests.states import LONG
 
 # They start first, the one of minutes before all: what starts last is waited for by one core.
 LONGEST = (
@@ -30,6 +32,10 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
+    with contextlib.suppress(ImportError):
+        from playwright.sync_api import expect
+
+        expect.set_options(timeout=1000 * LONG)
     if config.getoption("--sharded"):
         part.SHARD = FEW
 

@@ -55,7 +55,7 @@ def state_and_threads(state, _):
 
 def pid_and_wait(folder, n):
     (folder / f"{n}.pid").write_text(str(os.getpid()))
-    time.sleep(60)
+    time.sleep(900)
 
 
 def where(path):

@@ -2,6 +2,7 @@ import pytest
 
 from formlab import browser
 from formlab.errors import NotAvailable
+from tests.states import until_seen
 
 
 def test_named_chromium_comes_first(monkeypatch, tmp_path):
@@ -41,7 +42,7 @@ def test_page_records_and_aborts_what_leaves_it(tmp_path):
         "<script>alert('hello'); console.error('odd'); throw new Error('broken')</script>"
     )
     with browser.page(tmp_path / "a.html") as visit:
-        visit.page.wait_for_timeout(100)
+        until_seen(visit.page, lambda: visit.requests and visit.dialogs and visit.errors)
         assert visit.requests == ["https://beacon.invalid/x.png"]
         assert visit.dialogs == ["hello"]
         assert visit.errors == ["broken"]

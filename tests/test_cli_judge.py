@@ -219,3 +219,18 @@ def test_figures_that_do_not_add_up_are_listed_without_gold(formlab, tmp_path):
     assert formlab("sums", tmp_path, "--links", tmp_path / "x_cal.xml").exit_code == 2
     (tmp_path / "empty").mkdir()
     assert "no pages here" in formlab("sums", tmp_path / "empty").stderr
+
+
+def test_a_file_for_the_answers_that_is_their_store_is_refused(formlab, root):
+    for more in (["--out", root / "j.sqlite"],
+                 ["--out", root / "j.json", "--set", f"store={root / 'j.json'}"]):  # fmt: skip
+        with serving(then="{}") as server:
+            result = formlab(
+                "judge", "run", "fincriticaled", "--model", "m", "--root", root,
+                "--predictions", root / "pred", "--base-url", server.url, *more,
+            )  # fmt: skip
+            assert not server.calls
+        assert result.exit_code == 2
+        assert "is the store of answers" in result.stderr
+        assert not (root / "j.sqlite").exists()
+        assert not (root / "j.json").exists()

@@ -5,6 +5,7 @@ import json
 
 import polars as pl
 import pytest
+from playwright.sync_api import expect
 from polars.testing import assert_frame_equal
 
 from formlab import analysis, benchmarks, browser, charts, explore, gallery, selection, tables
@@ -281,7 +282,6 @@ def file(explorer, tmp_path_factory):
 def opened(file):
     pytest.importorskip("playwright")
     with browser.page(file) as visit:
-        visit.page.set_default_timeout(5_000)
         yield visit
 
 
@@ -300,10 +300,10 @@ def test_charts_filters_gallery_slices_address_and_python_agree(opened, file, ex
     assert page.locator(".fx-chip", has_text="kind: header").count() == 1
     wrong = [each.fields.filter(kind="header").filter(pl.col("outcome") != "match").height
              for each in explorer.evaluations.values()]  # fmt: skip
-    assert page.locator(".fl-count").inner_text().startswith(f"{sum(wrong)} of")
+    assert page.locator(".fl-count").text_content().startswith(f"{sum(wrong)} of")
     # A filter of the gallery is one of all parts, and may join one of another column.
     page.get_by_label("Kind", exact=True).select_option("answer")
-    assert page.locator(".fx-chip").all_inner_texts() == ["kind: answer ×"]
+    expect(page.locator(".fx-chip")).to_have_text(["kind: answer ×"])
     page.get_by_label("By", exact=True).first.select_option("odd")
     page.get_by_label("Measure").first.select_option("cer")
     row(page, 0, "a'").press("Enter")
@@ -318,11 +318,11 @@ def test_charts_filters_gallery_slices_address_and_python_agree(opened, file, ex
     space = same(page, explorer)
     assert list(space["slices"]) == [ODD[1].strip()]
     row(page, 0, "b</b>").click()
-    before = (page.locator(".fx-chip").all_inner_texts(), numbers(page), page.url)
+    before = (page.locator(".fx-chip").all_text_contents(), numbers(page), page.url)
     page.evaluate("localStorage.clear()")
     page.goto("about:blank")
     page.goto(before[2])
-    assert (page.locator(".fx-chip").all_inner_texts(), numbers(page), page.url) == before
+    assert (page.locator(".fx-chip").all_text_contents(), numbers(page), page.url) == before
     page.go_back()
     # A finding selects its cases in its own evaluation.
     number = next(n for n, each in enumerate(explorer.findings, 1) if each.system == "second")
@@ -345,7 +345,7 @@ def test_documents_alone_are_named_as_such(opened, documents_only, tmp_path):
     file = tmp_path / "pages.html"
     file.write_text(inline.document(explore.Explorer([documents_only]).payload, kind="explorer"))
     opened.page.goto(file.as_uri())
-    assert "whole documents" in opened.page.locator(".fx-status").inner_text()
+    expect(opened.page.locator(".fx-status")).to_contain_text("whole documents")
     assert opened.page.locator(".fx-panel").first.locator("tbody button").count() > 1
     # One document without gold, as a log may have it: scores and nothing else.
     one = documents_only.scores["doc_id"][0]
@@ -357,5 +357,5 @@ def test_documents_alone_are_named_as_such(opened, documents_only, tmp_path):
     )
     file.write_text(inline.document(explore.Explorer([log]).payload, kind="explorer"))
     opened.page.reload()
-    assert opened.page.locator(".fx-panel").first.locator("tbody button").all_inner_texts() == [one]
+    expect(opened.page.locator(".fx-panel").first.locator("tbody button")).to_have_text([one])
     assert opened.trouble == []

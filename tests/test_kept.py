@@ -28,7 +28,7 @@ def test_a_value_is_computed_once_and_is_the_same_from_disk(shelf):
     after = kept.reused()
     assert after.count - before.count == 1
     # The seconds of the first time, without those that taking it from the disk takes.
-    assert 0.03 < after.seconds - before.seconds < 0.5
+    assert after.seconds - before.seconds > 0.03
 
 
 def test_any_other_key_is_another_value(shelf):

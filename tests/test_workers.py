@@ -14,6 +14,7 @@ from formlab import registry, resources, workers
 from formlab.errors import DataMissing, NotAvailable
 from tests import jobs
 from tests.cluster import ROOT, cluster
+from tests.states import ended, until
 
 SQUARES = [(n, n * n) for n in range(12)]
 
@@ -117,10 +118,8 @@ def test_processes_end_at_once_with_a_parent_that_is_killed(tmp_path):
     finally:
         parent.kill()
         parent.wait()
-    start = time.monotonic()
-    while any(p.is_running() and p.status() != psutil.STATUS_ZOMBIE for p in processes):
-        assert time.monotonic() - start < 1
     assert len(processes) == 2
+    until(lambda: ended(processes))
 
 
 def eventually(read):

@@ -8,12 +8,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import json_repair
-
 from formlab.benchmarks.fincriticaled import FACTS
 from formlab.metrics._judge_answers import ENTRIES, released_form
 from formlab.metrics._places import Places, tokens
 from formlab.metrics.facts import MISSING, FactVerdict
+from formlab.text import llm_json
 from formlab.text.markup import SILENT, Event, events, is_html, written_events
 
 # Published name of each type, and its part of the keys of counts; in those of rates in lower case.
@@ -72,7 +71,8 @@ def official(raw: Mapping[str, Any], facts: Sequence[Mapping[str, str]], text: s
         _overrule(entry, lower, packed)
     _recount(answer, "total", Counter(str(fact["type"]) for fact in facts))
     for word, key in (("found", "found_in_prediction"), ("correct", "correct")):
-        kinds = Counter(entry.get("type", "") for entry in entries if entry.get(key))
+        # A type that is a list or an object is none of those that are counted.
+        kinds = Counter(str(entry.get("type", "")) for entry in entries if entry.get(key))
         _recount(answer, word, kinds)
     for suffix in ("", *(f"_with_{key}_type" for key in TYPES.values())):
         total, found = answer[f"total_entities{suffix}"], answer[f"found_entities{suffix}"]
@@ -172,10 +172,10 @@ def parse(text: str) -> tuple[Answer | None, str]:
     """
     try:
         answer, status = json.loads(text), "ok"
-    except (json.JSONDecodeError, RecursionError):
+    except (ValueError, RecursionError):
         try:
-            answer, status = json_repair.loads(text[: 1 << 20], skip_json_loads=True), "repaired"
-        except (ValueError, RecursionError):
+            answer, status = llm_json.repair(text[: llm_json.LONGEST])[0], "repaired"
+        except ValueError:
             answer, status = None, "bad_json"
     answer = released_form(answer)
     return (answer, status) if answer else (None, "bad_json")

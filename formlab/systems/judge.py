@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from formlab.errors import DataBroken, NotAvailable
+from formlab.errors import DataBroken, FormlabError
 from formlab.metrics.judge import ENTRIES, parse, plain_text
 from formlab.systems import chat, prompts
 from formlab.systems.chat._ask import NUMBER, TEXT, closed, listed
@@ -160,7 +160,7 @@ def ask(
     The answer is in the released form, its entries with type, value and hint filled in from the
     facts, empty where none could be read, with the status and the reason. A failed call has the
     status ``api_error``; a call that a limit of money or calls forbids is ``missing``.
-    `NotAvailable` if no call can succeed.
+    `NotAvailable` if no call can succeed, `DataBroken` if the store of answers is damaged.
     """
     instructions = prompts.read(prompt)
     asked = messages(facts, gold, pred, prompt=instructions.text, view=view)
@@ -168,7 +168,7 @@ def ask(
     form = schema(len(facts)) if prompt == PROMPT else None
     try:
         answer = call(asked, form=form)
-    except NotAvailable:
+    except FormlabError:
         raise
     except chat.Stopped as stop:
         answer = chat.Answer(status="missing", error=f"not asked: {stop}", attempts=0)

@@ -11,12 +11,14 @@ from typing import Any
 
 import json_repair
 
-# Repairing is plain Python at about half a megabyte a second; what is longer is not an answer.
-LONGEST = 1_000_000
+# Repairing is plain Python, and takes the square of the length of some texts: with both bounds
+# none takes a second. An answer is seldom a third as long, and needs some three steps a character.
+LONGEST = 80_000
+_STEPS = 300_000
 # How many places in a text a complete JSON object is looked for.
 _TRIES = 50
 _SHOWN = 8
-_FENCE = re.compile(r"```[ \t]*[\w-]*[ \t]*\r?\n(.*?)(?:\n[ \t]*```|\Z)", re.DOTALL)
+_FENCE = re.compile(r"```[ \t]*+[\w-]*+[ \t]*+\r?\n(.*?)(?:\n[ \t]*+```|\Z)", re.DOTALL)
 # A brace straight after a brace is never JSON: models write lists of objects so.
 _BRACED_LIST = re.compile(r"(:\s*)\{(?=\s*\{)")
 # A key without quotes and without its colon.
@@ -105,18 +107,13 @@ def _repaired(text: str) -> Parsed:
     if start < 0:
         return Parsed(None, "bad_json", ("no JSON object",))
     inside = inside[start:]
-    if len(inside) > LONGEST:
-        why = f"broken JSON of {len(inside)} characters: too long to repair"
-        return Parsed(None, "bad_json", (why,))
     if isinstance(value := _parsed(inside, strict=False), dict):
         return Parsed(value, "repaired", ("control characters in strings kept",))
     listed, lists = _BRACED_LIST.subn(r"\1[", inside)
     listed, colons = _NO_COLON.subn(r'\1"\2": ', listed)
     try:
-        value, log = json_repair.repair_json(
-            listed, return_objects=True, skip_json_loads=True, logging=True
-        )
-    except (ValueError, RecursionError) as error:
+        value, log = repair(listed)
+    except ValueError as error:
         return Parsed(None, "bad_json", (f"beyond repair: {error}"[:200],))
     if isinstance(value, list):
         # A stray closing brace makes the repair see several values; the answer is the largest.
@@ -127,6 +124,40 @@ def _repaired(text: str) -> Parsed:
     changes += [f"braces around a list of objects made brackets: {lists}"] if lists else []
     changes += [f"colons put after keys: {colons}"] if colons else []
     return Parsed(_texts(value), "repaired", (*changes, *_repairs(log)))
+
+
+class _Counted(str):
+    """A text that is read character by character, so many times at the most."""
+
+    left = _STEPS
+
+    def __getitem__(self, place: Any) -> str:
+        self.left -= 1
+        if self.left < 0:
+            raise ValueError("too much of it is broken")
+        return str.__getitem__(self, place)
+
+
+def repair(text: str) -> tuple[Any, list[dict[str, str]]]:
+    """What json_repair makes of broken JSON, and its log; `ValueError` if that would take long.
+
+    Examples
+    --------
+    >>> repair('{"a": 1')[0]
+    {'a': 1}
+    >>> repair('{"a' * 100_000)
+    Traceback (most recent call last):
+    ...
+    ValueError: 300000 characters of broken JSON are too many
+    """
+    if len(text) > LONGEST:
+        raise ValueError(f"{len(text)} characters of broken JSON are too many")
+    try:
+        options = {"return_objects": True, "skip_json_loads": True, "logging": True}
+        value, log = json_repair.repair_json(_Counted(text), **options)
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
+    return value, log
 
 
 def _texts(value: Any) -> Any:

@@ -111,7 +111,7 @@ class Desk {
     const asked = this.waiting;
     this.waiting = null;
     this.warn(said.type === "refused" ? `Not saved: ${said.why}` : "");
-    if (said.type === "refused") this.refused(); else this.answered(said, asked);
+    if (said.type === "refused") this.refused(said); else this.answered(said, asked);
   }
 
   refused() {}

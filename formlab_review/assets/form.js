@@ -68,8 +68,10 @@ class FormPanel extends Desk {
     this.change({ type: "undo" });
   }
 
-  refused() {
+  refused(said) {
     this.queue = [];
+    // What is typed stays, unless another window has changed the form.
+    if (said.form && JSON.stringify(said.form.nodes) !== JSON.stringify(this.nodes)) this.answered(said.form, null);
   }
 
   answered(said, asked) {

@@ -66,6 +66,14 @@ class ReviewPanel extends Desk {
     return undefined;
   }
 
+  /* Another window may have decided; what is typed stays. */
+  refused(said) {
+    if (!said.entries) return;
+    this.done = said.entries;
+    this.list();
+    if (!this.editing) this.draw();
+  }
+
   named(word) {
     return this.setup.choices.find((choice) => choice.word === word)?.name ?? words(word);
   }

@@ -46,9 +46,9 @@ def test_pairs_are_one_to_one_whatever_the_text():
 
 
 def test_long_labels_cost_no_time():
-    start = time.monotonic()
+    start = time.process_time()
     pair(["a" * 5000, "b " * 5000], {str(n): (f"{'a ' * 3000}{n}",) for n in range(200)})
-    assert time.monotonic() - start < 2
+    assert time.process_time() - start < 2
 
 
 def values_for(text, *labels, used=()):

@@ -7,6 +7,7 @@ import pytest
 from formlab_arena.episode import RunSettings, open_session
 from formlab_arena.observation import Observation
 from formlab_arena.page_observer import MOST_ALIKE, PageObserver
+from tests.states import until_seen
 
 from .web.hosting import Host, Page
 
@@ -220,8 +221,10 @@ def test_contents_equal_what_the_server_got_and_every_click_hits(visit, observer
     assert changed["room", "3"] is True
     contents = page.contents()
     for name in ("Pay", "Pay", "Send"):
+        before = {element.id for element in page.elements() if element.name == name}
         choose(page, name)
-        page.page.wait_for_timeout(200)
+        # Another page stands in the frame that was sent.
+        until_seen(page.page, lambda old=before: not old <= {e.id for e in page.elements()})
     posts = {post["path"]: post["values"] for host in visit[:2] for post in host.sent}
     assert posts["/inner"] == {"card": ["4111"], "first": ["Ada B"]}
     assert posts["/inner"] == sent(contents, "card", "first#2")

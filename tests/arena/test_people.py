@@ -1,5 +1,9 @@
 import dataclasses
+import html
 import json
+import os
+import urllib.parse
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from pydantic import ValidationError
@@ -9,9 +13,10 @@ from formlab.scoring.evaluate import evaluate
 from formlab_arena import server
 from formlab_arena.episode import RunSettings
 from formlab_arena.evaluation import read_run
+from formlab_arena.listening import listen
 from formlab_arena.people import LOST, People, read_log
 from formlab_arena.process import Server
-from formlab_arena.server import listen
+from formlab_arena.store import SubmissionStore
 from formlab_arena.texts import task_set
 
 GOOD = {
@@ -132,6 +137,75 @@ def test_damaged_log_costs_the_clicks_and_not_the_answers(client, people):
     result = people.results("ada")["E12-001"]
     assert (result["status"], result["right"], result["error"]) == ("submitted", 5, LOST)
     assert LOST in client.get("/play/ada/E12-001/score").text
+
+
+def test_log_is_that_of_the_window_that_sent_the_form_and_once_whatever_is_sent_again(
+    client, people
+):
+    start(client)
+    log = people.out / "ada" / "E12-001" / "events.jsonl"
+    other = [LOG[0], LOG[1] | {"seconds": 9.0}]
+    for events in (other, LOG[:3], LOG[:3]):
+        wrong = GOOD | {"born": "1999", "_log": json.dumps(events)}
+        assert client.post("/play/ada/E12-001", data=wrong).status_code == 400
+    assert len(log.read_text().splitlines()) == 3
+    # The page goes on with what it recorded.
+    assert json.dumps(LOG[:3])[:80] in html.unescape(
+        client.post("/play/ada/E12-001", data=wrong).text
+    )
+    sent = GOOD | {"_log": json.dumps(LOG)}
+    with ThreadPoolExecutor(8) as pool:
+        posts = [pool.submit(client.application.test_client().post, "/play/ada/E12-001",
+                             data=sent if n % 2 else wrong) for n in range(16)]  # fmt: skip
+        assert {post.result().status_code for post in posts} <= {303, 400}
+    assert [json.loads(line).get("seconds") for line in log.read_text().splitlines()] == [
+        None, 1.5, 2.0, 3.0, 4.0,
+    ]  # fmt: skip
+    result = people.results("ada")["E12-001"]
+    assert (result["status"], result["steps"], result["right"]) == ("submitted", 4, 5)
+    assert len(SubmissionStore(people.out / "ada" / "submissions.sqlite").ids()) == 1
+
+
+def test_two_people_and_two_tasks_at_once_keep_to_themselves(client, people):
+    for name in ("ada", "bo"):
+        start(client, name), start(client, name, "A12-001")
+
+    def send(number):
+        name, holder = ("ada", "Ada Berg") if number % 2 else ("bo", "Bo Hahn")
+        log = [LOG[0], LOG[1] | {"seconds": float(number % 2)}]
+        data = GOOD | {"holder": holder, "_log": json.dumps(log)}
+        return client.application.test_client().post(f"/play/{name}/E12-001", data=data)
+
+    with ThreadPoolExecutor(8) as pool:
+        assert {answer.status_code for answer in pool.map(send, range(40))} == {303}
+    for name, holder, seconds in (("ada", "Ada Berg", 1.0), ("bo", "Bo Hahn", 0.0)):
+        results = people.results(name)
+        assert results["E12-001"]["answers"]["holder"] == holder
+        assert results["A12-001"]["status"] == "unfinished"
+        lines = (people.out / name / "E12-001" / "events.jsonl").read_text().splitlines()
+        assert [json.loads(line).get("seconds") for line in lines] == [None, seconds]
+        assert len(SubmissionStore(people.out / name / "submissions.sqlite").ids()) == 1
+    # The page of one person is no way to the task of another.
+    start(client, "cy", "C13-001")
+    assert client.post("/play/cy/E12-001", data=GOOD).status_code == 404
+
+
+def test_file_of_any_name_is_given_as_it_is_called(client, people, tmp_path):
+    start(client, task="A12-001")
+    folder = people.out / "ada" / "A12-001" / "files"
+    for name in ('a "b".pdf', "заявка.pdf"):
+        (folder / name).write_bytes(b"%PDF")
+        answer = client.get(f"/play/ada/A12-001/files/{urllib.parse.quote(name)}")
+        assert (answer.status_code, answer.data) == (200, b"%PDF")
+        assert answer.headers["Content-Disposition"].startswith("attachment")
+    (folder / "link.pdf").symlink_to(folder.parent / "values.json")
+    os.mkfifo(folder / "pipe.pdf")
+    (folder / "circle.pdf").symlink_to(folder / "circle.pdf")
+    for name in (
+        "link.pdf", "pipe.pdf", "circle.pdf", "..%2f..%2frun.json", "%2fetc%2fpasswd", "%00",
+        "a%00.pdf", "..", ".", "x" * 5000, "%ff", "..%5c..%5crun.json", "../values.json",
+    ):  # fmt: skip
+        assert client.get(f"/play/ada/A12-001/files/{name}").status_code == 404, name
 
 
 def test_hostile_texts_answers_and_field_names_are_inert(client, people):

@@ -2,7 +2,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 import urllib.request
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import pytest
 
 from formlab.errors import NotAvailable
 from formlab_arena.process import serving
+from tests.states import until
 
 ROOT = Path(__file__).parents[2]
 
@@ -41,14 +41,16 @@ def test_server_ends_with_a_process_that_is_killed(tmp_path):
         with urllib.request.urlopen(f"{address}/forms/A11") as answer:
             assert answer.status == 200
         starter.kill()
-    end = time.monotonic() + 10
-    while time.monotonic() < end:
+
+    def silent():
         try:
             urllib.request.urlopen(f"{address}/forms/A11", timeout=1).close()
+        except TimeoutError:
+            return False
         except OSError:
-            return
-        time.sleep(0.05)
-    pytest.fail("the server still answers")
+            return True
+
+    until(silent)
 
 
 def test_server_that_cannot_start_is_named(tmp_path):

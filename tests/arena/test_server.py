@@ -1,20 +1,9 @@
-import http.client
 import io
-import json
-import os
-import re
-import signal
-import urllib.parse
-import urllib.request
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from formlab.errors import NotAvailable
 from formlab_arena import server
-from formlab_arena.run import serving
 from formlab_arena.spec import FOLDER, forms
-from formlab_arena.store import SubmissionStore
 
 GOOD = {
     "holder": "Ada Berg", "born": "1970-01-31", "account": "Joint", "proof": "Passport",
@@ -82,6 +71,24 @@ def test_upload_is_stored_with_its_bytes(client, store):
     assert (row["submission"], row["field"], row["content"]) == (received, "proposal", b"%PDF")
 
 
+def test_two_files_or_a_name_too_long_for_one_are_refused_and_not_dropped(client, store):
+    data = {"first": "Ada", "last": "Berg", "born": "1970-01-31", "career": "Established"}
+    two = [(io.BytesIO(b"%PDF"), f"{name}.pdf") for name in "ab"]
+    refused = client.post("/forms/A12", data=data | {"proposal": two}, headers=JSON)
+    assert "one answer only" in refused.json["fields"]["proposal"]
+    long = (io.BytesIO(b"%PDF"), "a" * 252 + ".pdf")
+    refused = client.post("/forms/A12", data=data | {"proposal": long}, headers=JSON)
+    assert "at most 255" in refused.json["fields"]["proposal"]
+    assert store.ids() == []
+
+
+def test_store_that_does_not_write_is_said_and_nothing_acknowledged(client, store):
+    store.path.write_bytes(b"no database" * 1000)
+    answer = client.post("/forms/E12", data=GOOD, headers=JSON)
+    assert (answer.status_code, "send it again" in answer.json["error"]) == (503, True)
+    assert str(store.path) not in answer.text
+
+
 def test_oversize_body_gets_a_clear_answer(store, monkeypatch):
     monkeypatch.setattr(server, "LARGEST", 2_000_000)
     app = server.create(store)
@@ -98,50 +105,21 @@ def test_unknown_form_submission_and_host_are_refused(client):
     assert client.get("/", headers={"Host": "evil.example"}).status_code == 400
 
 
+@pytest.mark.parametrize("path", [
+    "/static/../server.py", "/static/..%2fserver.py", "/static/..%5cserver.py", "/static/%00",
+    "/static/arena.css%00.png", "/static/..%2f..%2f..%2fetc%2fpasswd",
+    "/static/" + "x" * 5000, "/static/%ff", "/forms/..%2fE12", "/forms/E12%00", "/forms/%ff",
+    "/forms/E12/../../received/1", "/forms/" + "x" * 5000, "/received/%00", "/received/%25%27--",
+    "/play/", "/play/ada/E12-001",
+])  # fmt: skip
+def test_path_that_leads_elsewhere_is_not_found(client, path):
+    assert client.get(path).status_code == 404
+    assert client.post(path, data=GOOD).status_code in (404, 405)
+
+
 def test_new_form_is_one_new_file(tmp_path, store):
     text = (FOLDER / "E12.yaml").read_text()
     (tmp_path / "Z9.yaml").write_text(text.replace("code: E12", "code: Z9"))
     client = server.create(store, folder=tmp_path).test_client()
     assert client.get("/forms/Z9").status_code == 200
     assert client.post("/forms/Z9", data=GOOD).status_code == 303
-
-
-def test_taken_port_is_named(store):
-    app = server.create(store)
-    first = server.listen(app, port=0)
-    try:
-        with pytest.raises(NotAvailable, match="cannot listen"):
-            server.listen(app, port=first.server_port)
-    finally:
-        first.server_close()
-
-
-def send(address, number):
-    body = urllib.parse.urlencode({**GOOD, "number": f"A{number:07d}"}).encode()
-    asked = urllib.request.Request(f"{address}/forms/E12", body, JSON)
-    try:
-        with urllib.request.urlopen(asked, timeout=30) as answer:
-            return json.load(answer)["id"]
-    except (OSError, http.client.HTTPException):
-        return None
-
-
-def test_fifty_at_once_are_all_stored_and_none_acknowledged_is_lost_to_a_kill(tmp_path):
-    database = tmp_path / "s.sqlite"
-    with serving(database) as running:
-        address = running.ensure()
-        assert re.fullmatch(r"http://127\.0\.0\.1:\d+", address)
-        with ThreadPoolExecutor(50) as pool:
-            first = list(pool.map(lambda n: send(address, n), range(50)))
-        assert None not in first
-        with ThreadPoolExecutor(50) as pool:
-            waiting = [pool.submit(send, address, n) for n in range(50, 300)]
-            while sum(future.done() for future in waiting) < 20:
-                pass
-            os.kill(running.pid, signal.SIGKILL)
-            later = [future.result() for future in waiting]
-        acknowledged = {*first, *later} - {None}
-        assert None in later
-        assert acknowledged <= set(SubmissionStore(database).ids())
-        assert running.ensure() != address
-        assert send(running.address, 1) in SubmissionStore(database).ids()

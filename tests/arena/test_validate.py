@@ -50,8 +50,11 @@ def test_multiple_is_in_the_order_of_the_form_and_an_unticked_wish_is_false():
 
 def test_file_needs_its_ending_and_is_no_text():
     attach = form_with(type="file", accept=("pdf",))
-    assert read(attach, {}, {"a": "x.PDF"}) == ({"a": "x.PDF"}, {})
-    assert ".pdf" in read(attach, {}, {"a": "x.exe"})[1]["a"]
+    assert read(attach, {}, {"a": ["x.PDF"]}) == ({"a": "x.PDF"}, {})
+    assert ".pdf" in read(attach, {}, {"a": ["x.exe"]})[1]["a"]
+    assert "one answer only" in read(attach, {}, {"a": ["x.pdf", "y.pdf"]})[1]["a"]
+    assert "at most 255" in read(attach, {}, {"a": ["x" * 252 + ".pdf"]})[1]["a"]
+    assert "not a file" in read(form_with(type="string"), {}, {"a": ["x.pdf"]})[1]["a"]
     assert "not a text" in read(attach, {"a": ["x.pdf"]}, {})[1]["a"]
     assert "attached" in read(attach, {}, {})[1]["a"]
 
@@ -78,7 +81,7 @@ def test_every_made_instance_passes_and_comes_back_as_it_was():
                 if value is None or value is False:
                     continue
                 if field.type == "file":
-                    attached[field.name] = value
+                    attached[field.name] = [value]
                 else:
                     sent[field.name] = value if isinstance(value, list) else [str(value)]
             assert read(spec, sent, attached) == (values, {})

@@ -3,6 +3,7 @@ import random
 
 import pytest
 from PIL import Image
+from playwright.sync_api import expect
 
 from formlab import browser, gallery, tables
 from formlab.errors import DataMissing
@@ -194,22 +195,22 @@ def test_viewer_steps_by_button_key_slider_and_list_and_stays_inert(hostile, tmp
     with browser.page(tmp_path / "report.html", size=(390, 800), scheme="dark") as visit:
         page = visit.page
         viewer, count = page.locator(".fl-episodes"), page.locator(".fl-ep-count")
-        assert count.inner_text() == "1 of 5"
+        expect(count).to_have_text("1 of 5")
         assert viewer.locator("button[aria-label='previous step']").is_disabled()
         viewer.locator("button[aria-label='next step']").click()
-        assert count.inner_text() == "2 of 5"
+        expect(count).to_have_text("2 of 5")
         assert viewer.locator(".fl-ep-point, .fl-ep-box").count() == 2
         # What was hit and changed stands there as text, marks of order and all.
-        assert "onerror=globalThis.pwned=2>" in viewer.locator(".fl-ep-details").inner_text()
+        expect(viewer.locator(".fl-ep-details")).to_contain_text("onerror=globalThis.pwned=2>")
         viewer.locator("button[aria-label='next step']").press("ArrowRight")
         assert viewer.locator(".fl-ep-details .fl-ep-refused").count() == 1
         viewer.locator(".fl-ep-list").press("ArrowLeft")
-        assert count.inner_text() == "2 of 5"
+        expect(count).to_have_text("2 of 5")
         viewer.locator("input[type=range]").press("End")
-        assert count.inner_text() == "5 of 5"
+        expect(count).to_have_text("5 of 5")
         assert viewer.locator("button[aria-label='next step']").is_disabled()
         viewer.locator(".fl-ep-step").nth(3).click()
-        assert count.inner_text() == "4 of 5"
+        expect(count).to_have_text("4 of 5")
         assert viewer.locator("[aria-current=step]").get_attribute("data-at") == "3"
         viewer.get_by_role("button", name="play the steps").click()
         page.locator(".fl-ep-count", has_text="5 of 5").wait_for()
@@ -219,5 +220,5 @@ def test_viewer_steps_by_button_key_slider_and_list_and_stays_inert(hostile, tmp
         page.goto((tmp_path / "lab.html").as_uri())
         frame = page.frame_locator("iframe")
         frame.locator("button[aria-label='next step']").click()
-        assert frame.locator(".fl-ep-count").inner_text() == "2 of 5"
+        expect(frame.locator(".fl-ep-count")).to_have_text("2 of 5")
         assert visit.trouble == []

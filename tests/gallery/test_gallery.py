@@ -8,6 +8,7 @@ from itertools import pairwise
 import polars as pl
 import pytest
 from PIL import Image, ImageDraw
+from playwright.sync_api import expect
 
 from formlab import browser, gallery, tables
 from formlab.analysis.finding import Finding
@@ -16,6 +17,7 @@ from formlab.folders import Corpus, Evaluation
 from formlab.gallery import inline
 from formlab.gallery._crops import area
 from formlab.gallery._diff import diff
+from tests.states import until_seen
 
 KEY = {"benchmark": "demo", "split": "test", "doc_id": "1"}
 ROW = KEY | {"system": "ocr", "task": "value", "outcome": "mismatch", "gold": "a", "pred": "b"}
@@ -297,7 +299,7 @@ def test_frame_for_lab_draws_its_cards_and_runs_nothing_else(root, tmp_path, mon
     with browser.page(tmp_path / "lab.html") as visit:
         frame = visit.page.frame_locator("iframe")
         assert frame.locator(".fl-card").count() == 2
-        assert evil in frame.locator(".fl-card").first.inner_text()
+        expect(frame.locator(".fl-card").first).to_contain_text(evil)
         frame.locator(".fl-card").first.click()
         assert frame.locator("dialog[open] img").count() == 1
         assert visit.page.evaluate("typeof pwned") == "undefined"
@@ -330,7 +332,7 @@ def test_cases_chosen_in_the_frame_are_selected_in_python(root, tmp_path, monkey
             [listener._esm, listener.token],
         )
         visit.page.frame_locator("iframe >> nth=0").get_by_label("Kind").select_option("b")
-        visit.page.wait_for_function("saved.length > 0")
+        until_seen(visit.page, lambda: visit.page.evaluate("saved.length"))
         assert visit.page.evaluate("saved.length") == 1
         assert visit.page.evaluate("values.line") == "slice=kind:b"
         listener.rows = visit.page.evaluate("values.rows")

@@ -87,7 +87,7 @@ def page(opened, folder):
 
 def options(page, label):
     """The values that a filter offers, with their counts."""
-    texts = page.get_by_label(label, exact=True).locator("option").all_inner_texts()
+    texts = page.get_by_label(label, exact=True).locator("option").all_text_contents()
     return {text.rpartition(" (")[0]: int(text.rpartition(" (")[2][:-1]) for text in texts}
 
 
@@ -101,7 +101,7 @@ def harmless(cases):
 
 
 def shown(page):
-    return re.match("[0-9,]+", page.locator(".fl-count").inner_text())[0]
+    return re.match("[0-9,]+", page.locator(".fl-count").text_content())[0]
 
 
 def name(i):
@@ -138,7 +138,7 @@ def test_search_finds_what_polars_finds(page):
     )
     assert shown(page) == str(matching.height)
     page.get_by_label("Search").fill("no such thing")
-    assert page.locator(".fl-grid").inner_text() == "No case fits these filters."
+    expect(page.locator(".fl-grid")).to_have_text("No case fits these filters.")
     assert page.locator(".fl-pager").first.is_hidden()
 
 
@@ -157,7 +157,7 @@ def test_paging_reaches_every_case(page):
     seen = []
     chosen = page.locator(".fl-pager select").last.locator("option:checked")
     for number in range(6):
-        assert f"page {number + 1} of 6" in chosen.inner_text()
+        expect(chosen).to_contain_text(f"page {number + 1} of 6")
         seen += page.eval_on_selector_all(".fl-card", "a => a.map(c => Number(c.dataset.place))")
         if number < 5:
             page.get_by_label("next page").last.click()
@@ -188,7 +188,7 @@ def test_keyboard_walks_over_pages_opens_and_comes_back(page):
 
 
 def heading(page):
-    return page.locator("dialog[open] h3").inner_text()
+    return page.locator("dialog[open] h3").text_content()
 
 
 def boxes_agree(page, name, case):
@@ -204,12 +204,12 @@ def boxes_agree(page, name, case):
 def test_zoom_keeps_the_boxes_on_their_field_and_a_hand_moves_the_page(page):
     page.locator(".fl-card").nth(3).click()
     level = page.locator("dialog .fl-level")
-    at_first = level.inner_text()
+    at_first = level.text_content()
     for key in ("+", "+", "p", "-", "0"):
         page.keyboard.press(key)
         boxes_agree(page, "gold", ROWS[3])
         boxes_agree(page, "pred", ROWS[3])
-    assert level.inner_text() == at_first
+    expect(level).to_have_text(at_first)
     page.keyboard.press("+")
     frame = page.locator("dialog .fl-scroller").bounding_box()
     left = "document.querySelector('dialog .fl-scroller').scrollLeft"
@@ -224,14 +224,14 @@ def test_zoom_keeps_the_boxes_on_their_field_and_a_hand_moves_the_page(page):
     assert whole["height"] <= frame["height"]
     for _ in range(20):
         page.get_by_label("zoom in (+)").click()
-    assert level.inner_text() == "800 %"
+    expect(level).to_have_text("800 %")
 
 
 def test_page_of_a_case_leads_to_its_other_cases(page):
     page.locator(".fl-card").first.click()
     same = CASES.filter(pl.col("doc_id") == "d0").height
     others = page.locator("dialog .fl-others")
-    assert others.locator("h4").inner_text() == f"{same} cases on this page"
+    expect(others.locator("h4")).to_have_text(f"{same} cases on this page")
     others.locator("li button").nth(1).click()
     assert heading(page) == name(4)
     page.keyboard.press("p")
@@ -282,7 +282,7 @@ def test_selection_shows_its_cases_and_a_key_opens_one(page):
     # Several values of a column are alternatives, and null is a value.
     count = CASES.filter(pl.col("cause").is_null() | (pl.col("cause") == "missed")).height
     assert page.evaluate("line => choose(line)", "slice=cause&cause=missed") == count
-    assert page.locator(".fl-only").inner_text() == "cause: none or missed ×"
+    expect(page.locator(".fl-only")).to_have_text("cause: none or missed ×")
     assert page.evaluate("heard") == []
     page.locator(".fl-only").click()
     assert shown(page) == str(COUNT)
@@ -337,7 +337,7 @@ def test_hostile_case_is_text(page):
     card.click()
     assert "\\ud800" in heading(page)
     assert page.locator("dialog img, dialog a:not(.fl-link)").count() == 0
-    assert "no page image is known" in page.locator("dialog .fl-scroller").inner_text()
+    expect(page.locator("dialog .fl-scroller")).to_contain_text("no page image is known")
 
 
 def test_images_are_set_when_they_come_near(page):
@@ -372,7 +372,7 @@ def test_damaged_image_says_so(page, folder):
     (folder / "damaged.html").write_text(source)
     page.goto((folder / "damaged.html").as_uri())
     page.wait_for_selector(".fl-noimage")
-    assert page.locator(".fl-noimage").first.inner_text() == "the image is damaged"
+    expect(page.locator(".fl-noimage").first).to_have_text("the image is damaged")
     page.locator(".fl-card").first.click()
     page.wait_for_selector("dialog .fl-noimage")
     assert page.locator("dialog .fl-box").count() == 0
@@ -391,7 +391,7 @@ def test_two_systems_stand_side_by_side(page, folder):
     assert holds(card.locator(".fl-pair dd"), ["total 0.00", "total 0.O0", "total 0.00"])
     card.click()
     assert page.locator("dialog .fl-box:not(.fl-all)").count() == 3
-    assert page.locator("dialog .fl-answer h4").all_inner_texts() == ["ocr", "chat <b>"]
+    expect(page.locator("dialog .fl-answer h4")).to_have_text(["ocr", "chat <b>"])
 
 
 def test_verdicts_can_be_chosen_where_cases_carry_them(page, folder):
@@ -419,7 +419,7 @@ def test_first_cards_are_shown_before_the_other_cases_are_read(page, folder, mon
     # Not wait_for_function: it polls with eval, which the page's policy refuses.
     expect(page.locator(".fl-card img").first).not_to_have_js_property("naturalWidth", 0)
     assert page.locator(".fl-card").count() == PAGE
-    assert page.locator(".fl-count").inner_text() == f"{COUNT} fields · showing 1–{PAGE}"
+    expect(page.locator(".fl-count")).to_have_text(f"{COUNT} fields · showing 1–{PAGE}")
     assert options(page, "Kind") == {"all": COUNT}
     assert page.locator(".fl-bar").evaluate("bar => bar.inert")
     assert page.evaluate("formlabGallery.galleries[0].cases.length") == 50
@@ -429,7 +429,7 @@ def test_first_cards_are_shown_before_the_other_cases_are_read(page, folder, mon
     page.wait_for_selector("dialog[open] .fl-stage img[src]")
     assert heading(page) == name(1)
     same = CASES.filter(pl.col("doc_id") == "d1").height
-    assert page.locator("dialog .fl-others h4").inner_text() == f"{same} cases on this page"
+    expect(page.locator("dialog .fl-others h4")).to_have_text(f"{same} cases on this page")
     page.keyboard.press("Escape")
     assert page.locator("[inert], [aria-busy]").count() == 0
     assert options(page, "Outcome") == counted(CASES, "outcome")

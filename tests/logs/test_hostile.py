@@ -66,7 +66,7 @@ def test_table_keeps_a_number_without_end_and_refuses_nesting_without_end(tmp_pa
     file.write_text(row.replace("VALUE", LONG))
     assert logs.open_log(file).fields["outcome"].to_list() == ["match"]
     file.write_text(row.replace("VALUE", DEEP))
-    with pytest.raises(DataBroken, match=rf"nested too deeply .*{name}"):
+    with pytest.raises(DataBroken, match=rf"nested more than .*{name}"):
         logs.read(file, columns={"value": "prediction" if name == "m_D.json" else "output"})
 
 
@@ -75,9 +75,9 @@ def test_member_that_unpacks_to_a_thousand_times_its_size_is_not_unpacked(tmp_pa
     members = {"header.json": HEADER, "samples/a.json": SAMPLE, "samples/b.json": zeros}
     file = archive(tmp_path, members, compression=zipfile.ZIP_DEFLATED)
     assert file.stat().st_size < 1_000_000
-    begun = time.perf_counter()
+    begun = time.process_time()
     (run,) = logs.read(file)
-    assert time.perf_counter() - begun < 1
+    assert time.process_time() - begun < 1
     assert (run.responses.height, unreadable(run)) == (1, 1)
     assert any("a member that unpacks from" in note for note in run.notes)
     header = archive(tmp_path, {"header.json": zeros}, compression=zipfile.ZIP_DEFLATED)
@@ -141,9 +141,9 @@ def test_document_whose_parts_lead_back_to_it_ends(tmp_path):
     laughs = ["a0: &a0 {text: x, children: []}"]
     laughs += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 30)]
     (tmp_path / "b.yaml").write_text("\n".join(["schema_name: DoclingDocument", *laughs]))
-    begun = time.perf_counter()
+    begun = time.process_time()
     (run,) = logs.read(tmp_path)
-    assert time.perf_counter() - begun < 2
+    assert time.process_time() - begun < 2
     assert run.responses.sort("doc_id")["text"].to_list() == ["once once", ""]
 
 

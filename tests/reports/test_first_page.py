@@ -65,8 +65,8 @@ def test_first_screen_fits_a_window_and_its_link_leads_to_the_wrong_cases(report
         assert _bars(page) == []
         text = page.locator(".fl-small").last.get_attribute("aria-label")
         assert text == findings[-1]["effect"]
-        assert page.locator(".fl-toc a").all_inner_texts() == []
-        assert page.locator(".fl-nothing li").inner_text() == "Empty None."
+        expect(page.locator(".fl-toc a")).to_have_text([])
+        expect(page.locator(".fl-nothing li")).to_have_text("Empty None.")
         first = findings[0]
         link = page.locator(".fl-lead-finding a")
         assert link.get_attribute("href") == f"#finding={first['place']}" == "#finding=2"
@@ -124,7 +124,7 @@ def test_a_bar_of_the_waterfall_leads_to_its_cases_and_one_without_cases_is_no_l
         page = visit.page
         page.wait_for_selector("html[data-ready=yes]", state="attached")
         rows = page.locator(".fl-gains > .fl-gain a.fl-step")
-        names = rows.locator("span:first-child").all_inner_texts()
+        names = rows.locator("span:first-child").all_text_contents()
         assert names == ["now", "reading", "extent", "form", "label"]
         assert rows.first.get_attribute("href") is None
         text = rows.nth(1).inner_text().split()

@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 import nbformat
 import polars as pl
@@ -16,6 +15,7 @@ from formlab import reports
 from formlab.reports import build_record, index, inputs
 from formlab.scoring import part
 from tests.reports.test_plan import evaluation
+from tests.states import ended, until
 
 READS = """
 from pathlib import Path
@@ -107,21 +107,15 @@ def test_killed_build_leaves_every_page_whole_and_the_next_goes_on(work):
     process = subprocess.Popen([sys.executable, "killed.py"], cwd=work, stderr=subprocess.DEVNULL)
     first = build_record.file(work / "out", "reads--a")
     try:
-        deadline = time.monotonic() + 300
-        while not (first.is_file() and len(runs(work)) == 2):
-            assert process.poll() is None
-            assert time.monotonic() < deadline, "the first report was never built"
-            time.sleep(0.1)
+        until(lambda: process.poll() or (first.is_file() and len(runs(work)) == 2))
+        assert process.poll() is None
         theirs = psutil.Process(process.pid).children(recursive=True)
     finally:
         os.kill(process.pid, signal.SIGKILL)
         process.wait()
     # Its workers and their kernels end with it.
     assert len(theirs) >= 3
-    deadline = time.monotonic() + 5
-    while any(p.is_running() and p.status() != psutil.STATUS_ZOMBIE for p in theirs):
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    until(lambda: ended(theirs))
     (work / "hold").unlink()
     for page in (work / "out").glob("*.html"):
         assert page.read_text().rstrip().endswith("</html>")

@@ -1,9 +1,11 @@
 """From a mark to its cases: bars, cells and rows of a page, and the address that they give."""
 
+import re
 from urllib.parse import unquote
 
 import polars as pl
 import pytest
+from playwright.sync_api import expect
 
 from formlab import analysis, browser, charts, explore, gallery, selection
 from formlab.errors import DataBroken
@@ -181,15 +183,15 @@ def test_keys_lead_to_cases_and_addresses_are_read_as_python_reads_them(page, re
             go(visit.page, bad)
             none = bad.startswith("#slice=kind:")
             assert len(chosen(visit.page)[1]) == (0 if none else len(expected(result, "")))
-        assert "<img src=x" in visit.page.locator(".fl-notice").inner_text()
+        expect(visit.page.locator(".fl-notice")).to_contain_text("<img src=x")
         assert visit.page.locator("img[src=x]").count() == 0
         table = visit.page.locator(".fl-object").nth(5)
         assert table.locator("tbody tr:visible").count() == 15
         table.get_by_role("searchbox").fill("/ENTITIES/1")
-        rows = table.locator("tbody tr:visible").all_inner_texts()
+        rows = table.locator("tbody tr:visible").all_text_contents()
         assert rows
         assert all("/entities/1" in row for row in rows)
-        assert table.get_by_role("status").inner_text() == f"{len(rows)} of 40"
+        expect(table.get_by_role("status")).to_have_text(f"{len(rows)} of 40")
         table.get_by_role("searchbox").fill("")
         table.get_by_role("button", name="show all 40 rows").click()
         assert table.locator("tbody tr:visible").count() == 40
@@ -239,7 +241,6 @@ def test_a_finding_of_the_first_screen_leads_to_its_cases_in_the_explorer(result
         assert links.count() == len(rows) > 0
         for n, row in enumerate(rows):
             links.nth(n).click()
-            visit.page.wait_for_timeout(200)
-            text = visit.page.locator(".fl-count").inner_text()
-            assert text.startswith(f"{row['wrong']} of "), row["claim"]
+            begin = re.compile(rf"^\s*{row['wrong']} of ")
+            expect(visit.page.locator(".fl-count"), row["claim"]).to_have_text(begin)
         assert visit.trouble == []

@@ -51,7 +51,7 @@ def test_page_opens_offline_without_request_or_error(built, name, visit):
     waiting = page.locator('.fl-object:is([data-kind="vega"], [data-kind="plotly"]):visible')
     waiting.and_(page.locator(":not([data-state])")).first.wait_for(state="detached")
     assert page.locator('[data-state="failed"]').count() == 0
-    assert page.locator("h1").inner_text()
+    assert page.locator("h1").text_content()
     # Charts are drawn, not only announced.
     assert page.locator("svg, canvas, table, a").count() > 0
     assert page.evaluate("document.documentElement.scrollWidth") <= page.viewport_size["width"]

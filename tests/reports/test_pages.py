@@ -1,6 +1,7 @@
 """The pages, opened in Chromium with every request outside the file aborted."""
 
 import pytest
+from playwright.sync_api import expect
 
 from formlab import browser
 
@@ -34,10 +35,10 @@ def test_sound_report_draws_everything_and_asks_for_nothing(results):
         assert visit.page.locator(".fl-vega svg .mark-rect path").count() == 2
         assert visit.page.locator(".fl-plotly canvas, .fl-plotly .heatmaplayer image").count() > 0
         assert (
-            visit.page.locator(".fl-caption").inner_text()
+            visit.page.locator(".fl-caption").text_content()
             == "Figure 1. Exact by system how it was computed"
         )
-        assert "–" in visit.page.locator("main tbody tr").nth(1).inner_text()
+        expect(visit.page.locator("main tbody tr").nth(1)).to_contain_text("–")
         assert visit.trouble == []
 
 
@@ -48,16 +49,16 @@ def test_gallery_filters_opens_and_closes_by_keyboard(results):
         assert page.locator(".fl-card").count() == 2
         page.keyboard.press("ArrowRight")
         page.keyboard.press("Enter")
-        assert page.locator("dialog[open] h3").inner_text() == "name"
+        expect(page.locator("dialog[open] h3")).to_have_text("name")
         page.keyboard.press("ArrowLeft")
-        assert page.locator("dialog[open] h3").inner_text() == "total"
-        assert page.locator("dialog[open] mark").inner_text() == "O"
+        expect(page.locator("dialog[open] h3")).to_have_text("total")
+        expect(page.locator("dialog[open] mark")).to_have_text("O")
         assert page.locator("dialog[open] mark").get_attribute("title") == "gold: 0"
         page.keyboard.press("Escape")
         assert page.locator("dialog[open]").count() == 0
         page.get_by_label("Outcome", exact=True).select_option("missing")
         assert page.locator(".fl-card").count() == 1
-        assert page.locator(".fl-count").inner_text() == "1 of 2 fields chosen"
+        expect(page.locator(".fl-count")).to_have_text("1 of 2 fields chosen")
         assert "no page image is known" in page.locator(".fl-card").text_content()
         page.locator(".fl-bar input").fill("nothing like it")
         assert page.locator(".fl-card").count() == 0
@@ -85,9 +86,9 @@ def test_nothing_hostile_runs_renders_or_calls_out_and_all_is_text(results):
         page = visit.page
         scroll_through(page)
         planted = "</script><script>globalThis.pwned=1</script>"
-        assert planted in page.locator(".fl-cards").inner_text()
-        assert "<img src=x onerror" in page.locator("main table").first.inner_text()
-        assert "ValueError" in page.locator(".fl-failed").inner_text()
+        expect(page.locator(".fl-cards")).to_contain_text(planted)
+        expect(page.locator("main table").first).to_contain_text("<img src=x onerror")
+        expect(page.locator(".fl-failed")).to_contain_text("ValueError")
         assert page.locator(".fl-vega svg, .fl-plotly .main-svg").count() >= 5
         for box in page.locator(".fl-vega svg, .fl-plotly").all():
             box.scroll_into_view_if_needed()

@@ -126,8 +126,8 @@ def test_index_is_searched_by_words_and_state(out, results, width, scheme):
         assert page.locator(".fl-thumb img").count() == 4
         page.fill("#fl-search", "HALF right")
         assert cards.count() == 1
-        assert "Half are right." in cards.inner_text()
-        assert page.locator("#fl-found").inner_text() == "1 of 4"
+        expect(cards).to_contain_text("Half are right.")
+        expect(page.locator("#fl-found")).to_have_text("1 of 4")
         for state, words, count in (("failed", "", 3), ("failed", "half", 0)):
             page.fill("#fl-search", words)
             page.select_option("#fl-state", state)

@@ -4,9 +4,11 @@ import json
 
 import pytest
 from PIL import Image
+from playwright.sync_api import expect
 
 import formlab_review as review
 from formlab import benchmarks, browser
+from formlab.errors import DataBroken
 from formlab_review import changes
 from tests.lab import allowed, jupyterlab, run_cell
 
@@ -64,6 +66,29 @@ def test_a_change_is_answered_with_the_form_as_it_now_is(desk):
     assert [row["node"] for _, row in changes.read(desk.file)] == ["/Patient/Name", "/Date"]
 
 
+def test_two_windows_on_one_form_do_not_mix_their_changes_in_silence(desk):
+    other = review.FormReview(desk.corpus, desk.folder, "ada")
+    view, heard = other.view(), []
+    view.send = lambda content, buffers=None: heard.append(content)
+    view._hear(view, {"type": "open", "doc": "a"}, [])
+    desk.make("a", desk.form("a").delete("/Date"))
+    # The node is gone by now: together with its deletion the file could not be read again.
+    edit = {"type": "change", "doc": "a", "do": "edit", "node": "/Date", "texts": {"label": "Day"}}
+    for message in (edit, {"type": "undo", "doc": "a"}, edit):
+        view._hear(view, message, [])
+    opened, refused, undone, edited = heard
+    assert refused["type"] == "refused"
+    assert "changed in another window" in refused["why"]
+    assert "/Date" in {node["id"] for node in opened["nodes"]}
+    assert "/Date" not in {node["id"] for node in refused["form"]["nodes"]}
+    # Having seen the deletion, the window may take it back.
+    assert (undone["type"], edited["type"]) == ("form", "form")
+    with pytest.raises(DataBroken, match="changed in another window"):
+        desk.undo("a")
+    assert [row["after"]["label"] for _, row in changes.read(desk.file)] == ["Day"]
+    assert desk.undo("a") == "/Date"
+
+
 @pytest.mark.browser
 def test_a_form_is_changed_by_keyboard_and_the_changes_are_in_the_file(desk, tmp_path):
     with jupyterlab(tmp_path, CELL) as lab, browser.page(allow=allowed(lab)) as visit:
@@ -92,7 +117,7 @@ def test_a_form_is_changed_by_keyboard_and_the_changes_are_in_the_file(desk, tmp
         press("v", until="3 changes, verified")
         question = page.locator('[role="treeitem"][aria-selected="true"]')
         assert question.get_attribute("aria-level") == "2"
-        assert "<img src=x" in question.inner_text()
+        expect(question).to_contain_text("<img src=x")
         assert page.evaluate("typeof pwned") == "undefined"
         assert (visit.requests, visit.errors) == ([], [])
     desk.reload()

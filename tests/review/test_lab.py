@@ -1,6 +1,7 @@
 """The review in a real JupyterLab: decided by keyboard, reloaded, its kernel restarted."""
 
 import pytest
+from playwright.sync_api import expect
 
 from formlab import browser, decisions
 from tests.lab import allowed, jupyterlab, run_cell
@@ -45,7 +46,7 @@ def test_decisions_outlive_a_reloaded_page_and_a_restarted_kernel(lab, tmp_path)
         page.keyboard.press("Enter")
         page.get_by_text("2 of 6 decided by ada").wait_for()
         # What a model wrote is text here.
-        assert "<img src=x" in page.locator(".fr-value").first.inner_text()
+        expect(page.locator(".fr-value").first).to_contain_text("<img src=x")
         page.keyboard.press("r")
         page.get_by_text("3 of 6 decided by ada").wait_for()
         page.keyboard.press("a")
@@ -58,7 +59,7 @@ def test_decisions_outlive_a_reloaded_page_and_a_restarted_kernel(lab, tmp_path)
         page.locator(".lm-TabBar-tab.jp-mod-dirty").wait_for(state="detached")
         page.reload()
         page.get_by_text("3 of 6 decided by ada").wait_for()
-        assert page.locator(".fr-title bdi").inner_text() == "/Blank"
+        expect(page.locator(".fr-title bdi")).to_have_text("/Blank")
         page.locator(".lm-MenuBar-item", has_text="Kernel").click()
         page.locator('.lm-Menu-item[data-command="kernelmenu:restart"]').click()
         page.locator(".jp-Dialog button.jp-mod-accept").click()

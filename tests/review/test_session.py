@@ -1,3 +1,7 @@
+import subprocess
+import sys
+from pathlib import Path
+
 import polars as pl
 import pytest
 
@@ -6,6 +10,8 @@ from formlab import decisions
 from formlab.errors import DataBroken, UnknownName
 
 from .conftest import EVIL
+
+ROOT = Path(__file__).parents[2]
 
 
 def test_items_are_fields_questions_and_checks_with_their_boxes(desk):
@@ -74,6 +80,68 @@ def test_two_sessions_of_one_reviewer_overwrite_nothing(desk):
     other.decide(1, "accept")
     session.decide(2, "accept")
     assert sorted(desk().done) == [0, 1, 2]
+
+
+def test_two_windows_of_one_reviewer_on_one_item_do_not_overwrite_each_other_in_silence(desk):
+    session, other = desk(), desk()
+    session.decide(0, "accept", note="sure")
+    with pytest.raises(DataBroken, match=r"decided otherwise \(accept\) in another window since"):
+        other.decide(0, "reject")
+    # The second window has heard of it: to decide again is meant.
+    assert other.done[0]["decision"] == "accept"
+    other.decide(0, "reject")
+    with pytest.raises(DataBroken, match="decided otherwise"):
+        session.undo()
+    assert session.done[0]["decision"] == desk().done[0]["decision"] == "reject"
+    other.decide(1, "accept")
+    assert other.undo() == 1
+    assert other.undo() == 0
+    assert desk().done[0]["decision"] == "accept"
+    with pytest.raises(DataBroken, match="decided otherwise"):
+        session.decide(0, "reject")
+    decisions.forget(session.file, session.done[0])
+    with pytest.raises(DataBroken, match="taken back in another window"):
+        session.decide(0, "reject")
+    assert session.done == desk().done == {}
+
+
+def test_windows_that_decide_alike_or_on_an_older_label_are_in_no_conflict(desk, corpus):
+    session, other = desk(), desk()
+    session.decide(0, "accept")
+    other.decide(0, "accept")
+    session.decide(1, "accept")
+    records = corpus.records.with_columns(
+        pl.when(pl.col("path") == "/Total").then(pl.lit("9.01")).otherwise("value").alias("value")
+    )
+    later = review.Review(review.of_records(records), session.folder, "ada")
+    later.decide(1, "reject")
+    assert sorted(later.done) == [0, 1]
+
+
+SAVING = """import sys
+import formlab_review as review
+items = [review.Item({"benchmark": "demo", "split": "test", "doc_id": "form", "task": "text",
+    "path": f"/{n}"}, str(n), {"value": str(n)}) for n in range(500)]
+desk = review.Review(items, sys.argv[1], "ada")
+print("open", flush=True)
+for at in range(desk.first_open, 500):
+    desk.decide(at, "accept")
+    print(at, flush=True)
+"""
+
+
+def test_decisions_that_counted_outlive_a_kill(tmp_path):
+    command = [sys.executable, "-c", SAVING, str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as saving:
+        lines = [saving.stdout.readline() for _ in range(6)]
+        saving.kill()
+        lines += saving.stdout.read().splitlines()
+    counted = {f"/{line.strip()}" for line in lines[1:] if line.strip()}
+    kept = set(decisions.read(tmp_path)["path"])
+    assert len(counted) >= 5
+    # One more may be on the disk than was said.
+    assert counted <= kept
+    assert len(kept - counted) <= 1
 
 
 def test_a_decision_on_an_older_label_leaves_its_item_open(desk, corpus):

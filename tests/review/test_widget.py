@@ -46,6 +46,14 @@ def test_what_cannot_be_saved_is_refused_and_changes_nothing(desk, tmp_path):
     assert session.done == {}
 
 
+def test_a_refused_window_is_told_what_another_one_decided(desk):
+    session = desk()
+    desk().decide(0, "accept")
+    (refused,) = talk(session, {"type": "decide", "at": 0, "decision": "reject"})
+    assert (refused["type"], refused["entries"]["0"]["decision"]) == ("refused", "accept")
+    assert "in another window since" in refused["why"]
+
+
 def test_pages_are_sent_as_bytes_or_with_the_reason(desk):
     good, bad = talk(
         desk(), {"type": "page", "doc": "form", "page": 1}, {"type": "page", "doc": "x", "page": 1}

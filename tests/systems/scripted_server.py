@@ -5,6 +5,7 @@ Run as a program it prints its port: ``python scripted_server.py <delay>``.
 
 import contextlib
 import email.utils
+import gzip
 import json
 import socketserver
 import sys
@@ -67,7 +68,15 @@ class Server(socketserver.ThreadingMixIn, socketserver.TCPServer):
         super().__init__(("127.0.0.1", 0), Handler)
         self.script, self.then, self.delay = list(script), then, delay
         self.calls, self.most, self.now = [], 0, 0
+        # Of a step "redirect": the status and where to; and how many connections there were.
+        self.redirect, self.connections = (307, ""), 0
+        # Of a step "usage": the whole answer.
+        self.body = b""
         self.lock = threading.Lock()
+
+    def process_request(self, *arguments):
+        self.connections += 1
+        super().process_request(*arguments)
 
     def handle_error(self, *_):
         """A client that hung up is no news."""
@@ -135,6 +144,46 @@ class Handler(BaseHTTPRequestHandler):
     def do_slow(self, _):
         time.sleep(5)
         self._send(200, answer("{}"))
+
+    def _drip(self, data):
+        with contextlib.suppress(OSError):
+            for byte in data:
+                self.wfile.write(bytes([byte]))
+                self.wfile.flush()
+                time.sleep(0.1)
+
+    def do_drip(self, _):
+        self.send_response(200)
+        self.send_header("Content-Length", "600")
+        self.end_headers()
+        self._drip(b" " * 600)
+
+    def do_drip_head(self, _):
+        self._drip(b"HTTP/1.1 200 OK\r\nX-Slow: " + b"x" * 600)
+
+    def do_bomb(self, _):
+        data = gzip.compress(b" " * 64_000_000, 1)
+        self.send_response(200)
+        self.send_header("Content-Encoding", "gzip")
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def do_redirect(self, _):
+        code, to = self.server.redirect
+        self.send_response(code)
+        self.send_header("Location", to)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def do_usage(self, _):
+        self._send(200, self.server.body)
+
+    def do_busy_two_minutes(self, _):
+        self._error(429, "slow down", Retry_After="110")
+
+    def do_no_usage(self, _):
+        self._send(200, answer(FORM) | {"usage": None})
 
     def do_cut(self, _):
         self.send_response(200)

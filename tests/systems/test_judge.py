@@ -3,9 +3,12 @@ import json
 import pytest
 
 from formlab.errors import DataBroken, NotAvailable
+from formlab.metrics._places import Places
+from formlab.metrics.judge import official, parse, performance, released_form, settled
 from formlab.systems import prompts
 from formlab.systems.chat import Answer
 from formlab.systems.judge import PROMPT, ask, judge_call, messages, schema
+from formlab.text.flow import read
 from tests.systems.scripted_server import serving
 
 FACTS = [{"type": "Number", "value": "5", "hint": "page 5"}]
@@ -183,3 +186,34 @@ def test_pages_beyond_a_limit_of_calls_are_missing_not_failed(call):
     with serving(then=WHOLE) as server:
         assert statuses(call(server, max_calls=2), *"abc") == ["ok", "ok", "missing"]
         assert len(server.calls) == 2
+
+
+def test_a_store_that_is_damaged_ends_the_run_and_is_no_error_of_a_page(tmp_path):
+    def call(*_, **__):
+        raise DataBroken("damaged", where="judge.sqlite")
+
+    with pytest.raises(DataBroken, match="damaged"):
+        judged(call)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["{" + "1." * 50_000, '{"a": ' + "9" * 5_000 + "}", "[" * 100_000, '{"a": NaN', "\ud800"],
+)  # fmt: skip
+def test_an_answer_that_nobody_can_read_is_bad_json(text):
+    assert parse(text) == (None, "bad_json")
+
+
+@pytest.mark.parametrize("odd", [None, [], {}, 5, True, "x" * 5_000, 1e308, -(10**4000)])
+@pytest.mark.parametrize(
+    "name", ["type", "value", "matched_text", "found_in_prediction", "correct", "number",
+             "context_hint"],
+)  # fmt: skip
+def test_a_verdict_of_any_shape_is_checked_without_an_error(name, odd):
+    facts = [{"type": "Number", "value": "5", "hint": ""}]
+    verdict = {"type": "Number", "value": "5", "correct": True, "found_in_prediction": True}
+    answer = {"entity_diagnostics": [verdict | {name: odd}]}
+    checked = official(released_form(answer) or answer, facts, "5")
+    assert checked["total_entities"] == 1
+    performance([checked])
+    assert len(settled(answer, facts, Places(read("5")))) == 1

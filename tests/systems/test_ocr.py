@@ -147,13 +147,13 @@ def test_another_version_of_the_engine_or_a_model_is_another_reading(blank, monk
     assert any(name.endswith(".onnx") for name in ocr._engine_state())
 
 
-def test_page_that_was_read_takes_two_milliseconds(read):
+def test_page_that_was_read_takes_two_milliseconds_of_the_processor(read):
     corpus, best = benchmarks.load("funsd"), 1.0
     document = corpus.documents.row(0, named=True)
     rows = read(document, corpus.root)
     for _ in range(20):
-        begin = time.perf_counter()
+        begin = time.process_time()
         assert read(document, corpus.root) == rows
-        best = min(best, time.perf_counter() - begin)
+        best = min(best, time.process_time() - begin)
     # Twice what is asked for: the machine may be busy.
     assert best < 0.004

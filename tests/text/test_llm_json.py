@@ -1,8 +1,10 @@
 import json
+import time
 
 import pytest
 
 from formlab.benchmarks.formcraft import FormCraft, NotAFormError, tidied
+from formlab.systems.chat.answers import Answer, content
 from formlab.text import llm_json
 
 # What appendix J of the paper describes: keys without quotes, one without its colon, and no brace
@@ -124,3 +126,42 @@ def test_values_that_are_no_text_become_their_json():
     )
     (field,) = form.fields
     assert (field.label, field.value, field.box, field.page) == ("", '["a", "\\ud800"]', None, None)
+
+
+BROKEN = ["{1.", '{"', "{[", "{\u201c", "{tru"]
+
+
+@pytest.mark.parametrize("unit", BROKEN)
+def test_no_text_takes_long_to_repair(unit):
+    start = time.process_time()
+    for length in (llm_json.LONGEST - 1, 300_000):
+        assert llm_json.parse((unit * length)[:length]).status in ("bad_json", "repaired")
+    # A second on a machine that does nothing else.
+    assert time.process_time() - start < 4
+
+
+def test_a_run_of_spaces_behind_a_fence_takes_no_time():
+    start = time.process_time()
+    for text in ("```" + " " * 200_000 + "x", "```\n" + " " * 200_000 + "x```x"):
+        assert llm_json.parse(text).status == "bad_json"
+        assert content(Answer(text=text), json=False).status == "ok"
+    assert time.process_time() - start < 2
+
+
+@pytest.mark.parametrize(
+    ("text", "inside"),
+    [
+        ("```\na\n```", "a"), ("```html\n<p>\r\n  ```\n", "<p>"), (" ```\na\n\n```", "a\n"),
+        ("```\na  ```", "a"), ("```\na ```b``` ", "a ```b"), ("```\n```", ""), ("```x```", None),
+    ],
+)  # fmt: skip
+def test_what_stands_in_a_fence_is_the_text(text, inside):
+    parsed = content(Answer(text=text), json=False)
+    assert parsed.value == (text if inside is None else inside)
+
+
+def test_a_broken_answer_of_the_usual_length_is_still_mended():
+    fields = [{"label": f"Field {n}", "value": f"A value, {n}"} for n in range(1_400)]
+    text = json.dumps({"fields": fields}).replace('"label"', "label")
+    assert 60_000 < len(text) < llm_json.LONGEST
+    assert llm_json.parse(text).value == {"fields": fields}

@@ -9,14 +9,12 @@ from formlab.systems.chat.limits import Limits, Stopped
 from formlab.systems.chat.model import (
     BATCH_NOTES,
     PREFIX,
-    RUNNING,
-    SHAPING,
     ChatSystem,
-    client_of,
     system,
     unfinished,
 )
 from formlab.systems.chat.run import PageView, predictions, questions, results
+from formlab.systems.chat.settings import RUNNING, SHAPING, client_of
 from formlab.systems.chat.store import AnswerStore
 from formlab.systems.chat.tasks import TASKS, prompt_of, tasks_of
 

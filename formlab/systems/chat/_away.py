@@ -18,16 +18,12 @@ import json
 import os
 from collections.abc import Callable
 from functools import cache
-from importlib import import_module
 from typing import Any
 
-from formlab import resources
 from formlab.errors import FormlabError
+from formlab.systems.chat._wire import Refused, Wire, httpx
 from formlab.systems.chat.images import REFERENCE, PageImage
 
-openai = resources.optional("openai", extra="chat")
-# The library that openai sends with, which has changed its name.
-httpx = import_module(openai.DefaultHttpxClient.__mro__[1].__module__.partition(".")[0])
 _OWN = ("authorization", "host", "content-length", "content-encoding", "transfer-encoding")
 _SHORTEST_KEY = 8
 
@@ -60,6 +56,8 @@ def post(
         )
         head = [(n, v) for n, v in response.headers.items() if n.lower() not in _OWN]
         return "response", (response.status_code, head, _clean(response.content, key))
+    except Refused as error:
+        return "refused", _clean(str(error).encode(), key).decode()
     except httpx.RequestError as error:
         kind = "timeout" if isinstance(error, httpx.TimeoutException) else "failed"
         return kind, _clean(f"{type(error).__name__}: {error}".encode(), key).decode()
@@ -67,7 +65,8 @@ def post(
 
 @cache
 def _client() -> Any:
-    return openai.DefaultHttpxClient()
+    # Where a server leads to is for the process that asks.
+    return Wire(follow_redirects=False)
 
 
 def _clean(content: bytes, key: str) -> bytes:
@@ -92,6 +91,8 @@ class Away(httpx.BaseTransport):
         if kind == "response":
             status, head, content = value
             return httpx.Response(status, headers=head, content=content, request=request)
+        if kind == "refused":
+            raise Refused(value)
         error = httpx.ReadTimeout if kind == "timeout" else httpx.ConnectError
         raise error(value, request=request)
 

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any
 
-from formlab import resources
+from formlab.errors import NotAvailable
+from formlab.systems.chat._wire import Wire
 from formlab.systems.chat.answers import completion_of
 from formlab.systems.chat.limits import Limits
 from formlab.systems.chat.prices import Price, usage_of
 
-openai = resources.optional("openai", extra="chat")
 # The server is overloaded.
 _OVERRUN = (429, 503, 529)
 Call = Callable[..., Any]
 
 
-class Http(openai.DefaultHttpxClient):
+class Http(Wire):
     """Sends requests within `limits`; `last` describes a thread's last call.
+
+    Before a request, ``last.most`` is the most that it may cost, and ``last.keep`` is called with
+    what the server answered, before that counts or anything else happens.
 
     With `call`, as from `workers.calling`, the workers of a cluster send them (`_away`).
 
@@ -37,33 +40,39 @@ class Http(openai.DefaultHttpxClient):
         super().__init__(**away)
         self._limits, self._price, self.last = limits, price, threading.local()
 
-    def __del__(self) -> None:
-        # As the library's own client does, whose connections this one has.
-        with suppress(Exception):
-            self.close()
-
     def send(self, request: Any, **options: Any) -> Any:
         """The response, with its status corrected."""
-        self.last.attempts = 1 + int(request.headers.get("x-stainless-retry-count", 0))
-        with self._limits.call() as since:
+        last, limits = self.last, self._limits
+        last.attempts = 1 + int(request.headers.get("x-stainless-retry-count", 0))
+        with limits.call(last.most) as since:
             try:
                 response = super().send(request, **options)
             except Exception:
-                self._limits.overrun(since)
+                limits.overrun(since)
                 raise
-            self.last.seconds = time.monotonic() - since
-            completion = _completion(response)
+            last.seconds = time.monotonic() - since
+            completion = completion_in(response)
             response.status_code = _status(response, completion)
             if completion is not None:
+                last.usage = usage_of(completion.get("usage"), self._price)
+                last.keep(completion)
                 # Within the call: its cost counts before another call may take its place.
-                self.last.usage = usage = usage_of(completion.get("usage"), self._price)
-                self._limits.answered(cost=usage["cost"])
+                self._count(last.usage["cost"], last.most)
             elif response.status_code in _OVERRUN:
-                self._limits.overrun(since)
+                limits.overrun(since)
         return response
 
+    def _count(self, cost: float | None, most: float) -> None:
+        limits = self._limits
+        if cost is None and math.isfinite(limits.max_cost) and not limits.assume_cost:
+            what = "the server does not say how many tokens an answer took: max_cost cannot hold"
+            limits.stop(what)
+            remedy = "--assume-cost to count the most that it may cost, or --max-calls"
+            raise NotAvailable(what, remedy=remedy)
+        limits.answered(cost=cost, most=most)
 
-def _completion(response: Any) -> dict[str, Any] | None:
+
+def completion_in(response: Any) -> dict[str, Any] | None:
     """What the server answered; None for a proxy's page, or a completion without an answer."""
     try:
         return completion_of(response.json()) if response.is_success else None

@@ -21,7 +21,7 @@ _DECLINES = re.compile(
     re.IGNORECASE,
 )
 _LONGEST_REFUSAL = 600
-_FENCE = re.compile(r"\s*```[ \t]*[\w-]*[ \t]*\r?\n(.*?)\r?\n?[ \t]*```\s*", re.DOTALL)
+_FENCE = re.compile(r"```[ \t]*+[\w-]*+[ \t]*+\r?\n")
 
 
 @dataclass(frozen=True)
@@ -98,6 +98,9 @@ def declines(text: str) -> bool:
 def _plain(text: str) -> Parsed:
     if not text.strip():
         return Parsed(None, "missing", ("an empty answer",))
-    if fenced := _FENCE.fullmatch(text):
-        return Parsed(fenced[1], "repaired", ("code fence left out",))
+    fenced = text.strip()
+    # Not one pattern for both fences: on a long run of spaces it takes the square of its length.
+    if (opening := _FENCE.match(fenced)) and fenced.endswith("```", opening.end()):
+        inside = fenced[opening.end() : -3].rstrip(" \t").removesuffix("\n").removesuffix("\r")
+        return Parsed(inside, "repaired", ("code fence left out",))
     return Parsed(text, "ok")

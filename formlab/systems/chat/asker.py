@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import threading
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from formlab.errors import UnknownName
@@ -81,7 +82,7 @@ class Asker:
         if self._results is not None:
             with self._lock:
                 self._take(self._results, prompt, keys)
-        stored = self.store.get(keys)
+        stored = self._stored(prompt, keys)
         if stored is not None and not (self.may_ask and stored.status in self._again):
             return stored
         if not self.may_ask:
@@ -89,13 +90,15 @@ class Asker:
         if self.requests is not None:
             return self._written(self.requests, prompt, keys)
         with self.store.claim(keys[0], stopped=lambda: self.client.limits.stopped):
-            newer = self.store.get(keys)
+            newer = self._stored(prompt, keys)
             if newer is not None and newer != stored:
                 # Another thread or process has asked meanwhile.
                 return newer
-            answer = self._ask(prompt, keys)
-            self.store.put(answer)
-        return answer
+            return _judged(self._left_behind(prompt, keys) or self._ask(prompt, keys), prompt)
+
+    def _stored(self, prompt: Prompt, keys: list[str]) -> Answer | None:
+        stored = self.store.get(keys)
+        return stored and _judged(stored, prompt)
 
     def _take(self, results: BatchResults, prompt: Prompt, keys: list[str]) -> None:
         """Store what came back for a question, unless it has been answered since it was put."""
@@ -104,7 +107,7 @@ class Asker:
             numbers = range(count, -1 if stored is None or stored.text is None else count - 1, -1)
             candidates = (results.get(name_of(key, number)) for number in numbers)
             result = next((result for result in candidates if result is not None), None)
-            answer = result and self._full(self.client.batched(result), prompt, key)
+            answer = result and _full(self.client.batched(result), prompt, key)
             if answer and answer != stored:
                 self.store.put(answer)
 
@@ -130,26 +133,51 @@ class Asker:
         forms = self._forms if prompt.schema is not None else ("text",)
         return [key_of(shape | {"form": form}) for form in forms]
 
-    def _ask(self, prompt: Prompt, keys: list[str]) -> Answer:
-        messages, attempts, way = prompt.messages(), 0, 0
-        if prompt.schema is None:
-            answer = self.client.ask(messages)
-            attempts = answer.attempts
-        else:
-            for way in range(self._first or 0, len(self._forms)):
-                form = self._forms[way]
-                schema = None if form == "prompt" else prompt.schema
-                answer = self.client.ask(messages, schema=schema, form=form)
-                attempts += answer.attempts
-                if answer.finish != "bad_request":
-                    break
-            if answer.text is not None:
-                # A page that fails under a schema does not show that the server takes none.
-                self._first = way if self._first is None else min(self._first, way)
-        return self._full(dataclasses.replace(answer, attempts=attempts), prompt, keys[way])
+    def _left_behind(self, prompt: Prompt, keys: list[str]) -> Answer | None:
+        """An answer that had come, and was not yet kept, when its process was killed."""
+        for key in keys:
+            if not (part := self.store.part(key)).exists():
+                continue
+            answer = self.client.arrived(part)
+            if answer is not None:
+                answer = self._kept(answer, prompt, key, attempts=0)
+            part.unlink(missing_ok=True)
+            if answer is not None:
+                return answer
+        return None
 
-    def _full(self, answer: Answer, prompt: Prompt, key: str) -> Answer:
-        answer = dataclasses.replace(
-            answer, key=key, task=prompt.task, doc_id=prompt.doc_id, images=prompt.images
-        )
-        return dataclasses.replace(answer, status=prompt.status(answer))
+    def _ask(self, prompt: Prompt, keys: list[str]) -> Answer:
+        """A new answer, kept as soon as it is there, in the first form that the server takes."""
+        messages, attempts = prompt.messages(), 0
+        forms = self._forms if prompt.schema is not None else ("prompt",)
+        start = (self._first or 0) if prompt.schema is not None else 0
+        for way in range(start, len(forms)):
+            schema = None if forms[way] == "prompt" else prompt.schema
+            keep = partial(self._kept, prompt=prompt, key=keys[way], attempts=attempts)
+            part = self.store.part(keys[way])
+            answer = self.client.ask(messages, schema=schema, form=forms[way], keep=keep, part=part)
+            if answer.text is not None:
+                if prompt.schema is not None:
+                    # A page that fails under a schema does not show that the server takes none.
+                    self._first = way if self._first is None else min(self._first, way)
+                return answer
+            attempts += answer.attempts
+            if answer.finish != "bad_request":
+                break
+        return self._kept(dataclasses.replace(answer, attempts=0), prompt, keys[way], attempts)
+
+    def _kept(self, answer: Answer, prompt: Prompt, key: str, attempts: int) -> Answer:
+        answer = dataclasses.replace(answer, attempts=attempts + answer.attempts)
+        answer = _full(answer, prompt, key)
+        self.store.put(answer)
+        return answer
+
+
+def _full(answer: Answer, prompt: Prompt, key: str) -> Answer:
+    return dataclasses.replace(
+        answer, key=key, task=prompt.task, doc_id=prompt.doc_id, images=prompt.images
+    )
+
+
+def _judged(answer: Answer, prompt: Prompt) -> Answer:
+    return dataclasses.replace(answer, status=prompt.status(answer))

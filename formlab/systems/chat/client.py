@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import math
 import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -24,6 +27,8 @@ _HOPELESS = (401, 403, 404)
 # The server rejects the request in this form.
 _UNSUITED = (400, 422)
 _SHORTEST_KEY = 8
+# More than models count of a page in any size that is sent, but for some cheap ones.
+_PAGE_TOKENS = 10_000
 _LONGEST_ERROR = 500
 Messages = list[dict[str, Any]]
 
@@ -34,11 +39,12 @@ class Client:
     Retries are the openai library's own, up to `attempts` calls: after broken connections,
     timeouts, 408, 409, 429 and 5xx, when the Retry-After of up to two minutes that a server asks
     for is over, else after 0.5 to 8 seconds. `options` are further members of the request's body,
-    null ones left out; `timeout` is in seconds. A client that is `offline` asks nothing, and needs
+    null ones left out; `timeout` are the seconds that a call may take in all. Redirects to another
+    host and answers of over 32 MB are refused. A client that is `offline` asks nothing, and needs
     no key. With `call`, as from `workers.calling`, the workers of a cluster make the calls.
 
     `NotAvailable` if OpenAI's own address is meant and OPENAI_API_KEY is not set, `DataBroken` if
-    the address holds a password or a query.
+    the address is none, or holds a password or a query.
     """
 
     def __init__(
@@ -56,6 +62,7 @@ class Client:
     ) -> None:
         resources.need("chat")
         from formlab.systems.chat._http import Http
+        from formlab.systems.chat._wire import httpx
 
         base_url = base_url or os.environ.get("OPENAI_BASE_URL") or None
         key = os.environ.get("OPENAI_API_KEY")
@@ -64,39 +71,87 @@ class Client:
                 "no key for the model", where="OPENAI_API_KEY",
                 remedy="set it, or name a server that needs none with --base-url",
             )  # fmt: skip
-        _check_address(base_url or "")
+        if base_url:
+            _check_address(base_url)
         # A private server needs no key; the library needs some text.
         self._key = key or "none"
         self.limits, self.price = limits or Limits(), price
         self._http = Http(self.limits, price, call)
-        self._client = openai.OpenAI(
-            api_key=self._key, base_url=base_url, timeout=timeout,
-            max_retries=max(1, attempts) - 1, http_client=self._http,
-        )  # fmt: skip
+        try:
+            self._client = _patient(self.limits)(
+                api_key=self._key, base_url=base_url, timeout=timeout,
+                max_retries=max(1, attempts) - 1, http_client=self._http,
+            )  # fmt: skip
+        except httpx.InvalidURL as error:
+            what = f"no address of a server: {error}"
+            raise DataBroken(what, where=base_url, remedy="http://host:8000/v1") from None
         self.model, self.address = model, address(str(self._client.base_url))
         self.options = {k: v for k, v in (options or {}).items() if v is not None}
 
     def ask(
-        self, messages: Messages, *, schema: dict[str, Any] | None = None, form: str = FORMS[0]
-    ) -> Answer:
+        self, messages: Messages, *, schema: dict[str, Any] | None = None, form: str = FORMS[0],
+        keep: Callable[[Answer], Answer] = lambda answer: answer, part: Path | None = None,
+    ) -> Answer:  # fmt: skip
         """The answer to `messages`; with `schema`, the answer must follow it.
 
-        `form` is the way to request it, ``schema`` or ``object``. A call that failed is an answer
-        without a text; its `finish` is ``bad_request`` if it may be put in another way.
+        `form` is the way to request it, ``schema`` or ``object``. What a server answered is what
+        `keep` makes of it, which is called as soon as it is there, before it counts. Its bytes are
+        in the file `part` as they come, until it is kept; `arrived` reads it there. A call that
+        failed is an answer without a text; its `finish` is ``bad_request`` if it may be put in
+        another way.
 
         `NotAvailable` if no call can succeed: the key is refused, or there is no such model or
         address. `Stopped` if a limit of money or calls is reached, or the run was stopped.
         """
-        body = self.body(messages, schema=schema, form=form)
+        body, last = self.body(messages, schema=schema, form=form), self._http.last
+        last.most, last.usage, last.answer = self._most(body), {}, None
+
+        def arrived(completion: dict[str, Any]) -> None:
+            last.answer = keep(self._answer(
+                completion, last.usage, attempts=last.attempts, seconds=last.seconds
+            ))  # fmt: skip
+            if part:
+                part.unlink(missing_ok=True)
+
+        last.keep = arrived
+        secret = self._key if len(self._key) >= _SHORTEST_KEY else ""
         try:
-            # The plain method: the typed one walks through every message, pages included.
-            reply: Any = self._client.post("/chat/completions", cast_to=object, body=body)
-            last = self._http.last
-            return self._answer(reply, last.usage, attempts=last.attempts, seconds=last.seconds)
+            with self._http.writing(part, secret=secret):
+                # The plain method: the typed one walks through every message, pages included.
+                self._client.post("/chat/completions", cast_to=object, body=body)
         except (Stopped, FormlabError):
             raise
         except Exception as error:  # Whatever a server does fails this call alone.
             return self._failed(error)
+        finally:
+            last.keep = None
+        answer: Answer = last.answer
+        return answer
+
+    def arrived(self, part: Path) -> Answer | None:
+        """The answer in a `part` that was left behind, if all of it had come."""
+        from formlab.systems.chat._http import completion_in
+        from formlab.systems.chat._wire import read
+
+        response = read(part)
+        completion = response and completion_in(response)
+        if completion is None:
+            return None
+        return self._answer(completion, usage_of(completion.get("usage"), self.price))
+
+    def _most(self, body: dict[str, Any]) -> float:
+        """What a call may cost: a token a byte, `_PAGE_TOKENS` a page, the longest answer."""
+        if self.price is None or math.isinf(self.limits.max_cost):
+            return 0.0
+        contents = [message["content"] for message in body["messages"]]
+        parts = [part for parts in contents if isinstance(parts, list) for part in parts]
+        texts = [text for text in contents if isinstance(text, str)]
+        texts += [part.get("text", "") for part in parts]
+        texts.append(json.dumps(body.get("response_format")))
+        tokens = sum(len(text.encode("utf-8", "replace")) for text in texts)
+        tokens += _PAGE_TOKENS * sum("image_url" in part for part in parts)
+        longest = body.get("max_completion_tokens") or body.get("max_tokens")
+        return self.price.of(tokens, longest) or 0.0
 
     def body(
         self, messages: Messages, *, schema: dict[str, Any] | None = None, form: str = FORMS[0]
@@ -189,10 +244,33 @@ def address(url: str) -> str:
 
 
 def _check_address(url: str) -> None:
-    parts = urlsplit(url)
-    if "@" in parts.netloc or parts.query:
-        # The library writes every address to its log.
+    # The library writes every address to its log, and puts what it cannot read into its errors.
+    try:
+        parts = urlsplit(url)
+        known = parts.scheme in ("http", "https") and bool(parts.hostname)
+        hidden = "@" in (parts.netloc if known else url) or bool(parts.query)
+        _ = parts.port
+    except ValueError:
+        known, hidden = False, "@" in url
+    if hidden:
         raise DataBroken(
             "the address of the server holds a password or a query, and addresses are logged",
-            where=address(url), remedy="the key in OPENAI_API_KEY and the bare address",
+            where=address(url) if known else None,
+            remedy="the key in OPENAI_API_KEY and the bare address",
         )  # fmt: skip
+    if not known or not url.isprintable() or " " in url:
+        raise DataBroken("no address of a server", where=url, remedy="http://host:8000/v1")
+
+
+def _patient(limits: Limits) -> type[openai.OpenAI]:
+    """The library's client, which waits before it asks again until the run is stopped."""
+
+    class Patient(openai.OpenAI):
+        def _sleep_for_retry(
+            self, *, retries_taken: int, max_retries: int, options: Any, response: Any
+        ) -> None:
+            headers = response.headers if response else None
+            left = max_retries - retries_taken
+            limits.wait(self._calculate_retry_timeout(left, options, headers))
+
+    return Patient

@@ -11,7 +11,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from PIL import Image
+from PIL import ExifTags, Image
 
 from formlab import files
 from formlab.errors import DataBroken, DataMissing
@@ -115,7 +115,11 @@ class PageImage:
         """The page as a data URL, in the size it is sent in."""
         if not self.zoom and self.sent == self.size:
             with Image.open(self.path) as image:
-                kind = _AS_IS.get(image.format or "")
+                # Who turns a picture by its tag, and who does not, is not known. To look for the
+                # tag of a PNG behind its pixels, these would be decoded.
+                tagged = image.format == "JPEG" or "exif" in image.info
+                turned = tagged and image.getexif().get(ExifTags.Base.Orientation, 1) != 1
+                kind = None if turned else _AS_IS.get(image.format or "")
             if kind:
                 return _data_url(files.read_bytes(self.path), kind)
         stream = io.BytesIO()
@@ -148,7 +152,7 @@ def pages(
         unit = width / sizes[0].width if is_pdf and width else 1.0
         sha256 = files.sha256(path)
         for page, own in enumerate(sizes, start=1):
-            across, down = (max(side, 0.01) for side in own[:2])
+            across, down = own[:2]
             bounds = [limit / max(across, down)] if limit else []
             bounds += [math.sqrt(pixels / (across * down))] if pixels else []
             bounds += [dpi / own.dpi] if dpi and own.dpi else []
@@ -170,6 +174,9 @@ def _pdf_sizes(path: Path) -> list[files.PageSize]:
             raise DataBroken(f"not a readable PDF: {error}", where=path) from error
     if not sizes:
         raise DataMissing("this PDF has no page", where=path)
+    # Such as one that is cut to a box outside of itself.
+    if empty := [n for n, sides in enumerate(sizes, start=1) if not min(sides) > 0]:
+        raise DataBroken(f"page {empty[0]} has no area", where=path)
     return [files.PageSize(*size, 72.0) for size in sizes]
 
 

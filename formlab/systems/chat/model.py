@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
-import sys
 from collections.abc import Callable
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass
@@ -18,17 +16,12 @@ from formlab.folders import Corpus, Predictions
 from formlab.systems._runs import HEAD, SKIPPED, begin, check_head, first
 from formlab.systems._spec import Reader, System
 from formlab.systems.chat.asker import Asker
-from formlab.systems.chat.batch import (
-    MOST_MEGABYTES,
-    MOST_REQUESTS,
-    BatchRequests,
-    BatchResults,
-)
+from formlab.systems.chat.batch import BatchRequests, BatchResults
 from formlab.systems.chat.client import Client
-from formlab.systems.chat.limits import Limits
 from formlab.systems.chat.ocr_lines import OcrLines
-from formlab.systems.chat.prices import PRICES, Price, price_of
+from formlab.systems.chat.prices import Price
 from formlab.systems.chat.run import PageView, TaskResult, predictions, questions, results
+from formlab.systems.chat.settings import BATCH, RUNNING, SHAPING, client_of
 from formlab.systems.chat.shots import Shots, drawn
 from formlab.systems.chat.store import AnswerStore
 from formlab.systems.chat.tasks import Task, check_prompts, prompt_of, tasks_of
@@ -40,68 +33,7 @@ PREFIX = "chat:"
 STORE = "answers.sqlite"
 # Settings that are needed to read a run before it is finished.
 _PATHS = ("store", "prompts", "prices")
-# What shapes an answer, and therefore stands in a run's settings.
-SHAPING: dict[str, Any] = {
-    "temperature": 0.0, "max_tokens": 8192, "extra": "{}", "form": "auto", "pages": "image",
-    "image_limit": 2048, "image_pixels": 0, "image_dpi": 0.0, "max_pages": 10,
-    "boxes": "thousandths", "tasks": "", "shots": 0, "shots_as": "text", "shots_seed": 0,
-    "logprobs": False, "samples": 1,
-}  # fmt: skip
-# How the answers are got, which leaves them as they are.
-RUNNING: dict[str, Any] = {
-    "base_url": "", "prompts": "", "prompt": "", "retry": "", "max_cost": math.inf,
-    "max_calls": sys.maxsize, "concurrency": 16, "timeout": 120.0, "attempts": 6, "store": "",
-    "prices": "",
-}  # fmt: skip
-# Questions in files instead of calls, and the files of what came back: for whole runs alone.
-BATCH: dict[str, Any] = {
-    "batch": "", "batch_results": "", "batch_requests": MOST_REQUESTS,
-    "batch_megabytes": MOST_MEGABYTES,
-}  # fmt: skip
 BATCH_NOTES = {"files": "batch files written", "requests": "requests in them"}
-
-
-def client_of(
-    model: str, settings: dict[str, Any], *, batches: bool = False,
-    call: Callable[..., Any] | None = None,
-) -> Client:  # fmt: skip
-    """A client of `model` with these settings; only where it `batches` may they name a batch.
-
-    With `call`, as from `workers.calling`, the workers of a cluster make its calls.
-
-    `NotAvailable` or `DataBroken` if `max_cost` is given and the model has no price or the
-    questions go into a batch, if `extra` is no JSON object, or if several samples would be alike.
-    """
-    offline = bool(settings.get("batch") or settings.get("batch_results"))
-    if offline and not batches:
-        raise NotAvailable("no batch can be asked for here", remedy="formlab run --batch")
-    prices = settings["prices"] or PRICES
-    price = price_of(model, prices=prices)
-    if math.isfinite(settings["max_cost"]) and price is None:
-        raise NotAvailable(
-            f"max_cost needs a price, and {model!r} has none", where=prices,
-            remedy="a line for it in a file of your own, --prices",
-        )  # fmt: skip
-    if math.isfinite(settings["max_cost"]) and settings.get("batch"):
-        raise NotAvailable("max_cost cannot hold in a batch", remedy="--max-calls")
-    extra = files.parse_json(settings["extra"], where="extra")
-    if not isinstance(extra, dict):
-        raise DataBroken("extra is not a JSON object", remedy='extra={"seed": 1}')
-    asked = {name: settings[name] for name in ("temperature", "max_tokens")} | extra
-    if settings.get("logprobs"):
-        asked["logprobs"] = True
-    if settings.get("samples", 1) > 1 and (asked["temperature"] == 0 or "seed" in extra):
-        remedy = "--temperature 0.7, and no seed in extra"
-        raise DataBroken("samples of one temperature 0 or seed are all alike", remedy=remedy)
-    limits = Limits(
-        settings["concurrency"], max_cost=settings["max_cost"], max_calls=settings["max_calls"]
-    )
-    return Client(
-        model, base_url=settings["base_url"] or None, attempts=settings["attempts"],
-        options=asked,
-        timeout=settings["timeout"], limits=limits, price=price,
-        offline=offline, call=call,
-    )  # fmt: skip
 
 
 @dataclass(frozen=True)

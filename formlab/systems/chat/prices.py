@@ -15,6 +15,8 @@ from formlab.errors import DataBroken
 
 # A table that users edit or replace.
 PRICES = Path(__file__).parent / "prices.csv"
+# What no call takes: sums of such counts still fit into a table.
+_MOST_TOKENS = 2**48
 _REMEDY = "columns model, input, output: for a million tokens; currency and date where known"
 
 
@@ -75,7 +77,7 @@ def usage_of(usage: Any, price: Price | None) -> dict[str, Any]:
     """The tokens of a call, where the server reports them, and their cost, where it is known."""
     usage = usage if isinstance(usage, dict) else {}
     counts = (usage.get("prompt_tokens"), usage.get("completion_tokens"))
-    tokens = [n if isinstance(n, int) and 0 <= n < 2**62 else None for n in counts]
+    tokens = [n if type(n) is int and 0 <= n < _MOST_TOKENS else None for n in counts]
     cost = price.of(*tokens) if price else None
     return {"tokens_in": tokens[0], "tokens_out": tokens[1], "cost": cost}
 

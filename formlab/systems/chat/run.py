@@ -6,14 +6,14 @@ import dataclasses
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from formlab import tables
-from formlab.errors import DataBroken, DataMissing
+from formlab.errors import DataBroken, DataMissing, FormlabError
 from formlab.folders import Corpus, Predictions
 from formlab.progress import progress
 from formlab.systems._runs import page_files
@@ -84,18 +84,34 @@ class PageView:
         if not self.limit:
             return []
         paths, width = page_files(document, root), document["width"]
-        return pages(paths, limit=self.limit, pixels=self.pixels, dpi=self.dpi, width=width)
+        with _readable(paths[0]):
+            return pages(paths, limit=self.limit, pixels=self.pixels, dpi=self.dpi, width=width)
 
     def in_key(self, page: PageImage) -> Row:
         """What stands for a page in the key of an answer."""
-        return self._text(page) or _image(page.shape)
+        with _readable(page.path):
+            return self._text(page) or _image(page.shape)
 
     def in_call(self, page: PageImage) -> Row:
         """What stands for a page in the message to the model."""
-        return self._text(page) or _image(page.reference() if self.away else page.url())
+        with _readable(page.path):
+            return self._text(page) or _image(page.reference() if self.away else page.url())
 
     def _text(self, page: PageImage) -> Row | None:
         return {"type": "text", "text": self.ocr.text(page)} if self.ocr else None
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    """`DataBroken` for whatever a library says of a page: it must not end the run of the others."""
+    try:
+        yield
+    except FormlabError:
+        raise
+    except Exception as error:
+        raise DataBroken(
+            f"not a readable page: {type(error).__name__}: {error}", where=path
+        ) from error
 
 
 def _image(url: Any) -> Row:

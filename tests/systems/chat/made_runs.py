@@ -8,6 +8,7 @@ import time
 
 from formlab import benchmarks
 from formlab.systems import chat
+from tests.states import until
 
 KEY = "sk-a-secret-of-forty-characters-in-all-0"
 FORM = '{"fields": [{"label": "Name", "value": "Ada", "page": 1, "box": [0, 0, 500, 1000]}]}'
@@ -38,9 +39,7 @@ def alone(url, *paths):
 def killed(server, out, *, calls):
     """Start a run in a process, kill it once so many calls were made, and count the calls."""
     process = alone(server.url, out)
-    end = time.monotonic() + 60
-    while len(server.calls) < calls and time.monotonic() < end:
-        time.sleep(0.02)
+    until(lambda: len(server.calls) >= calls)
     process.send_signal(signal.SIGKILL)
     process.wait()
     time.sleep(0.3)

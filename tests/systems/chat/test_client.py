@@ -107,9 +107,9 @@ def test_attempts_count_as_calls(tmp_path):
 
 def test_max_cost_stops_before_the_limit_is_passed(tmp_path):
     prices = tmp_path / "prices.csv"
-    prices.write_text("model,input,output\nm,10000,0\n")
-    # 100 tokens in at 10,000 dollars a million are 1 dollar a call.
-    settings = {"max_cost": 3.5, "prices": str(prices), "concurrency": 1}
+    prices.write_text("model,input,output\nm,0,50000\n")
+    # 20 tokens out at 50,000 dollars a million are 1 dollar a call.
+    settings = {"max_cost": 3.5, "prices": str(prices), "concurrency": 1, "max_tokens": 20}
     with serving(then=FORM) as server:
         found = ran(server, tmp_path / "run", limit=5, **settings)
         assert len(server.calls) == 3

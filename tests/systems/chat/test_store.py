@@ -1,16 +1,20 @@
 """Answers on disk: nothing that was answered is asked again, whoever died meanwhile."""
 
+import random
 import sqlite3
 import subprocess
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from formlab import benchmarks
-from formlab.errors import DataBroken
+from formlab.errors import DataBroken, NotAvailable
 from formlab.folders import Predictions
 from formlab.systems import chat
+from formlab.systems.chat import store as module
+from tests.states import LONG, until
 from tests.systems.chat.made_runs import FORM, alone, kept, killed, ran
 from tests.systems.scripted_server import HOSTILE, HUGE, serving
 
@@ -73,6 +77,7 @@ def test_two_processes_share_a_store_and_ask_everything_once(tmp_path):
 CLAIMING = """
 import sys, time
 from formlab.systems import chat
+from formlab.systems.chat import store as module
 with chat.AnswerStore(sys.argv[1]).claim("k", stopped=lambda: None):
     print("claimed", flush=True)
     time.sleep(60)
@@ -104,13 +109,110 @@ def test_answers_put_by_many_threads_at_once_are_all_kept(tmp_path):
         assert all(store.get([str(n)]) is not None for n in range(50))
 
 
+def test_of_many_claims_of_one_question_at_once_each_is_alone(tmp_path):
+    # A lock file is removed with the claim: one who waits for the old file must not go on with it.
+    inside, most = [], []
+    with chat.AnswerStore(tmp_path / "s.sqlite") as store, ThreadPoolExecutor(8) as pool:
+
+        def claimed(number):
+            with store.claim("k", stopped=lambda: None):
+                inside.append(number)
+                most.append(len(inside))
+                time.sleep(0.002)
+                inside.remove(number)
+
+        list(pool.map(claimed, range(40)))
+    assert most == [1] * 40
+
+
 def test_an_answer_that_could_not_be_written_does_not_count(tmp_path):
     with chat.AnswerStore(tmp_path / "s.sqlite") as store:
         base = sqlite3.connect(tmp_path / "s.sqlite")
         base.execute("DROP TABLE answers")
         base.close()
-        with pytest.raises(sqlite3.OperationalError):
+        with pytest.raises(DataBroken, match="no such table"):
             store.put(chat.Answer("k", text="5"))
+
+
+def test_an_answer_waits_for_a_program_that_has_the_store_locked(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(module, "_PATIENCE", 0.05)
+    other = sqlite3.connect(tmp_path / "s.sqlite", check_same_thread=False, isolation_level=None)
+    with chat.AnswerStore(tmp_path / "s.sqlite") as store, ThreadPoolExecutor(1) as pool:
+        other.execute("BEGIN IMMEDIATE")
+        waiting = pool.submit(store.put, chat.Answer("k", text="5"))
+        until(lambda: "another program" in capsys.readouterr().err)
+        assert not waiting.done()
+        other.execute("COMMIT")
+        waiting.result(timeout=LONG)
+        assert store.get(["k"]).text == "5"
+        # Locked for good, it is one error.
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(NotAvailable, match="answers cannot be kept: another program"):
+            store.put(chat.Answer("k", text="6"))
+    other.close()
+
+
+@pytest.mark.parametrize("place", ["file/answers.sqlite", "folder", "\0"])
+def test_a_store_that_cannot_be_there_is_one_error(tmp_path, place):
+    (tmp_path / "file").write_text("")
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(NotAvailable, match="answers cannot be kept"):
+        chat.AnswerStore(tmp_path / place)
+
+
+def test_a_full_disk_is_one_error_and_what_was_kept_stays(tmp_path):
+    with chat.AnswerStore(tmp_path / "s.sqlite") as store:
+        store.put(chat.Answer("k", text="5"))
+        store._base.execute("PRAGMA max_page_count=1")
+        with pytest.raises(NotAvailable, match="full"):
+            store.put(chat.Answer("l", text="x" * 100_000))
+        assert store.get(["k"]).text == "5"
+
+
+def damaged(file, seed):
+    """What was wrong with a store that was cut short or had bytes changed; None if nothing was."""
+    rng = random.Random(seed)
+    with chat.AnswerStore(file) as store:
+        for number in range(100):
+            store.put(chat.Answer(str(number), text=str(number) * 200))
+    data = bytearray(file.read_bytes())
+    if seed % 3 == 0:
+        del data[rng.randrange(len(data)) :]
+    for _ in range((0, 40, 4_000)[seed % 3]):
+        data[rng.randrange(100, len(data))] = rng.randrange(256)
+    file.write_bytes(data)
+    try:
+        with chat.AnswerStore(file) as store:
+            for number in range(100):
+                store.get([str(number)])
+            store.put(chat.Answer("new", text="5"))
+            store.count()
+    except DataBroken as error:
+        return error
+    return None
+
+
+def test_a_damaged_store_is_one_error_with_what_to_do(tmp_path):
+    errors = [damaged(tmp_path / f"{seed}.sqlite", seed) for seed in range(12)]
+    errors = [error for error in errors if error is not None]
+    # A changed letter of an answer is not to be seen.
+    assert len(errors) >= 8
+    for error in errors:
+        assert ".sqlite" in str(error.where)
+        assert ".recover" in error.remedy
+
+
+def test_a_store_with_other_columns_or_values_is_one_error(tmp_path):
+    base = sqlite3.connect(tmp_path / "a.sqlite")
+    base.execute("CREATE TABLE answers (key TEXT, number INTEGER)")
+    base.close()
+    with pytest.raises(DataBroken, match="no column attempts"):
+        chat.AnswerStore(tmp_path / "a.sqlite")
+    with chat.AnswerStore(tmp_path / "b.sqlite") as store:
+        store.put(chat.Answer("k", text="5"))
+        store._base.execute("UPDATE answers SET attempts = 'many'")
+        with pytest.raises(DataBroken, match=r"attempts.*b\.sqlite"):
+            store.get(["k"])
 
 
 def test_a_file_that_is_no_store_is_an_error(tmp_path):

@@ -1,0 +1,323 @@
+"""Servers at fault, limits, and broken pages: a reason for one document, never the run's end."""
+
+import base64
+import gzip
+import io
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+
+import polars as pl
+import pypdfium2
+import pytest
+from PIL import Image
+
+from formlab import benchmarks
+from formlab.errors import DataBroken, NotAvailable
+from formlab.folders import Corpus
+from formlab.systems import chat
+from formlab.systems.chat.images import pages
+from tests.states import LONG, until
+from tests.systems.chat import kills
+from tests.systems.chat.made_runs import FORM, kept, ran
+from tests.systems.scripted_server import answer, serving
+
+SECRET = "pw-that-nobody-may-read"
+
+
+def test_an_answer_is_on_disk_before_it_is_judged_or_counted(tmp_path):
+    limits, seen = chat.Limits(), []
+    with serving(then=FORM) as server, chat.AnswerStore(tmp_path / "s.sqlite") as store:
+        asker = chat.Asker(chat.Client("m", base_url=server.url, limits=limits), store)
+
+        def status(answer):
+            seen.append(("judged", store.count()))
+            return answer.status
+
+        counted = limits.answered
+        limits.answered = lambda **more: (seen.append(("counted", store.count())), counted(**more))
+        messages = [{"role": "user", "content": "?"}]
+        asker.answer(chat.Prompt(messages, lambda: messages, None, status))
+    assert seen == [("counted", 1), ("judged", 1)]
+
+
+def test_after_kills_at_random_moments_nothing_that_arrived_is_asked_again(tmp_path):
+    found = kills.kills(2, tmp_path)
+    assert found["kills"] == 2
+    assert found["asked again, had arrived"] == 0
+    assert found["records equal"] == found["runs"]
+    # Calls in flight were lost and made again: the kills did hit.
+    assert found["calls"] >= kills.PAGES
+
+
+@pytest.mark.parametrize("cut", [None, 40, -1])
+@pytest.mark.parametrize("packed", [False, True])
+def test_an_answer_that_had_come_when_its_process_was_killed_is_taken(tmp_path, packed, cut):
+    # What a killed process leaves behind: the bytes of the response, all or not all of them.
+    body = json.dumps(answer(FORM)).encode()
+    data = gzip.compress(body) if packed else body
+    head = f"HTTP/1.1 200 OK\r\nContent-Length: {len(data)}\r\n"
+    head += "Content-Encoding: gzip\r\n" if packed else ""
+    messages = [{"role": "user", "content": "?"}]
+    with serving(then=FORM) as server, chat.AnswerStore(tmp_path / "s.sqlite") as store:
+        asker = chat.Asker(chat.Client("m", base_url=server.url), store)
+        prompt = chat.Prompt(messages, lambda: messages, None, lambda answer: answer.status)
+        part = store.part(asker._keys(prompt)[0])
+        part.write_bytes((f"{head}\r\n".encode() + data)[:cut])
+        found = asker.answer(prompt)
+        assert len(server.calls) == (0 if cut is None else 1)
+        assert (found.text, found.tokens_in, store.count()) == (FORM, 100, 1)
+    assert not part.exists()
+
+
+def test_an_answer_that_cannot_be_kept_is_kept_by_the_next_run(tmp_path, monkeypatch):
+    def full(*_):
+        raise NotAvailable("answers cannot be kept: the disk is full")
+
+    with serving(then=FORM) as server:
+        with monkeypatch.context() as context:
+            context.setattr(chat.AnswerStore, "put", full)
+            with pytest.raises(NotAvailable, match="disk is full"):
+                ran(server, tmp_path)
+        assert ran(server, tmp_path).responses["status"].to_list() == ["ok"]
+        assert len(server.calls) == 1
+    assert not list(tmp_path.glob("*.part"))
+
+
+@pytest.mark.parametrize("step", ["drip", "drip_head"])
+def test_a_call_ends_at_its_timeout_however_slowly_bytes_come(tmp_path, step):
+    with serving(then=step) as server:
+        # Left to itself the server would go on for a minute, and then have answered.
+        found = ran(server, tmp_path, timeout=1.0, attempts=1).responses
+    assert found["status"].to_list() == ["api_error"]
+    assert "Timeout" in found["error"][0]
+
+
+ALONE = """
+import sys
+from formlab import benchmarks
+from formlab.systems import chat
+settings = {"base_url": sys.argv[1], "timeout": 3.0, "tasks": "extraction"}
+chat.system("chat:m").run(benchmarks.load("formcraft"), out=sys.argv[2], settings=settings)
+"""
+
+
+def test_an_interrupt_ends_a_run_whose_server_drips_or_asks_to_wait(tmp_path):
+    with serving("drip", "busy_two_minutes", "drip", then="drip") as server:
+        arguments = [sys.executable, "-c", ALONE, server.url, str(tmp_path)]
+        process = subprocess.Popen(
+            arguments, env=os.environ | {"FORMLAB_REPORT": "1"}, stderr=subprocess.PIPE
+        )
+        until(lambda: len(server.calls) >= 4)
+        process.send_signal(signal.SIGINT)
+        _, told = process.communicate(timeout=LONG)
+    assert b"KeyboardInterrupt" in told
+
+
+def test_an_answer_that_unpacks_to_more_than_one_may_have_is_refused_once(tmp_path):
+    with serving(then="bomb") as server:
+        found = ran(server, tmp_path, timeout=60.0).responses
+        assert len(server.calls) == 1
+    assert found["status"].to_list() == ["api_error"]
+    assert "over 32 MB" in found["error"][0]
+
+
+@pytest.mark.parametrize("code", [301, 302, 303, 307, 308])
+def test_another_host_gets_nothing_by_a_redirect(tmp_path, code):
+    with serving(then="redirect") as server, serving(then=FORM) as other:
+        server.redirect = (code, f"{other.url.replace('//', f'//ada:{SECRET}@')}/chat/completions")
+        found = ran(server, tmp_path).responses
+        assert (len(server.calls), other.connections) == (1, 0)
+    assert found["status"].to_list() == ["api_error"]
+    assert "leads to another host, http://127.0.0.1" in found["error"][0]
+    assert SECRET not in found["error"][0]
+
+
+def test_a_redirect_within_a_host_is_followed(tmp_path):
+    with serving("redirect", then=FORM) as server:
+        server.redirect = (307, "/v1/elsewhere")
+        assert ran(server, tmp_path).responses["status"].to_list() == ["ok"]
+        assert len(server.calls) == 2
+
+
+@pytest.mark.parametrize(
+    "count", [2**63, 10**30, -1, True, 1.5, float("inf"), "100", None, [1], {"a": 1}]
+)
+def test_a_count_of_tokens_that_is_none_is_unknown(tmp_path, count):
+    body = answer(FORM) | {"usage": {"prompt_tokens": count, "completion_tokens": count}}
+    with serving(then="usage") as server:
+        server.body = json.dumps(body).encode()
+        found = ran(server, tmp_path, samples=2, temperature=0.5).responses
+    assert found.select("status", "tokens_in", "tokens_out").rows() == [("ok", None, None)]
+
+
+# At 50,000 dollars a million tokens, an answer of 20 is one dollar, and none is longer.
+PRICED = {"max_tokens": 20, "image_limit": 64}
+
+
+def priced(folder, rows="m,0,50000"):
+    folder.mkdir(exist_ok=True)
+    (folder / "prices.csv").write_text(f"model,input,output\n{rows}\n")
+    return PRICED | {"prices": str(folder / "prices.csv")}
+
+
+@pytest.mark.parametrize(("most", "calls"), [(0.05, 0), (0.99, 0), (1.0, 1), (3.5, 3)])
+def test_max_cost_holds_before_the_first_answer_and_with_many_in_flight(tmp_path, most, calls):
+    with serving(then=FORM, delay=0.05) as server:
+        found = ran(server, tmp_path / "run", limit=6, max_cost=most, **priced(tmp_path))
+        assert len(server.calls) == calls
+    assert (found.responses["cost"].sum() or 0) <= most
+    missing = found.responses.filter(status="missing")
+    assert missing.height == 6 - calls
+    assert missing["error"].str.contains("a call may cost 1").all()
+
+
+def test_what_a_call_may_cost_has_its_text_its_pages_and_its_longest_answer(tmp_path):
+    with serving(then=FORM) as server:
+        # A page counts as 10,000 tokens, the text as one a byte.
+        more = priced(tmp_path, "m,1000,0")
+        bounds = {}
+        for shown in (0, 64):
+            out = tmp_path / str(shown)
+            found = ran(server, out, max_cost=1.0, **more | {"image_limit": shown}).responses
+            bounds[shown] = float(re.search(r"may cost ([\d.]+)", found["error"][0])[1])
+        assert not server.calls
+        with pytest.raises(NotAvailable, match="limit of tokens"):
+            ran(server, tmp_path / "c", max_cost=9.0, extra='{"max_tokens": null}', **more)
+    prompt = len(chat.prompt_of(chat.TASKS["formcraft"][0]).encode())
+    assert bounds[0] >= prompt / 1000
+    # Costs are written with four digits.
+    assert bounds[64] - bounds[0] == pytest.approx(10, abs=0.1)
+
+
+def test_a_dearer_answer_than_expected_is_expected_from_then_on():
+    limits = chat.Limits(max_cost=10)
+    with limits.call(1.0):
+        limits.answered(cost=6.0)
+    with pytest.raises(chat.Stopped, match="6 are spent, and a call may cost 6"), limits.call(1.0):
+        pass
+
+
+def test_a_server_that_reports_no_tokens_makes_max_cost_an_error(tmp_path):
+    settings = priced(tmp_path) | {"max_cost": 3.5, "concurrency": 1}
+    with serving(then="no_usage") as server:
+        with pytest.raises(NotAvailable, match="--assume-cost"):
+            ran(server, tmp_path / "run", limit=6, **settings)
+        # What was answered is paid for, and kept.
+        assert len(server.calls) == kept(tmp_path / "run") == 1
+        found = ran(server, tmp_path / "run", limit=6, assume_cost=True, **settings)
+        assert len(server.calls) == 4
+    assert sorted(found.responses["status"]) == ["missing"] * 2 + ["ok"] * 4
+    assert found.responses["cost"].null_count() == 6
+
+
+WRONG = [
+    *((name, value) for name in ("max_cost", "timeout", "batch_megabytes")
+      for value in (0, -1, float("nan"), "5", None, True)),
+    *((name, value) for name in ("concurrency", "attempts", "max_tokens", "max_pages", "samples",
+                                 "batch_requests")
+      for value in (0, -1, float("nan"), 1.5, "5", None, True)),
+    *((name, value) for name in ("temperature", "image_limit", "image_pixels", "image_dpi", "shots",
+                                 "shots_seed", "max_calls")
+      for value in (-1, float("nan"), "5", None, False)),
+    ("timeout", float("inf")), ("timeout", 1e300), ("temperature", float("inf")),
+    ("image_dpi", float("inf")),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "value"), WRONG, ids=str)
+def test_a_number_that_makes_no_sense_is_refused_by_name(name, value):
+    with pytest.raises(DataBroken, match=rf"^{name} is .* is expected.*Try: {name}="):
+        chat.client_of("m", chat.SHAPING | chat.RUNNING | {name: value})
+
+
+@pytest.mark.parametrize(
+    "option",
+    ["--max-cost=nan", "--max-cost=0", "--max-calls=-1", "--temperature=-1", "--samples=0",
+     "--set=concurrency=0", "--set=timeout=0", "--set=attempts=0", "--set=image_limit=-5"],
+)  # fmt: skip
+def test_the_command_line_refuses_them_too(formlab, tmp_path, option):
+    with serving(then=FORM) as server:
+        result = formlab(
+            "run", "formcraft", "--system", "chat:m", "--base-url", server.url, "--out",
+            tmp_path / "run", option,
+        )  # fmt: skip
+        assert not server.calls
+    name = re.search(r"(\w+)=[^=]*$", option.replace("-", "_"))[1].strip("_")
+    assert result.exit_code == 2
+    assert f"{name} is " in result.stderr
+
+
+@pytest.mark.parametrize(
+    "url",
+    [f"ada:{SECRET}@host/v1", f"http://ada:{SECRET}@[::1/v1", f"//ada:{SECRET}@host",
+     f"https://{SECRET}@host:8000/v1", f"https://host/v1?key={SECRET}", "http://[::1/v1", "host/v1",
+     "http://", "file:///etc/passwd", "http://host:port/v1", "http://a b/v1", "http://host\x00/v1",
+     "http://" + "x" * 100_000],
+)  # fmt: skip
+def test_an_address_that_is_none_or_has_a_secret_is_one_error_that_does_not_say_it(tmp_path, url):
+    with pytest.raises(DataBroken) as error:
+        settings = {"base_url": url, "attempts": 1}
+        chat.system("chat:m").run(benchmarks.load("formcraft"), out=tmp_path, settings=settings)
+    assert SECRET not in str(error.value)
+    assert len(str(error.value)) < 5_000
+    assert not list(tmp_path.iterdir())
+
+
+def corpus_with(file):
+    """The sample with another page in place of the first."""
+    corpus = benchmarks.load("formcraft")
+    rows = corpus.documents.with_columns(
+        image=pl.when(pl.int_range(pl.len()) == 0).then(pl.lit(str(file))).otherwise("image"),
+        meta=pl.when(pl.int_range(pl.len()) == 0).then(None).otherwise("meta"),
+    )
+    return Corpus(rows, corpus.records, "formcraft", "test", corpus.root)
+
+
+def test_a_page_cut_to_a_box_outside_of_itself_costs_its_document_alone(tmp_path):
+    with pypdfium2.PdfDocument.new() as pdf:
+        pdf.new_page(200, 100).set_cropbox(500, 500, 600, 600)
+        pdf.save(tmp_path / "cut.pdf")
+    with serving(then=FORM) as server:
+        found = ran(
+            server, tmp_path / "run", corpus=corpus_with(tmp_path / "cut.pdf"), limit=3
+        ).responses
+    assert found["status"].to_list() == ["missing", "ok", "ok"]
+    assert "no area" in found["error"][0]
+
+
+def test_whatever_a_library_says_of_a_page_costs_its_document_alone(tmp_path, monkeypatch):
+    from formlab.systems.chat import run
+
+    whole, failed = run.pages, []
+
+    def sometimes(paths, **options):
+        if not failed:
+            failed.append(paths)
+            raise MemoryError("too large to draw")
+        return whole(paths, **options)
+
+    monkeypatch.setattr(run, "pages", sometimes)
+    with serving(then=FORM) as server:
+        found = ran(server, tmp_path, limit=3, concurrency=1).responses
+    assert sorted(found["status"]) == ["missing", "ok", "ok"]
+    assert "MemoryError: too large to draw" in found.filter(status="missing")["error"][0]
+
+
+def test_a_picture_that_is_turned_by_a_tag_is_not_sent_with_it(tmp_path):
+    picture, tag = Image.new("RGB", (40, 20)), Image.Exif()
+    tag[0x0112] = 6
+    picture.save(tmp_path / "a.jpg", exif=tag)
+    picture.save(tmp_path / "b.jpg")
+    turned, plain = (
+        pages([tmp_path / name], limit=0)[0].url().encode() for name in ("a.jpg", "b.jpg")
+    )
+
+    def orientation(url):
+        data = base64.b64decode(url.partition(b",")[2])
+        return Image.open(io.BytesIO(data)).getexif().get(0x0112, 1)
+
+    assert orientation(turned) == orientation(plain) == 1

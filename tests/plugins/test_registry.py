@@ -102,8 +102,10 @@ def test_file_that_cannot_be_run_is_listed_and_named_where_its_name_is_missed(
     assert [p.reason for p in registry.problems("metrics")] == ["SystemExit: no"]
     with pytest.raises(UnknownName, match=r"unknown metric 'letters'.*bad.py: SystemExit: no"):
         metrics.get("letters")
-    with pytest.raises(DataMissing, match="no such plug-in"):
-        registry.load(tmp_path / "absent.py")
+    (tmp_path / "circle.py").symlink_to("circle.py")
+    for name in ("absent.py", "circle.py", "x" * 5000):
+        with pytest.raises(DataMissing, match="no such plug-in"):
+            registry.load(tmp_path / name)
 
 
 def saved(tmp_path, funsd_root):

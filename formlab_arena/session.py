@@ -14,7 +14,7 @@ from typing import Any
 
 from PIL import Image
 
-from formlab import files
+from formlab import pictures
 from formlab_arena import page_observer, ruler
 from formlab_arena.account import Account
 from formlab_arena.actions import (
@@ -119,7 +119,7 @@ class Session:
         except DialogOpen:
             image, elements = self._image or self._blank(), ()
         self._image = image
-        size = files.image_size(image)
+        size = pictures.image_size(image)
         self._record()
         self.note(see=image.name, size=size, window=self._window, **self._state.as_seen())
         names = sorted(item.name for item in self.uploads.glob("*"))
@@ -150,7 +150,7 @@ class Session:
         image = self.folder / f"{self.step:03d}.png"
         self.page.screenshot(path=image, animations="disabled", scale="css", timeout=0)
         if self.scale != 1 or self.rulers:
-            shot = files.read_image(image)
+            shot = pictures.read_image(image)
             if self.scale != 1:
                 shot = shot.resize([max(1, round(side * self.scale)) for side in shot.size])
             (ruler.draw(shot) if self.rulers else shot).save(image)

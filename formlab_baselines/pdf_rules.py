@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from formlab import files, resources
+from formlab import files, pictures, resources
 from formlab.benchmarks.meta import meta_of
 from formlab.benchmarks.vrdu import Schema
 from formlab.errors import DataBroken
@@ -91,7 +91,7 @@ def pages(path: Path, settings: dict[str, Any], threads: int) -> Iterator[PageRu
         return [Run(text, number, *ocr.box_of(corners, scale)) for corners, text in lines]
 
     if files.read_bytes(path, 5) != b"%PDF-":
-        image = files.read_image(path)
+        image = pictures.read_image(path)
         yield PageRuns(image.width, image.height, read(image, 1, 1.0))
         return
     import pypdfium2

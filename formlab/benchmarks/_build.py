@@ -12,7 +12,7 @@ from typing import Any
 
 import polars as pl
 
-from formlab import benchmarks, files, tables
+from formlab import benchmarks, files, pictures, tables
 from formlab.columns import Columns, height_of
 from formlab.errors import DataBroken, DataMissing, FormlabError, GoldInDoubt
 from formlab.folders import Corpus
@@ -193,7 +193,7 @@ def image_columns(
         return {}
     row: Row = {"image": image.relative_to(root).as_posix()}
     try:
-        row["width"], row["height"] = files.image_size(image)
+        row["width"], row["height"] = pictures.image_size(image)
     except (DataBroken, DataMissing):
         # Whatever opens the image reports why; the document stays.
         flaws["images unreadable"] += 1

@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 from PIL import Image
 
-from formlab import files, structure
+from formlab import files, pictures, structure
 from formlab.benchmarks.meta import page_images
 from formlab.errors import DataBroken, DataMissing
 from formlab.folders import Corpus
@@ -83,7 +83,7 @@ class PagePicture:
 
     def image(self) -> Image.Image:
         """The picture; `DataMissing` or `DataBroken` if it cannot be read."""
-        image = files.read_image(self.file, page=self.page, width=self.width, zoom=self.zoom)
+        image = pictures.read_image(self.file, page=self.page, width=self.width, zoom=self.zoom)
         if self.zoom != 1 and not self.is_pdf:
             image = image.resize(tuple(max(1, round(side * self.zoom)) for side in image.size))
         return image
@@ -104,7 +104,7 @@ def page_pictures(
     `DataMissing` or `DataBroken` if there is no page or a file cannot be read.
     """
     width = document.get("width")
-    several = [(file, files.page_count(file)) for file in page_files(document, root)]
+    several = [(file, pictures.page_count(file)) for file in page_files(document, root)]
     pages = [(file, page) for file, count in several for page in range(1, count + 1)]
     if not pages:
         raise DataMissing("this document has no page", where=document["doc_id"])

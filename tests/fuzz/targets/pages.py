@@ -6,7 +6,7 @@ from pathlib import Path
 
 from PIL import Image
 
-from formlab import files, resources
+from formlab import pictures, resources
 from tests.fuzz.verdicts import Found, Target
 
 
@@ -31,12 +31,12 @@ def _pdf(folder: Path) -> None:
 
 def _read(name: str, folder: Path) -> Found:
     file = folder / name
-    pages = files.page_count(file)
+    pages = pictures.page_count(file)
     if not name.endswith(".pdf"):
-        files.image_size(file)
-        files.image_sizes(file)
+        pictures.image_size(file)
+        pictures.image_sizes(file)
     for page in range(1, min(pages, 3) + 1):
-        files.read_image(file, page=page, width=200 if name.endswith(".pdf") else None)
+        pictures.read_image(file, page=page, width=200 if name.endswith(".pdf") else None)
     return Found(frozenset(map(str, range(min(pages, 1)))))
 
 

@@ -186,7 +186,7 @@ class Evaluation(Folder):
             return pl.concat([shard.scan(table) for shard in self.shards()], how="diagonal")
         if "_folder" not in self.__dict__:
             return getattr(self, table).lazy()
-        return pl.scan_parquet(self.__dict__["_folder"] / f"{table}.parquet")
+        return pl.scan_parquet(self.__dict__["_folder"] / f"{table}.parquet", glob=False)
 
     def mapped(self, function: Callable[[Evaluation], Evaluation], **values: Any) -> Evaluation:
         """The evaluation whose every shard went through `function`; `values` are new fields of it.

@@ -45,7 +45,7 @@ def status_table(evaluation: Evaluation) -> Table | Caption:
 
 def notes_table(evaluation: Evaluation) -> Table | Caption:
     """Irregularities of the files, with counts; no document was dropped for them."""
-    rows = [{"what": name, "count": count} for name, count in evaluation.notes.items()]
+    rows = [{"what": clean(name), "count": count} for name, count in evaluation.notes.items()]
     return table(pl.DataFrame(rows), empty="No irregularity was noted.")
 
 

@@ -8,7 +8,7 @@
 
   /* A case as one flat row, as gallery.rows has it in Python. */
   function flat(item) {
-    const row = {};
+    const row = Object.create(null);
     answers(item).forEach((answer, n) => {
       for (const [name, value] of Object.entries(answer)) {
         if (SKIPPED.has(name) || (value !== null && typeof value === "object")) continue;

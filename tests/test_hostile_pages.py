@@ -6,11 +6,16 @@ import csv
 import io
 import json
 import unicodedata
+from pathlib import Path
 
 import nbformat
 import pytest
+from playwright.sync_api import expect
 
-from formlab import browser, reports, tables
+import formlab_review as review
+from formlab import browser, charts, explore, gallery, reports, tables
+from formlab.gallery import inline
+from formlab_review.widget import ReviewWidget, script
 from tests.hostile import STRINGS
 from tests.made_hostile import COLUMNS, NAMES, evaluation
 
@@ -39,7 +44,7 @@ charts.bars(every, "kind")
 """,
     """
 # Of each group of strings some, and all that have stopped a chart.
-few = [name for at, name in enumerate(names) if at % 16 == 0 or len(name) < 3 or name.isidentifier()][:70]
+few = [name for at, name in enumerate(names) if at % 16 == 0 or len(name) < 3 or name.isidentifier()][:40]
 frame = pl.DataFrame({"kind": few, "system": [few[at % 4] for at in range(len(few))], "value": [(at % 7) / 7 for at in range(len(few))], "other": [at / 99 for at in range(len(few))], "n_cases": [3] * len(few), "n_docs": [2] * len(few)})
 frame = frame.with_columns(ci_low=pl.col("value") / 2, ci_high=pl.col("value"), share=pl.col("value"), metric=pl.lit("cer"), mark=pl.lit("best"))
 said = {"say": few[0], "titles": {"value": texts[181], "kind": texts[183], "system": texts[0]}}
@@ -51,7 +56,7 @@ display(charts.stacked(frame, "kind", colour="system", **said))
 display(charts.slope(frame.head(12), "value", "other", "kind", colour="system", **said))
 display(charts.heatmap(frame, "kind", "system", **said))
 display(*charts.surface(frame, "kind", "system", **said))
-for column in columns:
+for column in columns[3:5]:
     display(charts.dots(frame.rename({"kind": column, "other": column + "\\n2"}), column, colour="system"))
 display(charts.paper_table(frame.head(4), frame.head(1), {"cer": texts[0]}), charts.caption(texts[0], frame.head(1), name="kind"))
 """,
@@ -98,7 +103,7 @@ def built(folder):
     """The report in both layouts."""
     return {
         layout: reports.build(
-            [folder / f"{BOOK}.ipynb"], out=folder / layout, layout=layout,
+            [folder / f"{BOOK}.ipynb"], out=folder / layout, layout=layout, figures=layout == "single",
             parameters={"title": " ".join(NAMES[:200])}, timeout=300,
         )[0]
         for layout in ("single", "site")
@@ -132,7 +137,7 @@ LAID = """() => {
     for (const node of document.querySelectorAll('body, body *')) {
         const style = getComputedStyle(node);
         if (style.backgroundColor === 'rgb(255, 0, 0)' || style.zIndex === '99999') odd.push(node.outerHTML.slice(0, 200));
-        if (/^(script|iframe|object|embed|base|link|meta|form|frame|frameset)$/i.test(node.localName) && !node.matches('script, body > link')) odd.push(node.outerHTML.slice(0, 200));
+        if (/^(script|iframe|object|embed|base|link|meta|form|frame|frameset)$/i.test(node.localName) && !node.matches('script, .vega-bindings')) odd.push(node.outerHTML.slice(0, 200));
         for (const { name, value } of node.attributes) {
             const address = /^(href|src|action|formaction|xlink:href|data|srcset|poster|ping|background)$/i.test(name);
             if (/^on/i.test(name) || (address && /^[\\s\\x00-\\x1f]*(java|vb)script:/i.test(value))) odd.push(`${name}=${value}`.slice(0, 200));
@@ -146,12 +151,12 @@ LAID = """() => {
 }"""
 
 
-def check(visit):
+def check(visit, *, wide=False):
     """Nothing ran, left the page, asked, stands where it should not, or is laid over the page."""
     page = visit.page
     for size in ((1280, 800), (390, 844)):
         page.set_viewport_size({"width": size[0], "height": size[1]})
-        assert page.evaluate(LAID) == []
+        assert [odd for odd in page.evaluate(LAID) if not (wide and odd.endswith("too wide"))] == []
     page.set_viewport_size({"width": 1280, "height": 800})
     for frame in page.frames:
         assert frame.evaluate("typeof globalThis.__hit") == "undefined"
@@ -174,13 +179,74 @@ def test_every_object_of_a_report_is_drawn_and_shows_the_strings_as_text(built, 
     for layout, result in built.items():
         assert (result.ok, result.error, result.notes) == (True, None, ())
         visit.page.goto(result.html.as_uri())
-        failed = [each for each in drawn(visit.page) if each[1] != "drawn"]
+        # A surface that is far away gives its drawing back.
+        failed = [each for each in drawn(visit.page) if each[1] not in ("drawn", "waiting")]
         assert failed == [], layout
         assert holds(visit.page, [text[:2000] for text in TEXTS], "td")
         check(visit)
         visit.page.goto((result.html.parent / "index.html").as_uri())
         assert holds(visit.page, [NAMES[30]], ".fl-report")
         check(visit)
+
+
+DESK = """<div id=desk></div><script type=module>{script}
+const model = {{
+    get: (name) => JSON.parse(document.getElementById(name).textContent),
+    on: (_, hear) => {{ model.hear = hear; }}, off() {{}},
+    send: ({{ type }}) => {{ if (type === "hello") setTimeout(() => model.hear({{ type: "state", entries: {{}}, first: 0 }})); }},
+}};
+new ReviewPanel(model, document.getElementById("desk"));
+</script>"""
+
+
+@pytest.mark.browser
+def test_pages_without_a_report_show_the_strings_as_text(results, visit, tmp_path, monkeypatch):
+    monkeypatch.delenv("FORMLAB_REPORT", raising=False)
+    shown = gallery.errors(results[0].cases, of=results[0], right=True)
+    table = charts.Table(
+        results[0].documents.head(50).select("doc_id", text="doc_id"), note=TEXTS[0]
+    )
+    outputs = [
+        table,
+        charts.Cards([charts.Card(*TEXTS[:3])]),
+        charts.Sources.of(results[0]),
+        results[0],
+    ]
+    pages = {
+        "gallery": inline.document(shown.payload),
+        "explorer": inline.document(explore.Explorer(results).payload, kind="explorer"),
+        "outputs": "".join(
+            one._repr_mimebundle_()["text/html"] if hasattr(one, "_repr_mimebundle_") else one._repr_html_()
+            for one in outputs
+        ),
+        "desk": desk(),
+    }  # fmt: skip
+    for name, page in pages.items():
+        file = tmp_path / f"{name}.html"
+        file.write_text(page, "utf-8")
+        visit.page.goto(file.as_uri())
+        place = {"gallery": ".fl-card", "explorer": ".fx", "desk": ".fr-facts"}.get(name, "body")
+        expect(visit.page.locator(place).first).to_contain_text("globalThis.__hit")
+        # JupyterLab scrolls an output that is wide.
+        check(visit, wide=name == "outputs")
+
+
+def desk():
+    """The review desk over one item whose every part is hostile."""
+    parts = {
+        f"{at} {name}": text for at, (name, text) in enumerate(zip(NAMES, STRINGS, strict=True))
+    }
+    key = dict.fromkeys(("benchmark", "split", "doc_id", "path"), NAMES[0]) | {"task": "text"}
+    item = review.Item(key, "x", parts, facts=tuple(zip(NAMES[:99], STRINGS, strict=False)))
+    view = ReviewWidget(review.Review([item], Path("reviews"), "ada"))
+    blocks = "".join(
+        f'<script type="application/json" id="{name}">{inline.data_block(value)}</script>'
+        for name, value in (("setup", view.setup), ("items", view.items))
+    )
+    style = f"<style>{ReviewWidget._css}</style>"
+    return f"<!DOCTYPE html><meta charset=utf-8>{style}{blocks}" + DESK.format(
+        script=script("review.js")
+    )
 
 
 @pytest.mark.browser

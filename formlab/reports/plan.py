@@ -248,7 +248,9 @@ def slug(name: str) -> str:
     >>> slug("10 <scores>"), slug("../{x}"), slug("???")
     ('10-scores', 'x', 'report')
     """
-    return re.sub(r"[^\w-]+", "-", name).strip("-_")[:80] or "report"
+    inert = re.sub(r"[^\w-]+", "-", name).strip("-_")[:80]
+    # A file system takes 255 bytes, of which endings need some.
+    return inert.encode()[:180].decode(errors="ignore") or "report"
 
 
 def _unused(stem: str, names: Sequence[str]) -> str:

@@ -131,7 +131,7 @@ def _print(row: dict[str, Any], evaluation: Evaluation) -> None:
     click.secho(where, bold=True, err=True)
     if row["format"]:
         counts = ", ".join(f"{count} {word}" for word, count in row["join"].items())
-        click.echo(f"samples: {counts}", err=True)
+        click.echo(plain(f"samples: {counts}"), err=True)
     say(evaluation.notes, left_out=evaluation.unreadable)
     show(row["headlines"], as_json=False)
     if row["differences"]:

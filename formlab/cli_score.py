@@ -202,7 +202,7 @@ def score(benchmark: str | None, predictions: Path, as_json: bool, **options: An
         else:
             chosen = documents_of(options["documents"], [corpus])
         if not chosen:
-            click.echo(f"note: none of the documents listed is in {corpus.split}", err=True)
+            click.echo(f"note: none of the documents listed is in {plain(corpus.split)}", err=True)
             continue
         answers = formats.read_predictions(predictions, corpus)
         out = _folder(options["out"], corpus.split, several)
@@ -364,7 +364,7 @@ def _summary(evaluation: Evaluation, options: dict[str, Any], *, as_json: bool) 
     say(notes, left_out=evaluation.unreadable)
     if types:
         counts = ", ".join(f"{n} {note.removeprefix(inferred)}" for note, n in types.items())
-        click.echo(f"{own.INFERRED}: {counts}; --types FILE declares them", err=True)
+        click.echo(plain(f"{own.INFERRED}: {counts}; --types FILE declares them"), err=True)
     by = options["by"]
     if not by and (options["everything"] or as_json):
         by = benchmarks.get(evaluation.benchmark).slices

@@ -207,7 +207,10 @@ def show(rows: list[dict[str, Any]], *, as_json: bool, title: str = "") -> None:
             {k: None if isinstance(v, float) and math.isnan(v) else v for k, v in row.items()}
             for row in rows
         ]
-        click.echo(json.dumps(known, indent=1, ensure_ascii=False))
+        text = json.dumps(known, indent=1, ensure_ascii=False)
+        # A terminal obeys U+009B too, which JSON leaves as it is.
+        shown = (c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] for c in text)
+        click.echo("".join(shown))
         return
     from rich.console import Console
     from rich.table import Table
@@ -217,7 +220,7 @@ def show(rows: list[dict[str, Any]], *, as_json: bool, title: str = "") -> None:
     table = Table(box=None, header_style="bold", pad_edge=False)
     for key in rows[0] if rows else ():
         numeric = all(isinstance(row[key], int | float) for row in rows)
-        table.add_column(key, justify="right" if numeric else "left", no_wrap=numeric)
+        table.add_column(_cell(key), justify="right" if numeric else "left", no_wrap=numeric)
     for row in rows:
         table.add_row(*(_cell(value) for value in row.values()))
     # A file or a pipe has no width: nothing is cut or folded there.

@@ -169,3 +169,9 @@ def test_an_evaluation_of_an_older_format_is_refused_before_any_notebook_runs(tm
     request = Request(book(tmp_path / "reads.ipynb"), {}, (evaluation(tmp_path / "a", format=1),))
     with pytest.raises(DataBroken, match=r"format 1; .* formlab score funsd"):
         plan.jobs([request], BuildSettings(tmp_path / "out"))
+
+
+def test_a_name_of_long_letters_is_short_enough_for_a_file_system(tmp_path):
+    name = plan.slug("\U00020000" * 300)
+    (tmp_path / f".{name}.abcdefgh.part.ipynb").write_text("")
+    assert len(name) == 45

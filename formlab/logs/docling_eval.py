@@ -84,7 +84,9 @@ def _rows(shard: Path) -> Iterator[Row]:
     there = set(pl.read_parquet_schema(shard))
     try:
         # Not the images, which are most of a shard.
-        table = pl.scan_parquet(shard).select([c for c in _COLUMNS if c in there]).collect()
+        table = (
+            pl.scan_parquet(shard, glob=False).select([c for c in _COLUMNS if c in there]).collect()
+        )
     except (pl.exceptions.PolarsError, OSError) as error:
         raise DataBroken(f"not a readable Parquet file: {error}", where=shard) from error
     yield from table.iter_rows(named=True)

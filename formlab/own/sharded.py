@@ -294,7 +294,9 @@ def _pages(folder: Path, names: pl.Series) -> tuple[dict[str, list[str]], dict[s
     """The pages and the file of text of some documents."""
     if not (folder / _PAGES).is_file():
         return {}, {}
-    found = pl.scan_parquet(folder / _PAGES).filter(pl.col("doc_id").is_in(names.implode()))
+    found = pl.scan_parquet(folder / _PAGES, glob=False).filter(
+        pl.col("doc_id").is_in(names.implode())
+    )
     rows = found.collect().rows()
     pages = {name: pages for name, pages, _ in rows if pages}
     return pages, {name: Path(text) for name, _, text in rows if text}

@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
 
-.PHONY: setup report docs pictures test test-sharded test-llm test-inspect browser lint lock performance count clean
+.PHONY: setup report docs pictures test test-sharded test-llm test-inspect browser lint lock fuzz performance count clean
 
 setup: $(READY)
 
@@ -57,6 +57,11 @@ test-inspect: .venv-inspect/ready  ## formlab's scorer inside of Inspect itself
 	$(PYTHON) -m venv .venv-inspect
 	.venv-inspect/bin/python -m pip install --quiet --disable-pip-version-check -e '.[inspect]' pytest pytest-randomly pytest-socket
 	@touch $@
+
+MINUTES ?= 5
+SEED ?= 0
+fuzz: setup  ## mutated inputs for all that reads files: MINUTES=60 SEED=7 make fuzz
+	$(BIN)/python -m tests.fuzz --minutes $(MINUTES) --seed $(SEED)
 
 browser: setup  ## a Chromium: an installed one, else Playwright's, else Debian's
 	$(BIN)/python -m formlab.browser

@@ -5,8 +5,10 @@ from __future__ import annotations
 import dataclasses
 import os
 import shutil
+import socket
 import subprocess
 import sys
+import urllib.parse
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,14 +18,27 @@ from formlab import resources
 from formlab.errors import NotAvailable
 
 if TYPE_CHECKING:
-    from playwright.sync_api import BrowserContext, ConsoleMessage, Dialog, Page, Route
+    from playwright.sync_api import (
+        BrowserContext,
+        ConsoleMessage,
+        Dialog,
+        Page,
+        Request,
+        Route,
+        WebSocket,
+    )
 
 COMMANDS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-# --no-sandbox: containers without user namespaces cannot start Chromium otherwise. The pages
-# formlab opens are its own, and everything a model wrote is inert in them.
+# The switch is given twice where a page may reach servers: the last one holds.
+_NAMES = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
+# --no-sandbox: containers without user namespaces cannot start Chromium otherwise (SECURITY.md).
 FLAGS = (
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
+    # Nothing goes round the proxy: no name that is looked up, and no datagram of WebRTC (the first
+    # of its switches was renamed; Chromium ignores the one that it does not know).
+    _NAMES, "--webrtc-ip-handling-policy=disable_non_proxied_udp",
+    "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
 )  # fmt: skip
 PATIENCE = 120_000  # milliseconds
 _REMEDY = "python -m formlab.browser, or set FORMLAB_CHROMIUM to a Chromium"
@@ -95,7 +110,7 @@ def ensure() -> Path:
 class Visit:
     """A page, and what happened in it since it opened.
 
-    `requests` holds every address asked for that was not allowed (each was aborted), `console`
+    `requests` holds every address asked for that was not allowed (none was reached), `console`
     the console's errors (its warnings are of the graphics driver), `errors` uncaught exceptions,
     `dialogs` alerts and prompts (each was dismissed).
     """
@@ -121,9 +136,13 @@ def page(
     size: tuple[int, int] = (1280, 800),
     scheme: Literal["light", "dark"] = "light",
     allow: Sequence[str] = ("file:", "data:", "blob:", "about:"),
+    scripts: bool = True,
     init_script: str | None = None,
 ) -> Iterator[Visit]:
     """A page in a fresh profile; each request that does not start as `allow` says is aborted.
+
+    What does not ask, such as a socket, a datagram or the look-up of a name, reaches no server
+    but those of `allow`.
 
     Parameters
     ----------
@@ -135,24 +154,37 @@ def page(
         The user's preferred colours, as the page sees them.
     allow
         Prefixes of the addresses that may be requested.
+    scripts
+        Whether scripts of the page run; a page that others wrote needs none to be drawn.
     init_script
         JavaScript run before any script of the page, a hook for tests.
     """
     resources.need("browser")
     from playwright.sync_api import sync_playwright
 
-    executable = find()
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=executable, args=list(FLAGS))
+    executable, servers = find(), _servers(allow)
+    names = ", ".join([_NAMES, *(f"EXCLUDE {server.hostname}" for server in servers)])
+    with sync_playwright() as playwright, socket.socket() as closed:
+        # A port that is taken and that nobody listens at: a proxy which refuses everything.
+        closed.bind(("127.0.0.1", 0))
+        proxy = {
+            "server": "http://{}:{}".format(*closed.getsockname()),
+            # The last rule that fits an address holds; this one has loopback come to the proxy.
+            "bypass": ",".join(["<-loopback>", *(server.netloc for server in servers)]),
+        }
+        browser = playwright.chromium.launch(
+            executable_path=executable, args=[*FLAGS, names], proxy=proxy
+        )
         try:
             context = browser.new_context(
-                viewport={"width": size[0], "height": size[1]}, color_scheme=scheme
-            )
+                viewport={"width": size[0], "height": size[1]}, color_scheme=scheme,
+                java_script_enabled=scripts,
+            )  # fmt: skip
             # Playwright's half a minute is too little for a large page on a busy machine.
             context.set_default_timeout(PATIENCE)
             if init_script:
                 context.add_init_script(init_script)
-            visit = _watched(context, tuple(allow))
+            visit = _watched(context, tuple(allow), scripts=scripts)
             if address is not None:
                 url = address.resolve().as_uri() if isinstance(address, Path) else address
                 visit.page.goto(url, wait_until="load")
@@ -161,16 +193,32 @@ def page(
             browser.close()
 
 
-def _watched(context: BrowserContext, allow: tuple[str, ...]) -> Visit:
+def _servers(allow: Sequence[str]) -> list[urllib.parse.SplitResult]:
+    """The servers among the addresses that may be requested."""
+    parts = map(urllib.parse.urlsplit, allow)
+    return [part for part in parts if part.hostname]
+
+
+def _watched(context: BrowserContext, allow: tuple[str, ...], *, scripts: bool) -> Visit:
     visit = Visit(context.new_page())
+
+    def note(asked: Request | WebSocket) -> None:
+        if not asked.url.startswith(allow):
+            visit.requests.append(asked.url)
 
     def gate(route: Route) -> None:
         if route.request.url.startswith(allow):
             route.continue_()
+        elif not scripts and route.request.is_navigation_request():
+            # The answer "no content": the page stays, where an error would take its place.
+            route.fulfill(status=204)
         else:
-            visit.requests.append(route.request.url)
             route.abort()
 
+    # Some requests, such as those of a redirect or a prefetch, are told and not handed over: these
+    # fail at the proxy.
+    context.on("request", note)
+    visit.page.on("websocket", note)
     context.route("**/*", gate)
     # What opens in another tab has left the page as well.
     context.on("page", lambda other: visit.requests.append(f"new page: {other.url}"))

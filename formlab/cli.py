@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib import metadata
 from pathlib import Path
@@ -57,12 +58,19 @@ class _Group(click.Group):
             # The reader of the output (head, less) has gone: nothing is wrong.
             sys.stderr.close()
             sys.exit(0)
+        except OSError as error:
+            # What the system refuses: no room, no permission, a file where a folder should be.
+            if error.strerror is None:
+                raise
+            where = f" ({error.filename})" if error.filename else ""
+            click.echo(f"error: {plain(error.strerror + where)}", err=True)
+            sys.exit(2)
 
 
 def _load(ctx: click.Context, _: click.Parameter, files: tuple[Path, ...]) -> None:
     """Run the plug-ins named; one that cannot be loaded is noted, and the command goes on."""
     for file in files:
-        if not file.is_file():
+        if not os.path.isfile(file):
             raise click.BadParameter(f"no such file: {plain(str(file))}", ctx=ctx)
         try:
             registry.load(file)

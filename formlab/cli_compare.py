@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from formlab.addresses import fetched
-from formlab.console import as_json, path, say, show, workers_options
+from formlab.console import as_json, path, plain, say, show, workers_options
 from formlab.errors import DataBroken
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def compare(folders: tuple[Path, ...], as_json: bool, **options: Any) -> None:
         else:
             _show_main(table, asked=bool(options["metric"]))
     if sentence := _of_rules(table["rules"].drop_nulls().to_list()):
-        click.echo(sentence, err=True)
+        click.echo(plain(sentence), err=True)
 
 
 def _show_main(table: pl.DataFrame, *, asked: bool) -> None:
@@ -157,7 +157,9 @@ def history(folder: Path, as_json: bool, out: Path | None, **options: Any) -> No
             (built,) = reports.build(
                 ["81_history"], out=out, parameters=given | draws, name=f"81_history{end}"
             )
-            click.echo(f"{built.html or built.name}: {built.error or built.status}", err=True)
+            click.echo(
+                plain(f"{built.html or built.name}: {built.error or built.status}"), err=True
+            )
             if not built.ok:
                 sys.exit(1)
 

@@ -82,7 +82,7 @@ def ask(
     known = [name for name, entry in benchmarks.BENCHMARKS.items() if "fact" in entry.tasks]
     if benchmark not in known:
         raise UnknownName.of("benchmark with facts", benchmark, known)
-    corpus = benchmarks.load(benchmark, root=options["root"], split=options["split"])
+    corpus = benchmarks.asked(benchmark, options)
     judged = formats.read_predictions(predictions, corpus)
     settings = chat.system(f"{chat.PREFIX}{model}").settings(asked(options))
     store = Path(settings["store"] or out.with_suffix(".sqlite"))
@@ -126,14 +126,17 @@ def ask(
 def filing(file: Path, out: Path, pages: int | None, dpi: int, as_json: bool) -> None:
     """Convert an inline-XBRL filing into pages whose gold facts are its own tags.
 
-    The folder loads with `--root` as benchmark fincriticaled. Needs a browser.
+    The folder loads with `--root` as benchmark fincriticaled. Needs a browser, in which no script
+    of the filing runs and which fetches nothing.
     """
     from formlab.benchmarks import ixbrl
 
     if any(out.glob("gold_*")):
         raise DataBroken("this folder holds gold pages already", where=out, remedy="another --out")
     notes = ixbrl.write_pages(file, out, limit=pages, dpi=dpi)
-    row = {name: notes.pop(name) for name in ("pages", "facts")}
+    row = {
+        name: notes.pop(name) for name in ("pages", "pages not drawn", "facts", "requests blocked")
+    }
     say({f"in the whole filing, {name}": count for name, count in notes.items()})
     show([row | {"out": str(out)}], as_json=as_json)
 

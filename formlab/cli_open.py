@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
+from formlab import benchmarks
 from formlab.addresses import fetched
 from formlab.console import as_json, pairs, plain, root, say, show, split, workers_options
 from formlab.errors import NotAvailable
@@ -54,7 +55,7 @@ def open_logs(logs: tuple[Path, ...], as_json: bool, out: Path | None, **options
     from formlab import workers
     from formlab.logs import called
 
-    columns = options.pop("columns")
+    columns, strict = options.pop("columns"), options.pop("strict")
     options["columns"] = pairs(tuple(columns.split(","))) if columns else None
     system = options.pop("system")
     spread = {"workers": min(options.pop("workers"), len(logs))}
@@ -62,7 +63,11 @@ def open_logs(logs: tuple[Path, ...], as_json: bool, out: Path | None, **options
     done = workers.each(_opened, enumerate(logs), begin=(dict, (options,)), lost=_lost, **spread)
     # In the order in which they were named, whichever was read first.
     by_number = {number: evaluations for (number, _), evaluations in done}
-    opened = [(log, each) for number, log in enumerate(logs) for each in by_number[number]]
+    opened = [
+        (log, benchmarks.strictly(strict, each))
+        for number, log in enumerate(logs)
+        for each in by_number[number]
+    ]
     names = [system or evaluation.system for _, evaluation in opened]
     # Two logs of one model are told apart by their files.
     opened = [
@@ -126,8 +131,8 @@ def _print(row: dict[str, Any], evaluation: Evaluation) -> None:
     click.secho(where, bold=True, err=True)
     if row["format"]:
         counts = ", ".join(f"{count} {word}" for word, count in row["join"].items())
-        click.echo(f"samples: {counts}", err=True)
-    say(evaluation.notes)
+        click.echo(plain(f"samples: {counts}"), err=True)
+    say(evaluation.notes, left_out=evaluation.unreadable)
     show(row["headlines"], as_json=False)
     if row["differences"]:
         click.echo(f"\n{len(row['differences'])} cases that the log and formlab count differently:")

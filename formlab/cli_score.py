@@ -101,7 +101,7 @@ def run(benchmark: str | None, system: str, as_json: bool, **options: Any) -> No
 
         corpus = own.corpus(options["gold"], **own_options)
     else:
-        corpus = benchmarks.load(benchmark, root=options["root"], split=options["split"])
+        corpus = benchmarks.asked(benchmark, options)
     name = options["name"] or reader.run_name(settings)
     out = options["out"] or Path("runs") / f"{corpus.benchmark}-{corpus.split}-{name}".replace(
         "/", "-"
@@ -182,18 +182,18 @@ def score(benchmark: str | None, predictions: Path, as_json: bool, **options: An
 
     names = [options["split"]] if options["split"] else formats.splits(predictions) or [None]
     several = len(names) > 1
-    load = partial(benchmarks.load, benchmark, root=options["root"])
+    how = {"root": options["root"], "strict": options["strict"]}
+    load = partial(benchmarks.load, benchmark, **how)
     # A list for several splits is of all of them together.
     listed = several and isinstance(_wanted(options), Path)
     documents = documents_of(options["documents"], (load(split=n) for n in names)) if listed else []
     summaries = []
     for name in names:
-        where = {"root": options["root"], "split": name}
-        shards = [] if listed else loaded.sources(benchmark, predictions, **where)
+        shards = [] if listed else loaded.sources(benchmark, predictions, split=name, **how)
         if len(shards) > 1:
             changed = options | {"out": _folder(options["out"], shards[0]["split"], several)}
-            how = {"open_source": loaded.opened, "answers": predictions}
-            summaries.append(_shards_scored(shards, changed, as_json=as_json, **how))
+            opening = {"open_source": loaded.opened, "answers": predictions}
+            summaries.append(_shards_scored(shards, changed, as_json=as_json, **opening))
             continue
         corpus = load(split=name)
         if listed:
@@ -202,7 +202,7 @@ def score(benchmark: str | None, predictions: Path, as_json: bool, **options: An
         else:
             chosen = documents_of(options["documents"], [corpus])
         if not chosen:
-            click.echo(f"note: none of the documents listed is in {corpus.split}", err=True)
+            click.echo(f"note: none of the documents listed is in {plain(corpus.split)}", err=True)
             continue
         answers = formats.read_predictions(predictions, corpus)
         out = _folder(options["out"], corpus.split, several)
@@ -360,10 +360,11 @@ def _summary(evaluation: Evaluation, options: dict[str, Any], *, as_json: bool) 
         click.secho(f"{plain(where)}: {sentence}", fg="yellow", bold=True, err=True)
     inferred = f"gold: {own.INFERRED}: "
     types = {note: n for note, n in evaluation.notes.items() if note.startswith(inferred)}
-    say({n: c for n, c in evaluation.notes.items() if n not in (*part.NOTES, *types)})
+    notes = {n: c for n, c in evaluation.notes.items() if n not in (*part.NOTES, *types)}
+    say(notes, left_out=evaluation.unreadable)
     if types:
         counts = ", ".join(f"{n} {note.removeprefix(inferred)}" for note, n in types.items())
-        click.echo(f"{own.INFERRED}: {counts}; --types FILE declares them", err=True)
+        click.echo(plain(f"{own.INFERRED}: {counts}; --types FILE declares them"), err=True)
     by = options["by"]
     if not by and (options["everything"] or as_json):
         by = benchmarks.get(evaluation.benchmark).slices

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import math
+import os
 import sys
 from collections.abc import Callable, Collection, Mapping
+from itertools import islice
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import click
@@ -14,10 +18,26 @@ import click
 from formlab.errors import DataBroken
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
-path = click.Path(path_type=Path)
+# Files that were left out are named, up to so many.
+_LEFT_OUT = 10
 
 
-class _Folder(click.Path):
+class _Path(click.Path):
+    """A path that a file could have."""
+
+    def convert(self, value: Any, *context: Any) -> Any:
+        try:
+            os.lstat(value)
+        except (OSError, ValueError) as error:
+            if getattr(error, "errno", errno.ENAMETOOLONG) == errno.ENAMETOOLONG:
+                self.fail(f"{plain(str(value)[:80])}: no file can have this name", *context)
+        return super().convert(value, *context)
+
+
+path = _Path(path_type=Path)
+
+
+class _Folder(_Path):
     """A folder that is read where it lies; an address is an error, not a path with a colon."""
 
     def convert(self, value: Any, *context: Any) -> Any:
@@ -27,8 +47,11 @@ class _Folder(click.Path):
 
 
 # Whole, because an evaluation keeps it and may be opened from another folder.
-root = click.option(
+_root = click.option(
     "--root", type=_Folder(path_type=Path, resolve_path=True), help="Folder of the official files."
+)
+strict = click.option(
+    "--strict", is_flag=True, help="A document that cannot be read is an error [it is left out]."
 )
 split = click.option("--split", help="A split of the benchmark; its first if left out.")
 prompt = click.option(
@@ -68,6 +91,11 @@ _ANSWERING = (
         "--samples", help="chat: ask so often; confidences are the share of equal answers [1]."
     ),
 )  # fmt: skip
+
+
+def root(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add ``--root`` and ``--strict``: where a benchmark's files are, and how they are read."""
+    return _root(strict(command))
 
 
 def workers_options(default: int | None = 1) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -153,11 +181,23 @@ def plain(text: str) -> str:
     return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in text)
 
 
-def say(notes: Mapping[str, int], *, only: Collection[str] | None = None) -> None:
-    """Print counts of what was odd to stderr, a line each; with `only`, those of these names."""
+def say(
+    notes: Mapping[str, int],
+    *,
+    only: Collection[str] | None = None,
+    left_out: Mapping[str, str] = MappingProxyType({}),
+) -> None:
+    """Print counts of what was odd to stderr, a line each, and files `left_out` with the reason.
+
+    With `only`, print the counts of these names alone.
+    """
     for note, count in notes.items():
         if only is None or note in only:
             click.echo(f"note: {plain(note)}: {count}", err=True)
+    for file, reason in islice(left_out.items(), _LEFT_OUT):
+        click.echo(f"left out: {plain(file)}: {plain(reason)}", err=True)
+    if len(left_out) > _LEFT_OUT:
+        click.echo(f"left out: {len(left_out) - _LEFT_OUT} more", err=True)
 
 
 def show(rows: list[dict[str, Any]], *, as_json: bool, title: str = "") -> None:
@@ -167,7 +207,10 @@ def show(rows: list[dict[str, Any]], *, as_json: bool, title: str = "") -> None:
             {k: None if isinstance(v, float) and math.isnan(v) else v for k, v in row.items()}
             for row in rows
         ]
-        click.echo(json.dumps(known, indent=1, ensure_ascii=False))
+        text = json.dumps(known, indent=1, ensure_ascii=False)
+        # A terminal obeys U+009B too, which JSON leaves as it is.
+        shown = (c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] for c in text)
+        click.echo("".join(shown))
         return
     from rich.console import Console
     from rich.table import Table
@@ -177,7 +220,7 @@ def show(rows: list[dict[str, Any]], *, as_json: bool, title: str = "") -> None:
     table = Table(box=None, header_style="bold", pad_edge=False)
     for key in rows[0] if rows else ():
         numeric = all(isinstance(row[key], int | float) for row in rows)
-        table.add_column(key, justify="right" if numeric else "left", no_wrap=numeric)
+        table.add_column(_cell(key), justify="right" if numeric else "left", no_wrap=numeric)
     for row in rows:
         table.add_row(*(_cell(value) for value in row.values()))
     # A file or a pipe has no width: nothing is cut or folded there.

@@ -125,7 +125,7 @@ def version(decisions: pl.DataFrame) -> str:
     'e3b0c44298fc'
     """
     text = "".join(f"{line}\n" for line in sorted(map(_line, decisions.iter_rows(named=True))))
-    return hashlib.sha256(text.encode()).hexdigest()[:12]
+    return hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()[:12]
 
 
 def _change(path: Path, key: tuple, row: Row | None, seen: Seen) -> None:
@@ -179,7 +179,8 @@ def _row(line: Row, where: str) -> Row:
     if row["parts"] is not None and not isinstance(row["parts"], dict):
         remedy = 'such as {"subtype": "circle"}'
         raise DataBroken("parts should be an object", where=where, remedy=remedy)
-    parts = json.dumps(row["parts"], ensure_ascii=False, sort_keys=True)
+    # As a table holds it: half a surrogate pair as its escape.
+    parts = tables.storable(json.dumps(row["parts"], ensure_ascii=False, sort_keys=True))
     row["parts"] = parts if row["parts"] else None
     odd = [name for name, value in row.items() if value is not None and not isinstance(value, str)]
     if odd:

@@ -36,6 +36,10 @@ class DataBroken(FormlabError):
     """A file is there and cannot be read as what it should be; `where` names file and line."""
 
 
+class GoldInDoubt(DataBroken):
+    """The gold contradicts itself; without that document it would be another benchmark."""
+
+
 class TableBroken(FormlabError):
     """A table does not follow its schema; the message lists every mismatch."""
 

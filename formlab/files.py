@@ -3,49 +3,52 @@
 from __future__ import annotations
 
 import csv
+import errno
 import hashlib
 import io
 import json
-import math
+import lzma
 import os
 import re
+import secrets
+import shutil
 import stat
-import struct
 import sys
-import tempfile
+import zipfile
 import zlib
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from functools import cache
+from functools import cache, lru_cache
 from importlib import metadata
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import polars as pl
-from PIL import Image
 
-from formlab.errors import DataBroken, DataMissing
+from formlab.errors import DataBroken, DataMissing, NotAvailable
 
 try:
     import fcntl
 except ImportError:  # Windows has none, and does not let an open file be removed.
     fcntl = None
 
-# What Pillow raises for files with broken headers: SyntaxError for a PNG, the lookups for a TIFF.
-_UNREADABLE = (
-    OSError, EOFError, ValueError, SyntaxError, TypeError, LookupError, struct.error,
-    Image.DecompressionBombError,
+# What a member of a damaged archive raises.
+UNPACKABLE = (
+    LookupError, OSError, EOFError, ValueError, RuntimeError, NotImplementedError,
+    zipfile.BadZipFile, zlib.error, lzma.LZMAError,
 )  # fmt: skip
 
 # How many rows of a Parquet file stand together.
 _ROW_GROUP = 2**18
 # The most bytes of a file that are read at once, and how deep JSON may be nested.
 LARGEST, DEEPEST = 2**31, 200
+# There is no room, or only to read.
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
 _AT_ONCE = getattr(os, "O_NONBLOCK", 0)
 _NO_BRACKETS = bytes(sorted(set(range(256)) - set(b"[]{}")))
 _STEPS = bytes.maketrans(b"[{]}", b"\1\1\xff\xff")
-_PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"
 
 
 @cache
@@ -136,10 +139,13 @@ def is_file(path: str | Path) -> bool:
         return False
 
 
-def parse_json(text: str, *, where: str, first_line: int = 1, as_written: bool = False) -> Any:
+def parse_json(
+    text: str, *, where: str, first_line: int = 1, as_written: bool = False, once: bool = False
+) -> Any:
     """The value of a JSON text; an error names `where`, line and column.
 
-    With `as_written`, a number is the text that it is written as: 9.00 stays.
+    With `as_written`, a number is the text that it is written as: 9.00 stays. With `once`, an
+    object that has a name twice, of which one value would be lost, is an error too.
 
     Examples
     --------
@@ -149,7 +155,8 @@ def parse_json(text: str, *, where: str, first_line: int = 1, as_written: bool =
     formlab.errors.DataBroken: broken JSON, Expecting value at column 7 (x.json:1). Try: mend that \
 line
     """
-    kept = {"parse_float": str, "parse_int": str} if as_written else {}
+    kept: dict[str, Any] = {"parse_float": str, "parse_int": str} if as_written else {}
+    kept |= {"object_pairs_hook": _named_once} if once else {}
     _check_depth(text, where, first_line)
     try:
         return json.loads(text, **kept)
@@ -159,12 +166,26 @@ line
             where=f"{where}:{error.lineno + first_line - 1}",
             remedy="mend that line",
         ) from error
+    except _TwiceError as error:
+        raise DataBroken(str(error), where=where, remedy="keep one of them") from error
     except ValueError as error:
         # Python reads no integer of more than some thousand digits.
         long = re.search(rf"\d{{{sys.get_int_max_str_digits() + 1}}}", text)
         line = text.count("\n", 0, long.start() if long else 0) + first_line
         what = f"broken JSON: an integer of more than {sys.get_int_max_str_digits()} digits"
         raise DataBroken(what, where=f"{where}:{line}", remedy="mend that line") from error
+
+
+class _TwiceError(ValueError):
+    """An object has a name twice."""
+
+
+def _named_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        twice = next(name for name, n in Counter(name for name, _ in pairs).items() if n > 1)
+        raise _TwiceError(f"an object has the name {twice[:80]!r} twice")
+    return members
 
 
 def _check_depth(text: str, where: str, first_line: int) -> None:
@@ -177,13 +198,36 @@ def _check_depth(text: str, where: str, first_line: int) -> None:
     steps = np.frombuffer(b"".join(pieces).translate(_STEPS, _NO_BRACKETS), np.int8)
     depth = np.cumsum(steps, dtype=np.int32)
     if len(depth) and depth.max() > DEEPEST:
-        what = f"JSON nested more than {DEEPEST} deep"
+        what = f"nested more than {DEEPEST} deep"
         raise DataBroken(what, where=f"{where}:{first_line}", remedy="mend that line")
 
 
-def read_json(path: str | Path, *, as_written: bool = False) -> Any:
-    """The value of a JSON file; `as_written` as for `parse_json`."""
-    return parse_json(read_text(path), where=str(path), as_written=as_written)
+def read_json(path: str | Path, *, as_written: bool = False, once: bool = False) -> Any:
+    """The value of a JSON file; `as_written` and `once` as for `parse_json`."""
+    return parse_json(read_text(path), where=str(path), as_written=as_written, once=once)
+
+
+def read_yaml(path: str | Path, *, remedy: str) -> Any:
+    """The value of a YAML file, which has no other types than JSON and days.
+
+    Raises
+    ------
+    DataMissing, DataBroken
+        If there is no such file, or it cannot be read as YAML: with the line and `remedy`.
+    """
+    import yaml  # Few have such a file.
+
+    text = read_text(path)
+    _check_depth(text, str(path), 1)
+    try:
+        return yaml.safe_load(text)
+    # Tags such as !!bool before other words are followed without a look: all kinds of errors.
+    except (
+        yaml.YAMLError, ValueError, LookupError, AttributeError, TypeError, RecursionError,
+    ) as error:  # fmt: skip
+        mark = getattr(error, "problem_mark", None)
+        where = f"{path}:{mark.line + 1}" if mark else path
+        raise DataBroken("not readable as YAML", where=where, remedy=remedy) from error
 
 
 def each_jsonl(
@@ -213,6 +257,23 @@ def each_jsonl(
         raise DataBroken("the file is empty", where=path, remedy="one JSON object a line")
 
 
+def csv_rows(path: str | Path, text: str) -> list[tuple[int, list[str]]]:
+    """The rows of a CSV file's text that are not empty, each with the number of its last line.
+
+    Examples
+    --------
+    >>> csv_rows("a.csv", "id,text\\n\\n1,two\\n2,\\"a\\nb\\"")
+    [(1, ['id', 'text']), (3, ['1', 'two']), (5, ['2', 'a\\nb'])]
+    """
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    try:
+        with csv_cells(len(text)):
+            return [(reader.line_num, row) for row in reader if row]
+    except csv.Error as error:
+        where, remedy = f"{path}:{reader.line_num}", "mend that line; quote cells of several lines"
+        raise DataBroken(f"not a readable CSV: {error}", where=where, remedy=remedy) from error
+
+
 @contextmanager
 def csv_cells(size: int) -> Iterator[None]:
     """Within it, ``csv`` reads cells of up to ``size`` characters; its own limit is 128 KiB."""
@@ -233,132 +294,6 @@ def read_parquet(path: str | Path, only: pl.Expr | None = None) -> pl.DataFrame:
     except (pl.exceptions.PolarsError, OSError) as error:
         first = str(error).splitlines()[0]
         raise DataBroken(f"not a readable Parquet file: {first}", where=path) from error
-
-
-def image_size(path: str | Path) -> tuple[int, int]:
-    """Width and height in pixels, without decoding the image."""
-    head = read_bytes(path, 41)
-    # A PNG says it in its first bytes, with a checksum; whatever is odd is left to Pillow.
-    if head[:16] == _PNG and zlib.crc32(head[12:29]).to_bytes(4) == head[29:33]:
-        width, height = struct.unpack(">II", head[16:24])
-        most = Image.MAX_IMAGE_PIXELS or math.inf
-        if head[37:].isalpha() and len(head) == 41 and 0 < width * height <= most:
-            return width, height
-    with _image(path) as image:
-        return image.size
-
-
-class PageSize(NamedTuple):
-    """Width and height of a page in pixels or points, and how many go to an inch; 0 if unknown."""
-
-    width: float
-    height: float
-    dpi: float = 0.0
-
-
-def image_sizes(path: str | Path) -> list[PageSize]:
-    """The size of each page of an image, without decoding it: only a TIFF may have several."""
-    sizes = []
-    with _image(path) as image:
-        for number in range(_frames(image)):
-            image.seek(number)
-            sizes.append(PageSize(*image.size, _dpi(image)))
-    return sizes
-
-
-def _dpi(image: Image.Image) -> float:
-    try:
-        dpi = float(image.info["dpi"][0])
-    except (LookupError, TypeError, ValueError, ZeroDivisionError):
-        return 0.0
-    return dpi if math.isfinite(dpi) and dpi > 1 else 0.0
-
-
-@contextmanager
-def _image(path: str | Path) -> Iterator[Image.Image]:
-    """An image that is decoded when its pixels are asked for."""
-    read_bytes(path, 1)
-    try:
-        with Image.open(path) as image:
-            yield image
-    except _UNREADABLE as error:
-        raise DataBroken(f"not a readable image: {error}", where=path) from error
-
-
-def read_image(
-    path: str | Path, *, page: int = 1, width: float | None = None, zoom: float = 1.0
-) -> Image.Image:
-    """The decoded image, in RGB; of a PDF or TIFF one page, that of a PDF drawn.
-
-    Parameters
-    ----------
-    path
-        An image or a PDF.
-    page
-        Of a PDF, or a TIFF with several pages, from 1; any other image is its own only page.
-    width
-        Of a PDF, how many pixels its first page is wide at `zoom` 1; its width in points if left
-        out. The other pages are drawn at the same scale.
-    zoom
-        Of a PDF, how many times larger it is drawn.
-
-    Raises
-    ------
-    DataMissing, DataBroken
-        If there is no such file, image or page.
-    """
-    if read_bytes(path, 5) == b"%PDF-":
-        return _pdf_page(path, page, width, zoom)
-    with _image(path) as image:
-        if (count := _frames(image)) > 1:
-            if not 1 <= page <= count:
-                raise DataBroken(f"no page {page}, the TIFF has {count}", where=path)
-            image.seek(page - 1)
-        return image.convert("RGB")
-
-
-def page_count(path: str | Path) -> int:
-    """How many pages a file has: a PDF or TIFF may have several, any other image has one.
-
-    Raises
-    ------
-    DataMissing, DataBroken
-        If there is no such file, or it is neither.
-    """
-    if read_bytes(path, 5) != b"%PDF-":
-        with _image(path) as image:
-            return _frames(image)
-    import pypdfium2
-
-    try:
-        with pypdfium2.PdfDocument(path) as document:
-            return len(document)
-    except pypdfium2.PdfiumError as error:
-        raise DataBroken(f"not a readable PDF: {error}", where=path) from error
-
-
-def _frames(image: Image.Image) -> int:
-    # The frames of an animation are no pages.
-    return getattr(image, "n_frames", 1) if image.format == "TIFF" else 1
-
-
-def _pdf_page(path: str | Path, number: int, width: float | None, zoom: float) -> Image.Image:
-    import pypdfium2
-
-    try:
-        with pypdfium2.PdfDocument(path) as document:
-            count = len(document)
-            if not 1 <= number <= count:
-                raise DataBroken(f"no page {number}, the PDF has {count}", where=path)
-            page = document[number - 1]
-            scale = zoom * (width / document[0].get_width() if width else 1.0)
-            across, down = (side * scale for side in page.get_size())
-            if across * down > (Image.MAX_IMAGE_PIXELS or math.inf):
-                what = f"page {number} would be {across:.0f} x {down:.0f} pixels"
-                raise DataBroken(what, where=path)
-            return page.render(scale=scale).to_pil().convert("RGB")
-    except (pypdfium2.PdfiumError, ZeroDivisionError) as error:
-        raise DataBroken(f"not a readable PDF: {error}", where=path) from error
 
 
 def check_unpacked(size: int, packed: int, *, where: object) -> None:
@@ -383,47 +318,112 @@ def sha256(path: str | Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
+def sha256_once(path: str | Path) -> str:
+    """The same; a file that stands as it did is not read again by this process."""
+    with opened(path) as stream:
+        state = os.fstat(stream.fileno())
+    return _hashed(path, state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns)
+
+
+@lru_cache(maxsize=2**14)
+def _hashed(path: str | Path, *_: int) -> str:
+    return sha256(path)
+
+
+@contextmanager
+def writing(path: str | Path) -> Iterator[None]:
+    """Within it, `NotAvailable` with `path` if something cannot be written there."""
+    try:
+        yield
+    except (OSError, pl.exceptions.PolarsError) as error:
+        # Polars tells in words what the system refused.
+        told = re.search(r"\(os error (\d+)\)", str(error))
+        code, name = getattr(error, "errno", None), getattr(error, "filename", None)
+        if code is None and told and int(told[1]) in _FULL:
+            code = int(told[1])
+        # Whoever reads another file meanwhile has an error of that.
+        if code is None or (isinstance(name, str) and not _is_at(name, Path(path))):
+            raise
+        what, remedy = f"cannot write: {os.strerror(code)}", "make room there, or another place"
+        raise NotAvailable(what, where=path, remedy=remedy) from error
+
+
+def _is_at(name: str, path: Path) -> bool:
+    """Whether a file is at or below `path`, above it, or about to take its place."""
+    return Path(name).is_relative_to(path) or path.is_relative_to(name) or name.endswith(".part")
+
+
+def make_folder(path: str | Path) -> Path:
+    """`path`, a folder from now on; `NotAvailable` if there can be none."""
+    with writing(path):
+        Path(path).mkdir(parents=True, exist_ok=True)
+    return Path(path)
+
+
+def remove(path: Path) -> None:
+    """Remove a file or a folder, if it is there."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+@contextmanager
+def locked(path: Path, *, wait: bool = True) -> Iterator[None]:
+    """A file or folder that no other process has locked; it is `BlockingIOError` not to `wait`.
+
+    The system lets go of the lock with the process, however that ends. Where the file system has
+    no locks, nor Windows for folders, nothing is locked.
+    """
+    if fcntl is None:
+        yield
+        return
+    handle = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        except BlockingIOError:
+            raise
+        except OSError:
+            pass
+        yield
+    finally:
+        os.close(handle)
+
+
 @contextmanager
 def temporary(folder: Path, *, prefix: str, suffix: str = ".part") -> Iterator[Path]:
     """A file in `folder` until the block ends; `sweep` leaves it as long as its process lives."""
-    handle, name = tempfile.mkstemp(dir=folder, prefix=prefix, suffix=suffix)
+    part = folder / f"{prefix}{secrets.token_hex(8)}{suffix}"
+    with writing(folder):
+        part.touch(exist_ok=False)
     try:
-        if fcntl is None:
-            os.close(handle)
-        else:
-            # The system lets go of it with the process, however that ends.
-            with suppress(OSError):
-                fcntl.flock(handle, fcntl.LOCK_EX)
-        yield Path(name)
+        with locked(part):
+            yield part
     finally:
-        if fcntl is not None:
-            os.close(handle)
-        Path(name).unlink(missing_ok=True)
+        part.unlink(missing_ok=True)
 
 
 def sweep(parts: Iterable[Path]) -> None:
-    """Remove what processes that were killed left of `temporary` files."""
+    """Remove what processes that were killed left of `temporary` files and folders."""
     for part in parts:
-        with suppress(OSError):  # A living process has locked it.
-            if fcntl is not None:
-                with part.open("rb+") as stream:
-                    fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            part.unlink()
+        with suppress(OSError), locked(part, wait=False):  # A living process has locked it.
+            remove(part)
 
 
 @contextmanager
 def atomic(path: str | Path) -> Iterator[Path]:
     """A temporary path beside `path` that takes its place when the block ends well.
 
-    A reader sees the old file or the new one, never half of one.
+    A reader sees the old file or the new one, never half of one; who may read it follows the
+    umask. `NotAvailable` if it cannot be written.
     """
     path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with temporary(path.parent, prefix=f".{path.name[:40]}.") as part:
+    make_folder(path.parent)
+    with writing(path), temporary(path.parent, prefix=f".{path.name[:40]}.") as part:
         yield part
         with part.open("rb") as stream:
             os.fsync(stream.fileno())
-        part.chmod(0o644)
         part.replace(path)
 
 

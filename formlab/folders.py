@@ -7,16 +7,20 @@ import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
+import msgspec
 import polars as pl
 
 from formlab import files, plugin_records, shard_parts, tables
 from formlab.errors import DataMissing, TableBroken, UnknownName
-from formlab.folder import MANIFEST, Folder
+from formlab.folder import MANIFEST, Folder, check_unchanged
+from formlab.folder import table as read_table
 
 # In the folder of an evaluation: its shards, each an evaluation with what a summary needs of it.
-SHARDS, TALLIES = "shards", "tallies.parquet"
+SHARDS, TALLIES = "shards", "tallies"
+# The name of a shard's folder.
+_Name = Annotated[str, msgspec.Meta(pattern=r"^[0-9]+$")]
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -24,7 +28,8 @@ class Corpus(Folder):
     """What a benchmark holds: its documents and their gold records.
 
     `root` is the folder that `documents.image` is relative to; `flaws` counts what is odd in
-    the source files, by a short name; `sources` maps each file read to its SHA-256.
+    the source files, by a short name; `sources` maps each file read to its SHA-256, `unreadable`
+    each file that was left out, because it cannot be read as what it should be, to the reason.
     """
 
     TABLES: ClassVar[tuple[str, ...]] = ("documents", "records")
@@ -35,6 +40,7 @@ class Corpus(Folder):
     root: Path | None = None
     flaws: dict[str, int] = dataclasses.field(default_factory=dict)
     sources: dict[str, str] = dataclasses.field(default_factory=dict)
+    unreadable: dict[str, str] = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -66,13 +72,16 @@ class Evaluation(Folder):
 
     `corpus` and `predictions` are what was scored, so that it can be scored again with other
     gold; null where that was not kept. `made` says when it was saved first (``at``, in UTC) and
-    by which version of formlab; empty until then.
+    by which version of formlab; empty until then. `unreadable` is that of the corpus.
     """
 
     TABLES: ClassVar[tuple[str, ...]] = ("documents", "cases", "scores")
     FORMAT: ClassVar[int] = 2
     NEEDS_PLUGINS: ClassVar[bool] = True
     PARTS: ClassVar[dict[str, type[Folder]]] = {"corpus": Corpus, "predictions": Predictions}
+    MORE: ClassVar[dict[str, Any]] = {
+        "shards": dict[_Name, str] | None, "shard": str | None, "tallies": str | None,
+    }  # fmt: skip
     documents: pl.DataFrame
     cases: pl.DataFrame
     scores: pl.DataFrame
@@ -85,6 +94,7 @@ class Evaluation(Folder):
     sources: dict[str, str] = dataclasses.field(default_factory=dict)
     notes: dict[str, int] = dataclasses.field(default_factory=dict)
     made: dict[str, str] = dataclasses.field(default_factory=dict)
+    unreadable: dict[str, str] = dataclasses.field(default_factory=dict)
     # By a factory, so that the class has no such attribute: an evaluation of shards makes it later.
     corpus: Corpus | None = dataclasses.field(default_factory=_none)
     predictions: Predictions | None = dataclasses.field(default_factory=_none)
@@ -121,32 +131,39 @@ class Evaluation(Folder):
         """What `save` wrote, each table and part read when it is first asked for, and unchecked."""
         folder = Path(folder)
         manifest = cls.manifest_of(folder)
-        makers: dict[str, Callable[[], Any]] = {}
-        if "shards" not in manifest:
-            makers |= {name: partial(shard_parts.table, folder, name) for name in cls.TABLES}
-            parts = manifest.get("parts", ())
-            makers |= {name: partial(cls.PARTS[name].load, folder / name) for name in parts}
-            if (folder / TALLIES).is_file():
-                makers["kept_tallies"] = partial(files.read_parquet, folder / TALLIES)
-        names = {field.name for field in dataclasses.fields(cls)} - {*cls.TABLES, *cls.PARTS}
-        values = {name: manifest[name] for name in names & manifest.keys()}
-        if values.get("root") is not None:
-            values["root"] = Path(values["root"])
-        if "shards" in manifest:
-            shards = [cls.shard_folder(folder, name) for name in manifest["shards"]]
+        values = cls.fields_in(manifest)
+        if manifest.get("shards") is not None:
+            known = manifest["shards"]
+            shards = {cls.shard_folder(folder, name): known[name] for name in known}
             if gone := [shard for shard in shards if not (shard / MANIFEST).is_file()]:
                 what = f"{len(gone)} of the {len(shards)} shards of this evaluation are not there"
                 raise DataMissing(what, where=gone[0], remedy="the same formlab score again")
-            return cls.of([partial(cls.opened, shard) for shard in shards], **values)
+            return cls.of(
+                [partial(cls._opened_shard, *shard) for shard in shards.items()], **values
+            )
+        saved = {name: manifest["tables"][name]["sha256"] for name in cls.TABLES}
+        makers: dict[str, Callable[[], Any]] = {
+            name: partial(shard_parts.table, folder, name, sha256) for name, sha256 in saved.items()
+        }
+        parts = cls.parts_in(folder, manifest)
+        makers |= {name: partial(kind.load, folder / name) for name, kind in parts.items()}
+        kept = manifest.get(TALLIES)
+        if kept and (folder / f"{TALLIES}.parquet").is_file():
+            makers["kept_tallies"] = partial(read_table, folder, TALLIES, kept)
         new = cls._later(makers, values)
-        object.__setattr__(new, "_folder", folder)
+        object.__setattr__(new, "_saved", (folder, saved))
         return new
+
+    @classmethod
+    def _opened_shard(cls, folder: Path, sha256: str) -> Evaluation:
+        check_unchanged(folder / MANIFEST, sha256)
+        return cls.opened(folder)
 
     @classmethod
     def load(cls, folder: str | Path, *, checked: bool = True) -> Self:
         """As for every folder; one with shards is `opened`."""
         manifest = cls.manifest_of(Path(folder))
-        if "shards" not in manifest:
+        if manifest.get("shards") is None:
             return super().load(folder, checked=checked)
         plugin_records.restore(manifest.get("plugins"), where=folder)
         return cls.opened(folder)
@@ -184,9 +201,19 @@ class Evaluation(Folder):
             return getattr(self, table).lazy()
         if self.__dict__.get("_shards"):
             return pl.concat([shard.scan(table) for shard in self.shards()], how="diagonal")
-        if "_folder" not in self.__dict__:
+        if "_saved" not in self.__dict__:
             return getattr(self, table).lazy()
-        return pl.scan_parquet(self.__dict__["_folder"] / f"{table}.parquet")
+        folder, saved = self.__dict__["_saved"]
+        check_unchanged(file := folder / f"{table}.parquet", saved[table])
+        return pl.scan_parquet(file, glob=False)
+
+    def _columns(self, table: str) -> dict[str, Any]:
+        """The columns of a table with their types, without reading the rows."""
+        if table in self.__dict__ or not {"_shards", "_saved"} & self.__dict__.keys():
+            return dict(getattr(self, table).schema)
+        if "_saved" in self.__dict__:
+            return dict(pl.read_parquet_schema(self.__dict__["_saved"][0] / f"{table}.parquet"))
+        return {k: v for shard in self.shards() for k, v in shard._columns(table).items()}
 
     def mapped(self, function: Callable[[Evaluation], Evaluation], **values: Any) -> Evaluation:
         """The evaluation whose every shard went through `function`; `values` are new fields of it.
@@ -248,7 +275,7 @@ class Evaluation(Folder):
     @property
     def own(self) -> list[str]:
         """The columns of documents and cases that are a user's own."""
-        heads = {n: pl.DataFrame(schema=self.scan(n).collect_schema()) for n in self.TABLES[:2]}
+        heads = {name: pl.DataFrame(schema=self._columns(name)) for name in self.TABLES[:2]}
         return [own for name, head in heads.items() for own in tables.own_columns(name, head)]
 
     def check(self) -> Self:
@@ -266,26 +293,19 @@ class Evaluation(Folder):
         """
         folder = Path(folder)
         made = self.made or shard_parts.made_now()
+        owned = (SHARDS, *(f"{name}.parquet" for name in (*self.TABLES, TALLIES)))
         if not self.__dict__.get("_shards"):
             self.check()
-            (folder / MANIFEST).unlink(missing_ok=True)
-            self._write(folder, made=made)
-            shard_parts.remove(folder / SHARDS)
-            return folder
-        # Beside what is there, of which these may be.
-        fresh, names = folder / f"{SHARDS}.part", []
-        shard_parts.remove(fresh)
-        for number, shard in enumerate(self.shards()):
-            names.append(f"{number:05}")
-            kept = getattr(shard, "kept_tallies", None)
-            shard.check().save_shard(fresh / names[-1], tallies=kept)
-        (folder / MANIFEST).unlink(missing_ok=True)
-        shard_parts.remove(folder / SHARDS)
-        fresh.replace(folder / SHARDS)
-        fields = {field.name for field in dataclasses.fields(self)} - {*self.TABLES, *self.PARTS}
-        self.finish(
-            folder, names, **{name: getattr(self, name) for name in fields} | {"made": made}
-        )
+            return self._replace(folder, gone=owned, made=made)
+        names = []
+        with self._replacing(folder, gone=owned) as new:
+            for number, shard in enumerate(self.shards()):
+                names.append(f"{number:05}")
+                kept = getattr(shard, "kept_tallies", None)
+                shard.check().save_shard(self.shard_folder(new, names[-1]), tallies=kept)
+            fields = {f.name for f in dataclasses.fields(self)} - {*self.TABLES, *self.PARTS}
+            values = {name: getattr(self, name) for name in fields}
+            self.finish(new, names, **values | {"made": made})
         return folder
 
     def save_shard(
@@ -297,10 +317,13 @@ class Evaluation(Folder):
         `tallies` are its own, if there are any; `key` stands in its manifest. Without `parts`, its
         corpus and predictions are there already.
         """
-        (folder / MANIFEST).unlink(missing_ok=True)
+        with files.writing(folder):
+            (folder / MANIFEST).unlink(missing_ok=True)
+        more = {}
         if tallies is not None:
-            files.write_parquet(folder / TALLIES, tallies)
-        self._write(folder, parts=parts, made={}, shard=key)
+            files.write_parquet(folder / f"{TALLIES}.parquet", tallies)
+            more[TALLIES] = files.sha256(folder / f"{TALLIES}.parquet")
+        self._write(folder, parts=parts, made={}, shard=key, **more)
 
     @classmethod
     def finish(cls, folder: Path, names: Sequence[str], **values: Any) -> None:
@@ -309,7 +332,8 @@ class Evaluation(Folder):
         `values` are its fields, as for `of`.
         """
         shards = [cls.manifest_of(cls.shard_folder(folder, name)) for name in names]
-        first = {name: value for name, value in shards[0].items() if name != "shard"}
+        own = ("shard", TALLIES)
+        first = {name: value for name, value in shards[0].items() if name not in own}
         manifest = first | {"made": shard_parts.made_now()} | values
         manifest["root"] = None if manifest.get("root") is None else str(manifest["root"])
         records = [record for shard in shards for record in shard["plugins"]]
@@ -321,18 +345,28 @@ class Evaluation(Folder):
             }
             for name in cls.TABLES
         }
-        manifest["parts"] = [n for n in cls.PARTS if all(n in shard["parts"] for shard in shards)]
+        manifest["parts"] = {
+            name: shard_parts.digest(shard["parts"][name] for shard in shards)
+            for name in cls.PARTS
+            if all(name in shard["parts"] for shard in shards)
+        }
         # What processes that were killed have left, and other shards.
-        for left in folder.rglob(".*.part"):
-            left.unlink(missing_ok=True)
+        files.sweep(folder.rglob(".*.part"))
         for kept in (folder / SHARDS).iterdir():
             if kept.name not in names:
-                shard_parts.remove(kept)
-        for name in cls.TABLES:
-            (folder / f"{name}.parquet").unlink(missing_ok=True)
-        for name in cls.PARTS:
-            shard_parts.remove(folder / name)
-        files.write_json(folder / MANIFEST, manifest | {"shards": list(names)})
+                files.remove(kept)
+        for name in (*cls.PARTS, *(f"{name}.parquet" for name in cls.TABLES)):
+            files.remove(folder / name)
+        known = {name: files.sha256(cls.shard_folder(folder, name) / MANIFEST) for name in names}
+        files.write_json(folder / MANIFEST, manifest | {"shards": known})
+
+    @classmethod
+    def manifest_of(cls, folder: Path) -> dict[str, Any]:
+        """As for every folder; `DataMissing` says so if shards were begun and not finished."""
+        if (folder / SHARDS).is_dir() and not (folder / MANIFEST).exists():
+            what, remedy = "this evaluation is not finished", "the same formlab score again"
+            raise DataMissing(what, where=folder / MANIFEST, remedy=remedy)
+        return super().manifest_of(folder)
 
     @classmethod
     def _made_anew(cls, manifest: Mapping[str, Any], folder: Path) -> str:

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from formlab import files
+from formlab.errors import FormlabError, NotAvailable
 from formlab.known_files import cache_folder
 
 # Folders of the cache: what engines read on pages, and the systems' runs over samples.
@@ -33,7 +34,7 @@ GIGABYTES = 2.0
 _SLACK = 0.1
 # Seconds after which another use makes an entry young again.
 _YOUNG = 3600.0
-_DAMAGED = (OSError, EOFError, zlib.error, ValueError, KeyError, TypeError)
+_DAMAGED = (FormlabError, OSError, EOFError, zlib.error, ValueError, KeyError, TypeError)
 
 
 def key_of(shape: Any) -> str:
@@ -125,13 +126,14 @@ class Shelf:
 
     def _read(self, file: Path, digest: str) -> dict[str, Any] | None:
         try:
-            entry = json.loads(gzip.decompress(file.read_bytes()))
+            text = gzip.decompress(files.read_bytes(file)).decode()
+            entry = files.parse_json(text, where=str(file))
             if entry["key"] != digest or not isinstance(entry["seconds"], float):
                 raise ValueError("the entry of another key")
             _ = entry["value"]
-        except FileNotFoundError:
-            return None
         except _DAMAGED as error:
+            if isinstance(error.__cause__, FileNotFoundError):
+                return None
             with suppress(OSError):
                 file.replace(file.with_suffix(".damaged"))
             _note(f"a damaged entry of the cache is made again: {file} ({error})")
@@ -144,9 +146,9 @@ class Shelf:
             packed = gzip.compress(text.encode(), 5, mtime=0)
             with files.atomic(file) as temporary:
                 temporary.write_bytes(packed)
-        except OSError as error:
+        except NotAvailable as error:
             if not self._is_told:
-                _note(f"nothing is kept in {self.folder}: {error.strerror or error}")
+                _note(f"nothing is kept in {self.folder}: {error}")
             self._is_told = True
             return
         self._since += len(packed)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import stat
 from contextlib import suppress
 from importlib.abc import SourceLoader
 from pathlib import Path
@@ -20,18 +21,31 @@ def cache_folder() -> Path:
 def sha256(path: str) -> str:
     """The SHA-256 of a file; empty if it cannot be read."""
     try:
-        return hashlib.sha256(Path(path).read_bytes()).hexdigest()
-    except OSError:
+        return hashlib.sha256(_content(path)).hexdigest()
+    except (OSError, ValueError):
         return ""
+
+
+def _content(path: str | Path) -> bytes:
+    """The bytes of a regular file; others, which records of anybody may name, can be endless."""
+    with open(path, "rb", opener=_at_once) as stream:
+        if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+            raise OSError("not a regular file")
+        return stream.read()
+
+
+def _at_once(path: str, flags: int) -> int:
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def known() -> dict[str, str]:
     """The plug-in files that this user has named so far, with the SHA-256 of each."""
     try:
-        files = json.loads((cache_folder() / "plugins.json").read_text())
-    except (OSError, ValueError):
+        files = json.loads(_content(cache_folder() / "plugins.json"))
+    except (OSError, ValueError, RecursionError):
         return {}
-    return files if isinstance(files, dict) else {}
+    named = files.items() if isinstance(files, dict) else ()
+    return {path: version for path, version in named if isinstance(version, str)}
 
 
 def remember(path: str, version: str) -> None:
@@ -44,7 +58,7 @@ def remember(path: str, version: str) -> None:
     # Without a folder to write to, a later session has to name the file again.
     with suppress(OSError):
         file.parent.mkdir(parents=True, exist_ok=True)
-        temporary.write_text(json.dumps(files | {path: version}, indent=1))
+        temporary.write_text(json.dumps(files | {path: version}, indent=1), "utf-8")
         temporary.replace(file)
 
 

@@ -60,7 +60,10 @@ def html(folder: Any) -> str:
     head = "".join(f"<th>{escape(column)}</th>" for column in rows.columns)
     body = "".join(f"<tr>{''.join(f'<td>{c}</td>' for c in row)}</tr>" for row in shown)
     more = f"<p>{len(shown)} of {height:,} rows</p>" if height > len(shown) else ""
-    listed = "".join(f"<li>{escape(_short(what))}: {count:,}</li>" for what, count in noted.items())
+    noticed = [f"{_short(what)}: {count:,}" for what, count in noted.items()]
+    left = [*getattr(folder, "unreadable", {}).items()]
+    noticed += [f"left out: {_short(file)}: {plain(reason)}" for file, reason in left[:ROWS]]
+    listed = "".join(f"<li>{escape(what)}</li>" for what in noticed)
     calls = "".join(
         f"<li><code>{escape(call)}</code> {escape(why)}</li>"
         for call, why in _NEXT[type(folder).__name__]

@@ -252,8 +252,9 @@ def load(path: str | Path) -> ModuleType:
     A file that has changed is run again and replaces what it registered. One that is not there
     (`DataMissing`) or cannot be run (`NotAvailable`) is noted in `problems` too.
     """
-    path = Path(path).resolve()
-    if not path.is_file():
+    # Not Path.resolve() and is_file(): they raise on links in a circle and on endless names.
+    path = Path(os.path.realpath(path))
+    if not os.path.isfile(path):
         problem = DataMissing("no such plug-in", where=path, remedy="check --plugin")
         _STATE.files[path] = Problem("", path.stem, str(path), str(problem))
         raise problem

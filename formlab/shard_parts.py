@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-import shutil
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -14,6 +13,8 @@ from typing import Any
 import polars as pl
 
 from formlab import files, tables
+from formlab.errors import TableBroken
+from formlab.folder import table as read_table
 
 # Evaluations are those of `folders`, which stands on this module.
 Evaluation = Any
@@ -21,10 +22,11 @@ Evaluation = Any
 Shard = Any
 
 
-def table(folder: Path, name: str) -> pl.DataFrame:
+def table(folder: Path, name: str, sha256: str) -> pl.DataFrame:
     """A table as it was saved; checked when it was written, now only its columns are."""
-    frame = files.read_parquet(folder / f"{name}.parquet")
-    tables.check(name, frame.clear())
+    frame = read_table(folder, name, sha256)
+    if wrong := tables.mismatches(name, frame.clear()):
+        raise TableBroken(tables.report(name, wrong), where=folder / f"{name}.parquet")
     return frame
 
 
@@ -37,14 +39,6 @@ def made_now() -> dict[str, str]:
 def digest(codes: Iterable[str]) -> str:
     """One hash of the hashes of several files."""
     return hashlib.sha256("\n".join(codes).encode()).hexdigest()
-
-
-def remove(path: Path) -> None:
-    """Remove a file or a folder, if it is there."""
-    if path.is_dir():
-        shutil.rmtree(path)
-    else:
-        path.unlink(missing_ok=True)
 
 
 def opened_shard(shard: Shard) -> Evaluation:
@@ -83,5 +77,9 @@ def together(shards: Sequence[Shard], name: str) -> Any:
         for field in ("flaws", "notes")
         if hasattr(first, field)
     }
-    sources = {name: code for member in members for name, code in member.sources.items()}
-    return dataclasses.replace(first, **joined, **counts, sources=sources)
+    named = {
+        field: {name: text for member in members for name, text in getattr(member, field).items()}
+        for field in ("sources", "unreadable")
+        if hasattr(first, field)
+    }
+    return dataclasses.replace(first, **joined, **counts, **named)

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import dataclasses
 import gc
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import repeat
 from typing import Any
 
+import msgspec
 import polars as pl
 
 from formlab import frames
@@ -172,6 +174,21 @@ frames.know(SCHEMAS.values())
 RESERVED = {column for schema in SCHEMAS.values() for column in schema}
 
 
+def box_of(value: Any) -> tuple[float, float, float, float] | None:
+    """A list of four finite numbers as a box; None for anything else.
+
+    Examples
+    --------
+    >>> box_of([1, 2, 3.5, 4]), box_of([1, 2, 3]), box_of([1, 2, 3, float("inf")])
+    ((1.0, 2.0, 3.5, 4.0), None, None)
+    """
+    try:
+        box = msgspec.convert(value, tuple[float, float, float, float])
+    except (ValueError, OverflowError):
+        return None
+    return box if all(map(math.isfinite, box)) else None
+
+
 def own_columns(name: str, frame: pl.DataFrame) -> list[str]:
     """The columns of a table that are a user's own.
 
@@ -221,17 +238,45 @@ def table(
             ]
     kinds = {key: schema[key] for key in columns}
     try:
-        try:
-            frame = pl.DataFrame(columns, kinds, strict=True)
-        except UnicodeEncodeError:
-            texts = [key for key in columns if schema[key] == pl.String]
-            columns |= {key: list(map(storable, columns[key])) for key in texts}
-            frame = pl.DataFrame(columns, kinds, strict=True)
-    except (TypeError, pl.exceptions.PolarsError) as error:
-        raise TableBroken(f"{name}: {error}") from error
+        frame = pl.DataFrame(columns, kinds, strict=True)
+    except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
+        # One column after the other, to say which does not fit; texts without half characters.
+        series = [_column(name, key, columns, kind, same) for key, kind in kinds.items()]
+        frame = pl.DataFrame(series)
     frame = frame if columns else pl.DataFrame(height=height)
     absent = {k: pl.lit(same.get(k), kind) for k, kind in schema.items() if k not in columns}
     return frame.with_columns(**absent).select(*schema)
+
+
+def _column(
+    name: str, key: str, columns: Mapping[str, list[Any]], kind: Any, same: Mapping[str, Any]
+) -> pl.Series:
+    values = list(map(storable, columns[key]))
+    try:
+        return pl.Series(key, values, kind, strict=True)
+    except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError) as error:
+        place = next((n for n, value in enumerate(values) if not _fits(value, kind)), 0)
+        doc_id = columns["doc_id"][place] if "doc_id" in columns else same.get("doc_id")
+        what = f"{name}: column {key} is {kind} and cannot hold {_shortly(values[place])}"
+        raise TableBroken(what, where=f"document {doc_id}, row {place + 1}") from error
+
+
+def _shortly(value: Any) -> str:
+    if isinstance(value, (str, bytes)):
+        return repr(value[:60])
+    # Python writes no integer of some thousand digits.
+    is_short = isinstance(value, (bool, float)) or (
+        isinstance(value, int) and value.bit_length() < 64
+    )
+    return repr(value) if is_short else f"this {type(value).__name__}"
+
+
+def _fits(value: Any, kind: Any) -> bool:
+    try:
+        pl.Series([value], dtype=kind, strict=True)
+    except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
+        return False
+    return True
 
 
 def _level(path: str | None, pred_path: str | None, task: str | None) -> str:
@@ -245,12 +290,12 @@ def storable(value: Any) -> Any:
 
     Examples
     --------
-    >>> storable("\\ud800"), storable(None)
-    ('\\\\ud800', None)
+    >>> storable("\\ud800"), storable(["a", "\\ud800"])
+    ('\\\\ud800', ['a', '\\\\ud800'])
     """
     if isinstance(value, str) and not value.isascii():
         return value.encode("utf-8", "backslashreplace").decode()
-    return value
+    return list(map(storable, value)) if isinstance(value, list) else value
 
 
 @contextmanager

@@ -27,6 +27,14 @@ _KINDS = ("document", "xhr", "fetch", "script")
 SCRIPT = """(() => { const tell = globalThis.__formlabAccount; if (!tell) return;
 const cut = (v) => String(v instanceof File ? v.name : v).slice(0, 20000);
 const say = (kind, more) => { try { tell({ kind, ...more }); } catch {} };
+const told = (name, addresses) => globalThis[name] && (globalThis[name] = new Proxy(
+  globalThis[name], { construct: (target, values, self) => {
+    const made = Reflect.construct(target, values, self);
+    try { for (const url of addresses(...values)) say('reach', { url: cut(url) }); } catch {}
+    return made; } }));
+for (const name of ['WebSocket', 'WebTransport']) told(name, (url) => [new URL(url, location)]);
+told('RTCPeerConnection', (options) =>
+  ['webrtc:', ...(options?.iceServers ?? []).flatMap(server => server.urls)]);
 addEventListener('submit', () => say('submit'), true);
 addEventListener('click', (e) => e.isTrusted && e.composedPath()[0].closest?.(
   'button, a, input[type=submit], input[type=image], input[type=button], [role=button]')
@@ -106,6 +114,8 @@ class Account:
         kind = message.get("kind")
         if kind in ("submit", "click"):
             self._triggers = [*self._triggers[-MOST:], (self._document, time.monotonic())]
+        elif kind == "reach":
+            self._gate.refuse(str(message.get("url")))
         elif kind == "invalid":
             self.complained([(str(message.get("field")), str(message.get("message")))])
         elif kind == "data":

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from formlab import files
+from formlab_arena import log_structure
 
 TICKS = ("radio", "checkbox")
 BUTTONS = ("button", "submit", "reset", "image")
@@ -95,18 +96,17 @@ def read(file: Path) -> Episode:
     Raises
     ------
     DataBroken
-        If a line of the log is no JSON object; a last line cut short by a crash is left out.
+        If a line of the log is no event; a last line cut short by a crash is left out.
     """
     return Reader().read(_events(file))
 
 
 def _events(file: Path) -> Iterator[Event]:
-    if not file.is_file():
+    if not files.is_file(file):
         return
-    data = files.read_bytes(file)
-    whole = data[: data.rfind(b"\n") + 1].decode("utf-8")
-    for number, line in enumerate(whole.split("\n")[:-1], start=1):
-        yield files.parse_json(line, where=str(file), first_line=number)
+    for number, line in enumerate(files.read_text(file).split("\n")[:-1], start=1):
+        value = files.parse_json(line, where=str(file), first_line=number)
+        yield log_structure.event(value, where=f"{file}:{number}")
 
 
 class Reader:
@@ -174,7 +174,7 @@ class Reader:
         self._change(event)
 
     def _click(self, event: Event) -> None:
-        if "at" not in event:
+        if not event.get("at"):
             # An element that was not there: the action had no place.
             return
         hit = event.get("hit")

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from formlab import files
+from formlab import pictures
 from formlab.errors import DataBroken, NotAvailable
 from formlab.systems import chat
 from formlab.systems.chat.images import PageImage, pages
@@ -162,7 +162,7 @@ class ChatAgent:
         shown, image = self._shown, observation.image
         if self._instructions.observe == "boxes":
             image = observation.image.with_suffix(".marks.png")
-            picture = files.read_image(observation.image)
+            picture = pictures.read_image(observation.image)
             marks.draw(picture, observation.elements, scale=observation.scale).save(image)
         (page,) = pages([image], limit=shown.limit, pixels=shown.pixels)
         try:

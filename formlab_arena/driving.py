@@ -7,6 +7,7 @@ import os
 import shlex
 import signal
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -22,6 +23,15 @@ if TYPE_CHECKING:
 # The systems `drive:COMMAND`.
 PREFIX = "drive:"
 LOG = "drive.log"
+# Runs a command in a process of its own, whose stdin ends with formlab, however that ends: then it
+# ends its group, which is the command and all that it has started.
+_GUARD = """import os, signal, subprocess, sys, threading
+def watch():
+    os.read(0, 1)
+    os.killpg(0, signal.SIGKILL)
+threading.Thread(target=watch, daemon=True).start()
+code = subprocess.call(sys.argv[1:], stdin=subprocess.DEVNULL)
+os._exit(code if code >= 0 else 128 - code)"""
 # Seconds between two looks at the page, and those that an agent has after the form was sent.
 _EVERY, _GRACE = 0.3, 5.0
 
@@ -53,18 +63,24 @@ class Command:
         self._process: subprocess.Popen[bytes] | None = None
 
     def drive(self, cdp_address: str, task: DriveTask) -> None:
-        """Run the command until it ends; `RuntimeError` if it ends with another code than 0."""
+        """Run the command until it ends; `RuntimeError` if it ends with another code than 0.
+
+        It ends with this process, also after ``kill -9``.
+        """
         more = {
             "FORMLAB_CDP": cdp_address, "FORMLAB_ADDRESS": task.address,
             "FORMLAB_TEXT": str(task.text_file.resolve()),
             "FORMLAB_FILES": str(task.files.resolve()),
         }  # fmt: skip
         log = task.text_file.with_name(LOG)
-        with log.open("wb") as stream:
-            self._process = subprocess.Popen(  # noqa: S603 - the user's own command, no shell
-                self._command, env=os.environ | more, stdin=subprocess.DEVNULL,
-                stdout=stream, stderr=subprocess.STDOUT, start_new_session=True,
-            )  # fmt: skip
+        with (
+            log.open("wb") as stream,
+            subprocess.Popen(  # noqa: S603 - the user's own command, no shell
+                [sys.executable, "-I", "-S", "-c", _GUARD, *self._command],
+                env=os.environ | more, stdin=subprocess.PIPE, stdout=stream,
+                stderr=subprocess.STDOUT, start_new_session=True,
+            ) as self._process,
+        ):  # fmt: skip
             code = self._process.wait()
         if code:
             last = log.read_text("utf-8", "replace").strip().rpartition("\n")[2][:300]

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from formlab import files, resources
+from formlab import pictures, resources
 from formlab.errors import DataBroken
 from formlab_arena import actions, miniwob, notation, register_env, spec
 from formlab_arena.driver import TimeLimit
@@ -189,7 +189,7 @@ class FormEnv(gymnasium.Env):
     def _seen(self, more: list[str] | None = None) -> dict[str, Any]:
         """What the session shows, as the space has it."""
         see: Observation = self._session.look(self.settings.observe)
-        self._shot = np.array(files.read_image(see.image).convert("RGB"))
+        self._shot = np.array(pictures.read_image(see.image).convert("RGB"))
         texts = {
             "text": [see.text], "tree": [see.tree], "address": [see.address],
             "tabs": [f"{'*' * t.active}{t.number} {t.title} {t.address}" for t in see.tabs],

@@ -13,11 +13,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from formlab import browser, files, resources
+import msgspec
+
+from formlab import browser, files, resources, structure
 from formlab.errors import DataBroken, NotAvailable
+from formlab.systems._journal import Entry
 from formlab_arena import driving
 from formlab_arena.account import Account
 from formlab_arena.actions import Done
+from formlab_arena.address_secrets import Secrets
 from formlab_arena.agents import Agent, Halted, Unusable
 from formlab_arena.driver import Driver, PageLeft, TimeLimit
 from formlab_arena.gate import Gate
@@ -27,8 +31,6 @@ from formlab_arena.session import VIEWPORT, Session
 
 Policy = Literal["page", "step"]
 Status = Literal["submitted", "unsent", "unfinished", "crashed"]
-# The arena's pages come through its own proxy, so nothing may go round it.
-FLAGS = (*browser.FLAGS, "--force-webrtc-ip-handling-policy=disable_non_proxied_udp")
 # An episode ends after so many unusable answers in a row.
 PATIENCE = 3
 # Why an agent was stopped.
@@ -106,9 +108,10 @@ def open_session(
     driver = Driver()
     session = None
     try:
+        unseen = {"--headless"} if settings.headed else set()
         launch = {
             "executable_path": browser.find(), "headless": not settings.headed,
-            "args": [flag for flag in FLAGS if not (settings.headed and flag == "--headless")],
+            "args": [flag for flag in browser.FLAGS if flag not in unseen],
             "proxy": {"server": driver.run(gate.start(driver.at_end))},
         }  # fmt: skip
         width, height = settings.viewport
@@ -211,7 +214,7 @@ def run_episode(
     drives = hasattr(agent, "drive")
     run = driving.run if drives else run_steps
     session, left_at, halted, fault, crashed = None, None, None, "", True
-    why, reason = "", None
+    why, reason, hide = "", None, Secrets(address)
     try:
         opened = open_session(address, folder, text, settings, allow=allow, state=state, cdp=drives)
         with opened as session:
@@ -225,15 +228,15 @@ def run_episode(
     except Halted as stop:
         why, halted = str(stop), stop
     except TimeLimit as limit:
-        why, crashed = _line(limit), left_at is None
+        why, crashed = _line(limit, hide), left_at is None
         if not crashed:
             why, reason = f"not done after {settings.deadline:g} seconds", LATE
     except PageLeft as error:
         # A page may close its tab when it was sent; else the browser has died.
         crashed = session is None or not session.was_alive
-        why = _line(error) if crashed else "the page closed its tab"
+        why = _line(error, hide) if crashed else "the page closed its tab"
     except Exception as error:
-        why, fault = _line(error), _fault_of_agent(error)
+        why, fault = _line(error, hide), _fault_of_agent(error)
         if fault:
             why = f"{why} ({_last_line(error)})"
     contents, account = (session.contents, session.summary) if session else ({}, {})
@@ -246,13 +249,13 @@ def run_episode(
     if not crashed and sent:
         status = "submitted"
     return EpisodeResult(
-        session.step if session else 0, why, reason, crashed, contents, left_at, halted, status,
-        account, fault[-4000:],
+        session.step if session else 0, why, reason, crashed, contents, hide(left_at), halted,
+        status, account, hide(fault)[-4000:],
     )  # fmt: skip
 
 
-def _line(error: Exception) -> str:
-    lines = str(error).splitlines() or [""]
+def _line(error: Exception, hide: Secrets) -> str:
+    lines = hide(str(error)).splitlines() or [""]
     return f"{type(error).__name__}: {lines[0][:300]}"
 
 
@@ -276,6 +279,19 @@ def _last_line(error: Exception) -> str:
     return f"{Path(own[-1].filename).name}, line {own[-1].lineno}"
 
 
+class _Settings(msgspec.Struct):
+    """What is looked at in the settings of an earlier run."""
+
+    options: dict[str, Any] = {}
+
+
+class Ended(Entry):
+    """What is looked at in an entry of the journal of episodes."""
+
+    status: Status
+    error: str | None
+
+
 def check_same_settings(
     path: Path, settings: RunSettings, shaping: Mapping[str, Any] | None = None, **more: Any
 ) -> None:
@@ -285,7 +301,12 @@ def check_same_settings(
     """
     current = settings.as_json() | more
     current["options"] = dict(shaping or {})
-    if path.exists() and (earlier := files.read_json(path)) != current:
+    earlier = None
+    if path.exists():
+        remedy = "delete this file and give the settings of before: what was played stays"
+        earlier = files.read_json(path)
+        structure.checked(earlier, _Settings, where=path, remedy=remedy)
+    if earlier not in (None, current):
         before, now = (content | content.get("options", {}) for content in (earlier, current))
         changed = [
             key for key in {**before, **now} if key != "options" and before.get(key) != now.get(key)

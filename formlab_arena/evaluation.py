@@ -12,10 +12,10 @@ import polars as pl
 
 from formlab import files, tables
 from formlab.benchmarks.formfactory import Box, FormField, gold_items, gold_row, pointer
-from formlab.errors import DataBroken, DataMissing
+from formlab.errors import DataBroken, DataMissing, UnknownName
 from formlab.folders import Corpus, Predictions
 from formlab.systems._journal import entries
-from formlab_arena import action_groups, page_reading, spec, web_episodes
+from formlab_arena import action_groups, log_structure, page_reading, spec, web_episodes
 from formlab_arena.action_groups import Episode
 from formlab_arena.episode import RunSettings
 from formlab_arena.spec import answer_text
@@ -110,14 +110,15 @@ def _settings(folder: Path) -> Row:
         remedy = "the folder that formlab arena fill wrote with --out"
         raise DataMissing("no run of the arena", where=folder, remedy=remedy)
     settings = files.read_json(folder / "run.json")
-    if not isinstance(settings, dict) or "system" not in settings or "seed" not in settings:
-        raise DataBroken("not the settings of an arena run", where=folder / "run.json")
-    return settings
+    return log_structure.settings(settings, where=folder / "run.json")
 
 
 def _results(folder: Path) -> list[Row]:
     """The last result of each episode, in the order of their names."""
-    last = {entry["doc_id"]: entry for entry in entries(folder / "episodes.jsonl")[0]}
+    file = folder / "episodes.jsonl"
+    last = {}
+    for number, entry in enumerate(entries(file)[0], start=1):
+        last[entry["doc_id"]] = log_structure.result(entry, where=f"{file}:{number}")
     if not last:
         raise DataBroken("no episode has ended yet", where=folder, remedy="formlab arena fill")
     return [last[name] for name in sorted(last)]
@@ -159,11 +160,14 @@ class _EpisodeTables:
     def _own(self) -> WebEpisode:
         """The episode of one of formlab's forms, in which every name is the form's own."""
         own = self.folder.parent / spec.OWN_FORMS
-        form = spec.form(self.result["form"], own if own.is_dir() else spec.FOLDER)
-        values = files.read_json(self.folder / "values.json")
-        if not isinstance(values, dict):
-            raise DataBroken("right answers are an object", where=self.folder / "values.json")
-        answers = self.result["answers"] or {}
+        try:
+            form = spec.form(self.result["form"], own if own.is_dir() else spec.FOLDER)
+        except UnknownName as error:
+            where = self.folder.parent / "episodes.jsonl"
+            raise DataBroken(error.what, where=where, remedy=error.remedy) from error
+        file = self.folder / "values.json"
+        values = log_structure.values(files.read_json(file), where=file)
+        answers = self.result.get("answers") or {}
         sent = {name: answer_text(value) for name, value in answers.items() if value is not None}
         return WebEpisode(form, values, sent)
 
@@ -224,16 +228,15 @@ class _EpisodeTables:
 
     def document(self, settings: Row) -> Row:
         """The row of *documents*."""
-        screens = self.log.screens
+        screens, text = self.log.screens, self.folder / "task.txt"
         images = [f"{self.name}/{s['image']}" if s["image"] else None for s in screens.values()]
         width, height = next(iter(screens.values()))["size"] if screens else (None, None)
         kinds: Sequence[str] = [row["kind"] for row in self.rows]
-        # An episode that could not even begin has none.
-        text = self.folder / "task.txt"
         return self.base | {
             "image": images[0] if images else None, "width": width, "height": height,
             "template": self.form.code, "domain": self.form.domain,
             "n_fields": len(kinds), "n_kinds": len(set(kinds)),
+            # An episode that could not begin may have none.
             "context": files.read_text(text) if files.is_file(text) else None,
             "meta": action_groups.dumps(self._meta(settings, images)),
         }  # fmt: skip
@@ -243,13 +246,10 @@ class _EpisodeTables:
         file = self.folder / page_reading.FILE
         if not file.is_file():
             return None
-        page = files.read_json(file)
-        try:
-            return page | {
-                "fields": {self.paths[name]: row for name, row in page["fields"].items()}
-            }
-        except (KeyError, TypeError, AttributeError) as error:
-            raise DataBroken("not the evidence of a page", where=file) from error
+        page = log_structure.page(files.read_json(file), where=file)
+        if strange := [name for name in page["fields"] if name not in self.paths]:
+            raise DataBroken(f"no field {strange[0]!r:.80} in the form", where=file)
+        return page | {"fields": {self.paths[n]: row for n, row in page["fields"].items()}}
 
     def _meta(self, settings: Row, images: list[str | None]) -> Row:
         sent = self.task.answers

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from formlab.addresses import fetched
-from formlab.console import as_json, asking, plain, show
+from formlab.console import as_json, asking, plain, show, strict
 from formlab.errors import DataBroken
 from formlab_arena.command_options import PATH, changes_of, of_tasks, progress_of, tasks_of
 
@@ -67,6 +67,7 @@ class _Window(click.ParamType):
 @click.option("--pages", metavar="BENCHMARK", help="Fill in what its pages say; without a text.")
 @click.option("--root", type=PATH, help="With --pages: folder of the official files.")
 @click.option("--split", help="With --pages: a split; the first if left out.")
+@strict
 @click.option("--limit", type=click.IntRange(1), help="With --pages: so many documents.")
 @click.option("--reading", type=fetched, help="With --pages: a run of a system that read them.")
 @click.option("--url", help="Fill in the form at this address instead.")
@@ -153,7 +154,9 @@ def _summary(results: list[dict[str, Any]]) -> None:
 
 def _check_source(options: dict[str, Any]) -> None:
     """Either pages or texts, each with its own options."""
-    others = ("texts", "data") if options["pages"] else ("root", "split", "limit", "reading")
+    others = (
+        ("texts", "data") if options["pages"] else ("root", "split", "limit", "reading", "strict")
+    )
     if stray := [name for name in others if options[name]]:
         raise click.UsageError(
             f"--{stray[0]} goes {'without' if options['pages'] else 'with'} --pages"
@@ -166,8 +169,8 @@ def _page_tasks(options: dict[str, Any]) -> tuple[TaskSet, str]:
     from formlab_arena import page_tasks, texts
 
     codes = [code.strip() for code in options["codes"].split(",") if code.strip()]
-    root, split, limit = options["root"], options["split"], options["limit"]
-    tasks = page_tasks.task_set(options["pages"], root=root, split=split, codes=codes, limit=limit)
+    how = {name: options[name] for name in ("root", "split", "limit", "strict")}
+    tasks = page_tasks.task_set(options["pages"], codes=codes, **how)
     reading = options["reading"]
     system = f":{Predictions.manifest_of(reading)['system']}" if reading else ""
     return tasks, texts.PAGES + system

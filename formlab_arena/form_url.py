@@ -14,9 +14,10 @@ from formlab import browser, files, resources
 from formlab.errors import DataBroken, NotAvailable
 from formlab.systems._journal import Journal
 from formlab_arena import action_groups, agent_registry, page_fields, web_episodes, web_tasks
+from formlab_arena.address_secrets import Secrets
 from formlab_arena.agents import Agent
 from formlab_arena.driver import DialogOpen, PageLeft
-from formlab_arena.episode import RunSettings, check_same_settings, prepare, run_episode
+from formlab_arena.episode import Ended, RunSettings, check_same_settings, prepare, run_episode
 from formlab_arena.instances import Instance
 from formlab_arena.run import Outcome, episode_result, is_open, play_all
 from formlab_arena.session import Session
@@ -74,7 +75,7 @@ def fill_url(
     if result["left_at"] is None:
         remedies = (remedy for word, remedy in _REMEDIES.items() if word in result["error"])
         what = f"no page could be opened: {result['error']}"
-        raise NotAvailable(what, where=address, remedy=next(remedies, None))
+        raise NotAvailable(what, where=Secrets(address)(address), remedy=next(remedies, None))
     return result
 
 
@@ -136,13 +137,13 @@ def fill_tasks(
     resources.need("arena")
     browser.find()
     out.mkdir(parents=True, exist_ok=True)
-    used = {"allow": list(allow)} if allow else {}
+    used = {"allow": [Secrets(server)(server) for server in allow]} if allow else {}
     used |= {"storage": True} if storage else {}
-    check_same_settings(out / "run.json", settings, shaping, web=True, **used)
     with (
-        Journal(out / "episodes.jsonl") as journal,
+        Journal(out / "episodes.jsonl", kind=Ended) as journal,
         agent_registry.making(settings, out) as make,
     ):
+        check_same_settings(out / "run.json", settings, shaping, web=True, **used)
         return play_all(
             tasks, journal, lambda *task: _played(out, settings, make, allow, storage, *task),
             blank=_blank, workers=workers, tell=tell,
@@ -152,9 +153,9 @@ def fill_tasks(
 
 def _blank(task: WebTask) -> dict[str, Any]:
     return {
-        "doc_id": task.name, "address": task.key, "task": _digest(task), "status": "crashed",
-        "steps": 0, "reason": None, "error": None, "filled": {}, "left_at": None, "account": None,
-        "reward": None, "right": None, "fields": None,
+        "doc_id": task.name, "address": Secrets(task.key)(task.key), "task": _digest(task),
+        "status": "crashed", "steps": 0, "reason": None, "error": None, "filled": {},
+        "left_at": None, "account": None, "reward": None, "right": None, "fields": None,
     }  # fmt: skip
 
 
@@ -201,7 +202,8 @@ def _played(
         return Outcome(result, played.halted)
     # A disk that is full, or an agent that cannot be made, costs this episode and no other.
     except Exception as error:
-        return Outcome(result | {"error": f"{type(error).__name__}: {str(error)[:300]}"})
+        why = Secrets(task.address)(str(error))[:300]
+        return Outcome(result | {"error": f"{type(error).__name__}: {why}"})
 
 
 def right_answers(

@@ -10,7 +10,9 @@ from collections.abc import Iterable
 from typing import Any
 
 # Refused addresses that are kept, characters of each, and bytes of a body.
-MOST, LONGEST, LARGEST = 20, 300, 4 << 20
+MOST, LONGEST, LARGEST = 100, 300, 4 << 20
+# Bodies sent to one address that wait for their answers.
+_WAITING = 20
 _PORTS = {"http": 80, "ws": 80, "https": 443, "wss": 443}
 # Servers that Chromium asks on its own account; what a page wants of them is noted all the same,
 # since `refuse` is called with it.
@@ -25,8 +27,8 @@ class Gate:
     All of the browser's traffic comes here, also redirects, WebSockets, workers and new tabs.
     Of what is encrypted only the server is known, so of an https address the path is not checked,
     and a WebSocket may go only where a whole server is allowed. ``https://`` without a server
-    allows all of them. Bodies sent over plain http are kept, since the browser tells none that
-    have files.
+    allows all of them. What cannot come here (WebRTC's datagrams, WebTransport) reaches nothing.
+    Bodies sent over plain http are kept, since the browser tells none that have files.
     """
 
     def __init__(self, addresses: Iterable[str]) -> None:
@@ -45,7 +47,7 @@ class Gate:
         >>> gate.allows("http://127.0.0.1:8000/form/2"), gate.allows("http://127.0.0.1:9/form")
         (True, False)
         """
-        parts = urllib.parse.urlsplit(url)
+        parts = _parts(url)
         if parts.scheme not in _PORTS:
             return parts.scheme in ("data", "blob", "about")
         return any(
@@ -65,7 +67,7 @@ class Gate:
     @property
     def blocked(self) -> list[str]:
         """What was refused: whole addresses, and servers of which no more is known."""
-        known = {_server(urllib.parse.urlsplit(url)) for url in self._refused}
+        known = {_server(_parts(url)) for url in self._refused}
         return [
             *self._refused,
             *(url for server, url in self._servers.items() if server not in known),
@@ -92,7 +94,7 @@ class Gate:
             tunnel = method == "CONNECT"
             # A WebSocket that is not encrypted comes in a tunnel as well.
             url = f"https://{target.removesuffix(':443')}/" if tunnel else target
-            server = _server(urllib.parse.urlsplit(url))
+            server = _server(_parts(url))
             if tunnel and not self.allows(url):
                 if len(self._servers) < MOST and not str(server[0]).endswith(_CHROMIUM):
                     self._servers[server] = url[:LONGEST]
@@ -141,7 +143,7 @@ class Gate:
             await upstream.drain()
         if kept:
             bodies = self._bodies.setdefault((method, url), [])
-            bodies[:] = [*bodies[-MOST:], bytes(kept)]
+            bodies[:] = [*bodies[-_WAITING:], bytes(kept)]
 
     async def _answer(self, source: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while True:
@@ -151,6 +153,16 @@ class Gate:
             if head[9:10] != b"1":
                 break
         await _piped(source, writer)
+
+
+def _parts(url: str) -> urllib.parse.SplitResult:
+    """The parts of an address; of one that is none, or was cut in its server, they are empty."""
+    try:
+        parts = urllib.parse.urlsplit(url)
+        _ = parts.port
+    except ValueError:
+        return urllib.parse.urlsplit("")
+    return parts
 
 
 def _server(parts: urllib.parse.SplitResult) -> tuple[str | None, int | None]:

@@ -15,6 +15,7 @@ from formlab.errors import DataBroken
 from formlab_arena import action_groups, web_tasks
 from formlab_arena.action_groups import Episode
 from formlab_arena.actions import Type
+from formlab_arena.address_secrets import Secrets
 from formlab_arena.driver import PageLeft, TimeLimit
 from formlab_arena.episode import RunSettings, open_session, prepare
 from formlab_arena.session import Session
@@ -41,8 +42,8 @@ def record(
 
     The right answers are what was sent and accepted, by the labels of the fields, in the notation
     of their controls; what a script sent under other names is what the fields held. Passwords are
-    left out. The recording ends when the window is closed, or when a page without fields has
-    followed.
+    left out; the address is kept as it is, since the task needs it. The recording ends when the
+    window is closed, or when a page without fields has followed.
 
     Parameters
     ----------
@@ -80,7 +81,8 @@ def record(
         log = action_groups.read(Path(folder) / "events.jsonl")
     if not any(item["outcome"] == "accepted" for item in account.get("submissions", ())):
         remedy = "fill in the form, send it, and wait for the answer before the window is closed"
-        raise DataBroken("no form was sent and accepted", where=address, remedy=remedy)
+        where = Secrets(address)(address)
+        raise DataBroken("no form was sent and accepted", where=where, remedy=remedy)
     task = WebTask(name, address, text, tuple(uploads), answers(account, log))
     web_tasks.write(out, [*earlier, task])
     return task

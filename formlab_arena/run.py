@@ -23,6 +23,7 @@ from formlab_arena.agent_registry import AGENTS
 from formlab_arena.agents import Agent, Halted
 from formlab_arena.episode import (
     UNUSABLE,
+    Ended,
     EpisodeResult,
     RunSettings,
     check_same_settings,
@@ -109,25 +110,25 @@ def fill(
         tasks = task_set(settings.texts, codes=codes, count=count, seed=settings.seed)
     resources.need("arena")
     browser.find()
-    out.mkdir(parents=True, exist_ok=True)
     used = {"storage": True} if storage else {}
-    check_same_settings(out / "run.json", settings, shaping, tasks=tasks.digest, **used)
-    forms = tasks.write_forms(out)
-    todo = page_reading.read(tasks, out, settings.system, reading).instances
-    # Before any episode, so that one that cannot even begin has right answers to be scored by.
-    for instance in todo:
-        files.write_json(out / instance.name / "values.json", instance.values)
-    with (
-        Journal(out / "episodes.jsonl", wait=wait) as journal,
-        serving(out / "submissions.sqlite", forms) as server,
-        agent_registry.making(settings, out) as make,
-    ):
-        results = play_all(
-            todo, journal, lambda *task: _guarded(out, settings, server, make, storage, *task),
-            blank=blank_result, is_open=lambda _, entry: is_open(entry, settings),
-            workers=workers, tell=tell,
-            elsewhere=scheduler and partial(_elsewhere, scheduler, out, settings, forms, storage),
-        )  # fmt: skip
+    with Journal(out / "episodes.jsonl", kind=Ended, wait=wait) as journal:
+        # Whoever is refused the journal leaves the settings of the other run as they are.
+        check_same_settings(out / "run.json", settings, shaping, tasks=tasks.digest, **used)
+        forms = tasks.write_forms(out)
+        todo = page_reading.read(tasks, out, settings.system, reading).instances
+        # Before any episode, so that one that cannot even begin has right answers to be scored by.
+        for instance in todo:
+            files.write_json(out / instance.name / "values.json", instance.values)
+        with (
+            serving(out / "submissions.sqlite", forms) as server,
+            agent_registry.making(settings, out) as make,
+        ):
+            away = partial(_elsewhere, scheduler, out, settings, forms, storage)
+            results = play_all(
+                todo, journal, lambda *task: _guarded(out, settings, server, make, storage, *task),
+                blank=blank_result, is_open=lambda _, entry: is_open(entry, settings),
+                workers=workers, tell=tell, elsewhere=away if scheduler else None,
+            )  # fmt: skip
     _write_values(out, results)
     return results
 

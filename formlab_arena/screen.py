@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from formlab import files
+from formlab import files, pictures
 from formlab_arena.screen_lines import TextLine, lines_of, pieces, texts_beside, with_paragraphs
 from formlab_arena.shapes import Box, has_arrow, holds, is_low, is_time, middle, outlines, ticked
 
@@ -83,7 +83,7 @@ def reader(threads: int = 1) -> Callable[[Path], Screen]:
         digest = files.sha256(path)
         if digest not in kept:
             rows = read({"doc_id": path.name, "image": path.name}, path.parent)
-            gray = np.asarray(files.read_image(path).convert("L"))
+            gray = np.asarray(pictures.read_image(path).convert("L"))
             kept[digest] = arrange(gray, lines_of(rows))
             if len(kept) > _KEPT:
                 del kept[next(iter(kept))]

@@ -14,7 +14,7 @@ from typing import Any
 
 from PIL import Image
 
-from formlab import files
+from formlab import pictures
 from formlab_arena import page_observer, ruler
 from formlab_arena.account import Account
 from formlab_arena.actions import (
@@ -29,6 +29,7 @@ from formlab_arena.actions import (
     as_json,
     mapped,
 )
+from formlab_arena.address_secrets import Secrets
 from formlab_arena.driver import DialogOpen, Driver, PageLeft, TimeLimit
 from formlab_arena.hands import LONGEST, Hands
 from formlab_arena.observation import Element, Observation, Observe, OpenDialog, OpenTab
@@ -63,6 +64,7 @@ class Session:
         # When the first action could be done, and when the last one began and was done.
         self._begun = self._acted = self._done = 0.0
         self.was_alive = True
+        self._hide = Secrets("")
         self.summary: dict[str, Any] = {}
         self._titles: dict[Any, str] = {}
         self._observer = page_observer.PageObserver(self.page, folder)
@@ -74,7 +76,11 @@ class Session:
         self._hands.watch(self.page)
 
     def open(self, address: str) -> None:
-        """Go to an address; what hangs there, such as a picture, is not waited for long."""
+        """Go to an address; what hangs there, such as a picture, is not waited for long.
+
+        User, password and the values of its query are in no log, and are shown to no agent.
+        """
+        self._hide = Secrets(address)
         with contextlib.suppress(DialogOpen):
             try:
                 self.page.goto(address, wait_until="commit")
@@ -92,7 +98,7 @@ class Session:
         self.was_alive = self.driver.is_connected
         with contextlib.suppress(TimeLimit):
             self.driver.run(self.account.settled(), 3.0)
-        self.summary = self.account.summary(self.contents)
+        self.summary = self._hide(self.account.summary(self.contents))
         self._record()
         self.note(final=self.contents, blocked=self.summary["blocked"], account=self.summary)
 
@@ -113,7 +119,7 @@ class Session:
         except DialogOpen:
             image, elements = self._image or self._blank(), ()
         self._image = image
-        size = files.image_size(image)
+        size = pictures.image_size(image)
         self._record()
         self.note(see=image.name, size=size, window=self._window, **self._state.as_seen())
         names = sorted(item.name for item in self.uploads.glob("*"))
@@ -121,7 +127,7 @@ class Session:
         messages, self._messages = (*self._messages, *self._complaints(elements)), []
         return Observation(
             self.step, image, size, self.text, tuple(names), elements, refused, messages,
-            self.page.url, self.tabs, self.dialog, size[0] / self._window[0],
+            self._hide(self.page.url), self.tabs, self.dialog, size[0] / self._window[0],
         )  # fmt: skip
 
     def _seen(self, observes: Observe) -> tuple[Path, tuple[Element, ...]]:
@@ -144,7 +150,7 @@ class Session:
         image = self.folder / f"{self.step:03d}.png"
         self.page.screenshot(path=image, animations="disabled", scale="css", timeout=0)
         if self.scale != 1 or self.rulers:
-            shot = files.read_image(image)
+            shot = pictures.read_image(image)
             if self.scale != 1:
                 shot = shot.resize([max(1, round(side * self.scale)) for side in shot.size])
             (ruler.draw(shot) if self.rulers else shot).save(image)
@@ -168,7 +174,9 @@ class Session:
     def tabs(self) -> tuple[OpenTab, ...]:
         """The tabs that are open; the one that is active can be seen and used."""
         return tuple(
-            OpenTab(number, tab.url, self._titles.get(tab, ""), tab is self.driver.active)
+            OpenTab(
+                number, self._hide(tab.url), self._titles.get(tab, ""), tab is self.driver.active
+            )
             for number, tab in enumerate(self.driver.tabs)
             if not tab.is_closed()
         )
@@ -349,6 +357,6 @@ class Session:
 
     def _log(self, event: dict[str, Any]) -> None:
         with (self.folder / "events.jsonl").open("ab") as stream:
-            stream.write((json.dumps(event) + "\n").encode())
+            stream.write((json.dumps(self._hide(event)) + "\n").encode())
             stream.flush()
             os.fsync(stream.fileno())

@@ -106,13 +106,7 @@ def load(path: Path) -> WebForm:
     DataBroken
         If the file is no YAML, or misses or misuses a key; names file, field and remedy.
     """
-    try:
-        raw = yaml.safe_load(path.read_text("utf-8"))
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f"{path}:{mark.line + 1}" if mark else path
-        what, remedy = "not a readable YAML file", "see forms/A11.yaml"
-        raise DataBroken(what, where=where, remedy=remedy) from error
+    raw = files.read_yaml(path, remedy="see forms/A11.yaml")
     try:
         form = WebForm(
             code=str(raw["code"]), name=raw["name"], domain=raw["domain"], style=raw["style"],

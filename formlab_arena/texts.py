@@ -104,14 +104,14 @@ def read(path: Path) -> list[Instance]:
     it, the text is the one in the PDF. Its right answers are its `values`; without any, those of
     the instance that formlab makes by that name from its `seed`.
     """
+    remedy = "a list of entries with name, kind and text, as formlab arena write makes it"
+    entries = files.read_yaml(path, remedy=remedy)
     try:
-        entries = yaml.safe_load(files.read_text(path))
         if not isinstance(entries, list) or not entries:
             raise ValueError("not a list of texts")
         return [_instance(entry, path) for entry in entries]
-    except (yaml.YAMLError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
         what = f"not a file of texts: {type(error).__name__} {' '.join(str(error).split())}"
-        remedy = "a list of entries with name, kind and text, as formlab arena write makes it"
         raise DataBroken(what[:300], where=path, remedy=remedy) from error
 
 

@@ -46,7 +46,7 @@ def record(
         return
     gold = (task.gold or {}).items()
     show([{"label": key, "answer": value} for key, value in gold], as_json=False)
-    click.echo(f"{task.name}: {len(gold)} answers, added to {out}")
+    click.echo(plain(f"{task.name}: {len(gold)} answers, added to {out}"))
 
 
 def tell_unmatched(corpus: Corpus) -> None:

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from formlab import files
 from formlab.errors import DataBroken
+from formlab_arena.address_secrets import Secrets
 
 if TYPE_CHECKING:
     from formlab_arena.session import Session
@@ -147,7 +148,8 @@ def check_address(address: str, *, where: object) -> None:
     except ValueError:
         usable = False
     if not usable:
-        what, remedy = f"not an http address: {address[:80]!r}", "http://127.0.0.1:8000/form"
+        shown = Secrets(address)(address)[:80]
+        what, remedy = f"not an http address: {shown!r}", "http://127.0.0.1:8000/form"
         raise DataBroken(what, where=where, remedy=remedy)
 
 

@@ -20,7 +20,7 @@ from formlab.benchmarks.formcraft import TASK_OF, Paths, questions_of
 from formlab.errors import DataBroken
 from formlab.systems import ocr
 from formlab.systems._runs import page_pictures
-from formlab.systems._spec import Reader
+from formlab.systems._spec import Reader, above_zero
 from formlab.tables import BOX
 from formlab_baselines import page_lines, page_marks
 from formlab_baselines.form_answers import answers
@@ -49,6 +49,7 @@ def start(settings: dict[str, Any], threads: int) -> Reader:
     """
     if settings["tables"] not in TABLES:
         raise DataBroken(f"tables={settings['tables']!r} of rules", remedy=" or ".join(TABLES))
+    above_zero(settings, "zoom")
     engine = ocr.Engine(settings, threads=threads)
 
     def read(document: dict[str, Any], root: Path | None) -> list[Row]:

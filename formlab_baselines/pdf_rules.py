@@ -7,13 +7,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from formlab import files, resources
+from formlab import files, pictures, resources
 from formlab.benchmarks.meta import meta_of
 from formlab.benchmarks.vrdu import Schema
 from formlab.errors import DataBroken
 from formlab.systems import ocr
 from formlab.systems._runs import image_file
-from formlab.systems._spec import Reader
+from formlab.systems._spec import Reader, above_zero
 from formlab.tables import BOX
 from formlab_baselines.keywords import RULES, Run, entities
 
@@ -24,6 +24,7 @@ _LEAST_TEXT = 20
 
 def start(settings: dict[str, Any], threads: int) -> Reader:
     """A reader of PDFs (and of page images) that gives the entities the document's schema names."""
+    above_zero(settings, "scale")
 
     def read(document: dict[str, Any], root: Path | None) -> list[dict[str, Any]]:
         sheets = list(pages(image_file(document, root), settings, threads))
@@ -90,7 +91,7 @@ def pages(path: Path, settings: dict[str, Any], threads: int) -> Iterator[PageRu
         return [Run(text, number, *ocr.box_of(corners, scale)) for corners, text in lines]
 
     if files.read_bytes(path, 5) != b"%PDF-":
-        image = files.read_image(path)
+        image = pictures.read_image(path)
         yield PageRuns(image.width, image.height, read(image, 1, 1.0))
         return
     import pypdfium2

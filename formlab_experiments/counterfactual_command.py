@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -71,7 +72,7 @@ def counterfactual(pages: str, out: Path, as_json: bool, **options: Any) -> None
         shares,
     )
 
-    source = pages_of(pages, options["root"], options["split"])
+    source = pages_of(pages, options)
     corpus = counterfactual_corpus(
         source, out=out, seed=options["seed"], limit=options["limit"], each=options["each"],
         changes=options["copies"] or CHANGES, alone=options["alone"],
@@ -107,14 +108,14 @@ def counterfactual(pages: str, out: Path, as_json: bool, **options: Any) -> None
     )
 
 
-def pages_of(name: str, root: Path | None, split: str | None) -> Pages:
+def pages_of(name: str, options: Mapping[str, Any]) -> Pages:
     """The pages to change: templates that are drawn again, or scans of a dataset."""
     from formlab_experiments import Scans, Templates
     from formlab_experiments.forms.content import load_all
     from formlab_experiments.forms.formcraft import SEED, Form
 
-    if name in _AS_FORMS and root is not None:
-        return Scans(benchmarks.load("formcraft", root=root, split=split))
+    if name in _AS_FORMS and options["root"] is not None:
+        return Scans(benchmarks.asked("formcraft", options))
     if name == "formcraft":
         return Templates(load_all(name, Form), SEED)
     folder = Path(name)

@@ -13,7 +13,7 @@ import jinja2
 import polars as pl
 from PIL import Image
 
-from formlab import decisions, files, tables
+from formlab import decisions, files, pictures, tables
 from formlab.benchmarks.meta import page_images
 from formlab.errors import DataBroken, DataMissing
 from formlab.folders import Corpus
@@ -97,8 +97,7 @@ class Scans:
 
     def _read(self, page_of: str) -> Image.Image:
         row = tables.only(self.corpus.documents, doc_id=page_of).row(0, named=True)
-        with Image.open(self.corpus.root / row["image"]) as image:
-            return image.convert("L")
+        return pictures.read_image(self.corpus.root / row["image"]).convert("L")
 
     def _replace(self, page_of: str, path: str, value: str) -> Replaced:
         fields = [row for row in self._fields.get(page_of, ()) if row["path"] == path]

@@ -8,7 +8,18 @@ from typing import Any
 import click
 
 from formlab import benchmarks, resources, systems
-from formlab.console import as_json, asked, asking, path, prompt, root, show, split, workers_options
+from formlab.console import (
+    as_json,
+    asked,
+    asking,
+    path,
+    plain,
+    prompt,
+    root,
+    show,
+    split,
+    workers_options,
+)
 
 NOTEBOOK = resources.folder("notebooks") / "70_stress.ipynb"
 
@@ -52,7 +63,7 @@ def stress(benchmark: str, system: str, as_json: bool, **options: Any) -> None:
 
     reader = systems.get(system)
     settings = reader.settings(asked(options))
-    corpus = benchmarks.load(benchmark, root=options["root"], split=options["split"])
+    corpus = benchmarks.asked(benchmark, options)
     out = options["out"] or Path("stress") / f"{corpus.benchmark}-{corpus.split}"
     made = stress_corpus(
         corpus, options["vary"], out=out, pages=options["pages"], seed=options["seed"]
@@ -76,4 +87,4 @@ def stress(benchmark: str, system: str, as_json: bool, **options: Any) -> None:
             {"table": name} | row for name, table in tables.items() for row in table.to_dicts()
         ]
         show(every, as_json=True)
-    click.echo(f"{evaluation.system}: {evaluation.documents.height} pages, {out}", err=True)
+    click.echo(plain(f"{evaluation.system}: {evaluation.documents.height} pages, {out}"), err=True)

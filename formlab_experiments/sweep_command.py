@@ -48,7 +48,7 @@ def sweep(benchmark: str, system: str, as_json: bool, **options: Any) -> None:
     from formlab_experiments import sweep_effects, sweeps
 
     reader = systems.get(system)
-    corpus = benchmarks.load(benchmark, root=options["root"], split=options["split"])
+    corpus = benchmarks.asked(benchmark, options)
     name = f"{corpus.benchmark}-{corpus.split}-{reader.name}".replace("/", "-")
     out = options["out"] or Path("sweeps") / name
     evaluations = sweeps.sweep(

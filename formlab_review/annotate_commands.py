@@ -40,8 +40,9 @@ def annotate() -> None:
 @click.option("--image-url", help="What comes before an image's name [the image is in the task].")
 @as_json
 def write_tasks(
-    root: Path | None, out: Path, labels: tuple[str, ...], image_url: str | None, as_json: bool
-) -> None:
+    root: Path | None, strict: bool, out: Path, labels: tuple[str, ...], image_url: str | None,
+    as_json: bool,
+) -> None:  # fmt: skip
     """Write the pages at --root, without their fact tags, as tasks of Label Studio.
 
     A page is a file gold_<n>.html or gold_<n>.txt, its picture images/<n>.png; without --root
@@ -50,7 +51,7 @@ def write_tasks(
     from formlab import files
     from formlab_review import annotation
 
-    corpus = benchmarks.load("fincriticaled", root=root)
+    corpus = benchmarks.asked("fincriticaled", {"root": root, "strict": strict})
     made = annotation.tasks(corpus, image_url=image_url)
     files.write_json(out / "tasks.json", made)
     files.write_text(out / "labelling.xml", annotation.labelling_config(labels))
@@ -151,7 +152,7 @@ def list_queue(
 @as_json
 def write(
     exports: tuple[Path, ...], lead: str | None, threshold: float, decisions: Path | None,
-    leave_out: bool, root: Path | None, out: Path, as_json: bool,
+    leave_out: bool, root: Path | None, strict: bool, out: Path, as_json: bool,
 ) -> None:  # fmt: skip
     """Write the facts that annotators agree on, or the lead decided on, as tags into the pages.
 
@@ -173,7 +174,8 @@ def write(
         what = f"nobody decided on {len(undecided)} facts; the first: {text}"
         remedy = "formlab annotate queue, then --decisions or --lead; or --leave-out"
         raise DataBroken(what, where=f"page {first.page}", remedy=remedy)
-    source = benchmarks.load("fincriticaled", root=root) if root is not None else None
+    how = {"root": root, "strict": strict}
+    source = None if root is None else benchmarks.asked("fincriticaled", how)
     pages = adjudication.write_gold(marks, table, out, source=source)
     say({"facts left out, undecided": len(undecided)} if undecided else {})
     by = {"all": 0, "majority": 0} | dict(table["by"].value_counts(sort=True).iter_rows())
@@ -192,13 +194,14 @@ def write(
 @click.option("--out", type=path, help="File (CSV) in which the expert fills in `right`.")
 @as_json
 def draw(
-    root: Path | None, share: float, every: int, seed: int, out: Path | None, as_json: bool
-) -> None:
+    root: Path | None, strict: bool, share: float, every: int, seed: int, out: Path | None,
+    as_json: bool,
+) -> None:  # fmt: skip
     """Draw gold facts for a domain expert: a share of those of each batch of pages at --root."""
     from formlab import files
     from formlab_review import adjudication
 
-    corpus = benchmarks.load("fincriticaled", root=root)
+    corpus = benchmarks.asked("fincriticaled", {"root": root, "strict": strict})
     table = adjudication.review_sample(corpus, share=share, every=every, seed=seed)
     if out is not None:
         files.write_text(out, table.write_csv())

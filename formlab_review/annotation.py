@@ -9,11 +9,14 @@ from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import quoteattr
 
+import msgspec
 import polars as pl
 
 from formlab import files
 from formlab.errors import DataBroken, UnknownName
 from formlab.folders import Corpus
+from formlab.structure import checked
+from formlab.tables import storable
 from formlab_review._spans import LABELS, PageText, Span, without_tags
 from formlab_review.agreement import NOTHING
 from formlab_review.fact_checks import AnnotationFault, of_mark, of_page
@@ -23,6 +26,21 @@ PAPER_LABELS = ("Number", "Date")
 HTML_KEYS = ("matched_html", "html", "text")
 _NEEDED = ("start", "startOffset", "endOffset", "text")
 _MARKS = ("hypertextlabels", "labels")
+
+
+class _Task(msgspec.Struct):
+    annotations: list[dict[str, Any]] | None = None
+
+
+class _Annotation(msgspec.Struct):
+    result: list[Any] | None = None
+
+
+class _Value(msgspec.Struct):
+    hypertextlabels: list[str] | None = None
+    labels: list[str] | None = None
+
+
 __all__ = ["Annotations", "Span", "labelling_config", "ratings", "read", "tasks"]
 
 
@@ -151,18 +169,16 @@ def read(*paths: Path) -> Annotations:
     marks: dict[tuple[str, str], list[Span]] = {}
     for path in paths:
         exported = files.read_json(path)
-        if not isinstance(exported, list):
-            what = "a Label Studio export is a list of tasks"
-            raise DataBroken(what, where=path, remedy="export as JSON")
+        checked(exported, list[_Task], where=path, remedy="an export of Label Studio as JSON")
         for number, task in enumerate(exported):
             where = f"{path}#/{number}"
             page = _page(task, where, result)
             for at, annotation in enumerate(_annotations_of(task)):
                 place = f"{where}/annotations/{at}"
-                if not isinstance(annotation, dict):
-                    raise DataBroken("an annotation is an object", where=place)
+                checked(annotation, _Annotation, where=place)
                 who = annotation.get("completed_by")
                 who = str(who.get("email") or who.get("id") if isinstance(who, dict) else who)
+                who = storable(who)
                 if annotation.get("was_cancelled"):
                     result.report(place, page, who, "skipped by the annotator", "annotate it")
                     continue
@@ -192,7 +208,7 @@ def _page(task: Any, where: str, result: Annotations) -> str:
     if key is None:
         what, remedy = "a task without HTML", f"a key {HTML_KEYS[0]}"
         raise DataBroken(what, where=f"{where}/data", remedy=remedy)
-    page = str(data.get("doc_id", task.get("id", where.rpartition("/")[2])))
+    page = storable(str(data.get("doc_id", task.get("id", where.rpartition("/")[2]))))
     if page not in result.pages:
         result.pages[page], result.seen[page] = PageText(data[key]), []
         known = {"document_type": data.get("document_type"), "task": str(task.get("id", ""))}
@@ -221,6 +237,7 @@ def _spans(
         value = mark.get("value") if isinstance(mark, dict) else None
         if not isinstance(value, dict) or mark.get("type", _MARKS[0]) not in _MARKS:
             continue
+        checked(value, _Value, where=place)
         labels = value.get("hypertextlabels") or value.get("labels") or []
         missing = [] if labels else ["label"]
         missing += [name for name in _NEEDED if value.get(name) is None]
@@ -234,7 +251,8 @@ def _spans(
             result.report(place, page, who, what, remedy)
         if ends is not None:
             paths = str(value.get("start")), str(value.get("end"))
-            spans.append(Span(page, who, str(labels[0]), *ends, text.text[slice(*ends)], *paths))
+            label = storable(labels[0])
+            spans.append(Span(page, who, label, *ends, text.text[slice(*ends)], *paths))
             for fault in of_mark(text, spans[-1]):
                 result.report(place, page, who, *fault)
     return spans

@@ -100,6 +100,8 @@ def _fault(row: Row) -> str:
     texts = [name for name in COLUMNS if name not in ("before", "after")]
     faults = [name for name in texts if not isinstance(row[name], str)]
     faults += [name for name in ("before", "after") if not isinstance(row[name], dict | None)]
+    if faults:
+        return ", ".join(faults)
     after, place = row["after"], (row["after"] or {}).get("place", ["", "", 0])
     is_place = isinstance(place, list) and list(map(type, place)) == [str, str, int]
     faults += [] if is_place else ["place"]

@@ -75,7 +75,7 @@ def _drafting(task: str, help_text: str) -> Callable[..., Any]:
     ) -> None:
         from formlab_review import drafting
 
-        corpus = benchmarks.load("formcraft", root=options["root"], split=options["split"])
+        corpus = benchmarks.asked("formcraft", options)
         shown = None
         if examples is not None:
             shown = drafting.examples_of(benchmarks.load("formcraft", root=examples), task)
@@ -100,7 +100,9 @@ consistency = _drafting(
 @root
 @click.option("--out", type=path, required=True, help="Folder of the forms.")
 @as_json
-def accept(drafted: Path, reviews: Path, root: Path | None, out: Path, as_json: bool) -> None:
+def accept(
+    drafted: Path, reviews: Path, root: Path | None, strict: bool, out: Path, as_json: bool
+) -> None:
     """Write the drafts that people accepted or edited into forms of FORMCRAFT's schema.
 
     The forms that the drafts are about are those at --root, else those beside the drafts, else
@@ -114,7 +116,7 @@ def accept(drafted: Path, reviews: Path, root: Path | None, out: Path, as_json: 
     decided, made, rows = decisions.read(reviews), read(drafted), []
     base = root or (drafted if splits(drafted) else None)
     for name in sorted({draft.split for draft in made}):
-        corpus = benchmarks.load("formcraft", root=base, split=name)
+        corpus = benchmarks.asked("formcraft", {"root": base, "split": name, "strict": strict})
         counts = _saved(review.accepted(corpus, made, decided), out)
         rows += [{"split": name, **row} for row in counts]
     show(rows, as_json=as_json)
@@ -205,7 +207,7 @@ def _desks(reviewers: tuple[str, ...], count: int, options: dict[str, Any]) -> l
 
     if len(reviewers) != count or count > 2:
         raise click.UsageError("two reviewers" if count < 3 else "one reviewer or two")
-    corpus = benchmarks.load("formcraft", root=options["root"], split=options["split"])
+    corpus = benchmarks.asked("formcraft", options)
     return [review.FormReview(corpus, options["edits"], name) for name in reviewers]
 
 

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import msgspec
 from pydantic import ValidationError
 
 from formlab import files
@@ -31,6 +32,7 @@ from formlab.benchmarks.formcraft import (
     tidied,
 )
 from formlab.errors import DataBroken, UnknownName
+from formlab.structure import checked
 from formlab.text.llm_json import as_text
 from formlab_review.attributes import (
     MODELS,
@@ -46,6 +48,15 @@ INSIDE = {"": tuple(MODELS), "groups": ("fields", "groups")}
 ITEMS = ("vqa", "consistency")
 Row = dict[str, Any]
 Texts = dict[str, str]
+
+
+class _Group(msgspec.Struct):
+    """The nodes of a form, or of a group in it."""
+
+    fields: list[Row] | None = None
+    groups: list[_Group] | None = None
+    vqa: list[Row] | None = None
+    consistency: list[Row] | None = None
 
 
 def dumped(form: FormCraft) -> Row:
@@ -104,7 +115,8 @@ class FormNodes:
     @classmethod
     def of_file(cls, file: Path, reviewer: str) -> FormNodes:
         """The form in a file."""
-        form, content = read_form(file), files.read_json(file)
+        form, content = read_form(file), files.read_json(file, once=True)
+        checked(content, _Group, where=file)
         # Other names of keys, or fields elsewhere: such a file is written anew.
         content = dumped(form) if tidied(content)[1] else content
         return cls(content, files.read_text(file), reviewer)

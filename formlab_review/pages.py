@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 from PIL import Image
 
-from formlab import files
+from formlab import pictures
 from formlab.benchmarks.meta import page_images
 from formlab.errors import DataMissing, FormlabError
 
@@ -64,7 +64,7 @@ class Pages:
 
 def _opened(path: Path, **options: Any) -> Image.Image:
     try:
-        return files.read_image(path, **options)
+        return pictures.read_image(path, **options)
     except ValueError as error:
         # A NUL in a path is a ValueError before it is a missing file.
         raise FormlabError(f"not a usable path: {error}") from error

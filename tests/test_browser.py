@@ -1,8 +1,16 @@
+import subprocess
+import sys
+from pathlib import Path
+
+import psutil
 import pytest
 
 from formlab import browser
 from formlab.errors import NotAvailable
-from tests.states import until_seen
+from tests import leaking
+from tests.states import ended, until, until_seen
+
+ROOT = Path(__file__).parents[1]
 
 
 def test_named_chromium_comes_first(monkeypatch, tmp_path):
@@ -48,6 +56,58 @@ def test_page_records_and_aborts_what_leaves_it(tmp_path):
         assert visit.errors == ["broken"]
         assert "error: odd" in visit.console
         assert len(visit.trouble) >= 4
+
+
+@pytest.mark.browser
+def test_nothing_leaves_a_page_by_any_way(tmp_path):
+    from playwright.sync_api import expect, sync_playwright
+
+    file = tmp_path / "a.html"
+    with leaking.listeners() as (tcp, udp, arrived):
+        file.write_text(leaking.page(tcp, udp))
+        with browser.page(file) as visit:
+            expect(visit.page).to_have_title(leaking.TITLE)
+            visit.page.wait_for_timeout(500)
+        assert arrived == []
+        asked = {url.rpartition("/")[2] for url in visit.requests}
+        assert {"fetch", "beacon", "worker", "prefetch", "font.woff2"} <= asked
+        # In the same browser without what keeps it in, the page does leave.
+        with sync_playwright() as playwright:
+            flags = [f for f in browser.FLAGS if "webrtc" not in f and "resolver" not in f]
+            free = playwright.chromium.launch(executable_path=browser.find(), args=flags)
+            page = free.new_page()
+            page.goto(file.as_uri(), wait_until="commit")
+            until_seen(page, lambda: {"tcp", "udp"} <= {way for way, _ in arrived})
+            free.close()
+
+
+@pytest.mark.browser
+def test_page_without_scripts_stays_and_asks_for_nothing(tmp_path):
+    with leaking.listeners() as (tcp, udp, arrived):
+        leave = '<meta http-equiv="refresh" content="0; url=HTTP/left">'
+        with browser.page(scripts=False, allow=("data:",)) as visit:
+            visit.page.set_content(leaking.filled(leave, tcp, udp) + leaking.page(tcp, udp))
+            until_seen(visit.page, lambda: any(url.endswith("/left") for url in visit.requests))
+            assert visit.page.url == "about:blank"
+            assert visit.page.locator("p").inner_text() == "Canary"
+    assert arrived == []
+    asked = {url.rpartition("/")[2] for url in visit.requests}
+    assert {"image.png", "prefetch", "font.woff2", "iframe", "left", "hostname"} <= asked
+    assert not asked & {"fetch", "socket", "onload", "onerror", "events"}
+
+
+@pytest.mark.browser
+def test_browser_ends_with_a_process_that_is_killed():
+    code = "from formlab import browser\nwith browser.page(): print('open', flush=True); input()"
+    command = [sys.executable, "-c", code]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen(command, cwd=ROOT, **pipes) as process:
+        assert process.stdout.readline() == b"open\n"
+        theirs = psutil.Process(process.pid).children(recursive=True)
+        process.kill()
+    # Playwright's driver, and the processes of Chromium.
+    assert len(theirs) >= 3
+    until(lambda: ended(theirs))
 
 
 @pytest.mark.browser

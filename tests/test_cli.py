@@ -284,3 +284,33 @@ def test_large_own_data_are_scored_piece_by_piece_with_the_same_output(
         assert pieces.stdout == alone.stdout == whole.stdout
         assert set(whole.stderr.splitlines()) <= set(pieces.stderr.splitlines())
         assert {file.name for file in out.iterdir()} == {"manifest.json", "shards"}
+
+
+def test_output_that_cannot_be_written_is_one_line(formlab, tmp_path):
+    (tmp_path / "file").touch()
+    score = ("score", "--gold", tmp_path / "g.csv", "--predictions", tmp_path / "p.csv")
+    for name in ("g.csv", "p.csv"):
+        (tmp_path / name).write_text("doc_id,total\na,9\n")
+    for command in (
+        (*score, "--out", tmp_path / "file"),
+        (*score, "--out", "/proc/formlab/e"),
+        ("run", "funsd", "--system", "ocr", "--limit", "1", "--out", tmp_path / "file"),
+        ("init", tmp_path / "file" / "work"),
+        ("report", "--out", tmp_path / "file" / "out", "00_overview"),
+    ):
+        result = formlab(*command)
+        assert result.exit_code == 2, result.output
+        lines = [line for line in result.stderr.splitlines() if line.startswith("error: ")]
+        assert len(lines) == 1, result.stderr
+        assert str(tmp_path / "file") in lines[0] or "/proc/formlab" in lines[0]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("annotate", "check", "NAME"), ("--plugin", "NAME", "benchmarks"),
+     ("score", "funsd", "--predictions", "NAME"), ("score", "funsd", "--root", "NAME")],
+)  # fmt: skip
+def test_name_that_no_file_can_have_is_a_mistake_of_the_user(formlab, arguments):
+    result = formlab(*("n" * 5000 if word == "NAME" else word for word in arguments))
+    assert result.exit_code == 2
+    assert isinstance(result.exception, SystemExit)

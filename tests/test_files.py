@@ -1,11 +1,12 @@
 import json
 import os
 
+import numpy as np
 import polars as pl
 import pytest
 from PIL import Image
 
-from formlab import files
+from formlab import files, pictures
 from formlab.errors import DataBroken, DataMissing
 
 
@@ -47,13 +48,13 @@ def test_json_nested_too_deeply_is_an_error_and_no_crash(tmp_path):
 
 
 def test_missing_file_is_one_clear_error(tmp_path):
-    for read in (files.read_json, files.read_parquet, files.read_image, files.image_size):
+    for read in (files.read_json, files.read_parquet, pictures.read_image, pictures.image_size):
         with pytest.raises(DataMissing, match="absent"):
             read(tmp_path / "absent")
 
 
 @pytest.mark.parametrize("data", [b"not what it should be", b"%PDF-1.7\n1 0 obj <<"])
-@pytest.mark.parametrize("read", [files.read_parquet, files.read_image, files.image_size])
+@pytest.mark.parametrize("read", [files.read_parquet, pictures.read_image, pictures.image_size])
 def test_file_of_another_kind_or_cut_off_is_one_clear_error(tmp_path, read, data):
     file = tmp_path / "x"
     file.write_bytes(data)
@@ -66,7 +67,7 @@ def test_truncated_image_is_broken_and_not_half_read(tmp_path):
     Image.effect_noise((200, 200), 50).save(file)
     file.write_bytes(file.read_bytes()[:2000])
     with pytest.raises(DataBroken, match="not a readable image"):
-        files.read_image(file)
+        pictures.read_image(file)
 
 
 def test_failed_write_leaves_the_old_file_and_nothing_else(tmp_path):
@@ -103,9 +104,9 @@ def pdf(tmp_path):
 
 def test_page_of_a_pdf_is_drawn_at_the_scale_of_its_first(pdf):
     # The first page is 200 points wide, the second 100.
-    assert files.read_image(pdf).size == (200, 100)
-    assert files.read_image(pdf, width=400).size == (400, 200)
-    second = files.read_image(pdf, page=2, width=400, zoom=2)
+    assert pictures.read_image(pdf).size == (200, 100)
+    assert pictures.read_image(pdf, width=400).size == (400, 200)
+    second = pictures.read_image(pdf, page=2, width=400, zoom=2)
     assert second.size == (400, 200)
     assert second.mode == "RGB"
     assert max(second.getpixel((200, 100))) < 10
@@ -114,20 +115,20 @@ def test_page_of_a_pdf_is_drawn_at_the_scale_of_its_first(pdf):
 @pytest.mark.parametrize("page", [0, 3])
 def test_page_that_a_pdf_does_not_have_is_named(pdf, page):
     with pytest.raises(DataBroken, match=f"no page {page}, the PDF has 2"):
-        files.read_image(pdf, page=page)
+        pictures.read_image(pdf, page=page)
 
 
 def test_pdf_drawn_too_large_is_an_error_and_eats_no_memory(pdf):
     with pytest.raises(DataBroken, match="pixels"):
-        files.read_image(pdf, width=10**6)
+        pictures.read_image(pdf, width=10**6)
 
 
 def test_sizes_of_pages_come_with_their_resolution_where_it_is_stated(tmp_path):
     pages = [Image.new("L", (20 + n, 10)) for n in range(3)]
     pages[0].save(tmp_path / "a.tiff", save_all=True, append_images=pages[1:], dpi=(200, 200))
     pages[0].save(tmp_path / "b.png")
-    assert files.image_sizes(tmp_path / "a.tiff") == [(20 + n, 10, 200.0) for n in range(3)]
-    assert files.image_sizes(tmp_path / "b.png") == [(20, 10, 0.0)]
+    assert pictures.image_sizes(tmp_path / "a.tiff") == [(20 + n, 10, 200.0) for n in range(3)]
+    assert pictures.image_sizes(tmp_path / "b.png") == [(20, 10, 0.0)]
 
 
 @pytest.mark.filterwarnings("ignore:Corrupt EXIF", "ignore:Truncated File")
@@ -138,7 +139,7 @@ def test_broken_tiff_is_an_error_or_has_fewer_pages(tmp_path):
     for end in range(0, len(whole), 40):
         (tmp_path / "b.tiff").write_bytes(whole[:end])
         try:
-            assert 1 <= len(files.image_sizes(tmp_path / "b.tiff")) <= 3
+            assert 1 <= len(pictures.image_sizes(tmp_path / "b.tiff")) <= 3
         except DataBroken:
             broken += 1
     assert broken
@@ -149,9 +150,9 @@ def test_size_of_a_png_is_read_from_its_header_unless_that_is_damaged(tmp_path, 
     data = (tmp_path / "a.png").read_bytes()
     (tmp_path / "b.png").write_bytes(data[:18] + b"\0\1" + data[20:])
     with pytest.raises(DataBroken, match="not a readable image"):
-        files.image_size(tmp_path / "b.png")
+        pictures.image_size(tmp_path / "b.png")
     monkeypatch.setattr(Image, "open", None)
-    assert files.image_size(tmp_path / "a.png") == (20, 10)
+    assert pictures.image_size(tmp_path / "a.png") == (20, 10)
 
 
 def test_a_table_in_pieces_is_the_same_file_as_in_one(tmp_path):
@@ -200,3 +201,64 @@ def test_json_beyond_its_limits_is_one_error(text, what):
 def test_brackets_in_texts_are_no_depth():
     text = json.dumps(["[" * 500, '"{\\', {"a": "[" * 500}])
     assert files.parse_json(text, where="x") == json.loads(text)
+
+
+@pytest.mark.parametrize("orientation", range(1, 9))
+@pytest.mark.parametrize("name", ["a.png", "a.jpg", "a.webp", "a.tif"])
+def test_a_page_and_its_size_are_turned_as_its_exif_data_say(tmp_path, name, orientation):
+    file, tags = tmp_path / name, Image.Exif()
+    tags[0x0112] = orientation
+    Image.new("RGB", (60, 40)).save(file, exif=tags)
+    # From the fifth way on the sides change places.
+    size = (40, 60) if orientation > 4 else (60, 40)
+    assert pictures.read_image(file).size == pictures.image_size(file) == size
+    assert pictures.image_sizes(file)[0][:2] == size
+
+
+def test_the_corner_of_a_turned_page_comes_to_lie_where_it_is_shown(tmp_path):
+    file, tags, page = tmp_path / "a.png", Image.Exif(), Image.new("L", (60, 40), 255)
+    tags[0x0112] = 6  # To be turned right by a quarter: above left comes to lie above right.
+    page.putpixel((0, 0), 0)
+    page.save(file, exif=tags)
+    shown = np.asarray(pictures.read_image(file).convert("L"))
+    assert np.argwhere(shown == 0).tolist() == [[0, 39]]
+
+
+def test_damaged_exif_data_do_not_cost_the_page(tmp_path):
+    file = tmp_path / "a.png"
+    Image.new("L", (60, 40)).save(file, exif=b"Exif\0\0MM\0*\0\0\xff\xff")
+    assert pictures.read_image(file).size == pictures.image_size(file) == (60, 40)
+
+
+@pytest.mark.parametrize(
+    ("values", "name", "greys"),
+    [
+        (np.array([[0, 32768, 65535]], np.uint16), "a.png", [0, 128, 255]),
+        (np.array([[0, 65535, 300]], np.int32), "a.tif", [0, 255, 1]),
+        (np.array([[0, 128, 255]], np.float32), "a.tif", [0, 128, 255]),
+        (np.array([[-100, 0, 131070]], np.int32), "a.tif", [0, 0, 255]),
+    ],
+)
+def test_greys_of_more_than_8_bits_are_not_cut_off(tmp_path, values, name, greys):
+    Image.fromarray(values).save(tmp_path / name)
+    assert np.asarray(pictures.read_image(tmp_path / name))[0, :, 0].tolist() == greys
+
+
+def test_name_that_an_object_has_twice_is_an_error_only_where_it_is_asked_for(tmp_path):
+    file = tmp_path / "p.json"
+    file.write_text('{"d": {"a": 1, "b": 2,\n "a": 3}}')
+    assert files.read_json(file) == {"d": {"a": 3, "b": 2}}
+    with pytest.raises(DataBroken, match=r"an object has the name 'a' twice \(.*p\.json\)"):
+        files.read_json(file, once=True)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["a: [", "a: !!bool maybe", "a: !!timestamp x", "a: 2024-13-45", "[" * 100_000,
+     "a: " + "9" * 5000, "{" * 20_000, "a: !!python/object:os.system x", "? {a: 1}\n: b"],
+)  # fmt: skip
+def test_what_is_not_readable_as_yaml_names_its_file(tmp_path, text):
+    file = tmp_path / "p.yaml"
+    file.write_text(text)
+    with pytest.raises(DataBroken, match=r"p\.yaml"):
+        files.read_yaml(file, remedy="a: 1")

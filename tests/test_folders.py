@@ -1,12 +1,13 @@
 """An evaluation of shards: how it is saved and opened."""
 
 import json
+import shutil
 
 import polars as pl
 import pytest
 
 from formlab import analysis, own, previews
-from formlab.errors import DataMissing, TableBroken
+from formlab.errors import DataBroken, DataMissing
 from formlab.folders import Evaluation
 from formlab.reports import inputs, plan
 from formlab.scoring import part
@@ -35,7 +36,7 @@ def all_files(folder):
 def test_shards_are_saved_one_by_one_and_opened_when_asked_for(pieces, whole, tmp_path):
     out = pieces.save(tmp_path / "e")
     manifest = json.loads((out / "manifest.json").read_text())
-    assert manifest["shards"] == list(NAMES)
+    assert list(manifest["shards"]) == list(NAMES)
     assert manifest["tables"]["documents"]["rows"] == 6
     assert not list(out.glob("*.parquet"))
     opened = Evaluation.load(out)
@@ -66,34 +67,33 @@ def test_saved_over_another_nothing_of_that_stays(pieces, whole, tmp_path):
     assert Evaluation.load(tmp_path / "3").cases.equals(pieces.cases)
 
 
-def test_an_interrupted_save_is_not_an_evaluation(pieces, tmp_path, monkeypatch):
+def test_shards_that_are_not_there_are_counted(pieces, tmp_path):
     out = pieces.save(tmp_path / "runs" / "e")
-
-    def stop(*_, **__):
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Evaluation, "finish", stop)
-        with pytest.raises(KeyboardInterrupt):
-            pieces.save(out)
-    with pytest.raises(DataMissing, match="no such file"):
+    (out / "shards" / NAMES[1] / "manifest.json").unlink()
+    with pytest.raises(DataMissing, match="1 of the 3 shards of this evaluation"):
+        Evaluation.load(out)
+    (out / "manifest.json").unlink()
+    with pytest.raises(DataMissing, match="not finished"):
         Evaluation.load(out)
     with pytest.raises(DataMissing, match="no evaluation"):
         analysis.open_history(tmp_path / "runs")
     assert not inputs.evaluations_in(out)
-    pieces.save(out)
-    (out / "shards" / NAMES[1] / "manifest.json").unlink()
-    with pytest.raises(DataMissing, match="1 of the 3 shards of this evaluation"):
-        Evaluation.load(out)
 
 
-def test_a_table_of_another_shape_is_refused_when_it_is_read(pieces, tmp_path):
+def test_what_has_changed_since_it_was_saved_is_refused_when_it_is_read(pieces, tmp_path):
     out = pieces.save(tmp_path / "e")
-    pl.DataFrame({"a": [1]}).write_parquet(out / "shards" / NAMES[2] / "cases.parquet")
+    file = out / "shards" / NAMES[2] / "cases.parquet"
+    frame = pl.read_parquet(file)
+    frame.with_columns(pred=pl.lit("7.00")).write_parquet(file)
     opened = Evaluation.load(out)
     assert opened.documents.height == 6
-    with pytest.raises(TableBroken, match="missing columns"):
-        _ = opened.cases
+    for read in (lambda: opened.cases, lambda: opened.scan("cases").collect()):
+        with pytest.raises(DataBroken, match=r"changed since it was saved \(.*cases\.parquet\)"):
+            read()
+    pieces.save(out)
+    shutil.copytree(out / "shards" / NAMES[0], out / "shards" / NAMES[1], dirs_exist_ok=True)
+    with pytest.raises(DataBroken, match=r"00001/manifest\.json"):
+        _ = Evaluation.load(out).cases
 
 
 def test_reports_and_histories_take_it_for_one_evaluation(pieces, tmp_path):

@@ -3,7 +3,7 @@ import json
 import polars as pl
 import pytest
 
-from formlab import tables
+from formlab import files, tables
 from formlab.errors import DataBroken, DataMissing, TableBroken
 from formlab.folders import Corpus, Evaluation, Predictions
 
@@ -68,7 +68,13 @@ def test_folder_without_manifest_is_missing_not_a_traceback(tmp_path):
 
 def test_folder_with_a_table_of_another_shape_is_refused(tmp_path):
     corpus().save(tmp_path / "c")
-    pl.DataFrame({"a": [1]}).write_parquet(tmp_path / "c" / "records.parquet")
+    file = tmp_path / "c" / "records.parquet"
+    before = files.sha256(file)
+    pl.DataFrame({"a": [1]}).write_parquet(file)
+    with pytest.raises(DataBroken, match=r"changed since it was saved \(.*records\.parquet\)"):
+        Corpus.load(tmp_path / "c")
+    manifest = tmp_path / "c" / "manifest.json"
+    manifest.write_text(manifest.read_text().replace(before, files.sha256(file)))
     with pytest.raises(TableBroken, match="missing columns"):
         Corpus.load(tmp_path / "c")
 
@@ -130,3 +136,25 @@ def test_an_evaluation_of_another_format_is_refused_and_says_how_to_make_it_anew
         Evaluation.load(folder)
     command = f"formlab score b --predictions {folder}/predictions --split s --mode fixed --out"
     assert command in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "says"),
+    [
+        ("page", 2**70, "this int"), ("page", "x", "'x'"), ("page", 1.5, "1.5"),
+        ("x0", 10**400, "this int"), ("value", 10**400, "this int"), ("value", True, "True"),
+        ("value", {"a": 1}, "this dict"), ("accepted", [[10**400]], "this list"),
+    ],
+)  # fmt: skip
+def test_what_a_table_cannot_hold_names_column_and_document(column, value, says):
+    rows = {"doc_id": ["a", "b"], column: [None, value]}
+    with pytest.raises(TableBroken, match="document b, row 2") as caught:
+        tables.table("records", rows)
+    assert f"records: column {column} is " in str(caught.value)
+    assert f"and cannot hold {says}" in str(caught.value)
+
+
+def test_half_characters_are_kept_as_their_escapes_in_texts_and_lists():
+    rows = {"doc_id": ["\ud800"], "accepted": [["a", "\udfff"]]}
+    frame = tables.table("records", rows)
+    assert frame.select("doc_id", "accepted").row(0) == ("\\ud800", ["a", "\\udfff"])

@@ -79,7 +79,7 @@ def answers(path: Path) -> dict[str, dict[str, Any]]:
     DataMissing, DataBroken
         If the file is absent, no JSON, or lists a page twice or without its number.
     """
-    answers = files.read_json(path)
+    answers = files.read_json(path, once=True)
     if isinstance(answers, list):
         numbers = [item.get("id") if isinstance(item, dict) else None for item in answers]
         if None in numbers:

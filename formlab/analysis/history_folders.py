@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from formlab import files
+from formlab import files, swap
 from formlab.errors import DataMissing, UnknownName
 from formlab.folders import Evaluation
 
@@ -36,7 +36,10 @@ def open_history(folders: str | Path | Sequence[str | Path]) -> dict[str, Evalua
     roots = [folders] if isinstance(folders, str | Path) else folders
     opened: dict[Path, Evaluation] = {}
     for root in roots:
-        for file in sorted(files.folder(root, remedy=remedy).resolve().rglob("manifest.json")):
+        home = files.folder(root, remedy=remedy).resolve()
+        for file in sorted(home.rglob("manifest.json")):
+            if swap.is_hidden(file, home):
+                continue
             content = files.read_json(file)
             known = isinstance(content, dict) and content.get("kind") == Evaluation.__name__
             # A shard is a part of the evaluation above it.

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from formlab import resources
+from formlab import console, resources
 from formlab.benchmarks._own import OWN
 from formlab.benchmarks._spec import Benchmark, part_of
-from formlab.errors import DataMissing
+from formlab.errors import DataBroken, DataMissing
 from formlab.registry import Registry
 
 if TYPE_CHECKING:
@@ -30,8 +30,9 @@ def get(name: str) -> Benchmark:
 
 
 def load(
-    name: str, *, root: str | Path | None = None, split: str | None = None, part: str | None = None
-) -> Corpus:
+    name: str, *, root: str | Path | None = None, split: str | None = None,
+    part: str | None = None, strict: bool = False,
+) -> Corpus:  # fmt: skip
     """The documents and gold records of one split of a benchmark.
 
     Parameters
@@ -46,11 +47,15 @@ def load(
     part
         Which documents of the split, where it has several parts (``train``, ``valid`` and ``test``
         of VRDU); without one, those to test on.
+    strict
+        Whether a document whose own file cannot be read is an error. Else it is left out, counted
+        in `flaws` of the corpus, and listed with the reason in `unreadable`.
 
     Raises
     ------
     UnknownName, DataMissing, DataBroken
-        If the name, split or part is not known, or files are absent or unreadable.
+        If the name, split or part is not known, files are absent, what all documents need or none
+        of the documents can be read, or the gold contradicts itself.
 
     Examples
     --------
@@ -59,7 +64,30 @@ def load(
     8
     """
     benchmark, folder = get(name), _folder(name, root)
-    return benchmark.load(split or benchmark.first_split(folder), folder, part)
+    return strictly(strict, benchmark.load(split or benchmark.first_split(folder), folder, part))
+
+
+def asked(name: str, options: Mapping[str, Any]) -> Corpus:
+    """What `load` gives for the options of a command; says on stderr what was left out."""
+    names = {"root", "split", "strict"} & options.keys()
+    corpus = load(name, **{option: options[option] for option in names})
+    console.say({}, left_out=corpus.unreadable)
+    return corpus
+
+
+def strictly(strict: bool, corpus: Any) -> Any:
+    """The corpus (or evaluation) itself; if `strict`, `DataBroken` for the first file left out."""
+    if strict and corpus.unreadable:
+        remedy = "mend the file, or leave the document out: without --strict"
+        raise DataBroken(next(iter(corpus.unreadable.values())), where=corpus.root, remedy=remedy)
+    return corpus
+
+
+def none_read(unreadable: Mapping[str, str], where: Path | None) -> DataBroken:
+    """The error for documents of which none can be read, with the reason of the first."""
+    first = next(iter(unreadable.values()))
+    what = f"no document can be read, the first of {len(unreadable)}: {first}"
+    return DataBroken(what, where=where)
 
 
 def _folder(name: str, root: str | Path | None) -> Path:
@@ -72,7 +100,7 @@ def _folder(name: str, root: str | Path | None) -> Path:
 
 def shards(
     name: str, *, root: str | Path | None = None, split: str | None = None,
-    part: str | None = None, records: float = SHARD,
+    part: str | None = None, records: float = SHARD, strict: bool = False,
 ) -> Iterator[Corpus]:  # fmt: skip
     """The corpus that `load` gives, in corpora of documents that follow one another.
 
@@ -81,7 +109,7 @@ def shards(
 
     Parameters
     ----------
-    name, root, split, part
+    name, root, split, part, strict
         As for `load`; so are the errors.
     records
         How many gold records a shard has at most; of one document it may have more.
@@ -94,16 +122,17 @@ def shards(
     benchmark, folder = get(name), _folder(name, root)
     chosen = benchmark.named(split or benchmark.first_split(folder), folder, part)
     if benchmark.reader is not None:
-        yield from (shard.check() for shard in benchmark.reader(chosen, folder).shards(records))
+        made = benchmark.reader(chosen, folder).shards(records)
+        yield from (strictly(strict, shard.check()) for shard in made)
     else:
         from formlab.benchmarks._build import cut
 
-        yield from cut(benchmark.read(chosen, folder).check(), records)
+        yield from cut(strictly(strict, benchmark.read(chosen, folder).check()), records)
 
 
 def shards_of(
     name: str, *, root: str | Path | None = None, split: str | None = None,
-    part: str | None = None, records: float = SHARD,
+    part: str | None = None, records: float = SHARD, strict: bool = False,
 ) -> list[dict[str, Any]]:  # fmt: skip
     """Shards as plain data, for workers that open them by themselves with `open_shard`.
 
@@ -113,7 +142,7 @@ def shards_of(
 
     Parameters
     ----------
-    name, root, split, part
+    name, root, split, part, strict
         As for `load`; so are the errors. `root` stands in the shards as it is here, made absolute.
     records
         How many gold records a shard is to have.
@@ -121,8 +150,8 @@ def shards_of(
     Returns
     -------
     list of dict
-        Each with `benchmark`, `root`, `split` (with its part), `start` and `stop`: JSON can hold
-        it.
+        Each with `benchmark`, `root`, `split` (with its part), `start`, `stop` and, where it is
+        set, `strict`: JSON can hold it.
 
     Examples
     --------
@@ -135,6 +164,7 @@ def shards_of(
     benchmark, folder = get(name), _folder(name, root)
     chosen = benchmark.named(split or benchmark.first_split(folder), folder, part)
     base = {"benchmark": name, "root": str(folder.absolute()), "split": chosen}
+    base |= {"strict": True} if strict else {}
     if benchmark.reader is None:
         return [base | {"start": 0, "stop": None}]
     cuts = benchmark.reader(chosen, folder).cuts(records)
@@ -151,9 +181,11 @@ def open_shard(shard: Mapping[str, Any]) -> Corpus:
     """
     benchmark, folder = get(shard["benchmark"]), _folder(shard["benchmark"], shard["root"])
     if benchmark.reader is None:
-        return benchmark.read(shard["split"], folder).check()
-    reader = benchmark.reader(shard["split"], folder)
-    return reader.corpus(shard["start"], shard["stop"]).check()
+        corpus = benchmark.read(shard["split"], folder)
+    else:
+        reader = benchmark.reader(shard["split"], folder)
+        corpus = reader.corpus(shard["start"], shard["stop"])
+    return strictly(shard.get("strict", False), corpus.check())
 
 
 def training(corpus: Corpus, *, limit: int | None = None, seed: int = 0) -> Corpus:

@@ -12,17 +12,23 @@ from typing import Any
 
 import polars as pl
 
-from formlab import files, tables
+from formlab import benchmarks, files, pictures, tables
 from formlab.columns import Columns, height_of
-from formlab.errors import DataBroken, FormlabError
+from formlab.errors import DataBroken, DataMissing, FormlabError, GoldInDoubt
 from formlab.folders import Corpus
 
 Row = dict[str, Any]
 # The row of a document, and those of its gold records: row by row, or column by column.
 Rows = list[Row] | dict[str, list[Any]]
+# What is counted of files that cannot be read.
+UNREADABLE = "documents unreadable"
 # Units that are read to learn how many records such have.
 _LOOKED_AT = 8
 Part = tuple[Row, Rows]
+
+
+def _own_file(unit: Any) -> Path | None:
+    return unit if isinstance(unit, Path) else None
 
 
 @dataclass(frozen=True)
@@ -33,6 +39,12 @@ class SplitReader:
     ``read(unit, flaws, sources)`` yields the documents of a unit with their gold records, which
     lack only what all rows share, and counts what is odd in `flaws`. What is known of the whole
     split before its documents are read stands in the `flaws` and `sources` here.
+
+    A unit whose own file (`file_of`; by default the unit, if it is a path) cannot be read as what
+    it should be is left out, counted as `unread`, and listed with the reason: as a document
+    without gold, whatever a system reads there would count as wrong. It is an error if the gold
+    contradicts itself (`GoldInDoubt`), if the file holds documents beside the one that is broken
+    (`file_of` is None), or if no unit can be read.
     """
 
     benchmark: str
@@ -44,6 +56,8 @@ class SplitReader:
     sources: dict[str, str] = field(default_factory=dict)
     # Raised where there is no document.
     empty: FormlabError | None = None
+    file_of: Callable[[Any], Path | None] = _own_file
+    unread: str = UNREADABLE
 
     @tables.uncollected()
     def corpus(self, start: int = 0, stop: int | None = None) -> Corpus:
@@ -57,16 +71,44 @@ class SplitReader:
         whole, first = not start and stop is None, True
         flaws, sources = Counter[str](), dict[str, str]()
         for unit in self.units[start:stop]:
-            for document, rows in self.read(unit, flaws, sources):
+            for document, rows in self._parts(unit, flaws, sources, shard.unreadable):
                 if shard.documents and shard.records.height + height_of(rows) > records:
                     yield shard.corpus()
                     shard, first = _Shard(self, Counter()), False
                 shard.add(document, rows)
                 shard.note(flaws, sources)
             shard.note(flaws, sources)
-        if whole and first and self.empty and not shard.documents:
-            raise self.empty
+        if whole and first and not shard.documents:
+            if shard.unreadable:
+                raise benchmarks.none_read(shard.unreadable, self.root)
+            if self.empty:
+                raise self.empty
         yield shard.corpus()
+
+    def _parts(
+        self, unit: Any, flaws: Counter[str], sources: dict[str, str], unreadable: dict[str, str]
+    ) -> Iterator[Part]:
+        """The documents of a unit; none if its own file cannot be read."""
+        if (file := self.file_of(unit)) is None:
+            yield from self.read(unit, flaws, sources)
+            return
+        own_flaws, own_sources = Counter[str](), dict[str, str]()
+        try:
+            # All of them or none.
+            parts = list(self.read(unit, own_flaws, own_sources))
+            for document, rows in parts:
+                _check_paths(document, rows, file)
+        except GoldInDoubt:
+            raise
+        except (DataBroken, DataMissing, RecursionError) as error:
+            flaws[self.unread] += 1
+            what = error if isinstance(error, FormlabError) else f"nested too deeply ({file})"
+            reason = str(what).replace(f"{self.root}/", "")
+            unreadable[file.relative_to(self.root).as_posix()] = reason
+        else:
+            flaws.update(own_flaws)
+            sources |= own_sources
+            yield from parts
 
     def cuts(self, records: float) -> list[tuple[int, int | None]]:
         """Ranges of units that have about so many gold records each; at least one unit, if any."""
@@ -79,12 +121,22 @@ class SplitReader:
         return [(start, start + size if start + size < count else None) for start in starts]
 
 
+def _check_paths(document: Row, rows: Rows, file: Path) -> None:
+    """`GoldInDoubt` if two values of a document stand at one path."""
+    if isinstance(rows, list):
+        paths = Counter(row["path"] for row in rows if row.get("path") is not None)
+        if twice := [path for path, count in paths.items() if count > 1]:
+            what = f"two values of {document['doc_id']} at one path: {twice[0]}"
+            raise GoldInDoubt(what, where=file, remedy="keep one of them")
+
+
 class _Shard:
     """The rows of some documents as they are collected."""
 
     def __init__(self, split: SplitReader, flaws: Counter[str]) -> None:
         self.split, self.flaws, self.sources = split, flaws, dict(split.sources)
         self.documents: list[Row] = []
+        self.unreadable: dict[str, str] = {}
         self.base = {"benchmark": split.benchmark, "split": split.split}
         self.gold = self.base | {"role": "gold", "status": "ok"}
         self.records = Columns(**self.gold)
@@ -108,6 +160,7 @@ class _Shard:
             root=self.split.root,
             flaws={what: count for what, count in sorted(self.flaws.items()) if count},
             sources=self.sources,
+            unreadable=self.unreadable,
         )
 
 
@@ -127,6 +180,7 @@ def cut(corpus: Corpus, records: float) -> Iterator[Corpus]:
         yield dataclasses.replace(
             corpus, documents=corpus.documents.filter(chosen),
             records=corpus.records.filter(chosen), flaws={} if number else corpus.flaws,
+            unreadable={} if number else corpus.unreadable,
         )  # fmt: skip
 
 
@@ -134,13 +188,13 @@ def image_columns(
     root: Path, image: Path | None, flaws: Counter[str], *, missing: str = "images missing"
 ) -> Row:
     """The columns `image`, `width` and `height` of a page; what is not there is counted."""
-    if image is None or not image.is_file():
+    if image is None or not files.is_file(image):
         flaws[missing] += 1
         return {}
     row: Row = {"image": image.relative_to(root).as_posix()}
     try:
-        row["width"], row["height"] = files.image_size(image)
-    except DataBroken:
+        row["width"], row["height"] = pictures.image_size(image)
+    except (DataBroken, DataMissing):
         # Whatever opens the image reports why; the document stays.
         flaws["images unreadable"] += 1
     return row

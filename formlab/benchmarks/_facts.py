@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import NamedTuple
 
+from formlab.errors import DataBroken
 from formlab.text.markup import SILENT, VOID, Event
 
 # Tag → published name of the type and its kind. The paper tags Date, the release Temporal; the
@@ -28,6 +30,8 @@ _ORDER = {name: number for number, name in enumerate(TYPES)}
 SYMBOLS = frozenset({"$", "€", "£", "¥", "₹", "₩", "CHF", "USD", "EUR", "GBP"})
 _SHORTEST, _AROUND = 30, 40
 _STRETCH = 4096
+# More characters than the values of a page have, unless its tags were not closed.
+_LARGEST = 10_000_000
 _ROLES = (
     dict.fromkeys(VOID, "void") | dict.fromkeys(SILENT, "silent") | dict.fromkeys(FACTS, "fact")
 )
@@ -71,6 +75,10 @@ class _Tree:
     end: list[int] = field(default_factory=lambda: [-1])
     # The elements that are facts.
     facts: list[int] = field(default_factory=list)
+    # The elements that are numbers; and of each element, itself or the closest one around it whose
+    # strings are long enough for a hint, the last one standing for none.
+    numbers: list[int] = field(default_factory=list)
+    longer: list[int] = field(default_factory=list)
     # The first stretch of an element's text, normalised, and whether that is all of it.
     texts: dict[int, tuple[str, bool]] = field(default_factory=dict)
 
@@ -78,11 +86,14 @@ class _Tree:
         return by.join(self.strings[self.first[node] : self.last[node]])
 
 
-def tagged(stream: Iterable[Event], *, flaws: Counter[str] | None = None) -> list[Fact]:
+def tagged(
+    stream: Iterable[Event], *, flaws: Counter[str] | None = None, where: object = None
+) -> list[Fact]:
     """The facts of a page from its events as written.
 
     A hint is up to 40 characters either side of the value's first place in the closest element
-    with 30 characters. A lone currency sign takes the number that follows it.
+    with 30 characters. A lone currency sign takes the number that follows it. `DataBroken`, with
+    `where`, if facts stand in so many others that their values are many times the page.
 
     Examples
     --------
@@ -95,6 +106,11 @@ def tagged(stream: Iterable[Event], *, flaws: Counter[str] | None = None) -> lis
     page = _grow(stream, flaws)
     facts = []
     page.ends += accumulate([len(text) + 1 for text in page.strings])
+    _measure(page)
+    size = sum(page.ends[page.last[node]] - page.ends[page.first[node]] for node in page.facts)
+    if size > max(_LARGEST, 2 * page.ends[-1]):
+        what = f"fact tags in fact tags, with {size:,} characters as values"
+        raise DataBroken(what, where=where, remedy="close the tags")
     for mark, node in enumerate(page.facts):
         value = page.text(node)
         if not value:
@@ -155,6 +171,18 @@ def _grow(stream: Iterable[Event], flaws: Counter[str]) -> _Tree:
     return page
 
 
+def _measure(page: _Tree) -> None:
+    """Set `numbers` and `longer` of a page whose elements are all known."""
+    page.numbers += [node for node, tag in enumerate(page.tags) if tag == "number"]
+    ends, longer = page.ends, page.longer
+    elements = zip(page.above, page.first, page.last, strict=True)
+    for node, (above, first, last) in enumerate(elements):
+        # Joined by spaces it is shorter, and no longer once it is normalised.
+        is_long = ends[last] - ends[first] > _SHORTEST
+        longer.append(node if is_long else longer[above] if node else -1)
+    longer.append(-1)
+
+
 def _number_after(page: _Tree, node: int) -> str:
     for anchor in (node, page.above[node]):
         after = _next(page, anchor)
@@ -163,10 +191,9 @@ def _number_after(page: _Tree, node: int) -> str:
             continue
         if anchor == node and page.tags[after] == "number":
             return page.text(after)
-        try:
-            return page.text(page.tags.index("number", after + 1, page.end[after]))
-        except ValueError:
-            continue
+        place = bisect_right(page.numbers, after)
+        if place < len(page.numbers) and page.numbers[place] < page.end[after]:
+            return page.text(page.numbers[place])
     return ""
 
 
@@ -184,16 +211,12 @@ def _next(page: _Tree, node: int) -> int | None:
 
 
 def _hint(page: _Tree, node: int, value: str) -> str:
-    ends, above = page.ends, page.above[node]
+    above = page.longer[page.above[node]]
     while above >= 0:
-        if ends[page.last[above]] - ends[page.first[above]] <= _SHORTEST:
-            # Joined by spaces it is shorter, and no longer once it is normalised.
-            above = page.above[above]
-            continue
         text = _start(page, above, value)
         if len(text) >= _SHORTEST:
             break
-        above = page.above[above]
+        above = page.longer[page.above[above]]
     else:
         text = _normalised(page.text(node, " "))
     at = text.find(value)

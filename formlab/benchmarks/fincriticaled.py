@@ -7,21 +7,22 @@ order of their tags, in a JSON list), or one CSV with tagged HTML, a page a row.
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import msgspec
 
 from formlab import files, tables
 from formlab.benchmarks._build import Part, Row, SplitReader, image_columns
 from formlab.benchmarks._facts import FACTS, Fact, tagged
 from formlab.benchmarks.meta import meta_of
-from formlab.errors import DataBroken, DataMissing
+from formlab.errors import DataBroken, DataMissing, GoldInDoubt
 from formlab.folders import Corpus
+from formlab.structure import checked
 from formlab.text.markup import written_events
 
 FOLDERS = ("", "gold", "gold_annotation_html", "data/gold_annotation_html")
@@ -82,7 +83,7 @@ def reader(split: str, root: Path) -> SplitReader:
         stem, markup, origin, meta = unit if isinstance(unit, tuple) else _page(unit, flaws)
         if isinstance(unit, Path):
             sources[unit.relative_to(root).as_posix()] = files.sha256(unit)
-        facts = tagged(written_events(markup), flaws=flaws)
+        facts = tagged(written_events(markup), flaws=flaws, where=origin)
         _count_flaws(markup, facts, flaws)
         gold = {"task": "fact", "page": 1}
         image = _image(root, stem, flaws)
@@ -121,9 +122,13 @@ def _units(root: Path, flaws: Counter[str], sources: dict[str, str]) -> list[_Un
     if not root.is_dir():
         raise DataMissing("no such folder", where=root, remedy=_REMEDY)
     for name in FOLDERS:
-        numbered = {
-            int(m[1]): f for f in (root / name).glob("gold_*") if (m := _NAME.fullmatch(f.name))
-        }
+        numbered: dict[int, Path] = {}
+        for file in sorted((root / name).glob("gold_*")):
+            if match := _NAME.fullmatch(file.name):
+                first = numbered.setdefault(int(match[1]), file)
+                if first is not file:
+                    what = f"two golds of page {int(match[1])}: {first.name} and {file.name}"
+                    raise GoldInDoubt(what, where=file.parent, remedy="keep one of them")
         if numbered:
             return [numbered[number] for number in sorted(numbered)]
     first = next(iter(sorted(root.glob("*.csv"))), None)
@@ -144,41 +149,37 @@ def decoded(file: Path, counts: Counter[str]) -> str:
         return files.read_text(file, encodings=("latin-1",))
 
 
+class _Meta(msgspec.Struct):
+    """What must be of its type in what a page says of itself."""
+
+    document_type: str | None = None
+
+
 def _beside(file: Path) -> Row:
     """What a page's own ``meta_<i>.json`` says of it: the type of document becomes its domain."""
     side = file.with_name(f"meta_{_NAME.fullmatch(file.name)[1]}.json")  # type: ignore[index]
     if not side.is_file():
         return {}
     meta = files.read_json(side)
-    if not isinstance(meta, dict):
-        raise DataBroken("page metadata is an object", where=side)
+    checked(meta, _Meta, where=side)
     return {"domain": meta.get("document_type"), "meta": json.dumps(meta, ensure_ascii=False)}
 
 
 def _rows(file: Path, flaws: Counter[str], sources: dict[str, str]) -> Iterator[_Page]:
-    text = decoded(file, flaws)
-    reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
+    rows = files.csv_rows(file, decoded(file, flaws))
     sources[file.name] = files.sha256(file)
-    try:
-        with files.csv_cells(len(text)):
-            rows = [(reader.line_num, row) for row in reader]
-        names = {name.strip().lower(): name for name in reader.fieldnames or () if name}
-        column = next((names[name] for name in COLUMNS if name in names), None)
-        if column is None:
-            remedy = f"a column named {', '.join(COLUMNS[:-1])} or {COLUMNS[-1]}"
-            raise DataBroken("no column of tagged HTML", where=f"{file}:1", remedy=remedy)
-        for number, (line, row) in enumerate(rows):
-            markup = row.get(column)
-            if markup is None:
-                raise DataBroken("a row without its HTML", where=f"{file}:{line}")
-            kept = {"domain": row.get(names.get("document_type", ""))}
-            yield str(number), markup, f"{file.name}:{line}", kept
-    except csv.Error as error:
-        raise DataBroken(
-            f"not a readable CSV: {error}",
-            where=f"{file}:{reader.line_num}",
-            remedy="quote the HTML",
-        ) from error
+    header = rows[0][1] if rows else []
+    places = {name.strip().lower(): place for place, name in enumerate(header)}
+    column = next((places[name] for name in COLUMNS if name in places), None)
+    if column is None:
+        remedy = f"a column named {', '.join(COLUMNS[:-1])} or {COLUMNS[-1]}"
+        raise DataBroken("no column of tagged HTML", where=f"{file}:1", remedy=remedy)
+    kind = places.get("document_type", len(header))
+    for number, (line, row) in enumerate(rows[1:]):
+        if len(row) <= column:
+            raise DataBroken("a row without its HTML", where=f"{file}:{line}")
+        kept = {"domain": row[kind] if kind < len(row) else None}
+        yield str(number), row[column], f"{file.name}:{line}", kept
 
 
 def _image(root: Path, stem: str, flaws: Counter[str]) -> Row:
@@ -195,13 +196,11 @@ def _boxes(root: Path, image: Row, flaws: Counter[str]) -> dict[int, Row]:
     side = (base / image["image"]).with_suffix(".json") if image else None
     if side is None or not side.is_file():
         return {}
-    listed = files.read_json(side)
-    if not isinstance(listed, list):
-        raise DataBroken("boxes of facts are a list", where=side, remedy="[[x0, y0, x1, y1], …]")
+    listed = checked(files.read_json(side), list[Any], where=side, remedy="[[x0, y0, x1, y1], …]")
     boxes = {}
-    for mark, box in enumerate(listed):
-        if isinstance(box, list) and len(box) == 4 and all(type(v) in (int, float) for v in box):
-            boxes[mark] = dict(zip(tables.BOX, map(float, box), strict=True))
+    for mark, value in enumerate(listed):
+        if box := tables.box_of(value):
+            boxes[mark] = dict(zip(tables.BOX, box, strict=True))
         else:
             flaws["fact boxes not known"] += 1
     return boxes

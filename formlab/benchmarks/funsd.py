@@ -17,8 +17,9 @@ import msgspec
 
 from formlab import files, tables
 from formlab.benchmarks._build import Part, Row, SplitReader, image_columns
-from formlab.errors import DataBroken
+from formlab.errors import DataBroken, GoldInDoubt
 from formlab.folders import Corpus
+from formlab.structure import Whole, checked
 
 FOLDERS = {"train": "training_data", "test": "testing_data"}
 LABELS = ("header", "question", "answer", "other")
@@ -32,7 +33,7 @@ class _Word(msgspec.Struct, gc=False):
 
 
 class _Entity(_Word, gc=False):
-    id: int | None = None
+    id: Whole | None = None
     label: str | None = None
     words: list[_Word] = []
     linking: list[tuple[int | float | str | None, ...]] = []
@@ -85,21 +86,17 @@ def rows_of(file: Path, flaws: Counter) -> list[Row]:
 def _entities(file: Path, data: bytes) -> list[_Entity]:
     try:
         entities = _decode(data).form
-    except msgspec.DecodeError:
+    except (ValueError, RecursionError):
         # Python's parser says what is wrong, and takes what only it takes, as half a character.
-        form = files.read_json(file)
-        try:
-            entities = msgspec.convert(_mended(form), _Form).form
-        except msgspec.ValidationError as error:
-            what = f"a FUNSD annotation is an object with a list 'form' of entities: {error}"
-            raise DataBroken(what, where=file) from error
+        remedy = "an object with a list 'form' of entities"
+        entities = checked(_mended(files.read_json(file)), _Form, where=file, remedy=remedy).form
     for index, entity in enumerate(entities):
         if entity.id is None:
             entity.id = index
     ids = [entity.id for entity in entities]
     if len(set(ids)) != len(ids):
         twice = [str(number) for number, count in Counter(ids).items() if count > 1]
-        raise DataBroken(f"entity ids given twice: {', '.join(twice)}", where=file)
+        raise GoldInDoubt(f"entity ids given twice: {', '.join(twice)}", where=file)
     return entities
 
 
@@ -111,11 +108,9 @@ def _mended(row: Any) -> Any:
     for key in row.keys() & {"form", "words"}:
         if isinstance(row[key], list):
             row[key] = list(map(_mended, row[key]))
-    if "text" in row:
+    if isinstance(row.get("text"), (int, float)):
         row["text"] = str(row["text"] or "")
-    try:
-        msgspec.convert(row.get("box"), _Box)
-    except msgspec.ValidationError:
+    if tables.box_of(row.get("box")) is None:
         row.pop("box", None)
     return row
 
@@ -133,7 +128,7 @@ def _columns(file: Path, entities: list[_Entity], flaws: Counter[str]) -> dict[s
         items += entity.words
         paths += own
         origins += [f"{name}#{own[0]}"] * len(own)
-    link_paths, link_values = _links(entities, texts, flaws)
+    link_paths, link_values = _links(file, entities, texts, flaws)
     links, height = len(link_paths), len(paths) + len(link_paths)
     tasks, modalities = ["text", *["layout"] * (height - 1)], [None] * height
     kinds = ["page", *["word"] * len(items), *["link"] * links]
@@ -164,7 +159,7 @@ def _paths(entity: int, words: int) -> list[str]:
 
 
 def _links(
-    entities: list[_Entity], texts: dict[int | None, str], flaws: Counter[str]
+    file: Path, entities: list[_Entity], texts: dict[int | None, str], flaws: Counter[str]
 ) -> tuple[list[str], list[str]]:
     """The paths of the links and their values."""
     # Both ends of a link list it; it is one link.
@@ -181,7 +176,9 @@ def _links(
                 "links to itself": start == end,
                 "links named by one end only": count < 2 and start != end,
             })  # fmt: skip
-    paths = [f"/links/{start}/{end}" for start, end in ends]
+    paths = [f"/links/{'/'.join(map(str, link))}" for link in mentions]
+    if len(set(paths)) < len(paths):
+        raise GoldInDoubt("two links at one path, of numbers and of texts", where=file)
     values = [
         f"/entities/{link[0]} /entities/{link[1]}" if len(link) == 2
         else " ".join(f"/entities/{number}" for number in link)

@@ -25,6 +25,9 @@ DPI = 300
 # US letter in inches; a page that is longer is drawn in full.
 _WIDE, _HIGH = 8.5, 11
 _LONGEST = 80
+# No issuer states a number in units of ten to a hundred.
+_SCALE = re.compile(r"\s*[+-]?\d{1,2}\s*")
+_TAG = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 _BREAK = re.compile(r"(?:page-)?break-(after|before)\s*:\s*(?:always|page)", re.IGNORECASE)
 _DATE = re.compile(r"\d{4}|\d{1,2}[-/.]\d|\b(?:month|year|day)s?\b", re.IGNORECASE)
 _NO_FIGURE = re.compile(r"[^\d.,-]")
@@ -47,7 +50,10 @@ def gold_pages(filing: Path) -> tuple[list[str], list[list[dict[str, Any]]], dic
     """
     data = files.read_bytes(filing)
     parser = etree.XMLParser(recover=True, huge_tree=True, resolve_entities=False, no_network=True)
-    root = etree.fromstring(data, parser)
+    try:
+        root = etree.fromstring(data, parser)
+    except etree.XMLSyntaxError as error:
+        raise DataBroken(f"not XML: {error.msg}", where=f"{filing}:{error.lineno or 1}") from error
     body = None if root is None else next((n for n in root.iter() if _name(n) == "body"), None)
     if body is None or not any(_prefixed(node) for node in body.iter()):
         what = "no inline XBRL in this file"
@@ -79,14 +85,17 @@ def write_pages(
     Beside each picture, ``images/<i>.json`` says where on it each fact stands.
 
     By default these are all pages that hold a fact, or the first `limit` of them; `pages` are
-    numbers from 0. Chromium draws them. The answer counts the pages and facts written, and the
-    tags of each sort that the filing has beside its facts.
+    numbers from 0. Chromium draws them; no script of the filing runs, and nothing that it names at
+    other addresses or in files is fetched. A page that it cannot draw, such as one of a mile, has
+    no picture. The answer counts the pages and facts written, the ``pages not drawn``, the
+    ``requests blocked``, and the tags of each sort that the filing has beside its facts.
     """
     texts, facts, notes = gold_pages(filing)
     chosen = [n for n in range(len(texts)) if (facts[n] if pages is None else n in pages)]
     chosen = chosen[:limit]
-    zoom = dpi / 96
-    with browser.page(size=(round(_WIDE * dpi), round(_HIGH * dpi))) as visit:
+    zoom, undrawn = dpi / 96, 0
+    size = round(_WIDE * dpi), round(_HIGH * dpi)
+    with browser.page(size=size, allow=("data:",), scripts=False) as visit:
         for number in chosen:
             files.write_text(
                 out / f"gold_{number}.txt", f"<html><body>{texts[number]}</body></html>\n"
@@ -98,11 +107,28 @@ def write_pages(
             }
             files.write_json(out / f"meta_{number}.json", meta)
             style = f"<style>{_STYLE % zoom}</style>"
-            visit.page.set_content(f"<html><head>{style}</head><body>{texts[number]}</body></html>")
-            with files.atomic(out / "images" / f"{number}.png") as temporary:
-                visit.page.screenshot(path=temporary, type="png", full_page=True)
-            files.write_json(out / "images" / f"{number}.json", fact_boxes(visit.page))
-    return notes | {"pages": len(chosen), "facts": sum(len(facts[n]) for n in chosen)}
+            html = f"<html><head>{style}</head><body>{texts[number]}</body></html>"
+            undrawn += not _drawn(visit.page, html, out / "images" / f"{number}.png")
+    return notes | {
+        "pages": len(chosen), "pages not drawn": undrawn,
+        "facts": sum(len(facts[n]) for n in chosen),
+        "requests blocked": len(set(visit.requests)),
+    }  # fmt: skip
+
+
+def _drawn(page: Page, html: str, image: Path) -> bool:
+    """Draw a page, with the boxes of its facts beside it; false if the browser cannot."""
+    from playwright.sync_api import Error
+
+    try:
+        page.set_content(html)
+        with files.atomic(image) as temporary:
+            page.screenshot(path=temporary, type="png", full_page=True)
+        boxes = fact_boxes(page)
+    except Error:
+        return False
+    files.write_json(image.with_suffix(".json"), boxes)
+    return True
 
 
 def fact_boxes(page: Page) -> list[list[float] | None]:
@@ -111,11 +137,15 @@ def fact_boxes(page: Page) -> list[list[float] | None]:
 
 
 def _name(node: etree._Element) -> str:
-    return etree.QName(node).localname if isinstance(node.tag, str) else ""
+    """The name of an element without its namespace; of what is damaged, that of a plain one."""
+    if not isinstance(node.tag, str):
+        return ""
+    name = node.tag.rpartition("}")[2].rpartition(":")[2]
+    return name if _TAG.fullmatch(name) else "span"
 
 
 def _prefixed(node: etree._Element) -> bool:
-    return isinstance(node.tag, str) and "inlineXBRL" in (etree.QName(node).namespace or "")
+    return isinstance(node.tag, str) and "inlineXBRL" in node.tag.rpartition("}")[0]
 
 
 def _drop_hidden(body: etree._Element, notes: Counter[str]) -> None:
@@ -177,9 +207,12 @@ def _value(text: str, node: etree._Element) -> str | None:
     figures = _NO_FIGURE.sub("", text)
     comma = "comma" in form.split(":")[-1]
     figures = figures.replace(".", "").replace(",", ".") if comma else figures.replace(",", "")
+    scale = node.get("scale") or "0"
+    if not _SCALE.fullmatch(scale):
+        return None
     try:
-        value = Decimal(figures).scaleb(int(node.get("scale") or 0))
-    except (InvalidOperation, ValueError):
+        value = Decimal(figures).scaleb(int(scale))
+    except InvalidOperation:
         return None
     return f"{-value if node.get('sign') == '-' else value:f}"
 
@@ -190,7 +223,8 @@ def _cut(body: etree._Element) -> list[list[etree._Element]]:
     if not marks:
         return [list(body)]
     above = [list(node.iterancestors()) for node in marks]
-    container = next(n for n in above[0] if all(n in others for others in map(set, above)))
+    shared = set(above[0]).intersection(*above[1:])
+    container = next(node for node in above[0] if node in shared)
     pages: list[list[etree._Element]] = [[]]
     for child in container:
         inside = [marks[node] for node in child.iter() if node in marks]
@@ -207,5 +241,6 @@ def _page(nodes: list[etree._Element]) -> str:
         for inner in node.iter():
             if isinstance(inner.tag, str):
                 inner.tag = _name(inner)
-        etree.cleanup_namespaces(node)
+        if isinstance(node.tag, str):
+            etree.cleanup_namespaces(node)
     return "".join(etree.tostring(node, encoding="unicode", method="html") for node in nodes)

@@ -14,11 +14,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from formlab import files
 from formlab.benchmarks._build import Part, Row, SplitReader, image_columns
 from formlab.benchmarks.formcraft import VQA
 from formlab.errors import DataBroken
 from formlab.folders import Corpus
+from formlab.structure import checked
 from formlab.text import llm_json
 from formlab.trees import escape
 
@@ -26,6 +29,16 @@ FILE = "OCRBench_v2.json"
 EVERY = "all"
 # Answers of these types are places, tables and formulas: a text equal to the gold's is not asked.
 _NOT_TEXT = ("grounding", "spotting", "position", "parsing", "formula")
+
+
+class _Entry(msgspec.Struct):
+    """What must be as it is published in an entry; its answers may be anything."""
+
+    image_path: str
+    question: str | None = None
+    dataset_name: str | None = None
+    type: str | None = None
+    id: str | int | None = None
 
 
 def splits(root: Path) -> dict[str, int]:
@@ -49,18 +62,22 @@ def read(split: str, root: Path) -> Corpus:
 
 def reader(split: str, root: Path) -> SplitReader:
     """The same images, one by one."""
-    by_image: dict[str, list[tuple[int, Row]]] = {}
+    by_image: dict[Path, list[tuple[int, Row]]] = {}
     for index, entry in enumerate(_entries(root)):
         if split in (EVERY, str(entry.get("dataset_name"))):
-            by_image.setdefault(str(entry.get("image_path")), []).append((index, entry))
-    stems = Counter(Path(path).stem for path in by_image)
+            by_image.setdefault(Path(entry["image_path"]), []).append((index, entry))
+    stems = Counter(path.stem for path in by_image)
+    plain = Counter(path.with_suffix("") for path in by_image)
 
     def read(
-        unit: tuple[str, list[tuple[int, Row]]], flaws: Counter[str], _: dict[str, str]
+        unit: tuple[Path, list[tuple[int, Row]]], flaws: Counter[str], _: dict[str, str]
     ) -> Iterator[Part]:
-        name, entries = Path(unit[0]), unit[1]
+        name, entries = unit
         flaws["images of one name in several folders"] += stems[name.stem] > 1
-        unique = name.stem if stems[name.stem] == 1 else "__".join(name.with_suffix("").parts)
+        # With its folders, and with its ending, only where it takes them to tell images apart.
+        bare = name.with_suffix("")
+        whole = "__".join((bare if plain[bare] == 1 else name).parts)
+        unique = name.stem if stems[name.stem] == 1 else whole
         rows: dict[str, Row] = {}
         for index, entry in entries:
             for row in _rows(entry, index, flaws):
@@ -85,10 +102,9 @@ def reader(split: str, root: Path) -> SplitReader:
 
 def _entries(root: Path) -> list[Row]:
     entries = files.read_json(root / FILE)
-    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
-        raise DataBroken("OCRBench v2 is a list of objects", where=root / FILE)
-    if lacking := [n for n, entry in enumerate(entries) if not entry.get("image_path")]:
-        raise DataBroken("an entry without image_path", where=f"{root / FILE}#/{lacking[0]}")
+    checked(entries, list[_Entry], where=root / FILE, remedy="the file as it is published")
+    if lacking := [n for n, entry in enumerate(entries) if not Path(entry["image_path"]).name]:
+        raise DataBroken("an entry without an image", where=f"{root / FILE}#/{lacking[0]}")
     return entries
 
 

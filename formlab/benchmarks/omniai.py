@@ -13,21 +13,28 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
+
+import msgspec
 
 from formlab import files
 from formlab.benchmarks._build import Part, Row, SplitReader, image_columns
 from formlab.benchmarks.meta import meta_of
-from formlab.errors import DataBroken
+from formlab.errors import DataBroken, DataMissing
 from formlab.folders import Corpus
+from formlab.structure import checked
 from formlab.text.llm_json import as_text
 from formlab.trees import escape
 
 # The path of the row that holds the whole of the true JSON.
 WHOLE = "/"
 _KINDS = {"number": "number", "integer": "number", "boolean": "checkbox", "string": "string"}
-_DEEPEST = 60
+_DEEPEST, _LONGEST = 60, 200
+_PUBLISHED = {
+    "truth": "trueJsonOutput", "image": "imageUrl", "markdown": "trueMarkdownOutput",
+}  # fmt: skip
+_REMEDY = "an object with imageUrl, jsonSchema and trueJsonOutput"
 _NAME = re.compile(r"[^\w.-]+")
 
 
@@ -51,38 +58,64 @@ def reader(split: str, root: Path) -> SplitReader:
     base = folder / split if (folder / split).is_dir() else folder
     # Of equal names the second gets a number, so all names are known before a form is read.
     taken: set[str] = set()
-    units = [
-        (file, [_doc_id(item, file, where, taken) for where, item in _items(file)])
-        for file in sorted([*base.glob("*.json"), *base.glob("*.jsonl")])
-    ]
+    units = [_unit(file, taken) for file in sorted([*base.glob("*.json"), *base.glob("*.jsonl")])]
 
-    def read(
-        unit: tuple[Path, list[str]], flaws: Counter[str], sources: dict[str, str]
-    ) -> Iterator[Part]:
-        file, names = unit
+    def read(unit: _Unit, flaws: Counter[str], sources: dict[str, str]) -> Iterator[Part]:
+        file = unit.file
         sources[str(file.relative_to(root))] = files.sha256(file)
-        for doc_id, (where, item) in zip(names, _items(file), strict=True):
+        for doc_id, (where, item) in zip(unit.names, _items(file), strict=True):
             rows = list(records_of(item, where, flaws))
             document = {"doc_id": doc_id} | _document(item, base, root, rows, flaws)
             yield document, [{"page": 1} | row for row in rows]
 
     empty = DataBroken("no items", where=base, remedy="one JSON file a form")
-    return SplitReader("omniai", split, root, units, read, empty=empty)
+    return SplitReader(
+        "omniai", split, root, units, read, empty=empty,
+        file_of=lambda unit: None if unit.has_several else unit.file,
+    )  # fmt: skip
+
+
+class _Unit(NamedTuple):
+    """A file, the names of its items, and whether it may have several."""
+
+    file: Path
+    names: list[str]
+    has_several: bool
+
+
+class _Item(msgspec.Struct, rename=lambda name: _PUBLISHED.get(name, name)):
+    """What must be as it is published in an item; its schema and metadata may be anything."""
+
+    truth: Any
+    image: str | None = None
+    markdown: str | None = None
+    file_name: str | None = None
+    id: str | int | None = None
+
+
+def _unit(file: Path, taken: set[str]) -> _Unit:
+    has_several = file.suffix == ".jsonl"
+    try:
+        has_several = has_several or isinstance(files.read_json(file), list)
+        items = list(_items(file))
+    except (DataBroken, DataMissing):
+        if has_several:
+            raise
+        # Reading the form says what is wrong.
+        items = []
+    return _Unit(file, [_doc_id(item, file, where, taken) for where, item in items], has_several)
 
 
 def _items(file: Path) -> Iterator[tuple[str, Row]]:
     if file.suffix == ".jsonl":
-        for number, item in files.each_jsonl(file):
-            yield f"{file.name}:{number}", item
-        return
-    value = files.read_json(file)
-    for index, item in enumerate(value if isinstance(value, list) else [value]):
-        if not isinstance(item, dict) or "trueJsonOutput" not in item:
-            raise DataBroken(
-                "an item is an object with imageUrl, jsonSchema and trueJsonOutput",
-                where=f"{file}#/{index}",
-            )
-        yield (f"{file.name}#/{index}" if isinstance(value, list) else file.name), item
+        items = [(f":{number}", item) for number, item in files.each_jsonl(file)]
+    else:
+        value = files.read_json(file)
+        several = isinstance(value, list)
+        items = [(f"#/{n}", item) for n, item in enumerate(value)] if several else [("", value)]
+    for place, item in items:
+        checked(item, _Item, where=f"{file}{place}", remedy=_REMEDY)
+        yield f"{file.name}{place}", item
 
 
 def _image(item: Row) -> str:
@@ -111,7 +144,7 @@ def image_url(document: Row | str | None) -> str:
 def _doc_id(item: Row, file: Path, where: str, taken: set[str]) -> str:
     """The name of the file if it holds one item, else that of the image."""
     name = file.stem if where == file.name else PurePosixPath(basename(_image(item))).stem
-    name = _NAME.sub("_", str(item.get("id") or name)) or "item"
+    name = _NAME.sub("_", str(item.get("id") or name))[:_LONGEST] or "item"
     unique, number = name, 1
     while unique in taken:
         number += 1
@@ -125,7 +158,7 @@ def records_of(item: Row, where: str, flaws: Counter[str]) -> Iterator[Row]:
     text = item.get("trueMarkdownOutput")
     flaws["items without Markdown"] += not text
     yield {
-        "task": "text", "kind": "page", "value": text if isinstance(text, str) else None,
+        "task": "text", "kind": "page", "value": text,
         "status": "ok" if text else "unscored", "origin": f"{where}#/trueMarkdownOutput",
     }  # fmt: skip
     truth = _plain(item["trueJsonOutput"])
@@ -133,7 +166,7 @@ def records_of(item: Row, where: str, flaws: Counter[str]) -> Iterator[Row]:
         "task": "value", "path": WHOLE, "kind": "json", "origin": f"{where}#/trueJsonOutput",
         "value": json.dumps(truth, ensure_ascii=False, sort_keys=True),
     }  # fmt: skip
-    for path, kind, value in _leaves(truth, item.get("jsonSchema"), "", 0):
+    for path, kind, value in _leaves(truth, item.get("jsonSchema"), "", where):
         flaws["true values of null"] += value is None
         yield {
             "task": "text", "path": path, "kind": kind,
@@ -147,23 +180,25 @@ def _plain(value: Any) -> Any:
     if not isinstance(value, str):
         return value
     try:
-        return json.loads(value)
-    except (ValueError, RecursionError):
+        return files.parse_json(value, where="trueJsonOutput")
+    except DataBroken:
         return value
 
 
-def _leaves(value: Any, schema: Any, path: str, depth: int) -> Iterator[tuple[str, str, Any]]:
+def _leaves(
+    value: Any, schema: Any, path: str, where: str, depth: int = 0
+) -> Iterator[tuple[str, str, Any]]:
     rules = schema if isinstance(schema, dict) else {}
     if depth > _DEEPEST:
-        raise DataBroken(f"JSON nested deeper than {_DEEPEST} levels", where=path[:80])
+        raise DataBroken(f"JSON nested deeper than {_DEEPEST} levels", where=f"{where}#{path[:80]}")
     if isinstance(value, dict):
         inner = rules.get("properties")
         for key, item in value.items():
             rule = inner.get(key) if isinstance(inner, dict) else None
-            yield from _leaves(item, rule, f"{path}/{escape(key)}", depth + 1)
+            yield from _leaves(item, rule, f"{path}/{escape(key)}", where, depth + 1)
     elif isinstance(value, list):
         for index, item in enumerate(value):
-            yield from _leaves(item, rules.get("items"), f"{path}/{index}", depth + 1)
+            yield from _leaves(item, rules.get("items"), f"{path}/{index}", where, depth + 1)
     elif path:
         stated = rules.get("type")
         kind = (
@@ -185,5 +220,6 @@ def _document(item: Row, base: Path, root: Path, rows: list[Row], flaws: Counter
         ),
     }  # fmt: skip
     name = basename(_image(item))
-    image = next((f for f in (base / name, base / "images" / name) if name and f.is_file()), None)
+    places = (base / name, base / "images" / name) if name else ()
+    image = next(filter(files.is_file, places), None)
     return row | image_columns(root, image, flaws, missing="images not in the folder")

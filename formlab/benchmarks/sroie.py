@@ -6,6 +6,7 @@ the four corners of its box a row) and ``img/<id>.jpg`` where the image is at ha
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +17,7 @@ from formlab import files
 from formlab.benchmarks._build import Part, Row, SplitReader, image_columns
 from formlab.errors import DataBroken
 from formlab.folders import Corpus
+from formlab.structure import checked
 
 KEYS = ("company", "date", "address", "total")
 # A key value is looked for in at most this many lines that follow each other.
@@ -56,16 +58,15 @@ def reader(split: str, root: Path) -> SplitReader:
 def receipt(file: Path, root: Path, flaws: Counter) -> tuple[list[Row], list[Row]]:
     """The records of one receipt: its keys, from `file`, and its lines."""
     lines = _lines(root / "box" / f"{file.stem}.csv", flaws)
-    keys = files.read_json(file)
-    if not isinstance(keys, dict):
-        raise DataBroken("a SROIE key file is an object of four values", where=file)
+    # Numbers as they are written: the total is 9.00, not 9.0.
+    keys = checked(files.read_json(file, as_written=True), dict[str, str | None], where=file)
     names = dict.fromkeys((*KEYS, *keys))
     return [_key(name, keys, lines, file.name, flaws) for name in names], lines
 
 
 def _lines(file: Path, flaws: Counter) -> list[Row]:
     """One record per line of text; a line that cannot be read as one keeps its raw text."""
-    if not file.is_file():
+    if not files.is_file(file):
         flaws["box files missing"] += 1
         return []
     lines = []
@@ -80,7 +81,7 @@ def _lines(file: Path, flaws: Counter) -> list[Row]:
         }  # fmt: skip
         try:
             x, y = ([float(c) for c in corners[axis::2]] for axis in (0, 1))
-            if len(x) != 4 or len(y) != 4:
+            if len(x) != 4 or len(y) != 4 or not all(map(math.isfinite, x + y)):
                 raise ValueError
             box = {"x0": min(x), "y0": min(y), "x1": max(x), "y1": max(y)}
             lines.append(row | {"value": text} | box)
@@ -90,16 +91,18 @@ def _lines(file: Path, flaws: Counter) -> list[Row]:
     return lines
 
 
-def _key(name: str, keys: Row, lines: list[Row], file: str, flaws: Counter) -> Row:
+def _key(
+    name: str, keys: dict[str, str | None], lines: list[Row], file: str, flaws: Counter
+) -> Row:
     row = {
         "task": "text", "path": f"/{name}", "kind": name, "modality": "textual",
         "origin": f"{file}#/{name}",
     }  # fmt: skip
-    if name not in keys:
+    value = keys.get(name)
+    if value is None:
         flaws[f"keys absent: {name}"] += 1
         # Not annotated is not the same as annotated as empty: nothing can be scored here.
         return row | {"status": "unscored"}
-    value = str(keys[name])
     flaws[f"keys empty: {name}"] += not value.strip()
     box = _find(value, [line for line in lines if line.get("x0") is not None])
     flaws["key values not found in the lines"] += box is None and bool(value.strip())
@@ -109,6 +112,8 @@ def _key(name: str, keys: Row, lines: list[Row], file: str, flaws: Counter) -> R
 def _find(value: str, lines: list[Row]) -> dict[str, float] | None:
     """The box of the text lines that hold `value`, or None."""
     target = value.casefold().strip()
+    if not target:
+        return None
     texts = [str(line["value"]).casefold().strip() for line in lines]
     best, best_box = SAME, None
     for start, text in enumerate(texts):

@@ -3,31 +3,17 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping
 from typing import Any
 
 import polars as pl
 
 from formlab.charts import theme
+from formlab.charts.harmless import clean
+
+__all__ = ["MISSING", "bundle", "clean", "known", "number"]
 
 MISSING = "–"
-_CUT = 20_000
-_SURROGATES = re.compile("[\ud800-\udfff]")
-
-
-def clean(text: object, *, limit: int | None = _CUT) -> str:
-    """Text that can travel as JSON and UTF-8: lone surrogates spelt out, the rest past `limit` cut.
-
-    Examples
-    --------
-    >>> clean("a" + chr(0xD800)), clean("abcdef", limit=4)
-    ('a\\\\ud800', 'abcd… (2 more characters)')
-    """
-    text = str(text)
-    if limit is not None and len(text) > limit:
-        text = f"{text[:limit]}… ({len(text) - limit} more characters)"
-    return _SURROGATES.sub(lambda match: f"\\u{ord(match.group()):04x}", text)
 
 
 def number(value: float | None, digits: int = 3) -> str:

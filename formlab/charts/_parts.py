@@ -12,7 +12,7 @@ import altair as alt
 import polars as pl
 
 from formlab import metrics, selection
-from formlab.charts import theme
+from formlab.charts import harmless, theme
 from formlab.charts._output import clean, known, number
 from formlab.charts.show import Caption
 from formlab.errors import UnknownName
@@ -38,12 +38,12 @@ def words(column: str, titles: Mapping[str, str] | None = None) -> str:
 
 def field(name: str) -> str:
     """A column's name as Vega takes it: a dot or a bracket in it is no path."""
-    return re.sub(r"([.\[\]\\'\"])", r"\\\1", name)
+    return re.sub(r"([.\[\]])", r"\\\1", harmless.name(name))
 
 
 def datum(name: str) -> str:
     """The value of a column in a Vega expression."""
-    return f"datum[{json.dumps(name)}]"
+    return f"datum[{json.dumps(harmless.name(name))}]"
 
 
 def note(text: str) -> Caption:
@@ -118,6 +118,8 @@ class Plot:
     empty: str = NOTHING
     width: int | None = None
     cases: Mapping[str, str] | None = None
+    # The frame that was drawn last, and the same under names for Vega.
+    _drawn: tuple[pl.DataFrame, pl.DataFrame] | None = None
 
     @classmethod
     def of(
@@ -153,7 +155,10 @@ class Plot:
     @property
     def base(self) -> alt.Chart:
         """The chart that all layers begin from."""
-        return alt.Chart(self.frame)
+        # Layers of one chart must have one frame.
+        if self._drawn is None or self._drawn[0] is not self.frame:
+            self._drawn = (self.frame, self.frame.rename(harmless.name))
+        return alt.Chart(self._drawn[1])
 
     def values(self, column: str | None) -> list[str]:
         """The values of a column, in the frame's order."""

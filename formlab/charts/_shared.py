@@ -44,8 +44,10 @@ def status_table(evaluation: Evaluation) -> Table | Caption:
 
 
 def notes_table(evaluation: Evaluation) -> Table | Caption:
-    """Irregularities of the files, with counts; no document was dropped for them."""
-    rows = [{"what": name, "count": count} for name, count in evaluation.notes.items()]
+    """Irregularities of the files, with counts, and each file left out with the reason."""
+    rows = [{"what": clean(name), "count": count} for name, count in evaluation.notes.items()]
+    left = evaluation.unreadable.items()
+    rows += [{"what": clean(f"left out: {file}: {reason}"), "count": 1} for file, reason in left]
     return table(pl.DataFrame(rows), empty="No irregularity was noted.")
 
 

@@ -42,7 +42,8 @@ def label_corrections(
     if not str(verdicts):
         return (note(NONE),)
     several = [evaluations] if isinstance(evaluations, Evaluation) else list(evaluations)
-    audit = decided.found(verdicts).filter(pl.col("decision").is_in(list(decided.LABEL_AUDIT)))
+    # A path that somebody named is to be there.
+    audit = decided.read(verdicts).filter(pl.col("decision").is_in(list(decided.LABEL_AUDIT)))
     several = [result for result in several if result.benchmark in set(audit["benchmark"])]
     audit = audit.filter(pl.col("benchmark").is_in([result.benchmark for result in several]))
     if not several:

@@ -21,7 +21,7 @@ from formlab.folders import Evaluation
 from formlab.tables import LEVELS
 
 # How many of each: more do not fit a window.
-_CARDS, _FINDINGS, _RUNS = 4, 5, 3
+_CARDS, _FINDINGS, _RUNS, _NAMED = 4, 5, 3, 3
 _FAILED = "answers that could not be used"
 # What a sentence may begin with besides the name of a system or a number.
 _FIRST_WORDS = {
@@ -141,7 +141,11 @@ def _run(row: Mapping[str, Any], evaluation: Evaluation) -> str:
         f"{status.replace('_', ' ')} in {count:,} document{'s' * (count != 1)}"
         for status, count in failures(evaluation).items()
     ]
-    return line + (f"; {_FAILED}: {', '.join(failed)}" if failed else "")
+    line += f"; {_FAILED}: {', '.join(failed)}" if failed else ""
+    if gone := [*evaluation.unreadable]:
+        more = ", …" if len(gone) > _NAMED else ""
+        line += f"; gold left out, unreadable: {len(gone):,} ({', '.join(gone[:_NAMED])}{more})"
+    return line
 
 
 def _right(row: Mapping[str, Any], evaluation: Evaluation) -> str:

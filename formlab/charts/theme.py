@@ -15,6 +15,7 @@ import altair as alt
 import plotly.io as pio
 from plotly.io._base_renderers import MimetypeRenderer
 
+from formlab.charts.harmless import specification
 from formlab.scoring.causes import STAGE_OF
 
 MIME = "application/vnd.formlab.{}+json"
@@ -171,4 +172,7 @@ def enable() -> None:
         pio.renderers.default = "formlab"
     else:
         alt.renderers.enable("jupyter", offline=True)
+        live = alt.renderers.get()
+        alt.renderers.register("formlab-live", lambda spec, **_: live(specification(spec)))
+        alt.renderers.enable("formlab-live")
         pio.renderers.default = "plotly_mimetype"

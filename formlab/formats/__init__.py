@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,7 +28,8 @@ def splits(path: str | Path) -> list[str]:
     """The splits that a file or folder holds predictions for; empty where it does not say."""
     path = Path(path)
     for form in _in_order():
-        if form.splits and path.exists() and form.is_one(path):
+        # Not Path.exists(), which raises on names that no file can have.
+        if form.splits and os.path.exists(path) and form.is_one(path):
             return form.splits(path)
     return []
 
@@ -63,7 +65,7 @@ def read_predictions(
         If no format fits, or the one that fits meets something it cannot read.
     """
     path = Path(path)
-    if not path.exists():
+    if not os.path.exists(path):
         raise DataMissing("no such file or folder", where=path, remedy="check --predictions")
     for form in _in_order():
         if form.is_one(path):

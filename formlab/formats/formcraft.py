@@ -50,7 +50,7 @@ def is_one(path: Path) -> bool:
     if not path.is_dir():
         return False
     some = _files(path)[:_LOOKED_AT]
-    return any(_KEY.search(files.read_bytes(file, _START)) for file in some)
+    return any(_KEY.search(files.read_bytes(file, _START)) for file in some if files.is_file(file))
 
 
 def read(path: Path, corpus: Corpus) -> Predictions:
@@ -62,8 +62,8 @@ def read(path: Path, corpus: Corpus) -> Predictions:
 
     Raises
     ------
-    DataBroken
-        If the folder has no such file.
+    DataMissing, DataBroken
+        If the folder has no such file, or one cannot be read.
     """
     answers = _files(path)
     if not answers:
@@ -75,7 +75,8 @@ def read(path: Path, corpus: Corpus) -> Predictions:
 
 
 def _files(path: Path) -> list[Path]:
-    return sorted(f for f in path.iterdir() if f.suffix.lower() in ENDINGS and f.is_file())
+    # What is called as an answer and is no file is to be an error, not to be passed over.
+    return sorted(f for f in path.iterdir() if f.suffix.lower() in ENDINGS)
 
 
 class _Answers(Collected):

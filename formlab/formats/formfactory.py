@@ -15,6 +15,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from formlab import files
 from formlab.benchmarks.formfactory import doc_id, forms, pointer
 from formlab.errors import DataBroken
@@ -22,10 +24,33 @@ from formlab.folders import Corpus, Predictions
 from formlab.formats._collected import Collected, Row
 from formlab.formats._spec import Format
 from formlab.metrics._lines import parse_lines
+from formlab.structure import Whole, checked
 
 _STAMP = re.compile(r"\d{8}_\d{6}")
+_INSTANCE = re.compile(r"[A-Z]\d\d-\d+")
 _KEYS = re.compile(rb'"(?:batch_info|template_used|submission_time)"\s*:')
 _START = 65_536
+
+
+class _Answer(msgspec.Struct):
+    model_response: str | None = None
+    status: str | None = "success"
+    error: Any = None
+
+
+class _Output(msgspec.Struct):
+    """A result of a run, as far as it is read."""
+
+    template_used: str | None = None
+    form: str | None = None
+    data_source: str | None = None
+    instance: Whole | None = None
+    model_response: _Answer | str | None = None
+
+
+class _Submission(msgspec.Struct):
+    form: str | None = None
+    instance: Whole | None = None
 
 
 def is_one(path: Path) -> bool:
@@ -36,22 +61,30 @@ def is_one(path: Path) -> bool:
     >>> is_one(Path("nowhere"))
     False
     """
-    return any(_is_file(file) for file in _files(path))
+    return any(_is_clear(file) for file in _files(path) if files.is_file(file))
 
 
 def _files(path: Path) -> list[Path]:
-    if path.is_file():
-        return [path]
+    if not path.is_dir():
+        return [path] if files.is_file(path) else []
+    # What is called as an output and is no file is to be an error, not to be passed over.
     below = [*path.glob("*"), *path.glob("submission/*")]
-    return sorted(file for file in below if file.is_file())
+    return sorted(file for file in below if file.suffix in (".txt", ".json"))
 
 
-def _is_file(file: Path) -> bool:
-    if file.suffix == ".txt":
-        known = file.stem.partition("-")[0].partition("_")[0] in forms()
+def _is_clear(file: Path) -> bool:
+    """Whether a file, by what it holds or by its whole name, is of this format and no other."""
+    if file.suffix == ".txt" and _is_named(file):
         start = files.read_bytes(file, _START).decode("utf-8", "replace")
-        return known and bool(parse_lines(start))
+        return bool(_INSTANCE.fullmatch(file.stem) or parse_lines(start))
     return file.suffix == ".json" and bool(_KEYS.search(files.read_bytes(file, _START)))
+
+
+def _is_named(file: Path) -> bool:
+    """Whether a file is called as an output or a submission, whatever it holds."""
+    is_form = file.stem.partition("-")[0].partition("_")[0] in forms()
+    is_whole = file.stem.startswith("batch_") or file.parent.name == "submission"
+    return is_form or (file.suffix == ".json" and is_whole)
 
 
 def read(path: Path, corpus: Corpus) -> Predictions:
@@ -60,26 +93,32 @@ def read(path: Path, corpus: Corpus) -> Predictions:
     An output is a record without a path; its lines are at ``/lines/<n>`` (task `click`), a click
     being a box of zero size; a submitted value is at the path of its field (task `value`). An
     output that does not say its instance (`instance`, from 1) is of the next one of its form, in
-    the order of the time in the file names; the release does not record it.
+    the order of the time in the file names; the release does not record it. A refusal, and a text
+    without a word, are outputs too. Files that are not called as outputs are counted.
 
     Raises
     ------
-    DataBroken
-        If a JSON file is of another shape, or an instance has two outputs.
+    DataMissing, DataBroken
+        If a file cannot be read or is of another shape, or an instance has two outputs.
     """
-    outputs = [file for file in _files(path) if _is_file(file)]
+    listed = _files(path)
+    outputs = [file for file in listed if _is_named(file) or _is_clear(file)]
     whole = path.resolve()
     reader = _Outputs(corpus, whole.stem if path.is_file() else whole.name)
+    left = len(listed) - len(outputs)
+    reader.notes["files left out, called neither as outputs nor as submissions"] += left
     for file in sorted(outputs, key=lambda file: (_STAMP.findall(file.name)[:1], file.name)):
         if file.suffix == ".txt":
-            reader.output(file.stem, files.read_text(file), "ok", file.name)
+            # What a model wrote may be cut inside a character.
+            text = files.read_bytes(file).decode("utf-8", "replace")
+            reader.output(file.stem, text, "ok", file.name)
             continue
-        for where, entry in _entries(files.read_json(file), file):
-            reader.entry(entry, where, file)
+        for place, entry in _entries(files.read_json(file, once=True), file):
+            reader.entry(entry, f"{file.name}#/{place}", file)
     return reader.predictions(outputs)
 
 
-def _entries(content: Any, file: Path) -> Iterator[tuple[str, Row]]:
+def _entries(content: Any, file: Path) -> Iterator[tuple[int, Row]]:
     entries = content.get("results") if isinstance(content, dict) else content
     if isinstance(content, dict) and entries is None:
         entries = [content]
@@ -89,7 +128,9 @@ def _entries(content: Any, file: Path) -> Iterator[tuple[str, Row]]:
             where=file, remedy='{"template_used": "A11", "model_response": {"model_response": ""}}',
         )  # fmt: skip
     for index, entry in enumerate(entries):
-        yield f"{file.name}#/{index}", entry
+        kind = _Submission if "submission_time" in entry else _Output
+        checked(entry, kind, where=f"{file}#/{index}")
+        yield index, entry
 
 
 class _Outputs(Collected):
@@ -113,9 +154,14 @@ class _Outputs(Collected):
         answer = entry.get("model_response")
         inner = answer if isinstance(answer, dict) else {"model_response": answer}
         text, status = inner.get("model_response"), inner.get("status", "success")
-        answered = status == "success" and isinstance(text, str)
-        text = text if isinstance(text, str) else ""
-        self.output(doc, text, "ok" if answered else "api_error", where)
+        if status == "success" and text is not None:
+            self.output(doc, text, "ok", where)
+            return
+        self.output(doc, text or "", "api_error", where)
+        reason = inner.get("error") or ("no answer" if text is None else f"status {status}")
+        self.responses.append({
+            "doc_id": doc, "task": "click", "status": "api_error", "error": str(reason)[:2000],
+        })  # fmt: skip
 
     def _code(self, entry: Row, file: Path) -> str | None:
         names = [entry.get("template_used"), entry.get("form"), entry.get("data_source"), file.stem]
@@ -127,7 +173,7 @@ class _Outputs(Collected):
 
     def _doc(self, entry: Row, code: str, what: str) -> str:
         number = entry.get("instance")
-        if not isinstance(number, int) or isinstance(number, bool):
+        if number is None:
             self.notes[f"{what}s without an instance number, taken in order"] += 1
             self._next[code, what] += 1
             number = self._next[code, what]

@@ -6,18 +6,33 @@ import re
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from formlab import files
 from formlab.benchmarks.omniai import WHOLE, basename, image_url
 from formlab.errors import DataBroken
 from formlab.folders import Corpus, Predictions
 from formlab.formats._collected import Collected, Row
 from formlab.formats._spec import Format
+from formlab.structure import checked
 from formlab.text.llm_json import as_text
 
 NAME = "results.json"
 _START = 262_144
 _KEY = re.compile(rb'"(?:predictedMarkdown|predictedJson)"\s*:')
 _URL = re.compile(rb'"fileUrl"\s*:')
+_REMEDY = "results.json as OmniAI's tool wrote it"
+
+
+class Entry(msgspec.Struct):
+    """What an entry is known by, and the page's text; all else may have any form."""
+
+    fileUrl: str | None = None  # noqa: N815
+    ocrModel: str | None = None  # noqa: N815
+    extractionModel: str | None = None  # noqa: N815
+    directImageExtraction: bool | None = None  # noqa: N815
+    predictedMarkdown: str | None = None  # noqa: N815
+    usage: dict[str, Any] | None = None
 
 
 def is_one(path: Path) -> bool:
@@ -41,9 +56,8 @@ def read(path: Path, corpus: Corpus) -> Predictions:
         If the file is no list of entries, or holds several models or two entries of a document.
     """
     file = path / NAME if path.is_dir() else path
-    entries = files.read_json(file)
-    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
-        raise DataBroken("OmniAI's results are a list of objects", where=file)
+    entries = read_entries(file)
+    checked(entries, list[Entry], where=file, remedy=_REMEDY)
     models = sorted({model(entry) for entry in entries})
     if len(models) != 1:
         raise DataBroken(
@@ -64,6 +78,12 @@ def read(path: Path, corpus: Corpus) -> Predictions:
         collected.responses.append({"doc_id": doc_id} | response)
         collected.notes[f"entries {response['status']}"] += 1
     return collected.predictions([file])
+
+
+def read_entries(file: Path) -> list[Row]:
+    """The entries in a file, of any form; `DataMissing` or `DataBroken` if it is no list of any."""
+    entries = files.read_json(file, once=True)
+    return checked(entries, list[dict[str, Any]], where=file, remedy=_REMEDY)
 
 
 def model(entry: Row) -> str:
@@ -89,10 +109,9 @@ def entry_rows(entry: Row) -> tuple[list[Row], Row]:
     # An error of JavaScript may be written as {}.
     failed = entry.get("error") not in (None, "", False) or (markdown is None and answer is None)
     status = "api_error" if failed else "ok"
-    text = markdown if isinstance(markdown, str) else None
     rows: list[Row] = [
-        {"task": "text", "path": None, "kind": "page", "value": text,
-         "status": status if text is not None or failed else "missing"},
+        {"task": "text", "path": None, "kind": "page", "value": markdown,
+         "status": status if markdown is not None or failed else "missing"},
     ]  # fmt: skip
     if answer is not None and not failed:
         # A model that was asked for JSON may have given it as text.
@@ -100,10 +119,10 @@ def entry_rows(entry: Row) -> tuple[list[Row], Row]:
             "task": "value", "path": WHOLE, "kind": "json", "value": as_text(answer),
             "status": status,
         })  # fmt: skip
-    usage = entry.get("usage") if isinstance(entry.get("usage"), dict) else {}
+    usage = entry.get("usage") or {}
     duration = _number(usage.get("duration"))
     response = {
-        "task": "value", "status": status, "attempts": 1, "text": text,
+        "task": "value", "status": status, "attempts": 1, "text": markdown,
         "error": str(entry["error"]) if entry.get("error") else None,
         "tokens_in": _whole(usage.get("inputTokens")),
         "tokens_out": _whole(usage.get("outputTokens")),
@@ -114,7 +133,8 @@ def entry_rows(entry: Row) -> tuple[list[Row], Row]:
 
 
 def _number(value: Any) -> float | None:
-    return float(value) if isinstance(value, int | float) and abs(value) < 1e15 else None
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return float(value) if is_number and abs(value) < 1e15 else None
 
 
 def _whole(value: Any) -> int | None:

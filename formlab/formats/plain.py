@@ -10,6 +10,7 @@ entered there: it needs no click.
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,29 +26,35 @@ from formlab.formats._spec import Format
 
 JSON_LINES = (".jsonl", ".ndjson")
 EXAMPLE = '{"doc_id": "1", "path": "/total", "value": "9.00"}'
+# How much of a name is shown in a note; and beyond what a number counts nothing.
+_NAME, _MOST = 80, 2.0**53
 
 
 def is_one(path: Path) -> bool:
     """Whether the name of the file ends as one of JSON lines or Parquet does."""
-    return path.is_file() and path.suffix.lower() in (*JSON_LINES, ".parquet")
+    return files.is_file(path) and path.suffix.lower() in (*JSON_LINES, ".parquet")
 
 
 def read(path: Path, corpus: Corpus) -> Predictions:
     """The predictions of one system from a file.
 
-    Rows of another benchmark or split, where the file says so, are left to the scoring to count.
-    A column that formlab does not know is left out and counted in `notes`.
+    Rows of another split, where the file says so, are left to the scoring to count; those of
+    another benchmark, and columns that formlab does not know, are left out and counted in `notes`.
 
     Raises
     ------
     DataBroken
         At the first row without `doc_id`, with a value of a wrong type or a status that is not
-        known, and where two rows give the same value of the same document.
+        known, where two rows give the same value of the same document, and where all rows are of
+        another benchmark.
     """
     collected, tasks = Collected(corpus, path.stem), _Tasks(corpus)
-    notes, seen, names = collected.notes, {}, set()
+    notes, seen, names, others = collected.notes, {}, set(), Counter[str]()
     for origin, source in _rows(path):
         row = _row(source, origin, corpus, notes)
+        if row["benchmark"] != corpus.benchmark:
+            others[row["benchmark"][:_NAME]] += 1
+            continue
         row |= tasks.of(row, notes) if row["task"] is None else {}
         names.add(str(source.get("system") or path.stem))
         key = (row["benchmark"], row["split"], row["doc_id"], row["path"])
@@ -57,6 +64,10 @@ def read(path: Path, corpus: Corpus) -> Predictions:
             raise DataBroken(what, where=origin, remedy="keep one of them")
         seen[key] = origin
         collected.records.append(row)
+    if not names:
+        what = f"predictions for {', '.join(others)}, not for {corpus.benchmark}"
+        raise DataBroken(what, where=path, remedy="the benchmark that was predicted")
+    notes.update({f"rows for benchmark {name}, left out": n for name, n in others.items()})
     if len(names) > 1:
         listed = ", ".join(sorted(names))
         raise DataBroken(f"several systems in one file: {listed}", where=path, remedy="a file each")
@@ -87,7 +98,7 @@ def _row(source: Row, origin: str, corpus: Corpus, notes: Counter[str]) -> Row:
         if name in tables.RECORDS:
             row[name] = row.get(name) if value is None else _typed(name, value, origin)
         elif name != "text":
-            notes[f"column left out: {name}"] += 1
+            notes[f"column left out: {name[:_NAME]}"] += 1
     if row.get("doc_id") is None:
         raise DataBroken("no doc_id", where=origin, remedy=f"a line such as {EXAMPLE}")
     if "text" in source and source.get("value") is None and source["text"] is not None:
@@ -140,10 +151,19 @@ def _typed(name: str, value: Any, origin: str) -> Any:
                 return value
             return json.dumps(value, ensure_ascii=False, default=str)
         if kind == tables.RECORDS["accepted"]:
-            return [str(item) for item in value]
+            if not isinstance(value, list):
+                raise TypeError
+            texts = [item if isinstance(item, str) else json.dumps(item) for item in value]
+            return list(map(tables.storable, texts))
         if isinstance(value, bool | str):
             raise TypeError
-        return float(value) if kind == tables.RECORDS["x0"] else int(value)
+        # What is missing in a table is not a number there.
+        number = None if value != value else float(value)
+        if number is None or kind == tables.RECORDS["x0"]:
+            return number if number is None or math.isfinite(number) else int(number)
+        if not (number.is_integer() and abs(number) < _MOST):
+            raise ValueError
+        return int(value)
     except (TypeError, ValueError, OverflowError) as error:
         raise DataBroken(f"{name} cannot be {value!r:.80}", where=origin) from error
 

@@ -9,13 +9,14 @@ import polars as pl
 
 from formlab import files, systems
 from formlab.errors import DataBroken
+from formlab.folder import table
 from formlab.folders import Corpus, Predictions
 from formlab.formats._spec import Format
 
 
 def is_one(path: Path) -> bool:
     """Whether `path` is the folder of a run."""
-    return (path / "manifest.json").is_file() or (path / "run.json").is_file()
+    return files.is_file(path / "manifest.json") or files.is_file(path / "run.json")
 
 
 def read(path: Path, corpus: Corpus) -> Predictions:
@@ -27,7 +28,7 @@ def read(path: Path, corpus: Corpus) -> Predictions:
         If the run has not begun, read another benchmark than `corpus`, or a prompt has changed
         since, so that its answers cannot be matched.
     """
-    if (path / "manifest.json").is_file():
+    if files.is_file(path / "manifest.json"):
         predictions = Predictions.load(path)
     else:
         # Nothing else here needs what asks models.
@@ -41,13 +42,13 @@ def read(path: Path, corpus: Corpus) -> Predictions:
 
 def read_some(path: Path, corpus: Corpus, only: pl.Expr) -> Predictions:
     """The same for the rows for which `only` is true; of a finished run no others are read."""
-    if (path / "manifest.json").is_file():
+    if files.is_file(path / "manifest.json"):
         manifest = Predictions.manifest_of(path)
+        saved = manifest["tables"]
         frames = {
-            name: files.read_parquet(path / f"{name}.parquet", only) for name in Predictions.TABLES
+            name: table(path, name, saved[name]["sha256"], only) for name in Predictions.TABLES
         }
-        names = [field.name for field in dataclasses.fields(Predictions) if field.name in manifest]
-        predictions = Predictions(**frames, **{name: manifest[name] for name in names}).check()
+        predictions = Predictions(**frames, **Predictions.fields_in(manifest)).check()
         return _checked(predictions, path, corpus)
     whole = read(path, corpus)
     records, responses = whole.records.filter(only), whole.responses.filter(only)
@@ -63,7 +64,7 @@ def _checked(predictions: Predictions, path: Path, corpus: Corpus) -> Prediction
 
 
 def _splits(path: Path) -> list[str]:
-    head = files.read_json(path / "run.json") if (path / "run.json").is_file() else None
+    head = files.read_json(path / "run.json") if files.is_file(path / "run.json") else None
     split = head.get("split") if isinstance(head, dict) else None
     return [split] if isinstance(split, str) else []
 

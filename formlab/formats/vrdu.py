@@ -58,7 +58,7 @@ def read(path: Path, corpus: Corpus) -> Predictions:
         has = ", ".join(splits(path)) or "none"
         remedy = f"--split with one of: {has}"
         raise DataMissing(f"no predictions for split {corpus.split!r}", where=path, remedy=remedy)
-    content = files.read_json(file)
+    content = files.read_json(file, once=True)
     results = content.get("results") if isinstance(content, dict) else None
     if not isinstance(results, dict):
         what = f"'results' is {_kind(results)}, not an object of file names"

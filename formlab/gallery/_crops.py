@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from PIL import Image
 
-from formlab import files
+from formlab import files, pictures
 from formlab.errors import DataBroken, FormlabError
 
 Box = tuple[float, float, float, float]
@@ -195,7 +195,7 @@ class Crops:
             path = (source.root or self.root) / name
             pdf = files.read_bytes(path, 5) == b"%PDF-"
             zoom = SHARP if pdf and (source.width or 0) < FINE else 1.0
-            image = files.read_image(path, page=number, width=source.width, zoom=zoom)
+            image = pictures.read_image(path, page=number, width=source.width, zoom=zoom)
             return _DecodedPage(image, zoom)
         except FormlabError as error:
             return error

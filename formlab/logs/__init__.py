@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -59,7 +60,7 @@ def read(source: Any, *, columns: Mapping[str, str] | None = None) -> list[LogRu
     if not isinstance(source, str | Path):
         return table.read(source, columns)
     path = Path(source)
-    if not path.exists():
+    if not os.path.exists(path):
         raise DataMissing("no such log", where=path, remedy="check the path")
     if columns:
         return table.read(path, columns)
@@ -163,7 +164,7 @@ def open_logs(
     from formlab.scoring.evaluate import evaluate
 
     path = Path(source) if isinstance(source, str | Path) else None
-    if path and path.exists() and benchmark and not columns and not _format(path):
+    if path and os.path.exists(path) and benchmark and not columns and not _format(path):
         # What the benchmark's own tools write has a reader among the formats of predictions.
         corpora = [benchmark]
         if isinstance(benchmark, str):

@@ -12,8 +12,10 @@ from formlab.errors import DataBroken
 
 if sys.version_info >= (3, 14):
     import zipfile
+
+    from compression.zstd import ZstdError
 else:
-    from backports.zstd import zipfile
+    from backports.zstd import ZstdError, zipfile
 
 
 class Archive:
@@ -42,10 +44,7 @@ class Archive:
             info = self._zip.getinfo(name)
             files.check_unpacked(info.file_size, info.compress_size, where=where)
             data = self._zip.read(name)
-        except (
-            KeyError, OSError, EOFError, ValueError, RuntimeError, NotImplementedError,
-            zipfile.BadZipFile, zipfile.zlib.error,
-        ) as error:  # fmt: skip
+        except (*files.UNPACKABLE, zipfile.BadZipFile, ZstdError) as error:
             raise DataBroken(f"cannot be unpacked: {error}", where=where) from error
         return files.parse_json(data.decode("utf-8", "replace"), where=where)
 

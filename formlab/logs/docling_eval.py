@@ -84,7 +84,9 @@ def _rows(shard: Path) -> Iterator[Row]:
     there = set(pl.read_parquet_schema(shard))
     try:
         # Not the images, which are most of a shard.
-        table = pl.scan_parquet(shard).select([c for c in _COLUMNS if c in there]).collect()
+        table = (
+            pl.scan_parquet(shard, glob=False).select([c for c in _COLUMNS if c in there]).collect()
+        )
     except (pl.exceptions.PolarsError, OSError) as error:
         raise DataBroken(f"not a readable Parquet file: {error}", where=shard) from error
     yield from table.iter_rows(named=True)
@@ -248,7 +250,7 @@ def _box(document: Mapping[str, Any], cell: Mapping[str, Any]) -> Row:
 def _size(document: Mapping[str, Any], page: int) -> dict[str, int | None]:
     size = ((document.get("pages") or {}).get(str(page)) or {}).get("size") or {}
     sides = {name: number(size.get(name)) for name in ("width", "height")}
-    return {name: None if side is None else round(side) for name, side in sides.items()}
+    return {n: round(side) if side and 0 < side < 2**31 else None for n, side in sides.items()}
 
 
 def _scores(beside: list[Path], samples: Samples) -> dict[str, Row]:

@@ -14,6 +14,7 @@ from formlab import files
 from formlab.errors import DataBroken, FormlabError
 from formlab.logs._samples import FIGURES, UNREADABLE, Row, Samples, number
 from formlab.logs._spec import LogFormat, LogRun
+from formlab.structure import checked
 
 # As `results.json` calls them, with what formlab calls the same figure of a document.
 _SCORES = {"cer": "cer", "wer": "wer", "word_match_accuracy": "word_match_accuracy"}
@@ -37,7 +38,7 @@ def read(path: Path) -> list[LogRun]:
     DataBroken
         If the figures' file cannot be read.
     """
-    parses = sorted(_parses(path))
+    parses = sorted(_folder(path).glob("*.json"))
     results = parses[0].parent.parent / "results.json"
     stated = files.read_json(results) if results.is_file() else {}
     if not isinstance(stated, dict):
@@ -49,7 +50,7 @@ def read(path: Path) -> list[LogRun]:
         scores |= {str(row.get("filename")): row for row in stated.get("documents") or ()}
     for file in parses:
         try:
-            parse = files.read_json(file)
+            parse = checked(files.read_json(file), dict[str, Any], where=file)
         except FormlabError as error:
             samples.notes[UNREADABLE] += 1
             samples.add(file.stem, None, status="api_error", error=str(error), system=name.name)
@@ -62,12 +63,15 @@ def read(path: Path) -> list[LogRun]:
 
 
 def _parses(path: Path) -> Iterator[Path]:
-    below = (path / "results" / "parses", path / "parses", path)
-    folder = next((candidate for candidate in below if candidate.is_dir()), path)
-    for file in sorted(folder.glob("*.json")):
+    for file in filter(files.is_file, sorted(_folder(path).glob("*.json"))):
         start = files.read_bytes(file, 400)
         if b'"filename"' in start and b'"success"' in start:
             yield file
+
+
+def _folder(path: Path) -> Path:
+    below = (path / "results" / "parses", path / "parses", path)
+    return next((candidate for candidate in below if candidate.is_dir()), path)
 
 
 def _add(samples: Samples, file: Path, parse: Row, scores: Row, system: str) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 from formlab import files
 from formlab.errors import DataBroken
 from formlab.logs._archive import Archive
-from formlab.logs._samples import ANSWER, FIGURES, MISSING, Row, Samples, number
+from formlab.logs._samples import ANSWER, FIGURES, MISSING, Row, Samples, as_text, number
 from formlab.logs._spec import LogFormat, LogRun
 
 UNFINISHED = "the run had not ended, so that the log states no results"
@@ -128,7 +128,7 @@ def add_sample(samples: Samples, sample: Row, system: str, origin: str) -> None:
     usage = list((sample.get("model_usage") or {}).values())
     doc_id = metadata.get("doc_id")
     samples.add(
-        sample["id"] if doc_id is None else doc_id, metadata.get("path") or ANSWER,
+        sample["id"] if doc_id is None else doc_id, as_text(metadata.get("path")) or ANSWER,
         gold=_gold(sample, attached), answer=answer, status=status, error=error,
         system=system, epoch=int(sample.get("epoch") or 1), request=sample["id"],
         scores=values, compared=compared, own=metadata, origin=origin,

@@ -15,7 +15,7 @@ from typing import Any
 from rapidfuzz import fuzz
 
 from formlab import files
-from formlab.errors import DataBroken
+from formlab.errors import DataBroken, DataMissing
 from formlab.logs._peek import first_object
 from formlab.logs._samples import MISSING, Row, Samples, number
 from formlab.logs._spec import LogFormat, LogRun
@@ -97,11 +97,16 @@ def _add(
     samples: Samples, test: Row, page: Path | None, folder: Path, repeat: int, origin: str
 ) -> None:
     kind = str(test["type"])
-    gold, answer = "", None
+    gold, answer, error = "", None, None
     if page is None:
         samples.notes[MISSING] += 1
     elif kind in _TEXTS:
-        answer = _passage(test, _plain(files.read_text(page)))
+        try:
+            # What a model wrote may be cut inside a character.
+            text = files.read_bytes(page).decode("utf-8", "replace")
+            answer = _passage(test, _plain(text))
+        except DataMissing as fault:
+            error = str(fault)
     if kind == "order":
         gold = f"{test.get('before')} … {test.get('after')}"
     elif kind == "present":
@@ -110,7 +115,8 @@ def _add(
     own = {"test": kind, "max_diffs": test.get("max_diffs"), "jsonl": origin.partition(":")[0]}
     samples.add(
         _stem(test), f"/{escape(str(test['id']))}", gold=gold, answer=answer,
-        status="ok" if page else "missing", system=folder.name, epoch=repeat, origin=origin,
+        status="api_error" if error else "ok" if page else "missing", error=error, origin=origin,
+        system=folder.name, epoch=repeat,
         request=test["id"], gold_status="ok" if kind in _TEXTS else "unscored",
         gold_page=int(number(test.get("page")) or 1), own=own,
     )  # fmt: skip

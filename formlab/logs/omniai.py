@@ -11,13 +11,12 @@ import json
 from collections import Counter
 from pathlib import Path
 
-from formlab import files
 from formlab.benchmarks import omniai as benchmark
-from formlab.errors import DataBroken
 from formlab.formats import omniai as predictions
 from formlab.logs._peek import first_object
 from formlab.logs._samples import Row, Samples, as_object, fields, frame, number
 from formlab.logs._spec import LogFormat, LogRun
+from formlab.structure import checked
 from formlab.tables import USABLE
 
 FAILED = "entries with an error, which the tool's own mean leaves out"
@@ -41,9 +40,7 @@ def read(path: Path) -> list[LogRun]:
         If the file is no list of entries.
     """
     file = path / predictions.NAME if path.is_dir() else path
-    entries = files.read_json(file)
-    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
-        raise DataBroken("OmniAI's results are a list of objects", where=file)
+    entries = predictions.read_entries(file)
     systems: dict[str, list[tuple[int, Row]]] = {}
     for index, entry in enumerate(entries):
         systems.setdefault(predictions.model(entry), []).append((index, entry))
@@ -60,6 +57,7 @@ def _run(system: str, entries: list[tuple[int, Row]], file: Path) -> LogRun:
     for index, entry in entries:
         url, origin = str(entry.get("fileUrl") or ""), f"{file.name}#/{index}"
         with samples.reading(origin):
+            checked(entry, predictions.Entry, where=origin)
             doc_id = Path(benchmark.basename(url)).stem or f"entry {index}"
             rows, response = predictions.entry_rows(entry)
             repeated = doc_id in taken

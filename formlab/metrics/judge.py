@@ -64,7 +64,8 @@ def official(raw: Mapping[str, Any], facts: Sequence[Mapping[str, str]], text: s
     of the text, also "5" in "2015".
     """
     answer = json.loads(json.dumps(raw))
-    entries = [entry for entry in answer.get("entity_diagnostics") or [] if isinstance(entry, dict)]
+    listed = answer.get(ENTRIES)
+    entries = [e for e in listed if isinstance(e, dict)] if isinstance(listed, list) else []
     lower = text.lower()
     packed = _SPACE.sub("", lower)
     for entry in entries:

@@ -56,8 +56,8 @@ def column_of(name: str, rows: RawRows, column: str) -> pl.Series:
     if odd is not None and odd.any():
         # Only Python knows whether it is a number, and the error names the row.
         numbers = odd.arg_true().to_list()
-        known = {cell: _cell(name, cell, rows, n) for n in numbers for cell in (cells[n],)}
-        result = result.scatter(numbers, [known[cells[n]] for n in numbers])
+        known = {cell: _cell(name, cell, rows, n) for n in numbers for cell in (stated[n],)}
+        result = result.scatter(numbers, [known[stated[n]] for n in numbers])
     return result.cast(dtype).alias(name)
 
 

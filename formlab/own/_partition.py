@@ -143,7 +143,7 @@ class Side:
         waiting: dict[int, list[pl.DataFrame]] = {}
         count = rows = 0
         for file in self._pieces:
-            values = pl.read_parquet(file)
+            values = pl.read_parquet(file, glob=False)
             file.unlink()
             if not count:
                 out.mkdir(parents=True, exist_ok=True)
@@ -217,5 +217,6 @@ def shard_of(folder: Path, columns: list[str] | None = None) -> pl.DataFrame:
     """The values of a shard, none where it has none."""
     parts = sorted(folder.glob("*.parquet"))
     return pl.concat(
-        pl.read_parquet(part, columns=columns) for part in [folder.parent / _EMPTY, *parts]
+        pl.read_parquet(part, columns=columns, glob=False)
+        for part in [folder.parent / _EMPTY, *parts]
     )

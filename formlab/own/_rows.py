@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -155,7 +156,7 @@ def _pandas(frame: Any) -> Iterator[Row]:
 
 
 def _of_path(path: Path, flaws: Counter[str], *, whole: bool) -> Iterator[RawRows]:
-    if not path.exists():
+    if not os.path.exists(path):
         raise DataMissing("no such file or folder", where=path, remedy="check the path")
     ending, name = path.suffix.lower(), path.name
     if path.is_dir():
@@ -173,7 +174,7 @@ def _of_path(path: Path, flaws: Counter[str], *, whole: bool) -> Iterator[RawRow
         numbers, rows = sheets.rows(path, flaws)
         yield RawRows(rows, _numbered(f"{name}, row ", numbers), path.parent)
     elif ending == ".json":
-        value = files.read_json(path, as_written=True)
+        value = files.read_json(path, as_written=True, once=True)
         yield _of_object(value, path.parent, name, path.stem)
     else:
         raise DataBroken(
@@ -209,7 +210,7 @@ def _of_folder(folder: Path) -> Iterator[RawRows]:
         for file in paths[start : start + _FILES]:
             origin = file.relative_to(folder).as_posix()
             doc_id = file.stem if plain else origin.removesuffix(file.suffix)
-            value = files.read_json(file, as_written=True)
+            value = files.read_json(file, as_written=True, once=True)
             if not isinstance(value, dict | list):
                 what = f"a JSON object is expected, this is {type(value).__name__}"
                 raise DataBroken(what, where=file, remedy="one object of fields a file")

@@ -34,7 +34,7 @@ def rows(path: Path, flaws: Counter[str]) -> tuple[pl.Series, list[Row]]:
         flaws["sheets left out: only the first is read"] += len(full) - 1
         cells = full[0].to_python(skip_empty_area=False)
         merged = full[0].merged_cell_ranges or []
-    except (python_calamine.CalamineError, zipfile.BadZipFile, OSError, ValueError) as error:
+    except (python_calamine.CalamineError, *files.UNPACKABLE) as error:
         raise DataBroken(f"not a readable workbook: {error}", where=path) from error
     for (top, left), (bottom, right) in merged:
         flaws["merged cells, each read as its range's value"] += 1

@@ -132,13 +132,31 @@ def _read(
     columns: Mapping[str, str] | None,
 ) -> Predictions:  # fmt: skip
     notes: Counter[str] = Counter()
-    values = _matched(read_values(answers, columns=columns, flaws=notes), corpus, notes)
+    values = _of_corpus(read_values(answers, columns=columns, flaws=notes), corpus, path, notes)
+    values = _matched(values, corpus, notes)
     if name is None:
         systems = values["system"].drop_nulls() if "system" in values.columns else ()
         name = system_of(set(systems), path)
     return of_values(
         values, corpus, name=name, usual=_usual(corpus), sources=sources_of(path), notes=notes
     )
+
+
+def _of_corpus(
+    values: pl.DataFrame, corpus: Corpus, path: Path | None, notes: Counter[str]
+) -> pl.DataFrame:
+    """The answers without those for another benchmark or split, where a column says so."""
+    # In a user's own forms these may be columns of the user's own.
+    named = () if corpus.benchmark == BENCHMARK else {"benchmark", "split"} & {*values.columns}
+    for name in sorted(named):
+        others = pl.col(name) != getattr(corpus, name)
+        strange = values.filter(others)
+        if strange.height and strange.height == values.height:
+            what = f"answers for {name} {strange[name][0]!r:.80}, not for {getattr(corpus, name)}"
+            raise DataBroken(what, where=path, remedy=f"the {name} that was answered")
+        notes[f"answers for another {name}, left out"] += strange.height
+        values = values.filter(~others | pl.col(name).is_null())
+    return values
 
 
 def system_of(systems: Collection[str], path: Path | None) -> str:

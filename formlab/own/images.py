@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from formlab import files
+from formlab import files, pictures
 from formlab.errors import DataBroken, DataMissing
 from formlab.tables import storable
 
@@ -140,7 +140,7 @@ def columns(root: Path | None, pages: list[str], stated: Row, flaws: Counter[str
         return {"image": pages[0]}
     size: Row = {}
     try:
-        size = dict(zip(("width", "height"), files.image_size(file), strict=True))
+        size = dict(zip(("width", "height"), pictures.image_size(file), strict=True))
     except DataBroken:
         # The reader of the page gets to say why; the document stays.
         flaws["images unreadable"] += 1

@@ -14,15 +14,17 @@ import json
 import shutil
 from collections import Counter
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import polars as pl
 
-from formlab import files, formats, tables
+from formlab import files, formats, structure, tables
 from formlab.benchmarks import SHARD
-from formlab.errors import DataBroken, DataMissing
+from formlab.errors import DataBroken, DataMissing, FormlabError
 from formlab.folders import Corpus, Predictions
 from formlab.own import images as own_images
 from formlab.own._partition import Side, name_of, partition_run, shard_of, tables_of_run
@@ -108,19 +110,20 @@ def plan(
         types=types if types is None else FieldTypes.read(types).stated(), records=records,
         columns=dict(columns or {}),
     )  # fmt: skip
-    file = folder / PLAN
-    if file.is_file() and (stated := files.read_json(file)).get("digest") == digest:
-        return _plan(folder, stated)
-    for old in (file, folder / _PAGES):
-        old.unlink(missing_ok=True)
-    for name in (*SIDES, *map(_unread, SIDES)):
-        shutil.rmtree(folder / name, ignore_errors=True)
-    for side, known in zip(SIDES, hashes, strict=True):
-        frame = pl.DataFrame({"file": list(known), "sha256": list(known.values())})
-        files.write_parquet(folder / _FILES.format(side), frame)
-    stated = {"digest": digest} | _cut(sides_read, folder, images, types, columns or {}, records)
-    files.write_json(file, stated)
-    return _plan(folder, stated)
+    # A damaged plan is made anew.
+    with suppress(FormlabError):
+        return _plan(folder, _read(folder, digest))
+    with files.writing(folder):
+        for old in (folder / PLAN, folder / _PAGES):
+            old.unlink(missing_ok=True)
+        for name in (*SIDES, *map(_unread, SIDES)):
+            shutil.rmtree(folder / name, ignore_errors=True)
+        for side, known in zip(SIDES, hashes, strict=True):
+            frame = pl.DataFrame({"file": list(known), "sha256": list(known.values())})
+            files.write_parquet(folder / _FILES.format(side), frame)
+        cut = _cut(sides_read, folder, images, types, columns or {}, records)
+        files.write_json(folder / PLAN, {"digest": digest} | cut)
+    return _plan(folder, _read(folder, digest))
 
 
 @tables.uncollected()
@@ -291,7 +294,9 @@ def _pages(folder: Path, names: pl.Series) -> tuple[dict[str, list[str]], dict[s
     """The pages and the file of text of some documents."""
     if not (folder / _PAGES).is_file():
         return {}, {}
-    found = pl.scan_parquet(folder / _PAGES).filter(pl.col("doc_id").is_in(names.implode()))
+    found = pl.scan_parquet(folder / _PAGES, glob=False).filter(
+        pl.col("doc_id").is_in(names.implode())
+    )
     rows = found.collect().rows()
     pages = {name: pages for name, pages, _ in rows if pages}
     return pages, {name: Path(text) for name, _, text in rows if text}
@@ -302,7 +307,7 @@ def _sources(folder: Path, side: int, values: pl.DataFrame, *, is_first: bool) -
 
     Files of no document belong to the first shard.
     """
-    hashes = pl.read_parquet(folder / _FILES.format(SIDES[side]))
+    hashes = files.read_parquet(folder / _FILES.format(SIDES[side]))
     if hashes.height > 1:  # The files of a folder, one document each.
         used = values["origin"].str.split("#").list.first().unique()
         hidden = pl.col("file").str.contains(r"(^|/)\.[^/]*$") & is_first
@@ -322,12 +327,41 @@ def _plan(folder: Path, stated: Mapping[str, Any]) -> Plan:
 
 @lru_cache(maxsize=4)
 def _stated(folder: Path, digest: str) -> dict[str, Any]:
-    """What a plan says, if it is still the one that a shard is of."""
-    stated = files.read_json(folder / PLAN)
+    return _read(folder, digest)
+
+
+def _read(folder: Path, digest: str) -> dict[str, Any]:
+    """What a plan says, if it is still the one of this digest, that of its shards."""
+    file, remedy = folder / PLAN, "make the plan anew"
+    stated = files.read_json(file)
+    structure.checked(stated, _Stated, where=file, remedy=remedy)
     if stated["digest"] != digest:
         what = "the plan in this folder is another than the shard's"
-        raise DataBroken(what, where=folder, remedy="make the plan anew")
+        raise DataBroken(what, where=folder, remedy=remedy)
     return stated
+
+
+class _Stated(msgspec.Struct):
+    """What stands in the file of a plan."""
+
+    digest: str
+    split: str
+    system: str
+    root: str | None
+    types: Any
+    declared: Any
+    lists: list[str]
+    flaws: dict[str, int]
+    answers: dict[str, Any]
+    notes: dict[str, int]
+    sources: list[_Source]
+
+
+class _Source(msgspec.Struct):
+    shard: str
+    documents: int
+    records: int
+    answers: int
 
 
 def _unread(side: str) -> str:

@@ -8,23 +8,23 @@ import math
 import re
 import sys
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import polars as pl
 
 from formlab import files, text
 from formlab.benchmarks.meta import meta_of
 from formlab.errors import DataBroken, DataMissing, NotAvailable, UnknownName
+from formlab.own import _schemas
+from formlab.own._schemas import TYPES
 from formlab.own.values import pattern, pointer
-from formlab.trees import escape
+from formlab.structure import checked
 
-# Names of types, and the kind that the fields of each get.
-TYPES = {name: name for name in ("string", "number", "money", "date", "choice", "address")}
-TYPES |= {"text": "string", "integer": "number", "boolean": "checkbox", "checkbox": "checkbox"}
 COMPARATORS = ("exact", "text", "typed", "fuzzy")
 # How many values of a field are read to infer its type.
 _ENOUGH = 200
@@ -123,7 +123,7 @@ class FieldTypes:
             what = "types are a JSON Schema, or fields with their types"
             raise DataBroken(what, where=where, remedy="total: money")
         if "properties" in value or "$ref" in value or "$schema" in value:
-            leaves = list(_schema_leaves(value, "", value, required=False, depth=0))
+            leaves = list(_schemas.leaves(value, "", value, where, required=False, depth=0))
         else:
             inner = value.get("fields", value)
             fields = inner if isinstance(inner, Mapping) else value
@@ -132,7 +132,10 @@ class FieldTypes:
                  else {"type": stated})
                 for name, stated in fields.items()
             ]  # fmt: skip
-        return cls({pattern(path): _field(path, stated, where) for path, stated in leaves})
+        try:
+            return cls({pattern(path): _field(path, stated, where) for path, stated in leaves})
+        except UnknownName as error:
+            raise UnknownName(error.what, where=where, remedy=error.remedy) from error
 
     @classmethod
     def of_document(cls, document: Mapping[str, Any]) -> FieldTypes:
@@ -178,7 +181,7 @@ class FieldTypes:
         """A JSON Schema of a document with these fields, each of which may be null."""
         root: dict[str, Any] = {"type": "object", "properties": {}}
         for path, field in self.fields.items():
-            _grow(root, [_plain(step) for step in path.split("/")[1:]], field)
+            _grow(root, [_schemas.unescaped(step) for step in path.split("/")[1:]], field)
         return _closed(root)
 
 
@@ -213,7 +216,7 @@ def _declared(source: Any) -> Any:
     """The mapping that a source holds, a model's being its schema."""
     if isinstance(source, Mapping):
         return source
-    if isinstance(source, str) and ":" in source and not Path(source).exists():
+    if isinstance(source, str) and ":" in source and not files.is_file(source):
         source = _model(source)
     if hasattr(source, "model_json_schema"):
         return source.model_json_schema()
@@ -221,18 +224,11 @@ def _declared(source: Any) -> Any:
         what = f"types cannot be read from {type(source).__name__}"
         raise DataBroken(what, remedy="a file, a dict or a pydantic model")
     if Path(source).suffix.lower() == ".json":
-        return files.read_json(source)
-    if not Path(source).is_file():
+        return files.read_json(source, once=True)
+    if not files.is_file(source):
         remedy = "a JSON Schema, a YAML file, or module:Class"
         raise DataMissing("no such file of types", where=source, remedy=remedy)
-    import yaml  # Few have such a file.
-
-    try:
-        return yaml.safe_load(files.read_text(source))
-    except (yaml.YAMLError, RecursionError) as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f"{source}:{mark.line + 1}" if mark else source
-        raise DataBroken("not readable as YAML", where=where, remedy="total: money") from error
+    return files.read_yaml(source, remedy="total: money")
 
 
 def _model(named: str) -> Any:
@@ -252,11 +248,27 @@ def _model(named: str) -> Any:
     return model
 
 
+class _Stated(msgspec.Struct):
+    """What may be said of a field."""
+
+    type: str | None = None
+    comparator: str | None = None
+    tolerance: float | str | None = None
+    weight: float | str | None = None
+    required: bool | None = None
+    relative: bool | None = None
+    ordered: bool | None = None
+    question: str | None = None
+    label: str | None = None
+    choices: list[Any] | None = None
+
+
 def _field(path: str, stated: dict[str, Any], where: str | None) -> FieldType:
     names = [field.name for field in dataclasses.fields(FieldType)]
     for name in stated:
         if name not in names:
             raise UnknownName.of(f"property of {path}", name, names)
+    checked(stated, _Stated, where=_schemas.at(where, path))
     for name, known in (("type", TYPES), ("comparator", COMPARATORS)):
         if stated.get(name) is not None and stated[name] not in known:
             raise UnknownName.of(f"{name} of {path}", stated[name], known)
@@ -268,79 +280,14 @@ def _field(path: str, stated: dict[str, Any], where: str | None) -> FieldType:
                 number = str(stated[name]).strip().removesuffix("%") if share else stated[name]
                 rule[name] = float(number) / (100 if share else 1)
                 rule |= {"relative": True} if share else {}
-        if not (0 < rule.get("weight", 1.0) < math.inf and (rule.get("tolerance") or 0.0) >= 0):
+        tolerance = rule.get("tolerance") or 0.0
+        if not (0 < rule.get("weight", 1.0) < math.inf and 0 <= tolerance < math.inf):
             raise ValueError
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         what = f"{path}: a tolerance is a number from 0 or per cent, a weight one above 0"
         raise DataBroken(what, where=where) from error
     rule["choices"] = tuple(str(choice) for choice in rule.get("choices") or ())
     return FieldType(**rule)
-
-
-_WORDS = ("comparator", "tolerance", "relative", "weight", "question", "label")
-
-
-def _schema_leaves(
-    node: Any, path: str, root: Any, *, required: bool, depth: int, ordered: bool = False
-) -> Iterable[tuple[str, dict[str, Any]]]:
-    """The leaves of a JSON Schema with what it says of them."""
-    if depth > 40:
-        raise DataBroken("a JSON Schema that refers to itself", where=path[:80])
-    node = _resolved(node, root)
-    inner, items = node.get("properties"), node.get("items")
-    ordered = ordered or bool(node.get("ordered"))
-    below = {"root": root, "depth": depth + 1, "ordered": ordered}
-    if isinstance(inner, Mapping):
-        must = node.get("required") or ()
-        for name, member in inner.items():
-            member_path = f"{path}/{escape(str(name))}"
-            yield from _schema_leaves(member, member_path, required=name in must, **below)
-    elif isinstance(items, Mapping):
-        yield from _schema_leaves(items, f"{path}/*", required=False, **below)
-    elif path:
-        stated = {name: node[name] for name in _WORDS if name in node}
-        stated["type"] = _schema_type(node)
-        choices = [c for c in node.get("enum") or () if c is not None]
-        stated |= {"choices": choices} if choices else {}
-        flags = {"required": required, "ordered": ordered}
-        stated |= {name: True for name, holds in flags.items() if holds}
-        words = {"question": node.get("description"), "label": node.get("title")}
-        yield path, {name: value for name, value in words.items() if value} | stated
-
-
-def _resolved(node: Any, root: Any) -> dict[str, Any]:
-    """A schema with its reference followed, and the first of its choices that is not null."""
-    node = dict(node) if isinstance(node, Mapping) else {}
-    for _ in range(20):
-        if isinstance(reference := node.pop("$ref", None), str):
-            target = root
-            for step in reference.removeprefix("#").split("/")[1:]:
-                target = target.get(_plain(step), {}) if isinstance(target, Mapping) else {}
-            node = dict(target) | node
-            continue
-        several = node.pop("anyOf", None) or node.pop("oneOf", None) or node.pop("allOf", None)
-        real = [schema for schema in several or () if isinstance(schema, Mapping)]
-        real = [schema for schema in real if schema.get("type") != "null"]
-        if not real:
-            break
-        node = dict(real[0]) | node
-    return node
-
-
-def _plain(step: str) -> str:
-    return step.replace("~1", "/").replace("~0", "~")
-
-
-def _schema_type(node: Mapping[str, Any]) -> str:
-    stated = node.get("type")
-    names = [stated] if isinstance(stated, str) else list(stated or ())
-    if node.get("enum") or "const" in node:
-        return "choice"
-    if node.get("format") in ("date", "date-time"):
-        return "date"
-    if node.get("format") in ("money", "currency"):
-        return "money"
-    return next((name for name in names if name in TYPES), "string")
 
 
 def _type_of(values: list[str]) -> str:

@@ -12,6 +12,7 @@ from markupsafe import Markup
 from nbconvert.filters.highlight import Highlight2HTML
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 
+from formlab.charts import harmless
 from formlab.charts._output import clean
 from formlab.charts.theme import MIME
 from formlab.gallery import inline
@@ -104,11 +105,14 @@ def _joined(value: object) -> str:
 def inert(kind: str, payload: dict[str, Any]) -> dict[str, Any]:
     """The data of an object without anything in it that runs, loads or reaches out."""
     if kind not in ("plotly", "vega"):
-        return sanitize.data(payload)
-    cleaners = {"figure": sanitize.figure, "fallback": sanitize.figure}
+        return harmless.data(payload)
+    cleaners = {"figure": harmless.figure, "fallback": harmless.figure}
     if kind == "vega":
-        cleaners = {"spec": sanitize.specification}
-        payload = {"spec": {}} | payload
+        cleaners = {"spec": harmless.specification}
+        spec = payload.get("spec")
+        # `usermeta` could change how the chart is embedded.
+        kept = {k: v for k, v in spec.items() if k != "usermeta"} if isinstance(spec, dict) else {}
+        payload = payload | {"spec": kept}
     present = [name for name in cleaners if isinstance(payload.get(name), dict)]
     values = {name: cleaners[name](payload[name]) for name in present}
     return values | {"alt": clean(payload.get("alt", "figure"), limit=2_000)}

@@ -8,6 +8,7 @@ import io
 import itertools
 import json
 import math
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -18,8 +19,11 @@ from formlab.charts._output import clean
 from formlab.charts._parts import NAME
 from formlab.selection import LINES
 
-# A spreadsheet takes a cell for a formula that begins so, also after white space.
-_FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
+# A spreadsheet takes a cell for a formula that begins so, also after what cannot be seen.
+_FORMULA = re.compile(
+    r"[\s\x00-\x1f\x7f-\xa0\xad\u061c\u180e\u200b-\u200f\u2028-\u202f\u2060-\u206f\ufeff]*[=+\-@＝＋－＠]"
+    r"|[\t\r\n]"
+)
 Rows = list[dict[str, Any]]
 
 
@@ -42,9 +46,9 @@ def _cell(value: Any) -> Any:
         return value
     if not isinstance(value, str):
         value = json.dumps(value, ensure_ascii=False, default=str)
-    value = clean(value, limit=None).replace("\0", "␀")
-    runs = value.lstrip().startswith(_FORMULA) or value.startswith(("\t", "\r", "\n"))
-    return f"'{value}" if runs else value
+    value = clean(value, limit=None)
+    safe = f"'{value}" if _FORMULA.match(value) else value
+    return safe.replace("\0", "␀")
 
 
 def rows(kind: str, payload: Mapping[str, Any]) -> Rows:

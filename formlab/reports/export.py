@@ -15,6 +15,7 @@ from markupsafe import Markup
 from nbconvert.exporters import TemplateExporter
 
 from formlab import files
+from formlab.charts import harmless
 from formlab.charts._output import clean
 from formlab.gallery import inline
 from formlab.reports import _draw, page_assets, sanitize, sections
@@ -190,7 +191,7 @@ def _summary(notebook: nbformat.NotebookNode, bundles: list[Any], name: str) -> 
         if kind in ("first", "cards"):
             # Other code may emit cards in other shapes.
             value = payload.get("cards")
-            cards = sanitize.data(value) if isinstance(value, list) else []
+            cards = harmless.data(value) if isinstance(value, list) else []
             texts = [{k: str(v) for k, v in c.items()} for c in cards if isinstance(c, dict)]
             finding = payload.get("finding" if kind == "cards" else "sentence")
             return Summary(title, finding if isinstance(finding, str) else None, texts)

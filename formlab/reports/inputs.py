@@ -15,7 +15,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from formlab import benchmarks, files, plugin_records, resources
+from formlab import benchmarks, files, plugin_records, resources, swap
 from formlab.errors import FormlabError
 from formlab.scoring import part
 
@@ -50,7 +50,7 @@ def evaluations_in(folder: Path) -> list[Path]:
     """The manifests of an evaluation, or of a folder with an evaluation for each split."""
     if (folder / MANIFEST).is_file():
         return [folder / MANIFEST]
-    return sorted(folder.glob(f"*/{MANIFEST}"))
+    return sorted(m for m in folder.glob(f"*/{MANIFEST}") if not swap.is_hidden(m, folder))
 
 
 def of_path(path: Path) -> str:

@@ -48,7 +48,7 @@ def read(path: str | Path) -> tuple[list[plan.Request], dict[str, Any]]:
     try:
         root = yaml.compose(text, Loader=yaml.SafeLoader)
         manifest = _Manifest.model_validate(yaml.safe_load(text) or {})
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
         where = f"{path}:{mark.line + 1}" if mark else path
         what = f"not YAML: {getattr(error, 'problem', None) or error}"
@@ -97,7 +97,7 @@ def _requests(manifest: _Manifest, path: Path, root: yaml.Node | None) -> list[p
         keys, own = ("reports", number), report.evaluations
         folders = shared if own is None else _folders(own, path, root, (*keys, "evaluations"))
         near = path.parent / report.notebook
-        book = near if near.is_file() else plan.find(report.notebook)
+        book = near if files.is_file(near) else plan.find(report.notebook)
         request = plan.Request(book, report.parameters, folders, report.name, own is None)
         try:
             plan.jobs([request], plan.BuildSettings(path.parent))

@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple
 
 import polars as pl
 
-from formlab import resources
+from formlab import files, resources
 from formlab.errors import DataBroken, DataMissing, UnknownName
 from formlab.folders import Evaluation
 from formlab.registry import Registry
@@ -123,7 +123,7 @@ def own_notebooks(*, evaluating: bool = False) -> list[Path]:
 def find(named: str | Path) -> Path:
     """A notebook by path, or by the name of one that formlab knows."""
     path = Path(named)
-    if path.is_file():
+    if files.is_file(path):
         return path
     if str(named) in PLUGINS:
         return Path(PLUGINS[str(named)])
@@ -232,7 +232,7 @@ def _tasks(folder: Path) -> frozenset[str]:
     tasks: set[str] = set()
     for manifest in inputs.evaluations_in(folder):
         try:
-            cases = pl.scan_parquet(Evaluation.files(manifest.parent, "cases"))
+            cases = pl.scan_parquet(Evaluation.files(manifest.parent, "cases"), glob=False)
             tasks.update(cases.select("task").unique().collect()["task"])
         except (pl.exceptions.PolarsError, OSError) as error:
             first = str(error).splitlines()[0]
@@ -248,7 +248,9 @@ def slug(name: str) -> str:
     >>> slug("10 <scores>"), slug("../{x}"), slug("???")
     ('10-scores', 'x', 'report')
     """
-    return re.sub(r"[^\w-]+", "-", name).strip("-_")[:80] or "report"
+    inert = re.sub(r"[^\w-]+", "-", name).strip("-_")[:80]
+    # A file system takes 255 bytes, of which endings need some.
+    return inert.encode()[:180].decode(errors="ignore") or "report"
 
 
 def _unused(stem: str, names: Sequence[str]) -> str:

@@ -1,17 +1,14 @@
-"""Sanitise what notebooks emit, all of it possibly hostile: HTML, plain text, chart data."""
+"""Sanitise what notebooks emit, all of it possibly hostile: HTML, drawings, plain text."""
 
 from __future__ import annotations
 
-import html
-import math
 import re
-from collections.abc import Callable
-from typing import Any
 
 import nh3
 from lxml import etree
 from markupsafe import Markup
 
+from formlab.charts import harmless
 from formlab.charts._output import clean
 
 TEXT_LIMIT = 200_000
@@ -21,7 +18,6 @@ HTML_LIMIT = 3_000_000
 _ANSI = re.compile(
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[PX^_][^\x1b]*\x1b\\|.)?", re.S
 )
-_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _RASTER = re.compile(r"data:image/(?:png|jpeg|webp|avif|gif);base64,[A-Za-z0-9+/=\s]*\Z")
 _FOREIGN_URL = re.compile(r"url\(\s*['\"]?\s*(?!#)(?!&quot;#)", re.I)
 # The short class names that Pygments gives to tokens; any other class could dress as the page's.
@@ -69,7 +65,7 @@ def safe_html(source: str) -> Markup:
     if len(source) > HTML_LIMIT:
         size = f"{len(source) / 1e6:.1f} MB of HTML are too much for a page and are not shown."
         return trusted("<p>{}</p>").format(size)
-    text = _CONTROL.sub(_picture, clean(source, limit=None))
+    text = harmless.visible(clean(source, limit=None))
     return trusted(nh3.clean(
         text, tags=_TAGS, attributes=_ATTRIBUTES, attribute_filter=_attribute, url_schemes=_SCHEMES
     ))  # fmt: skip
@@ -110,73 +106,4 @@ def plain(text: object) -> str:
     text = text.replace("\r\n", "\n")
     # A terminal shows what was written after the last carriage return of a line.
     text = re.sub(r"[^\n]*\r(?=[^\n])", "", text).replace("\r", "")
-    return clean(_CONTROL.sub(_picture, text), limit=TEXT_LIMIT)
-
-
-def _picture(match: re.Match[str]) -> str:
-    code = ord(match.group())
-    return chr(0x2400 + code) if code < 32 else "\u2421" if code == 127 else "\ufffd"
-
-
-def _sound(text: str) -> str:
-    return clean(text, limit=None)
-
-
-def _literal(text: str) -> str:
-    shown = html.escape(_sound(text), quote=False).replace("&lt;br&gt;", "<br>")
-    return shown.replace("&lt;extra&gt;&lt;/extra&gt;", "<extra></extra>")
-
-
-def _one_line(text: str) -> str:
-    return _sound(text).replace("\u2028", " ").replace("\u2029", " ")
-
-
-def data(value: Any, *, text: Callable[[str], str] = _sound) -> Any:
-    """A JSON value that a chart library may have: finite, without keys that reach prototypes.
-
-    `text` is applied to every string, names included.
-
-    Examples
-    --------
-    >>> data({"__proto__": 1, "x": [float("nan"), "a"]})
-    {'x': [None, 'a']}
-    """
-    if isinstance(value, dict):
-        return {
-            text(str(key)): data(item, text=text)
-            for key, item in value.items()
-            if key not in {"__proto__", "constructor", "prototype"}
-        }
-    if isinstance(value, list | tuple):
-        return [data(item, text=text) for item in value]
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    return text(value) if isinstance(value, str) else value
-
-
-def figure(value: dict[str, Any]) -> dict[str, Any]:
-    """A plotly figure with its text shown literally and no address to fetch.
-
-    Plotly renders ``<b> <i> <a> <span style>`` in any text; only line breaks and its own
-    ``<extra></extra>`` stay what they are.
-
-    Examples
-    --------
-    >>> figure({"data": [{"name": "<b>&"}], "layout": {"images": [{"source": "http://a/b.png"}]}})
-    {'data': [{'name': '&lt;b&gt;&amp;'}], 'layout': {}}
-    """
-    value = data(value, text=_literal)
-    layout = value.get("layout")
-    if isinstance(layout, dict):
-        for name in list(layout):
-            if name in {"images", "template"} or name.startswith("map"):
-                del layout[name]
-    return value
-
-
-def specification(value: dict[str, Any]) -> dict[str, Any]:
-    """A Vega-Lite specification without `usermeta`, which could change how it is embedded.
-
-    Vega writes titles into expressions, and its parser ends a string at a line separator.
-    """
-    return {key: item for key, item in data(value, text=_one_line).items() if key != "usermeta"}
+    return clean(harmless.visible(text), limit=TEXT_LIMIT)

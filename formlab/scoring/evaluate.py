@@ -102,7 +102,8 @@ def evaluate(
     if not here.height:
         predicted, splits = (strange[name].unique().to_list() for name in ("doc_id", "split"))
         documents = corpus.documents["doc_id"].to_list()
-        raise no_match(corpus.benchmark, corpus.split, documents, predicted, splits)
+        where = ", ".join(predictions.sources) or None
+        raise no_match(corpus.benchmark, corpus.split, documents, predicted, splits, where=where)
     notes = Counter(predictions.notes) + Counter({f"gold: {n}": c for n, c in corpus.flaws.items()})
     if strange.height:
         notes[STRANGE] = strange.select("split", "doc_id").unique().height
@@ -115,7 +116,7 @@ def evaluate(
     notes += sum((Counter(shard.notes) for shard in shards), Counter()) + Counter(chosen.notes)
     values: dict[str, Any] = {
         "notes": dict(notes), "sources": corpus.sources | predictions.sources,
-        "corpus": corpus, "predictions": predictions,
+        "corpus": corpus, "predictions": predictions, "unreadable": corpus.unreadable,
     }  # fmt: skip
     shards = [part.with_selection(shard, chosen.description) for shard in shards]
     if len(shards) == 1:
@@ -284,7 +285,7 @@ def _answers(
 
 def no_match(
     benchmark: str, split: str, documents: Sequence[str], predicted: Iterable[str],
-    splits: Iterable[str],
+    splits: Iterable[str], *, where: object = None,
 ) -> DataBroken:  # fmt: skip
     """The error where nothing is predicted for any of the `documents` of a corpus."""
     remedy = "the --split that was predicted, and doc_id as the benchmark spells it"
@@ -293,5 +294,6 @@ def no_match(
     return DataBroken(
         f"none of the predictions is for a document of {benchmark}:{split}: they are for "
         f"{sorted(predicted)[:3]} of {sorted(splits)}, the corpus has {documents[:3]} and so on",
+        where=where,
         remedy=remedy,
     )

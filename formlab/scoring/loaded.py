@@ -15,8 +15,9 @@ from formlab.scoring import part
 
 
 def sources(
-    benchmark: str, predictions: Path, *, root: Path | None, split: str | None
-) -> list[dict[str, Any]]:
+    benchmark: str, predictions: Path, *, root: Path | None, split: str | None,
+    strict: bool = False,
+) -> list[dict[str, Any]]:  # fmt: skip
     """The shards of a split with the run for it, as plain data for `opened`.
 
     None where they cannot be read apart: to read a row, formats other than a finished run may look
@@ -24,7 +25,9 @@ def sources(
     """
     if not runs.is_one(predictions) or not (predictions / MANIFEST).is_file():
         return []
-    shards = benchmarks.shards_of(benchmark, root=root, split=split, records=part.SHARD)
+    shards = benchmarks.shards_of(
+        benchmark, root=root, split=split, records=part.SHARD, strict=strict
+    )
     return [{**shard, "predictions": str(predictions.absolute())} for shard in shards]
 
 

@@ -7,6 +7,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,8 @@ import polars as pl
 from formlab import benchmarks, files, formats
 from formlab import workers as run
 from formlab.errors import DataBroken, FormlabError
-from formlab.folder import MANIFEST
-from formlab.folders import Corpus, Evaluation, Predictions
+from formlab.folder import MANIFEST, check_unchanged
+from formlab.folders import TALLIES, Corpus, Evaluation, Predictions
 from formlab.progress import progress
 from formlab.scoring import part
 from formlab.scoring.evaluate import (
@@ -35,6 +36,8 @@ from formlab.scoring.tallies import BY, tallies
 
 # In the folder of a shard: the digest of the source that its corpus and predictions are of.
 _SOURCE = "source.json"
+# What is known of a corpus as a whole, and so stands in its first shard.
+_OF_CORPUS = ("flaws", "sources", "unreadable")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,6 +58,7 @@ class Shard:
     kinds: Kinds
     notes: dict[str, int]
     sources: dict[str, str]
+    unreadable: dict[str, str]
     strange: int
     matched: bool
     predicted: list[str]
@@ -71,17 +75,15 @@ def pairs(corpus: Corpus, predictions: Predictions) -> Iterator[tuple[Corpus, Pr
     responses, rest = (predictions.responses.filter(each) for each in (asked, ~asked))
     answers = dataclasses.replace(predictions, records=here, responses=responses)
     # What is counted of the whole stands in the first shard.
-    flaws, notes = (corpus.flaws, corpus.sources), (predictions.notes, predictions.sources)
+    flaws = {name: getattr(corpus, name) for name in _OF_CORPUS}
+    notes = {name: getattr(predictions, name) for name in ("notes", "sources")}
     for documents, theirs in part.cut(corpus, answers):
-        yield (
-            dataclasses.replace(documents, flaws=flaws[0], sources=flaws[1]),
-            dataclasses.replace(theirs, notes=notes[0], sources=notes[1]),
-        )
-        flaws, notes = ({}, {}), ({}, {})
+        yield dataclasses.replace(documents, **flaws), dataclasses.replace(theirs, **notes)
+        flaws, notes = ({name: {} for name in each} for each in (flaws, notes))
     if strange.height or rest.height:
         none = {"documents": corpus.documents.clear(), "records": corpus.records.clear()}
         yield (
-            dataclasses.replace(corpus, **none, flaws={}, sources={}),
+            dataclasses.replace(corpus, **none, **flaws),
             dataclasses.replace(
                 predictions, records=strange, responses=rest, notes={}, sources={}
             ),
@@ -141,7 +143,7 @@ def score(
     """
     out = Path(out)
     others(reader)  # Whether there is such a rule.
-    out.mkdir(parents=True, exist_ok=True)
+    files.make_folder(out)
     jobs = ((f"{number:05}", source) for number, source in enumerate(sources))
     with run.shared(out) as mark, run.crew(workers) as crew:
         in_crew = crew.workers > 1 and not scheduler
@@ -152,7 +154,8 @@ def score(
         # What is here already goes to other processes by way of the disk.
         reading, jobs = (team, list(jobs)) if open_source else (_Team(mark), jobs)
         # What stands here is no evaluation until it is finished.
-        (out / MANIFEST).unlink(missing_ok=True)
+        with files.writing(out):
+            (out / MANIFEST).unlink(missing_ok=True)
         shards = reading.each("reading", _read, jobs, (out, open_source))
         if answers:
             shards += _rest(out, shards, answers)
@@ -160,9 +163,14 @@ def score(
         # Of the whole, whatever is chosen of it.
         notes = sum((Counter(shard.notes) for shard in shards), Counter())
         notes[STRANGE] = sum(shard.strange for shard in shards)
-        origins = {name: code for shard in shards for name, code in shard.sources.items()}
+        origins, unreadable = (
+            {name: text for shard in shards for name, text in getattr(shard, field).items()}
+            for field in ("sources", "unreadable")
+        )
         if choice.description != part.ALL:
             shards = team.each("choosing", _keep, _kept(shards, set(choice.documents)), (out,))
+        if unreadable and not any(shard.documents for shard in shards):
+            raise benchmarks.none_read(unreadable, out)
         if not any(shard.matched for shard in shards):
             predicted, splits = (
                 {word for shard in shards for word in getattr(shard, field)}
@@ -179,7 +187,8 @@ def score(
         scored = team.each("scoring", _score, scoring, (out, choice.description, how))
     notes += sum((Counter(each) for each in scored), Counter()) + Counter(choice.notes)
     names = [shard.name for shard in shards]
-    Evaluation.finish(out, names, notes=dict(notes), sources=origins)
+    known = {"notes": dict(notes), "sources": origins, "unreadable": unreadable}
+    Evaluation.finish(out, names, **known)
     return Evaluation.load(out)
 
 
@@ -223,8 +232,10 @@ def _read(
     (out, open_source), (name, source) = state, job
     folder = Evaluation.shard_folder(out, name)
     digest = source.get("digest") if isinstance(source, Mapping) else None
-    if digest and (folder / _SOURCE).is_file() and files.read_json(folder / _SOURCE) == digest:
-        return _known(folder, *_stored(folder))
+    # What is there and damaged is read again.
+    with suppress(FormlabError):
+        if digest and files.read_json(folder / _SOURCE) == digest:
+            return _known(folder, *_stored(folder))
     shard = _written(folder, *(open_source(source) if open_source else source))
     if digest:
         files.write_json(folder / _SOURCE, digest)
@@ -242,7 +253,7 @@ def _rest(out: Path, shards: Sequence[Shard], run: Path) -> list[Shard]:
     return [
         _written(
             Evaluation.shard_folder(out, f"{len(shards):05}"),
-            dataclasses.replace(corpus, **none, flaws={}, sources={}),
+            dataclasses.replace(corpus, **none, **{name: {} for name in _OF_CORPUS}),
             dataclasses.replace(answers, notes={}, sources={}),
         )
     ]
@@ -260,9 +271,12 @@ def _score(state: tuple[Path, str, dict[str, Any]], job: tuple[str, str]) -> dic
     """Score a shard, unless that was done with the same `key`; what there is to note of it."""
     (out, description, how), (name, key) = state, job
     folder = Evaluation.shard_folder(out, name)
-    if (folder / MANIFEST).is_file():
-        manifest = files.read_json(folder / MANIFEST)
-        if isinstance(manifest, dict) and manifest.get("shard") == key:
+    with suppress(FormlabError):
+        manifest = Evaluation.manifest_of(folder)
+        if manifest.get("shard") == key:
+            for name in Evaluation.TABLES:
+                check_unchanged(folder / f"{name}.parquet", manifest["tables"][name]["sha256"])
+            check_unchanged(folder / f"{TALLIES}.parquet", manifest.get(TALLIES))
             return manifest["notes"]
     # Whoever read this shard has checked it.
     corpus, predictions = _stored(folder, checked=False)
@@ -284,7 +298,8 @@ def _stored(folder: Path, *, checked: bool = True) -> tuple[Corpus, Predictions]
 
 
 def _written(folder: Path, corpus: Corpus, predictions: Predictions) -> Shard:
-    (folder / _SOURCE).unlink(missing_ok=True)
+    with files.writing(folder):
+        (folder / _SOURCE).unlink(missing_ok=True)
     corpus.save(folder / "corpus")
     predictions.save(folder / "predictions")
     return _known(folder, corpus, predictions)
@@ -306,6 +321,7 @@ def _known(folder: Path, corpus: Corpus, predictions: Predictions) -> Shard:
         kinds=Kinds.of(corpus, matched, marks_of(benchmarks.get(corpus.benchmark))).counted(),
         notes=dict(notes),
         sources=corpus.sources | predictions.sources,
+        unreadable=corpus.unreadable,
         strange=strange.select("split", "doc_id").unique().height,
         matched=here.height > 0,
         predicted=strange["doc_id"].unique().sort().head(3).to_list(),

@@ -142,7 +142,9 @@ def cut(corpus: Corpus, predictions: Predictions) -> Iterator[tuple[Corpus, Pred
     for shard in range(number + 1):
         documents, gold, records, responses = (side(shard) for side in sides)
         yield (
-            dataclasses.replace(corpus, documents=documents, records=gold, flaws={}, sources={}),
+            dataclasses.replace(
+                corpus, documents=documents, records=gold, flaws={}, sources={}, unreadable={}
+            ),
             dataclasses.replace(
                 predictions, records=records, responses=responses, notes={}, sources={}
             ),
@@ -179,7 +181,7 @@ def listed(file: str | Path) -> dict[str, int]:
 
     `DataMissing` if there is no such file, `DataBroken` if it names nothing.
     """
-    if not Path(file).is_file():
+    if not files.is_file(file):
         remedy = "--documents all, answered, or a file with one doc_id a line"
         raise DataMissing("no such list of documents", where=file, remedy=remedy)
     lines = enumerate(files.read_text(file).splitlines(), start=1)

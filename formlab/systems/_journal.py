@@ -4,33 +4,48 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from formlab import files
+import msgspec
+
+from formlab import files, structure
 from formlab.errors import DataBroken, NotAvailable
+
+# The note that counts lines that are no entries.
+BROKEN = "lines of the journal that cannot be read"
+
+
+class Entry(msgspec.Struct):
+    """What every entry of a journal has."""
+
+    doc_id: str
 
 
 class Journal:
     """A file of JSON lines that is only ever appended to.
 
-    A line cut short by a crash is dropped at the next start; every line before it stands.
+    A line cut short by a crash is dropped at the next start; every line before it stands. Lines
+    that cannot be read count as not there, and stderr names them.
     """
 
-    def __init__(self, path: Path, *, wait: bool = False) -> None:
-        self.path, self.wait = path, wait
+    def __init__(self, path: Path, *, kind: type[Entry] = Entry, wait: bool = False) -> None:
+        self.path, self.kind, self.wait = path, kind, wait
         self.entries: list[dict[str, Any]] = []
 
     def __enter__(self) -> Journal:
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        self._stream = self.path.open("ab+")
+        files.make_folder(self.path.parent)
+        with files.writing(self.path):
+            self._stream = self.path.open("ab+")
         self._lock()
         try:
-            self.entries, whole = entries(self.path)
+            self.entries, whole, _ = entries(self.path, self.kind)
+            with files.writing(self.path):
+                self._stream.truncate(whole)
         except BaseException:
             self._stream.close()
             raise
-        self._stream.truncate(whole)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -38,9 +53,10 @@ class Journal:
 
     def append(self, entry: dict[str, Any]) -> None:
         """Write one entry; it is on the disk when this returns."""
-        self._stream.write((json.dumps(entry) + "\n").encode())
-        self._stream.flush()
-        os.fsync(self._stream.fileno())
+        with files.writing(self.path):
+            self._stream.write((json.dumps(entry) + "\n").encode())
+            self._stream.flush()
+            os.fsync(self._stream.fileno())
         self.entries.append(entry)
 
     def _lock(self) -> None:
@@ -59,16 +75,28 @@ class Journal:
             ) from error
 
 
-def entries(path: Path) -> tuple[list[dict[str, Any]], int]:
-    """The whole entries of a journal, and the length in bytes of what they take."""
+class Entries(NamedTuple):
+    """What a journal has: its entries, the bytes of its whole lines, how many of them are none."""
+
+    values: list[dict[str, Any]]
+    whole: int
+    broken: int
+
+
+def entries(path: Path, kind: type[Entry] = Entry) -> Entries:
+    """What a journal has. A line that is no entry is passed over, and stderr names it.
+
+    What it was about is done again.
+    """
     data = files.read_bytes(path)
-    whole = data.rfind(b"\n") + 1
-    values = []
-    for number, line in enumerate(data[:whole].splitlines(), start=1):
-        value = files.parse_json(line.decode(), where=str(path), first_line=number)
-        if not isinstance(value, dict) or "doc_id" not in value:
-            raise DataBroken(
-                "not an entry of a run", where=f"{path}:{number}", remedy="delete that line"
-            )
-        values.append(value)
-    return values, whole
+    whole, values, broken = data.rfind(b"\n") + 1, [], 0
+    for number, line in enumerate(data[:whole].split(b"\n")[:-1], start=1):
+        try:
+            text = line.decode("utf-8", "backslashreplace")
+            value = files.parse_json(text, where=str(path), first_line=number)
+            structure.checked(value, kind, where=f"{path}:{number}")
+            values.append(value)
+        except DataBroken as error:
+            broken += 1
+            print(f"note: passed over, no entry of a run: {error}", file=sys.stderr)
+    return Entries(values, whole, broken)

@@ -9,12 +9,22 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from formlab import files, kept, plugin_records, resources, tables
-from formlab.errors import DataBroken, FormlabError
+import msgspec
+
+from formlab import files, kept, plugin_records, resources, structure, tables
+from formlab.errors import DataBroken, FormlabError, TableBroken
 from formlab.folders import Corpus, Predictions
 from formlab.progress import progress
-from formlab.systems._journal import Journal, entries
-from formlab.systems._runs import HEAD, SKIPPED, begin, first, page_files
+from formlab.systems._journal import BROKEN, Entry, Journal, entries
+from formlab.systems._runs import (
+    HEAD,
+    HEADLESS,
+    SKIPPED,
+    begin,
+    first,
+    page_files,
+    read_head,
+)  # fmt: skip
 from formlab.systems._spec import Reader, System
 from formlab.workers import each, own_threads, seen
 
@@ -22,6 +32,25 @@ JOURNAL = "pages.jsonl"
 LEARNT = "documents to learn from"
 REUSED = "documents with pages that OCR had read before"
 Document = dict[str, Any]
+
+
+class _Head(msgspec.Struct):
+    benchmark: str
+    split: str
+    system: str
+    settings: dict[str, Any]
+    versions: dict[str, str]
+    name: str
+
+
+class _Page(Entry, kw_only=True):
+    """A page that was read: what its image was, how long it took, and what came of it."""
+
+    key: str | None
+    seconds: float | None
+    error: str | None
+    records: list[dict[str, Any]]
+    reused: bool = False
 
 
 def run(
@@ -100,8 +129,9 @@ def run(
         head["examples"] = hashlib.sha256(repr(gold).encode()).hexdigest()
     chosen, skipped = first(corpus, limit, images=system.images)
     documents = chosen.to_dicts()
-    begin(out, head)
-    with Journal(out / JOURNAL, wait=wait) as journal:
+    with Journal(out / JOURNAL, kind=_Page, wait=wait) as journal:
+        # Whoever is refused the journal leaves the head of the other run as it is.
+        begin(out, head)
         keys = {page["doc_id"]: _key(page, corpus.root) for page in documents}
         done = {entry["doc_id"] for entry in journal.entries if _is_current(entry, keys)}
         todo = [page for page in documents if page["doc_id"] not in done]
@@ -115,7 +145,8 @@ def run(
                 failed += result["error"] is not None
                 bars.update(bar, advance=1, failed=failed)
         current = {e["doc_id"]: e for e in journal.entries if _is_current(e, keys)}
-    predictions = _predictions(head, current.values())
+    # In the order of the corpus: that of the journal is the one in which workers finished.
+    predictions = _predictions(head, [current[n] for n in keys if n in current], out)
     if skipped:
         predictions.notes[SKIPPED] = skipped
     if examples is not None:
@@ -129,8 +160,13 @@ def unfinished(folder: Path) -> Predictions | None:
     """What a run under way (or killed) has finished so far; None if `folder` is no run."""
     if not (folder / HEAD).is_file() or not (folder / JOURNAL).is_file():
         return None
-    latest = {entry["doc_id"]: entry for entry in entries(folder / JOURNAL)[0]}
-    return _predictions(files.read_json(folder / HEAD), latest.values())
+    head = structure.checked(read_head(folder), _Head, where=folder / HEAD, remedy=HEADLESS)
+    journal = entries(folder / JOURNAL, _Page)
+    latest = {entry["doc_id"]: entry for entry in journal.values}
+    predictions = _predictions(msgspec.structs.asdict(head), latest.values(), folder)
+    if journal.broken:
+        predictions.notes[BROKEN] = journal.broken
+    return predictions
 
 
 def _images(page: Document, root: Path | None) -> list[Path]:
@@ -218,7 +254,10 @@ def _start(
     return system.start(settings, own_threads(), *examples), root, use_cache
 
 
-def _predictions(head: dict[str, Any], pages: Iterable[dict[str, Any]]) -> Predictions:
+def _predictions(
+    head: dict[str, Any], pages: Iterable[dict[str, Any]], folder: Path
+) -> Predictions:
+    """The tables of a run in `folder`; `DataBroken` if what was read on a page is no record."""
     records, responses, reused = [], [], 0
     for page in pages:
         reused += page.get("reused", False)
@@ -233,10 +272,14 @@ def _predictions(head: dict[str, Any], pages: Iterable[dict[str, Any]]) -> Predi
             base | {"task": "text", "attempts": int(not unread)}
             | {"seconds": page["seconds"], "error": page["error"]}
         )  # fmt: skip
-    return Predictions(
-        records=tables.table("records", records),
-        responses=tables.table("responses", responses),
-        system=head["name"],
-        settings=head["settings"] | head["versions"],
-        notes={REUSED: reused} if reused else {},
-    )
+    try:
+        return Predictions(
+            records=tables.table("records", records),
+            responses=tables.table("responses", responses),
+            system=head["name"],
+            settings=head["settings"] | head["versions"],
+            notes={REUSED: reused} if reused else {},
+        ).check()
+    except TableBroken as error:
+        remedy = "mend the system that gave it, or delete this file if it was damaged"
+        raise DataBroken(error.what, where=folder / JOURNAL, remedy=remedy) from error

@@ -11,13 +11,14 @@ from typing import Any
 import polars as pl
 from PIL import Image
 
-from formlab import files
+from formlab import files, pictures, structure
 from formlab.benchmarks.meta import page_images
 from formlab.errors import DataBroken, DataMissing
 from formlab.folders import Corpus
 
 SKIPPED = "documents without an image, passed over by --limit"
 HEAD = "run.json"
+HEADLESS = "delete this file and give formlab run the settings of before: what is finished stays"
 # Pixels to a point of a PDF: print of 8 points is read well.
 SHARP = 2.0
 # Raised when a page is drawn in another way, so that no reading of the old picture is taken.
@@ -82,7 +83,7 @@ class PagePicture:
 
     def image(self) -> Image.Image:
         """The picture; `DataMissing` or `DataBroken` if it cannot be read."""
-        image = files.read_image(self.file, page=self.page, width=self.width, zoom=self.zoom)
+        image = pictures.read_image(self.file, page=self.page, width=self.width, zoom=self.zoom)
         if self.zoom != 1 and not self.is_pdf:
             image = image.resize(tuple(max(1, round(side * self.zoom)) for side in image.size))
         return image
@@ -103,7 +104,7 @@ def page_pictures(
     `DataMissing` or `DataBroken` if there is no page or a file cannot be read.
     """
     width = document.get("width")
-    several = [(file, files.page_count(file)) for file in page_files(document, root)]
+    several = [(file, pictures.page_count(file)) for file in page_files(document, root)]
     pages = [(file, page) for file, count in several for page in range(1, count + 1)]
     if not pages:
         raise DataMissing("this document has no page", where=document["doc_id"])
@@ -113,12 +114,20 @@ def page_pictures(
         yield PagePicture(number, file, page, width, zoom, is_pdf)
 
 
-def check_head(folder: Path, head: dict[str, Any]) -> None:
-    """`DataBroken` if `folder` holds a run whose head has other values than `head`."""
+def read_head(folder: Path) -> dict[str, Any]:
+    """The head of a run; `DataBroken` if it is damaged."""
     file = folder / HEAD
-    if not file.is_file():
+    try:
+        return structure.checked(files.read_json(file), dict[str, Any], where=file)
+    except DataBroken as error:
+        raise DataBroken(error.what, where=error.where, remedy=HEADLESS) from error
+
+
+def check_head(folder: Path, head: dict[str, Any]) -> None:
+    """`DataBroken` if `folder` holds a run whose head is damaged or has other values."""
+    if not (folder / HEAD).is_file():
         return
-    before = files.read_json(file)
+    before = read_head(folder)
     changed = [name for name in head if before.get(name) != json.loads(json.dumps(head[name]))]
     if changed:
         listed = ", ".join(f"{n} {before.get(n)!r}, now {head[n]!r}" for n in changed)
@@ -130,4 +139,5 @@ def begin(folder: Path, head: dict[str, Any], **more: Any) -> None:
     check_head(folder, head)
     files.write_json(folder / HEAD, head | more)
     # Earlier predictions would look complete while this run is under way.
-    (folder / "manifest.json").unlink(missing_ok=True)
+    with files.writing(folder):
+        (folder / "manifest.json").unlink(missing_ok=True)

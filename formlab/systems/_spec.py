@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -95,6 +96,22 @@ class System:
             f"{n}={setting_text(v)}" for n, v in settings.items() if v != self.defaults.get(n)
         ]
         return f"{self.name}({','.join(changed)})" if changed else self.name
+
+
+def above_zero(settings: dict[str, Any], *names: str) -> None:
+    """`DataBroken` for the first of the settings `names` that is no finite number above 0.
+
+    Examples
+    --------
+    >>> above_zero({"scale": 0.0}, "scale")
+    Traceback (most recent call last):
+    ...
+    formlab.errors.DataBroken: setting scale is a number above 0, not 0.0. Try: --set scale=1
+    """
+    for name in names:
+        if not 0 < settings[name] < math.inf:
+            what = f"setting {name} is a number above 0, not {settings[name]!r}"
+            raise DataBroken(what, remedy=f"--set {name}=1")
 
 
 def setting_text(value: Any) -> str:

@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from formlab import files, kept
+from formlab.errors import DataBroken
 from formlab.systems._runs import page_pictures
-from formlab.systems._spec import Reader, System
+from formlab.systems._spec import Reader, System, above_zero
 from formlab.tables import BOX
 from formlab.text.layout import page_html, page_text
 
@@ -47,6 +48,7 @@ def start(
     `write` makes the page of the lines' boxes and texts. Settings: `scale` enlarges pages before
     they are read; the others are those of the engine (`Engine`).
     """
+    above_zero(settings, "scale")
     read_image = Engine(settings, threads=threads)
 
     def read(document: dict[str, Any], root: Path | None) -> list[dict[str, Any]]:
@@ -111,7 +113,13 @@ class Engine:
         pixels = np.asarray(image())[:, :, ::-1] if callable(image) else image
         with self._lock:
             self._engine = self._engine or self._started()
-            result = self._engine(pixels, return_word_box=words)
+            try:
+                result = self._engine(pixels, return_word_box=words)
+            except Exception as error:  # Of whatever library of the engine.
+                height, width = pixels.shape[:2]
+                what = f"the OCR engine failed on a page of {width} x {height} pixels"
+                reason = f"{type(error).__name__} {error.__cause__ or error}".strip()
+                raise DataBroken(f"{what}: {reason:.300}") from error
         count = len(result.txts or ())
         return {
             "txts": list(result.txts or ()), "scores": [float(s) for s in result.scores or ()],

@@ -1,13 +1,17 @@
 import contextlib
 import os
+import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import psutil
 import pytest
 
 from formlab_arena.driving import LOG, Command, DriveTask, watch
 from tests.states import LONG, ended, until
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
@@ -50,6 +54,27 @@ def test_the_deadline_ends_a_command_and_all_that_it_started(task):
     with contextlib.suppress(psutil.NoSuchProcess):
         child = psutil.Process(number)
         until(lambda: ended([child]))
+
+
+@pytest.mark.skipif(os.name != "posix", reason="ends groups of processes")
+def test_a_command_ends_with_a_run_that_is_killed_and_so_does_what_it_started(task):
+    agent = task.text_file.with_name("agent.py")
+    agent.write_text("import subprocess\nsubprocess.run(['sleep', '900'])\n")
+    run = "import sys; from pathlib import Path; from formlab_arena.driving import *; "
+    run += "text = Path(sys.argv[1]); task = DriveTask('', '', text, text.parent); "
+    run += f"Command(f'{sys.executable} {{text.parent}}/agent.py').drive('', task)"
+    starter = subprocess.Popen([sys.executable, "-c", run, task.text_file], cwd=ROOT)
+    children = psutil.Process(starter.pid).children
+    until(lambda: any("sleep" in p.cmdline() for p in children(recursive=True)))
+    processes = children(recursive=True)
+    starter.kill()
+    starter.wait()
+    until(lambda: ended(processes))
+
+
+def test_a_command_that_is_not_there_is_named(task):
+    with pytest.raises(RuntimeError, match="no-such-agent"):
+        driven(Command("no-such-agent --fast"), task)
 
 
 def test_an_agent_has_a_moment_after_the_form_was_sent_and_its_errors_are_raised(task, monkeypatch):

@@ -114,6 +114,14 @@ def test_folder_of_other_settings_is_refused_and_says_which(tmp_path):
             check_same_settings(file, other, shaping)
 
 
+@pytest.mark.parametrize("text", ["[]", "{", '{"options": 5}', "[" * 100_000])
+def test_damaged_settings_of_a_run_are_one_error(tmp_path, text):
+    file = tmp_path / "run.json"
+    file.write_text(text)
+    with pytest.raises(DataBroken, match=r"run\.json"):
+        check_same_settings(file, SETTINGS, {})
+
+
 def test_what_an_earlier_try_logged_is_gone(tmp_path):
     prepare(tmp_path, "one", {"a.pdf": b"%PDF"})
     (tmp_path / "events.jsonl").write_text("{}\n")

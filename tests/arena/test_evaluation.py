@@ -202,3 +202,19 @@ def test_oracle_is_perfect_and_one_misclick_has_one_consequence(tmp_path, monkey
         ("/Born on", "misplaced", True, "/Born on", 2),
     ]  # fmt: skip
     assert set(faults["fault"][2:]) == {"missing"}
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"status": None}, "status"),
+        ({"doc_id": "../elsewhere"}, "no name of an episode"),
+        ({"form": "Z99"}, "unknown form 'Z99'"),
+        ({"answers": True}, "answers: an object or null expected, got true"),
+        ({"account": {"submissions": [{"outcome": "accepted"}]}}, "submissions/0/values: an obj"),
+    ],
+)
+def test_result_of_another_structure_is_refused_with_its_file(tmp_path, changed, message):
+    folder = run(tmp_path / "run", (RIGHT, SENT | changed))
+    with pytest.raises(DataBroken, match=rf"{message}.*episodes\.jsonl"):
+        read_run(folder)

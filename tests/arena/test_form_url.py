@@ -1,5 +1,6 @@
 import json
 import sys
+from base64 import b64encode
 
 import PIL.Image
 import pytest
@@ -13,6 +14,7 @@ from formlab_arena.form_url import PAGE, fill_tasks, fill_url
 from formlab_arena.web_tasks import WebTask
 from tests.arena.conftest import events
 from tests.arena.foreign import RIGHT, TEXT, hosting
+from tests.arena.sites import Handler, form, site
 from tests.arena.web import Page
 from tests.arena.web import hosting as pages_hosting
 from tests.systems.scripted_server import serving
@@ -176,3 +178,42 @@ def test_wrong_address_and_an_oracle_without_answers_are_named(tmp_path):
     with pytest.raises(DataBroken, match="--values"):
         fill_url("http://127.0.0.1:9/", tmp_path, RunSettings("oracle"))
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.browser
+def test_password_and_token_of_an_address_are_in_no_file_and_no_error(tmp_path, monkeypatch):
+    page = form("<label>Name <input name=n></label>", 'action="/sent?token=t0p%2Fs3cret&step=2"')
+    answer, asked = Handler.do_GET, []
+
+    def guarded(self):
+        asked.append(self.path)
+        if self.headers.get("Authorization") == f"Basic {b64encode(b'ada:pa55word').decode()}":
+            return answer(self)
+        self.send_response(401)
+        self.send_header("WWW-Authenticate", 'Basic realm="x"')
+        self.send_header("Content-Length", "0")
+        return self.end_headers()
+
+    monkeypatch.setattr(Handler, "do_GET", guarded)
+    monkeypatch.setattr(Handler, "do_POST", guarded)
+    with site({"/": page, "/sent": "<h1>Thanks</h1>"}) as own:
+        address = f"{own.url.replace('//', '//ada:pa55word@')}/?token=t0p/s3cret"
+        settings = RunSettings("oracle")
+        result = fill_url(
+            address, tmp_path / "out", settings, values={"Name": "Eve"}, allow=[f"{address}&y=1"]
+        )
+    # It works with them.
+    assert (result["status"], result["right"]) == ("submitted", 1)
+    assert own.writes("/sent") == [{"n": ["Eve"], "token": ["t0p/s3cret"], "step": ["2"]}]
+    assert "/?token=t0p/s3cret" in asked
+    assert result["address"] == f"{own.url}/?token=***"
+    assert result["account"]["submissions"][0]["url"] == f"{own.url}/sent?token=***&step=2"
+    with pytest.raises(NotAvailable) as caught:
+        fill_url(address, tmp_path / "away", settings, values={})
+    broken = "http://ada:pa55word@[::1/?token=t0p/s3cret"
+    with pytest.raises(DataBroken, match="not an http address") as refused:
+        fill_url(broken, tmp_path / "broken", settings, values={})
+    files = [file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()]
+    assert len(files) > 8
+    for text in (*files, str(caught.value).encode(), str(refused.value).encode()):
+        assert not any(secret in text for secret in (b"pa55word", b"s3cret"))

@@ -2,6 +2,8 @@ import pytest
 
 from formlab_arena.episode import RunSettings, open_session, prepare
 from formlab_arena.gate import Gate
+from tests import leaking
+from tests.states import until
 
 from .conftest import events
 from .sites import site
@@ -19,9 +21,14 @@ def test_server_is_compared_whole_and_path_from_its_start():
     ):  # fmt: skip
         assert not gate.allows(url), url
     assert Gate(["https://"]).allows("https://anything.example/")
-    for number in range(99):
+    for number in range(200):
         gate.refuse(f"https://evil.org/{number}/{'x' * 400}")
-    assert (len(gate.blocked), len(gate.blocked[0])) == (20, 300)
+    assert (len(gate.blocked), len(gate.blocked[0])) == (100, 300)
+    # What is no address, or is cut within its server, is refused like any other.
+    gate = Gate(["http://127.0.0.1/"])
+    for url in ("http://[::1", "stun:[", f"http://{'x' * 290}@[::1]/", "http://127.0.0.1:99999/"):
+        gate.refuse(url)
+    assert len(gate.blocked) == 4
 
 
 @pytest.mark.browser
@@ -63,3 +70,28 @@ def test_no_way_leads_to_another_server(tmp_path):
             "/hop", "/image", "/worker", "/tab", "/frame", "/stream", "/leave",
         }  # fmt: skip
         assert any("socket" in url for url in blocked)
+
+
+@pytest.mark.browser
+def test_sockets_and_datagrams_reach_nothing_and_are_counted(tmp_path):
+    prepare(tmp_path, "", {})
+    with leaking.listeners() as (tcp, udp, arrived), site({}) as own:
+        worker = leaking.filled("new WebSocket('WS/from-service-worker')", tcp, udp)
+        own.pages |= {
+            "/": leaking.page(tcp, udp),
+            "/worker.js": (200, {"Content-Type": "text/javascript"}, worker),
+        }
+        with open_session(f"{own.url}/", tmp_path, "", RunSettings("x")) as session:
+            host = leaking.ELSEWHERE
+            expected = {
+                f"http://{host}:{tcp}/{name}" for name in ("fetch", "beacon", "ping", "prefetch",
+                "script-prefetch", "popup", "worker", "font.woff2", "frame-refresh")
+            } | {
+                f"ws://{host}:{tcp}/socket", f"wss://{host}:{tcp}/secure",
+                f"ws://{host}:{tcp}/frame-socket", f"ws://socket.leak.test:{tcp}/",
+                f"https://{host}:{udp}/transport", f"stun:{host}:{udp}", "stun:stun.leak.test:"
+                f"{udp}", f"turn:{host}:{tcp}?transport=tcp", "webrtc:",
+            }  # fmt: skip
+            until(lambda: expected <= set(session.account.summary({})["blocked"]))
+            assert session.driver.tabs[0].url.startswith(own.url)
+        assert arrived == []

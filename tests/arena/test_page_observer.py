@@ -1,6 +1,6 @@
 import pytest
 
-from formlab import files
+from formlab import pictures
 from formlab_arena import action_groups
 from formlab_arena.actions import Click, Press, Scroll, Type
 
@@ -33,7 +33,7 @@ def test_log_tells_screens_changes_and_places_on_the_whole_page(tmp_path):
     # The first page, the second, and the second with the price that "for sale" brings.
     assert [event["screen"] for event in screens] == [1, 2, 3]
     for event in screens:
-        assert files.image_size(tmp_path / event["image"]) == tuple(event["size"])
+        assert pictures.image_size(tmp_path / event["image"]) == tuple(event["size"])
     shown = {control["field"] for control in screens[2]["controls"]}
     assert shown - {control["field"] for control in screens[1]["controls"]} == {"price"}
     done = [event for event in log if "asked" in event]

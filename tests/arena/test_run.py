@@ -3,10 +3,13 @@ import contextlib
 import os
 import signal
 import sqlite3
+import subprocess
+import sys
 import threading
 import types
 from pathlib import Path
 
+import psutil
 import pytest
 
 from formlab.errors import DataBroken, NotAvailable
@@ -19,9 +22,11 @@ from formlab_arena.evaluation import read_run
 from formlab_arena.oracle import Oracle
 from formlab_arena.run import Outcome, RunSettings, fill, play_all
 from tests.arena.conftest import events
+from tests.states import ended, until
 from tests.systems.scripted_server import serving
 
 SETTINGS = RunSettings("oracle")
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.browser
@@ -150,6 +155,32 @@ def own_browsers():
             if above and "--headless" in line and "--type=" not in line:
                 browsers.append(number)
     return browsers
+
+
+@pytest.mark.browser
+def test_killed_run_leaves_no_process_and_goes_on_where_it_was(tmp_path):
+    code = "import sys; from pathlib import Path; from formlab_arena.run import *; "
+    code += "fill(Path(sys.argv[1]), RunSettings('oracle'), codes=['A12', 'A11'])"
+    process = subprocess.Popen([sys.executable, "-c", code, tmp_path], cwd=ROOT)
+    journal = tmp_path / "episodes.jsonl"
+    children = psutil.Process(process.pid).children
+    try:
+        until(lambda: journal.exists() and journal.read_bytes().count(b"\n"))
+        # The next episode's browser.
+        until(lambda: any("chrom" in p.name() for p in children(recursive=True)))
+        theirs = children(recursive=True)
+    finally:
+        process.kill()
+        process.wait()
+    # The server, Playwright's driver and the browser's processes.
+    assert len(theirs) >= 3
+    until(lambda: ended(theirs))
+    done = journal.read_bytes()
+    results = fill(tmp_path, SETTINGS, codes=["A12", "A11"])
+    right = [(r["status"], r["right"], r["fields"]) for r in results]
+    assert right == [("submitted", 6, 6), ("submitted", 4, 4)]
+    assert journal.read_bytes().startswith(done[: done.rfind(b"\n") + 1])
+    assert read_run(tmp_path)[1].responses["doc_id"].n_unique() == 2
 
 
 @pytest.mark.browser

@@ -86,10 +86,10 @@ def test_missing_and_broken_files_are_named(root, tmp_path):
     file = root / "data1" / "grant_applications.json"
     file.write_text('{"First Name": "Ada"}')
     with pytest.raises(DataBroken, match="grant_applications"):
-        formfactory.read("all", root)
+        benchmarks.load("formfactory", root=root, strict=True)
     file.write_text('[{"First Name":\n }]')
     with pytest.raises(DataBroken, match=r"grant_applications\.json:2"):
-        formfactory.read("all", root)
+        benchmarks.load("formfactory", root=root, strict=True)
 
 
 def test_texts_are_told_by_the_values_they_hold():

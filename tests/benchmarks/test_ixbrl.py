@@ -3,6 +3,7 @@ import pytest
 from formlab.benchmarks._own import OWN
 from formlab.benchmarks.ixbrl import gold_pages, write_pages
 from formlab.errors import DataBroken
+from tests import leaking
 
 FILING = """<?xml version="1.0"?>
 <html xmlns="http://www.w3.org/1999/xhtml" xmlns:ix="http://www.xbrl.org/2013/inlineXBRL"><body>
@@ -56,6 +57,48 @@ def test_pages_are_drawn_and_load_as_a_benchmark(filing, tmp_path):
     facts = corpus.records.drop_nulls("path")
     assert facts["x0"].null_count() == 0
     assert (facts["x1"] - facts["x0"]).min() > 10
+
+
+@pytest.mark.browser
+def test_page_of_a_filing_runs_no_script_and_fetches_nothing(filing, tmp_path):
+    with leaking.listeners() as (tcp, udp, arrived):
+        hostile = """<meta http-equiv="refresh" content="0; url=HTTP/left"/>
+          <img src="HTTP/a.png" onerror="document.body.hidden = true"/><img src="file:///etc/passwd"/>
+          <script>document.body.style.background = 'black'; new WebSocket('WS/socket');
+          new RTCPeerConnection({iceServers: [{urls: 'stun:HOST:UDP'}]}).createOffer()</script>"""
+        hostile = leaking.filled(hostile, tcp, udp)
+        filing.write_text(FILING.replace("<p>Annual", f"{hostile}<p>Annual"))
+        notes = write_pages(filing, tmp_path / "out", dpi=72)
+    assert arrived == []
+    assert notes["requests blocked"] == 3
+    plain = tmp_path / "plain.htm"
+    plain.write_text(FILING.replace("<p>Annual", '<img src="data:,"/><img src="data:,"/><p>Annual'))
+    assert write_pages(plain, tmp_path / "plain", dpi=72)["requests blocked"] == 0
+    pictures = [tmp_path / name / "images" / "0.png" for name in ("out", "plain")]
+    assert pictures[0].read_bytes() == pictures[1].read_bytes()
+
+
+@pytest.mark.browser
+def test_page_that_cannot_be_drawn_has_no_picture_and_the_others_have(
+    filing, tmp_path, monkeypatch
+):
+    from playwright.sync_api import Error, Page
+
+    shot, calls = Page.screenshot, []
+
+    def screenshot(self, **options):
+        calls.append(options)
+        if len(calls) == 2:
+            raise Error("Unable to capture screenshot")
+        return shot(self, **options)
+
+    monkeypatch.setattr(Page, "screenshot", screenshot)
+    notes = write_pages(filing, tmp_path / "out", dpi=72)
+    assert (notes["pages"], notes["pages not drawn"], notes["facts"]) == (3, 1, 3)
+    images = sorted(file.name for file in (tmp_path / "out" / "images").iterdir())
+    assert images == ["0.json", "0.png", "2.json", "2.png"]
+    corpus = OWN["fincriticaled"].load("test", tmp_path / "out")
+    assert corpus.documents["image"].null_count() == 1
 
 
 @pytest.mark.browser

@@ -4,6 +4,7 @@ import polars as pl
 import pytest
 from PIL import Image
 
+from formlab import benchmarks
 from formlab.benchmarks import omniai
 from formlab.errors import DataBroken, DataMissing
 from formlab.folders import Predictions
@@ -94,8 +95,8 @@ def test_json_accuracy_of_documents_right_wrong_broken_and_missing(root):
 )
 def test_an_item_that_is_none_is_one_error(root, text):
     (root / "bad.json").write_text(text)
-    with pytest.raises(DataBroken):
-        omniai.read("test", root)
+    with pytest.raises(DataBroken, match=r"bad\.json"):
+        benchmarks.load("omniai", root=root, strict=True)
 
 
 def test_no_folder_and_no_items_are_errors(tmp_path):

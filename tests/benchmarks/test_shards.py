@@ -87,7 +87,7 @@ def test_what_is_broken_is_reported_when_its_shard_is_opened(tmp_path):
     (folder / "a.json").write_text('{"form": []}')
     (folder / "b.json").write_text('{"form": []}')
     (folder / "c.json").write_text("{")
-    shards = benchmarks.shards("funsd", root=tmp_path, records=1)
+    shards = benchmarks.shards("funsd", root=tmp_path, records=1, strict=True)
     assert next(shards).documents["doc_id"].to_list() == ["a"]
     with pytest.raises(DataBroken, match=r"c\.json:1"):
         next(shards)

@@ -1,6 +1,7 @@
 import pytest
 
 from formlab import charts, decisions
+from formlab.errors import DataMissing
 from formlab.folders import Evaluation
 
 from ..made_readings import read_as
@@ -16,9 +17,11 @@ def result(read_as):
 
 
 def test_without_verdicts_there_is_only_a_note(result, tmp_path):
-    for nothing in ("", tmp_path / "gone"):
-        (note,) = charts.label_corrections(result, nothing)
-        assert note.label == "Note"
+    (note,) = charts.label_corrections(result, "")
+    assert note.label == "Note"
+    # Who names a path means a path that is there.
+    with pytest.raises(DataMissing, match="gone"):
+        charts.label_corrections(result, tmp_path / "gone")
 
 
 def test_caption_counts_what_verdicts_did_and_names_their_version(result, tmp_path):

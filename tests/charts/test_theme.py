@@ -51,8 +51,8 @@ def test_charts_in_lab_are_live_offline_and_in_the_theme(monkeypatch, chart):
     bundle = chart._repr_mimebundle_()
     bundle = bundle[0] if isinstance(bundle, tuple) else bundle
     assert "application/vnd.jupyter.widget-view+json" in bundle
-    assert alt.renderers.active == "jupyter"
-    assert alt.renderers.options == {"offline": True}
+    assert alt.renderers.active == "formlab-live"
+    assert alt.JupyterChart._is_offline
     assert pio.renderers.default == "plotly_mimetype"
     config = chart.to_dict()["config"]
     assert config["range"]["category"][0] == theme.SYSTEM_COLOURS[0]

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 import formlab
-from formlab import files, text
+from formlab import pictures, text
 from formlab.errors import DataBroken, DataMissing, UnknownName
 from formlab.folders import Corpus
 from formlab.tables import table
@@ -150,7 +150,7 @@ def test_gold_lies_on_ink(experiment):
     values = corpus.records.filter(pl.col("content").is_not_null())
     images = dict(corpus.documents.select("doc_id", "image").rows())
     for name, image in images.items():
-        light = np.asarray(files.read_image(corpus.root / image).convert("L"))
+        light = np.asarray(pictures.read_image(corpus.root / image).convert("L"))
         boxes = values.filter(doc_id=name).select("x0", "y0", "x1", "y1").rows()
         for x0, y0, x1, y1 in boxes:
             assert light[int(y0) : int(y1) + 1, int(x0) : int(x1) + 1].min() < 170

@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 
 import formlab
-from formlab import files, own
+from formlab import own, pictures
 from formlab.errors import DataBroken, DataMissing, UnknownName
 from formlab.folders import Corpus
 from formlab.systems import System
@@ -60,7 +60,7 @@ def test_every_level_is_on_the_same_pages_with_boxes_that_follow(funsd_root, tmp
     assert gold["scale"].select(sides).row(0) == (35, 5, 80, 15)
     assert gold["noise"].select(sides).row(0) == (70, 10, 160, 30)
     sizes = made.documents.select("image", "width", "height").rows()
-    assert {files.image_size(made.root / image) for image, *_ in sizes} == {
+    assert {pictures.image_size(made.root / image) for image, *_ in sizes} == {
         tuple(size) for _, *size in sizes
     }
     # What the system cannot see has gone nowhere: texts are those of the page.
@@ -127,7 +127,7 @@ def test_pages_of_a_document_are_degraded_alike(tmp_path):
     meta = json.loads(made.documents["meta"][1])
     assert meta["note"] == "x"
     assert len(meta["images"]) == 2
-    assert [files.image_size(made.root / name) for name in meta["images"]] == [(40, 30)] * 2
+    assert [pictures.image_size(made.root / name) for name in meta["images"]] == [(40, 30)] * 2
     assert made.records["x1"].to_list() == [20, 20, 10, 10]
 
 

@@ -1,4 +1,7 @@
+import pytest
+
 from formlab.benchmarks._own import OWN
+from formlab.errors import DataBroken
 from formlab.formats.fincriticaled import FORMAT
 
 
@@ -37,3 +40,9 @@ def test_other_folders_are_not_this_format(tmp_path):
     (tmp_path / "pred_x.txt").write_text("")
     assert not FORMAT.is_one(tmp_path)
     assert not FORMAT.is_one(tmp_path / "pred_x.txt")
+
+
+def test_two_pages_of_one_number_are_an_error(tmp_path):
+    corpus, out = folders(tmp_path, {"2": b"Page 27", "02": b"Page 28"})
+    with pytest.raises(DataBroken, match=r"two pages of number 2, the first in pred_02?\.txt"):
+        FORMAT.read(out, corpus)

@@ -1,10 +1,11 @@
 import json
+import os
 
 import polars as pl
 import pytest
 
 from formlab.benchmarks import formcraft as benchmark
-from formlab.errors import DataBroken
+from formlab.errors import DataBroken, DataMissing
 from formlab.formats import formcraft
 
 FORM = {
@@ -146,4 +147,19 @@ def test_the_detector_knows_its_folders(folder, tmp_path):
 
 def test_an_empty_folder_is_an_error(folder, corpus):
     with pytest.raises(DataBroken, match="no answers"):
+        formcraft.read(folder, corpus)
+
+
+@pytest.mark.parametrize("kind", ["folder", "link", "pipe"])
+def test_answer_that_is_no_file_is_an_error_and_not_passed_over(corpus, folder, kind):
+    (folder / "a.json").write_text('{"fields": []}')
+    file = folder / "zz.json"
+    if kind == "folder":
+        file.mkdir()
+    elif kind == "link":
+        file.symlink_to(folder / "nothing")
+    else:
+        os.mkfifo(file)
+    assert formcraft.is_one(folder)
+    with pytest.raises(DataMissing, match=r"zz\.json"):
         formcraft.read(folder, corpus)

@@ -1,11 +1,12 @@
 import json
 import math
+import os
 
 import pytest
 
 from formlab.benchmarks import formfactory as benchmark
-from formlab.errors import DataBroken
-from formlab.formats import formfactory
+from formlab.errors import DataBroken, FormlabError
+from formlab.formats import formfactory, read_predictions
 from formlab.formats.formfactory import parse_lines
 from formlab.tables import only
 
@@ -119,3 +120,63 @@ def test_second_output_of_an_instance_and_other_shapes_are_errors(corpus, tmp_pa
         formfactory.read(
             write(tmp_path / "n", "batch_x.json", {"batch_info": {}, "results": 3}), corpus
         )
+
+
+def test_refusal_and_empty_text_are_outputs_too(corpus, tmp_path):
+    folder = write(tmp_path / "m", "A12-01.txt", "I cannot help with that.")
+    write(folder, "A12-02.txt", "")
+    write(folder, "notes.txt", "[1,2] mine")
+    assert formfactory.is_one(folder)
+    found = formfactory.read(folder, corpus)
+    whole = only(found.records, path=None).select("doc_id", "value", "status").rows()
+    assert whole == [("A12-01", "I cannot help with that.", "ok"), ("A12-02", "", "ok")]
+    assert found.notes == {
+        "outputs without a line '[x, y] value'": 2,
+        "files left out, called neither as outputs nor as submissions": 1,
+    }
+
+
+@pytest.mark.parametrize("name", ["A12_json_grants.json", "A12-01.txt", "batch_2.json"])
+@pytest.mark.parametrize("kind", ["broken", "folder", "link", "pipe"])
+def test_output_that_cannot_be_read_is_an_error_and_not_passed_over(corpus, tmp_path, name, kind):
+    folder = write(tmp_path / "m", "A12-02.txt", "[1,2] a")
+    file = folder / name
+    if kind == "broken" and name.endswith("json"):
+        file.write_text('{"template_used": "A12", "model_resp')
+    elif kind == "folder":
+        file.mkdir()
+    elif kind == "link":
+        file.symlink_to(tmp_path / "nothing")
+    elif kind == "pipe":
+        os.mkfifo(file)
+    else:
+        pytest.skip("any text is an output")
+    with pytest.raises(FormlabError, match=name):
+        read_predictions(folder, corpus)
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        ({"model_response": {"model_response": ["x"]}}, "model_response/model_response: a text or"),
+        ({"model_response": 5}, "model_response: an object or a text or null expected, got"),
+        ({"instance": "2"}, "instance: an integer or null expected, got the text '2'"),
+        ({"instance": 2**64}, "instance: an integer or null expected"),
+    ],
+)
+def test_output_of_another_structure_is_refused_with_file_and_path(
+    corpus, tmp_path, entry, message
+):
+    folder = write(
+        tmp_path / "m", "batch_x.json", {"batch_info": {}, "results": [run("a") | entry]}
+    )
+    with pytest.raises(DataBroken, match=rf"{message}.*batch_x\.json#/0"):
+        formfactory.read(folder, corpus)
+
+
+def test_reason_of_a_failed_call_is_in_its_response(corpus, tmp_path):
+    failed = run("x") | {"model_response": {"status": "error", "error": "no key"}}
+    found = formfactory.read(write(tmp_path / "m", "A12_json_x.json", failed), corpus)
+    assert found.responses.select("doc_id", "status", "error").rows() == [
+        ("A12-01", "api_error", "no key")
+    ]

@@ -58,12 +58,14 @@ def test_several_models_and_double_entries_are_errors(tmp_path, corpus):
         omniai.read(write(tmp_path, [ENTRY, {"ocrModel": "m3"}]), corpus)
     with pytest.raises(DataBroken, match="two entries for 'a'"):
         omniai.read(write(tmp_path, [ENTRY, ENTRY]), corpus)
-    with pytest.raises(DataBroken, match="list of objects"):
+    with pytest.raises(DataBroken, match=r"a list expected, got an object .*results\.json"):
         omniai.read(write(tmp_path, {"fileUrl": 1}), corpus)
+    with pytest.raises(DataBroken, match=r"0/predictedMarkdown: a text or null expected.*results"):
+        omniai.read(write(tmp_path, [ENTRY | {"predictedMarkdown": 7}]), corpus)
 
 
 def test_odd_entries_are_read_to_valid_tables(tmp_path, corpus):
-    odd = ENTRY | {"fileUrl": "http://[", "predictedJson": "no JSON", "predictedMarkdown": 7,
+    odd = ENTRY | {"fileUrl": "http://[", "predictedJson": "no JSON", "predictedMarkdown": None,
                    "usage": {"duration": "x", "inputTokens": 1e40}}  # fmt: skip
     predictions = omniai.read(write(tmp_path, [odd]), corpus).check()
     assert predictions.records.filter(pl.col("path") == "/")["value"].to_list() == ["no JSON"]

@@ -215,3 +215,46 @@ def test_rows_of_some_documents_are_read_with_what_the_whole_corpus_says(corpus,
     assert some.records.equals(whole.records.filter(doc_id="b"))
     rest = read_predictions(file, corpus, documents=["b"], others=True)
     assert rest.records.equals(whole.records.filter(doc_id="a"))
+
+
+def test_rows_for_another_benchmark_are_left_out_and_counted_and_all_of_them_are_an_error(
+    corpus, tmp_path
+):
+    rows = [{"doc_id": n, "text": "x", "benchmark": b} for n, b in (("a", "funsd"), ("b", "sroie"))]
+    found = read(corpus, tmp_path, *rows)
+    assert found.records["doc_id"].to_list() == ["a"]
+    assert found.notes == {"rows for benchmark sroie, left out": 1}
+    with pytest.raises(DataBroken, match=r"for sroie, not for funsd .*p\.jsonl"):
+        read(corpus, tmp_path, rows[1])
+
+
+def test_answers_in_a_table_for_another_benchmark_or_split_are_left_out_and_counted(
+    corpus, tmp_path
+):
+    file = tmp_path / "p.csv"
+    rows = ["a,/entities/1,Ada,funsd,test", "b,/entities/0,x,funsd,train", "b,/x,y,sroie,test"]
+    file.write_text("\n".join(["doc_id,path,value,benchmark,split", *rows]))
+    found = read_predictions(file, corpus)
+    assert found.records["doc_id"].to_list() == ["a"]
+    assert found.notes == {
+        "answers for another benchmark, left out": 1, "answers for another split, left out": 1
+    }  # fmt: skip
+    file.write_text("\n".join(["doc_id,path,value,benchmark", "a,/x,y,sroie"]))
+    with pytest.raises(DataBroken, match=r"benchmark 'sroie', not for funsd .*p\.csv"):
+        read_predictions(file, corpus)
+
+
+def test_what_is_no_whole_number_is_no_page_and_what_is_no_list_is_not_accepted(corpus, tmp_path):
+    whole = {"doc_id": "a", "text": "x"}
+    for odd in ({"page": 1.5}, {"page": 2**63}, {"x0": 10**400}, {"accepted": "9.00"}):
+        with pytest.raises(DataBroken, match=rf"{next(iter(odd))} cannot be .*p\.jsonl:1"):
+            read(corpus, tmp_path, whole | odd)
+    assert read(corpus, tmp_path, whole | {"page": 2.0}).records["page"].to_list() == [2]
+    file = tmp_path / "p.parquet"
+    pl.DataFrame([whole | {"page": float("nan")}]).write_parquet(file)
+    assert read_predictions(file, corpus).records["page"].to_list() == [None]
+
+
+def test_name_of_a_column_that_has_no_end_is_cut_in_the_note(corpus, tmp_path):
+    (note,) = read(corpus, tmp_path, {"doc_id": "a", "text": "x", "n" * 1_000_000: 1}).notes
+    assert len(note) < 120

@@ -52,3 +52,14 @@ def test_predictions_of_some_documents_are_those_rows_of_all(funsd_root, tmp_pat
         assert getattr(own, table).equals(getattr(whole, table).filter(here))
         assert getattr(rest, table).equals(getattr(whole, table).filter(~here))
     assert (own.system, own.sources, own.notes) == (whole.system, whole.sources, whole.notes)
+
+
+def test_a_finished_run_with_the_table_of_another_is_refused(funsd_root, tmp_path):
+    corpus = benchmarks.load("funsd", root=funsd_root, split="test")
+    for name, limit in (("r", 1), ("other", 2)):
+        system = System("silent", "reads nothing", silent)
+        systems.run(corpus, system, out=tmp_path / name, limit=limit)
+    (tmp_path / "other" / "records.parquet").rename(tmp_path / "r" / "records.parquet")
+    for documents in (None, ["a"]):
+        with pytest.raises(DataBroken, match=r"changed since it was saved .*records\.parquet"):
+            read_predictions(tmp_path / "r", corpus, documents=documents)

@@ -91,3 +91,10 @@ def test_box_of_four_missing_meta_and_half_characters_are_counted(corpus, tmp_pa
     }
     assert found.records["value"].to_list() == ["Ann", "1/1/20", "a\ufffd"]
     assert found.system == SPLIT
+
+
+def test_document_that_is_named_twice_is_an_error(corpus, tmp_path):
+    file = written(tmp_path, {"a.pdf": [], "b.pdf": []})
+    file.write_text(file.read_text().replace("b.pdf", "a.pdf"))
+    with pytest.raises(DataBroken, match=r"the name 'a.pdf' twice .*predictions\.json"):
+        vrdu.read(file, corpus)

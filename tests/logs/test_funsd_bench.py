@@ -84,3 +84,11 @@ def test_parse_that_cannot_be_read_keeps_its_document(results, funsd_root):
     evaluation = logs.open_log(results, "funsd", root=funsd_root)
     assert logs.join_report(evaluation)["unreadable"] == 1
     assert evaluation.documents["doc_id"].to_list() == ["a", "b"]
+
+
+@pytest.mark.parametrize("content", ["", "{", "[1]", '{"filename": '])
+def test_parse_keeps_its_document_whatever_its_file_holds(results, content):
+    (results / "parses" / "b.json").write_text(content)
+    (run,) = logs.read(results.parent)
+    assert run.responses.select("doc_id", "status").rows() == [("a", "ok"), ("b", "api_error")]
+    assert run.notes[logs.UNREADABLE] == 1

@@ -174,3 +174,18 @@ def test_parquet_with_changed_bytes_is_read_or_one_error(tmp_path):
             logs.open_logs(file)
         except FormlabError:
             continue
+
+
+@pytest.mark.parametrize("packing", [zipfile.ZIP_DEFLATED, zipfile.ZIP_ZSTANDARD, zipfile.ZIP_LZMA])
+def test_archive_with_changed_bytes_is_read_or_one_error(tmp_path, packing):
+    members = {"header.json": HEADER, "samples/a.json": SAMPLE | {"text": "abc" * 300}}
+    file = archive(tmp_path, members, compression=packing)
+    data, draw = file.read_bytes(), random.Random(2)
+    for _ in range(60):
+        changed = bytearray(data)
+        changed[draw.randrange(len(changed))] = draw.randrange(256)
+        file.write_bytes(bytes(changed))
+        try:
+            logs.read(file)
+        except FormlabError:
+            continue

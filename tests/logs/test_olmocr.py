@@ -67,3 +67,15 @@ def test_pages_without_tests_are_an_error(home):
     (home / "tests.jsonl").unlink()
     with pytest.raises(DataBroken, match="no tests beside the pages"):
         logs.read(home)
+
+
+def test_page_that_is_cut_in_a_character_or_no_file_keeps_its_fields(home):
+    page = home / "tool" / "old" / "bill_pg1_repeat1.md"
+    page.write_bytes("Total due 9.00 €".encode()[:-1])
+    run = logs.read(home)[0]
+    assert run.answers.filter(path="/t1")["value"].to_list() == ["Total due 9.00"]
+    page.unlink()
+    page.symlink_to(home / "nothing")
+    run = logs.read(home)[0]
+    assert run.answers.filter(path="/t1")["status"].to_list() == ["api_error"]
+    assert "no such file" in run.responses["error"][0]

@@ -74,5 +74,5 @@ def test_official_rule_gives_the_accuracy_that_the_tool_stated(file):
 
 def test_what_is_no_list_of_entries_is_an_error(file):
     file.write_text(json.dumps([ENTRY, 5]))
-    with pytest.raises(DataBroken, match="a list of objects"):
+    with pytest.raises(DataBroken, match="1: an object expected, got the number 5"):
         omniai.read(file)

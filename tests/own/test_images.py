@@ -7,7 +7,7 @@ import pytest
 from PIL import Image, ImageDraw
 
 import formlab
-from formlab import files, gallery, own
+from formlab import gallery, own, pictures
 from formlab.benchmarks.meta import page_images
 from formlab.errors import DataBroken, DataMissing
 from formlab.own import images
@@ -125,7 +125,7 @@ def test_every_page_is_read_shown_and_sent(scans, tmp_path):
     assert [page_images(row) for row in rows] == [
         ["a.png", "a_2.png"], ["b/1.png", "b/2.png"], ["c.tiff"], ["d.pdf"]
     ]  # fmt: skip
-    assert [files.page_count(scans / row["image"]) for row in rows] == [1, 1, 2, 2]
+    assert [pictures.page_count(scans / row["image"]) for row in rows] == [1, 1, 2, 2]
     predictions = formlab.run(corpus, formlab.systems.get("ocr"), out=tmp_path / "run")
     words = predictions.records.filter(kind="word")
     assert sorted(set(words.select("doc_id", "page").rows())) == [
@@ -138,10 +138,10 @@ def test_every_page_is_read_shown_and_sent(scans, tmp_path):
     assert result.fields["outcome"].to_list() == ["match"] * 8
     shown = gallery.errors(result.fields, root=corpus.root, documents=corpus.documents, right=True)
     assert [case["why"] for case in shown.cases] == [None] * 8
-    pictures = [case["image"] for case in shown.cases]
-    assert len(set(pictures[:2])) == 2
+    crops = [case["image"] for case in shown.cases]
+    assert len(set(crops[:2])) == 2
     # Two files or two pages of a file: the pages of all four are told apart.
-    assert all(one != other for one, other in zip(pictures[::2], pictures[1::2], strict=True))
+    assert all(one != other for one, other in zip(crops[::2], crops[1::2], strict=True))
     for row in rows:
         sent = chat_pages([scans / name for name in page_images(row)], limit=300)
         assert [page.number for page in sent] == [1, 2]
@@ -157,7 +157,7 @@ def test_page_that_is_not_there_says_so(scans):
         "no page 3, the document has 2", "no page 3, the TIFF has 2", "no page 3, the PDF has 2",
     }  # fmt: skip
     with pytest.raises(DataBroken, match="no page 3"):
-        files.read_image(scans / "c.tiff", page=3)
+        pictures.read_image(scans / "c.tiff", page=3)
 
 
 def test_change_of_a_later_page_is_read_again(scans, tmp_path):

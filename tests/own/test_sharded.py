@@ -214,3 +214,20 @@ def test_what_cannot_be_cut_or_opened_is_one_clear_error(tmp_path):
         sharded.plan(GOLD, ANSWERS, folder=tmp_path, columns={"doc_id": "ids"})
     with pytest.raises(DataMissing):
         sharded.open({"folder": str(Path(tmp_path) / "no"), "shard": "00000", "digest": "x-00000"})
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [lambda text: text[:50], lambda text: "[]", lambda text: text.replace('"split"', '"s"')],
+)
+def test_a_damaged_plan_is_made_anew_and_one_of_its_shards_is_an_error(tmp_path, damage):
+    sides = [written(rows, tmp_path / f"{n}.csv") for n, rows in enumerate((GOLD, ANSWERS))]
+    made = sharded.plan(*sides, folder=tmp_path / "plan")
+    file = tmp_path / "plan" / sharded.PLAN
+    before = file.read_text()
+    file.write_text(damage(before))
+    sharded._stated.cache_clear()
+    with pytest.raises(DataBroken, match=r"plan\.json.*Try: "):
+        sharded.open(made.sources[0])
+    assert sharded.plan(*sides, folder=tmp_path / "plan") == made
+    assert file.read_text() == before

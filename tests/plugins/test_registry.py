@@ -1,11 +1,12 @@
 import json
+import os
 import sys
 
 import pytest
 from click.testing import CliRunner
 
 import formlab
-from formlab import benchmarks, formats, metrics, plugin_records, registry, systems
+from formlab import benchmarks, formats, known_files, metrics, plugin_records, registry, systems
 from formlab.cli import main
 from formlab.errors import DataBroken, DataMissing, NotAvailable, UnknownName
 from formlab.folders import Evaluation
@@ -101,8 +102,10 @@ def test_file_that_cannot_be_run_is_listed_and_named_where_its_name_is_missed(
     assert [p.reason for p in registry.problems("metrics")] == ["SystemExit: no"]
     with pytest.raises(UnknownName, match=r"unknown metric 'letters'.*bad.py: SystemExit: no"):
         metrics.get("letters")
-    with pytest.raises(DataMissing, match="no such plug-in"):
-        registry.load(tmp_path / "absent.py")
+    (tmp_path / "circle.py").symlink_to("circle.py")
+    for name in ("absent.py", "circle.py", "x" * 5000):
+        with pytest.raises(DataMissing, match="no such plug-in"):
+            registry.load(tmp_path / name)
 
 
 def saved(tmp_path, funsd_root):
@@ -216,3 +219,22 @@ def test_plain_function_is_a_command_that_help_lists():
 
     assert "Greet the reader." in CliRunner().invoke(main, ["--help"]).stdout
     assert CliRunner().invoke(main, ["hail"]).stdout == "hello\n"
+
+
+@pytest.mark.parametrize("content", ["[]", "{", '{"a.py": 5}', "[" * 100_000, None])
+def test_a_damaged_list_of_named_files_is_empty_and_stays_usable(tmp_path, monkeypatch, content):
+    monkeypatch.setenv("FORMLAB_CACHE", str(tmp_path))
+    file = tmp_path / "plugins.json"
+    if content is None:
+        os.mkfifo(file)
+    else:
+        file.write_text(content)
+    assert known_files.known() == {}
+    known_files.remember("b.py", "0")
+    assert known_files.known() == {"b.py": "0"}
+
+
+def test_a_record_that_names_a_pipe_or_no_file_reads_nothing(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    for name in (str(tmp_path / "pipe"), "/dev/zero", "a\0b", str(tmp_path)):
+        assert known_files.sha256(name) == ""

@@ -10,6 +10,7 @@ from formlab.reports import csv_export
 
 def test_no_text_of_a_model_is_a_formula_in_a_spreadsheet():
     evil = ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", " =1", "\r=1", "＝1", "=cmd|' /C calc'!A0"]
+    evil += ["\u200b=1", "\ufeff=1", "\x1b-1", "\u2060+1"]
     lines = list(csv.reader(io.StringIO(csv_export.text([{"=head": text} for text in evil]))))
     assert lines[0] == ["'=head"]
     assert [row[0] for row in lines[1:]] == [f"'{text}" for text in evil]

@@ -176,8 +176,8 @@ def test_report_of_a_part_of_a_corpus_says_so_on_top(work):
     file = work / "a" / "manifest.json"
     content = json.loads(file.read_text()) | {
         "settings": {"documents": "all"}, "notes": {part.UNANSWERED: 42},
-        "tables": {"documents": {"rows": 50, "sha256": ""}},
     }  # fmt: skip
+    content["tables"]["documents"]["rows"] = 50
     file.write_text(json.dumps(content))
     assert build(work) == ["built", "built"]
     pages = [(work / "out" / f"reads--{name}.html").read_text() for name in ("a", "b")]

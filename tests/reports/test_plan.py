@@ -13,6 +13,8 @@ def evaluation(folder, *, task="text", **more):
     """The manifest of an evaluation and the tasks of its cases."""
     folder.mkdir(parents=True)
     content = {"kind": "Evaluation", "format": 2, "benchmark": "funsd", "split": "test"}
+    saved = {name: {"rows": 1, "sha256": ""} for name in ("documents", "cases", "scores")}
+    content |= {"system": "ocr", "tables": saved}
     (folder / "manifest.json").write_text(json.dumps(content | {"mode": "fixed"} | more))
     pl.DataFrame({"task": [task]}).write_parquet(folder / "cases.parquet")
     return folder
@@ -167,3 +169,9 @@ def test_an_evaluation_of_an_older_format_is_refused_before_any_notebook_runs(tm
     request = Request(book(tmp_path / "reads.ipynb"), {}, (evaluation(tmp_path / "a", format=1),))
     with pytest.raises(DataBroken, match=r"format 1; .* formlab score funsd"):
         plan.jobs([request], BuildSettings(tmp_path / "out"))
+
+
+def test_a_name_of_long_letters_is_short_enough_for_a_file_system(tmp_path):
+    name = plan.slug("\U00020000" * 300)
+    (tmp_path / f".{name}.abcdefgh.part.ipynb").write_text("")
+    assert len(name) == 45

@@ -199,3 +199,18 @@ def test_a_file_that_puts_a_group_into_itself_is_refused(form):
     change = {"node": "/Doctor", "before": place, "after": {"place": ["/Doctor/Ward", "groups", 0]}}
     with pytest.raises(DataBroken, match="no '/Doctor/Ward'"):
         form.apply(change)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ({"fields": ["Name"]}, "fields/0"),
+        ({"fields": [], "groups": [{"label": "G", "fields": "x"}]}, "fields"),
+        ({"fields": "x"}, "fields"),
+    ],
+)
+def test_form_whose_nodes_are_no_objects_is_one_error_with_its_file(tmp_path, content, message):
+    file = tmp_path / "f.json"
+    file.write_text(json.dumps(content))
+    with pytest.raises(DataBroken, match=rf"({message}).*f\.json"):
+        review.FormNodes.of_file(file, "me")

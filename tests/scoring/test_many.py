@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from formlab import analysis, own
-from formlab.errors import DataBroken, UnknownName
+from formlab.errors import DataBroken, DataMissing, UnknownName
 from formlab.folders import Evaluation
 from formlab.scoring import many, part
 from tests.cluster import cluster
@@ -144,7 +144,7 @@ def test_what_was_interrupted_goes_on_and_keeps_what_is_finished(both, tmp_path,
         (out / "shards" / name / "cases.parquet").unlink()
         (out / "shards" / name / ".cases.parquet.abc.part").touch()
     times = {n: (out / "shards" / n / "scores.parquet").stat().st_mtime_ns for n in ("00001",)}
-    with pytest.raises(Exception, match="no such file"):
+    with pytest.raises(DataMissing, match="not finished .* the same formlab score again"):
         Evaluation.load(out)
     scored(both, out, monkeypatch, 7)
     assert files_of(out) == before

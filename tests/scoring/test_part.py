@@ -137,8 +137,9 @@ def test_choice_that_cannot_be_made_is_an_error_that_names_what_is_there(corpus,
 
 def test_list_names_file_line_and_remedy_of_what_is_wrong(tmp_path, names):
     file = tmp_path / "list.txt"
-    with pytest.raises(DataMissing, match="no such list"):
-        part.listed(file)
+    for absent in (file, tmp_path, "x" * 5000):
+        with pytest.raises(DataMissing, match="no such list"):
+            part.listed(absent)
     file.write_text("\n \n")
     with pytest.raises(DataBroken, match="is empty"):
         part.listed(file)

@@ -7,6 +7,7 @@ import pytest
 from PIL import Image
 
 from formlab import benchmarks, systems
+from formlab.errors import DataBroken
 from formlab.systems import ocr
 
 
@@ -157,3 +158,21 @@ def test_page_that_was_read_takes_two_milliseconds_of_the_processor(read):
         best = min(best, time.process_time() - begin)
     # Twice what is asked for: the machine may be busy.
     assert best < 0.004
+
+
+@pytest.mark.parametrize("scale", [0.0, -1.0, float("nan"), float("inf")])
+def test_page_is_read_at_no_scale_that_is_not_above_zero(scale):
+    with pytest.raises(DataBroken, match="setting scale is a number above 0, not"):
+        ocr.start({"scale": scale} | ocr.ENGINE, 1)
+
+
+def test_fault_of_the_engine_says_what_it_is_and_how_large_the_page_is(monkeypatch):
+    class ResizeImgError(Exception):
+        pass
+
+    def engine(*_, **__):
+        raise ResizeImgError from ValueError("size 0")
+
+    monkeypatch.setattr(ocr.Engine, "_started", lambda _: engine)
+    with pytest.raises(DataBroken, match="a page of 30 x 2 pixels: ResizeImgError size 0"):
+        ocr.Engine()(np.zeros((2, 30, 3), np.uint8))

@@ -57,6 +57,18 @@ def test_finished_page_is_not_read_again_until_its_image_changes(corpus, tmp_pat
     assert predictions.records.height == 2
 
 
+def test_files_are_the_same_to_the_byte_in_whatever_order_pages_were_finished(corpus, tmp_path):
+    one, other = tmp_path / "one", tmp_path / "other"
+    systems.run(corpus, letters([]), out=one)
+    other.mkdir()
+    (other / "run.json").write_bytes((one / "run.json").read_bytes())
+    lines = (one / "pages.jsonl").read_text().splitlines(keepends=True)
+    (other / "pages.jsonl").write_text("".join(reversed(lines)))
+    systems.run(corpus, letters([]), out=other)
+    for name in ("records.parquet", "responses.parquet", "manifest.json"):
+        assert (one / name).read_bytes() == (other / name).read_bytes(), name
+
+
 def test_line_cut_short_by_a_crash_costs_that_page_only(corpus, tmp_path):
     calls = []
     systems.run(corpus, letters(calls), out=tmp_path / "r")
@@ -136,3 +148,63 @@ def test_run_killed_in_the_middle_goes_on_and_repeats_no_page(funsd_root, tmp_pa
     assert journal.read_bytes().startswith(finished)
     pages = [json.loads(line)["doc_id"] for line in journal.read_text().splitlines()]
     assert sorted(pages) == ["a", "b", *(f"c{copy}" for copy in range(6))]
+
+
+GARBAGE = {
+    "no JSON": b"{{{",
+    "a list": b"[1]",
+    "no entry": b'{"doc_id": "a"}',
+    "a name of another type": b'{"doc_id": 5, "key": null, "seconds": 1, "error": null}',
+    "bytes": b"\xff\xfe\x00",
+    "a line separator": '{"doc_id": "\x85\u2028'.encode(),
+    "half a character": b'{"doc_id": "\\ud800", "key": 0}',
+    "deep": b"[" * 100_000,
+}
+
+
+@pytest.mark.parametrize("what", GARBAGE)
+def test_garbage_in_the_journal_costs_its_own_page_and_is_named(corpus, tmp_path, capsys, what):
+    calls, out = [], tmp_path / "r"
+    expected = systems.run(corpus, letters(calls), out=out)
+    journal = out / "pages.jsonl"
+    second = journal.read_bytes().splitlines()[1]
+    journal.write_bytes(b"\n".join([GARBAGE[what], second, b""]))
+    (out / "manifest.json").unlink()
+    begun = systems.unfinished(out)
+    assert begun.responses["doc_id"].to_list() == ["b"]
+    assert begun.notes == {"lines of the journal that cannot be read": 1}
+    assert "pages.jsonl:1" in capsys.readouterr().err
+    again = systems.run(corpus, letters(calls), out=out)
+    assert calls == ["a", "b", "a"]
+    assert again.records.sort("doc_id").equals(expected.records.sort("doc_id"))
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[1]", "{", '{"benchmark": 5}', "[" * 100_000, '{"settings": "hello"}', "\0"]
+)
+def test_a_damaged_head_is_one_error_and_can_be_made_anew(corpus, tmp_path, text):
+    calls, out = [], tmp_path / "r"
+    systems.run(corpus, letters(calls), out=out)
+    (out / "run.json").write_text(text)
+    (out / "manifest.json").unlink()
+    for read in (systems.unfinished, lambda _: systems.run(corpus, letters(calls), out=out)):
+        with pytest.raises(DataBroken, match=r"run\.json|another run"):
+            read(out)
+    (out / "run.json").unlink()
+    systems.run(corpus, letters(calls), out=out)
+    assert calls == ["a", "b"]
+
+
+def test_a_run_that_is_refused_leaves_the_settings_of_the_other(corpus, tmp_path):
+    out = tmp_path / "r"
+    out.mkdir()
+    with Journal(out / "pages.jsonl"), pytest.raises(NotAvailable, match="another run"):
+        systems.run(corpus, letters([]), out=out, settings={"say": "bye"})
+    assert not (out / "run.json").exists()
+
+
+def test_a_run_that_cannot_be_written_is_one_error(corpus, tmp_path):
+    (tmp_path / "file").touch()
+    for out in (tmp_path / "file", tmp_path / "file" / "r", "/proc/formlab"):
+        with pytest.raises(NotAvailable, match="cannot write: .*Try: make room there"):
+            systems.run(corpus, letters([]), out=out)

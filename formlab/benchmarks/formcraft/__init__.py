@@ -27,11 +27,12 @@ escaped as in a JSON Pointer and ``#2`` after the second of equal paths.
 from __future__ import annotations
 
 import json
+import os
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
@@ -70,8 +71,9 @@ from formlab.benchmarks.formcraft.taxonomy import (
 )
 from formlab.benchmarks.formcraft.tidy import NotAFormError, tidied
 from formlab.benchmarks.meta import meta_of
-from formlab.errors import DataBroken
+from formlab.errors import DataBroken, DataMissing
 from formlab.folders import Corpus
+from formlab.structure import checked
 
 __all__ = [
     "CONSISTENCY", "IMAGES", "MODALITIES", "RELATIONS", "TASK_OF", "VQA", "Check", "FieldModel",
@@ -155,20 +157,22 @@ def _own_forms(split: str, root: Path) -> SplitFiles:
     folder = files.folder(base / "forms", remedy=f"a folder with forms or {split}/forms in it")
     listed = base / "splits" / f"{split}.txt"
     forms = sorted(folder.glob("*.json"))
-    if listed.is_file():
+    if files.is_file(listed):
         forms = [folder / f"{name}.json" for name in _ids(listed)]
+        # The list says which documents the split has: one that is not there is missing in it.
+        if gone := [form for form in forms if not os.path.lexists(form)]:
+            raise DataMissing("a listed form is not there", where=gone[0], remedy=f"see {listed}")
     return SplitFiles(forms, lambda file, _: read_form(file), base / "images")
 
 
 def read_form(file: Path) -> FormCraft:
     """The form in a file of annotations, where only what the schema names is accepted."""
-    value = files.read_json(file)
-    if not isinstance(value, dict):
-        raise DataBroken("a form is a JSON object", where=file, remedy="fields and groups")
+    remedy = "an object with fields and groups"
+    value = checked(files.read_json(file), dict[str, Any], where=file, remedy=remedy)
     try:
         return FormCraft.model_validate(tidied(value)[0])
     except NotAFormError as error:
-        raise DataBroken(f"not a form: {error}", where=file, remedy="fields and groups") from error
+        raise DataBroken(f"not a form: {error}", where=file, remedy=remedy) from error
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         path = "/".join(str(step) for step in first["loc"])
@@ -189,7 +193,12 @@ def questions_of(document: Row) -> list[Row]:
 
 
 def _ids(file: Path) -> list[str]:
-    return [line.strip() for line in files.read_text(file).split("\n") if line.strip()]
+    lines = [line.strip() for line in files.read_text(file).split("\n")]
+    for number, line in enumerate(lines, start=1):
+        # A list has no say over other folders.
+        if Path(line).name != line and line:
+            raise DataBroken(f"{line!r} is no name of a form", where=f"{file}:{number}")
+    return list(dict.fromkeys(filter(None, lines)))
 
 
 def _document(
@@ -205,7 +214,7 @@ def _document(
         "template": form.template, "domain": form.domain,
         "meta": json.dumps({"pages": names} | ({"questions": asked} if asked else {})),
     }  # fmt: skip
-    missing = [page for page in pages if not page.is_file()]
+    missing = [page for page in pages if not files.is_file(page)]
     flaws["images missing"] += len(missing) if pages else 1
     if not pages or pages[0] in missing:
         return row
@@ -218,10 +227,10 @@ def _pages(folder: Path, form: FormCraft, stem: str) -> list[Path]:
         # The last part only: a file of annotations has no say over other folders.
         return [folder / Path(name).name for name in form.pages]
     first = [folder / f"{stem}{end}" for end in IMAGES]
-    pages = [page for page in first if page.is_file()][:1]
+    pages = list(filter(files.is_file, first))[:1]
     while pages:
         page = pages[0].with_name(f"{stem}_{len(pages) + 1}{pages[0].suffix}")
-        if not page.is_file():
+        if not files.is_file(page):
             break
         pages.append(page)
     return pages

@@ -6,21 +6,19 @@ them is optional here: boxes, pages, and the questions and consistency checks of
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SkipValidation
 
+from formlab import tables
 from formlab.text.llm_json import as_text, as_texts
 
 
 def _box(value: Any) -> Any:
     # A malformed box must not cost the field it belongs to.
-    if isinstance(value, list | tuple) and len(value) == 4:
-        try:
-            return tuple(float(side) for side in value)
-        except (TypeError, ValueError):
-            return None
-    return None
+    sides = map(share, value) if isinstance(value, list | tuple) else ()
+    return tables.box_of(list(sides))
 
 
 def _page(value: Any) -> Any:
@@ -36,11 +34,12 @@ def _word(value: Any) -> Any:
 
 
 def share(value: Any) -> float | None:
-    """A number in any notation of Python's; None for anything else."""
+    """A finite number in any notation of Python's; None for anything else."""
     try:
-        return float(value)
-    except (TypeError, ValueError):
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
         return None
+    return number if math.isfinite(number) else None
 
 
 Word = Annotated[str | None, BeforeValidator(_word)]

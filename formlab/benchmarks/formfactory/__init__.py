@@ -6,6 +6,7 @@ Layout: ``data1/<form>.json`` (gold), ``data2/<form>.txt`` (texts) and ``labeled
 from __future__ import annotations
 
 import json
+import os
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,6 +27,7 @@ from formlab.benchmarks.formfactory._gold import (
 from formlab.benchmarks.formfactory._texts import split_texts
 from formlab.errors import DataBroken
 from formlab.folders import Corpus
+from formlab.structure import checked
 from formlab.text.llm_json import as_text
 
 __all__ = [
@@ -65,10 +67,15 @@ def reader(split: str, root: Path) -> SplitReader:
             yield document, [{"task": "click"} | row for row in rows]
 
     every = list(forms(root).values())
-    units = [form for form in every if (folder / f"{form.file}.json").is_file()]
+    # A file that is there and none to be read is left out with its reason.
+    units = [form for form in every if os.path.lexists(folder / f"{form.file}.json")]
     flaws = Counter({"forms without a gold file": len(every) - len(units)})
     empty = DataBroken("no gold files", where=folder, remedy="check the download")
-    return SplitReader("formfactory", split, root, units, read, flaws=flaws, empty=empty)
+    return SplitReader(
+        "formfactory", split, root, units, read, flaws=flaws, empty=empty,
+        file_of=lambda form: folder / f"{form.file}.json",
+        unread="forms unreadable, with all their instances",
+    )  # fmt: skip
 
 
 def doc_id(form: WebForm, number: int) -> str:
@@ -83,19 +90,17 @@ def doc_id(form: WebForm, number: int) -> str:
 
 
 def _instances(file: Path) -> list[Row]:
-    instances = files.read_json(file)
-    if not isinstance(instances, list) or not all(isinstance(item, dict) for item in instances):
-        what = "gold is a list of objects, one an instance"
-        raise DataBroken(what, where=file, remedy='[{"Label": "value"}]')
-    return instances
+    return checked(
+        files.read_json(file), list[dict[str, Any]], where=file, remedy='[{"Label": "value"}]'
+    )
 
 
 def _texts(
     root: Path, form: WebForm, instances: list[Row], flaws: Counter[str], sources: dict[str, str]
 ) -> list[str | None]:
     file = root / "data2" / f"{form.file}.txt"
-    flaws["forms without texts"] += not file.is_file()
-    if not file.is_file():
+    flaws["forms without texts"] += not files.is_file(file)
+    if not files.is_file(file):
         return [None] * len(instances)
     sources[file.relative_to(root).as_posix()] = files.sha256(file)
     values = [[as_text(value) for value in instance.values()] for instance in instances]

@@ -17,7 +17,7 @@ from formlab.benchmarks._build import image_columns
 from formlab.benchmarks.formfactory._forms import FormField, WebForm
 
 FOLDER = "labeled-images"
-_LINE = re.compile(r"\[([^\]]*)\]\[(.+)\]\[(\d+),(\d+),(\d+),(\d+)\]")
+_LINE = re.compile(r"\[([^\]]*)\]\[(.+)\]\[(\d{1,7}),(\d{1,7}),(\d{1,7}),(\d{1,7})\]")
 _NUMBER = re.compile(r"\d+")
 _NOT_WORD = re.compile(r"[\W_]+")
 # From here on an option's label and a value are one text but for a slip of the pen.
@@ -53,7 +53,9 @@ def read_screens(
     """The screenshots and boxes of `form`; a line that is no box is counted in `flaws`."""
     folder = root / FOLDER / form.code[0]
     boxes: list[Box] = []
-    names = {file.stem for kind in ("txt", "png") for file in folder.glob(f"{form.code}*.{kind}")}
+    every = {file.stem for kind in ("txt", "png") for file in folder.glob(f"{form.code}*.{kind}")}
+    names = {name for name in every if re.fullmatch(rf"{form.code}(_\d+)?", name)}
+    flaws["screenshots of another name than a form's"] += len(every - names)
     images, sizes = [], []
     for page, stem in enumerate(sorted(names, key=_order), start=1):
         image = folder / f"{stem}.png"
@@ -62,8 +64,8 @@ def read_screens(
         size = (shown["width"], shown["height"]) if "width" in shown else None
         sizes.append(size)
         labels = folder / f"{stem}.txt"
-        flaws["screenshots without a box file"] += not labels.is_file()
-        if labels.is_file():
+        flaws["screenshots without a box file"] += not files.is_file(labels)
+        if files.is_file(labels):
             sources[labels.relative_to(root).as_posix()] = files.sha256(labels)
             boxes += _boxes(labels, page, size, flaws)
     flaws["forms without a screenshot"] += not images

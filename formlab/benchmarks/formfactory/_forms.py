@@ -8,8 +8,6 @@ are the box names of a field as the release spells them, slips included: its inp
 
 from __future__ import annotations
 
-import csv
-import io
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -66,8 +64,9 @@ def forms(root: Path | None = None) -> dict[str, WebForm]:
 
 
 def _rows(file: Path, columns: tuple[str, ...]) -> list[dict[str, str]]:
-    reader = csv.DictReader(io.StringIO(files.read_text(file)))
-    rows = list(reader)
-    if tuple(reader.fieldnames or ()) != columns or any(None in row.values() for row in rows):
-        raise DataBroken("a table of other columns", where=file, remedy=",".join(columns))
-    return rows
+    rows = files.csv_rows(file, files.read_text(file))
+    lines = [line for line, row in rows if len(row) != len(columns)]
+    if lines or not rows or tuple(rows[0][1]) != columns:
+        what, remedy = "a table of other columns", ",".join(columns)
+        raise DataBroken(what, where=f"{file}:{(lines or [1])[0]}", remedy=remedy)
+    return [dict(zip(columns, row, strict=True)) for _, row in rows[1:]]

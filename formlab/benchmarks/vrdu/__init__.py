@@ -78,7 +78,7 @@ def reader(split: str, root: Path) -> SplitReader:
         flaws["documents given twice, the last one counts"] = twice
     else:
         file = home / _labels.NAME
-        if not file.is_file():
+        if not files.is_file(file):
             remedy = f"{' or '.join(_dataset.NAMES)}, or {_labels.NAME} beside main/"
             raise DataMissing("no annotations", where=home / "main", remedy=remedy)
         labelled, by_name = _labels.read(file)
@@ -113,7 +113,9 @@ def _chosen(
     golds: dict[str, Any], listed: list[str] | None, home: Path, flaws: Counter[str]
 ) -> list[str]:
     if listed is None:
-        return [key for key in golds if "/" not in key and (home / "main/pdfs" / key).is_file()]
+        pdfs = {path.name for path in home.glob("main/pdfs/*.pdf") if files.is_file(path)}
+        flaws["PDFs without gold, left out"] = len(pdfs - golds.keys())
+        return [key for key in golds if key in pdfs]
     names = set(listed)
     flaws["documents of the split that have no gold"] = len(names - golds.keys())
     return [key for key in golds if key in names]
@@ -142,8 +144,11 @@ def _pdf(home: Path, root: Path, stated: str | None, key: str, flaws: Counter[st
     main = home / "main"
     for path in (stated, f"pdfs/{key}"):
         # A path that leaves the folder is not followed.
-        file = (main / path).resolve() if path and "\0" not in path else main
-        if file.is_relative_to(main.resolve()) and file.is_file():
+        if path and files.is_file(main / path) and _is_in(main / path, main):
             return {"image": (main / path).relative_to(root).as_posix()}
     flaws["PDFs missing"] += 1
     return {}
+
+
+def _is_in(path: Path, folder: Path) -> bool:
+    return path.resolve().is_relative_to(folder.resolve())

@@ -8,20 +8,24 @@ import json
 import zlib
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from typing_extensions import TypedDict
+import msgspec
 
 from formlab import files
 from formlab.benchmarks.vrdu._schema import UNREPEATED, Schema
 from formlab.errors import DataBroken
+from formlab.structure import checked
 from formlab.tables import BOX
 from formlab.trees import escape
 
 Row = dict[str, Any]
 PUBLISHED = "the file as it is published"
 NAMES = ("dataset.jsonl", "dataset.jsonl.gz")
+# No page is wider, and no document has more pages.
+_WIDEST = _PAGES = 1_000_000
 
 
 class Annotated(NamedTuple):
@@ -38,36 +42,36 @@ class Annotated(NamedTuple):
     offset: int
 
 
-class _Page(TypedDict, total=False):
-    width: Any
-    height: Any
-    dimension: Any
+class _Page(msgspec.Struct, gc=False):
+    width: Any = None
+    height: Any = None
+    dimension: Any = None
 
 
-class _Ocr(TypedDict, total=False):
-    pages: list[_Page]
+class _Ocr(msgspec.Struct, gc=False):
+    pages: list[_Page] = []
 
 
-class _Line(TypedDict, total=False):
+class _Line(msgspec.Struct):
     """What is read of a line; its tokens, nine tenths of it, never become objects."""
 
     filename: str
-    file_path: Any
     annotations: list[Any]
-    ocr: _Ocr
+    file_path: str | None = None
+    ocr: _Ocr | None = None
 
 
-@functools.cache
-def _line() -> Any:
-    """What reads a line; pydantic takes long to import."""
-    from pydantic import TypeAdapter
+_decode = msgspec.json.Decoder(_Line).decode
 
-    return TypeAdapter(_Line)
+
+class _Needed(msgspec.Struct):
+    filename: str
+    annotations: list[Any]
 
 
 def find(home: Path) -> Path | None:
     """The data set of a corpus, unpacked or not; None if it is not there."""
-    return next((f for name in NAMES if (f := home / "main" / name).is_file()), None)
+    return next((f for name in NAMES if files.is_file(f := home / "main" / name)), None)
 
 
 def documents(path: Path) -> tuple[dict[str, Annotated], int]:
@@ -94,28 +98,28 @@ def _lines(path: Path) -> Iterator[tuple[int, int, bytes]]:
     number = offset = 0
     try:
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as stream:
-            for number, line in enumerate(stream, start=1):
+            for number, line in enumerate(iter(partial(stream.readline, files.LARGEST), b""), 1):
                 if line.strip():
                     yield number, offset, line
                 offset += len(line)
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        what = f"the compressed file is damaged or was cut off: {error}"
+    except (EOFError, OSError, zlib.error) as error:
+        what = f"the file is damaged, was cut off or cannot be read: {error}"
         raise DataBroken(what, where=f"{path}:{number + 1}", remedy="download it again") from error
 
 
 def _document(line: bytes, offset: int, *, path: Path, number: int) -> Annotated:
+    where = f"{path.name}:{number}"
     try:
-        value: Any = _line().validate_json(line)
-    except ValueError:
+        read = _decode(line)
+        pages = read.ocr.pages if read.ocr else ()
+        sizes, file = [_size(msgspec.structs.asdict(page)) for page in pages], read.file_path
+    except (ValueError, RecursionError):
         # Python's parser says what is wrong, and takes what only it takes, as half a character.
         value = _parsed(line, path, number)
-    name, annotations = member(value, "filename", str), member(value, "annotations", list)
-    if name is None or annotations is None:
-        what = "a document has a 'filename' and a list of 'annotations'"
-        raise DataBroken(what, where=f"{path}:{number}", remedy=PUBLISHED)
-    sizes = [_size(page) for page in member(value.get("ocr"), "pages", list) or ()]
-    file = member(value, "file_path", str)
-    return Annotated(name, file, annotations, sizes, f"{path.name}:{number}", offset)
+        read = checked(value, _Needed, where=f"{path}:{number}", remedy=PUBLISHED)
+        sizes = [_size(page) for page in member(value.get("ocr"), "pages", list) or ()]
+        file = member(value, "file_path", str)
+    return Annotated(read.filename, file, read.annotations, sizes, where, offset)
 
 
 def _parsed(line: bytes, path: Path, number: int) -> Any:
@@ -133,12 +137,13 @@ def member(value: Any, key: str, kind: type) -> Any:
 
 
 def _size(page: Any) -> tuple[float, float] | None:
-    size = page.get("dimension", page) if isinstance(page, dict) else None
+    size = page.get("dimension") or page if isinstance(page, dict) else None
     if not isinstance(size, dict):
         return None
     pair = (size.get("width"), size.get("height"))
     # A width of 1 is a page measured in fractions, not in pixels.
-    return pair if all(isinstance(side, int | float) and side > 1 for side in pair) else None
+    is_size = all(isinstance(side, int | float) and 1 < side < _WIDEST for side in pair)
+    return pair if is_size else None
 
 
 def records(document: Annotated, schema: Schema, flaws: Counter[str]) -> Iterator[Row]:
@@ -240,7 +245,9 @@ def fractions(box: Any) -> tuple[int, tuple[float, ...]] | None:
     if not isinstance(box, list) or len(box) != 5:
         return None
     numbers = all(isinstance(v, int | float) and not isinstance(v, bool) for v in box)
-    if not numbers or not float(box[0]).is_integer() or not all(-1 <= v <= 2 for v in box[1:]):
+    if not numbers or not 0 <= box[0] < _PAGES or box[0] % 1:
+        return None
+    if not all(-1 <= v <= 2 for v in box[1:]):
         return None
     return int(box[0]), tuple(map(float, box[1:]))
 

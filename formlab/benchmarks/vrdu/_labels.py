@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from formlab import files
-from formlab.errors import DataBroken
+from formlab.errors import DataBroken, GoldInDoubt
 
 NAME = "deepform-2020-labels.csv"
 KEY = "file_id"
@@ -21,21 +19,21 @@ def read(path: Path) -> tuple[tuple[str, ...], dict[str, list[dict[str, Any]]]]:
     An empty cell says that nobody labelled the value, not that the document has none: its record
     is `unscored`.
     """
-    reader = csv.reader(io.StringIO(files.read_text(path), newline=""))
-    header = next(reader, [])
+    rows = files.csv_rows(path, files.read_text(path))
+    header = rows[0][1] if rows else []
     if header[:1] != [KEY] or len(set(header)) != len(header) or len(header) < 2:
         what = f"the first line names the columns, {KEY} first"
         raise DataBroken(what, where=f"{path}:1", remedy="the file as it is published")
     labels: dict[str, list[dict[str, Any]]] = {}
-    for row in filter(None, reader):
-        where, name = f"{path}:{reader.line_num}", f"{row[0]}.pdf"
+    for line, row in rows[1:]:
+        where, name = f"{path}:{line}", f"{row[0]}.pdf"
         if len(row) != len(header):
             what = f"{len(row)} cells, the first line has {len(header)}"
             raise DataBroken(what, where=where, remedy="mend that line")
         if name in labels:
             remedy = "keep one of the lines"
-            raise DataBroken(f"{row[0]!r} is labelled twice", where=where, remedy=remedy)
-        labels[name] = list(_records(header[1:], row[1:], f"{path.name}:{reader.line_num}"))
+            raise GoldInDoubt(f"{row[0]!r} is labelled twice", where=where, remedy=remedy)
+        labels[name] = list(_records(header[1:], row[1:], f"{path.name}:{line}"))
     return tuple(header[1:]), labels
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import msgspec
 
 from formlab import files
 from formlab.benchmarks.meta import meta_of
 from formlab.errors import DataBroken
 from formlab.folders import Corpus, Evaluation
+from formlab.structure import checked
 
 UNREPEATED, REPEATED = "unrepeated", "repeated"
 REMEDY = "main/meta.json as it is published"
@@ -18,6 +20,12 @@ TYPES = {
     "DateMatch": "date", "PriceMatch": "money", "AddressMatch": "address",
     "NumericalStringMatch": "string", "NameMatch": "string", "GeneralStringMatch": "string",
 }  # fmt: skip
+
+
+class _Meta(msgspec.Struct):
+    entity_name_to_match_func: dict[str, str]
+    entity_appearance_pattern: dict[str, str] | None = None
+    dataset_name: str | None = None
 
 
 class Schema(NamedTuple):
@@ -35,16 +43,11 @@ class Schema(NamedTuple):
     @classmethod
     def read(cls, path: Path) -> tuple[Schema, str]:
         """Schema and name of the data set from a `meta.json`."""
-        meta = files.read_json(path)
-        matches = meta.get("entity_name_to_match_func") if isinstance(meta, dict) else None
-        if not _is_words(matches):
-            what = "no object 'entity_name_to_match_func' of names to names"
-            raise DataBroken(what, where=path, remedy=REMEDY)
-        patterns = meta.get("entity_appearance_pattern", dict.fromkeys(matches, UNREPEATED))
-        if not _is_words(patterns):
-            what = "'entity_appearance_pattern' is not an object of names to names"
-            raise DataBroken(what, where=path, remedy=REMEDY)
-        return cls(matches, patterns), str(meta.get("dataset_name", path.parent.parent.name))
+        meta = checked(files.read_json(path), _Meta, where=path, remedy=REMEDY)
+        matches, patterns = meta.entity_name_to_match_func, meta.entity_appearance_pattern
+        if patterns is None:
+            patterns = dict.fromkeys(matches, UNREPEATED)
+        return cls(matches, patterns), meta.dataset_name or path.parent.parent.name
 
     @classmethod
     def of_document(cls, document: Any) -> Schema | None:
@@ -102,9 +105,3 @@ class Schema(NamedTuple):
     def type_of(self, name: str) -> str:
         """The data type of an entity or component: date, money, address or string."""
         return TYPES.get(self.matches.get(name, ""), "string")
-
-
-def _is_words(value: Any) -> bool:
-    return isinstance(value, Mapping) and all(
-        isinstance(key, str) and isinstance(word, str) for key, word in value.items()
-    )

@@ -6,15 +6,21 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
+
 from formlab import files
 from formlab.benchmarks._spec import part_of
 from formlab.benchmarks.vrdu._schema import Schema
-from formlab.errors import DataBroken, DataMissing, UnknownName
+from formlab.errors import DataMissing, UnknownName
+from formlab.structure import checked
 
 WITH_PDF = "-pdfs"
 # The documents that a split's file lists; a corpus of others than the test ones says so in its
 # split, as in <split>-train.
 PARTS = ("test", "train", "valid")
+# What must be in a split's file for each of them.
+_PARTS = {part: msgspec.defstruct("_Split", [(part, list[str])]) for part in PARTS}
+_PUBLISHED = "the split as it is published"
 _NAME = re.compile(
     r"(?P<dataset>[a-zA-Z]+)-(?P<task>[0-9a-zA-Z_-]+)-train_(?P<train>\d+)-test_(?P<test>\d+)"
     r"-valid_(?P<valid>\d+)-SD_(?P<seed>\d+)"
@@ -108,9 +114,5 @@ def places(root: Path) -> dict[str, tuple[Path, Path | None]]:
 
 def documents(file: Path, part: str = PARTS[0]) -> list[str]:
     """The documents that a split's file lists, by default those to test on."""
-    split = files.read_json(file)
-    listed = split.get(part) if isinstance(split, dict) else None
-    if not isinstance(listed, list) or not all(isinstance(item, str) for item in listed):
-        what = f"a split is an object with a list {part!r} of file names"
-        raise DataBroken(what, where=file, remedy="the split as it is published")
-    return list(dict.fromkeys(listed))
+    split = checked(files.read_json(file), _PARTS[part], where=file, remedy=_PUBLISHED)
+    return list(dict.fromkeys(getattr(split, part)))

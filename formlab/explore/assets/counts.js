@@ -35,7 +35,8 @@
         ...column, codes: column.codes.map(unpack), number: new Map(column.values.map((value, n) => [value, n + 1])),
       }]));
       this.measures = new Map(data.measures.map((measure) => [measure.name, { ...measure, codes: measure.codes.map(unpack) }]));
-      this.rates = data.rates;
+      // A column may be called like what objects inherit.
+      this.rates = data.rates.map((of) => new Map(Object.entries(of).map(([measure, rows]) => [measure, new Map(Object.entries(rows))])));
       this.drawn = new Map();
     }
 
@@ -86,7 +87,7 @@
       if (typeof by !== "string") return by.map(([name, own], n) => this.row(e, measure, others, own, { code: n, label: name }));
       const column = this.columns.get(by);
       const label = (code) => (code === 0 ? null : column.values[code - 1]);
-      const ready = others.size === 0 ? this.rates[e][measure]?.[by] : undefined;
+      const ready = others.size === 0 ? this.rates[e].get(measure)?.get(by) : undefined;
       if (ready) return ready.map(([code, ...numbers]) => named(numbers, { code, label: label(code) }));
       if (!this.scored(e, measure)) return [];
       const sums = new Map();
@@ -123,14 +124,14 @@
 
     /* What Python counted: everything, or one value of one column. */
     ready(e, measure, selection) {
-      const rates = this.rates[e][measure];
+      const rates = this.rates[e].get(measure);
       if (!rates || selection === null) return null;
-      if (selection.size === 0) return rates[""]?.[0].slice(1);
+      if (selection.size === 0) return rates.get("")?.[0].slice(1);
       const [[name, values]] = selection;
       const column = this.columns.get(name);
       if (selection.size > 1 || values.length !== 1) return null;
       const wanted = values[0] === null ? 0 : column.number.get(values[0]);
-      return rates[name]?.find(([code]) => code === wanted)?.slice(1);
+      return rates.get(name)?.find(([code]) => code === wanted)?.slice(1);
     }
 
     scored(e, measure) {

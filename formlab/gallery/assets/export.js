@@ -4,11 +4,11 @@
   const { el, answers } = window.formlabGallery;
   const SKIPPED = new Set(["image", "sheet"]);
   /* What a spreadsheet would run gets an apostrophe, as in reports/csv_export.py. */
-  const FORMULA = /^(\s|[\x1c-\x1f\x85])*[=+\-@＝＋－＠]|^[\t\r\n]/;
+  const FORMULA = /^[\s\x00-\x1f\x7f-\xa0\xad\u061c\u180e\u200b-\u200f\u2028-\u202f\u2060-\u206f\ufeff]*[=+\-@＝＋－＠]|^[\t\r\n]/;
 
   /* A case as one flat row, as gallery.rows has it in Python. */
   function flat(item) {
-    const row = {};
+    const row = Object.create(null);
     answers(item).forEach((answer, n) => {
       for (const [name, value] of Object.entries(answer)) {
         if (SKIPPED.has(name) || (value !== null && typeof value === "object")) continue;
@@ -23,8 +23,7 @@
   function cell(value) {
     if (value === null || value === undefined) return "";
     if (typeof value !== "string") return String(value);
-    const text = value.replaceAll("\0", "␀");
-    const safe = FORMULA.test(text) ? `'${text}` : text;
+    const safe = (FORMULA.test(value) ? `'${value}` : value).replaceAll("\0", "␀");
     return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
   }
 

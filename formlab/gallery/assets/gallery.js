@@ -16,7 +16,8 @@
   }
   function whole(item, columns) {
     fill(item, CASE);
-    item.slices ??= {};
+    // Without a prototype: a column may be called like what objects inherit.
+    item.slices = Object.assign(Object.create(null), item.slices);
     for (const name of columns) item.slices[name] ??= null;
     for (const answer of item.beside ?? []) fill(answer, ANSWER);
     return item;

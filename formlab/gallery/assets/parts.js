@@ -6,7 +6,7 @@
   const IMAGE = /^data:image\/(webp|png|jpeg|avif|gif);base64,[A-Za-z0-9+/=]*$|^[\w-][\w.-]*(\/[\w-][\w.-]*)*\.(webp|png|jpe?g)$/;
   const COLOUR = /^#[0-9a-f]{6}$/i;
   /* Control characters would be invisible, or reorder what stands beside them. */
-  const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+  const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufffe\uffff]/g;
 
   function el(tag, props = {}, ...children) {
     const node = document.createElement(tag);

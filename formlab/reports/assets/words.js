@@ -88,7 +88,7 @@
     ];
   }
 
-  const counts = {};
+  const counts = Object.create(null);
   function caption(data) {
     const label = visible(data.label);
     counts[label] = (counts[label] || 0) + 1;

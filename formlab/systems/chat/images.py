@@ -11,9 +11,9 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from PIL import ExifTags, Image
+from PIL import Image
 
-from formlab import files
+from formlab import files, pictures
 from formlab.errors import DataBroken, DataMissing
 from formlab.tables import BOX
 
@@ -90,10 +90,10 @@ class PageImage:
     def image(self) -> Image.Image:
         """The page in the size it is sent in."""
         if not self.zoom:
-            image = files.read_image(self.path, page=self.place)
+            image = pictures.read_image(self.path, page=self.place)
             return image.resize(self.sent, Image.Resampling.LANCZOS)
         with _PDFIUM:
-            image = files.read_image(self.path, page=self.place, zoom=self.zoom)
+            image = pictures.read_image(self.path, page=self.place, zoom=self.zoom)
         return image.resize(self.sent) if image.size != self.sent else image
 
     def reference(self) -> str:
@@ -113,15 +113,9 @@ class PageImage:
 
     def url(self) -> str:
         """The page as a data URL, in the size it is sent in."""
-        if not self.zoom and self.sent == self.size:
-            with Image.open(self.path) as image:
-                # Who turns a picture by its tag, and who does not, is not known. To look for the
-                # tag of a PNG behind its pixels, these would be decoded.
-                tagged = image.format == "JPEG" or "exif" in image.info
-                turned = tagged and image.getexif().get(ExifTags.Base.Orientation, 1) != 1
-                kind = None if turned else _AS_IS.get(image.format or "")
-            if kind:
-                return _data_url(files.read_bytes(self.path), kind)
+        as_is = not self.zoom and self.sent == self.size
+        if as_is and (kind := _AS_IS.get(pictures.upright_format(self.path))):
+            return _data_url(files.read_bytes(self.path), kind)
         stream = io.BytesIO()
         self.image().save(stream, "JPEG", quality=_QUALITY)
         return _data_url(stream.getvalue(), "image/jpeg")
@@ -148,7 +142,7 @@ def pages(
     made: list[PageImage] = []
     for path in paths:
         is_pdf = files.read_bytes(path, 5) == b"%PDF-"
-        sizes = _pdf_sizes(path) if is_pdf else files.image_sizes(path)
+        sizes = _pdf_sizes(path) if is_pdf else pictures.image_sizes(path)
         unit = width / sizes[0].width if is_pdf and width else 1.0
         sha256 = files.sha256(path)
         for page, own in enumerate(sizes, start=1):
@@ -163,7 +157,7 @@ def pages(
     return made
 
 
-def _pdf_sizes(path: Path) -> list[files.PageSize]:
+def _pdf_sizes(path: Path) -> list[pictures.PageSize]:
     import pypdfium2
 
     with _PDFIUM:
@@ -177,7 +171,7 @@ def _pdf_sizes(path: Path) -> list[files.PageSize]:
     # Such as one that is cut to a box outside of itself.
     if empty := [n for n, sides in enumerate(sizes, start=1) if not min(sides) > 0]:
         raise DataBroken(f"page {empty[0]} has no area", where=path)
-    return [files.PageSize(*size, 72.0) for size in sizes]
+    return [pictures.PageSize(*size, 72.0) for size in sizes]
 
 
 def _data_url(data: bytes, kind: str) -> str:

@@ -8,8 +8,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import yaml
-
 from formlab import files
 from formlab.errors import DataBroken
 
@@ -64,7 +62,7 @@ def price_of(model: str, *, prices: str | Path = PRICES) -> Price | None:
         return None
     try:
         sides = [float(row[side]) for side in ("input", "output")]
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, ValueError, OverflowError):
         sides = [math.nan]
     if not all(math.isfinite(side) and side >= 0 for side in sides):
         what = f"no price of {model!r}: two numbers from 0 up are expected"
@@ -88,12 +86,10 @@ def _rows(file: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
         table = csv.DictReader(files.read_text(file).splitlines())
         yield from ((f"{file}:{table.line_num}", row) for row in table)
         return
-    text = files.read_text(file)
-    try:
-        is_json = file.suffix.lower() == ".json"
-        value = files.parse_json(text, where=str(file)) if is_json else yaml.safe_load(text)
-    except (yaml.YAMLError, RecursionError) as error:
-        raise DataBroken("prices that cannot be read", where=file, remedy=_REMEDY) from error
+    if file.suffix.lower() == ".json":
+        value = files.read_json(file, once=True)
+    else:
+        value = files.read_yaml(file, remedy=_REMEDY)
     general: Mapping[str, Any] = {}
     if isinstance(value, Mapping):
         general = {name: value[name] for name in ("currency", "date") if name in value}

@@ -3,6 +3,7 @@ import json
 import polars as pl
 import pytest
 
+from formlab import benchmarks
 from formlab.benchmarks import formcraft
 from formlab.benchmarks.formcraft import MODALITIES, RELATIONS, canonical, modality_of
 from formlab.errors import DataBroken, DataMissing
@@ -134,7 +135,7 @@ def test_splits_are_folders_or_lists(root, tmp_path):
     ("text", "says"),
     [
         ("{", "broken JSON"),
-        ("[]", "a form is a JSON object"),
+        ("[]", "an object expected, got a list"),
         ('{"total": 1}', "neither fields nor groups"),
         ('{"fields": [], "vqa": [{"id": "q"}]}', "not of FORMCRAFT's schema"),
         ('{"groups": ' + "[" * 5000, "JSON"),
@@ -143,7 +144,7 @@ def test_splits_are_folders_or_lists(root, tmp_path):
 def test_a_broken_annotation_is_one_error_that_names_the_file(root, text, says):
     (root / "forms" / "bad.json").write_text(text)
     with pytest.raises(DataBroken, match=says) as caught:
-        formcraft.read("test", root)
+        benchmarks.load("formcraft", root=root, strict=True)
     assert "bad.json" in str(caught.value)
 
 

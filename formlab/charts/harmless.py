@@ -1,0 +1,153 @@
+"""Text that strangers wrote, fit for a chart: it breaks no drawing and is nobody's expression."""
+
+from __future__ import annotations
+
+import html
+import math
+import re
+from collections.abc import Callable
+from typing import Any
+
+_CUT = 20_000
+_SURROGATES = re.compile("[\ud800-\udfff]")
+# Invisible, or not in XML, or turning what stands beside them around.
+_CONTROL = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufffe\uffff]"
+)
+# Vega and plotly look values up in plain objects, where these names find JavaScript's own.
+_INHERITED = re.compile(
+    "constructor|toString|valueOf|toLocaleString|hasOwnProperty|isPrototypeOf|propertyIsEnumerable"
+    "|__proto__|__(?:define|lookup)(?:Getter|Setter)__|prototype"
+)
+_JOINER = "\u2060"
+_LOOKALIKES = str.maketrans({"\\": "\u29f5", '"': "\u2033", "'": "\u2032", "\n": " ", "\r": " "})
+
+
+def clean(text: object, *, limit: int | None = _CUT) -> str:
+    """Text that can travel as JSON and UTF-8: lone surrogates spelt out, the rest past `limit` cut.
+
+    Examples
+    --------
+    >>> clean("a" + chr(0xD800)), clean("abcdef", limit=4)
+    ('a\\\\ud800', 'abcd… (2 more characters)')
+    """
+    text = str(text)
+    if limit is not None and len(text) > limit:
+        text = f"{text[:limit]}… ({len(text) - limit} more characters)"
+    return _SURROGATES.sub(lambda match: f"\\u{ord(match.group()):04x}", text)
+
+
+def visible(text: str) -> str:
+    r"""`text` with its control characters as signs that can be seen.
+
+    Examples
+    --------
+    >>> visible("a\x00" + chr(0x202E))
+    'a␀\ufffd'
+    """
+    return _CONTROL.sub(_sign, text)
+
+
+def _sign(match: re.Match[str]) -> str:
+    code = ord(match.group())
+    return chr(0x2400 + code) if code < 32 else "\u2421" if code == 127 else "\ufffd"
+
+
+def _sound(text: str) -> str:
+    return clean(text, limit=None)
+
+
+def _drawn(text: str) -> str:
+    """Text of a chart: an invisible sign keeps a name of JavaScript's own from being one."""
+    text = visible(_sound(text)).replace("\u2028", " ").replace("\u2029", " ")
+    return text + _JOINER if _INHERITED.fullmatch(text) else text
+
+
+def name(text: str) -> str:
+    r"""A column's name that no expression of Vega ends at: quotes and backslashes look alike.
+
+    Examples
+    --------
+    >>> name('size (in)'), name('size "\n')
+    ('size (in)', 'size ″ ')
+    """
+    return _drawn(text).translate(_LOOKALIKES)
+
+
+def _literal(text: str) -> str:
+    shown = html.escape(_drawn(text), quote=False).replace("&lt;br&gt;", "<br>")
+    return shown.replace("&lt;extra&gt;&lt;/extra&gt;", "<extra></extra>")
+
+
+def data(value: Any, *, text: Callable[[str], str] = _sound) -> Any:
+    """A JSON value for a page: finite, without keys that reach prototypes.
+
+    `text` is applied to every string, names included.
+
+    Examples
+    --------
+    >>> data({"__proto__": 1, "x": [float("nan"), "a"]})
+    {'x': [None, 'a']}
+    """
+    if isinstance(value, dict):
+        named = ((text(str(key)), item) for key, item in value.items())
+        return {
+            name: data(item, text=text)
+            for name, item in named
+            if name not in {"__proto__", "constructor", "prototype"}
+        }
+    if isinstance(value, list | tuple):
+        return [data(item, text=text) for item in value]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return text(value) if isinstance(value, str) else value
+
+
+def figure(value: dict[str, Any]) -> dict[str, Any]:
+    """A plotly figure with its text shown literally and no address to fetch.
+
+    Plotly renders ``<b> <i> <a> <span style>`` in any text; only line breaks and its own
+    ``<extra></extra>`` stay what they are.
+
+    Examples
+    --------
+    >>> figure({"data": [{"name": "<b>&"}], "layout": {"images": [{"source": "http://a/b.png"}]}})
+    {'data': [{'name': '&lt;b&gt;&amp;'}], 'layout': {}}
+    """
+    value = data(value, text=_literal)
+    layout = value.get("layout")
+    if isinstance(layout, dict):
+        for name in list(layout):
+            if name in {"images", "template"} or name.startswith("map"):
+                del layout[name]
+    return value
+
+
+def specification(value: Any) -> Any:
+    r"""A Vega-Lite specification that is drawn whatever its texts are.
+
+    Vega-Lite writes titles into expressions of Vega and leaves a backslash in them as it is: a
+    title could end its string and go on as an expression. Signs that look alike stand there.
+
+    Examples
+    --------
+    >>> specification({"title": 'a\\" + 1', "data": {"values": [{"kind": "constructor"}]}})
+    {'title': 'a⧵″ + 1', 'data': {'values': [{'kind': 'constructor\u2060'}]}}
+    """
+    return _titles(data(value, text=_drawn))
+
+
+def _titles(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_titles(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    return {k: _title(v) if k == "title" else _titles(v) for k, v in value.items()}
+
+
+def _title(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_title(item) for item in value]
+    if isinstance(value, str):
+        return value.translate(_LOOKALIKES)
+    return _titles(value)

@@ -1,0 +1,84 @@
+"""Charts of any text: it breaks no drawing, and none of it is an expression."""
+
+import json
+import subprocess
+import sys
+
+import altair as alt
+import polars as pl
+
+from formlab import charts
+from formlab.charts import harmless, theme
+from formlab.tables import storable
+from tests.hostile import STRINGS
+
+INHERITED = ("constructor", "toString", "hasOwnProperty", "valueOf", "__proto__")
+# In a process of its own: what vl-convert cannot draw aborts the whole process.
+DRAWS = """
+import json, sys
+import vl_convert
+from formlab.reports import sanitize
+for spec in json.load(sys.stdin):
+    drawing = vl_convert.vegalite_to_svg(spec, allowed_base_urls=[])
+    vl_convert.svg_to_png(sanitize.svg(drawing))
+    assert "known" in drawing
+"""
+
+
+def drawn(*specs):
+    """What a process says that draws these to SVG and PNG; nothing if all is well."""
+    text = json.dumps(specs).encode()
+    done = subprocess.run([sys.executable, "-c", DRAWS], input=text, capture_output=True)
+    return done.stderr.decode(errors="replace")[-500:]
+
+
+def bars(names, **titles):
+    frame = pl.DataFrame({"kind": [*names, "known"], "value": range(len(names) + 1)})
+    return charts.bars(frame, "kind", titles=titles, say="".join(names)).to_dict()
+
+
+def test_every_hostile_string_is_drawn_as_a_name_and_as_a_title():
+    texts = [storable(text)[:60] for text in STRINGS if text]
+    specs = [bars(sorted(set(texts)))]
+    # What once ended a title, an expression or the process.
+    special = ["\x00", "\x1b[31m", "\uffff", 'a\\" + 1', "a\nb", "\u2028", "\\u", *INHERITED]
+    specs += [bars([text], value=text) for text in special]
+    assert drawn(*map(harmless.specification, specs)) == ""
+
+
+def test_a_column_of_any_name_is_drawn():
+    charts_of = []
+    for column in ('a"b', "a\\", "a'b.c[0]", "a\nb", "constructor", "\x00"):
+        frame = pl.DataFrame({column: ["known", "b"], "value": [0.5, 0.25], "ci_low": [0.1, 0.1]})
+        frame = frame.with_columns(ci_high=pl.col("value"))
+        charts_of.append(charts.dots(frame, column, colour=column).to_dict())
+    assert drawn(*map(harmless.specification, charts_of)) == ""
+
+
+def test_names_that_objects_inherit_are_values_of_their_own():
+    spec = harmless.specification(bars(INHERITED))
+    (rows,) = spec["datasets"].values()
+    shown = [row["kind"] for row in rows]
+    assert [name.rstrip("\u2060") for name in shown] == [*INHERITED, "known"]
+    assert not set(shown) & set(INHERITED)
+
+
+def test_a_live_chart_is_as_harmless_as_that_of_a_report(monkeypatch):
+    monkeypatch.delenv("FORMLAB_REPORT", raising=False)
+    sent = []
+
+    class Live:
+        enable_offline = staticmethod(lambda offline: sent.append(offline))
+
+        def __init__(self, chart, **_):
+            sent.append(json.dumps(chart.to_dict()))
+
+        def _repr_mimebundle_(self):
+            return {}
+
+    monkeypatch.setattr(alt, "JupyterChart", Live)
+    theme.enable()
+    alt.renderers.get()(bars(["constructor"], value='title\\" + 1'))
+    (spec,) = [text for text in sent if isinstance(text, str)]
+    assert '"constructor"' not in spec
+    assert "title\\u29f5\\u2033 + 1" in spec

@@ -1,0 +1,88 @@
+"""The bench as a command: ``python -m tests.fuzz --minutes 5 --seed 0``."""
+
+import argparse
+import hashlib
+import itertools
+import json
+import re
+import sys
+from pathlib import Path
+
+from tests.fuzz import bench
+from tests.fuzz.targets import TARGETS
+from tests.fuzz.verdicts import HELD, VERDICTS
+
+CASES = Path(__file__).parent / "cases"
+# A case that is larger is told by its seed and number alone.
+_LARGEST = 20_000
+
+
+def main() -> int:
+    given = _arguments()
+    names = [name for name in TARGETS if re.search(given.target, name)]
+    numbers = [given.case] if given.case is not None else itertools.count()
+    cases = ((name, number) for number in numbers for name in names)
+    most = (given.count * len(names)) if given.count else 2_000_000
+    cases = itertools.islice(cases, most)
+    rows = []
+    for row in bench.run(cases, seed=given.seed, seconds=given.seconds, minutes=given.minutes):
+        rows.append(row)
+        if row["verdict"] != HELD and not given.json:
+            print(
+                f"{row['verdict']} {row['target']} case {row['number']}: {row['what']}",
+                file=sys.stderr,
+            )
+    tallies, failed = bench.tallied(rows), bench.failures(rows)
+    if given.json:
+        shown = {name: dict(tally.verdicts) for name, tally in tallies.items()}
+        print(json.dumps({"seed": given.seed, "targets": shown, "failures": failed}, indent=1))
+    else:
+        _table(tallies)
+    if given.keep:
+        for row in failed:
+            _keep(row, given.seed)
+    return 1 if failed else 0
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="Mutated inputs for all that reads files.")
+    parser.add_argument("--minutes", type=float, default=5)
+    parser.add_argument("--seed", default="0")
+    parser.add_argument("--target", default="", help="a regular expression of names")
+    parser.add_argument("--count", type=int, help="cases of each target")
+    parser.add_argument("--case", type=int, help="only the case of this number")
+    parser.add_argument("--seconds", type=float, default=30, help="that one case may take")
+    parser.add_argument("--keep", action="store_true", help="write failures into tests/fuzz/cases")
+    parser.add_argument("--json", action="store_true")
+    return parser.parse_args()
+
+
+def _table(tallies: dict[str, bench.Tally]) -> None:
+    print(
+        f"{'target':<32}{'tried':>8}" + "".join(f"{name:>9}" for name in VERDICTS) + "  slowest s"
+    )
+    total = [0] * (len(VERDICTS) + 1)
+    for name, tally in sorted(tallies.items()):
+        counts = [tally.verdicts.total(), *(tally.verdicts[verdict] for verdict in VERDICTS)]
+        total = [a + b for a, b in zip(total, counts, strict=True)]
+        print(_line(name, counts) + f"{tally.slowest:>11.1f}")
+    print(_line("all", total))
+
+
+def _line(name: str, counts: list[int]) -> str:
+    return f"{name:<32}{counts[0]:>8}" + "".join(f"{count:>9}" for count in counts[1:])
+
+
+def _keep(row: dict, seed: str) -> None:
+    kept = {name: row[name] for name in ("target", "verdict", "what", "changes")}
+    text = json.dumps(kept, indent=1) + "\n"
+    if not row["changes"] or len(text) > _LARGEST:
+        print(f"not kept: {row['target']}, seed {seed}, case {row['number']}", file=sys.stderr)
+        return
+    digest = hashlib.sha256(json.dumps(row["changes"]).encode()).hexdigest()[:8]
+    CASES.mkdir(exist_ok=True)
+    (CASES / f"{row['target'].replace('/', '-')}-{digest}.json").write_text(text)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

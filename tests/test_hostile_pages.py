@@ -1,0 +1,302 @@
+"""Every page, file and line of a terminal that shows text, made of hostile strings alone."""
+
+# ruff: noqa: E501 - notebook cells as strings
+
+import csv
+import io
+import json
+import unicodedata
+from pathlib import Path
+
+import nbformat
+import pytest
+from playwright.sync_api import expect
+
+import formlab_review as review
+from formlab import browser, charts, explore, gallery, reports, tables
+from formlab.gallery import inline
+from formlab_review.widget import ReviewWidget, script
+from tests.hostile import STRINGS
+from tests.made_hostile import COLUMNS, NAMES, evaluation
+
+# As a table holds them.
+TEXTS = [tables.storable(text) for text in STRINGS]
+SYSTEMS = ["<img src=x onerror=globalThis.__hit=1>\x1b[31m\x00", 'constructor \\" {"']
+BOOK = "a{b} <svg onload=globalThis.__hit=1> '\"=1+1"
+CELLS = [
+    "title = None",
+    """
+import json
+from pathlib import Path
+import plotly.graph_objects as go
+import polars as pl
+from IPython.display import HTML, Markdown, display
+from formlab import analysis, charts, explore, gallery
+from formlab.folders import Evaluation
+results = [Evaluation.load(folder) for folder in sorted(Path("evals").iterdir())]
+given = json.loads(Path("hostile.json").read_text())
+texts, names, columns = given["texts"], given["names"], given["columns"]
+""",
+    "charts.first_screen(results, analysis.findings(results))",
+    """
+every = pl.DataFrame({"kind": names, "value": [n / len(names) for n in range(len(names))], "n_cases": [1] * len(names)})[::4]
+charts.bars(every, "kind")
+""",
+    """
+# Of each group of strings some, and all that have stopped a chart.
+few = [name for at, name in enumerate(names) if at % 16 == 0 or len(name) < 3 or name.isidentifier()][:40]
+frame = pl.DataFrame({"kind": few, "system": [few[at % 4] for at in range(len(few))], "value": [(at % 7) / 7 for at in range(len(few))], "other": [at / 99 for at in range(len(few))], "n_cases": [3] * len(few), "n_docs": [2] * len(few)})
+frame = frame.with_columns(ci_low=pl.col("value") / 2, ci_high=pl.col("value"), share=pl.col("value"), metric=pl.lit("cer"), mark=pl.lit("best"))
+said = {"say": few[0], "titles": {"value": texts[181], "kind": texts[183], "system": texts[0]}}
+display(charts.dots(frame, "kind", colour="system", **said))
+display(charts.dots(frame, "kind", facet="system", **said))
+display(charts.dots(frame, "other", kind="kind", names="kind", **said))
+display(charts.lines(frame, "kind", colour="system", **said))
+display(charts.stacked(frame, "kind", colour="system", **said))
+display(charts.slope(frame.head(12), "value", "other", "kind", colour="system", **said))
+display(charts.heatmap(frame, "kind", "system", **said))
+display(*charts.surface(frame, "kind", "system", **said))
+for column in columns[3:5]:
+    display(charts.dots(frame.rename({"kind": column, "other": column + "\\n2"}), column, colour="system"))
+display(charts.paper_table(frame.head(4), frame.head(1), {"cer": texts[0]}), charts.caption(texts[0], frame.head(1), name="kind"))
+""",
+    """
+shown = pl.DataFrame({"text": texts, "name": texts[::-1]})
+display(charts.Table(shown.rename({"name": columns[0]}), titles={"text": texts[1]}, note=" | ".join(texts[:90]), fold=texts[2]))
+display(charts.Table(shown, rows=1000))
+display(charts.Caption(" ".join(texts[100:140]), label="constructor", settings=" ".join(texts[140:180])))
+display(charts.Cards([charts.Card(a, b, c) for a, b, c in zip(texts[::40], texts[1::40], texts[2::40])], finding=texts[33]))
+display(charts.Sources.of(results[0]), charts.notes_table(results[0]), charts.status_table(results[0]))
+display(go.Figure(go.Scatter(x=names, y=list(range(len(names))), text=texts, name=texts[1], mode="markers+text"), layout={"title": {"text": " ".join(texts[:40])}}))
+display(Markdown("\\n\\n".join(texts[:300])), HTML("\\n".join(texts[:300])))
+print("\\n".join(texts))
+""",
+    "gallery.errors(results[0].cases, of=results[0], right=True)",
+    "explore.Explorer(results)",
+]
+
+
+@pytest.fixture(scope="module")
+def results():
+    return [evaluation(system) for system in SYSTEMS]
+
+
+@pytest.fixture(scope="module")
+def folder(results, tmp_path_factory):
+    """A notebook beside two evaluations whose folders are hostile, too."""
+    home = tmp_path_factory.mktemp("hostile")
+    for number, result in enumerate(results):
+        result.save(
+            home / "evals" / f"{number} <img src=x onerror=globalThis.__hit=1> [31m\x1b[2J*?"
+        )
+    given = {"texts": TEXTS, "names": list(dict.fromkeys(NAMES)), "columns": COLUMNS}
+    (home / "hostile.json").write_text(json.dumps(given))
+    cells = [nbformat.v4.new_code_cell(cell) for cell in CELLS]
+    cells[0].metadata.tags = ["parameters"]
+    cells.insert(0, nbformat.v4.new_markdown_cell(f"# {NAMES[0]} {NAMES[30]}"))
+    nbformat.write(nbformat.v4.new_notebook(cells=cells), home / f"{BOOK}.ipynb")
+    return home
+
+
+@pytest.fixture(scope="module")
+def built(folder):
+    """The report in both layouts."""
+    return {
+        layout: reports.build(
+            [folder / f"{BOOK}.ipynb"], out=folder / layout, layout=layout, figures=layout == "single",
+            parameters={"title": " ".join(NAMES[:200])}, timeout=300,
+        )[0]
+        for layout in ("single", "site")
+    }  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def visit():
+    with browser.page() as opened:
+        opened.page.set_default_timeout(60_000)
+        yield opened
+
+
+def drawn(page):
+    """Scroll until every object is drawn; how each came out."""
+    left = """() => {
+        const left = [...document.querySelectorAll('.fl-object')].filter(b => !b.dataset.state);
+        left[0]?.scrollIntoView();
+        return left.length;
+    }"""
+    for _ in range(600):
+        if page.evaluate(left) == 0:
+            break
+        page.wait_for_timeout(100)
+    objects = "boxes => boxes.map(b => [b.dataset.kind, b.dataset.state, b.dataset.state === 'failed' ? b.textContent : ''])"
+    return page.eval_on_selector_all(".fl-object", objects)
+
+
+LAID = """() => {
+    const odd = [];
+    for (const node of document.querySelectorAll('body, body *')) {
+        const style = getComputedStyle(node);
+        if (style.backgroundColor === 'rgb(255, 0, 0)' || style.zIndex === '99999') odd.push(node.outerHTML.slice(0, 200));
+        if (/^(script|iframe|object|embed|base|link|meta|form|frame|frameset)$/i.test(node.localName) && !node.matches('script, .vega-bindings')) odd.push(node.outerHTML.slice(0, 200));
+        for (const { name, value } of node.attributes) {
+            const address = /^(href|src|action|formaction|xlink:href|data|srcset|poster|ping|background)$/i.test(name);
+            if (/^on/i.test(name) || (address && /^[\\s\\x00-\\x1f]*(java|vb)script:/i.test(value))) odd.push(`${name}=${value}`.slice(0, 200));
+            if (name === 'style' && /beacon|expression|99999|-moz-binding/.test(value)) odd.push(value.slice(0, 200));
+        }
+    }
+    const wide = document.documentElement.scrollWidth - innerWidth;
+    if (wide > 0) odd.push(`${wide} pixels too wide`);
+    if (document.title !== document.title.trim() || !document.body.getClientRects().length) odd.push('no page');
+    return odd;
+}"""
+
+
+def check(visit, *, wide=False):
+    """Nothing ran, left the page, asked, stands where it should not, or is laid over the page."""
+    page = visit.page
+    odd = page.evaluate(LAID)
+    assert [each for each in odd if not (wide and each.endswith("too wide"))] == []
+    for frame in page.frames:
+        assert frame.evaluate("typeof globalThis.__hit") == "undefined"
+    assert page.evaluate("Object.getOwnPropertyNames(Object.prototype).length") == 12
+    assert visit.trouble == []
+
+
+def holds(page, texts, place):
+    """Whether each text stands in one place of the page, control characters as signs."""
+    absent = """([texts, place]) => {
+        const shown = [...document.querySelectorAll(place)].map((node) => node.textContent);
+        const { visible } = window.formlabGallery;
+        return texts.map(visible).filter((text) => !shown.some((whole) => whole.includes(text)));
+    }"""
+    return page.evaluate(absent, [texts, place]) == []
+
+
+@pytest.mark.browser
+def test_every_object_of_a_report_is_drawn_and_shows_the_strings_as_text(built, visit):
+    for layout, result in built.items():
+        assert (result.ok, result.error, result.notes) == (True, None, ())
+        # Another width would have all charts drawn anew.
+        visit.page.set_viewport_size({"width": 1280 if layout == "single" else 390, "height": 800})
+        visit.page.goto(result.html.as_uri())
+        # A surface that is far away gives its drawing back.
+        failed = [each for each in drawn(visit.page) if each[1] not in ("drawn", "waiting")]
+        assert failed == [], layout
+        assert holds(visit.page, [text[:2000] for text in TEXTS], "td")
+        check(visit)
+        visit.page.goto((result.html.parent / "index.html").as_uri())
+        assert holds(visit.page, [NAMES[30]], ".fl-report")
+        check(visit)
+
+
+DESK = """<div id=desk></div><script type=module>{script}
+const model = {{
+    get: (name) => JSON.parse(document.getElementById(name).textContent),
+    on: (_, hear) => {{ model.hear = hear; }}, off() {{}},
+    send: ({{ type }}) => {{ if (type === "hello") setTimeout(() => model.hear({{ type: "state", entries: {{}}, first: 0 }})); }},
+}};
+new ReviewPanel(model, document.getElementById("desk"));
+</script>"""
+
+
+@pytest.mark.browser
+def test_pages_without_a_report_show_the_strings_as_text(results, visit, tmp_path, monkeypatch):
+    monkeypatch.delenv("FORMLAB_REPORT", raising=False)
+    shown = gallery.errors(results[0].cases, of=results[0], right=True)
+    table = charts.Table(
+        results[0].documents.head(50).select("doc_id", text="doc_id"), note=TEXTS[0]
+    )
+    outputs = [
+        table,
+        charts.Cards([charts.Card(*TEXTS[:3])]),
+        charts.Sources.of(results[0]),
+        results[0],
+    ]
+    pages = {
+        "gallery": inline.document(shown.payload),
+        "explorer": inline.document(explore.Explorer(results).payload, kind="explorer"),
+        "outputs": "".join(
+            one._repr_mimebundle_()["text/html"] if hasattr(one, "_repr_mimebundle_") else one._repr_html_()
+            for one in outputs
+        ),
+        "desk": desk(),
+    }  # fmt: skip
+    visit.page.set_viewport_size({"width": 390, "height": 844})
+    for name, page in pages.items():
+        file = tmp_path / f"{name}.html"
+        file.write_text(page, "utf-8")
+        visit.page.goto(file.as_uri())
+        place = {"gallery": ".fl-card", "explorer": ".fx", "desk": ".fr-facts"}.get(name, "body")
+        expect(visit.page.locator(place).first).to_contain_text("globalThis.__hit")
+        # JupyterLab scrolls an output that is wide.
+        check(visit, wide=name == "outputs")
+
+
+def desk():
+    """The review desk over one item whose every part is hostile."""
+    parts = {
+        f"{at} {name}": text for at, (name, text) in enumerate(zip(NAMES, STRINGS, strict=True))
+    }
+    key = dict.fromkeys(("benchmark", "split", "doc_id", "path"), NAMES[0]) | {"task": "text"}
+    item = review.Item(key, "x", parts, facts=tuple(zip(NAMES[:99], STRINGS, strict=False)))
+    view = ReviewWidget(review.Review([item], Path("reviews"), "ada"))
+    blocks = "".join(
+        f'<script type="application/json" id="{name}">{inline.data_block(value)}</script>'
+        for name, value in (("setup", view.setup), ("items", view.items))
+    )
+    style = f"<style>{ReviewWidget._css}</style>"
+    return f"<!DOCTYPE html><meta charset=utf-8>{style}{blocks}" + DESK.format(
+        script=script("review.js")
+    )
+
+
+@pytest.mark.browser
+def test_no_cell_of_a_saved_table_is_a_formula(built):
+    files = [file for each in built.values() for file in each.html.parent.rglob("*.csv")]
+    rows = [row for file in files for row in csv.reader(io.StringIO(file.read_text("utf-8")))]
+    begins = {begin(cell) for row in rows for cell in row if not number(cell)}
+    assert len(rows) > 1000
+    assert not begins & set("=+-@＝＋－＠\t\r\n")
+
+
+def begin(cell):
+    """The first character that a spreadsheet sees; of a cell of several lines the line's end."""
+    if cell[:1] in ("\t", "\r", "\n"):
+        return cell[0]
+    seen = (
+        sign for sign in cell if unicodedata.category(sign) not in ("Cc", "Cf", "Zs", "Zl", "Zp")
+    )
+    return next(seen, "")
+
+
+def number(cell):
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
+
+
+def test_commands_print_no_control_character(tmp_path, formlab):
+    gold, out = tmp_path / "\x1b[2Jgold.jsonl", tmp_path / "\x1b[31m"
+    lines = [
+        {"doc_id": f"{name} 1", "path": f"/{name}", "value": name, "kind": name}
+        for name in NAMES[320:400]
+    ]
+    gold.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    scored = ["score", "--gold", gold, "--predictions", gold, "--by", "kind", "--resamples", 9]
+    absent = tmp_path / "\x9b31m"
+    said = ""
+    for command in (
+        [*scored, "--out", out], [*scored, "--json"], ["compare", out, out],
+        ["compare", out, absent], ["score", "\x1b[31m", "--predictions", gold], ["open", absent],
+        ["report", f"{absent}.ipynb", "--out", out], ["run", "funsd", "--system", "\x9b2J"],
+    ):  # fmt: skip
+        done = formlab(*command)
+        assert done.exception is None or "error: " in done.output, command
+        said += done.output
+    assert "\\x1b" in said
+    odd = {
+        sign for sign in said if sign != "\n" and unicodedata.category(sign) in ("Cc", "Cf", "Cs")
+    }
+    assert odd == set()

@@ -1,10 +1,13 @@
 """What a server does to a call: every misbehaviour has its status, its retries and its limit."""
 
+import time
+
 import pytest
 
 from formlab import benchmarks
 from formlab.errors import DataBroken, NotAvailable
 from formlab.systems import chat
+from formlab.systems.chat import client
 from tests.states import LONG
 from tests.systems.chat.made_runs import FORM, KEY, ran
 from tests.systems.scripted_server import serving
@@ -137,6 +140,9 @@ def test_a_price_that_is_none_is_an_error_with_its_line(tmp_path, price):
 
 def test_a_refused_key_stops_the_run_at_once(tmp_path, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    failed = client.Client._failed
+    # On a busy machine a thread comes to its error late; no other begins a call meanwhile.
+    monkeypatch.setattr(client.Client, "_failed", lambda *a: time.sleep(0.3) or failed(*a))
     with serving(then="wrong_key") as server:
         with pytest.raises(NotAvailable, match="refuses every call") as error:
             ran(server, tmp_path, limit=16)

@@ -14,7 +14,7 @@ from formlab import files, tables
 from formlab.benchmarks.formfactory import Box, FormField, gold_items, gold_row, pointer
 from formlab.errors import DataBroken, DataMissing, UnknownName
 from formlab.folders import Corpus, Predictions
-from formlab.systems._journal import entries
+from formlab.systems._journal import BROKEN, entries
 from formlab_arena import action_groups, log_structure, page_reading, spec, web_episodes
 from formlab_arena.action_groups import Episode
 from formlab_arena.episode import RunSettings
@@ -67,9 +67,9 @@ def read_run(
     """
     folder = Path(folder)
     settings = _settings(folder)
-    results = [result for result in _results(folder) if only in (None, result["doc_id"])]
-    documents, asked, predicted, responses = [], [], [], []
     notes: Counter[str] = Counter()
+    results = [row for row in _results(folder, notes) if only in (None, row["doc_id"])]
+    documents, asked, predicted, responses = [], [], [], []
     name = _name(settings)
     others = [result["doc_id"] for result in results if "form" not in result]
     answers = web_episodes.golds(folder, others, gold) if others else {}
@@ -113,11 +113,12 @@ def _settings(folder: Path) -> Row:
     return log_structure.settings(settings, where=folder / "run.json")
 
 
-def _results(folder: Path) -> list[Row]:
-    """The last result of each episode, in the order of their names."""
-    file = folder / "episodes.jsonl"
-    last = {}
-    for number, entry in enumerate(entries(file)[0], start=1):
+def _results(folder: Path, notes: Counter[str]) -> list[Row]:
+    """The last result of each episode, in the order of their names; broken lines are counted."""
+    file, last = folder / "episodes.jsonl", {}
+    journal = entries(file)
+    notes[BROKEN] += journal.broken
+    for number, entry in enumerate(journal.values, start=1):
         last[entry["doc_id"]] = log_structure.result(entry, where=f"{file}:{number}")
     if not last:
         raise DataBroken("no episode has ended yet", where=folder, remedy="formlab arena fill")

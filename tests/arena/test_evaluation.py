@@ -5,6 +5,7 @@ import pytest
 
 from formlab import analysis, tables
 from formlab.errors import DataBroken, DataMissing
+from formlab.systems._journal import BROKEN
 from formlab.tables import only
 from formlab_arena import agent_registry, fill
 from formlab_arena.actions import Click, Press, Type
@@ -218,3 +219,12 @@ def test_result_of_another_structure_is_refused_with_its_file(tmp_path, changed,
     folder = run(tmp_path / "run", (RIGHT, SENT | changed))
     with pytest.raises(DataBroken, match=rf"{message}.*episodes\.jsonl"):
         read_run(folder)
+
+
+def test_a_damaged_line_of_the_journal_is_counted_and_the_others_stand(tmp_path):
+    folder = run(tmp_path / "run", (RIGHT, SENT), (RIGHT, SENT))
+    lines = (folder / "episodes.jsonl").read_text().splitlines(keepends=True)
+    (folder / "episodes.jsonl").write_text(lines[0] + lines[1][:30] + "\n")
+    corpus, predictions = read_run(folder)
+    assert corpus.documents["doc_id"].to_list() == ["E12-001"]
+    assert predictions.notes == {BROKEN: 1}

@@ -218,6 +218,13 @@ def _watched(context: BrowserContext, allow: tuple[str, ...], *, scripts: bool) 
     # Some requests, such as those of a redirect or a prefetch, are told and not handed over: these
     # fail at the proxy.
     context.on("request", note)
+
+    def stopped(asked: Request) -> None:
+        # Chromium tells of what the page's own policy stopped, too: that was never sent.
+        if asked.failure == "csp" and asked.url in visit.requests:
+            visit.requests.remove(asked.url)
+
+    context.on("requestfailed", stopped)
     visit.page.on("websocket", note)
     context.route("**/*", gate)
     # What opens in another tab has left the page as well.

@@ -40,6 +40,7 @@ FLAGS = (
     _NAMES, "--webrtc-ip-handling-policy=disable_non_proxied_udp",
     "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
 )  # fmt: skip
+PATIENCE = 120_000  # milliseconds
 _REMEDY = "python -m formlab.browser, or set FORMLAB_CHROMIUM to a Chromium"
 
 
@@ -179,6 +180,8 @@ def page(
                 viewport={"width": size[0], "height": size[1]}, color_scheme=scheme,
                 java_script_enabled=scripts,
             )  # fmt: skip
+            # Playwright's half a minute is too little for a large page on a busy machine.
+            context.set_default_timeout(PATIENCE)
             if init_script:
                 context.add_init_script(init_script)
             visit = _watched(context, tuple(allow), scripts=scripts)
@@ -215,6 +218,13 @@ def _watched(context: BrowserContext, allow: tuple[str, ...], *, scripts: bool) 
     # Some requests, such as those of a redirect or a prefetch, are told and not handed over: these
     # fail at the proxy.
     context.on("request", note)
+
+    def stopped(asked: Request) -> None:
+        # Chromium tells of what the page's own policy stopped, too: that was never sent.
+        if asked.failure == "csp" and asked.url in visit.requests:
+            visit.requests.remove(asked.url)
+
+    context.on("requestfailed", stopped)
     visit.page.on("websocket", note)
     context.route("**/*", gate)
     # What opens in another tab has left the page as well.

@@ -4,9 +4,10 @@ import json
 import os
 import subprocess
 import sys
-import time
 from contextlib import contextmanager
 from pathlib import Path
+
+from tests.states import until
 
 ROOT = Path(__file__).parents[1]
 
@@ -39,11 +40,8 @@ def cluster(folder, count):
         # Workers wait for the scheduler's file.
         for command in (scheduler, *[worker] * count):
             start(command)
-        end = time.monotonic() + 60
-        while not file.is_file():
-            assert time.monotonic() < end, "the scheduler did not start"
-            time.sleep(0.05)
-        time.sleep(0.1)
+        # It is there before it is whole.
+        until(lambda: file.is_file() and file.read_text().endswith("}"))
         yield json.loads(file.read_text())["address"], processes[1:]
     finally:
         for process in reversed(processes):

@@ -5,7 +5,6 @@ import os
 import socket
 import subprocess
 import sys
-import time
 import urllib.request
 
 import nbformat
@@ -13,6 +12,7 @@ import pytest
 
 from formlab import browser
 from formlab.errors import NotAvailable
+from tests.states import LONG, until
 
 
 @contextlib.contextmanager
@@ -47,18 +47,17 @@ def jupyterlab(folder, cell):
             yield address
         finally:
             server.terminate()
-            server.wait(timeout=20)
+            server.wait(timeout=LONG)
 
 
 def _wait(address, server, log):
-    for _ in range(300):
+    def answers():
         assert server.poll() is None, log.read_text()
-        try:
-            urllib.request.urlopen(f"{address}/api", timeout=2).close()
-            return
-        except OSError:
-            time.sleep(0.2)
-    raise AssertionError(log.read_text())
+        with contextlib.suppress(OSError):
+            urllib.request.urlopen(f"{address}/api", timeout=LONG).close()
+            return True
+
+    until(answers)
 
 
 def allowed(lab):

@@ -194,7 +194,6 @@ def test_choosing_in_jupyterlab_is_a_value_of_python_and_the_other_way(folders, 
     )
     with jupyterlab(tmp_path, cell) as lab, browser.page(allow=allowed(lab)) as visit:
         page = visit.page
-        page.set_default_timeout(40_000)
         page.goto(f"{lab}/lab/tree/demo.ipynb?reset")
         run_cell(page)
         frame = page.frame_locator("iframe[title^=Explorer]")
@@ -297,7 +296,7 @@ def test_charts_filters_gallery_slices_address_and_python_agree(opened, file, ex
     page.get_by_label("Beside it").select_option("1")
     row(page, 0, "header").click()
     same(page, explorer)
-    assert page.locator(".fx-chip", has_text="kind: header").count() == 1
+    expect(page.locator(".fx-chip", has_text="kind: header")).to_have_count(1)
     wrong = [each.fields.filter(kind="header").filter(pl.col("outcome") != "match").height
              for each in explorer.evaluations.values()]  # fmt: skip
     assert page.locator(".fl-count").text_content().startswith(f"{sum(wrong)} of")
@@ -308,7 +307,7 @@ def test_charts_filters_gallery_slices_address_and_python_agree(opened, file, ex
     page.get_by_label("Measure").first.select_option("cer")
     row(page, 0, "a'").press("Enter")
     row(page, 0, "no value").click(modifiers=["Control"])
-    assert page.locator(".fx-chip").count() == 3
+    expect(page.locator(".fx-chip")).to_have_count(3)
     same(page, explorer)
     # Saved by a hostile name, it is a row, and the address brings all of it back.
     page.get_by_label("Name of the slice").fill(ODD[1])
@@ -332,7 +331,7 @@ def test_charts_filters_gallery_slices_address_and_python_agree(opened, file, ex
     assert len(shown_cases(page)) == explorer.findings[number - 1].cases.unique().height
     page.evaluate("document.querySelector('.fx-chip').click()")
     page.go_back()
-    assert page.locator(".fx-chip").count() == 1
+    expect(page.locator(".fx-chip")).to_have_count(1)
     for width in (1440, 768, 390):
         page.set_viewport_size({"width": width, "height": 900})
         assert page.evaluate("document.documentElement.scrollWidth") <= width

@@ -4,7 +4,6 @@ import os
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 
 import psutil
@@ -113,7 +112,7 @@ def test_processes_end_at_once_with_a_parent_that_is_killed(tmp_path):
     env = os.environ | {"PYTHONPATH": str(ROOT)}
     parent = subprocess.Popen([sys.executable, tmp_path / "killed.py"], env=env)
     try:
-        pids = [eventually((tmp_path / f"{n}.pid").read_text) for n in range(2)]
+        pids = [eventually(tmp_path / f"{n}.pid") for n in range(2)]
         processes = [psutil.Process(int(pid)) for pid in pids]
     finally:
         parent.kill()
@@ -122,16 +121,8 @@ def test_processes_end_at_once_with_a_parent_that_is_killed(tmp_path):
     until(lambda: ended(processes))
 
 
-def eventually(read):
-    end = time.monotonic() + 60
-    while True:
-        try:
-            if text := read():
-                return text
-        except FileNotFoundError:
-            pass
-        assert time.monotonic() < end
-        time.sleep(0.02)
+def eventually(file):
+    return until(lambda: file.is_file() and file.read_text())
 
 
 def test_threads_take_jobs_as_they_go_and_stop_at_an_error():

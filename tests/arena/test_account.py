@@ -4,6 +4,7 @@ import pytest
 
 from formlab_arena.actions import Answer, Click, Press, Type
 from formlab_arena.episode import RunSettings, open_session, prepare
+from tests.states import LONG
 
 from .conftest import events
 from .sites import SEND, form, script, site
@@ -66,7 +67,7 @@ def sent(session, path, typed="Ada", count=1):
 
 def answered(session, since, count=1):
     """The submissions since a moment, when so many have come: a busy machine takes its time."""
-    end = time.monotonic() + 20
+    end = time.monotonic() + LONG
     while True:
         session.driver.run(session.account.settled())
         items = session.account.submissions(session.contents, since)

@@ -11,6 +11,7 @@ from formlab_arena import chat_agent
 from formlab_arena.actions import Answer, Click, Drag, Fill, Scroll, Type
 from formlab_arena.agents import Halted, Unusable
 from formlab_arena.observation import Element, Observation, OpenDialog, OpenTab
+from tests.states import LONG
 from tests.systems.scripted_server import serving
 
 # By policy, and whether there is a ruler.
@@ -36,7 +37,7 @@ CLICK = {"do": "Click", "x": 100, "y": 50}
 
 def asking(server, folder, *, policy="page", ruler=False, from_pages=False, observe="pixels",
            **given):  # fmt: skip
-    given = {"base_url": server.url, "attempts": 1, "timeout": 2.0} | given
+    given = {"base_url": server.url, "attempts": 1, "timeout": LONG} | given
     return chat_agent.asking(
         "chat:m", folder, given, policy=policy, ruler=ruler, from_pages=from_pages, observe=observe
     )

@@ -3,12 +3,13 @@ import os
 import signal
 import time
 
+import psutil
 import pytest
 
 from formlab import browser
 from formlab_arena import driver as driver_module
 from formlab_arena.driver import DialogOpen, Driver, PageLeft, TimeLimit
-from tests.states import until_seen
+from tests.states import until, until_seen
 
 PAGE = """data:text/html,<title>Camp</title><body style="margin:0">
 <button style="width:90px;height:40px" onclick="r = confirm('Sure?'); q = prompt('Who?')">x</button>
@@ -68,9 +69,6 @@ def test_page_is_used_without_await_under_a_running_loop_too(driver, monkeypatch
     monkeypatch.setattr(driver_module, "CLOSING", 0.5)
     os.kill(driver.pid, signal.SIGSTOP)
     driver.close()
-    with pytest.raises(ProcessLookupError):
-        for _ in range(100):
-            os.kill(driver.pid, 0)
-            time.sleep(0.1)
+    until(lambda: not psutil.pid_exists(driver.pid))
     with pytest.raises(PageLeft):
         page.title()

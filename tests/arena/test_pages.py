@@ -1,6 +1,7 @@
 """The forms in a real browser: conditions, pages, calendar, keyboard, narrow screens."""
 
 import pytest
+from playwright.sync_api import expect
 
 from formlab import browser
 from formlab_arena.run import serving
@@ -23,11 +24,11 @@ def visiting(address, code, **options):
 def test_conditional_field_shows_only_after_its_answer(address):
     with visiting(address, "C13") as visit:
         talks = visit.page.locator("#f-talks")
-        assert not talks.is_visible()
+        expect(talks).to_be_hidden()
         visit.page.get_by_label("Yes", exact=True).check()
-        assert talks.is_visible()
+        expect(talks).to_be_visible()
         visit.page.get_by_label("No", exact=True).check()
-        assert not talks.is_visible()
+        expect(talks).to_be_hidden()
         assert talks.is_disabled()
         assert visit.trouble == []
 
@@ -35,7 +36,7 @@ def test_conditional_field_shows_only_after_its_answer(address):
 def test_next_page_comes_only_after_the_first_holds(address):
     with visiting(address, "C12") as visit:
         visit.page.get_by_role("button", name="Next").click()
-        assert visit.page.get_by_label("Author", exact=True).is_visible()
+        expect(visit.page.get_by_label("Author", exact=True)).to_be_visible()
         assert visit.page.evaluate("document.activeElement.name") == "author"
 
 

@@ -4,6 +4,7 @@ import pytest
 
 from formlab_arena import texts, writing
 from formlab_arena.texts import read, task_set
+from tests.states import LONG
 from tests.systems.scripted_server import HOSTILE, serving
 
 KEY = "sk-a-secret-of-forty-characters-in-all-0"
@@ -25,7 +26,7 @@ def answer(text, *evidence):
 
 
 def written(server, out, *, tries=3, codes=("E12",), **settings):
-    settings = {"base_url": server.url, "attempts": 1, "timeout": 2.0} | settings
+    settings = {"base_url": server.url, "attempts": 1, "timeout": LONG} | settings
     return writing.write(
         out, task_set(codes=list(codes)), system="chat:m", settings=settings, tries=tries
     )

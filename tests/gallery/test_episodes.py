@@ -199,11 +199,11 @@ def test_viewer_steps_by_button_key_slider_and_list_and_stays_inert(hostile, tmp
         assert viewer.locator("button[aria-label='previous step']").is_disabled()
         viewer.locator("button[aria-label='next step']").click()
         expect(count).to_have_text("2 of 5")
-        assert viewer.locator(".fl-ep-point, .fl-ep-box").count() == 2
+        expect(viewer.locator(".fl-ep-point, .fl-ep-box")).to_have_count(2)
         # What was hit and changed stands there as text, marks of order and all.
         expect(viewer.locator(".fl-ep-details")).to_contain_text("onerror=globalThis.pwned=2>")
         viewer.locator("button[aria-label='next step']").press("ArrowRight")
-        assert viewer.locator(".fl-ep-details .fl-ep-refused").count() == 1
+        expect(viewer.locator(".fl-ep-details .fl-ep-refused")).to_have_count(1)
         viewer.locator(".fl-ep-list").press("ArrowLeft")
         expect(count).to_have_text("2 of 5")
         viewer.locator("input[type=range]").press("End")

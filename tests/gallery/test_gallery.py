@@ -298,10 +298,10 @@ def test_frame_for_lab_draws_its_cards_and_runs_nothing_else(root, tmp_path, mon
     (tmp_path / "lab.html").write_text(page)
     with browser.page(tmp_path / "lab.html") as visit:
         frame = visit.page.frame_locator("iframe")
-        assert frame.locator(".fl-card").count() == 2
+        expect(frame.locator(".fl-card")).to_have_count(2)
         expect(frame.locator(".fl-card").first).to_contain_text(evil)
         frame.locator(".fl-card").first.click()
-        assert frame.locator("dialog[open] img").count() == 1
+        expect(frame.locator("dialog[open] img")).to_have_count(1)
         assert visit.page.evaluate("typeof pwned") == "undefined"
         assert visit.trouble == []
 

@@ -174,7 +174,7 @@ def test_keyboard_walks_over_pages_opens_and_comes_back(page):
     for _ in range(PAGE):
         page.keyboard.press("ArrowRight")
     assert page.evaluate(place) == str(PAGE)
-    assert page.locator(".fl-card").count() == PAGE
+    expect(page.locator(".fl-card")).to_have_count(PAGE)
     page.keyboard.press("PageDown")
     page.keyboard.press("Enter")
     assert heading(page) == name(2 * PAGE)
@@ -184,7 +184,7 @@ def test_keyboard_walks_over_pages_opens_and_comes_back(page):
     page.keyboard.press("Escape")
     # The focus goes to the card of the case that was open last, on the page before.
     page.wait_for_selector(f'.fl-card[data-place="{2 * PAGE - 1}"]:focus')
-    assert page.locator("dialog[open]").count() == 0
+    expect(page.locator("dialog[open]")).to_have_count(0)
 
 
 def heading(page):
@@ -237,9 +237,9 @@ def test_page_of_a_case_leads_to_its_other_cases(page):
     page.keyboard.press("p")
     page.locator("dialog .fl-other").last.click()
     assert heading(page) != name(4)
-    assert page.locator("dialog .fl-other").count() == same - 1
+    expect(page.locator("dialog .fl-other")).to_have_count(same - 1)
     page.get_by_text("Other cases", exact=True).click()
-    assert not page.locator("dialog .fl-other").first.is_visible()
+    expect(page.locator("dialog .fl-other").first).to_be_hidden()
     page.get_by_text("Show them all in the gallery").click()
     assert shown(page) == str(same)
     page.locator(".fl-only").click()
@@ -375,7 +375,7 @@ def test_damaged_image_says_so(page, folder):
     expect(page.locator(".fl-noimage").first).to_have_text("the image is damaged")
     page.locator(".fl-card").first.click()
     page.wait_for_selector("dialog .fl-noimage")
-    assert page.locator("dialog .fl-box").count() == 0
+    expect(page.locator("dialog .fl-box")).to_have_count(0)
 
 
 def test_two_systems_stand_side_by_side(page, folder):
@@ -386,11 +386,12 @@ def test_two_systems_stand_side_by_side(page, folder):
     page.goto(written(folder, "beside.html", beside=[other]).as_uri())
     page.get_by_label("Outcome of ocr").select_option("mismatch")
     assert shown(page) == str(CASES.filter(pl.col("outcome") == "mismatch").height)
-    assert page.get_by_label("Outcome of chat <b>").count() == 0  # one value: nothing to choose
+    # One value: nothing to choose.
+    expect(page.get_by_label("Outcome of chat <b>")).to_have_count(0)
     card = page.locator(".fl-card").first
     assert holds(card.locator(".fl-pair dd"), ["total 0.00", "total 0.O0", "total 0.00"])
     card.click()
-    assert page.locator("dialog .fl-box:not(.fl-all)").count() == 3
+    expect(page.locator("dialog .fl-box:not(.fl-all)")).to_have_count(3)
     expect(page.locator("dialog .fl-answer h4")).to_have_text(["ocr", "chat <b>"])
 
 
@@ -418,20 +419,20 @@ def test_first_cards_are_shown_before_the_other_cases_are_read(page, folder, mon
     page.goto(file.as_uri())
     # Not wait_for_function: it polls with eval, which the page's policy refuses.
     expect(page.locator(".fl-card img").first).not_to_have_js_property("naturalWidth", 0)
-    assert page.locator(".fl-card").count() == PAGE
+    expect(page.locator(".fl-card")).to_have_count(PAGE)
     expect(page.locator(".fl-count")).to_have_text(f"{COUNT} fields · showing 1–{PAGE}")
     assert options(page, "Kind") == {"all": COUNT}
     assert page.locator(".fl-bar").evaluate("bar => bar.inert")
     assert page.evaluate("formlabGallery.galleries[0].cases.length") == 50
     page.locator(".fl-card").nth(1).click()
-    assert page.locator("dialog[open]").count() == 0
+    expect(page.locator("dialog[open]")).to_have_count(0)
     page.evaluate("globalThis.arrived = true")
     page.wait_for_selector("dialog[open] .fl-stage img[src]")
     assert heading(page) == name(1)
     same = CASES.filter(pl.col("doc_id") == "d1").height
     expect(page.locator("dialog .fl-others h4")).to_have_text(f"{same} cases on this page")
     page.keyboard.press("Escape")
-    assert page.locator("[inert], [aria-busy]").count() == 0
+    expect(page.locator("[inert], [aria-busy]")).to_have_count(0)
     assert options(page, "Outcome") == counted(CASES, "outcome")
     page.get_by_label("Kind", exact=True).select_option("date")
     assert shown(page) == str(CASES.filter(kind="date").height)

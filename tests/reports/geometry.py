@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 from formlab import browser
+from tests.states import until_seen
 
 SIZES = ((1440, 900), (768, 1024), (390, 844))
 
@@ -90,11 +91,7 @@ def draw_all(page):
         left[0]?.scrollIntoView();
         return left.length;
     }"""
-    for _ in range(300):
-        if page.evaluate(waiting) == 0:
-            return
-        page.wait_for_timeout(50)
-    raise AssertionError("an object was never drawn")
+    until_seen(page, lambda: page.evaluate(waiting) == 0)
 
 
 def cut_off(page):

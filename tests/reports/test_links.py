@@ -12,6 +12,8 @@ from formlab.errors import DataBroken
 from formlab.gallery import _slices
 from formlab.gallery.inline import policy
 from formlab.reports import _draw, page_assets
+from tests.reports.geometry import draw_all
+from tests.states import until_seen
 
 pytestmark = pytest.mark.browser
 
@@ -82,35 +84,29 @@ def wrong_of(cases):
 
 
 def drawn(page):
-    """Bring every chart into view once, and wait until it is drawn."""
+    """Bring every chart into view once, without motion, and wait until it is drawn."""
     page.emulate_media(reduced_motion="reduce")
-    waiting = """() => {
-        const left = [...document.querySelectorAll('.fl-object')].filter(b => !b.dataset.state);
-        left[0]?.scrollIntoView();
-        return left.length;
-    }"""
-    while page.evaluate(waiting):
-        page.wait_for_timeout(50)
+    draw_all(page)
 
 
 def chosen(page, seen=lambda view: True):
     """The page's address, and the keys of the cases that its gallery shows, once `seen` holds."""
     see = """[location.hash, formlabReport.links.galleries[0].keys(),
         document.activeElement.getAttribute('aria-label') ?? '', history.state !== null]"""
-    for _ in range(100):
-        page.wait_for_timeout(50)
+
+    def view():
         address, keys, label, handled = page.evaluate(see)
-        view = (unquote(address), sorted(keys), label)
-        if handled and seen(view):
-            break
-    return view
+        shown = (unquote(address), sorted(keys), label)
+        return handled and seen(shown) and shown
+
+    page.wait_for_timeout(50)
+    return until_seen(page, view)
 
 
 def shows(page, result, address, focus=""):
     """Whether the page comes to show just the cases that this address selects in Python."""
     wanted = (address, expected(result, address))
-    view = chosen(page, lambda view: view[:2] == wanted and focus in view[2])
-    return view[:2] == wanted and focus in view[2]
+    return bool(chosen(page, lambda view: view[:2] == wanted and focus in view[2]))
 
 
 def expected(result, address):
@@ -147,8 +143,8 @@ def test_bars_cells_and_rows_lead_to_exactly_their_cases(page, result):
             visit.page.go_back()
             assert shows(visit.page, result, "")
         # What the page's gallery cannot show leads nowhere.
-        assert visit.page.locator(".fl-object").nth(3).locator(".fl-leads").count() == 0
-        assert visit.page.locator(".fl-object").nth(5).locator(".fl-leads").count() == 0
+        expect(visit.page.locator(".fl-object").nth(3).locator(".fl-leads")).to_have_count(0)
+        expect(visit.page.locator(".fl-object").nth(5).locator(".fl-leads")).to_have_count(0)
         assert visit.trouble == []
     with browser.page(f"{page.as_uri()}{quoted(QUESTIONS)}") as visit:
         assert shows(visit.page, result, QUESTIONS)
@@ -157,7 +153,7 @@ def test_bars_cells_and_rows_lead_to_exactly_their_cases(page, result):
 def test_keys_lead_to_cases_and_addresses_are_read_as_python_reads_them(page, result):
     case = expected(result, "slice=kind:header")[0]
     with browser.page(f"{page.as_uri()}#case={case}") as visit:
-        assert visit.page.locator("dialog[open]").count() == 1
+        expect(visit.page.locator("dialog[open]")).to_have_count(1)
         visit.page.keyboard.press("Escape")
         drawn(visit.page)
         # One stop a chart; arrow keys go on to the next mark, Enter leads to its cases.
@@ -165,7 +161,7 @@ def test_keys_lead_to_cases_and_addresses_are_read_as_python_reads_them(page, re
         stops.focus()
         visit.page.keyboard.press("ArrowDown")
         assert shows(visit.page, result, "", "slice_value: header")
-        assert stops.count() == 1
+        expect(stops).to_have_count(1)
         for key in ("Enter", " "):
             visit.page.keyboard.press(key)
             assert shows(visit.page, result, "#slice=level:field&slice=kind:header")
@@ -186,7 +182,7 @@ def test_keys_lead_to_cases_and_addresses_are_read_as_python_reads_them(page, re
         expect(visit.page.locator(".fl-notice")).to_contain_text("<img src=x")
         assert visit.page.locator("img[src=x]").count() == 0
         table = visit.page.locator(".fl-object").nth(5)
-        assert table.locator("tbody tr:visible").count() == 15
+        expect(table.locator("tbody tr:visible")).to_have_count(15)
         table.get_by_role("searchbox").fill("/ENTITIES/1")
         rows = table.locator("tbody tr:visible").all_text_contents()
         assert rows
@@ -194,7 +190,7 @@ def test_keys_lead_to_cases_and_addresses_are_read_as_python_reads_them(page, re
         expect(table.get_by_role("status")).to_have_text(f"{len(rows)} of 40")
         table.get_by_role("searchbox").fill("")
         table.get_by_role("button", name="show all 40 rows").click()
-        assert table.locator("tbody tr:visible").count() == 40
+        expect(table.locator("tbody tr:visible")).to_have_count(40)
         assert visit.page.evaluate("globalThis.pwned") is None
         selections = [{name: [*ODD, None], "kind": ["answer"]} for name in filter(None, ODD)]
         written = [selection.text(each) for each in selections]

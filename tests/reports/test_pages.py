@@ -4,35 +4,21 @@ import pytest
 from playwright.sync_api import expect
 
 from formlab import browser
+from tests.reports.geometry import draw_all
 
 pytestmark = pytest.mark.browser
 
 
-def scroll_through(page):
-    # Not wait_for_function: it polls with eval, which the page's policy refuses.
-    # What is still to draw comes into view again: pages grow while they are scrolled through.
-    waiting = """() => {
-        const left = [...document.querySelectorAll('.fl-object')].filter(b => !b.dataset.state);
-        left[0]?.scrollIntoView();
-        return left.length;
-    }"""
-    for _ in range(200):
-        if page.evaluate(waiting) == 0:
-            return
-        page.wait_for_timeout(100)
-    pytest.fail("an object was never drawn")
-
-
 def test_sound_report_draws_everything_and_asks_for_nothing(results):
     with browser.page(results["sound"].html) as visit:
-        scroll_through(visit.page)
+        draw_all(visit.page)
         states = visit.page.eval_on_selector_all(
             ".fl-object", "boxes => boxes.map(b => [b.dataset.kind, b.dataset.state])"
         )
         assert sorted(states) == sorted(
             [kind, "drawn"] for kind in ("cards", "caption", "vega", "table", "plotly", "gallery")
         )
-        assert visit.page.locator(".fl-vega svg .mark-rect path").count() == 2
+        expect(visit.page.locator(".fl-vega svg .mark-rect path")).to_have_count(2)
         assert visit.page.locator(".fl-plotly canvas, .fl-plotly .heatmaplayer image").count() > 0
         assert (
             visit.page.locator(".fl-caption").text_content()
@@ -46,7 +32,7 @@ def test_gallery_filters_opens_and_closes_by_keyboard(results):
     with browser.page(results["sound"].html) as visit:
         page = visit.page
         page.locator(".fl-card").first.focus()
-        assert page.locator(".fl-card").count() == 2
+        expect(page.locator(".fl-card")).to_have_count(2)
         page.keyboard.press("ArrowRight")
         page.keyboard.press("Enter")
         expect(page.locator("dialog[open] h3")).to_have_text("name")
@@ -55,36 +41,36 @@ def test_gallery_filters_opens_and_closes_by_keyboard(results):
         expect(page.locator("dialog[open] mark")).to_have_text("O")
         assert page.locator("dialog[open] mark").get_attribute("title") == "gold: 0"
         page.keyboard.press("Escape")
-        assert page.locator("dialog[open]").count() == 0
+        expect(page.locator("dialog[open]")).to_have_count(0)
         page.get_by_label("Outcome", exact=True).select_option("missing")
-        assert page.locator(".fl-card").count() == 1
+        expect(page.locator(".fl-card")).to_have_count(1)
         expect(page.locator(".fl-count")).to_have_text("1 of 2 fields chosen")
         assert "no page image is known" in page.locator(".fl-card").text_content()
         page.locator(".fl-bar input").fill("nothing like it")
-        assert page.locator(".fl-card").count() == 0
+        expect(page.locator(".fl-card")).to_have_count(0)
         assert visit.trouble == []
 
 
 def test_switches_work_and_phone_has_no_sideways_scroll(results):
     with browser.page(results["sound"].html, size=(390, 844), scheme="dark") as visit:
         page = visit.page
-        scroll_through(page)
+        draw_all(page)
         assert page.evaluate("document.documentElement.scrollWidth") <= 390
         paper = "getComputedStyle(document.body).backgroundColor"
         dark = page.evaluate(paper)
         page.click("#fl-theme")
         assert page.evaluate("document.documentElement.dataset.theme") == "light"
         assert page.evaluate(paper) != dark
-        assert not page.locator(".fl-source").first.is_visible()
+        expect(page.locator(".fl-source").first).to_be_hidden()
         page.click("#fl-code")
-        assert page.locator(".fl-source pre").first.is_visible()
+        expect(page.locator(".fl-source pre").first).to_be_visible()
         assert visit.trouble == []
 
 
 def test_nothing_hostile_runs_renders_or_calls_out_and_all_is_text(results):
     with browser.page(results["hostile"].html) as visit:
         page = visit.page
-        scroll_through(page)
+        draw_all(page)
         planted = "</script><script>globalThis.pwned=1</script>"
         expect(page.locator(".fl-cards")).to_contain_text(planted)
         expect(page.locator("main table").first).to_contain_text("<img src=x onerror")
@@ -118,6 +104,6 @@ def test_nothing_hostile_runs_renders_or_calls_out_and_all_is_text(results):
             ".some(e => [...e.attributes].some(a => /^on/i.test(a.name)))"
         )
         assert not page.evaluate(handlers)
-        assert page.locator("body").is_visible()
+        expect(page.locator("body")).to_be_visible()
         assert (visit.requests, visit.errors, visit.dialogs) == ([], [], [])
         assert [line for line in visit.console if "Content Security Policy" in line] == []

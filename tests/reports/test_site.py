@@ -15,7 +15,7 @@ from playwright.sync_api import expect
 from formlab import browser, gallery, tables
 from formlab.reports import build_record, figures, index, page_assets
 from formlab.reports.export import export
-from tests.reports.test_pages import scroll_through
+from tests.reports.geometry import draw_all
 
 pytestmark = pytest.mark.browser
 READY = "html[data-ready=yes]"
@@ -40,7 +40,7 @@ def test_site_page_draws_everything_from_shared_files(site, results, tmp_path):
     assert len(html) < 100_000
     assert html.count("assets/") == 1 + 3  # one style, three scripts
     with browser.page(site.html) as visit:
-        scroll_through(visit.page)
+        draw_all(visit.page)
         assert set(visit.page.eval_on_selector_all(".fl-object", STATES)) == {"drawn"}
         background = "getComputedStyle(document.querySelector('.fl-data a')).borderTopLeftRadius"
         assert visit.page.evaluate(background) == "5px"
@@ -123,17 +123,17 @@ def test_index_is_searched_by_words_and_state(out, results, width, scheme):
         )
         assert page.evaluate("typeof globalThis.pwned") == "undefined"
         assert page.evaluate("document.documentElement.scrollWidth") <= width
-        assert page.locator(".fl-thumb img").count() == 4
+        expect(page.locator(".fl-thumb img")).to_have_count(4)
         page.fill("#fl-search", "HALF right")
-        assert cards.count() == 1
+        expect(cards).to_have_count(1)
         expect(cards).to_contain_text("Half are right.")
         expect(page.locator("#fl-found")).to_have_text("1 of 4")
         for state, words, count in (("failed", "", 3), ("failed", "half", 0)):
             page.fill("#fl-search", words)
             page.select_option("#fl-state", state)
-            assert cards.count() == count
+            expect(cards).to_have_count(count)
         page.click("#fl-clear")
-        assert cards.count() == 4
+        expect(cards).to_have_count(4)
         assert visit.trouble == []
 
 

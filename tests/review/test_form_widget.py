@@ -93,7 +93,6 @@ def test_two_windows_on_one_form_do_not_mix_their_changes_in_silence(desk):
 def test_a_form_is_changed_by_keyboard_and_the_changes_are_in_the_file(desk, tmp_path):
     with jupyterlab(tmp_path, CELL) as lab, browser.page(allow=allowed(lab)) as visit:
         page = visit.page
-        page.set_default_timeout(40_000)
         page.goto(f"{lab}/lab/tree/demo.ipynb?reset")
         run_cell(page)
         page.locator(".fr-holder img").wait_for()

@@ -31,7 +31,6 @@ def saved(tmp_path):
 def test_decisions_outlive_a_reloaded_page_and_a_restarted_kernel(lab, tmp_path):
     with browser.page(allow=allowed(lab), size=(1400, 1000)) as visit:
         page = visit.page
-        page.set_default_timeout(40_000)
         page.goto(f"{lab}/lab/tree/demo.ipynb?reset")
         run_cell(page)
         count = page.locator(".fl-review .fr-count")
@@ -77,7 +76,7 @@ def test_decisions_outlive_a_reloaded_page_and_a_restarted_kernel(lab, tmp_path)
         page.keyboard.press("r")
         page.get_by_text("4 of 6 decided by ada").wait_for()
         assert saved(tmp_path) == want | {"/Blank": "reject"}
-        assert count.count() == 1
+        expect(count).to_have_count(1)
         assert page.evaluate("typeof pwned") == "undefined"
         assert visit.requests == []
         assert visit.errors == []

@@ -14,6 +14,7 @@ from formlab.errors import DataBroken, DataMissing, UnknownName
 from formlab.folders import Evaluation
 from formlab.scoring import many, part
 from tests.cluster import cluster
+from tests.states import LONG
 
 FORMS, FIELDS = 42, 6
 CASES = ["doc_id", "task", "level", "path", "pred_path"]
@@ -173,5 +174,6 @@ def test_on_a_cluster_of_which_a_worker_is_killed_the_files_are_the_same(
         thread = threading.Thread(target=kill, daemon=True)
         thread.start()
         scored(both, tmp_path / "killed", monkeypatch, 7, scheduler=address)
-        thread.join(10)
+        thread.join(LONG)
+        assert not thread.is_alive()
         assert files_of(tmp_path / "killed") == expected

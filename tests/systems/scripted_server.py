@@ -191,10 +191,11 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(b'{"choices": [')
         self.wfile.flush()
-        self.connection.close()
+        # The socket itself stays open while this handler has files over it.
+        self.close_connection = True
 
     def do_hang_up(self, _):
-        self.connection.close()
+        self.close_connection = True
 
     def do_no_schema(self, body):
         if "response_format" in body:

@@ -11,7 +11,7 @@ from typing import Any
 from formlab.errors import NotAvailable
 from formlab.systems.chat._wire import Wire
 from formlab.systems.chat.answers import completion_of
-from formlab.systems.chat.limits import Limits
+from formlab.systems.chat.limits import HOPELESS, Limits
 from formlab.systems.chat.prices import Price, usage_of
 
 # The server is overloaded.
@@ -60,6 +60,9 @@ class Http(Wire):
                 self._count(last.usage["cost"], last.most)
             elif response.status_code in _OVERRUN:
                 limits.overrun(since)
+            elif response.status_code in HOPELESS:
+                # Within the call as well: none may begin in its place.
+                limits.stop(f"the server refuses every call: {response.status_code}")
         return response
 
     def _count(self, cost: float | None, most: float) -> None:

@@ -14,7 +14,7 @@ from formlab import resources
 from formlab.errors import DataBroken, FormlabError, NotAvailable
 from formlab.systems.chat.answers import Answer, completion_of
 from formlab.systems.chat.confidence import token_spans
-from formlab.systems.chat.limits import Limits, Stopped
+from formlab.systems.chat.limits import HOPELESS, Limits, Stopped
 from formlab.systems.chat.prices import Price, usage_of
 
 openai = resources.optional("openai", extra="chat")
@@ -22,8 +22,6 @@ openai = resources.optional("openai", extra="chat")
 # Ways to request JSON: a schema as OpenAI's servers take it, a schema as those over llama.cpp do,
 # or the prompt alone.
 FORMS = ("schema", "object", "prompt")
-# No further call can succeed: a wrong key, a model or an address that is not there.
-_HOPELESS = (401, 403, 404)
 # The server rejects the request in this form.
 _UNSUITED = (400, 422)
 _SHORTEST_KEY = 8
@@ -209,8 +207,7 @@ class Client:
     def _failed(self, error: Exception) -> Answer:
         reason = self.clean(f"{type(error).__name__}: {error}")[:_LONGEST_ERROR]
         code = getattr(error, "status_code", None)
-        if code in _HOPELESS:
-            self.limits.stop(reason)
+        if code in HOPELESS:
             raise NotAvailable(
                 f"the server refuses every call: {reason}", where=f"{self.model} at {self.address}",
                 remedy="OPENAI_API_KEY, the name of the model, and --base-url",

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 _FIRST = 4
+# No further call can succeed: a wrong key, a model or an address that is not there.
+HOPELESS = (401, 403, 404)
 
 
 class Stopped(Exception):

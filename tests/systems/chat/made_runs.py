@@ -8,12 +8,12 @@ import time
 
 from formlab import benchmarks
 from formlab.systems import chat
-from tests.states import until
+from tests.states import LONG, until
 
 KEY = "sk-a-secret-of-forty-characters-in-all-0"
 FORM = '{"fields": [{"label": "Name", "value": "Ada", "page": 1, "box": [0, 0, 500, 1000]}]}'
 # Quick waits: what is tested is that they are kept, not how long they are.
-QUICK = {"attempts": 3, "timeout": 2.0, "tasks": "extraction"}
+QUICK = {"attempts": 3, "timeout": LONG, "tasks": "extraction"}
 _ALONE = """
 import sys
 from formlab import benchmarks

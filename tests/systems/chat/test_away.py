@@ -15,6 +15,7 @@ from formlab.systems import chat
 from formlab.systems.chat import _away, model
 from formlab.systems.chat.images import PageImage, pages
 from tests.cluster import cluster
+from tests.states import LONG
 from tests.systems.chat.made_runs import FORM, kept, ran
 from tests.systems.scripted_server import serving
 
@@ -67,7 +68,7 @@ def _kill(server, worker):
     worker.send_signal(signal.SIGKILL)
 
 
-def sent(call, url, body, timeout=2.0):
+def sent(call, url, body, timeout=LONG):
     """The response to a request by a client whose workers are this process."""
     with _away.httpx.Client(transport=_away.Away(call), timeout=timeout) as client:
         return client.post(f"{url}/chat/completions", json=body, headers={"authorization": "mine"})

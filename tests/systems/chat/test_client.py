@@ -1,10 +1,14 @@
 """What a server does to a call: every misbehaviour has its status, its retries and its limit."""
 
+import time
+
 import pytest
 
 from formlab import benchmarks
 from formlab.errors import DataBroken, NotAvailable
 from formlab.systems import chat
+from formlab.systems.chat import client
+from tests.states import LONG
 from tests.systems.chat.made_runs import FORM, KEY, ran
 from tests.systems.scripted_server import serving
 
@@ -47,7 +51,8 @@ def test_every_answer_has_its_status_after_one_call(tmp_path, step, status):
 )
 def test_what_passes_is_asked_again(tmp_path, step):
     with serving(step, then=FORM) as server:
-        responses = ran(server, tmp_path).responses
+        # A slow answer takes five seconds; any other has all the time of a busy machine.
+        responses = ran(server, tmp_path, timeout=4.0 if step == "slow" else LONG).responses
         assert responses.select("status", "attempts").rows() == [("ok", 2)]
         waited = server.calls[1]["at"] - server.calls[0]["at"]
     # Retry-After says 1 s; as a date, which has whole seconds, at least that much.
@@ -135,6 +140,9 @@ def test_a_price_that_is_none_is_an_error_with_its_line(tmp_path, price):
 
 def test_a_refused_key_stops_the_run_at_once(tmp_path, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    failed = client.Client._failed
+    # On a busy machine a thread comes to its error late; no other begins a call meanwhile.
+    monkeypatch.setattr(client.Client, "_failed", lambda *a: time.sleep(0.3) or failed(*a))
     with serving(then="wrong_key") as server:
         with pytest.raises(NotAvailable, match="refuses every call") as error:
             ran(server, tmp_path, limit=16)

@@ -164,15 +164,15 @@ def test_planted_totals_are_guessed_and_lost_dates_missing_and_nothing_else_is_f
 
 def test_reader_without_a_preference_is_given_none(made, tmp_path):
     corpus, found = some(made[0], "contradicted"), 0
-    for seed in range(10):
+    for seed in range(20):
         draw = random.Random(seed)
         side = {name: draw.choice(["ink", "evidence"]) for name in NAMES}
         system = following(corpus, lambda row: row[side[row["page_of"]]])  # noqa: B023
         evaluation = read_and_score(corpus, system, out=tmp_path / str(seed))
         table = leaning(follows(evaluation), ["asked", "relation"])
         found += table["leans"].is_not_null().any()
-    # At 5 %, three or more of ten have a chance of 1.2 %.
-    assert found < 3
+    # At 5 %, four or more of twenty have a chance of 1.6 %.
+    assert found < 4
 
 
 def test_chat_model_is_asked_about_each_copy(tmp_path):

@@ -82,9 +82,9 @@ def weak(seed):
 WEAK = ("dates", "totals", "threads")
 
 
-def test_planted_weaknesses_are_found_and_nothing_else_over_ten_seeds():
+def test_planted_weaknesses_are_found_and_nothing_else_over_twenty_seeds():
     false = 0
-    for seed in range(10):
+    for seed in range(20):
         table = sweep_effects.setting_effects(weak(seed))
         assert table.height == 3 * 2 + 3 * 4
         shown = table.filter(pl.col("p_adjusted") <= 0.05)
@@ -94,8 +94,8 @@ def test_planted_weaknesses_are_found_and_nothing_else_over_ten_seeds():
             assert row["difference"] == pytest.approx(-0.1, abs=0.035)
             assert row["lost"] >= 12
         false += shown.height > 2
-    # Of ten experiments at 5 %: four or more with a false finding have a chance of 0.1 %.
-    assert false < 4
+    # Of 20 experiments at 5 %: five or more with a false finding have a chance of 0.3 %.
+    assert false < 5
 
 
 def drawn(seed, *, angle=0.2, together=0.0, pages=12, fields=10):

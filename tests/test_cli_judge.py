@@ -159,7 +159,9 @@ def test_a_filing_becomes_pages_that_score_against_their_own_text(formlab, tmp_p
     file.write_text(FILING)
     result = formlab("filing", file, "--out", out, "--pages", "1", "--dpi", "72", "--json")
     assert result.exit_code == 0, result.stderr
-    assert json.loads(result.stdout) == [{"pages": 1, "facts": 1, "out": str(out)}]
+    assert json.loads(result.stdout) == [
+        {"pages": 1, "pages not drawn": 0, "facts": 1, "requests blocked": 0, "out": str(out)}
+    ]
     pages = tmp_path / "pages.jsonl"
     pages.write_text('{"doc_id": "0", "text": "Sales 4,310"}\n')
     scored = formlab("score", "fincriticaled", "--root", out, "--predictions", pages, "--json")

@@ -138,7 +138,7 @@ def test_splits_are_folders_or_lists(root, tmp_path):
         ("[]", "an object expected, got a list"),
         ('{"total": 1}', "neither fields nor groups"),
         ('{"fields": [], "vqa": [{"id": "q"}]}', "not of FORMCRAFT's schema"),
-        ('{"groups": ' + "[" * 5000, "JSON"),
+        ('{"groups": ' + "[" * 5000, "nested more than 200 deep"),
     ],
 )
 def test_a_broken_annotation_is_one_error_that_names_the_file(root, text, says):

@@ -54,6 +54,9 @@ class _Group(click.Group):
         except FormlabError as error:
             click.echo(f"error: {plain(str(error))}", err=True)
             sys.exit(2)
+        except click.ClickException as error:
+            error.message = plain(error.message)
+            raise
         except BrokenPipeError:
             # The reader of the output (head, less) has gone: nothing is wrong.
             sys.stderr.close()

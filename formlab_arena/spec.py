@@ -28,6 +28,11 @@ WIDGETS = ("native", "custom")
 CHOICES = ("dropdown", "radio", "multiple")
 # What a generator of instances makes values from; a drop-down or tick needs none.
 _MAKERS = ("make", "any", "like", "range", "between")
+# What `make` may name: what a generator of instances knows of a person.
+PERSON = (
+    "first", "middle", "last", "person", "email", "other", "other_email", "phone", "company",
+    "institute", "url", "profile", "street", "city", "address", "job",
+)  # fmt: skip
 
 
 @dataclasses.dataclass(frozen=True)
@@ -159,6 +164,8 @@ def _check(form: WebForm) -> None:
             getattr(field, key) for key in _MAKERS
         ):
             raise ValueError(f"{field.name}: needs one of {_MAKERS}")
+        if field.make and field.make not in PERSON:
+            raise ValueError(f"{field.name}: 'make' is one of {', '.join(PERSON)}")
 
 
 def write(form: WebForm, path: Path) -> None:

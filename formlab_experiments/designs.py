@@ -84,8 +84,8 @@ def design_plan(
     if unknown := [name for name in factors if name not in FACTORS]:
         raise UnknownName.of("factor", unknown[0], FACTORS)
     levels = {
-        name: [level if name == "print" else int(level) for level in factors[name] or FACTORS[name]]
-        for name in factors
+        name: [size if name == "print" else _whole(name, size) for size in given or FACTORS[name]]
+        for name, given in factors.items()
     }
     table = crossed(
         levels, Cell()._asdict(), len(CONTENTS), replicates=replicates, runs=runs, seed=seed
@@ -93,6 +93,13 @@ def design_plan(
     for row in table.iter_rows(named=True):
         _of(row).checked()
     return table.with_columns(pl.col("print").cast(pl.Float64))
+
+
+def _whole(name: str, level: Any) -> int:
+    if not float(level).is_integer():
+        what = f"{name}={level}: its levels are whole numbers"
+        raise DataBroken(what, remedy=f"{name}={','.join(map(str, FACTORS[name]))}")
+    return int(level)
 
 
 def crossed(

@@ -1,4 +1,5 @@
 import json
+import re
 
 import pytest
 
@@ -314,3 +315,10 @@ def test_name_that_no_file_can_have_is_a_mistake_of_the_user(formlab, arguments)
     result = formlab(*("n" * 5000 if word == "NAME" else word for word in arguments))
     assert result.exit_code == 2
     assert isinstance(result.exception, SystemExit)
+
+
+@pytest.mark.parametrize("before", [(), ("benchmarks",), ("score", "--")])
+def test_no_control_character_of_an_argument_reaches_the_terminal(formlab, before):
+    result = formlab(*before, "\x1b[31m\x01", "funsd", "--by=\x1b")
+    assert result.exit_code == 2
+    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", result.stderr)

@@ -68,8 +68,11 @@ def _files(path: Path) -> list[Path]:
     if not path.is_dir():
         return [path] if files.is_file(path) else []
     # What is called as an output and is no file is to be an error, not to be passed over.
-    below = [*path.glob("*"), *path.glob("submission/*")]
-    return sorted(file for file in below if file.suffix in (".txt", ".json"))
+    return sorted(file for file in _below(path) if file.suffix in (".txt", ".json"))
+
+
+def _below(folder: Path) -> list[Path]:
+    return [*folder.glob("*"), *folder.glob("submission/*")]
 
 
 def _is_clear(file: Path) -> bool:
@@ -105,7 +108,8 @@ def read(path: Path, corpus: Corpus) -> Predictions:
     outputs = [file for file in listed if _is_named(file) or _is_clear(file)]
     whole = path.resolve()
     reader = _Outputs(corpus, whole.stem if path.is_file() else whole.name)
-    left = len(listed) - len(outputs)
+    others = [file for file in _below(path) if files.is_file(file) and file not in listed]
+    left = len(listed) - len(outputs) + len(others)
     reader.notes["files left out, called neither as outputs nor as submissions"] += left
     for file in sorted(outputs, key=lambda file: (_STAMP.findall(file.name)[:1], file.name)):
         if file.suffix == ".txt":

@@ -76,9 +76,10 @@ def _folder(path: Path) -> Path:
 
 def _add(samples: Samples, file: Path, parse: Row, scores: Row, system: str) -> None:
     done = parse.get("success") is True
-    seconds = number(parse.get("duration_ms"))
+    seconds, named = number(parse.get("duration_ms")), parse.get("filename")
+    name = named if isinstance(named, str) and named else file.stem
     samples.add(
-        Path(str(parse.get("filename") or file.stem)).stem, None, answer=text_of(parse),
+        Path(name).stem, None, answer=text_of(parse),
         status="ok" if done else "api_error", origin=file.name, system=system,
         error=None if done else str(parse.get("error") or "success is false"),
         seconds=None if seconds is None else seconds / 1000,

@@ -195,10 +195,15 @@ def text_column(rows: RawRows, column: str) -> pl.Series:
 
 
 def _documents(rows: RawRows, column: str) -> pl.Series:
+    remedy = "a name of the document in every row"
+    if as_texts(cells := rows.column(column))[1]:
+        lists = (n for n, cell in enumerate(cells) if isinstance(cell, list | dict))
+        if (number := next(lists, None)) is not None:
+            what = f"{column} is no text but a list or an object"
+            raise DataBroken(what, where=rows.where(number), remedy=remedy)
     names = text_column(rows, column).str.strip_chars(BLANK)
     bare = (names.is_null() | (names == "")).arg_true()
     if bare.len():
-        remedy = "a name of the document in every row"
         raise DataBroken(f"no {column}", where=rows.where(bare[0]), remedy=remedy)
     return names
 

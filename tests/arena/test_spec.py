@@ -65,6 +65,7 @@ def test_unknown_code_names_the_nearest():
         ("{name: a, type: colour, label: L}", "none of"),
         ("{name: a, type: dropdown, label: L}", "options belong"),
         ("{name: a, type: string, label: L}", "needs one of"),
+        ("{name: a, type: string, label: L, make: firs\u00e9t}", "'make' is one of first, middle"),
         ("{name: a, type: file, label: L}", "needs accept"),
         ("{name: a, type: string, label: L, any: [x], when: {b: c}}", "'when' must name"),
         ("{name: a, label: L}", "type"),

@@ -191,6 +191,8 @@ def test_the_same_experiment_goes_on_and_another_one_is_refused(experiment, tmp_
     ("factors", "error", "words"),
     [
         ({"colour": [1]}, UnknownName, "factor 'colour'"),
+        ({"fields": [float("inf")]}, DataBroken, "fields=inf: its levels are whole numbers"),
+        ({"fields": [5.5]}, DataBroken, r"fields=5\.5"),
         ({"kinds": [7], "fields": [10]}, DataBroken, "kinds=7 with 10 fields"),
         ({"kinds": [4], "fields": [3]}, DataBroken, "kinds=4 with 3 fields"),
         ({"nesting": [3]}, DataBroken, "nesting=3"),

@@ -126,13 +126,14 @@ def test_refusal_and_empty_text_are_outputs_too(corpus, tmp_path):
     folder = write(tmp_path / "m", "A12-01.txt", "I cannot help with that.")
     write(folder, "A12-02.txt", "")
     write(folder, "notes.txt", "[1,2] mine")
+    write(folder, "A12-03.json.bak", "{}")
     assert formfactory.is_one(folder)
     found = formfactory.read(folder, corpus)
     whole = only(found.records, path=None).select("doc_id", "value", "status").rows()
     assert whole == [("A12-01", "I cannot help with that.", "ok"), ("A12-02", "", "ok")]
     assert found.notes == {
         "outputs without a line '[x, y] value'": 2,
-        "files left out, called neither as outputs nor as submissions": 1,
+        "files left out, called neither as outputs nor as submissions": 2,
     }
 
 

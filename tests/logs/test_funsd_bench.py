@@ -1,4 +1,5 @@
 import json
+import math
 
 import pytest
 
@@ -92,3 +93,9 @@ def test_parse_keeps_its_document_whatever_its_file_holds(results, content):
     (run,) = logs.read(results.parent)
     assert run.responses.select("doc_id", "status").rows() == [("a", "ok"), ("b", "api_error")]
     assert run.notes[logs.UNREADABLE] == 1
+
+
+def test_a_parse_whose_name_is_no_text_is_that_of_its_file(results):
+    (results / "parses" / "b.json").write_text(json.dumps(parse("b") | {"filename": math.nan}))
+    (run,) = logs.read(results)
+    assert run.answers["doc_id"].to_list() == ["a", "b"]

@@ -267,6 +267,13 @@ def test_broken_table_is_one_error_with_file_and_line(name, tmp_path):
     assert where in str(caught.value)
 
 
+def test_name_of_a_document_that_is_a_list_is_one_error_with_its_file(tmp_path):
+    (tmp_path / "a.json").write_text('{"total": "1"}')
+    (tmp_path / "b.json").write_text('{"total": "1", "doc_id": [{}]}')
+    with pytest.raises(DataBroken, match=r"doc_id is no text but a list .*b\.json"):
+        own.read_values(tmp_path)
+
+
 def test_short_rows_unnamed_columns_and_huge_cells_are_read(tmp_path):
     file = tmp_path / "x.csv"
     file.write_text(f",doc_id,t,u\r\n0,a,{'x' * 300_000}\r\n1,b,1,2\r\n", newline="")

@@ -156,6 +156,11 @@ def _check(form: WebForm) -> None:
             raise ValueError(f"{field.name}: type {field.type!r} is none of {TYPES}")
         if (field.type in CHOICES) != bool(field.options):
             raise ValueError(f"{field.name}: options belong to {CHOICES}, and to each of them")
+        if not isinstance(field.required, bool):
+            raise ValueError(f"{field.name}: 'required' is true or false")
+        is_span = not field.between or len(field.between) == 2
+        if not is_span or not all(type(day) is datetime.date for day in field.between or ()):
+            raise ValueError(f"{field.name}: 'between' is two dates")
         if field.type == "file" and not field.accept:
             raise ValueError(f"{field.name}: a file needs accept")
         if not set(field.when) <= set(names[: names.index(field.name)]):

@@ -72,7 +72,9 @@ def _draft(row: Row, where: str) -> Draft:
     try:
         return Draft(**dict.fromkeys(names) | row)
     except ValidationError as error:
-        wrong = ", ".join(dict.fromkeys(str(fault["loc"][0]) for fault in error.errors()))
+        wrong = ", ".join(
+            dict.fromkeys(str((*fault["loc"], fault["msg"])[0]) for fault in error.errors())
+        )
         what = f"not a draft: {wrong}"
         raise DataBroken(what, where=where, remedy="formlab formcraft …") from error
 

@@ -61,11 +61,15 @@ def gold_pages(filing: Path) -> tuple[list[str], list[list[dict[str, Any]]], dic
     notes: Counter[str] = Counter()
     _drop_hidden(body, notes)
     facts: dict[int, dict[str, Any]] = {}
-    for node in list(body.iter()):
-        if _prefixed(node):
-            _retag(node, facts, notes)
-    etree.strip_tags(body, _NO_FACT)
-    pages = [_page(nodes) for nodes in _cut(body)]
+    try:
+        for node in list(body.iter()):
+            if _prefixed(node):
+                _retag(node, facts, notes)
+        etree.strip_tags(body, _NO_FACT)
+        pages = [_page(nodes) for nodes in _cut(body)]
+    except UnicodeDecodeError as error:
+        # libxml2 takes half characters that lxml cannot hand over.
+        raise DataBroken("half a character in a name", where=filing) from error
     pages = [page for page in pages if re.sub(r"<[^>]*>|\s|&#160;", "", page)]
     mine = [[facts[int(n)] for n in re.findall(r'data-fact="(\d+)"', page)] for page in pages]
     notes["facts"] = sum(map(len, mine))

@@ -36,6 +36,8 @@ class Journal:
 
     def __enter__(self) -> Journal:
         files.make_folder(self.path.parent)
+        if self.path.exists() and not files.is_file(self.path):
+            raise DataBroken("no file of a journal", where=self.path, remedy="another --out")
         with files.writing(self.path):
             self._stream = self.path.open("ab+")
         self._lock()

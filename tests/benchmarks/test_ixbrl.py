@@ -59,6 +59,16 @@ def test_pages_are_drawn_and_load_as_a_benchmark(filing, tmp_path):
     assert (facts["x1"] - facts["x0"]).min() > 10
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [('name="us-gaap:', 'name="us-&#xD800;gaap:'), ("</body>", "<&#xD800;x></body>")],
+)
+def test_half_a_character_in_a_name_is_an_error_that_names_the_file(filing, old, new):
+    filing.write_text(FILING.replace(old, new))
+    with pytest.raises(DataBroken, match=r"half a character .*filing\.htm"):
+        gold_pages(filing)
+
+
 @pytest.mark.browser
 def test_page_of_a_filing_runs_no_script_and_fetches_nothing(filing, tmp_path):
     with leaking.listeners() as (tcp, udp, arrived):

@@ -36,6 +36,7 @@ def test_drafts_come_back_sorted_a_line_each(tmp_path):
         ({"item": []}, "not a draft: item"),
         ({"rejected": "no"}, "not a draft: rejected"),
         ({"surprise": 1}, "not a draft: surprise"),
+        ({"\ud800": 1}, "not a draft: "),
         ({"path": None}, "a second draft of the form of f"),
     ],
 )

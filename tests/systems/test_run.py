@@ -1,4 +1,5 @@
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -160,6 +161,12 @@ GARBAGE = {
     "half a character": b'{"doc_id": "\\ud800", "key": 0}',
     "deep": b"[" * 100_000,
 }
+
+
+def test_a_journal_that_is_no_file_is_one_error_and_nothing_waits(tmp_path):
+    os.mkfifo(tmp_path / "pages.jsonl")
+    with pytest.raises(DataBroken, match=r"no file of a journal .*pages\.jsonl"):
+        Journal(tmp_path / "pages.jsonl").__enter__()
 
 
 @pytest.mark.parametrize("what", GARBAGE)

@@ -213,14 +213,19 @@ def read_yaml(path: str | Path, *, remedy: str) -> Any:
     Raises
     ------
     DataMissing, DataBroken
-        If there is no such file, or it cannot be read as YAML: with the line and `remedy`.
+        If there is no such file, it cannot be read as YAML, or a mapping has a key twice: with the
+        line and `remedy`.
     """
     import yaml  # Few have such a file.
 
     text = read_text(path)
     _check_depth(text, str(path), 1)
     try:
-        return yaml.safe_load(text)
+        loader = yaml.SafeLoader(text)
+        if (node := loader.get_single_node()) is None:
+            return None
+        _check_keys(node, path, remedy)
+        return loader.construct_document(node)
     # Tags such as !!bool before other words are followed without a look: all kinds of errors.
     except (
         yaml.YAMLError, ValueError, LookupError, AttributeError, TypeError, RecursionError,
@@ -228,6 +233,27 @@ def read_yaml(path: str | Path, *, remedy: str) -> Any:
         mark = getattr(error, "problem_mark", None)
         where = f"{path}:{mark.line + 1}" if mark else path
         raise DataBroken("not readable as YAML", where=where, remedy=remedy) from error
+
+
+def _check_keys(node: Any, path: str | Path, remedy: str) -> None:
+    """`DataBroken` if a mapping has a key twice: the reader of YAML takes the last one silently."""
+    # An anchor may be in what it names.
+    waiting, seen = [node], set()
+    while waiting:
+        node = waiting.pop()
+        if node.id == "scalar" or id(node) in seen:
+            continue
+        seen.add(id(node))
+        if node.id == "sequence":
+            waiting += node.value
+            continue
+        known = set()
+        for key, value in node.value:
+            if key.id == "scalar" and (key.tag, key.value) in known:
+                where = f"{path}:{key.start_mark.line + 1}"
+                raise DataBroken(f"the key {key.value!r} twice", where=where, remedy=remedy)
+            known.add((key.tag, key.value) if key.id == "scalar" else id(key))
+            waiting += (key, value)
 
 
 def each_jsonl(
@@ -333,6 +359,10 @@ def _hashed(path: str | Path, *_: int) -> str:
 @contextmanager
 def writing(path: str | Path) -> Iterator[None]:
     """Within it, `NotAvailable` with `path` if something cannot be written there."""
+    # Tables cannot be written to such a place, nor can the record of an output name it.
+    if (name := os.fsencode(path)) != name.decode("utf-8", "replace").encode():
+        shown = name.decode("utf-8", "backslashreplace")
+        raise NotAvailable("a name that is not UTF-8", where=shown, remedy="another name")
     try:
         yield
     except (OSError, pl.exceptions.PolarsError) as error:

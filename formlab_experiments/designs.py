@@ -230,7 +230,7 @@ def begin(out: Path, head: dict[str, Any], table: pl.DataFrame) -> None:
         what = f"the folder has an experiment of other {', '.join(other)}"
         raise DataBroken(what, where=out / EXPERIMENT, remedy="another folder for --out")
     files.write_json(out / EXPERIMENT, head)
-    table.write_csv(out / PLAN)
+    files.write_text(out / PLAN, table.write_csv())
 
 
 def draw_rows(

@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 from formlab import files, pictures
-from formlab.errors import DataBroken, DataMissing
+from formlab.errors import DataBroken, DataMissing, NotAvailable
 
 
 @pytest.mark.parametrize(
@@ -262,3 +262,20 @@ def test_what_is_not_readable_as_yaml_names_its_file(tmp_path, text):
     file.write_text(text)
     with pytest.raises(DataBroken, match=r"p\.yaml"):
         files.read_yaml(file, remedy="a: 1")
+
+
+def test_key_named_twice_in_yaml_is_an_error_with_its_line(tmp_path):
+    file = tmp_path / "p.yaml"
+    file.write_text("a: &shared {b: 1}\nc: *shared\nd:\n - {e: 1,\n    e: 2}\n")
+    with pytest.raises(DataBroken, match=r"'e' twice .*p\.yaml:5"):
+        files.read_yaml(file, remedy="name it once")
+    file.write_text("a: &itself [*itself, {b: 1}]\nc: {b: 1}\n")
+    assert files.read_yaml(file, remedy="")["c"] == {"b": 1}
+
+
+def test_nothing_is_written_to_a_name_that_is_not_utf8(tmp_path):
+    place = tmp_path / os.fsdecode(b"x\xff")
+    for write in (files.make_folder, lambda at: files.write_text(at / "a.csv", "")):
+        with pytest.raises(NotAvailable, match=r"not UTF-8 \(.*x\\xff.*another name"):
+            write(place)
+    assert not list(tmp_path.iterdir())

@@ -91,8 +91,11 @@ def _add(samples: Samples, row: Row, named: Row, origin: str, index: int) -> Non
     path = as_text(cell.get("path"))
     score = cell.get("score")
     gold = cell.get("gold")
+    doc_id = as_text(cell.get("doc_id"))
+    if "doc_id" in named and not doc_id:
+        samples.notes[f"rows without {named['doc_id']}, called by their number"] += 1
     samples.add(
-        as_text(cell.get("doc_id")) or str(index + 1), _path(path, "path" in named),
+        doc_id or str(index + 1), _path(path, "path" in named),
         gold=gold if isinstance(gold, dict | list) else as_text(gold),
         answer=cell["value"] if isinstance(cell["value"], dict) else as_text(cell["value"]),
         status=status, error=error, system=as_text(cell.get("system")) or "",

@@ -87,3 +87,9 @@ def test_table_is_detected_by_the_names_of_gold_and_answer(tmp_path):
     assert not table.detect(file)
     with pytest.raises(DataBroken, match="no known format of logs"):
         logs.read(file)
+
+
+def test_row_without_a_name_among_named_ones_is_called_by_its_number_and_counted():
+    evaluation = logs.open_log([*ROWS, {"target": "1", "output": "1"}])
+    assert evaluation.documents["doc_id"].to_list() == ["007", "8", "3"]
+    assert evaluation.notes["log: rows without id, called by their number"] == 1

@@ -46,17 +46,20 @@ def fill_draws(out: np.ndarray, seed: int, first: int, block: int, numbers: np.n
     """
     size = np.uint64(out.shape[1])
     states = _streams(seed, _rows(out, first), np.array([block]))
-    steps = np.arange(1, int(numbers[: len(out)].max(initial=0)) // 2 + 2, dtype=np.uint64) * _STEP
+    most = int(numbers[: len(out)].max(initial=0))
+    steps = np.arange(1, most // 2 + 2, dtype=np.uint64) * _STEP
+    random, places = np.empty_like(steps), np.empty(2 * len(steps), dtype=np.uint64)
     for row, state in enumerate(states[:, None]):  # An array of one may overflow.
         # Two places of each random number.
         number = int(numbers[row])
-        random = _mixed(steps[: (number + 1) // 2] + state)
-        places = np.empty(number, dtype=np.int64)
         half = number - number // 2
-        np.right_shift((random >> _HALF) * size, _HALF, out=places[:half].view(np.uint64))
-        low = (random[: number // 2] & _LOW) * size
-        np.right_shift(low, _HALF, out=places[half:].view(np.uint64))
-        out[row] = np.bincount(places, minlength=out.shape[1])
+        drawn = _mixed(np.add(steps[:half], state, out=random[:half]))
+        own = places[:number]
+        np.right_shift(drawn, _HALF, out=own[:half])
+        np.bitwise_and(drawn[: number // 2], _LOW, out=own[half:])
+        own *= size
+        own >>= _HALF
+        out[row] = np.bincount(own.view(np.int64), minlength=out.shape[1])
 
 
 def fill_blocks(out: np.ndarray, seed: int, first: int, count: int, size: int) -> None:

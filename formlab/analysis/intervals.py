@@ -19,7 +19,7 @@ from formlab.analysis._draws import fill_blocks, fill_draws
 # The most numbers that one block of resampling weights may hold.
 BLOCK = 5_000_000
 # Documents that are drawn together: the weights of some draws of them stay in a fast memory.
-DOCUMENTS, DRAWS = 16_384, 128
+DOCUMENTS, DRAWS = 16_384, 32
 # The most columns of parts that are opened at once.
 COLUMNS = 512
 

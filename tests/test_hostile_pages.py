@@ -111,7 +111,8 @@ def built(folder):
 
 
 @pytest.fixture(scope="module")
-def visit():
+def visit(built):
+    # Building opens a browser, too, and a thread has one at a time.
     with browser.page() as opened:
         opened.page.set_default_timeout(60_000)
         yield opened

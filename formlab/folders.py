@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Self
@@ -12,13 +13,13 @@ from typing import Annotated, Any, ClassVar, Self
 import msgspec
 import polars as pl
 
-from formlab import files, plugin_records, shard_parts, tables
+from formlab import files, plugin_records, shard_parts, swap, tables
 from formlab.errors import DataMissing, TableBroken, UnknownName
 from formlab.folder import MANIFEST, Folder, check_unchanged
 from formlab.folder import table as read_table
 
 # In the folder of an evaluation: its shards, each an evaluation with what a summary needs of it.
-SHARDS, TALLIES = "shards", "tallies"
+SHARDS, TALLIES = shard_parts.SHARDS, "tallies"
 # The name of a shard's folder.
 _Name = Annotated[str, msgspec.Meta(pattern=r"^[0-9]+$")]
 
@@ -293,12 +294,11 @@ class Evaluation(Folder):
         """
         folder = Path(folder)
         made = self.made or shard_parts.made_now()
-        owned = (SHARDS, *(f"{name}.parquet" for name in (*self.TABLES, TALLIES)))
         if not self.__dict__.get("_shards"):
             self.check()
-            return self._replace(folder, gone=owned, made=made)
+            return self._replace(folder, made=made)
         names = []
-        with self._replacing(folder, gone=owned) as new:
+        with self._replacing(folder) as new:
             for number, shard in enumerate(self.shards()):
                 names.append(f"{number:05}")
                 kept = getattr(shard, "kept_tallies", None)
@@ -324,6 +324,22 @@ class Evaluation(Folder):
             files.write_parquet(folder / f"{TALLIES}.parquet", tallies)
             more[TALLIES] = files.sha256(folder / f"{TALLIES}.parquet")
         self._write(folder, parts=parts, made={}, shard=key, **more)
+
+    @classmethod
+    @contextmanager
+    def _replacing(cls, folder: Path, *, gone: Iterable[str] = ()) -> Iterator[Path]:
+        owned = (SHARDS, *(f"{name}.parquet" for name in (*cls.TABLES, TALLIES)))
+        with super()._replacing(folder, gone=(*owned, *gone)) as new:
+            yield new
+        # What was begun there is of an older one.
+        files.remove(folder / swap.UNFINISHED)
+
+    @classmethod
+    def take(cls, folder: Path) -> None:
+        """Make what was begun in `folder`, and is finished, its evaluation."""
+        with cls._replacing(folder) as new:
+            for path in sorted((folder / swap.UNFINISHED).iterdir()):
+                path.rename(new / path.name)
 
     @classmethod
     def finish(cls, folder: Path, names: Sequence[str], **values: Any) -> None:
@@ -355,15 +371,14 @@ class Evaluation(Folder):
         for kept in (folder / SHARDS).iterdir():
             if kept.name not in names:
                 files.remove(kept)
-        for name in (*cls.PARTS, *(f"{name}.parquet" for name in cls.TABLES)):
-            files.remove(folder / name)
         known = {name: files.sha256(cls.shard_folder(folder, name) / MANIFEST) for name in names}
         files.write_json(folder / MANIFEST, manifest | {"shards": known})
 
     @classmethod
     def manifest_of(cls, folder: Path) -> dict[str, Any]:
         """As for every folder; `DataMissing` says so if shards were begun and not finished."""
-        if (folder / SHARDS).is_dir() and not (folder / MANIFEST).exists():
+        begun = (folder / SHARDS).is_dir() or (folder / swap.UNFINISHED).is_dir()
+        if begun and not (folder / MANIFEST).exists():
             what, remedy = "this evaluation is not finished", "the same formlab score again"
             raise DataMissing(what, where=folder / MANIFEST, remedy=remedy)
         return super().manifest_of(folder)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import os
+import shutil
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -12,7 +14,7 @@ from typing import Any
 
 import polars as pl
 
-from formlab import files, tables
+from formlab import files, swap, tables
 from formlab.errors import TableBroken
 from formlab.folder import table as read_table
 
@@ -20,6 +22,32 @@ from formlab.folder import table as read_table
 Evaluation = Any
 # An evaluation, or what opens one.
 Shard = Any
+# In the folder of an evaluation: those of its shards.
+SHARDS = "shards"
+
+
+def begun(folder: Path) -> Path:
+    """Where the shards of a new evaluation are written, in `folder`, which stays as it is.
+
+    What a killed process has left there stays; else the shards of the old evaluation are there.
+    """
+    new = folder / swap.UNFINISHED
+    if new.is_dir() or not (folder / SHARDS).is_dir():
+        return files.make_folder(new)
+    with swap.together(folder) as part:
+        # Whatever changes is written beside and renamed: the files of the old one stay.
+        shutil.copytree(
+            folder / SHARDS, part / new.name / SHARDS, copy_function=_linked,
+            ignore=shutil.ignore_patterns("*.part"),
+        )  # fmt: skip
+    return new
+
+
+def _linked(source: str, target: str) -> None:
+    try:
+        os.link(source, target)
+    except OSError:  # Not every file system has links.
+        shutil.copy2(source, target)
 
 
 def table(folder: Path, name: str, sha256: str) -> pl.DataFrame:

@@ -15,6 +15,8 @@ from pathlib import Path
 
 from formlab import files
 
+# In a folder: what takes long to write and goes on after a kill.
+UNFINISHED = ".unfinished"
 # A folder that is being written, one that is whole, and in this what it replaces.
 _PART, _WHOLE, _OLD = ".{}.part", ".saved", ".old"
 
@@ -69,7 +71,7 @@ def settle(folder: Path) -> None:
 def is_hidden(path: Path, folder: Path) -> bool:
     """Whether a file below `folder` belongs to what is being saved."""
     names = path.relative_to(folder).parts
-    return any(name == _WHOLE or name.endswith(".part") for name in names)
+    return any(name in (_WHOLE, UNFINISHED) or name.endswith(".part") for name in names)
 
 
 def _finish(folder: Path) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 import polars as pl
 
-from formlab import benchmarks, files, formats
+from formlab import benchmarks, files, formats, shard_parts
 from formlab import workers as run
 from formlab.errors import DataBroken, FormlabError
 from formlab.folder import MANIFEST, check_unchanged
@@ -144,21 +144,19 @@ def score(
     out = Path(out)
     others(reader)  # Whether there is such a rule.
     files.make_folder(out)
+    new = shard_parts.begun(out)
     jobs = ((f"{number:05}", source) for number, source in enumerate(sources))
     with run.shared(out) as mark, run.crew(workers) as crew:
         in_crew = crew.workers > 1 and not scheduler
         if in_crew:
             # They import what they need while the sources are listed here.
-            crew.begin(_read, (_begun, (mark, (out, open_source))))
+            crew.begin(_read, (_begun, (mark, (new, open_source))))
         team = _Team(mark, crew if in_crew else workers, scheduler)
         # What is here already goes to other processes by way of the disk.
         reading, jobs = (team, list(jobs)) if open_source else (_Team(mark), jobs)
-        # What stands here is no evaluation until it is finished.
-        with files.writing(out):
-            (out / MANIFEST).unlink(missing_ok=True)
-        shards = reading.each("reading", _read, jobs, (out, open_source))
+        shards = reading.each("reading", _read, jobs, (new, open_source))
         if answers:
-            shards += _rest(out, shards, answers)
+            shards += _rest(new, shards, answers)
         choice = _choice(shards, documents, limit)
         # Of the whole, whatever is chosen of it.
         notes = sum((Counter(shard.notes) for shard in shards), Counter())
@@ -168,7 +166,7 @@ def score(
             for field in ("sources", "unreadable")
         )
         if choice.description != part.ALL:
-            shards = team.each("choosing", _keep, _kept(shards, set(choice.documents)), (out,))
+            shards = team.each("choosing", _keep, _kept(shards, set(choice.documents)), (new,))
         if unreadable and not any(shard.documents for shard in shards):
             raise benchmarks.none_read(unreadable, out)
         if not any(shard.matched for shard in shards):
@@ -184,11 +182,12 @@ def score(
         key = _digest(files.version(), choice.description, how, [s.digest for s in shards])
         how["kinds"] = Kinds.together(shard.kinds for shard in shards)
         scoring = [(shard.name, _digest(shard.digest, key)) for shard in shards]
-        scored = team.each("scoring", _score, scoring, (out, choice.description, how))
+        scored = team.each("scoring", _score, scoring, (new, choice.description, how))
     notes += sum((Counter(each) for each in scored), Counter()) + Counter(choice.notes)
     names = [shard.name for shard in shards]
     known = {"notes": dict(notes), "sources": origins, "unreadable": unreadable}
-    Evaluation.finish(out, names, **known)
+    Evaluation.finish(new, names, **known)
+    Evaluation.take(out)
     return Evaluation.load(out)
 
 

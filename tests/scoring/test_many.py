@@ -156,6 +156,34 @@ def test_what_was_interrupted_goes_on_and_keeps_what_is_finished(both, tmp_path,
     assert evaluation.settings["threshold"] == 0.5
 
 
+def test_the_old_evaluation_stays_whole_until_a_new_one_takes_its_place(
+    both, tmp_path, monkeypatch
+):
+    out = tmp_path / "e"
+    scored(both, out, monkeypatch, 7)
+    before = files_of(out)
+    score_shard, calls = many.score_shard, []
+
+    def killed(*arguments, **options):
+        calls.append(1)
+        if len(calls) == 4:
+            raise KeyboardInterrupt
+        return score_shard(*arguments, **options)
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(many, "score_shard", killed)
+        scored(both, out, patch, 7, threshold=0.5)
+    assert Evaluation.load(out).settings["threshold"] != 0.5
+    assert {name: made for name, made in files_of(out).items() if name in before} == before
+    scored(both, out, monkeypatch, 7, threshold=0.5)
+    assert Evaluation.load(out).settings["threshold"] == 0.5
+    assert {path.name for path in out.iterdir()} == {"manifest.json", "shards"}
+    # Nothing of what is begun stays beside a newer evaluation.
+    (out / ".unfinished").mkdir()
+    analysis.evaluate(*both).save(out)
+    assert not (out / ".unfinished").exists()
+
+
 def test_on_a_cluster_of_which_a_worker_is_killed_the_files_are_the_same(
     both, tmp_path, monkeypatch
 ):
@@ -167,7 +195,9 @@ def test_on_a_cluster_of_which_a_worker_is_killed_the_files_are_the_same(
         assert files_of(tmp_path / "there") == expected
 
         def kill():
-            while not list((tmp_path / "killed" / "shards").glob("*/tallies.parquet")):
+            while not list(
+                (tmp_path / "killed" / ".unfinished" / "shards").glob("*/tallies.parquet")
+            ):
                 time.sleep(0.001)
             os.kill(processes[0].pid, signal.SIGKILL)
 

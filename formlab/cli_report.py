@@ -68,6 +68,8 @@ def report(notebooks: tuple[Path, ...], as_json: bool, force: bool, **options: A
          "seconds": round(r.seconds, 1), "error": r.error or ""}
         for r in results
     ]  # fmt: skip
+    if not as_json:  # Numbers of a table have four places.
+        rows = [row | {"seconds": f"{row['seconds']:.1f}"} for row in rows]
     show(rows, as_json=as_json)
     if not all(result.ok for result in results):
         sys.exit(1)

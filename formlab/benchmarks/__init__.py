@@ -78,8 +78,10 @@ def asked(name: str, options: Mapping[str, Any]) -> Corpus:
 def strictly(strict: bool, corpus: Any) -> Any:
     """The corpus (or evaluation) itself; if `strict`, `DataBroken` for the first file left out."""
     if strict and corpus.unreadable:
-        remedy = "mend the file, or leave the document out: without --strict"
-        raise DataBroken(next(iter(corpus.unreadable.values())), where=corpus.root, remedy=remedy)
+        # The reason may say how to mend the file.
+        reason, _, remedy = next(iter(corpus.unreadable.values())).partition(". Try: ")
+        remedy = f"{remedy or 'mend the file'}; without --strict the document is left out"
+        raise DataBroken(reason, where=corpus.root, remedy=remedy)
     return corpus
 
 

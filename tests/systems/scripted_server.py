@@ -68,15 +68,23 @@ class Server(socketserver.ThreadingMixIn, socketserver.TCPServer):
         super().__init__(("127.0.0.1", 0), Handler)
         self.script, self.then, self.delay = list(script), then, delay
         self.calls, self.most, self.now = [], 0, 0
-        # Of a step "redirect": the status and where to; and how many connections there were.
-        self.redirect, self.connections = (307, ""), 0
+        # Of a step "redirect": the status and where to; and how many connections there were, of
+        # which how many are open.
+        self.redirect, self.connections, self.open = (307, ""), 0, 0
         # Of a step "usage": the whole answer.
         self.body = b""
         self.lock = threading.Lock()
 
     def process_request(self, *arguments):
-        self.connections += 1
+        with self.lock:
+            self.connections += 1
+            self.open += 1
         super().process_request(*arguments)
+
+    def shutdown_request(self, *arguments):
+        super().shutdown_request(*arguments)
+        with self.lock:
+            self.open -= 1
 
     def handle_error(self, *_):
         """A client that hung up is no news."""

@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 from formlab import benchmarks
 from formlab.systems import chat
@@ -42,7 +41,8 @@ def killed(server, out, *, calls):
     until(lambda: len(server.calls) >= calls)
     process.send_signal(signal.SIGKILL)
     process.wait()
-    time.sleep(0.3)
+    # Its calls have all been counted when the server has seen each connection end.
+    until(lambda: not server.open)
     return len(server.calls)
 
 

@@ -68,8 +68,12 @@ def test_the_checker_of_gymnasium_finds_nothing(without_browser):
     env = FormEnv(WebTask("small", "http://127.0.0.1:1/", "Name: Ada"), **SMALL)
     check_env(env, skip_render_check=True)
     assert env.render().shape == env.observation_space["screenshot"].shape
-    # It ends by its fourth step, with what was sent until then: nothing.
-    env = FormEnv(WebTask("small", "http://127.0.0.1:1/", "", gold={"Name": "A"}), steps=4, **SMALL)
+    env.close()
+
+
+def test_an_episode_ends_by_its_last_step_with_what_was_sent_until_then(without_browser):
+    task = WebTask("small", "http://127.0.0.1:1/", "Name: Ada", gold={"Name": "Ada"})
+    env = FormEnv(task, steps=4, **SMALL)
     env.reset()
     ends = [env.step("noop()")[1:4] for _ in range(4)]
     assert ends == [(0.0, False, False)] * 3 + [(0.0, False, True)]

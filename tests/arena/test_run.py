@@ -151,9 +151,9 @@ def damaged(tmp_path_factory):
     """
     folder, running, ensure = tmp_path_factory.mktemp("damaged"), [], run.Server.ensure
     damages = {
-        "E12": lose,
-        "A12": lambda: [os.kill(number, signal.SIGKILL) for number in own_browsers()],
-        "A13": lambda: os.kill(running[-1].pid, signal.SIGKILL),
+        "A12": lose,
+        "A13": lambda: [os.kill(number, signal.SIGKILL) for number in own_browsers()],
+        "E12": lambda: os.kill(running[-1].pid, signal.SIGKILL),
         "A11": lambda: None,
     }
 
@@ -180,28 +180,28 @@ def damaged(tmp_path_factory):
 @pytest.mark.browser
 def test_crash_costs_one_episode_and_the_next_run_repeats_it(damaged):
     folder, results = damaged
-    assert (results["E12"]["status"], results["E12"]["right"]) == ("crashed", 0)
-    assert results["E12"]["error"].startswith("RuntimeError: lost the browser (test_run.py, line ")
+    assert (results["A12"]["status"], results["A12"]["right"]) == ("crashed", 0)
+    assert results["A12"]["error"].startswith("RuntimeError: lost the browser (test_run.py, line ")
     assert (results["A11"]["status"], results["A11"]["right"]) == ("submitted", 4)
     reported = []
-    again = fill(folder, FEW, codes=["E12", "A11"], tell=reported.append)
-    assert [r["doc_id"] for r in reported] == ["E12-001"]
-    assert [(r["status"], r["right"]) for r in again] == [("submitted", 5), ("submitted", 4)]
+    again = fill(folder, FEW, codes=["A12", "A11"], tell=reported.append)
+    assert [r["doc_id"] for r in reported] == ["A12-001"]
+    assert [(r["status"], r["right"]) for r in again] == [("submitted", 6), ("submitted", 4)]
 
 
 @pytest.mark.browser
 @pytest.mark.skipif(not Path("/proc/self/stat").is_file(), reason="finds processes in /proc")
 def test_killed_browser_costs_one_episode(damaged):
     _, results = damaged
-    assert (results["A12"]["status"], results["A12"]["right"]) == ("crashed", 0)
-    assert "closed" in results["A12"]["error"]
+    assert (results["A13"]["status"], results["A13"]["right"]) == ("crashed", 0)
+    assert "closed" in results["A13"]["error"]
     assert (results["A11"]["status"], results["A11"]["right"]) == ("submitted", 4)
 
 
 @pytest.mark.browser
 def test_killed_server_costs_one_episode(damaged):
     _, results = damaged
-    assert results["A13"]["status"] in ("crashed", "unfinished")
+    assert results["E12"]["status"] in ("crashed", "unfinished")
     assert (results["A11"]["status"], results["A11"]["right"]) == ("submitted", 4)
 
 

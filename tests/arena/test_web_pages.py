@@ -40,7 +40,7 @@ def episodes(tmp_path_factory):
     loop = [page for page in made if page.name == "loop"]
     played = play(loop, folder / "loop", "oracle", deadline=LOOP)
     others = [page for page in made if page.name != "loop"]
-    played += play(others, folder, "oracle", deadline=DEADLINE)
+    played += play(others, folder, "oracle", workers=7, deadline=DEADLINE)
     return {episode.page.name: episode for episode in played}
 
 

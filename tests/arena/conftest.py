@@ -32,13 +32,16 @@ def events(folder):
     return [json.loads(line) for line in (folder / "events.jsonl").read_text().split("\n") if line]
 
 
+@pytest.fixture(scope="session")
+def arena(tmp_path_factory):
+    """The address of a server with the forms of the arena, for tests that only look at them."""
+    with serving(tmp_path_factory.mktemp("arena") / "s.sqlite") as running:
+        yield running.ensure()
+
+
 @contextlib.contextmanager
-def opened(code, folder):
-    """A session with a form of the arena, logged in `folder`."""
-    with (
-        serving(folder / "s.sqlite") as running,
-        open_session(
-            f"{running.ensure()}/forms/{code}", folder, "text", RunSettings("tests")
-        ) as session,
-    ):
+def opened(address, code, folder):
+    """A session with a form of the server `arena`, logged in `folder`."""
+    settings = RunSettings("tests")
+    with open_session(f"{address}/forms/{code}", folder, "text", settings) as session:
         yield session

@@ -10,6 +10,7 @@ from formlab.tables import only
 from formlab_arena import agent_registry, fill
 from formlab_arena.actions import Click, Press, Type
 from formlab_arena.evaluation import read_run
+from formlab_arena.oracle import Oracle
 from formlab_arena.run import RunSettings
 
 from ..made_arena import CLUMSY, VALUES, run, screen
@@ -187,17 +188,19 @@ class Clumsy:
 
 @pytest.mark.browser
 def test_oracle_is_perfect_and_one_misclick_has_one_consequence(tmp_path, monkeypatch):
-    fill(tmp_path / "good", RunSettings("oracle"), codes=["A13", "A12"])
-    done = scored(tmp_path / "good")
-    for metric in done.scores["metric"].unique():
-        values = only(done.scores, metric=metric)["value"].drop_nans()
-        # These forms have no box to leave alone, and no click misses.
+    agents = {"A12": lambda instance: Oracle(instance.values), "E12": Clumsy}
+    make = lambda instance: agents[instance.code](instance)  # noqa: E731
+    monkeypatch.setitem(agent_registry.AGENTS.loaded, "both", make)
+    fill(tmp_path, RunSettings("both"), codes=list(agents))
+    done = scored(tmp_path)
+    best = only(done.scores, doc_id="A12-001")
+    for metric in best["metric"].unique():
+        values = only(best, metric=metric)["value"].drop_nans()
+        # This form has no box to leave alone, and no click misses.
         nothing = metric in ("click_distance", "unwanted_clicks")
         assert set(values) == (set() if nothing else {1.0}), metric
-    assert analysis.propagation(done).height == analysis.misses(done).height == 0
-    monkeypatch.setitem(agent_registry.AGENTS.loaded, "clumsy", Clumsy)
-    fill(tmp_path / "bad", RunSettings("clumsy"), codes=["E12"])
-    faults = analysis.propagation(scored(tmp_path / "bad"))
+    faults = analysis.propagation(done)
+    assert set(faults["doc_id"]) == set(analysis.misses(done)["doc_id"]) == {"E12-001"}
     assert faults.select("path", "fault", "first", "root", "chain").rows()[:2] == [
         ("/Account holder", "overwritten", False, "/Born on", 2),
         ("/Born on", "misplaced", True, "/Born on", 2),

@@ -238,7 +238,7 @@ def test_taken_port_is_named(store):
         first.server_close()
 
 
-def test_what_was_acknowledged_outlives_three_kills(tmp_path):
+def test_what_was_acknowledged_outlives_kills(tmp_path):
     database, acknowledged = tmp_path / "s.sqlite", set()
 
     def send(port):
@@ -246,9 +246,9 @@ def test_what_was_acknowledged_outlives_three_kills(tmp_path):
             return post(port)[1]
 
     with serving(database) as running, concurrent.futures.ThreadPoolExecutor(20) as pool:
-        for _ in range(3):
+        for _ in range(2):
             port = int(running.ensure().rpartition(":")[2])
-            waiting = [pool.submit(send, port) for _ in range(200)]
+            waiting = [pool.submit(send, port) for _ in range(150)]
             answered = concurrent.futures.as_completed(waiting)
             for _ in range(30):
                 next(answered)
@@ -256,5 +256,5 @@ def test_what_was_acknowledged_outlives_three_kills(tmp_path):
             texts = [future.result() for future in waiting]
             assert None in texts
             acknowledged |= {text.split('"')[3] for text in texts if text}
-        assert len(acknowledged) >= 90
+        assert len(acknowledged) >= 60
         assert acknowledged <= set(SubmissionStore(database).ids())

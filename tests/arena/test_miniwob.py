@@ -11,7 +11,7 @@ pytest.importorskip("selenium", reason="the extra miniwob is not installed")
 
 
 class Scripted:
-    """Does what the text asks for in four tasks; what it is told to do wrong, wrongly."""
+    """Does what the text asks for in three tasks; what it is told to do wrong, wrongly."""
 
     observes = "tree"
 
@@ -21,7 +21,7 @@ class Scripted:
     def act(self, seen):
         quoted = seen.text.split('"')[1::2]
         boxes = [e for e in seen.elements if e.kind in ("text", "password")]
-        ticks = [e for e in seen.elements if e.kind in ("radio", "checkbox")]
+        ticks = [e for e in seen.elements if e.kind == "checkbox"]
         buttons = [Click(element=e.id) for e in seen.elements if e.kind == "button"]
         if self.wrong:
             return buttons[-1:]
@@ -38,19 +38,17 @@ def test_tasks_judge_what_was_done_and_their_reward_stands_beside_the_account(
     tmp_path, monkeypatch
 ):
     monkeypatch.setitem(AGENTS.loaded, "scripted", Scripted)
-    right = miniwob.tasks(
-        ["login-user", "click-checkboxes", "click-option", "click-button"], seed=3
-    )
+    right = miniwob.tasks(["login-user", "click-checkboxes", "click-button"], seed=3)
     wrong = miniwob.tasks(["login-user"], seed=2)
     results = fill_tasks(tmp_path, RunSettings("scripted"), [*right, *wrong], workers=2)
     assert [(r["doc_id"], r["reward"]) for r in results] == [
-        ("login-user-003", 1.0), ("click-checkboxes-003", 1.0), ("click-option-003", 1.0),
-        ("click-button-003", 1.0), ("login-user-002", -1.0),
+        ("login-user-003", 1.0), ("click-checkboxes-003", 1.0), ("click-button-003", 1.0),
+        ("login-user-002", -1.0),
     ]  # fmt: skip
     assert {r["status"] for r in results} == {"submitted"}
-    assert [r["error"] for r in results] == [None] * 5
+    assert [r["error"] for r in results] == [None] * 4
     # Nothing of it was sent anywhere, and a run in another process has the same tasks.
-    assert [r["account"]["submissions"] for r in results] == [[]] * 5
+    assert [r["account"]["submissions"] for r in results] == [[]] * 4
     assert results[0]["address"] == "miniwob:login-user:3"
     text = (tmp_path / "login-user-003" / "task.txt").read_text()
     assert text == (

@@ -13,8 +13,8 @@ def at(session, name, kind=None):
 
 
 @pytest.mark.browser
-def test_log_tells_screens_changes_and_places_on_the_whole_page(tmp_path):
-    with opened("C11", tmp_path) as session:
+def test_log_tells_screens_changes_and_places_on_the_whole_page(arena, tmp_path):
+    with opened(arena, "C11", tmp_path) as session:
         session.look()
         session.do(at(session, "artist"))
         session.do(Type("Ada"))
@@ -54,8 +54,10 @@ def test_log_tells_screens_changes_and_places_on_the_whole_page(tmp_path):
 
 
 @pytest.mark.browser
-def test_day_of_a_calendar_belongs_to_its_field_and_the_keyboard_to_what_it_reaches(tmp_path):
-    with opened("E12", tmp_path) as session:
+def test_day_of_a_calendar_belongs_to_its_field_and_the_keyboard_to_what_it_reaches(
+    arena, tmp_path
+):
+    with opened(arena, "E12", tmp_path) as session:
         session.look()
         session.do(at(session, "holder"))
         session.do(Type("Ada"))

@@ -26,36 +26,64 @@ from tests.states import ended, until
 from tests.systems.scripted_server import serving
 
 SETTINGS = RunSettings("oracle")
+# With so few looks an episode whose server is gone ends soon.
+FEW = RunSettings("oracle", steps=5)
 ROOT = Path(__file__).parents[2]
 
 
+FOUR = {"C11": 11, "A11": 4, "E12": 5, "A12": 6}
+
+
+@pytest.fixture(scope="module")
+def together(tmp_path_factory):
+    """A run of four forms at once, begun from a notebook, and its results."""
+    folder = tmp_path_factory.mktemp("together")
+
+    async def cell():
+        return fill(folder, SETTINGS, codes=list(FOUR), workers=4)
+
+    return folder, asyncio.run(cell())
+
+
 @pytest.mark.browser
-def test_oracle_fills_in_three_forms_and_a_second_run_repeats_nothing(tmp_path):
-    results = fill(tmp_path, SETTINGS, codes=["A13", "A12", "C11"])
+def test_oracle_fills_in_forms_and_a_second_run_repeats_nothing(together):
+    folder, results = together
     assert [(r["status"], r["right"], r["fields"]) for r in results] == [
-        ("submitted", 8, 8), ("submitted", 6, 6), ("submitted", 11, 11),
-    ]  # fmt: skip
+        ("submitted", number, number) for number in FOUR.values()
+    ]
     for result in results:
-        logged = events(tmp_path / result["doc_id"])
+        logged = events(folder / result["doc_id"])
         pictures = [event["see"] for event in logged if "see" in event]
         assert len(pictures) == result["steps"]
-        assert all((tmp_path / result["doc_id"] / name).is_file() for name in pictures)
+        assert all((folder / result["doc_id"] / name).is_file() for name in pictures)
         typed = [e for e in logged if e.get("asked", {}).get("do") == "Type"]
         assert all(event["target"]["value"] for event in typed)
     reported = []
-    assert fill(tmp_path, SETTINGS, codes=["A13", "A12", "C11"], tell=reported.append) == results
+    assert fill(folder, SETTINGS, codes=list(FOUR), tell=reported.append) == results
     assert reported == []
 
 
 @pytest.mark.browser
+def test_forms_at_once_from_a_notebook_have_each_its_own_entry_at_the_server(together):
+    folder, results = together
+    assert [result["form"] for result in results] == list(FOUR)
+    assert [r["error"] for r in results] == [None] * 4
+    with contextlib.closing(sqlite3.connect(folder / "submissions.sqlite")) as store:
+        rows = store.execute("SELECT form, episode FROM submissions").fetchall()
+    assert sorted((form, name.partition(".")[0]) for form, name in rows) == [
+        (code, f"{code}-001") for code in sorted(FOUR)
+    ]
+
+
+@pytest.mark.browser
 def test_small_ruled_screenshots_and_single_steps_lead_to_the_same_answers(tmp_path):
-    [stepwise] = fill(tmp_path / "b", RunSettings("oracle", policy="step"), codes=["A11"])
-    asked = [event["step"] for event in events(tmp_path / "b" / "A11-001") if "asked" in event]
-    # One action a look: four fields with click, select all and text, and the button.
-    assert (stepwise["right"], asked) == (4, list(range(1, 14)))
-    settings = RunSettings("oracle", policy="page", scale=0.5, ruler=True)
-    assert [r["right"] for r in fill(tmp_path / "a", settings, codes=["E12"])] == [5]
-    clicks = [e for e in events(tmp_path / "a" / "E12-001") if "factor" in e]
+    settings = RunSettings("oracle", policy="step", scale=0.5, ruler=True)
+    [result] = fill(tmp_path, settings, codes=["E12"])
+    logged = [event for event in events(tmp_path / "E12-001") if "asked" in event]
+    # One action a look, in pixels of the image.
+    assert [event["step"] for event in logged] == list(range(1, result["steps"] + 1))
+    assert (result["right"], result["steps"]) == (5, len(logged))
+    clicks = [event for event in logged if "factor" in event]
     assert clicks
     for event in clicks:
         assert event["factor"] == 2
@@ -90,52 +118,6 @@ def test_models_fill_in_forms_from_one_machine(tmp_path, monkeypatch):
         fill(tmp_path, RunSettings("chat:m"), codes=["A13"], scheduler="tcp://127.0.0.1:1")
 
 
-@pytest.fixture
-def before_bank(monkeypatch):
-    """Make the oracle do something before each of its answers about a bank account."""
-
-    def use(damage):
-        class Damaging(Oracle):
-            def act(self, seen):
-                if "Bank Account" in seen.text:
-                    damage()
-                return super().act(seen)
-
-        monkeypatch.setitem(run.AGENTS.loaded, "oracle", lambda instance: Damaging(instance.values))
-
-    return use
-
-
-@pytest.mark.browser
-def test_crash_costs_one_episode_and_the_next_run_repeats_it(tmp_path, monkeypatch, before_bank):
-    def lose():
-        raise RuntimeError("lost the browser")
-
-    before_bank(lose)
-    results = fill(tmp_path, SETTINGS, codes=["E12", "A11"])
-    assert [r["status"] for r in results] == ["crashed", "submitted"]
-    assert results[0]["error"].startswith("RuntimeError: lost the browser (test_run.py, line ")
-    assert results[0]["right"] == 0
-    monkeypatch.setitem(run.AGENTS.loaded, "oracle", lambda instance: Oracle(instance.values))
-    reported = []
-    again = fill(tmp_path, SETTINGS, codes=["E12", "A11"], tell=reported.append)
-    assert [r["doc_id"] for r in reported] == ["E12-001"]
-    assert [r["status"] for r in again] == ["submitted", "submitted"]
-
-
-@pytest.mark.browser
-def test_an_episode_that_cannot_begin_keeps_its_right_answers(tmp_path, monkeypatch):
-    def no_disk(*_):
-        raise OSError("no space left on device")
-
-    monkeypatch.setattr(run, "prepare", no_disk)
-    [result] = fill(tmp_path, SETTINGS, codes=["A11"])
-    assert result["status"] == "crashed"
-    corpus, predictions = read_run(tmp_path)
-    assert corpus.records.height == result["fields"] == 4
-    assert predictions.responses["error"].item().startswith("OSError: no space left")
-
-
 def own_browsers():
     """The main processes of Chromium that this process has started."""
     parents = {}
@@ -157,10 +139,89 @@ def own_browsers():
     return browsers
 
 
+def lose():
+    raise RuntimeError("lost the browser")
+
+
+@pytest.fixture(scope="module")
+def damaged(tmp_path_factory):
+    """A run of four forms, each but the last with another damage before its first answer.
+
+    Its folder, and the results by the forms.
+    """
+    folder, running, ensure = tmp_path_factory.mktemp("damaged"), [], run.Server.ensure
+    damages = {
+        "A12": lose,
+        "A13": lambda: [os.kill(number, signal.SIGKILL) for number in own_browsers()],
+        "E12": lambda: os.kill(running[-1].pid, signal.SIGKILL),
+        "A11": lambda: None,
+    }
+
+    class Damaging(Oracle):
+        def __init__(self, instance):
+            super().__init__(instance.values)
+            self.damage = damages[instance.code]
+
+        def act(self, seen):
+            self.damage()
+            return super().act(seen)
+
+    def watched(self):
+        running.append(self)
+        return ensure(self)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(run.Server, "ensure", watched)
+        patch.setitem(run.AGENTS.loaded, "oracle", Damaging)
+        results = fill(folder, FEW, codes=list(damages))
+    return folder, {result["form"]: result for result in results}
+
+
+@pytest.mark.browser
+def test_crash_costs_one_episode_and_the_next_run_repeats_it(damaged):
+    folder, results = damaged
+    assert (results["A12"]["status"], results["A12"]["right"]) == ("crashed", 0)
+    assert results["A12"]["error"].startswith("RuntimeError: lost the browser (test_run.py, line ")
+    assert (results["A11"]["status"], results["A11"]["right"]) == ("submitted", 4)
+    reported = []
+    again = fill(folder, FEW, codes=["A12", "A11"], tell=reported.append)
+    assert [r["doc_id"] for r in reported] == ["A12-001"]
+    assert [(r["status"], r["right"]) for r in again] == [("submitted", 6), ("submitted", 4)]
+
+
+@pytest.mark.browser
+@pytest.mark.skipif(not Path("/proc/self/stat").is_file(), reason="finds processes in /proc")
+def test_killed_browser_costs_one_episode(damaged):
+    _, results = damaged
+    assert (results["A13"]["status"], results["A13"]["right"]) == ("crashed", 0)
+    assert "closed" in results["A13"]["error"]
+    assert (results["A11"]["status"], results["A11"]["right"]) == ("submitted", 4)
+
+
+@pytest.mark.browser
+def test_killed_server_costs_one_episode(damaged):
+    _, results = damaged
+    assert results["E12"]["status"] in ("crashed", "unfinished")
+    assert (results["A11"]["status"], results["A11"]["right"]) == ("submitted", 4)
+
+
+@pytest.mark.browser
+def test_an_episode_that_cannot_begin_keeps_its_right_answers(tmp_path, monkeypatch):
+    def no_disk(*_):
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr(run, "prepare", no_disk)
+    [result] = fill(tmp_path, SETTINGS, codes=["A11"])
+    assert result["status"] == "crashed"
+    corpus, predictions = read_run(tmp_path)
+    assert corpus.records.height == result["fields"] == 4
+    assert predictions.responses["error"].item().startswith("OSError: no space left")
+
+
 @pytest.mark.browser
 def test_killed_run_leaves_no_process_and_goes_on_where_it_was(tmp_path):
     code = "import sys; from pathlib import Path; from formlab_arena.run import *; "
-    code += "fill(Path(sys.argv[1]), RunSettings('oracle'), codes=['A12', 'A11'])"
+    code += "fill(Path(sys.argv[1]), RunSettings('oracle'), codes=['A11'], count=2)"
     process = subprocess.Popen([sys.executable, "-c", code, tmp_path], cwd=ROOT)
     journal = tmp_path / "episodes.jsonl"
     children = psutil.Process(process.pid).children
@@ -176,21 +237,11 @@ def test_killed_run_leaves_no_process_and_goes_on_where_it_was(tmp_path):
     assert len(theirs) >= 3
     until(lambda: ended(theirs))
     done = journal.read_bytes()
-    results = fill(tmp_path, SETTINGS, codes=["A12", "A11"])
+    results = fill(tmp_path, SETTINGS, codes=["A11"], count=2)
     right = [(r["status"], r["right"], r["fields"]) for r in results]
-    assert right == [("submitted", 6, 6), ("submitted", 4, 4)]
+    assert right == [("submitted", 4, 4)] * 2
     assert journal.read_bytes().startswith(done[: done.rfind(b"\n") + 1])
     assert read_run(tmp_path)[1].responses["doc_id"].n_unique() == 2
-
-
-@pytest.mark.browser
-@pytest.mark.skipif(not Path("/proc/self/stat").is_file(), reason="finds processes in /proc")
-def test_killed_browser_costs_one_episode(tmp_path, before_bank):
-    before_bank(lambda: [os.kill(number, signal.SIGKILL) for number in own_browsers()])
-    first, second = fill(tmp_path, SETTINGS, codes=["E12", "A11"])
-    assert (first["status"], first["right"]) == ("crashed", 0)
-    assert "closed" in first["error"]
-    assert (second["status"], second["right"]) == ("submitted", 4)
 
 
 @pytest.mark.browser
@@ -216,22 +267,6 @@ def test_limit_of_calls_ends_a_run_that_a_later_one_takes_up(tmp_path, monkeypat
 
 
 @pytest.mark.browser
-def test_killed_server_costs_one_episode(tmp_path, monkeypatch, before_bank):
-    running = []
-    ensure = run.Server.ensure
-
-    def watched(self):
-        running.append(self)
-        return ensure(self)
-
-    monkeypatch.setattr(run.Server, "ensure", watched)
-    before_bank(lambda: os.kill(running[-1].pid, signal.SIGKILL))
-    first, second = fill(tmp_path, RunSettings("oracle", steps=5), codes=["E12", "A11"])
-    assert first["status"] in ("crashed", "unfinished")
-    assert (second["status"], second["right"]) == ("submitted", 4)
-
-
-@pytest.mark.browser
 def test_agent_that_only_scrolls_or_misses_ends_unfinished(tmp_path, monkeypatch):
     class Idle:
         name, observes = "idle", "pixels"
@@ -244,25 +279,6 @@ def test_agent_that_only_scrolls_or_misses_ends_unfinished(tmp_path, monkeypatch
     [result] = fill(tmp_path, RunSettings("idle", steps=2), codes=["E12"])
     assert (result["status"], result["steps"], result["right"]) == ("unfinished", 2, 0)
     assert sum("refused" in event for event in events(tmp_path / "E12-001")) == 4
-
-
-EIGHT = ("A11", "A12", "A13", "A14", "E11", "E12", "E13", "F11")
-
-
-@pytest.mark.browser
-def test_eight_forms_at_once_from_a_notebook_have_each_its_own_entry_at_the_server(tmp_path):
-    async def cell():
-        return fill(tmp_path, RunSettings("oracle"), codes=EIGHT, workers=8)
-
-    results = asyncio.run(cell())
-    assert [result["form"] for result in results] == list(EIGHT)
-    assert [r["error"] for r in results] == [None] * 8
-    assert all(r["right"] == r["fields"] > 0 for r in results)
-    with contextlib.closing(sqlite3.connect(tmp_path / "submissions.sqlite")) as store:
-        rows = store.execute("SELECT form, episode FROM submissions").fetchall()
-    assert sorted((form, name.partition(".")[0]) for form, name in rows) == [
-        (code, f"{code}-001") for code in EIGHT
-    ]
 
 
 def named(*names):

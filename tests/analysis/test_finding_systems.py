@@ -73,9 +73,7 @@ def test_without_a_difference_at_most_alpha_of_sentences_claim_one():
     # Few documents of many fields that hang together: tests of single fields claim too much.
     sizes = {"docs": 10, "fields": 16, "spread": 0.45}
     for seed in range(50):
-        pair = [
-            from_matrix(name, noise(2 * seed + n, 0.5, **sizes)) for n, name in enumerate("mn")
-        ]
+        pair = [from_matrix(name, noise(2 * seed + n, 0.5, **sizes)) for n, name in enumerate("mn")]
         ground = analysis.common(pair).evaluations
         options = {"resamples": 100, "permutations": 199, "seed": seed}
         matrix = analysis.flip_matrices(ground, **options)

@@ -197,19 +197,19 @@ def test_curves_fall_where_print_is_too_small_and_nowhere_else(found):
         ("scale", 0.6, "up to 12 px"), ("scale", 0.35, "up to 12 px"), ("scale", 0.35, "over 12 px")
     }  # fmt: skip
     assert all(planted_here <= seen for seen, *_ in found)
-    # At 5 % more than 4 of 10 have a chance of 1 in 10,000.
-    assert sum(seen != planted_here for seen, *_ in found) <= 4
+    # At 5 % more than 3 of 10 have a chance of 1 in 1,000.
+    assert sum(seen != planted_here for seen, *_ in found) <= 3
 
 
 def test_the_order_has_scale_before_all_and_blur_is_like_none(found):
     planted_here = {("none", "scale"), ("blur", "scale")}
     assert all(planted_here <= seen for _, seen, *_ in found)
-    assert sum(seen != planted_here for _, seen, *_ in found) <= 4
+    assert sum(seen != planted_here for _, seen, *_ in found) <= 3
 
 
 def test_only_under_scale_does_a_cause_grow(found):
     assert all("scale" in seen for *_, seen, _ in found)
-    assert sum(seen != {"scale"} for *_, seen, _ in found) <= 4
+    assert sum(seen != {"scale"} for *_, seen, _ in found) <= 3
 
 
 def test_half_is_lost_between_the_amounts_where_print_gets_too_small(found):

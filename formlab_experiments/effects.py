@@ -231,7 +231,7 @@ class _Fit(NamedTuple):
         neither, and are too small with few units a cell.
         """
         along = self.right @ weights
-        if not np.allclose(along @ self.right, weights, atol=TOLERANCE):
+        if np.abs(along @ self.right - weights).max() > TOLERANCE:
             return _NAN, _NAN, _NAN
         share = self.left @ (along / self.sizes)
         value = round(float(share @ self.response), 12)

@@ -48,6 +48,9 @@ def fill_draws(out: np.ndarray, seed: int, first: int, block: int, numbers: np.n
     states = _streams(seed, _rows(out, first), np.array([block]))
     most = int(numbers[: len(out)].max(initial=0))
     steps = np.arange(1, most // 2 + 2, dtype=np.uint64) * _STEP
+    if most <= _PIECE // 4 and (numbers[: len(out)] == most).all():
+        _fill_small(out, states, steps, most)
+        return
     random, places = np.empty_like(steps), np.empty(2 * len(steps), dtype=np.uint64)
     for row, state in enumerate(states[:, None]):  # An array of one may overflow.
         # Two places of each random number.
@@ -60,6 +63,21 @@ def fill_draws(out: np.ndarray, seed: int, first: int, block: int, numbers: np.n
         own *= size
         own >>= _HALF
         out[row] = np.bincount(own.view(np.int64), minlength=out.shape[1])
+
+
+def _fill_small(out: np.ndarray, states: np.ndarray, steps: np.ndarray, number: int) -> None:
+    """As `fill_draws`, several draws at a time of equally many documents each, which are few."""
+    half, size = number - number // 2, np.uint64(out.shape[1])
+    several = max(1, _PIECE // max(number, 1))
+    for begin in range(0, len(out), several):
+        part = out[begin : begin + several]
+        drawn = _mixed(states[begin : begin + several, None] + steps[:half])
+        places = np.concatenate([drawn >> _HALF, drawn[:, : number // 2] & _LOW], axis=1)
+        places *= size
+        places >>= _HALF
+        places += np.arange(len(part), dtype=np.uint64)[:, None] * size
+        counts = np.bincount(places.view(np.int64).ravel(), minlength=part.size)
+        part[:] = counts.reshape(part.shape)
 
 
 def fill_blocks(out: np.ndarray, seed: int, first: int, count: int, size: int) -> None:

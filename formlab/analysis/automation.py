@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import polars as pl
-from scipy import stats
+from scipy import special
 
 from formlab.analysis.calibration import effective
 from formlab.folders import Evaluation
@@ -164,4 +164,4 @@ def _last(
 
 
 def _bound(right: float, n: float, error: float) -> float:
-    return float(stats.beta.ppf(error, right, n - right + 1)) if right else 0.0
+    return float(special.betaincinv(right, n - right + 1, error)) if right else 0.0

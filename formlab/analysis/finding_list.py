@@ -30,7 +30,7 @@ from formlab.analysis.finding import (
 )  # fmt: skip
 from formlab.analysis.finding_kinds import kinds
 from formlab.analysis.finding_systems import tell_apart
-from formlab.analysis.flips import MATRIX, flip_matrix, flips
+from formlab.analysis.flips import MATRIX, flip_matrix, flips_of_common
 from formlab.analysis.intervals import share
 from formlab.analysis.slices import find_slices, slice_keys
 from formlab.errors import DataBroken
@@ -139,7 +139,7 @@ def _families(
 def _systems(shared: Sequence[Evaluation], alpha: float, draws: Draws) -> list[Finding]:
     swaps = {"resamples": draws["resamples"], "permutations": _SWAPS, "seed": draws["seed"]}
     pairs = [
-        (first, flips(first, second, columns=_OF_FLIPS))
+        (first, flips_of_common(first, second, columns=_OF_FLIPS))
         for first, second in itertools.combinations(shared, 2)
     ]
     matrices = [flip_matrix(rows, a.documents, **swaps) for a, rows in pairs if rows.height]

@@ -12,7 +12,7 @@ import polars as pl
 from formlab import metrics
 from formlab.analysis.compare import DEPENDS, compare, evaluation_pairs
 from formlab.analysis.finding import ALPHA, KEYS, LABEL, READER, Finding, keys, p_text, seen_text
-from formlab.analysis.flips import flips, rights_by_document
+from formlab.analysis.flips import flips_of_common, rights_by_document
 from formlab.analysis.paired_tests import Pair, adjusted_p, differences
 from formlab.analysis.tallied import numbered
 from formlab.folders import Evaluation
@@ -78,7 +78,7 @@ def surest_p(
     `row` is that of all fields in `flip_matrix`; `draws` are resamples, permutations and seed.
     """
     columns = [*KEYS, *(f"{name}_{side}" for name in ("right", "cause") for side in "ab")]
-    table = flips(first, second, columns=columns)
+    table = flips_of_common(first, second, columns=columns)
     p, sign = row["p"], np.sign(row["difference"])
     codes = {doc: number for number, doc in enumerate(numbered(first))}
     done = table.height

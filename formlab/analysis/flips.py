@@ -88,14 +88,24 @@ def flips(
     UnknownName
         If `right` is neither.
     """
+    return flips_of_common(*common([first, second]).evaluations, right=right, columns=columns)
+
+
+def flips_of_common(
+    first: Evaluation,
+    second: Evaluation,
+    *,
+    right: str = "outcome",
+    columns: Sequence[str] | None = None,
+) -> pl.DataFrame:
+    """`flips` of two evaluations of one `common(…)`, which are not compared and cut once more."""
     if right not in ("outcome", *LADDER):
         raise UnknownName.of("measure of right", right, ("outcome", *LADDER))
-    pair = common([first, second]).evaluations
     parts = []
-    for one, other in aligned(*pair):
+    for one, other in aligned(first, second):
         table = _flipped(one, other, right)
         alone = pl.col("outcome_a").is_null()
-        systems = [each.system for each in pair]
+        systems = [first.system, second.system]
         table = table.with_columns(_alone=alone).with_columns(_defaults(systems))
         table = table.with_columns(_flip())
         parts.append(table if columns is None else table.select(*columns, "_alone"))
@@ -296,7 +306,7 @@ def flip_matrices(
         As for `flips`.
     """
     return pl.concat(
-        flip_matrix(flips(a, b, right=right), a.documents, by=by, **options)
+        flip_matrix(flips_of_common(a, b, right=right), a.documents, by=by, **options)
         for a, b in evaluation_pairs(common(evaluations).evaluations, reference)
     )
 

@@ -18,8 +18,9 @@ from formlab.analysis._draws import fill_blocks, fill_draws
 
 # The most numbers that one block of resampling weights may hold.
 BLOCK = 5_000_000
-# Documents that are drawn together: the weights of some draws of them stay in a fast memory.
-DOCUMENTS, DRAWS = 16_384, 32
+# Documents that are drawn together: the weights of some draws of them stay in a fast memory, and
+# of as many more as documents are fewer.
+DOCUMENTS, DRAWS, WEIGHTS = 16_384, 32, 1 << 16
 # The most columns of parts that are opened at once.
 COLUMNS = 512
 
@@ -117,8 +118,9 @@ def _group_sums(
         # Whole numbers whose sums stay below 2^24 are exact in the type that is twice as fast.
         few = whole & (peaks * most(block) < 2**24)
         tables = [(few, columns[few].T.astype(np.float32)), (~few, columns[~few].T)]
-        weights = np.empty((min(DRAWS, times), end - begin), dtype=np.float32)
-        for first in range(0, times, DRAWS):
+        several = max(DRAWS, WEIGHTS // max(end - begin, 1))
+        weights = np.empty((min(several, times), end - begin), dtype=np.float32)
+        for first in range(0, times, several):
             rows = weights[: times - first]
             fill(rows, first, block, begin)
             for chosen, table in tables:

@@ -152,11 +152,14 @@ class Coder:
     def add(self, values: pl.Series, begin: int = 0) -> None:
         """The next piece; one that is missing before row `begin` has no values."""
         self._fill(begin)
-        for word in values.drop_nulls().unique():
-            self.known.setdefault(word, len(self.known) + 1)
-        here = {word: self.known[word] for word in values.drop_nulls().unique()}
-        codes = values.replace_strict(here, default=0, return_dtype=pl.Int32)
-        self.parts.append(codes.fill_null(0).to_numpy())
+        if values.null_count() == len(values):
+            self.parts.append(np.zeros(len(values), dtype=np.int32))
+            return
+        words = values.unique().drop_nulls()
+        codes = [self.known.setdefault(word, len(self.known) + 1) for word in words]
+        # The last place is that of no value.
+        place = values.cast(pl.Enum(words)).to_physical().fill_null(len(words))
+        self.parts.append(np.array([*codes, 0], dtype=np.int32)[place.to_numpy()])
 
     def _fill(self, end: int) -> None:
         if missing := max(end - sum(map(len, self.parts)), 0):

@@ -260,19 +260,27 @@ def _crop(image: Image.Image, place: tuple[int, int], size: tuple[int, int]) -> 
     return image.crop((*place, place[0] + size[0], place[1] + size[1]))
 
 
-def _smooth(points: list[Point], steps: int = 8) -> list[Point]:
+# What the four points around each step of a Catmull-Rom spline weigh.
+_STEPS = tuple(
+    (
+        -0.5 * t + t**2 - 0.5 * t**3,
+        1 - 2.5 * t**2 + 1.5 * t**3,
+        0.5 * t + 2 * t**2 - 1.5 * t**3,
+        -0.5 * t**2 + 0.5 * t**3,
+    )
+    for t in (step / 8 for step in range(8))
+)
+
+
+def _smooth(points: list[Point]) -> list[Point]:
     """Points along the Catmull-Rom spline through `points`."""
     ends = [points[0], *points, points[-1]]
-    path = []
-    for a, b, c, d in zip(ends, ends[1:], ends[2:], ends[3:], strict=False):
-        for step in range(steps):
-            t = step / steps
-            weights = (
-                -0.5 * t + t**2 - 0.5 * t**3,
-                1 - 2.5 * t**2 + 1.5 * t**3,
-                0.5 * t + 2 * t**2 - 1.5 * t**3,
-                -0.5 * t**2 + 0.5 * t**3,
-            )
-            pairs = list(zip(weights, (a, b, c, d), strict=True))
-            path.append(tuple(sum(w * p[axis] for w, p in pairs) for axis in (0, 1)))
+    path = [
+        (
+            wa * a[0] + wb * b[0] + wc * c[0] + wd * d[0],
+            wa * a[1] + wb * b[1] + wc * c[1] + wd * d[1],
+        )
+        for a, b, c, d in zip(ends, ends[1:], ends[2:], ends[3:], strict=False)
+        for wa, wb, wc, wd in _STEPS
+    ]
     return [*path, points[-1]]

@@ -3,7 +3,7 @@
 import numpy as np
 import polars as pl
 
-SEEDS = 500
+SEEDS = 200
 
 
 def values(confidence, right, documents):

@@ -19,7 +19,8 @@ def test_what_goes_straight_through_is_as_precise_as_it_says(luck, each):
         passed += row["n_through"] > 0
         broken += row["n_through"] > 0 and above.mean() < target
         assert row["n_through"] in (0, above.len())
-    assert broken / SEEDS <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / SEEDS)
+    # At 5 % more than 23 of 200 have a chance of 1 in 10,000.
+    assert broken <= 23
     assert passed / SEEDS >= 0.25
 
 

@@ -124,7 +124,7 @@ def test_shards_and_order_of_documents_change_no_slice_and_no_finding():
 
 @pytest.mark.parametrize("sizes", [(1, 4), (100, 2)])
 def test_flips_of_two_systems_whose_shards_differ(sizes):
-    pair = [random(3), random(4, name="n")]
+    pair = [random(3, docs=8), random(4, docs=8, name="n")]
     expected = flips(*pair)
     own = [cut(each, size) for each, size in zip(pair, sizes, strict=True)]
     assert text(flips(*own)) == text(expected)

@@ -49,13 +49,15 @@ def test_a_planted_improvement_and_a_planted_loss_are_shown_and_chance_is_not():
 
 def test_without_any_change_in_truth_few_runs_are_called_better_or_worse():
     called = []
-    for seed in range(30):
-        runs = [from_matrix("m", noise(4 * seed + n, 0.6)) for n in range(3)]
+    # Few documents of many fields that hang together: tests of single fields claim too much.
+    sizes = {"docs": 10, "fields": 16, "spread": 0.45}
+    for seed in range(15):
+        runs = [from_matrix("m", noise(4 * seed + n, 0.5, **sizes)) for n in range(3)]
         draws = {"resamples": 100, "permutations": 199, "seed": seed}
         verdicts = values_right(history(runs, metric=["cer"], **draws))["verdict"].to_list()
         called += [verdict in ("better", "worse") for verdict in verdicts[1:]]
-    # 5 % of 60 are 3; 8 are three standard deviations (1.7) more.
-    assert sum(called) <= 8
+    # At 5 % more than 7 of 30 have a chance of 1 in 10,000.
+    assert sum(called) <= 7
 
 
 def test_earlier_runs_are_adjusted_together_and_the_last_one_over_its_own_metrics():

@@ -8,6 +8,7 @@ import pytest
 from polars import selectors
 
 from formlab import analysis
+from formlab.analysis._draws import fill_draws
 from formlab.analysis.intervals import drawn_sums, exact_sums
 from formlab.analysis.paired_tests import Pair, differences
 from formlab.analysis.tallied import small, tallied
@@ -65,9 +66,13 @@ def numbers(first, second):
     }
 
 
+@pytest.fixture(scope="module")
+def whole():
+    return numbers(made("a", 0), made("b", 1))
+
+
 @pytest.mark.parametrize(("count", "seed"), [(1, 1), (2, 2), (5, 3), (20, 4)])
-def test_every_number_is_the_same_to_the_last_bit(count, seed):
-    whole = numbers(made("a", 0), made("b", 1))
+def test_every_number_is_the_same_to_the_last_bit(whole, count, seed):
     cut = numbers(in_shards(made("a", 0), count, seed), in_shards(made("b", 1), 3, seed + 1))
     for name, table in whole.items():
         assert table.height, name
@@ -112,6 +117,19 @@ def test_draws_of_many_documents_are_of_as_many():
     # Binomial: 40,000 draws, a share of 0.41 in the first block.
     assert shares.mean() == pytest.approx(16_384, abs=60)
     assert shares.std() == pytest.approx(math.sqrt(16_384 * (1 - 0.4096)), rel=0.4)
+
+
+@pytest.mark.parametrize("count", [1, 2, 7, 60, 3_000])
+def test_draws_that_are_made_together_are_those_made_one_by_one(count):
+    together, alone = (np.empty((40, count)) for _ in range(2))
+    fill_draws(together, 5, 3, 0, np.full(40, count))
+    for row in range(40):
+        fill_draws(alone[row : row + 1], 5, 3 + row, 0, np.full(1, count))
+    assert (together == alone).all()
+    assert (together.sum(axis=1) == count).all()
+    # A last draw of fewer documents has all of them made one by one.
+    fill_draws(alone, 5, 3, 0, np.array([count] * 39 + [count - 1]))
+    assert (together[:39] == alone[:39]).all()
 
 
 def test_small_numbers_are_kept_small():

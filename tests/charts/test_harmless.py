@@ -37,22 +37,17 @@ def bars(names, **titles):
     return charts.bars(frame, "kind", titles=titles, say="".join(names)).to_dict()
 
 
-def test_every_hostile_string_is_drawn_as_a_name_and_as_a_title():
+def test_every_hostile_string_is_drawn_as_a_name_and_as_a_title_and_any_column():
     texts = [storable(text)[:60] for text in STRINGS if text]
     specs = [bars(sorted(set(texts)))]
     # What once ended a title, an expression or the process.
     special = ["\x00", "\x1b[31m", "\uffff", 'a\\" + 1', "a\nb", "\u2028", "\\u", *INHERITED]
     specs += [bars([text], value=text) for text in special]
-    assert drawn(*map(harmless.specification, specs)) == ""
-
-
-def test_a_column_of_any_name_is_drawn():
-    charts_of = []
     for column in ('a"b', "a\\", "a'b.c[0]", "a\nb", "constructor", "\x00"):
         frame = pl.DataFrame({column: ["known", "b"], "value": [0.5, 0.25], "ci_low": [0.1, 0.1]})
         frame = frame.with_columns(ci_high=pl.col("value"))
-        charts_of.append(charts.dots(frame, column, colour=column).to_dict())
-    assert drawn(*map(harmless.specification, charts_of)) == ""
+        specs.append(charts.dots(frame, column, colour=column).to_dict())
+    assert drawn(*map(harmless.specification, specs)) == ""
 
 
 def test_names_that_objects_inherit_are_values_of_their_own():

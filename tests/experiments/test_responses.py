@@ -21,7 +21,7 @@ from formlab_experiments.responses import (
 )
 from tests.planted import planted
 
-SEEDS = range(20)
+SEEDS = range(10)
 
 
 def cases_of(hits, levels, of=10):
@@ -98,7 +98,7 @@ def test_half_of_nothing_is_said_and_a_curve_that_few_pages_bring_down_has_an_op
 
 @pytest.mark.parametrize("pages", [12, 24])
 def test_intervals_of_the_half_level_hold_it_as_often_as_they_say(pages):
-    """500 experiments on pages that differ in how they read and in what they stand."""
+    """200 experiments on pages that differ in how they read and in what they stand."""
     rng = np.random.default_rng(pages)
     levels = [("none", 0, 0), *(("blur", amount, amount) for amount in (1, 2, 3, 4))]
 
@@ -111,10 +111,11 @@ def test_intervals_of_the_half_level_hold_it_as_often_as_they_say(pages):
     many = np.rint(hits(100_000).mean(axis=0) * 500)
     truth = half_level(cases_of([many], levels, of=10_000), resamples=2)["amount"].item()
     inside = 0
-    for seed in range(500):
+    for seed in range(200):
         row = half_level(cases_of(hits(pages), levels, of=20), resamples=300, seed=seed)
         inside += row["ci_low"].item() <= truth <= row["ci_high"].item()
-    assert inside / 500 > 0.92, inside / 500
+    # At 95 % fewer than 177 have a chance of 1 in 10,000.
+    assert inside >= 177, inside
 
 
 def test_pairs_are_ordered_by_what_they_do_over_their_range():
@@ -173,7 +174,7 @@ def planted_corpus(pages=12):
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory):
-    """What each tool finds at 0.05 in each of 20 runs of the system with planted weaknesses."""
+    """What each tool finds at 0.05 in each of 10 runs of the system with planted weaknesses."""
     corpus, results = planted_corpus(), []
     for seed in SEEDS:
         out = tmp_path_factory.mktemp("planted")
@@ -196,6 +197,7 @@ def test_curves_fall_where_print_is_too_small_and_nowhere_else(found):
         ("scale", 0.6, "up to 12 px"), ("scale", 0.35, "up to 12 px"), ("scale", 0.35, "over 12 px")
     }  # fmt: skip
     assert all(planted_here <= seen for seen, *_ in found)
+    # At 5 % more than 3 of 10 have a chance of 1 in 1,000.
     assert sum(seen != planted_here for seen, *_ in found) <= 3
 
 

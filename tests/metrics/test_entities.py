@@ -52,7 +52,7 @@ def strptime_date(value):
 def test_dates_are_read_as_strptime_reads_them():
     generator = random.Random(0)
     read = 0
-    for _ in range(20_000):
+    for _ in range(6_000):
         year = generator.choice([1950, 1968, 1969, 2000, 2022])
         day = datetime.date(year, generator.randint(1, 12), generator.randint(1, 28))
         others = ["%d/%m/%y", "%b %d, %Y", "%Y-%m-%d", "%d %B %Y"]
@@ -63,7 +63,7 @@ def test_dates_are_read_as_strptime_reads_them():
             value = value[:place] + letter + value[place + generator.randint(0, 1) :]
         assert published_date(value) == strptime_date(value), value
         read += published_date(value) is not None
-    assert read > 5_000
+    assert read > 1_500
     odd = "02/29 02/30/20 02/29/20 00/01/20 0000/01/01 MAY1,2020 May1/20"
     for value in odd.split():
         assert published_date(value) == strptime_date(value), value
@@ -224,7 +224,7 @@ def test_official_matching_is_that_of_a_plain_loop():
 
 def test_fixed_uses_each_item_once_and_never_earns_more_than_there_is():
     generator = random.Random(2)
-    for _ in range(150):
+    for _ in range(50):
         gold, pred = drawn(generator), drawn(generator)
         pairs, _ = matched(gold, pred, "fixed")
         assert len({i for i, _, _ in pairs}) == len({j for _, j, _ in pairs}) == len(pairs)

@@ -238,9 +238,9 @@ def test_batch_gives_what_one_at_a_time_gives_whatever_the_chunks(name, monkeypa
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_five_megabytes_of_anything_are_scored(name):
-    hostile = "<b>\x1b[31m\ud800\u2028 .,-" * 450_000
-    assert METRICS[name]("a short gold text", hostile[:5_000_000]).value >= 0
+def test_a_megabyte_of_anything_is_scored(name):
+    hostile = "<b>\x1b[31m\ud800\u2028 .,-" * 90_000
+    assert METRICS[name]("a short gold text", hostile[:1_000_000]).value >= 0
 
 
 @pytest.mark.parametrize("name", NAMES)

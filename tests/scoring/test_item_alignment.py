@@ -147,7 +147,7 @@ def agreeing(gold, items):
     return sum(len(a.items() & b.items()) for a, b in zip(gold, items, strict=False))
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(10))
 def test_permuted_items_change_nothing_and_no_pairing_is_better(seed):
     draw = random.Random(seed)
     gold, answer = drawn(draw), drawn(draw)

@@ -70,7 +70,7 @@ def read_run(
     notes: Counter[str] = Counter()
     results = [row for row in _results(folder, notes) if only in (None, row["doc_id"])]
     documents, asked, predicted, responses = [], [], [], []
-    name = _name(settings)
+    name = system_name(settings)
     others = [result["doc_id"] for result in results if "form" not in result]
     answers = web_episodes.golds(folder, others, gold) if others else {}
     for result in results:
@@ -125,8 +125,14 @@ def _results(folder: Path, notes: Counter[str]) -> list[Row]:
     return [last[name] for name in sorted(last)]
 
 
-def _name(settings: Row) -> str:
-    """The system, with the settings that are not at their default."""
+def system_name(settings: Row) -> str:
+    """The system of a ``run.json``, with the settings that are not at their default.
+
+    Examples
+    --------
+    >>> system_name(RunSettings("rules", ruler=True, texts="prose").as_json())
+    'rules(ruler=True,texts=prose)'
+    """
     usual = dataclasses.asdict(RunSettings(settings["system"]))
     changed = [
         f"{key}={value}"

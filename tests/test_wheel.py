@@ -137,10 +137,8 @@ def test_init_makes_a_folder_whose_reports_build_and_refuses_to_overwrite(instal
     manifest.write_text("\n".join([head, "reports:", *kept, ""]))
     built = installed("report", "--manifest", str(manifest), "--no-figures", "--json")
     assert built.returncode == 0, built.stderr
-    # The sample of forms to fill in needs a browser: it is left out, and a note says so.
-    assert [row["status"] for row in json.loads(built.stdout)] == ["skipped", "built"]
-    assert "40_form_filling is left out: this needs flask, playwright" in built.stderr
-    assert "pip install 'formlab[arena]'" in built.stderr
+    # The forms of the sample come as they were filled in, so that neither needs a browser.
+    assert [row["status"] for row in json.loads(built.stdout)] == ["built", "built"]
     page = (tmp_path / "mine" / "reports" / "60_financial_facts.html").read_text()
     assert "read by ocr" in page
 

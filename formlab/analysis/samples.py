@@ -37,7 +37,7 @@ def open_evaluation(
     What the baselines read on the samples comes with formlab. What else reads a sample does so
     once; that is kept in the user's cache folder, or in FORMLAB_CACHE. Of a benchmark of forms to
     fill in (task `click`), `system` fills in those of its sample in the arena, one instance of
-    each, which needs a browser.
+    each; what the baselines did comes with formlab, all else needs a browser.
 
     Parameters
     ----------

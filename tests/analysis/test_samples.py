@@ -55,7 +55,7 @@ def test_without_a_browser_forms_cannot_be_filled_in(tmp_path, monkeypatch):
     monkeypatch.setenv("FORMLAB_CACHE", str(tmp_path))
     monkeypatch.setenv("FORMLAB_CHROMIUM", "/nowhere/chromium")
     with pytest.raises(NotAvailable, match="FORMLAB_CHROMIUM names no executable"):
-        analysis.open_evaluation(benchmark="formfactory", system="oracle")
+        analysis.open_evaluation(benchmark="formfactory", system="oracle(scale=0.5)")
 
 
 @pytest.mark.browser

@@ -1,17 +1,22 @@
 """What comes with formlab as read by the baselines is what they read."""
 
+import dataclasses
+import json
 from types import SimpleNamespace
 
 import pytest
 from polars.testing import assert_frame_equal
 
-from data.sample.generate.runs import RUNS, TARGET, corpora, read
-from formlab import analysis, resources, systems
+from data.sample.generate.runs import PLAYERS, RUNS, TARGET, corpora, play, read
+from formlab import analysis, benchmarks, resources, systems
 from formlab.analysis import samples
 from formlab.benchmarks import vrdu
 from formlab.errors import NotAvailable
 from formlab.folders import Predictions
 from formlab.tables import BOX
+from formlab_arena import samples as arena_samples
+from formlab_arena.evaluation import read_run, system_name
+from formlab_arena.run import RunSettings
 
 REMADE = "make them again: python -m data.sample.generate.runs"
 READ = {f"{c.benchmark}-{c.split}-{s.run_name(v)}": (c, s, v) for c, s, v in corpora()}
@@ -79,8 +84,11 @@ def test_without_an_engine_samples_open_and_other_settings_say_what_to_install(m
         analysis.open_compared(changes=[{"scale": 1.5}])
 
 
-def test_samples_that_cannot_be_opened_here_are_left_out_with_a_note(unscored, monkeypatch, capsys):
+def test_samples_that_cannot_be_opened_here_are_left_out_with_a_note(
+    unscored, monkeypatch, capsys, tmp_path
+):
     monkeypatch.setitem(resources.EXTRAS, "arena", ("no_such_server",))
+    monkeypatch.setattr(arena_samples, "PLAYED", tmp_path)
     opened = analysis.open_all()
     left = dict.fromkeys(evaluation.benchmark for evaluation in opened)
     assert list(left) == ["funsd", "formcraft", "vrdu", "fincriticaled"]
@@ -92,3 +100,50 @@ def test_samples_that_cannot_be_opened_here_are_left_out_with_a_note(unscored, m
     assert "the sample of formfactory is left out: this needs no_such_server" in (
         capsys.readouterr().err
     )
+
+
+PLAYED = {system_name(settings.as_json()): settings for settings in PLAYERS}
+
+
+def test_every_run_over_forms_to_fill_in_is_of_the_tasks_of_today():
+    assert sorted(folder.name for folder in arena_samples.PLAYED.iterdir()) == sorted(PLAYED)
+    corpus = benchmarks.load("formfactory")
+    for name, settings in PLAYED.items():
+        tasks, folder = arena_samples.tasks_of(corpus, settings), arena_samples.PLAYED / name
+        assert arena_samples._is_of(folder, settings, tasks), REMADE
+        fewer = dataclasses.replace(tasks, instances=tasks.instances[1:])
+        assert not arena_samples._is_of(folder, settings, fewer)
+        assert not arena_samples._is_of(folder, RunSettings("another"), tasks)
+        (task, *others) = tasks.instances
+        other = dataclasses.replace(task, text="Another text.")
+        changed = dataclasses.replace(tasks, instances=(other, *others))
+        assert not arena_samples._is_of(folder, settings, changed)
+
+
+def test_without_a_browser_forms_are_shown_as_they_were_filled_in(monkeypatch):
+    monkeypatch.setenv("FORMLAB_CHROMIUM", "/nowhere/chromium")
+    for name in PLAYED:
+        opened = analysis.open_evaluation(benchmark="formfactory", system=name)
+        assert opened.system == name
+        screens = [image for row in opened.documents["meta"] for image in json.loads(row)["images"]]
+        assert len(screens) >= opened.documents.height == 6
+        assert all((opened.root / image).is_file() for image in screens)
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [("oracle", "C12"), ("rules", "A12"), ("rules(ruler=True,texts=prose)", "E12")],
+)
+def test_the_agents_fill_in_the_same_now(name, code, tmp_path):
+    play(tmp_path, PLAYED[name], code)
+    episode = f"{code}-001"
+    now, before = (
+        read_run(folder, only=episode) for folder in (tmp_path, arena_samples.PLAYED / name)
+    )
+    # Places are those of a machine's fonts; how long it took is no part of it.
+    for made, kept in zip(now, before, strict=True):
+        rest = made.records.drop("meta", *BOX)
+        assert_frame_equal(rest, kept.records.drop("meta", *BOX))
+        assert made.records.height > 0
+    assert_frame_equal(now[1].responses.drop("seconds"), before[1].responses.drop("seconds"))

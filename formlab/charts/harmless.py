@@ -9,6 +9,8 @@ from collections.abc import Callable
 from typing import Any
 
 _CUT = 20_000
+# plotly lays a text out sign by sign: one of 40,000 takes a reader's browser half a minute.
+_LABEL = 1_000
 _SURROGATES = re.compile("[\ud800-\udfff]")
 # Invisible, or not in XML, or turning what stands beside them around.
 _CONTROL = re.compile(
@@ -104,7 +106,7 @@ def data(value: Any, *, text: Callable[[str], str] = _sound) -> Any:
 
 
 def figure(value: dict[str, Any]) -> dict[str, Any]:
-    """A plotly figure with its text shown literally and no address to fetch.
+    """A plotly figure with its text shown literally, cut where it is long; it fetches nothing.
 
     Plotly renders ``<b> <i> <a> <span style>`` in any text; only line breaks and its own
     ``<extra></extra>`` stay what they are.
@@ -114,13 +116,22 @@ def figure(value: dict[str, Any]) -> dict[str, Any]:
     >>> figure({"data": [{"name": "<b>&"}], "layout": {"images": [{"source": "http://a/b.png"}]}})
     {'data': [{'name': '&lt;b&gt;&amp;'}], 'layout': {}}
     """
-    value = data(value, text=_literal)
+    value = data(_labels(value), text=_literal)
     layout = value.get("layout")
     if isinstance(layout, dict):
         for name in list(layout):
             if name in {"images", "template"} or name.startswith("map"):
                 del layout[name]
     return value
+
+
+def _labels(value: Any) -> Any:
+    """`value` with long texts cut; not the packed numbers of an array, which are no text."""
+    if isinstance(value, dict):
+        return {k: item if k == "bdata" else _labels(item) for k, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_labels(item) for item in value]
+    return clean(value, limit=_LABEL) if isinstance(value, str) and len(value) > _LABEL else value
 
 
 def specification(value: Any) -> Any:

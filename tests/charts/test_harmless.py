@@ -77,3 +77,12 @@ def test_a_live_chart_is_as_harmless_as_that_of_a_report(monkeypatch):
     (spec,) = [text for text in sent if isinstance(text, str)]
     assert '"constructor"' not in spec
     assert "title\\u29f5\\u2033 + 1" in spec
+
+
+def test_a_long_text_of_a_figure_is_cut_and_packed_numbers_are_not():
+    packed = {"dtype": "f8", "bdata": "A" * 40_000}
+    shown = harmless.figure({"data": [{"x": packed, "text": ["<" * 5_000, "a " * 20_000]}]})
+    (trace,) = shown["data"]
+    assert trace["x"] == packed
+    ends = ["… (4000 more characters)", "… (39000 more characters)"]
+    assert trace["text"] == ["&lt;" * 1_000 + ends[0], "a " * 500 + ends[1]]

@@ -3,15 +3,18 @@
 # ruff: noqa: E501 - notebook cells as strings
 
 import json
+import os
+import pickle
 from pathlib import Path
 
 import nbformat
 import pytest
+from filelock import FileLock
 from PIL import Image, ImageDraw
 
 from formlab import reports, tables
 from formlab.gallery.inline import policy
-from formlab.reports import _draw, page_assets
+from formlab.reports import _draw, execute, page_assets
 
 BREAKOUTS = [
     "</script><script>globalThis.pwned=1</script>",
@@ -125,8 +128,19 @@ display(HTML(frame._repr_html_()), HTML(f'<table title={both}><caption>{both}</c
 
 @pytest.fixture(scope="session")
 def built(tmp_path_factory):
-    """Folder of reports, and the result of each notebook by its stem."""
-    folder = tmp_path_factory.mktemp("built")
+    """Folder of reports, and the result of each notebook by its stem; once for all processes."""
+    shared = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        shared = shared.parent
+    kept = shared / "built.pickle"
+    with FileLock(shared / "built.lock"):
+        if not kept.exists():
+            content = pickle.dumps(build(tmp_path_factory.mktemp("built")))
+            kept.write_bytes(content)
+        return pickle.loads(kept.read_bytes())
+
+
+def build(folder):
     (folder / "hostile.json").write_text(json.dumps(BREAKOUTS))
     image = Image.new("L", (600, 800), 235)
     ImageDraw.Draw(image).text((100, 100), "Total 9.00", fill=0)
@@ -159,9 +173,13 @@ def built(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def site(out):
-    """The sound report once more, in a folder that shares its scripts and styles."""
-    (result,) = reports.build([out.parent / "sound.ipynb"], out=out.parent / "site", layout="site")
+def site(out, results):
+    """What the sound notebook came to, in a folder that shares its scripts and styles."""
+    executed = nbformat.read(results["sound"].ipynb, as_version=4)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(execute, "_execute", lambda job, part: (executed, None))
+        book = out.parent / "sound.ipynb"
+        (result,) = reports.build([book], out=out.parent / "site", layout="site")
     return result
 
 

@@ -36,7 +36,9 @@ def dying(monkeypatch, after):
         return step
 
     for name in STEPS:
-        monkeypatch.setattr(os, name, counting(getattr(os, name)))
+        # What reached the disk is read from memory all the same: nothing waits for it.
+        does = (lambda _: None) if name == "fsync" else getattr(os, name)
+        monkeypatch.setattr(os, name, counting(does))
     return counted
 
 

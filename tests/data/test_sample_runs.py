@@ -52,7 +52,16 @@ def test_documents_and_settings_are_those_of_today(name):
 FEW = [n for n in READ if n[:4] != "vrdu" or all(w in n for w in ("mixed", "train_3", "SD_0"))]
 
 
+@pytest.fixture(scope="module")
+def pages_read_now(tmp_path_factory):
+    """Systems that read a page with the same engine share its reading, which is made here."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FORMLAB_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
 @pytest.mark.parametrize("name", [name for name in FEW if "=" not in name])
+@pytest.mark.usefixtures("pages_read_now")
 def test_the_systems_read_the_same_now(name):
     corpus, system, settings = READ[name]
     try:
@@ -60,7 +69,7 @@ def test_the_systems_read_the_same_now(name):
         resources.need(system.extra or "ocr")
     except NotAvailable as error:
         pytest.skip(str(error))
-    now = read(corpus, system, settings, limit=1)
+    now = read(corpus, system, settings, limit=1, use_cache=True)
     shipped = Predictions.load(TARGET / name)
     assert now.settings == shipped.settings, REMADE
     (document,) = now.responses["doc_id"]

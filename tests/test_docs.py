@@ -106,9 +106,8 @@ def test_pages_open_from_files_in_both_schemes_and_search_finds_a_metric(site):
                     page.unroute("**/search_index.js")
                 page.goto(file.as_uri())
                 assert page.locator("body").get_attribute("data-md-color-scheme") == body
-                widths = "img => img.complete && img.naturalWidth"
-                pictures = page.locator("article img")
-                assert all(pictures.nth(n).evaluate(widths) for n in range(pictures.count()))
+                drawn = "all => all.every(img => img.complete && img.naturalWidth)"
+                assert page.locator("article img").evaluate_all(drawn)
             if scheme == "light":
                 page.locator("input[name=query]").fill("tree_similarity")
                 found = page.locator(".md-search-result__link").first
@@ -196,8 +195,12 @@ from formlab.cli import main
 for step in json.load(sys.stdin):
     if isinstance(step, str):
         exec(step, {})
-    else:
-        main(step, standalone_mode=False)
+        continue
+    try:
+        main(step)
+    except SystemExit as end:
+        if end.code:
+            raise
 """
 
 

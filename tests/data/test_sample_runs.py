@@ -1,5 +1,6 @@
 """What comes with formlab as read by the baselines is what they read."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -69,10 +70,14 @@ def test_the_systems_read_the_same_now(name):
         resources.need(system.extra or "ocr")
     except NotAvailable as error:
         pytest.skip(str(error))
-    now = read(corpus, system, settings, limit=1, use_cache=True)
     shipped = Predictions.load(TARGET / name)
+    # The page with the least on it is read in the shortest time.
+    counts = shipped.records.group_by("doc_id").len().sort("len", "doc_id")
+    document = counts["doc_id"][0]
+    page = replace(corpus, documents=corpus.documents.filter(doc_id=document))
+    now = read(page, system, settings, use_cache=True)
     assert now.settings == shipped.settings, REMADE
-    (document,) = now.responses["doc_id"]
+    assert now.responses["doc_id"].to_list() == [document]
     before = shipped.records.filter(doc_id=document)
     # Sums of another processor's instructions differ in their last digits.
     loose = ["confidence", *BOX]

@@ -36,7 +36,9 @@ def dying(monkeypatch, after):
         return step
 
     for name in STEPS:
-        monkeypatch.setattr(os, name, counting(getattr(os, name)))
+        # What reached the disk is read from memory all the same: nothing waits for it.
+        does = (lambda _: None) if name == "fsync" else getattr(os, name)
+        monkeypatch.setattr(os, name, counting(does))
     return counted
 
 
@@ -70,8 +72,9 @@ def test_killed_at_any_step_of_a_save_there_is_the_old_or_the_new(
         counted = dying(patch, 10**6)
         new.save(tmp_path / "all")
     last, found = next(counted), []
-    # The last steps put into place what the others have written.
-    for step in (*range(0, last - 40, 19), *range(last - 40, last)):
+    # The last steps put into place what the others have written, for shards as for a whole.
+    every = 2 if before or after else 1
+    for step in (*range(0, last - 40, 19), *range(last - 40, last, every)):
         out = shutil.copytree(tmp_path / "old", tmp_path / str(step))
         with monkeypatch.context() as patch, pytest.raises(Killed):
             dying(patch, step)

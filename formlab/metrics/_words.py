@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
 import re
+import sys
+import threading
 from array import array
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import chain, count
+from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 
@@ -15,6 +21,7 @@ from formlab.metrics._spec import as_many
 
 # Characters held at once; a longer pair makes a chunk of its own.
 _CHUNK = 1 << 19
+_ONE_AT_A_TIME = threading.Lock()
 _ALPHANUMERIC = re.compile("[a-z0-9]+")
 # What mteval-v13a may set apart from words: all ASCII punctuation but the apostrophe, and but
 # one sign of a number alone.
@@ -97,10 +104,26 @@ def _stem(word: str) -> str:
 
 @lru_cache(maxsize=1)
 def _stemmer():
-    # Importing nltk takes a second, which only the stemmed metrics need to pay.
-    from nltk.stem.porter import PorterStemmer
+    with _ONE_AT_A_TIME:
+        return (_porter if "nltk" in sys.modules else _porter_alone)().PorterStemmer()
 
-    return PorterStemmer()
+
+def _porter() -> ModuleType:
+    return importlib.import_module("nltk.stem.porter")
+
+
+def _porter_alone() -> ModuleType:
+    """The module without the rest of nltk, which takes more than a second to import."""
+    folder = Path(importlib.util.find_spec("nltk").submodule_search_locations[0])
+    try:
+        # Empty packages stand in for the two that hold it meanwhile.
+        for name, home in (("nltk", folder), ("nltk.stem", folder / "stem")):
+            sys.modules[name] = ModuleType(name)
+            sys.modules[name].__path__ = [str(home)]
+        return _porter()
+    finally:
+        for name in [name for name in sys.modules if name.partition(".")[0] == "nltk"]:
+            del sys.modules[name]
 
 
 def mteval(texts: list[str]) -> Iterator[list[str]]:

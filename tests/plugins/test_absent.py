@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from formlab.metrics import _words
+
 REPOSITORY = Path(__file__).parents[2]
 # Python imports this at its start: no add-on is there, nor any entry point of formlab's.
 SITE = """
@@ -50,22 +52,41 @@ def core(tmp_path):
     return run
 
 
+# Commands one after the other, and a line between what they print.
+IN_TURN = """
+import json, sys
+from formlab.cli import main
+for words in json.loads(sys.argv[1]):
+    try:
+        main(words)
+    except SystemExit as end:
+        if end.code:
+            raise
+    print("-----")
+"""
+
+
 def test_score_compare_and_report_need_no_add_on(core, funsd_root, tmp_path):
-    assert core(code="import formlab_arena").returncode == 1
-    assert "arena" not in core("--help").stdout
-    (tmp_path / "p.jsonl").write_text('{"doc_id": "a", "text": "Name: Ada Berg"}\n')
-    score = ("score", "funsd", "--root", funsd_root, "--predictions", "p.jsonl")
-    done = core(*score, "--resamples", "0", "--out", "e", "--json")
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)
-    done = core("compare", "e", "e", "--metric", "cer", "--json")
-    assert json.loads(done.stdout)[0]["difference"] == 0
     own = "from formlab.reports import plan; print(*(p.stem for p in plan.own_notebooks()))"
-    names = core(code=own).stdout.split()
+    done = core(code=f"{own}\nimport formlab_arena")
+    assert "ModuleNotFoundError: formlab_arena" in done.stderr
+    names = done.stdout.split()
     assert "10_content_modality" in names
     assert not {"02_review", "40_form_filling"} & set(names)
-    done = core("report", "10_content_modality", "--eval", "e", "--no-figures", "--out", "r")
+    (tmp_path / "p.jsonl").write_text('{"doc_id": "a", "text": "Name: Ada Berg"}\n')
+    score = ["score", "funsd", "--root", str(funsd_root), "--predictions", "p.jsonl"]
+    score += ["--resamples", "0", "--out", "e", "--json"]
+    compare = ["compare", "e", "e", "--metric", "cer", "--json"]
+    report = ["report", "10_content_modality", "--eval", "e", "--no-figures", "--out", "r"]
+    commands = json.dumps([score, compare, report, ["--help"]])
+    done = core(commands, code=IN_TURN)
     assert done.returncode == 0, done.stdout + done.stderr
+    scores, compared, _, helped, _ = done.stdout.split("-----\n")
+    assert json.loads(scores)
+    assert json.loads(compared)[0]["difference"] == 0
+    assert (tmp_path / "r" / "10_content_modality--e.html").is_file()
+    assert "compare" in helped
+    assert "arena" not in helped
 
 
 def test_systems_of_an_add_on_name_it_and_what_they_read_before_still_opens(core):
@@ -95,3 +116,15 @@ def test_lists_and_help_import_nothing_heavy(arguments):
     )
     assert done.returncode == 0
     assert not set(HEAVY) & set(done.stderr.split())
+
+
+def test_the_stemmer_is_imported_without_the_rest_of_nltk(monkeypatch):
+    def nltk():
+        return [name for name in sys.modules if name.partition(".")[0] == "nltk"]
+
+    for name in nltk():
+        monkeypatch.delitem(sys.modules, name)
+    alone = _words._porter_alone()
+    assert not nltk()
+    assert Path(alone.__file__).parts[-3:] == ("nltk", "stem", "porter.py")
+    assert alone.PorterStemmer().stem("organisations") == "organis"

@@ -14,6 +14,7 @@ from formlab.errors import DataBroken, NotAvailable, UnknownName
 from formlab.folders import Predictions
 from formlab.systems import System
 from formlab.systems._journal import Journal
+from tests.states import until
 
 
 def letters(calls):
@@ -120,35 +121,57 @@ def test_settings_are_read_as_the_type_of_their_default():
         systems.get("ocrr")
 
 
-def test_run_killed_in_the_middle_goes_on_and_repeats_no_page(funsd_root, tmp_path, monkeypatch):
-    monkeypatch.setenv("FORMLAB_NO_CACHE", "1")
+# Reads one page, and the others once there is a file `go`.
+WAITING = """
+import time
+from pathlib import Path
+import formlab
+
+@formlab.system("waiting", title="waits for a file")
+def start(settings, threads):
+    def read(document, root):
+        (root / "begun").open("a").write(document["doc_id"])
+        while document["doc_id"] != "a" and not (root / "go").exists():
+            time.sleep(0.01)
+        return [{"path": None, "kind": "page", "task": "text", "value": document["doc_id"]}]
+
+    return read
+"""
+
+
+def test_run_killed_in_the_middle_goes_on_and_repeats_no_page(funsd_root, tmp_path):
     folder = funsd_root / "testing_data"
     for copy in range(6):
         for kind, suffix in (("annotations", "json"), ("images", "png")):
             source = folder / kind / f"a.{suffix}"
             (folder / kind / f"c{copy}.{suffix}").write_bytes(source.read_bytes())
+    (tmp_path / "waiting.py").write_text(WAITING)
     out = tmp_path / "r"
     command = [
-        sys.executable, "-m", "formlab.cli", "run", "funsd", "--root", str(funsd_root),
-        "--split", "test", "--system", "ocr", "--out", str(out), "--json",
+        sys.executable, "-m", "formlab.cli", "--plugin", str(tmp_path / "waiting.py"), "run",
+        "funsd", "--root", str(funsd_root), "--split", "test", "--system", "waiting",
+        "--out", str(out), "--json",
     ]  # fmt: skip
+    env = os.environ | {"FORMLAB_CACHE": str(tmp_path / "cache")}
     journal = out / "pages.jsonl"
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
-        while process.poll() is None and not (
-            journal.exists() and journal.read_bytes().count(b"\n")
-        ):
-            time.sleep(0.01)
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, env=env) as process:
+        until(lambda: process.poll() is not None or "b" in _text(funsd_root / "begun"))
         process.send_signal(signal.SIGKILL)
-    done = journal.read_bytes()
-    finished = done[: done.rfind(b"\n") + 1]
-    assert 1 <= finished.count(b"\n") < 8
+    finished = journal.read_bytes()
+    assert finished.count(b"\n") == 1
     assert not (out / "manifest.json").exists()
-    result = subprocess.run([*command, "--workers", "2"], check=True, capture_output=True)
+    (funsd_root / "go").touch()
+    result = subprocess.run([*command, "--workers", "2"], check=True, capture_output=True, env=env)
     assert json.loads(result.stdout)[0]["documents"] == 8
     # What was finished stands as it was, byte for byte, and every page is there once.
     assert journal.read_bytes().startswith(finished)
     pages = [json.loads(line)["doc_id"] for line in journal.read_text().splitlines()]
     assert sorted(pages) == ["a", "b", *(f"c{copy}" for copy in range(6))]
+    assert _text(funsd_root / "begun").count("a") == 1
+
+
+def _text(file):
+    return file.read_text() if file.exists() else ""
 
 
 GARBAGE = {

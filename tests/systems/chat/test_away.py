@@ -57,7 +57,7 @@ def test_a_cluster_gives_the_same_answers_within_the_same_limits(tmp_path, corpu
         server.delay = 0.15
         threading.Thread(target=_kill, args=(server, workers[0]), daemon=True).start()
         whole = away(server, tmp_path / "run", scheduler, corpus, max_calls=20)
-        assert workers[0].wait(10) == -signal.SIGKILL
+        assert workers[0].wait(LONG) == -signal.SIGKILL
         assert corpus.documents.height - 4 <= len(server.calls) <= 20
     assert whole.records.drop("origin").equals(here.records.drop("origin"))
 

@@ -100,7 +100,7 @@ ALONE = """
 import sys
 from formlab import benchmarks
 from formlab.systems import chat
-settings = {"base_url": sys.argv[1], "timeout": 3.0, "tasks": "extraction"}
+settings = {"base_url": sys.argv[1], "timeout": 1.0, "tasks": "extraction"}
 chat.system("chat:m").run(benchmarks.load("formcraft"), out=sys.argv[2], settings=settings)
 """
 

@@ -68,7 +68,7 @@ def test_two_processes_share_a_store_and_ask_everything_once(tmp_path):
     store = tmp_path / "shared.sqlite"
     with serving(then=FORM, delay=0.1) as server:
         both = [alone(server.url, tmp_path / name, store) for name in ("a", "b")]
-        assert [process.wait(60) for process in both] == [0, 0]
+        assert [process.wait(LONG) for process in both] == [0, 0]
         assert len(server.calls) == total
     first, second = (Predictions.load(tmp_path / name) for name in ("a", "b"))
     assert first.responses.equals(second.responses)

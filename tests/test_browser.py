@@ -67,10 +67,11 @@ def test_nothing_leaves_a_page_by_any_way(tmp_path):
         file.write_text(leaking.page(tcp, udp))
         with browser.page(file) as visit:
             expect(visit.page).to_have_title(leaking.TITLE)
-            visit.page.wait_for_timeout(500)
+            ways = {"fetch", "beacon", "worker", "prefetch", "font.woff2"}
+            until_seen(
+                visit.page, lambda: ways <= {url.rpartition("/")[2] for url in visit.requests}
+            )
         assert arrived == []
-        asked = {url.rpartition("/")[2] for url in visit.requests}
-        assert {"fetch", "beacon", "worker", "prefetch", "font.woff2"} <= asked
         # In the same browser without what keeps it in, the page does leave.
         with sync_playwright() as playwright:
             flags = [f for f in browser.FLAGS if "webrtc" not in f and "resolver" not in f]

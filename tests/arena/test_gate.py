@@ -3,7 +3,7 @@ import pytest
 from formlab_arena.episode import RunSettings, open_session, prepare
 from formlab_arena.gate import Gate
 from tests import leaking
-from tests.states import until
+from tests.states import until, until_seen
 
 from .conftest import events
 from .sites import site
@@ -54,12 +54,13 @@ def test_no_way_leads_to_another_server(tmp_path):
         }  # fmt: skip
         allow = [f"{other.url}/allowed/"]
         with open_session(f"{own.url}/", tmp_path, "", RunSettings("x"), allow=allow) as session:
-            session.page.wait_for_timeout(500)
-            # A busy machine takes its time.
-            for _ in range(100):
-                if any("/worker" in url for url in session.account.summary({})["blocked"]):
-                    break
-                session.page.wait_for_timeout(100)
+            ways = {"/hop", "/image", "/worker", "/tab", "/frame", "/stream", "socket"}
+
+            def tried():
+                refused = session.account.summary({})["blocked"]
+                return all(any(way in url for url in refused) for way in ways)
+
+            until_seen(session.page, tried)
             assert session.driver.tabs[0].url == f"{own.url}/"
             with pytest.raises(Exception, match="ERR_EMPTY_RESPONSE|ERR_TUNNEL"):
                 session.page.goto(f"{own.url}/leave")

@@ -40,7 +40,7 @@ _NOT_SHOWN = "not shown"
 )
 @click.option("--resamples", type=click.IntRange(min=0), default=1000, show_default=True)
 @click.option("--permutations", type=click.IntRange(min=0), default=9999, show_default=True)
-@click.option("--seed", type=int, default=0, show_default=True)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @click.option("--all", "everything", is_flag=True, help="Print all columns, and macro_ means.")
 @workers_options()
 @as_json
@@ -121,7 +121,7 @@ def _show_main(table: pl.DataFrame, *, asked: bool) -> None:
 @click.option("--out", type=path, help="Folder for a report of each corpus.")
 @click.option("--resamples", type=click.IntRange(min=0), default=1000, show_default=True)
 @click.option("--permutations", type=click.IntRange(min=0), default=9999, show_default=True)
-@click.option("--seed", type=int, default=0, show_default=True)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @click.option("--all", "everything", is_flag=True, help="Print every metric, not only the first.")
 @as_json
 def history(folder: Path, as_json: bool, out: Path | None, **options: Any) -> None:

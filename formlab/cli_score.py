@@ -143,7 +143,7 @@ _SCORING = (
     click.option("--out", type=path, help="Folder for the evaluation."),
     click.option("--by", multiple=True, help="Column to slice by [the benchmark's own]."),
     click.option("--resamples", type=click.IntRange(min=0), default=1000, show_default=True),
-    click.option("--seed", type=int, default=0, show_default=True),
+    click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True),
     click.option("--all", "everything", is_flag=True, help="Print every score [the main ones]."),
 )  # fmt: skip
 

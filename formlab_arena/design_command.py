@@ -24,7 +24,7 @@ from formlab_arena.command_options import PATH, changes_of, progress_of
 @click.option(
     "--runs", type=click.IntRange(min=1), help="A balanced fraction of so many combinations."
 )
-@click.option("--seed", type=int, default=0, show_default=True)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @click.option("--out", type=PATH, default=Path("web-designs"), show_default=True)
 @click.option("--system", help="Who fills in: oracle, rules, chat:MODEL. Without: only forms.")
 @click.option("--agent", help="Your own: module:Class, file.py:Class, or file.py with one agent.")

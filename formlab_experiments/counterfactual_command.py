@@ -48,7 +48,13 @@ _AS_FORMS = ("formcraft", "funsd", "sroie")
 )
 @root
 @split
-@click.option("--seed", type=int, default=0, show_default=True, help="Of the changed values.")
+@click.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="Of the changed values.",
+)
 @click.option("--out", type=path, required=True, help="Folder of the experiment.")
 @workers_options()
 @prompt

@@ -30,7 +30,7 @@ COLUMNS = (
 )
 @click.option("--layout", type=click.Choice(["funsd", "formcraft"]), default="funsd",
               show_default=True, help="Whose files are written.")  # fmt: skip
-@click.option("--seed", type=int, default=0, show_default=True)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @click.option("--out", type=path, default=Path("designs"), show_default=True)
 @click.option("--system", help="What reads the forms: ocr, rules, chat:MODEL. Without: only draw.")
 @click.option("--set", "changes", multiple=True, metavar="NAME=VALUE", help="A setting of it.")

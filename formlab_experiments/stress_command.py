@@ -36,7 +36,7 @@ NOTEBOOK = resources.folder("notebooks") / "70_stress.ipynb"
 @click.option("--pages", type=click.IntRange(min=1), help="How many documents, drawn by --seed.")
 @root
 @split
-@click.option("--seed", type=int, default=0, show_default=True)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @click.option("--out", type=path, help="Folder of the experiment [stress/BENCH-SPLIT].")
 @workers_options()
 @click.option("--by", multiple=True, help="Column with a curve for each value, such as kind.")

@@ -88,7 +88,7 @@ def check(exports: tuple[Path, ...], as_json: bool) -> None:
     help="official: an entity is known by its text node alone, as in the released script.",
 )  # fmt: skip
 @click.option("--ratings", type=path, help="File (CSV) for what each annotator says of each item.")
-@click.option("--seed", type=int, default=0, show_default=True)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @as_json
 def agree(
     exports: tuple[Path, ...], lead: str | None, level: str, mode: str, ratings: Path | None,
@@ -190,7 +190,7 @@ def write(
     "--share", type=click.FloatRange(0, 1, min_open=True), default=0.05, show_default=True
 )
 @click.option("--every", type=click.IntRange(min=1), default=100, show_default=True)
-@click.option("--seed", type=int, default=0, show_default=True)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @click.option("--out", type=path, help="File (CSV) in which the expert fills in `right`.")
 @as_json
 def draw(

@@ -70,7 +70,10 @@ def read(path: str | Path) -> list[Draft]:
 def _draft(row: Row, where: str) -> Draft:
     names = [field.name for field in dataclasses.fields(Draft)]
     try:
-        return Draft(**dict.fromkeys(names) | row)
+        draft = Draft(**dict.fromkeys(names) | row)
+        if sound([draft]) and draft.task in ROOTS:
+            _form(draft)
+        return draft
     except ValidationError as error:
         wrong = ", ".join(
             dict.fromkeys(str((*fault["loc"], fault["msg"])[0]) for fault in error.errors())
@@ -92,14 +95,18 @@ def sound(drafts: Iterable[Draft]) -> list[Draft]:
     return [draft for draft in drafts if draft.path and draft.item and not draft.rejected]
 
 
+def _form(draft: Draft) -> FormCraft:
+    """A form of one item."""
+    return FormCraft.model_validate({draft.task: [draft.item]})
+
+
 def records(drafts: Iterable[Draft]) -> pl.DataFrame:
     """The sound questions and checks as *records* of the systems that made them."""
     rows = []
     for draft in sound(drafts):
         if draft.task not in ROOTS:
             continue
-        form = FormCraft.model_validate({draft.task: [draft.item]})
-        (row,) = item_rows(form, set(), Counter())
+        (row,) = item_rows(_form(draft), set(), Counter())
         rows.append(row | {
             "benchmark": "formcraft", "split": draft.split, "doc_id": draft.doc_id,
             "role": "prediction", "system": draft.system, "path": draft.path,

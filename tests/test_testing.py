@@ -220,8 +220,8 @@ def test_example_of_the_page_passes_and_fails_as_the_page_says(tmp_path):
         (tmp_path / "answers.jsonl").write_text("\n".join(answers(lost)))
         done = subprocess.run(
             [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", tmp_path],
-            cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(REPOSITORY)}, capture_output=True,
-            text=True,
+            cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(REPOSITORY), "PYTEST_ADDOPTS": ""},
+            capture_output=True, text=True,
         )  # fmt: skip
         assert (done.returncode, shown in done.stdout) == (code, True), done.stdout
     # 6 totals of 90 values are wrong in both, and 12 names in one.

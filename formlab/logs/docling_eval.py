@@ -36,6 +36,8 @@ _DEEPEST = 60
 def detect(path: Path) -> bool:
     """Whether Parquet files have these columns, or a folder holds Docling documents."""
     if shards := _shards(path):
+        if not files.is_file(shards[0]):
+            return False
         try:
             names = set(pl.read_parquet_schema(shards[0]))
         except (pl.exceptions.PolarsError, OSError):
@@ -81,8 +83,9 @@ def _shards(path: Path) -> list[Path]:
 
 
 def _rows(shard: Path) -> Iterator[Row]:
-    there = set(pl.read_parquet_schema(shard))
+    files.read_bytes(shard, 1)  # Polars would wait for a pipe.
     try:
+        there = set(pl.read_parquet_schema(shard))
         # Not the images, which are most of a shard.
         table = (
             pl.scan_parquet(shard, glob=False).select([c for c in _COLUMNS if c in there]).collect()

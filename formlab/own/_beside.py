@@ -58,7 +58,7 @@ def column_of(name: str, rows: RawRows, column: str) -> pl.Series:
         numbers = odd.arg_true().to_list()
         known = {cell: _cell(name, cell, rows, n) for n in numbers for cell in (stated[n],)}
         result = result.scatter(numbers, [known[stated[n]] for n in numbers])
-    return result.cast(dtype).alias(name)
+    return result.cast(dtype).alias(tables.storable(name))
 
 
 def _cell(name: str, cell: Any, rows: RawRows, number: int) -> Any:

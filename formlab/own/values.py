@@ -177,14 +177,14 @@ def _is_long(
 def values_of(rows: RawRows, roles: Roles) -> pl.DataFrame:
     """The values of some rows, with lists as the source has them; see `read_values`."""
     names, is_long = roles
-    further = [name for name in names if name not in (*SYNONYMS, "origin")]
+    further = {n: tables.storable(n) for n in names if n not in (*SYNONYMS, "origin")}
     base = pl.DataFrame(
         {"doc_id": _documents(rows, names["doc_id"])}
-        | {name: column_of(name, rows, names[name]) for name in further}
+        | {stored: column_of(name, rows, names[name]) for name, stored in further.items()}
         | {"origin": rows.origins}
     )
     values = _long(rows, names, base) if is_long else _wide(rows, names, base)
-    return values.select("doc_id", "path", "value", *further, "origin")
+    return values.select("doc_id", "path", "value", *further.values(), "origin")
 
 
 def text_column(rows: RawRows, column: str) -> pl.Series:

@@ -81,7 +81,7 @@ def _keep(row: dict, seed: str) -> None:
         return
     digest = hashlib.sha256(json.dumps(row["changes"]).encode()).hexdigest()[:8]
     CASES.mkdir(exist_ok=True)
-    (CASES / f"{row['target'].replace('/', '-')}-{digest}.json").write_text(text)
+    (CASES / f"{row['target'].replace('/', '-').replace(' ', '_')}-{digest}.json").write_text(text)
 
 
 if __name__ == "__main__":

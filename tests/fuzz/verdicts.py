@@ -79,7 +79,9 @@ def valid(target: Target) -> Valid:
     work = _copy(folder)
     found = target.read(work)
     shutil.rmtree(work)
-    return Valid(folder, files, found, {doc: _evidence(doc, files) for doc in found.documents})
+    # What is never changed says nothing of a document that is gone.
+    changed = {path: data for path, data in files.items() if re.search(target.only, path)}
+    return Valid(folder, files, found, {doc: _evidence(doc, changed) for doc in found.documents})
 
 
 def _evidence(doc: str, files: dict[str, bytes]) -> list[tuple[str, bytes]]:
@@ -152,11 +154,15 @@ def _lost(target: Target, base: Valid, found: Found, work: Path) -> list[str]:
     if any(count > base.found.counted.get(what, 0) for what, count in found.counted.items()):
         return []
     lost = []
+    # A file may state another name for its document.
+    renamed = len(found.documents - base.found.documents)
     for doc in sorted(base.found.documents - found.documents):
         evidence = base.evidence[doc]
-        is_same = bool(evidence) and all(_stands(work / path, piece) for path, piece in evidence)
-        if is_same or (target.home and os.path.lexists(work / target.home.format(doc))):
+        if evidence and all(_stands(work / path, piece) for path, piece in evidence):
             lost.append(doc)
+        elif target.home and os.path.lexists(work / target.home.format(doc)):
+            renamed -= 1
+            lost += [doc] * (renamed < 0)
     return lost
 
 

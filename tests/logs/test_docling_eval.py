@@ -1,10 +1,11 @@
+import os
 import shutil
 from pathlib import Path
 
 import pytest
 
 from formlab import logs
-from formlab.errors import DataBroken
+from formlab.errors import DataBroken, DataMissing
 from formlab.logs import docling_eval
 
 DATA = Path(__file__).parent / "data"
@@ -84,3 +85,18 @@ def test_folder_of_predictions_needs_a_benchmark(tmp_path):
 def test_other_parquet_is_none(tmp_path):
     (tmp_path / "a.parquet").write_bytes(b"PAR1nonsense")
     assert not docling_eval.detect(tmp_path / "a.parquet")
+
+
+def test_shards_that_are_no_files_or_no_tables_are_one_error(tmp_path):
+    shutil.copytree(FOLDER, tmp_path / "log")
+    (shard,) = (tmp_path / "log").glob("*.parquet")
+    other = shard.with_name("zzz.parquet")
+    other.write_bytes(b"PAR1")
+    with pytest.raises(DataBroken, match=r"zzz\.parquet"):
+        logs.read(tmp_path / "log")
+    other.unlink()
+    os.mkfifo(other)
+    with pytest.raises(DataMissing, match=r"not a regular file .*zzz\.parquet"):
+        logs.read(tmp_path / "log")
+    os.mkfifo(shard.with_name("000.parquet"))
+    assert not docling_eval.detect(tmp_path / "log")

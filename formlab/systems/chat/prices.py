@@ -83,8 +83,10 @@ def usage_of(usage: Any, price: Price | None) -> dict[str, Any]:
 def _rows(file: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Where each price stands, and its row."""
     if file.suffix.lower() not in (".json", ".yaml", ".yml"):
-        table = csv.DictReader(files.read_text(file).splitlines())
-        yield from ((f"{file}:{table.line_num}", row) for row in table)
+        text = files.read_text(file)
+        table = csv.DictReader(text.splitlines())
+        with files.csv_cells(len(text)):
+            yield from ((f"{file}:{table.line_num}", row) for row in table)
         return
     if file.suffix.lower() == ".json":
         value = files.read_json(file, once=True)

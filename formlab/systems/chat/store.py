@@ -121,7 +121,7 @@ class AnswerStore:
             try:
                 with self._lock:
                     return self._base.execute(statement, values).fetchall()
-            except sqlite3.DatabaseError as error:
+            except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
                 code = getattr(error, "sqlite_errorcode", 0) & 0xFF
                 if code in _UNWRITTEN:
                     raise self._unwritten(error) from error

@@ -62,3 +62,10 @@ def test_prices_that_are_none_are_one_error(tmp_path, name, text):
         price_of("m", prices=tmp_path / name)
     with pytest.raises(DataMissing, match="no such file"):
         price_of("m", prices=tmp_path / "absent.yaml")
+
+
+def test_a_cell_of_any_length_is_read(tmp_path):
+    file = tmp_path / "prices.csv"
+    file.write_text(f"model,input,output\n{'x' * 200_000},1,1\nm,2,3\n")
+    price = price_of("m", prices=file)
+    assert (price.input, price.output) == (2, 3)

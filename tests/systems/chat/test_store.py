@@ -229,3 +229,12 @@ def test_a_huge_answer_and_a_hostile_one_are_kept_as_text(tmp_path):
     # Half a surrogate pair is kept as its escape; everything else as it came.
     assert values[1] == HOSTILE.replace("\ud800", "\\ud800")
     assert Predictions.load(tmp_path).records.equals(found.records)
+
+
+def test_a_store_whose_columns_are_no_text_is_damaged(tmp_path):
+    file = tmp_path / "s.sqlite"
+    with chat.AnswerStore(file):
+        pass
+    file.write_bytes(file.read_bytes().replace(b"logprobs", b"\x9eogprobs"))
+    with pytest.raises(DataBroken, match=r"s\.sqlite"):
+        chat.AnswerStore(file)

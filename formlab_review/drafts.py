@@ -76,7 +76,9 @@ def _draft(row: Row, where: str) -> Draft:
         return draft
     except ValidationError as error:
         wrong = ", ".join(
-            dict.fromkeys(str((*fault["loc"], fault["msg"])[0]) for fault in error.errors())
+            dict.fromkeys(
+                "/".join(map(str, fault["loc"])) or fault["msg"] for fault in error.errors()
+            )
         )
         what = f"not a draft: {wrong}"
         raise DataBroken(what, where=where, remedy="formlab formcraft …") from error

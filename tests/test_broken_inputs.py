@@ -122,7 +122,8 @@ MARK = {"type": "hypertextlabels", "value": {
 TASK = {"id": 1, "data": {"html": "<p>5 and 6</p>", "doc_id": "3"},
         "annotations": [{"completed_by": 1, "result": [MARK]}]}  # fmt: skip
 DRAFT = {"split": "test", "doc_id": "a", "task": "vqa", "path": "/vqa/1", "status": "ok",
-         "rejected": [], "item": {"id": "1"}, "system": "s", "origin": "o"}  # fmt: skip
+         "rejected": [], "item": {"id": "1", "question": "A?", "answers": ["5"]}, "system": "s",
+         "origin": "o"}  # fmt: skip
 PRICED = {"date": "2026", "models": {"m": {"input": 1, "output": 2}}}
 SOURCES = {
     "plain": predictions_of("funsd", {"p.jsonl": (

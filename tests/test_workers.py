@@ -18,10 +18,17 @@ from tests.states import ended, until
 SQUARES = [(n, n * n) for n in range(12)]
 
 
+@pytest.fixture
 def own_children():
-    # The tracker of multiprocessing's resources stays as long as this process.
-    children = psutil.Process().children(recursive=True)
-    return [p for p in children if "resource_tracker" not in " ".join(p.cmdline())]
+    """The processes that a test has started; a session's fixtures may have others."""
+    before = set(psutil.Process().children(recursive=True))
+
+    def children():
+        # The tracker of multiprocessing's resources stays as long as this process.
+        new = set(psutil.Process().children(recursive=True)) - before
+        return [p for p in new if "resource_tracker" not in " ".join(p.cmdline())]
+
+    return children
 
 
 def test_here_jobs_run_in_order_and_one_at_a_time():
@@ -38,7 +45,7 @@ def test_here_jobs_run_in_order_and_one_at_a_time():
 
 
 @pytest.mark.parametrize("count", [1, 3])
-def test_results_are_the_same_in_processes(count):
+def test_results_are_the_same_in_processes(count, own_children):
     assert sorted(workers.each(jobs.square, range(12), workers=count)) == SQUARES
     assert list(workers.each(jobs.square, [], workers=count)) == []
     assert not own_children()
@@ -74,7 +81,7 @@ def test_job_whose_process_dies_is_done_again_and_lost_only_if_it_dies_twice(tmp
     assert list(lost) == [(3, (3, "its process"))]
 
 
-def test_error_is_raised_here_and_ends_the_others():
+def test_error_is_raised_here_and_ends_the_others(own_children):
     with pytest.raises(DataMissing, match="no such page") as caught:
         list(workers.each(jobs.wrong, [0, 1, 2, 0, 1], workers=2))
     assert (caught.value.where, caught.value.remedy) == ("a.png", "look again")
@@ -85,7 +92,7 @@ def test_error_is_raised_here_and_ends_the_others():
     assert not own_children()
 
 
-def test_iterator_that_is_closed_leaves_nobody(tmp_path):
+def test_iterator_that_is_closed_leaves_nobody(tmp_path, own_children):
     done = workers.each(jobs.slow_square, range(1000), workers=2)
     next(done)
     assert len(own_children()) == 2

@@ -8,6 +8,7 @@ import os
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -34,13 +35,14 @@ def begun(folder: Path) -> Path:
     new = folder / swap.UNFINISHED
     if new.is_dir() or not (folder / SHARDS).is_dir():
         return files.make_folder(new)
-    with swap.together(folder) as part:
+    # Where a file cannot be linked, such as a link to itself, all shards are written anew.
+    with suppress(shutil.Error), swap.together(folder) as part:
         # Whatever changes is written beside and renamed: the files of the old one stay.
         shutil.copytree(
             folder / SHARDS, part / new.name / SHARDS, copy_function=_linked,
             ignore=shutil.ignore_patterns("*.part"),
         )  # fmt: skip
-    return new
+    return files.make_folder(new)
 
 
 def _linked(source: str, target: str) -> None:

@@ -184,8 +184,8 @@ def _inside(path: Path, name: str, where: str) -> Path:
     try:
         file = (folder / name).resolve()
         usable = file.is_file() and file.is_relative_to(folder)
-    # A NUL or a name of a megabyte is no file.
-    except (OSError, ValueError):
+    # A NUL, a name of a megabyte and a link to itself are no files.
+    except (OSError, ValueError, RuntimeError):
         usable = False
     if not usable:
         remedy = f"put the file into {path.parent} and name it relative to that"

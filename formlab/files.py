@@ -157,7 +157,7 @@ line
     """
     kept: dict[str, Any] = {"parse_float": str, "parse_int": str} if as_written else {}
     kept |= {"object_pairs_hook": _named_once} if once else {}
-    _check_depth(text, where, first_line)
+    check_depth(text, where, first_line)
     try:
         return json.loads(text, **kept)
     except json.JSONDecodeError as error:
@@ -188,7 +188,7 @@ def _named_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return members
 
 
-def _check_depth(text: str, where: str, first_line: int) -> None:
+def check_depth(text: str, where: str, first_line: int) -> None:
     """`DataBroken` if lists and objects stand in more than `DEEPEST` others."""
     if text.count("[") + text.count("{") <= DEEPEST:
         return
@@ -205,55 +205,6 @@ def _check_depth(text: str, where: str, first_line: int) -> None:
 def read_json(path: str | Path, *, as_written: bool = False, once: bool = False) -> Any:
     """The value of a JSON file; `as_written` and `once` as for `parse_json`."""
     return parse_json(read_text(path), where=str(path), as_written=as_written, once=once)
-
-
-def read_yaml(path: str | Path, *, remedy: str) -> Any:
-    """The value of a YAML file, which has no other types than JSON and days.
-
-    Raises
-    ------
-    DataMissing, DataBroken
-        If there is no such file, it cannot be read as YAML, or a mapping has a key twice: with the
-        line and `remedy`.
-    """
-    import yaml  # Few have such a file.
-
-    text = read_text(path)
-    _check_depth(text, str(path), 1)
-    try:
-        loader = yaml.SafeLoader(text)
-        if (node := loader.get_single_node()) is None:
-            return None
-        _check_keys(node, path, remedy)
-        return loader.construct_document(node)
-    # Tags such as !!bool before other words are followed without a look: all kinds of errors.
-    except (
-        yaml.YAMLError, ValueError, LookupError, AttributeError, TypeError, RecursionError,
-    ) as error:  # fmt: skip
-        mark = getattr(error, "problem_mark", None)
-        where = f"{path}:{mark.line + 1}" if mark else path
-        raise DataBroken("not readable as YAML", where=where, remedy=remedy) from error
-
-
-def _check_keys(node: Any, path: str | Path, remedy: str) -> None:
-    """`DataBroken` if a mapping has a key twice: the reader of YAML takes the last one silently."""
-    # An anchor may be in what it names.
-    waiting, seen = [node], set()
-    while waiting:
-        node = waiting.pop()
-        if node.id == "scalar" or id(node) in seen:
-            continue
-        seen.add(id(node))
-        if node.id == "sequence":
-            waiting += node.value
-            continue
-        known = set()
-        for key, value in node.value:
-            if key.id == "scalar" and (key.tag, key.value) in known:
-                where = f"{path}:{key.start_mark.line + 1}"
-                raise DataBroken(f"the key {key.value!r} twice", where=where, remedy=remedy)
-            known.add((key.tag, key.value) if key.id == "scalar" else id(key))
-            waiting += (key, value)
 
 
 def each_jsonl(

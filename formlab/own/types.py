@@ -228,7 +228,9 @@ def _declared(source: Any) -> Any:
     if not files.is_file(source):
         remedy = "a JSON Schema, a YAML file, or module:Class"
         raise DataMissing("no such file of types", where=source, remedy=remedy)
-    return files.read_yaml(source, remedy="total: money")
+    from formlab import yaml_files  # Few have such a file.
+
+    return yaml_files.read(source, remedy="total: money")
 
 
 def _model(named: str) -> Any:

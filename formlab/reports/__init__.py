@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
-import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-# jsonschema imports this to check one format of one schema, at 2.5 s for each process.
-sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
-
-from formlab import files  # noqa: E402
-from formlab.errors import DataBroken, DataMissing, NotAvailable, UnknownName  # noqa: E402
-from formlab.progress import progress  # noqa: E402
-from formlab.reports import build_record, index, plan  # noqa: E402
-from formlab.reports.build_record import ReportResult  # noqa: E402
-from formlab.reports.plan import BuildSettings, Job, Layout, Request  # noqa: E402
-from formlab.reports.workers import results as built  # noqa: E402
-from formlab.workers import cores  # noqa: E402
+from formlab import files
+from formlab import quick_schemas as quick_schemas
+from formlab.errors import DataBroken, DataMissing, NotAvailable, UnknownName
+from formlab.progress import progress
+from formlab.reports import build_record, index, plan
+from formlab.reports.build_record import ReportResult
+from formlab.reports.plan import BuildSettings, Job, Layout, Request
+from formlab.reports.workers import results as built
+from formlab.workers import cores
 
 __all__ = ["ReportResult", "build", "build_manifest"]
 

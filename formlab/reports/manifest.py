@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from formlab import files
+from formlab import files, yaml_files
 from formlab.errors import DataBroken, DataMissing, FormlabError
 from formlab.reports import plan
 
@@ -44,15 +44,9 @@ def read(path: str | Path) -> tuple[list[plan.Request], dict[str, Any]]:
     notebooks runs over the evaluations that it is made for.
     """
     path = Path(path)
-    text = files.read_text(path)
+    value, root = yaml_files.read_with_lines(path, remedy=_remedy(_Manifest))
     try:
-        root = yaml.compose(text, Loader=yaml.SafeLoader)
-        manifest = _Manifest.model_validate(yaml.safe_load(text) or {})
-    except (yaml.YAMLError, RecursionError) as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f"{path}:{mark.line + 1}" if mark else path
-        what = f"not YAML: {getattr(error, 'problem', None) or error}"
-        raise DataBroken(what, where=where) from error
+        manifest = _Manifest.model_validate(value or {})
     except ValidationError as error:
         first = error.errors()[0]
         keys = first["loc"]
@@ -62,7 +56,7 @@ def read(path: str | Path) -> tuple[list[plan.Request], dict[str, Any]]:
         raise DataBroken(
             f"{', '.join(names) or 'the file'}: {first['msg']}",
             where=f"{path}:{_line(root, keys)}",
-            remedy=f"the keys of a {_KINDS[kind]} are {', '.join(kind.model_fields)}",
+            remedy=_remedy(kind),
         ) from error
     settings = manifest.model_dump(include={"layout", "workers", "scheduler", "timeout", "figures"})
     settings = {name: value for name, value in settings.items() if value is not None}
@@ -70,6 +64,10 @@ def read(path: str | Path) -> tuple[list[plan.Request], dict[str, Any]]:
 
 
 _KINDS = {_Report: "report", _Manifest: "manifest"}
+
+
+def _remedy(kind: type[_Strict]) -> str:
+    return f"the keys of a {_KINDS[kind]} are {', '.join(kind.model_fields)}"
 
 
 def _line(node: yaml.Node | None, keys: Sequence[Any]) -> int:

@@ -86,12 +86,15 @@ def _rows(file: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
         text = files.read_text(file)
         table = csv.DictReader(text.splitlines())
         with files.csv_cells(len(text)):
-            yield from ((f"{file}:{table.line_num}", row) for row in table)
+            rows = [(f"{file}:{table.line_num}", row) for row in table]
+        yield from rows
         return
     if file.suffix.lower() == ".json":
         value = files.read_json(file, once=True)
     else:
-        value = files.read_yaml(file, remedy=_REMEDY)
+        from formlab import yaml_files  # Few have such a file.
+
+        value = yaml_files.read(file, remedy=_REMEDY)
     general: Mapping[str, Any] = {}
     if isinstance(value, Mapping):
         general = {name: value[name] for name in ("currency", "date") if name in value}

@@ -38,7 +38,7 @@ def read_with_lines(path: str | Path, *, remedy: str) -> tuple[Any, yaml.Node | 
         yaml.YAMLError, ValueError, LookupError, AttributeError, TypeError, RecursionError,
     ) as error:  # fmt: skip
         mark, problem = (getattr(error, name, None) for name in ("problem_mark", "problem"))
-        what = f"not readable as YAML{f': {problem}' if problem else ''}"
+        what = f"not YAML{f': {problem}' if problem else ''}"
         where = f"{path}:{mark.line + 1}" if mark else path
         raise DataBroken(what, where=where, remedy=remedy) from error
 

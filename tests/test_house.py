@@ -17,8 +17,8 @@ PACKAGE = Path(formlab.__file__).parent
 TESTS = Path(__file__).parent
 ROOMS = (
     "errors", "console", "frames", "selection", "known_files", "registry", "plugin_records",
-    "resources", "files", "pictures", "swap", "structure", "addresses", "kept", "workers",
-    "columns", "tables",
+    "resources", "files", "yaml_files", "quick_schemas", "pictures", "swap", "structure",
+    "addresses", "kept", "workers", "columns", "tables",
     "previews", "progress", "folder", "shard_parts", "folders", "decisions", "text", "trees",
     "browser", "benchmarks",
     "metrics", "systems", "formats", "own", "scoring", "logs", "analysis", "testing", "scorers",

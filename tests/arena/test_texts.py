@@ -96,7 +96,7 @@ def test_file_of_texts_is_read_with_its_own_values_and_without_any(tmp_path):
 )
 def test_file_that_holds_no_texts_is_named(tmp_path, content):
     (tmp_path / "t.yaml").write_text(content)
-    with pytest.raises(DataBroken, match=r"not (a file of texts|readable as YAML).*t\.yaml"):
+    with pytest.raises(DataBroken, match=r"not (a file of texts|YAML).*t\.yaml"):
         read(tmp_path / "t.yaml")
 
 

@@ -19,7 +19,7 @@ from formlab.folder import MANIFEST, Folder, check_unchanged
 from formlab.folder import table as read_table
 
 # In the folder of an evaluation: its shards, each an evaluation with what a summary needs of it.
-SHARDS, TALLIES = shard_parts.SHARDS, "tallies"
+SHARDS, TALLIES = shard_parts.SHARDS, shard_parts.TALLIES
 # The name of a shard's folder.
 _Name = Annotated[str, msgspec.Meta(pattern=r"^[0-9]+$")]
 
@@ -348,24 +348,7 @@ class Evaluation(Folder):
         `values` are its fields, as for `of`.
         """
         shards = [cls.manifest_of(cls.shard_folder(folder, name)) for name in names]
-        own = ("shard", TALLIES)
-        first = {name: value for name, value in shards[0].items() if name not in own}
-        manifest = first | {"made": shard_parts.made_now()} | values
-        manifest["root"] = None if manifest.get("root") is None else str(manifest["root"])
-        records = [record for shard in shards for record in shard["plugins"]]
-        manifest["plugins"] = [r for n, r in enumerate(records) if r not in records[:n]]
-        manifest["tables"] = {
-            name: {
-                "rows": sum(shard["tables"][name]["rows"] for shard in shards),
-                "sha256": shard_parts.digest(shard["tables"][name]["sha256"] for shard in shards),
-            }
-            for name in cls.TABLES
-        }
-        manifest["parts"] = {
-            name: shard_parts.digest(shard["parts"][name] for shard in shards)
-            for name in cls.PARTS
-            if all(name in shard["parts"] for shard in shards)
-        }
+        manifest = shard_parts.manifest(shards, values)
         # What processes that were killed have left, and other shards.
         files.sweep(folder.rglob(".*.part"))
         for kept in (folder / SHARDS).iterdir():

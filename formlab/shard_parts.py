@@ -23,8 +23,8 @@ from formlab.folder import table as read_table
 Evaluation = Any
 # An evaluation, or what opens one.
 Shard = Any
-# In the folder of an evaluation: those of its shards.
-SHARDS = "shards"
+# In the folder of an evaluation: those of its shards; in that of a shard: its tallies.
+SHARDS, TALLIES = "shards", "tallies"
 
 
 def begun(folder: Path) -> Path:
@@ -69,6 +69,29 @@ def made_now() -> dict[str, str]:
 def digest(codes: Iterable[str]) -> str:
     """One hash of the hashes of several files."""
     return hashlib.sha256("\n".join(codes).encode()).hexdigest()
+
+
+def manifest(shards: Sequence[Mapping[str, Any]], values: Mapping[str, Any]) -> dict[str, Any]:
+    """The manifest of an evaluation from those of its shards; `values` are its own fields."""
+    whole = dict(shards[0]) | {"made": made_now()} | values
+    for name in ("shard", TALLIES):
+        whole.pop(name, None)
+    whole["root"] = None if whole.get("root") is None else str(whole["root"])
+    records = [record for shard in shards for record in shard["plugins"]]
+    whole["plugins"] = [r for n, r in enumerate(records) if r not in records[:n]]
+    whole["tables"] = {
+        name: {
+            "rows": sum(shard["tables"][name]["rows"] for shard in shards),
+            "sha256": digest(shard["tables"][name]["sha256"] for shard in shards),
+        }
+        for name in shards[0]["tables"]
+    }
+    whole["parts"] = {
+        name: digest(shard["parts"][name] for shard in shards)
+        for name in shards[0]["parts"]
+        if all(name in shard["parts"] for shard in shards)
+    }
+    return whole
 
 
 def opened_shard(shard: Shard) -> Evaluation:

@@ -92,7 +92,11 @@ def ensure() -> Path:
             raise
     attempts = [[sys.executable, "-m", "playwright", "install", "chromium"]]
     if shutil.which("apt-get") and os.geteuid() == 0:
-        attempts.append(["apt-get", "install", "-y", "--no-install-recommends", "chromium"])
+        # Another process may be installing, perhaps the same: it is waited for.
+        patient = ["-o", "DPkg::Lock::Timeout=300"]
+        attempts.append(
+            ["apt-get", *patient, "install", "-y", "--no-install-recommends", "chromium"]
+        )
     problems = []
     for command in attempts:
         done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603

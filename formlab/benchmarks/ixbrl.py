@@ -54,14 +54,14 @@ def gold_pages(filing: Path) -> tuple[list[str], list[list[dict[str, Any]]], dic
         root = etree.fromstring(data, parser)
     except etree.XMLSyntaxError as error:
         raise DataBroken(f"not XML: {error.msg}", where=f"{filing}:{error.lineno or 1}") from error
-    body = None if root is None else next((n for n in root.iter() if _name(n) == "body"), None)
-    if body is None or not any(_prefixed(node) for node in body.iter()):
-        what = "no inline XBRL in this file"
-        raise DataBroken(what, where=filing, remedy="an iXBRL 10-K or 10-Q")
     notes: Counter[str] = Counter()
-    _drop_hidden(body, notes)
     facts: dict[int, dict[str, Any]] = {}
     try:
+        body = None if root is None else next((n for n in root.iter() if _name(n) == "body"), None)
+        if body is None or not any(_prefixed(node) for node in body.iter()):
+            what = "no inline XBRL in this file"
+            raise DataBroken(what, where=filing, remedy="an iXBRL 10-K or 10-Q")
+        _drop_hidden(body, notes)
         for node in list(body.iter()):
             if _prefixed(node):
                 _retag(node, facts, notes)

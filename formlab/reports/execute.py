@@ -33,6 +33,8 @@ _KERNEL_START = (
     "import ctypes, sys; sys.platform == 'linux' and ctypes.CDLL(None).prctl(1, 9); "
     "import formlab.quick_schemas"
 )
+# When it is told to end, it may say that it was interrupted, which is no error.
+_KERNEL_OPTIONS = [f"--IPKernelApp.exec_lines={_KERNEL_START}", "--log-level=CRITICAL"]
 
 
 def run(job: Job) -> ReportResult:
@@ -121,7 +123,7 @@ def _execute(job: Job, part: Path) -> tuple[nbformat.NotebookNode, Exception | N
                 # are not enough for it on a busy machine.
                 iopub_timeout=120,
                 config=_kernel_config(sockets),
-                extra_arguments=[f"--IPKernelApp.exec_lines={_KERNEL_START}"],
+                extra_arguments=_KERNEL_OPTIONS,
             )
         except Exception as caught:  # whatever stops a notebook, its report says so
             error = caught

@@ -24,6 +24,14 @@ def test_what_goes_straight_through_is_as_precise_as_it_says(luck, each):
     assert passed / SEEDS >= 0.25
 
 
+def test_a_sequence_that_has_failed_does_not_go_on():
+    # The surest answers are wrong: all sequences begin below the target, and all 5,000 are above.
+    drawn = values(np.linspace(1, 0.5, 5000), [n >= 40 for n in range(5000)], range(5000))
+    row = automation.straight_through(drawn, targets=[0.95]).row(0, named=True)
+    assert np.isnan(row["threshold"])
+    assert automation.straight_through(drawn[40:], targets=[0.95])["n_through"].item() == 4960
+
+
 def test_a_document_goes_through_if_all_its_values_do():
     drawn = values([0.9, 0.8, 0.7, None, 0.9], [True, True, False, False, True], [0, 0, 1, 1, 2])
     whole = automation.whole_documents(drawn)

@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 import polars as pl
 import pytest
+from statsmodels.stats.multitest import multipletests
 
 from formlab import analysis
 from formlab.analysis.finding_kinds import compare_kinds, kind_tallies, kinds, within_test
@@ -29,6 +30,19 @@ def test_without_a_difference_at_most_alpha_of_findings_claim_one(sizes):
     claimed = sum(kinds(planted(seed, sizes=sizes), metric="outcome").holds for seed in range(100))
     # At 5 % more than 15 of 100 have a chance of 1 in 10,000.
     assert claimed <= 15
+
+
+def test_a_finding_holds_where_holms_adjustment_of_all_pairs_lets_it():
+    left = 0
+    for seed in range(12):
+        one = planted(seed, rates=(0.6, 0.5, 0.5))
+        p = [pair.p for pair in compare_kinds(one, metric="outcome")]
+        rejected, adjusted, *_ = multipletests(p, method="holm")
+        found = kinds(one, metric="outcome")
+        assert found.holds == rejected.any()
+        assert found.p_adjusted in [pytest.approx(each) for each in adjusted]
+        left += min(p) <= 0.05 and not found.holds
+    assert left
 
 
 def test_planted_difference_is_found_and_named_the_right_way_round():

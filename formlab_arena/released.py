@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from formlab import benchmarks, files
+from formlab import benchmarks
 from formlab.benchmarks import formfactory
 from formlab.errors import DataMissing
 from formlab.text import checked, typed
@@ -54,7 +54,7 @@ def task_set(root: str | Path, *, codes: Sequence[str] = (), count: int = 1) -> 
         file = root / "data1" / f"{known[code].file}.json" if code in known else None
         if file is None or not file.is_file():
             raise DataMissing(f"the release has no form {code}", where=root / "data1")
-        form, values = _form(known[code], files.read_json(file))
+        form, values = _form(known[code], formfactory.instances(file))
         forms[code] = form
         named = [
             Instance(code, number, answers, texts[name], RELEASED)

@@ -12,7 +12,7 @@ from typing import Any
 import yaml
 
 from formlab import benchmarks, files, yaml_files
-from formlab.errors import DataBroken, DataMissing
+from formlab.errors import DataBroken, DataMissing, UnknownName
 from formlab.folders import Corpus
 from formlab.text import normalise, typed
 from formlab_arena import instances, spec
@@ -110,6 +110,8 @@ def read(path: Path) -> list[Instance]:
         if not isinstance(entries, list) or not entries:
             raise ValueError("not a list of texts")
         return [_instance(entry, path) for entry in entries]
+    except UnknownName as error:
+        raise DataBroken(error.what, where=path, remedy=error.remedy) from error
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
         what = f"not a file of texts: {type(error).__name__} {' '.join(str(error).split())}"
         raise DataBroken(what[:300], where=path, remedy=remedy) from error

@@ -59,9 +59,9 @@ def reader(split: str, root: Path) -> SplitReader:
         sources[file.relative_to(root).as_posix()] = files.sha256(file)
         screens = read_screens(root, form, flaws, sources)
         parts = _Parts(form, screens, owned(form, screens))
-        instances = _instances(file)
-        texts = _texts(root, form, instances, flaws, sources)
-        for number, (instance, text) in enumerate(zip(instances, texts, strict=True), start=1):
+        rows_of = instances(file)
+        texts = _texts(root, form, rows_of, flaws, sources)
+        for number, (instance, text) in enumerate(zip(rows_of, texts, strict=True), start=1):
             rows = list(parts.records(instance, f"{file.name}#/{number - 1}", flaws))
             document = {"doc_id": doc_id(form, number)} | parts.document(number, text, rows)
             yield document, [{"task": "click"} | row for row in rows]
@@ -89,7 +89,8 @@ def doc_id(form: WebForm, number: int) -> str:
     return f"{form.code}-{number:02d}"
 
 
-def _instances(file: Path) -> list[Row]:
+def instances(file: Path) -> list[Row]:
+    """The values of each instance in a file of ``data1``, by their labels."""
     return checked(
         files.read_json(file), list[dict[str, Any]], where=file, remedy='[{"Label": "value"}]'
     )

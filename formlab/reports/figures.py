@@ -149,6 +149,7 @@ class _Plotly:
         options = {
             "figure": figure.payload.get("figure"), "fallback": figure.payload.get("fallback"),
             "font": FONT, "camera": CAMERA, "width": width, "height": height, "scale": SCALE,
+            "patience": browser.PATIENCE,
         }  # fmt: skip
         drawn = self.visit.page.evaluate(_TO_IMAGES, options)
         svg = sanitize.svg(unquote(drawn["svg"].partition(",")[2]))
@@ -156,8 +157,8 @@ class _Plotly:
 
 
 # A solid figure needs WebGL; where there is none its flat twin is drawn. It is seen from where
-# the page sees it.
-_TO_IMAGES = """async ({figure, fallback, font, camera, width, height, scale}) => {
+# the page sees it. A browser may stop to draw for good, which Playwright would wait out.
+_TO_IMAGES = """async ({figure, fallback, font, camera, width, height, scale, patience}) => {
     const solid = (figure.data || []).some((trace) =>
         /surface|3d|cone|streamtube|volume/.test(trace.type));
     const canvas = document.createElement("canvas");
@@ -170,7 +171,10 @@ _TO_IMAGES = """async ({figure, fallback, font, camera, width, height, scale}) =
     if (solid && !(lost && fallback)) layout.scene = { camera, ...given.scene };
     const draw = (format, more) =>
         Plotly.toImage({ data, layout }, { format, width, height, ...more });
-    return { svg: await draw("svg", {}), png: await draw("png", { scale }) };
+    const both = async () => ({ svg: await draw("svg", {}), png: await draw("png", { scale }) });
+    const late = new Promise((_, refuse) => setTimeout(refuse, patience, new Error(
+        `the browser did not draw it in ${patience / 1000} s`)));
+    return Promise.race([both(), late]);
 }"""
 
 

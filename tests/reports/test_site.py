@@ -12,7 +12,7 @@ from nbformat import v4
 from PIL import Image
 from playwright.sync_api import expect
 
-from formlab import browser, gallery, tables
+from formlab import browser, files, gallery, tables
 from formlab.reports import build_record, figures, index, page_assets
 from formlab.reports.export import export
 from tests.reports.geometry import draw_all
@@ -110,6 +110,19 @@ def test_nothing_hostile_is_in_figures_beside_a_page(results):
     for file in tables:
         for row in csv.reader(io.StringIO(file.read_text("utf-8"), newline="")):
             assert not [cell for cell in row if cell.lstrip().startswith(("=", "@"))]
+
+
+def test_a_figure_that_is_never_drawn_ends_with_a_note(tmp_path, monkeypatch):
+    # As when Chromium's process for graphics stalls.
+    never = "window.Plotly = { toImage: () => new Promise(() => {}) }"
+    monkeypatch.setattr(page_assets, "plotly", lambda: never)
+    figure = figures.Figure("01-a", "plotly", {"figure": {"data": []}, "fallback": None}, "x\r\n1")
+    with browser.page() as visit:
+        monkeypatch.setattr(browser, "PATIENCE", 100)
+        saved, notes = figures.save([figure], files.make_folder(tmp_path / "figures"), visit)
+    assert saved[0].files == ("csv",)
+    assert notes == ["figure 01-a was not drawn to a file: Page.evaluate: Error: the browser did "
+                     "not draw it in 0.1 s"]  # fmt: skip
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])

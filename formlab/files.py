@@ -273,6 +273,12 @@ def read_parquet(path: str | Path, only: pl.Expr | None = None) -> pl.DataFrame:
         raise DataBroken(f"not a readable Parquet file: {first}", where=path) from error
 
 
+def parquet_columns(path: str | Path) -> dict[str, Any]:
+    """The columns of a Parquet file with their types; polars' errors if it is none."""
+    # `read_parquet_schema` takes a name with brackets for a pattern.
+    return dict(pl.scan_parquet(path, glob=False).collect_schema())
+
+
 def check_unpacked(size: int, packed: int, *, where: object) -> None:
     """`DataBroken` if a member of an archive unpacks to far more bytes than it is packed in.
 

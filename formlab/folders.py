@@ -213,7 +213,7 @@ class Evaluation(Folder):
         if table in self.__dict__ or not {"_shards", "_saved"} & self.__dict__.keys():
             return dict(getattr(self, table).schema)
         if "_saved" in self.__dict__:
-            return dict(pl.read_parquet_schema(self.__dict__["_saved"][0] / f"{table}.parquet"))
+            return files.parquet_columns(self.__dict__["_saved"][0] / f"{table}.parquet")
         return {k: v for shard in self.shards() for k, v in shard._columns(table).items()}
 
     def mapped(self, function: Callable[[Evaluation], Evaluation], **values: Any) -> Evaluation:

@@ -196,7 +196,7 @@ def web_evaluation(out: Path, run: Path) -> Evaluation:
     A field's `content` is its kind of control, `page_of` the form.
     """
     corpus, predictions = read_run(run)
-    table = pl.read_csv(out / PLAN).select(pl.col("doc_id").alias("template"), *FACTORS)
+    table = pl.read_csv(out / PLAN, glob=False).select(pl.col("doc_id").alias("template"), *FACTORS)
     documents = corpus.documents.join(table, on="template", how="left", maintain_order="left")
     corpus = dataclasses.replace(
         corpus, documents=documents.with_columns(page_of="template"),

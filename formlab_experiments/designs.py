@@ -247,7 +247,7 @@ def draw_rows(
 
 
 def _plan_in(experiment: Path) -> pl.DataFrame:
-    return pl.read_csv(experiment / PLAN, schema_overrides={"print": pl.Float64})
+    return pl.read_csv(experiment / PLAN, glob=False, schema_overrides={"print": pl.Float64})
 
 
 def drawn(row: Mapping[str, Any], seed: int) -> tuple[Form, Drawing]:

@@ -52,6 +52,13 @@ def test_shards_are_saved_one_by_one_and_opened_when_asked_for(pieces, whole, tm
     assert opened.made == manifest["made"] != {}
 
 
+def test_shards_may_stand_in_a_folder_whose_name_is_a_pattern_elsewhere(pieces, tmp_path):
+    opened = Evaluation.load(pieces.save(tmp_path / "run [3] *"))
+    assert opened.own == []
+    assert opened.scan("cases").collect().equals(pieces.cases)
+    assert analysis.compare([opened, opened]).height == analysis.compare([pieces, pieces]).height
+
+
 def test_saved_over_another_nothing_of_that_stays(pieces, whole, tmp_path):
     single = analysis.evaluate(*whole)
     alone, several = (all_files(e.save(tmp_path / n)) for n, e in (("1", single), ("3", pieces)))

@@ -43,7 +43,7 @@ def columns(path: Path) -> set[str]:
         return {name.strip().strip('"') for name in first.split(mark)}
     if ending == ".parquet":
         try:
-            return set(pl.read_parquet_schema(path))
+            return set(files.parquet_columns(path))
         except (pl.exceptions.PolarsError, OSError):
             return set()
     return set()

@@ -39,7 +39,7 @@ def detect(path: Path) -> bool:
         if not files.is_file(shards[0]):
             return False
         try:
-            names = set(pl.read_parquet_schema(shards[0]))
+            names = set(files.parquet_columns(shards[0]))
         except (pl.exceptions.PolarsError, OSError):
             return False
         return {"document_id", "GroundTruthDocument"} <= names
@@ -85,7 +85,7 @@ def _shards(path: Path) -> list[Path]:
 def _rows(shard: Path) -> Iterator[Row]:
     files.read_bytes(shard, 1)  # Polars would wait for a pipe.
     try:
-        there = set(pl.read_parquet_schema(shard))
+        there = set(files.parquet_columns(shard))
         # Not the images, which are most of a shard.
         table = (
             pl.scan_parquet(shard, glob=False).select([c for c in _COLUMNS if c in there]).collect()

@@ -87,6 +87,12 @@ def test_other_parquet_is_none(tmp_path):
     assert not docling_eval.detect(tmp_path / "a.parquet")
 
 
+def test_a_log_may_stand_in_a_folder_whose_name_is_a_pattern_elsewhere(tmp_path):
+    shutil.copytree(FOLDER, tmp_path / "run [3] *")
+    assert docling_eval.detect(tmp_path / "run [3] *")
+    assert logs.read(tmp_path / "run [3] *")[0].answers.height
+
+
 def test_shards_that_are_no_files_or_no_tables_are_one_error(tmp_path):
     shutil.copytree(FOLDER, tmp_path / "log")
     (shard,) = (tmp_path / "log").glob("*.parquet")

@@ -85,6 +85,19 @@ def test_only_the_workers_start_processes_and_threads():
             assert not {name.partition(".")[0] for name in names} & POOLS, file
 
 
+def test_a_name_with_brackets_is_no_pattern_to_polars():
+    calls = 0
+    for file in (f for p in (PACKAGE, *PACKAGE.parent.glob("formlab_*")) for f in p.rglob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text())):
+            name = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
+            assert name != "pl.read_parquet_schema", f"{file}: files.parquet_columns"
+            if name in ("pl.read_parquet", "pl.scan_parquet"):
+                calls += 1
+                options = {word.arg: ast.unparse(word.value) for word in node.keywords}
+                assert options.get("glob") == "False", f"{file}:{node.lineno}"
+    assert calls
+
+
 @pytest.mark.parametrize(
     ("registry", "folder"),
     [

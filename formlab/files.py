@@ -108,7 +108,7 @@ def opened(path: str | Path) -> Iterator[io.FileIO]:
     try:
         # Not to wait for whoever writes into a pipe. No buffer: it takes longer to set up than a
         # small file takes to be read.
-        with open(path, "rb", buffering=0, opener=_at_once) as stream:
+        with io.FileIO(path, opener=_at_once) as stream:
             if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
                 raise DataMissing("not a regular file", where=path, remedy="check the path")
             yield stream

@@ -24,6 +24,9 @@ Rows = list[Row] | dict[str, list[Any]]
 UNREADABLE = "documents unreadable"
 # Units that are read to learn how many records such have.
 _LOOKED_AT = 8
+# Records that become a part of the table together: those of a few documents, while they are in the
+# processor's cache.
+_AT_ONCE = 6000
 Part = tuple[Row, Rows]
 
 
@@ -72,7 +75,7 @@ class SplitReader:
         flaws, sources = Counter[str](), dict[str, str]()
         for unit in self.units[start:stop]:
             for document, rows in self._parts(unit, flaws, sources, shard.unreadable):
-                if shard.documents and shard.records.height + height_of(rows) > records:
+                if shard.documents and shard.height + height_of(rows) > records:
                     yield shard.corpus()
                     shard, first = _Shard(self, Counter()), False
                 shard.add(document, rows)
@@ -139,11 +142,19 @@ class _Shard:
         self.unreadable: dict[str, str] = {}
         self.base = {"benchmark": split.benchmark, "split": split.split}
         self.gold = self.base | {"role": "gold", "status": "ok"}
+        self.height, self.parts = 0, list[pl.DataFrame]()
         self.records = Columns(**self.gold)
 
     def add(self, document: Row, rows: Rows) -> None:
         self.documents.append(document)
+        self.height += height_of(rows)
         self.records.extend(rows, doc_id=document["doc_id"])
+        if self.records.height >= _AT_ONCE:
+            self._to_table()
+
+    def _to_table(self) -> None:
+        self.parts.append(tables.table("records", self.records.lists, **self.gold))
+        self.records = Columns(**self.gold)
 
     def note(self, flaws: Counter[str], sources: dict[str, str]) -> None:
         """Take over what was counted since the last time."""
@@ -153,9 +164,10 @@ class _Shard:
         sources.clear()
 
     def corpus(self) -> Corpus:
+        self._to_table()
         return Corpus(
             documents=tables.table("documents", self.documents, **self.base),
-            records=tables.table("records", self.records.lists, **self.gold),
+            records=pl.concat(self.parts, rechunk=True),
             **self.base,
             root=self.split.root,
             flaws={what: count for what, count in sorted(self.flaws.items()) if count},
@@ -188,13 +200,17 @@ def image_columns(
     root: Path, image: Path | None, flaws: Counter[str], *, missing: str = "images missing"
 ) -> Row:
     """The columns `image`, `width` and `height` of a page; what is not there is counted."""
-    if image is None or not files.is_file(image):
+    row: Row = {}
+    try:
+        if image is not None:
+            row["width"], row["height"] = pictures.image_size(image)
+    except (DataBroken, DataMissing):
+        if files.is_file(image):
+            # Whatever opens the image reports why; the document stays.
+            flaws["images unreadable"] += 1
+        else:
+            image = None
+    if image is None:
         flaws[missing] += 1
         return {}
-    row: Row = {"image": image.relative_to(root).as_posix()}
-    try:
-        row["width"], row["height"] = pictures.image_size(image)
-    except (DataBroken, DataMissing):
-        # Whatever opens the image reports why; the document stays.
-        flaws["images unreadable"] += 1
-    return row
+    return {"image": image.relative_to(root).as_posix()} | row

@@ -7,6 +7,7 @@ that a surface over two of these shows all of them. A plan has each combination 
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Mapping, Sequence
 from itertools import combinations, product
 from pathlib import Path
@@ -32,8 +33,8 @@ FACTORS: dict[str, tuple[float, ...]] = {
     "handwriting": (0, 1),
 }  # fmt: skip
 EXPERIMENT, PLAN, CORPUS, FORMS = "experiment.json", "plan.csv", "corpus", "forms"
-# Random sets that a fraction is looked for from, and the least change that is one.
-STARTS, TOLERANCE = 20, 1e-9
+# Random sets that a fraction is looked for from.
+STARTS = 20
 
 
 def design_plan(
@@ -143,12 +144,12 @@ def balanced(
     sets = [(n,) for n in range(len(levels))] + list(combinations(range(len(levels)), 2))
     keys = [[(names, *(cell[n] for n in names)) for names in sets] for cell in cells]
     known = {key: place for place, key in enumerate(dict.fromkeys(k for ks in keys for k in ks))}
-    marks = np.zeros((len(cells), len(known)))
+    marks = np.zeros((len(cells), len(known)), dtype=int)
     for place, row in enumerate(keys):
         marks[place, [known[key] for key in row]] = 1
-    # Levels of few weigh as much as those of many.
-    marks /= np.sqrt(marks.sum(0))
-    alike, found = marks @ marks.T, []
+    # Levels of few weigh as much as those of many, in whole numbers: every machine finds the same.
+    counts = marks.sum(0)
+    alike, found = (marks * (math.lcm(*counts.tolist()) // counts)) @ marks.T, []
     own = np.diag(alike)
     for _ in range(STARTS):
         order = rng.permutation(len(cells))
@@ -158,12 +159,10 @@ def balanced(
             change = 2 * (scores[outside] - scores[inside, None] - alike[np.ix_(inside, outside)])
             change += own[outside] + own[inside, None]
             leaves, enters = np.unravel_index(change.argmin(), change.shape)
-            if change[leaves, enters] > -TOLERANCE:
+            if change[leaves, enters] >= 0:
                 break
             inside[leaves], outside[enters] = outside[enters], inside[leaves]
-        found.append(
-            (round(float(alike[np.ix_(inside, inside)].sum()), 9), sorted(inside.tolist()))
-        )
+        found.append((int(alike[np.ix_(inside, inside)].sum()), sorted(inside.tolist())))
     return min(found)[1]
 
 

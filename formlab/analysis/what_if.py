@@ -120,10 +120,13 @@ def what_if(
             drawn = game.worth(drawn_sums(game.parts, resamples=resamples, seed=seed))
         for at, (name, (having, lacking, weights)) in enumerate(zip(names, orders, strict=True)):
             steps = worth[having] - worth[lacking]
-            ends = percentiles((drawn[:, having] - drawn[:, lacking]) @ weights, level)
+            # Sums that are exact are the same on every machine.
+            (gain,) = exact_sums(steps[None] * weights)
+            gains = exact_sums((drawn[:, having] - drawn[:, lacking]) * weights)
+            ends = percentiles(gains, level)
             rows.append(
                 {
-                    "metric": metric, "stage": name, "value": worth[0], "gain": steps @ weights,
+                    "metric": metric, "stage": name, "value": worth[0], "gain": gain,
                     "ci_low": ends[0], "ci_high": ends[1], "lowest": steps.min(),
                     "highest": steps.max(), "alone": worth[1 << at] - worth[0],
                     "total": worth[-1], **errors[name],
@@ -192,7 +195,11 @@ class _Game:
 
     def worth(self, sums: np.ndarray) -> np.ndarray:
         """The metric for every combination of stages: shape (…, parts) to (…, combinations)."""
-        above, below = (half @ self.counts.T for half in np.split(sums, 2, axis=-1))
+        # One set after the other: a product of matrices adds in an order that machines choose.
+        above, below = (
+            sum(half[..., [at]] * counts for at, counts in enumerate(self.counts.T))
+            for half in np.split(sums, 2, axis=-1)
+        )
         return np.divide(above, below, out=np.full(below.shape, np.nan), where=below > 0)
 
 

@@ -12,11 +12,10 @@ import numpy as np
 import polars as pl
 from scipy import stats
 
+from formlab.analysis.intervals import drawn_sums
 from formlab.errors import DataMissing
 
 NAN = float("nan")
-# The most weights of documents that are held at once.
-_WEIGHTS = 5_000_000
 
 
 def reliability(
@@ -223,14 +222,5 @@ def _grouped(values: pl.DataFrame, bins: int) -> tuple[pl.DataFrame, np.ndarray,
 
 def _drawn(sums: np.ndarray, resamples: int, seed: int) -> np.ndarray:
     """The sums with documents drawn with replacement: draws × (n, right, stated) × groups."""
-    generator = np.random.default_rng(seed)
-    documents = len(sums)
-    # Some draws at a time, so that their weights stay small.
-    size = max(1, _WEIGHTS // documents)
-    return np.concatenate([
-        np.tensordot(
-            generator.multinomial(documents, np.full(documents, 1 / documents), size=count)
-            .astype(float), sums, axes=1,
-        )
-        for count in np.diff([*range(0, resamples, size), resamples])
-    ])  # fmt: skip
+    drawn = drawn_sums(sums.reshape(len(sums), -1), resamples=resamples, seed=seed)
+    return drawn.reshape(resamples, *sums.shape[1:])

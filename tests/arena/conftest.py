@@ -2,11 +2,13 @@ import contextlib
 import json
 
 import pytest
+from playwright.async_api import Error
 
 from formlab_arena import server
 from formlab_arena.run import RunSettings, open_session, serving
 from formlab_arena.store import SubmissionStore
 from tests.plugins.conftest import fresh
+from tests.states import until
 
 __all__ = ["fresh"]
 
@@ -45,3 +47,18 @@ def opened(address, code, folder):
     settings = RunSettings("tests")
     with open_session(f"{address}/forms/{code}", folder, "text", settings) as session:
         yield session
+
+
+def go(page, url):
+    """Open an address; a page that is still on its way, as the answer to a form, may end that."""
+
+    def opened():
+        try:
+            page.goto(url)
+        except Error as error:
+            if "interrupted by another navigation" not in str(error):
+                raise
+            return False
+        return True
+
+    until(opened)

@@ -6,7 +6,7 @@ from formlab_arena.actions import Answer, Click, Press, Type
 from formlab_arena.episode import RunSettings, open_session, prepare
 from tests.states import LONG
 
-from .conftest import events
+from .conftest import events, go
 from .sites import SEND, form, script, site
 
 GO = Click(20, 20)
@@ -57,7 +57,7 @@ def session(tmp_path_factory):
 def sent(session, path, typed="Ada", count=1):
     """The submissions of one page, when its first field was filled and its button clicked."""
     since = time.monotonic()
-    session.page.goto(session.server.url + path)
+    go(session.page, session.server.url + path)
     session.do(Click(40, 75))
     session.do(Press("Control+A"))
     session.do(Type(typed))
@@ -85,7 +85,7 @@ def test_account_of_forms_equals_what_the_server_received(session):
     assert plain["values"] == {"name": ["Ada Møller & Co"], "note": [""], "token": ["t"]}
     assert (plain["kind"], plain["status"], plain["outcome"]) == ("navigation", 200, "accepted")
 
-    session.page.goto(f"{server.url}/many")
+    go(session.page, f"{server.url}/many")
     files = sorted(session.uploads.glob("*"))
     session.page.set_input_files("input[type=file]", files)
     since = time.monotonic()

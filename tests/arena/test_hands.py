@@ -21,7 +21,7 @@ from formlab_arena.actions import (
 )
 from formlab_arena.run import RunSettings, open_session
 
-from .conftest import events
+from .conftest import events, go
 from .foreign import hosting
 
 KEYS = """<!doctype html><style>* { font-size: 16px } body { margin: 20px; height: 3000px }
@@ -83,7 +83,7 @@ def shared_session(tmp_path_factory):
 def session(shared_session):
     session, host = shared_session
     host.page = KEYS
-    session.page.goto(host.url)
+    go(session.page, host.url)
     session.look()
     return session
 
@@ -196,7 +196,7 @@ def test_element_is_scrolled_into_view_and_what_covers_it_is_named(session):
 def test_elements_of_frames_and_shadow_roots_are_reached_and_covered_like_others(shared_session):
     session, host = shared_session
     host.page = INNER
-    session.page.goto(host.url)
+    go(session.page, host.url)
     session.look()
     for name in ("inner", "shady", "mail"):
         session.do(Fill(of(session, name), "Ada"))
@@ -260,7 +260,7 @@ def test_enter_sends_a_native_form_each_time(shared_session):
     host.page = "<!doctype html><form method=post><input name=q autofocus><button>Go</button>"
     before = len(host.sent)
     for number in range(8):
-        session.page.goto(host.url)
+        go(session.page, host.url)
         session.page.locator("input").fill(str(number))
         session.do(Press("Enter"))
         assert "navigated" in last(session)

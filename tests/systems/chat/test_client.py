@@ -8,7 +8,7 @@ from formlab import benchmarks
 from formlab.errors import DataBroken, NotAvailable
 from formlab.systems import chat
 from formlab.systems.chat import client
-from tests.states import LONG
+from tests.states import LONG, until
 from tests.systems.chat.made_runs import FORM, KEY, ran
 from tests.systems.scripted_server import serving
 
@@ -179,9 +179,17 @@ def test_openai_itself_needs_a_key(tmp_path):
 
 
 def test_concurrency_grows_while_the_server_answers_and_never_beyond_the_most(tmp_path):
-    with serving(then=FORM, delay=0.1) as server:
+    def held(_):
+        # Four calls are made at once until some are answered.
+        if len(server.calls) > 4:
+            until(lambda: server.most >= 6)
+            # The time in which a seventh would come.
+            time.sleep(0.1)
+        return FORM
+
+    with serving(then=held) as server:
         ran(server, tmp_path, limit=16, concurrency=6)
-        assert 4 < server.most <= 6
+        assert server.most == 6
 
 
 def test_calls_that_failed_together_halve_the_limit_once():

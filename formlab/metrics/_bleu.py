@@ -6,7 +6,7 @@ sacrebleu's own counting gives the same numbers and takes three times as long.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -14,8 +14,6 @@ from formlab.metrics._spec import Need
 from formlab.metrics._words import alike_or_not, chunks, lengths, mteval, ngrams_in_common
 
 _ORDERS = 4
-# NumPy's own differ in the last digit from one kind of processor to another.
-_log, _exp = (np.frompyfunc(function, 1, 1) for function in (math.log, math.exp))
 # A shorter field has no 4-gram: read perfectly, its BLEU of a corpus would be 0.
 FOUR_WORDS = Need(f"gold>={_ORDERS} words", ("field",), lambda parts: parts[:, -1] >= _ORDERS)
 
@@ -57,12 +55,17 @@ def _score(parts: np.ndarray, *, effective: bool) -> np.ndarray:
     # Smoothing "exp": the k-th order without a hit counts as 1 / 2^k of one.
     hits = np.where(none, np.ldexp(1.0, -np.cumsum(none, axis=-1)), right)
     shares = np.divide(hits, predicted, out=np.ones_like(hits), where=counted)
-    logs = _log(shares).astype(float).sum(axis=-1)
+    logs = _each(math.log, shares).sum(axis=-1)
     with np.errstate(divide="ignore", invalid="ignore"):
         mean = logs / (counted.sum(axis=-1) if effective else _ORDERS)
         shorter = np.minimum(0.0, 1.0 - gold_words / pred_words)
-    value = np.asarray(_exp(shorter) * _exp(mean), dtype=float)
-    value = np.where(right.any(axis=-1), value, 0.0)
+    value = np.where(right.any(axis=-1), _each(math.exp, shorter) * _each(math.exp, mean), 0.0)
     if not effective:
         value = np.where(counted.all(axis=-1), value, 0.0)
     return np.where((pred_words == 0) & (gold_words == 0), np.nan, value)
+
+
+def _each(function: Callable[[float], float], values: np.ndarray) -> np.ndarray:
+    # NumPy's own logarithm differs in the last digit from one kind of processor to another.
+    found = np.fromiter(map(function, values.ravel().tolist()), float, values.size)
+    return found.reshape(values.shape)

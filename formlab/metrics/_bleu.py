@@ -54,9 +54,10 @@ def _score(parts: np.ndarray, *, effective: bool) -> np.ndarray:
     none = counted & (right == 0)
     # Smoothing "exp": the k-th order without a hit counts as 1 / 2^k of one.
     hits = np.where(none, np.ldexp(1.0, -np.cumsum(none, axis=-1)), right)
-    shares = np.divide(hits, predicted, out=np.ones_like(hits), where=counted)
-    logs = _each(math.log, shares).sum(axis=-1)
+    shares = np.where(counted, np.nan, 1.0)
     with np.errstate(divide="ignore", invalid="ignore"):
+        np.divide(hits, predicted, out=shares, where=counted & (hits > 0))
+        logs = _each(math.log, shares).sum(axis=-1)
         mean = logs / (counted.sum(axis=-1) if effective else _ORDERS)
         shorter = np.minimum(0.0, 1.0 - gold_words / pred_words)
     value = np.where(right.any(axis=-1), _each(math.exp, shorter) * _each(math.exp, mean), 0.0)

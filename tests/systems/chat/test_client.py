@@ -1,5 +1,6 @@
 """What a server does to a call: every misbehaviour has its status, its retries and its limit."""
 
+import threading
 import time
 
 import pytest
@@ -8,7 +9,7 @@ from formlab import benchmarks
 from formlab.errors import DataBroken, NotAvailable
 from formlab.systems import chat
 from formlab.systems.chat import client
-from tests.states import LONG, until
+from tests.states import LONG
 from tests.systems.chat.made_runs import FORM, KEY, ran
 from tests.systems.scripted_server import serving
 
@@ -179,16 +180,22 @@ def test_openai_itself_needs_a_key(tmp_path):
 
 
 def test_concurrency_grows_while_the_server_answers_and_never_beyond_the_most(tmp_path):
+    six = threading.Event()
+
     def held(_):
         # Four calls are made at once until some are answered.
         if len(server.calls) > 4:
-            until(lambda: server.most >= 6)
+            if server.most >= 6:
+                six.set()
+            six.wait(LONG)
+            # If they never come, no other call waits for them.
+            six.set()
             # The time in which a seventh would come.
             time.sleep(0.1)
         return FORM
 
     with serving(then=held) as server:
-        ran(server, tmp_path, limit=16, concurrency=6)
+        ran(server, tmp_path, limit=16, concurrency=6, timeout=3 * LONG)
         assert server.most == 6
 
 

@@ -26,10 +26,9 @@ class Columns:
         self, rows: Sequence[Mapping[str, Any]] | Mapping[str, list[Any]], **same: Any
     ) -> None:
         """Add rows, or columns of equal length; all of them get the values `same`."""
-        if isinstance(rows, Mapping):
-            height, names = height_of(rows), rows.keys()
-        else:
-            height, names = len(rows), set(chain.from_iterable(rows))
+        whole = rows if isinstance(rows, Mapping) else None
+        height = height_of(rows)
+        names = set(chain.from_iterable(rows)) if whole is None else whole.keys()
         for name in [*names, *same]:
             if name not in self.lists:
                 self.lists[name] = [self.same.get(name)] * self.height
@@ -37,8 +36,8 @@ class Columns:
             default = same.get(name, self.same.get(name))
             if name not in names:
                 values += repeat(default, height)
-            elif isinstance(rows, Mapping):
-                values += rows[name]
+            elif whole is not None:
+                values += whole[name]
             else:
                 values += [row.get(name, default) for row in rows]
         self.height += height

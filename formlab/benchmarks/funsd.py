@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache
 from itertools import chain
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -74,7 +75,8 @@ def reader(split: str, root: Path) -> SplitReader:
         yield document | image_columns(root, images / f"{file.stem}.png", flaws), rows
 
     empty = DataBroken("no annotation files", where=folder, remedy="check the download")
-    return SplitReader("funsd", split, root, sorted(folder.glob("*.json")), read, empty=empty)
+    annotations = sorted(folder.glob("*.json"), key=attrgetter("name"))
+    return SplitReader("funsd", split, root, annotations, read, empty=empty)
 
 
 def rows_of(file: Path, flaws: Counter) -> list[Row]:
@@ -135,13 +137,14 @@ def _columns(file: Path, entities: list[_Entity], flaws: Counter[str]) -> dict[s
     for start, entity in zip(starts, entities, strict=True):
         tasks[start], kinds[start], modalities[start] = "text", entity.label, "textual"
     values, boxes = [item.text for item in items], [item.box for item in items]
-    areas = [x1 > x0 and y1 > y0 for x0, y0, x1, y1 in boxes if x0 is not None]
+    odd = [x0 for x0, y0, x1, y1 in boxes if x0 is None or not (x1 > x0 and y1 > y0)]
     blank = list(texts.values()).count("")
     flaws["entities without text"] += blank
     flaws["words without text"] += values.count("") + sum(map(str.isspace, values)) - blank
-    flaws["entities with an unknown label"] += sum(e.label not in LABELS for e in entities)
-    flaws["boxes missing or malformed"] += len(boxes) - len(areas)
-    flaws["boxes without area"] += areas.count(False)
+    labels = [entity.label for entity in entities]
+    flaws["entities with an unknown label"] += len(labels) - sum(map(labels.count, LABELS))
+    flaws["boxes missing or malformed"] += odd.count(None)
+    flaws["boxes without area"] += len(odd) - odd.count(None)
     page = " ".join([text for _, text in sorted(texts.items()) if text])
     sides = zip(_NO_BOX, *boxes, *[_NO_BOX] * links, strict=True)
     return {

@@ -39,7 +39,7 @@ class PageLeft(Exception):
 _LEFT = (
     "context was destroyed", "has been closed", "was detached", "Cannot find context",
     "only in the context they were created", "not attached to the DOM",
-    "Unable to capture screenshot",
+    "Unable to capture screenshot", "interrupted by another navigation",
 )  # fmt: skip
 
 

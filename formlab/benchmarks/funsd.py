@@ -9,7 +9,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache
-from itertools import chain
+from itertools import chain, starmap
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -169,18 +169,10 @@ def _links(
     mentions = Counter(chain.from_iterable([entity.linking for entity in entities]))
     blank = {number for number, text in texts.items() if not text}
     known = texts.keys() - blank
-    paths, values = [], []
     for link, count in mentions.items():
-        if len(link) == 2:
-            start, end = link
-            paths.append(f"/links/{start}/{end}")
-            values.append(f"/entities/{start} /entities/{end}")
-            if count > 1 and start != end and start in known and end in known:
-                continue
-        else:
-            paths.append(f"/links/{'/'.join(map(str, link))}")
-            values.append(" ".join(f"/entities/{number}" for number in link))
-        start, end = (*link, None, None)[:2]
+        start, end = link if len(link) == 2 else (*link, None, None)[:2]
+        if count > 1 and start != end and start in known and end in known and len(link) == 2:
+            continue
         flaws.update({
             "links of not two ends": len(link) != 2,
             "links to nothing": not texts.keys() >= set(link),
@@ -188,6 +180,13 @@ def _links(
             "links to itself": start == end,
             "links named by one end only": count < 2 and start != end,
         })  # fmt: skip
-    if len(set(paths)) < len(paths):
+    found = dict(starmap(_link, mentions))
+    if len(found) < len(mentions):
         raise GoldInDoubt("two links at one path, of numbers and of texts", where=file)
-    return paths, values
+    return list(found), list(found.values())
+
+
+@lru_cache(maxsize=10_000, typed=True)
+def _link(*ends: object) -> tuple[str, str]:
+    """The path of a link and its value."""
+    return f"/links/{'/'.join(map(str, ends))}", " ".join(f"/entities/{end}" for end in ends)

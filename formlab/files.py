@@ -46,7 +46,8 @@ _ROW_GROUP = 2**18
 LARGEST, DEEPEST = 2**31, 200
 # There is no room, or only to read.
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
-_AT_ONCE = getattr(os, "O_NONBLOCK", 0)
+# Not to wait for whoever writes into a pipe; elsewhere, not to read lines as text.
+_READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 _NO_BRACKETS = bytes(sorted(set(range(256)) - set(b"[]{}")))
 _STEPS = bytes.maketrans(b"[{]}", b"\1\1\xff\xff")
 
@@ -95,23 +96,32 @@ def read_bytes(path: str | Path, count: int = -1) -> bytes:
     DataMissing, DataBroken
         If there is no such file, it is no regular one, or has more bytes than `LARGEST`.
     """
-    with opened(path) as stream:
-        if count < 0 and (size := os.fstat(stream.fileno()).st_size) > LARGEST:
-            what = f"{size} bytes, at most {LARGEST} are read at once"
+    with opened(path) as (handle, state):
+        if count >= 0:
+            return os.read(handle, count)
+        if state.st_size > LARGEST:
+            what = f"{state.st_size} bytes, at most {LARGEST} are read at once"
             raise DataBroken(what, where=path, remedy="cut it into smaller files")
-        return stream.read(count)
+        # A file may be longer than it says, as those of the kernel are.
+        most = max(state.st_size + 1, 1 << 16)
+        return b"".join(iter(lambda: os.read(handle, most), b""))
 
 
 @contextmanager
-def opened(path: str | Path) -> Iterator[io.FileIO]:
-    """A regular file, open for reading; `DataMissing` for a pipe, a device, a folder or nothing."""
+def opened(path: str | Path) -> Iterator[tuple[int, os.stat_result]]:
+    """A regular file, open for reading; `DataMissing` for a pipe, a device, a folder or nothing.
+
+    The system's own number of it: an object takes longer to set up than a small file to be read.
+    """
     try:
-        # Not to wait for whoever writes into a pipe. No buffer: it takes longer to set up than a
-        # small file takes to be read.
-        with io.FileIO(path, opener=_at_once) as stream:
-            if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
-                raise DataMissing("not a regular file", where=path, remedy="check the path")
-            yield stream
+        handle = os.open(path, _READ)
+        try:
+            if not stat.S_ISREG((state := os.fstat(handle)).st_mode):
+                what = "a folder" if stat.S_ISDIR(state.st_mode) else "not a regular file"
+                raise DataMissing(what, where=path, remedy="check the path")
+            yield handle, state
+        finally:
+            os.close(handle)
     except FileNotFoundError as error:
         raise DataMissing("no such file", where=path, remedy="check the path") from error
     except OSError as error:
@@ -119,10 +129,6 @@ def opened(path: str | Path) -> Iterator[io.FileIO]:
     # A name with a zero character, or with half a character.
     except ValueError as error:
         raise DataMissing(f"no name of a file: {error}", where=repr(str(path))[:200]) from error
-
-
-def _at_once(path: str, flags: int) -> int:
-    return os.open(path, flags | _AT_ONCE)
 
 
 def is_file(path: str | Path) -> bool:
@@ -297,14 +303,14 @@ def check_unpacked(size: int, packed: int, *, where: object) -> None:
 
 def sha256(path: str | Path) -> str:
     """The SHA-256 of a file's bytes, in hexadecimal."""
-    with opened(path) as stream:
+    with opened(path) as (handle, _), open(handle, "rb", buffering=0, closefd=False) as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def sha256_once(path: str | Path) -> str:
     """The same; a file that stands as it did is not read again by this process."""
-    with opened(path) as stream:
-        state = os.fstat(stream.fileno())
+    with opened(path) as (_, state):
+        pass
     return _hashed(path, state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns)
 
 

@@ -175,7 +175,7 @@ def test_only_regular_files_are_read_and_nothing_waits(tmp_path):
     (tmp_path / "circle").symlink_to(tmp_path / "circle")
     for path, why in (
         (tmp_path / "pipe", "not a regular file"), ("/dev/zero", "not a regular file"),
-        (tmp_path, "Is a directory"), (tmp_path / "circle", "Too many levels"),
+        (tmp_path, "a folder"), (tmp_path / "circle", "Too many levels"),
         ("x" * 5000, "name too long"), ("a\0b", "null"), ("\ud800", "surrogates"),
     ):  # fmt: skip
         with pytest.raises(DataMissing, match=why) as caught:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from formlab import benchmarks, files
+from formlab import benchmarks
 from formlab.benchmarks import ixbrl
 from formlab.benchmarks.calculations import links
 from formlab.errors import DataBroken, FormlabError, GoldInDoubt
@@ -217,14 +217,14 @@ def test_a_page_that_is_no_file_is_counted_and_its_document_stays(tmp_path, monk
         NO_FILES[broken](image)
     else:
         # Root may read everything: the system's answer to others is put in its place.
-        plain = files._at_once
+        plain = os.open
 
-        def refused(path, flags):
+        def refused(path, *options, **more):
             if str(path) == str(image):
                 raise PermissionError(13, "Permission denied", str(path))
-            return plain(path, flags)
+            return plain(path, *options, **more)
 
-        monkeypatch.setattr(files, "_at_once", refused)
+        monkeypatch.setattr(os, "open", refused)
     corpus = load("funsd", tmp_path)
     assert corpus.documents["doc_id"].to_list() == ["a", "b"]
     assert corpus.flaws["images missing" if broken in NO_FILES else "images unreadable"] == 1

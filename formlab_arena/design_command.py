@@ -69,7 +69,7 @@ def design(
         rows = [{"form": f.code, "fields": len(f.fields), "pages": len(f.pages)} | dict(f.style)
                 for f in tasks.forms.values()]  # fmt: skip
         show(rows, as_json=as_json)
-        click.echo(f"{len(rows)} forms in {out}", err=True)
+        click.echo(plain(f"{len(rows)} forms in {out}"), err=True)
         return
     system, shown = options["system"], options["observe"] or ""
     settings = run.RunSettings(
@@ -89,4 +89,4 @@ def design(
         for finding in design_analysis.design_findings(evaluation, table):
             if finding.holds:
                 click.echo(plain(f"{finding}."))
-    click.echo(f"the cases: formlab open {out / 'evals' / name}", err=True)
+    click.echo(plain(f"the cases: formlab open {out / 'evals' / name}"), err=True)

@@ -14,6 +14,7 @@ from formlab.console import (
     asked,
     asking,
     path,
+    plain,
     prompt,
     root,
     say,
@@ -84,7 +85,8 @@ def counterfactual(pages: str, out: Path, as_json: bool, **options: Any) -> None
         changes=options["copies"] or CHANGES, alone=options["alone"],
     )  # fmt: skip
     if isinstance(source, Scans):
-        click.echo(f"review of replaced ink: {review_page(corpus, source, out)}", err=True)
+        page = review_page(corpus, source, out)
+        click.echo(plain(f"review of replaced ink: {page}"), err=True)
     if options["decisions"]:
         corpus = accepted(corpus, out, options["decisions"])
     say(corpus.flaws)
@@ -109,9 +111,8 @@ def counterfactual(pages: str, out: Path, as_json: bool, **options: Any) -> None
     for title, table in tables.items():
         show(table.to_dicts(), as_json=False, title=title)
         click.echo()
-    click.echo(
-        f"{evaluation.system}: {made['copies']} copies of {made['pages']} pages, {out}", err=True
-    )
+    read = f"{evaluation.system}: {made['copies']} copies of {made['pages']} pages, {out}"
+    click.echo(plain(read), err=True)
 
 
 def pages_of(name: str, options: Mapping[str, Any]) -> Pages:

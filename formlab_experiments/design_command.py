@@ -59,7 +59,7 @@ def design(
     if system is None:
         varied = [name for name in designs.FACTORS if corpus.documents[name].n_unique() > 1]
         show(corpus.documents.select("doc_id", *varied).to_dicts(), as_json=as_json)
-        click.echo(f"{corpus.documents.height} forms in {out}", err=True)
+        click.echo(plain(f"{corpus.documents.height} forms in {out}"), err=True)
         return
     reader = systems.get(system)
     evaluation = read_and_score(
@@ -72,7 +72,8 @@ def design(
         for finding in design_analysis.design_findings(evaluation, table):
             if finding.holds:
                 click.echo(plain(f"{finding}."))
-    click.echo(f"the cases: formlab report 71_designed_forms -p experiment={out}", err=True)
+    hint = f"the cases: formlab report 71_designed_forms -p experiment={out}"
+    click.echo(plain(hint), err=True)
 
 
 def _levels(text: str) -> tuple[str, list[float]]:

@@ -63,7 +63,7 @@ def sweep(benchmark: str, system: str, as_json: bool, **options: Any) -> None:
     for finding in sweep_effects.settings_findings(evaluations, table):
         click.echo(plain(f"{finding}."))
     hint = f"{len(evaluations)} runs; the cases: formlab report 73_settings -p experiment={out}"
-    click.echo(hint, err=True)
+    click.echo(plain(hint), err=True)
 
 
 def _levels(changes: tuple[str, ...]) -> dict[str, list[str]]:

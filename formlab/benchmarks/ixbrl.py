@@ -38,6 +38,7 @@ _BOXES = """names => [...document.querySelectorAll(names)].map(fact => {
   return box.width && box.height ? sides.map(side => Math.round(side * 10) / 10) : null;
 })"""
 _NO_FACT = "formlab-no-fact"
+_NUMBERED = re.compile(rf'(<(?:{"|".join(FACTS)})\b[^<>]*?) data-fact="(\d+)"')
 _ENTITIES = ("EntityRegistrantName", "TradingSymbol")
 
 
@@ -65,15 +66,18 @@ def gold_pages(filing: Path) -> tuple[list[str], list[list[dict[str, Any]]], dic
         for node in list(body.iter()):
             if _prefixed(node):
                 _retag(node, facts, notes)
+            elif _name(node).lower() in FACTS:
+                # Only what the filing tags is a fact.
+                node.tag = "span"
         etree.strip_tags(body, _NO_FACT)
         pages = [_page(nodes) for nodes in _cut(body)]
     except UnicodeDecodeError as error:
         # libxml2 takes half characters that lxml cannot hand over.
         raise DataBroken("half a character in a name", where=filing) from error
     pages = [page for page in pages if re.sub(r"<[^>]*>|\s|&#160;", "", page)]
-    mine = [[facts[int(n)] for n in re.findall(r'data-fact="(\d+)"', page)] for page in pages]
+    mine = [[facts[int(n)] for _, n in _NUMBERED.findall(page)] for page in pages]
     notes["facts"] = sum(map(len, mine))
-    return [re.sub(r' data-fact="\d+"', "", page) for page in pages], mine, dict(notes)
+    return [_NUMBERED.sub(r"\1", page) for page in pages], mine, dict(notes)
 
 
 def write_pages(

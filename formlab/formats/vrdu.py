@@ -20,6 +20,7 @@ from formlab.formats._spec import Format
 from formlab.trees import escape
 
 SUFFIX = "-test_predictions.json"
+_PARTS = {"meta", "results"}
 SHAPE = '["name", ["text", [page, x0, y0, x1, y1], [[start, end]]]]'
 
 
@@ -70,6 +71,7 @@ def read(path: Path, corpus: Corpus) -> Predictions:
     collected, schema = Collected(corpus, system), Schema.of(corpus)
     notes = collected.notes
     notes["no 'meta': the published evaluator stops at such a file"] += "meta" not in content
+    notes["entries beside 'meta' and 'results', not read"] += len(content.keys() - _PARTS)
     for name, entities in results.items():
         where = f"{file.name}#/results/{name}"
         if not isinstance(entities, list):

@@ -40,6 +40,18 @@ def test_pages_are_cut_at_breaks_and_tags_become_facts_or_are_counted(filing):
     assert notes["tags without a printed figure, date or name left out"] == 2
 
 
+def test_what_looks_like_a_fact_and_is_none_of_the_filing_keeps_its_text_alone(filing):
+    false = """<p data-fact="0" title="&lt;number data-fact='9'">of
+        <number data-fact="7">12</number> data-fact="7" <Temporal>2024</Temporal></p>"""
+    whole = gold_pages(filing)
+    filing.write_text(FILING.replace("<p>Income", f"{false}<p>Income"))
+    pages, facts, notes = gold_pages(filing)
+    assert (facts, notes) == whole[1:]
+    assert pages[1].count("<number") == 1
+    assert ">12</span> data-fact=" in pages[1]
+    assert ">2024</span>" in pages[1]
+
+
 def test_other_html_is_refused(tmp_path):
     file = tmp_path / "x.htm"
     file.write_text("<html><body><p>5</p></body></html>")

@@ -11,7 +11,6 @@ import gc
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import cache
 from itertools import repeat
 from typing import Any
 
@@ -244,19 +243,10 @@ def table(
         # One column after the other, to say which does not fit; texts without half characters.
         series = [_column(name, key, columns, kind, same) for key, kind in kinds.items()]
         frame = pl.DataFrame(series)
-    absent = {k: _literal(same.get(k), kind) for k, kind in schema.items() if k not in columns}
+    absent = {k: pl.lit(same.get(k), kind) for k, kind in schema.items() if k not in columns}
     if not columns:
         return pl.DataFrame(height=height).with_columns(**absent)
     return frame.select(**{name: absent.get(name, name) for name in schema})
-
-
-def _literal(value: Any, kind: Any) -> pl.Expr:
-    return _null(kind) if value is None else pl.lit(value, kind)
-
-
-@cache
-def _null(kind: Any) -> pl.Expr:
-    return pl.lit(None, kind)
 
 
 def _column(

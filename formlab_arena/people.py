@@ -262,7 +262,10 @@ def blueprint(people: People) -> Blueprint:
     @pages.get("/record.js")
     def record() -> Response:
         """The observer of agents' pages, for the recorder of people's."""
+        # What is done before the recorder listens would be missing: until then nothing can be.
         script = (
+            "document.documentElement.inert = true;\n"
+            'addEventListener("load", () => { document.documentElement.inert = false; });\n'
             f"const observer = {page_documents.OBSERVER};\nconst observed = observer.logged;\n"
             f"const shownAs = observer.shown, controlAt = observer.at;\n"
             f"const mostScreens = {MOST_SCREENS};\n"

@@ -2,10 +2,13 @@ import dataclasses
 import html
 import json
 import os
+import threading
+import time
 import urllib.parse
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from flask import request
 from pydantic import ValidationError
 
 from formlab import browser, tables
@@ -236,9 +239,13 @@ def test_files_of_a_task_and_its_pdf_are_given_and_no_others(client, people):
 @pytest.mark.browser
 @pytest.mark.parametrize("width", [1280, 390])
 def test_browser_records_mouse_keyboard_and_lists_at_any_width(people, store, width):
-    import threading
+    app = server.create(store, people=people)
 
-    listening = listen(server.create(store, people=people), port=0)
+    @app.before_request
+    def late():  # What is done before the recorder has come is not lost.
+        time.sleep(0.5 * request.path.endswith("play.js"))
+
+    listening = listen(app, port=0)
     threading.Thread(target=listening.serve_forever, daemon=True).start()
     address = f"http://127.0.0.1:{listening.server_port}"
     try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import chain, repeat
+from itertools import chain
 from typing import Any
 
 
@@ -35,7 +35,7 @@ class Columns:
         for name, values in self.lists.items():
             default = same.get(name, self.same.get(name))
             if name not in names:
-                values += repeat(default, height)
+                values += [default] * height
             elif whole is not None:
                 values += whole[name]
             else:

@@ -102,9 +102,12 @@ def read_bytes(path: str | Path, count: int = -1) -> bytes:
         if state.st_size > LARGEST:
             what = f"{state.st_size} bytes, at most {LARGEST} are read at once"
             raise DataBroken(what, where=path, remedy="cut it into smaller files")
-        # A file may be longer than it says, as those of the kernel are.
         most = max(state.st_size + 1, 1 << 16)
-        return b"".join(iter(lambda: os.read(handle, most), b""))
+        first = os.read(handle, most)
+        if len(first) == state.st_size:
+            return first
+        # A file may be longer than it says, as those of the kernel are.
+        return b"".join([first, *iter(lambda: os.read(handle, most), b"")])
 
 
 @contextmanager

@@ -7,6 +7,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -153,7 +154,7 @@ class _Shard:
             self._to_table()
 
     def _to_table(self) -> None:
-        self.parts.append(tables.table("records", self.records.lists, **self.gold))
+        self.parts.append(tables.partial("records", self.records.lists, **self.gold))
         self.records = Columns(**self.gold)
 
     def note(self, flaws: Counter[str], sources: dict[str, str]) -> None:
@@ -166,9 +167,12 @@ class _Shard:
 
     def corpus(self) -> Corpus:
         self._to_table()
+        # Parts of the same columns are completed at once.
+        alike = [pl.concat(parts) for _, parts in groupby(self.parts, lambda part: part.columns)]
+        records = [tables.completed("records", part, **self.gold) for part in alike]
         return Corpus(
             documents=tables.table("documents", self.documents, **self.base),
-            records=pl.concat(self.parts, rechunk=True),
+            records=pl.concat(records, rechunk=True),
             **self.base,
             root=self.split.root,
             flaws={what: count for what, count in sorted(self.flaws.items()) if count},

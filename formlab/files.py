@@ -17,12 +17,12 @@ import sys
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache, lru_cache
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import polars as pl
@@ -42,6 +42,7 @@ UNPACKABLE = (
 
 # How many rows of a Parquet file stand together.
 _ROW_GROUP = 2**18
+_T = TypeVar("_T")
 # The most bytes of a file that are read at once, and how deep JSON may be nested.
 LARGEST, DEEPEST = 2**31, 200
 # There is no room, or only to read.
@@ -96,7 +97,8 @@ def read_bytes(path: str | Path, count: int = -1) -> bytes:
     DataMissing, DataBroken
         If there is no such file, it is no regular one, or has more bytes than `LARGEST`.
     """
-    with opened(path) as (handle, state):
+
+    def read(handle: int, state: os.stat_result) -> bytes:
         if count >= 0:
             return os.read(handle, count)
         if state.st_size > LARGEST:
@@ -109,12 +111,14 @@ def read_bytes(path: str | Path, count: int = -1) -> bytes:
         # A file may be longer than it says, as those of the kernel are.
         return b"".join([first, *iter(lambda: os.read(handle, most), b"")])
 
+    return opened(path, read)
 
-@contextmanager
-def opened(path: str | Path) -> Iterator[tuple[int, os.stat_result]]:
-    """A regular file, open for reading; `DataMissing` for a pipe, a device, a folder or nothing.
 
-    The system's own number of it: an object takes longer to set up than a small file to be read.
+def opened(path: str | Path, use: Callable[[int, os.stat_result], _T]) -> _T:
+    """What `use` makes of a regular file that is open for reading.
+
+    It gets the system's number of it and its state: an object takes longer to set up than a small
+    file to be read. `DataMissing` for a pipe, a device, a folder or nothing.
     """
     try:
         handle = os.open(path, _READ)
@@ -122,7 +126,7 @@ def opened(path: str | Path) -> Iterator[tuple[int, os.stat_result]]:
             if not stat.S_ISREG((state := os.fstat(handle)).st_mode):
                 what = "a folder" if stat.S_ISDIR(state.st_mode) else "not a regular file"
                 raise DataMissing(what, where=path, remedy="check the path")
-            yield handle, state
+            return use(handle, state)
         finally:
             os.close(handle)
     except FileNotFoundError as error:
@@ -306,14 +310,17 @@ def check_unpacked(size: int, packed: int, *, where: object) -> None:
 
 def sha256(path: str | Path) -> str:
     """The SHA-256 of a file's bytes, in hexadecimal."""
-    with opened(path) as (handle, _), open(handle, "rb", buffering=0, closefd=False) as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+    def digest(handle: int, _: os.stat_result) -> str:
+        with open(handle, "rb", buffering=0, closefd=False) as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+
+    return opened(path, digest)
 
 
 def sha256_once(path: str | Path) -> str:
     """The same; a file that stands as it did is not read again by this process."""
-    with opened(path) as (_, state):
-        pass
+    state = opened(path, lambda _, state: state)
     return _hashed(path, state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns)
 
 

@@ -507,7 +507,8 @@ def _wrong_rows(name: str, frame: pl.DataFrame, sound: set[str]) -> list[str]:
             first = ", ".join(f"{k}={v}" for k, v in twice.row(0, named=True).items())
             wrong.append(f"{twice.height} rows share a key, first: {first}")
     if {"role", "system"} <= sound:
-        if odd := ((frame["role"] == "gold") != frame["system"].is_null()).sum():
+        odd = ((frame["role"] == "gold") != frame["system"].is_null()).sum()
+        if odd:
             wrong.append(f"system must be null exactly where role is gold: {odd} rows are not so")
     return wrong
 

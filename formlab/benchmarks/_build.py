@@ -92,26 +92,29 @@ class SplitReader:
     def _parts(
         self, unit: Any, flaws: Counter[str], sources: dict[str, str], unreadable: dict[str, str]
     ) -> Iterator[Part]:
-        """The documents of a unit; none if its own file cannot be read."""
+        """The documents of a unit; none if its own file cannot be read.
+
+        `flaws` and `sources` are empty before it.
+        """
         if (file := self.file_of(unit)) is None:
             yield from self.read(unit, flaws, sources)
             return
-        own_flaws, own_sources = Counter[str](), dict[str, str]()
         try:
             # All of them or none.
-            parts = list(self.read(unit, own_flaws, own_sources))
+            parts = list(self.read(unit, flaws, sources))
             for document, rows in parts:
                 _check_paths(document, rows, file)
         except GoldInDoubt:
             raise
         except (DataBroken, DataMissing, RecursionError) as error:
+            # What was counted of the unit before.
+            flaws.clear()
+            sources.clear()
             flaws[self.unread] += 1
             what = error if isinstance(error, FormlabError) else f"nested too deeply ({file})"
             reason = str(what).replace(f"{self.root}/", "")
             unreadable[file.relative_to(self.root).as_posix()] = reason
         else:
-            flaws.update(own_flaws)
-            sources |= own_sources
             yield from parts
 
     def cuts(self, records: float) -> list[tuple[int, int | None]]:
@@ -202,7 +205,7 @@ def cut(corpus: Corpus, records: float) -> Iterator[Corpus]:
 
 
 def image_columns(
-    root: Path, image: Path | None, flaws: Counter[str], *, missing: str = "images missing"
+    root: Path, image: str | Path | None, flaws: Counter[str], *, missing: str = "images missing"
 ) -> Row:
     """The columns `image`, `width` and `height` of a page; what is not there is counted."""
     row: Row = {}
@@ -221,5 +224,5 @@ def image_columns(
     name, folder = str(image), f"{root}/"
     # A third of the time that `relative_to` takes, which has the last word.
     inside = name.startswith(folder)
-    row["image"] = name[len(folder) :] if inside else image.relative_to(root).as_posix()
+    row["image"] = name[len(folder) :] if inside else Path(image).relative_to(root).as_posix()
     return row

@@ -72,7 +72,7 @@ def reader(split: str, root: Path) -> SplitReader:
         kinds = {entity.label for entity in entities}
         document = {"doc_id": file.stem, "n_fields": len(entities), "n_kinds": len(kinds)}
         sources[f"{inside}/{file.name}"] = hashlib.sha256(data).hexdigest()
-        yield document | image_columns(root, images / f"{file.stem}.png", flaws), rows
+        yield document | image_columns(root, f"{images}/{file.stem}.png", flaws), rows
 
     empty = DataBroken("no annotation files", where=folder, remedy="check the download")
     annotations = sorted(folder.glob("*.json"), key=attrgetter("name"))
@@ -92,12 +92,13 @@ def _entities(file: Path, data: bytes) -> list[_Entity]:
         # Python's parser says what is wrong, and takes what only it takes, as half a character.
         remedy = "an object with a list 'form' of entities"
         entities = checked(_mended(files.read_json(file)), _Form, where=file, remedy=remedy).form
+    if None not in (ids := {entity.id for entity in entities}) and len(ids) == len(entities):
+        return entities
     for index, entity in enumerate(entities):
         if entity.id is None:
             entity.id = index
-    ids = [entity.id for entity in entities]
-    if len(set(ids)) != len(ids):
-        twice = [str(number) for number, count in Counter(ids).items() if count > 1]
+    counts = Counter(entity.id for entity in entities)
+    if twice := [str(number) for number, count in counts.items() if count > 1]:
         raise GoldInDoubt(f"entity ids given twice: {', '.join(twice)}", where=file)
     return entities
 
@@ -145,7 +146,7 @@ def _columns(file: Path, entities: list[_Entity], flaws: Counter[str]) -> dict[s
     flaws["entities with an unknown label"] += len(labels) - sum(map(labels.count, LABELS))
     flaws["boxes missing or malformed"] += odd.count(None)
     flaws["boxes without area"] += len(odd) - odd.count(None)
-    page = " ".join([text for _, text in sorted(texts.items()) if text])
+    page = " ".join(filter(None, map(texts.get, sorted(texts))))
     sides = zip(_NO_BOX, *boxes, *[_NO_BOX] * links, strict=True)
     return {
         "task": tasks, "path": paths + link_paths, "kind": kinds,

@@ -11,6 +11,7 @@ import numpy as np
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 _FACTORS = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+_SHIFTS, _LAST = (np.uint64(30), np.uint64(27)), np.uint64(31)
 _LOW, _HALF = np.uint64(0xFFFFFFFF), np.uint64(32)
 # How many numbers are made at a time: they stay in a fast memory.
 _PIECE = 1 << 13
@@ -18,11 +19,11 @@ _PIECE = 1 << 13
 
 def _mixed(x: np.ndarray) -> np.ndarray:
     """Random numbers of `x`, in its place."""
-    x ^= x >> np.uint64(30)
-    x *= _FACTORS[0]
-    x ^= x >> np.uint64(27)
-    x *= _FACTORS[1]
-    x ^= x >> np.uint64(31)
+    upper = np.empty_like(x)
+    for shift, factor in zip(_SHIFTS, _FACTORS, strict=True):
+        x ^= np.right_shift(x, shift, out=upper)
+        x *= factor
+    x ^= np.right_shift(x, _LAST, out=upper)
     return x
 
 

@@ -117,16 +117,21 @@ def _group_sums(
         columns[~whole] = rounded(columns[~whole], peaks[~whole] * count)
         # Whole numbers whose sums stay below 2^24 are exact in the type that is twice as fast.
         few = whole & (peaks * most(block) < 2**24)
-        tables = [(few, columns[few].T.astype(np.float32)), (~few, columns[~few].T)]
+        # One column of ones stands for all of the same number throughout, as of what is defined.
+        even = few & (columns == columns[:, :1]).all(axis=1)
+        varied, ones = few & ~even, np.ones((int(even.any()), end - begin))
+        small = np.concatenate([columns[varied], ones]).T.astype(np.float32)
+        large, known = columns[~few].T, int(varied.sum())
         several = max(DRAWS, WEIGHTS // max(end - begin, 1))
         weights = np.empty((min(several, times), end - begin), dtype=np.float32)
         for first in range(0, times, several):
             rows = weights[: times - first]
             fill(rows, first, block, begin)
-            for chosen, table in tables:
-                if table.size:
-                    own = rows.astype(table.dtype, copy=False)
-                    sums[first : first + len(rows), chosen] += own @ table
+            part, added = sums[first : first + len(rows)], rows @ small
+            part[:, varied] += added[:, :known]
+            part[:, even] += added[:, known:] * columns[even, 0]
+            if large.size:
+                part[:, ~few] += rows.astype(float) @ large
     return np.split(sums, ends[:-1], axis=1)
 
 
@@ -150,6 +155,10 @@ def exact_sums(columns: np.ndarray) -> np.ndarray:
     >>> exact_sums(np.array([[0.1] * 10])).tolist(), sum([0.1] * 10)
     ([1.0], 0.9999999999999999)
     """
+    most = np.abs(columns).max(axis=1, initial=0.0) * columns.shape[1]
+    # Whole numbers are summed exactly as they are.
+    if (most < 2**53).all() and (columns == np.rint(columns)).all():
+        return columns.sum(axis=1)
     sums = []
     # Each turn adds the upper bits of what is left; three have more bits than numbers of a size.
     for _ in range(3):

@@ -14,7 +14,7 @@ from formlab import metrics
 from formlab.analysis.intervals import exact_sums
 from formlab.folders import Evaluation
 from formlab.metrics import ratio
-from formlab.scoring.tallies import COUNTS, tallies
+from formlab.scoring.tallies import COUNTS, tally_rows
 from formlab.tables import FIELD_LEVELS, LEVELS, TASKS, Settings
 
 Score = Callable[[np.ndarray], np.ndarray]
@@ -134,10 +134,11 @@ def tallied(
     ids = []
     for shard in evaluation.shards():
         ids.append(shard.documents["doc_id"].unique().sort())
-        for key, piece in _pieces(tallies(shard, by), len(ids) - 1):
+        for row in tally_rows(shard, by):
+            key, piece = _piece(row, len(ids) - 1)
             pieces.setdefault(key, []).append(piece)
     every = pl.concat(ids)
-    names = every.unique().sort()
+    names = every if len(ids) == 1 else every.unique().sort()
     place = pl.DataFrame({"doc_id": names}).with_row_index("number")
     number = pl.DataFrame({"doc_id": every}).join(place, on="doc_id", how="left")["number"]
     ends = np.cumsum([len(each) for each in ids])[:-1]
@@ -182,23 +183,11 @@ class _Piece:
         return (TASKS.index(task) if task in TASKS else -1, self.labels["mode"] or "", settings)
 
 
-def _pieces(table: pl.DataFrame, shard: int) -> Iterator[tuple[tuple, _Piece]]:
-    # Lists as slices of one array: rows of Python's own lists would take many times as long.
-    lists = {name: _unlisted(table[name]) for name in ("documents", "parts", "values")}
-    for at, labels in enumerate(table.drop(*lists).iter_rows(named=True)):
-        documents, parts, values = (each[at] for each in lists.values())
-        table = np.ascontiguousarray(small(parts).reshape(labels["n_docs"], -1).T)
-        key = tuple(labels.pop(name) for name in _KEY)
-        yield key, _Piece(shard, labels, labels.pop("place"), documents, table, values)
-
-
-def _unlisted(lists: pl.Series) -> list[np.ndarray | None]:
-    if lists.is_empty():
-        return []
-    flat = lists.drop_nulls().explode().to_numpy()
-    sizes = lists.list.len().fill_null(0).to_numpy().astype(np.int64)
-    cut = np.split(flat, np.cumsum(sizes)[:-1])
-    return [None if none else each for none, each in zip(lists.is_null(), cut, strict=True)]
+def _piece(row: dict[str, Any], shard: int) -> tuple[tuple, _Piece]:
+    documents, parts, values, place = map(row.pop, ("documents", "parts", "values", "place"))
+    table = np.ascontiguousarray(small(parts).reshape(row["n_docs"], -1).T)
+    key = tuple(map(row.pop, _KEY))
+    return key, _Piece(shard, row, place, documents, table, values)
 
 
 def small(values: np.ndarray) -> np.ndarray:

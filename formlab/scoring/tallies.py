@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -69,15 +70,38 @@ def tallies(evaluation: Evaluation, by: Sequence[str] = BY) -> pl.DataFrame:
     """
     if (stored := kept(evaluation, by)) is not None:
         return stored
-    cases = _Cases(evaluation, by)
-    rows: list[dict[str, Any]] = []
-    for scope, scores in _runs(evaluation.scores):
-        run, groups = _Run.of(scope, scores), cases.groups(scores)
-        rows += run.summed(groups.whole, cases.count, asked=False)
-        if scope["level"] in FIELD_LEVELS and scope["slice_by"] is None:
-            for grouped in groups.slices:
-                rows += run.summed(grouped, cases.count, asked=True)
+    rows = list(_summed(evaluation, by))
     return pl.DataFrame([_column([row[name] for row in rows], name) for name in TALLIES])
+
+
+def tally_rows(evaluation: Evaluation, by: Sequence[str] = BY) -> Iterator[dict[str, Any]]:
+    """The rows of `tallies`, with arrays for lists: no table is made on the way."""
+    if (stored := kept(evaluation, by)) is None:
+        yield from _summed(evaluation, by)
+        return
+    # Lists as slices of one array: rows of Python's own lists would take many times as long.
+    lists = {name: _unlisted(stored[name]) for name, kind in TALLIES.items() if kind == pl.List}
+    for at, row in enumerate(stored.drop(*lists).iter_rows(named=True)):
+        yield row | {name: each[at] for name, each in lists.items()}
+
+
+def _unlisted(lists: pl.Series) -> list[np.ndarray | None]:
+    if lists.is_empty():
+        return []
+    flat = lists.drop_nulls().explode().to_numpy()
+    sizes = lists.list.len().fill_null(0).to_numpy().astype(np.int64)
+    cut = np.split(flat, np.cumsum(sizes)[:-1])
+    return [None if none else each for none, each in zip(lists.is_null(), cut, strict=True)]
+
+
+def _summed(evaluation: Evaluation, by: Sequence[str]) -> Iterator[dict[str, Any]]:
+    cases = _Cases(evaluation, by)
+    for scope, scores in _runs(evaluation.scores):
+        is_sliced = scope["level"] in FIELD_LEVELS and scope["slice_by"] is None
+        run, groups = _Run.of(scope, scores), cases.groups(scores, is_sliced=is_sliced)
+        yield from run.summed(groups.whole, cases.count, asked=False)
+        for grouped in groups.slices:
+            yield from run.summed(grouped, cases.count, asked=True)
 
 
 def _column(values: list[Any], name: str) -> pl.Series:
@@ -165,6 +189,7 @@ class _Placed(NamedTuple):
 
     doc_id: pl.Series
     path: pl.Series
+    is_sliced: bool
     whole: _Groups
     slices: list[_Groups]
 
@@ -183,18 +208,25 @@ class _Cases:
             name: fields.select(flag.fill_null(value=False)).to_series().to_numpy()
             for name, flag in flags.items()
         }
-        self.columns = [_coded(sliced(fields, evaluation.documents, name), name) for name in by]
+        self.sliced = {name: sliced(fields, evaluation.documents, name) for name in by}
         self.last: _Placed | None = None
 
-    def groups(self, scores: pl.DataFrame) -> _Placed:
+    @cached_property
+    def columns(self) -> list[tuple[list[dict[str, Any]], np.ndarray]]:
+        """The slices by each column, and the number of that of each case."""
+        return [_coded(values, name) for name, values in self.sliced.items()]
+
+    def groups(self, scores: pl.DataFrame, *, is_sliced: bool) -> _Placed:
         """Those of the scores of one scope; scores by several metrics mostly are of the same."""
         doc_id, path = scores["doc_id"], scores["path"]
         last = self.last
-        if last is None or not (doc_id.equals(last.doc_id) and path.equals(last.path)):
-            self.last = last = self._placed(doc_id, path)
+        if last is None or last.is_sliced != is_sliced or not (
+            doc_id.equals(last.doc_id) and path.equals(last.path)
+        ):  # fmt: skip
+            self.last = last = self._placed(doc_id, path, is_sliced=is_sliced)
         return last
 
-    def _placed(self, doc_id: pl.Series, path: pl.Series) -> _Placed:
+    def _placed(self, doc_id: pl.Series, path: pl.Series, *, is_sliced: bool) -> _Placed:
         scores = pl.DataFrame([doc_id, path]).with_row_index("row")
         number = scores.join(self.numbers, on="doc_id", how="left", maintain_order="left")["number"]
         pairs = scores.join(self.keys, on=_KEY, how="inner", maintain_order="left")
@@ -208,13 +240,13 @@ class _Cases:
         zeros = np.zeros(len(doc_id), dtype=np.int64)
         whole = _Groups.of(numbers, None, zeros, self.count, nothing, flags)
         slices = []
-        for labels, codes in self.columns:
+        for labels, codes in self.columns if is_sliced else ():
             members = rows * np.int64(len(labels)) + codes[case]
             # Two cases at one path may be of two slices, or of one.
             members = members if (np.diff(rows) > 0).all() else np.unique(members)
             own, code = np.divmod(members, max(len(labels), 1))
             slices.append(_Groups.of(numbers, own, code, self.count, labels, flags))
-        return _Placed(doc_id, path, whole, slices)
+        return _Placed(doc_id, path, is_sliced, whole, slices)
 
 
 def _coded(values: pl.Series, column: str) -> tuple[list[dict[str, Any]], np.ndarray]:
@@ -276,7 +308,8 @@ class _Run:
         values = None
         if (single := each["n_cases"] == sizes).any():
             values = by_group(self.values)
-            alike = np.isclose(values, self.score(parts), rtol=0, atol=0, equal_nan=True)
+            scored = self.score(parts)
+            alike = (values == scored) | (np.isnan(values) & np.isnan(scored))
         for at in np.flatnonzero(sizes):
             label, here = groups.labels[at], slice(groups.ends[at], groups.ends[at + 1])
             own = values is not None and single[at] and not alike[here].all()

@@ -9,7 +9,7 @@ from polars import selectors
 
 from formlab import analysis
 from formlab.analysis._draws import fill_draws
-from formlab.analysis.intervals import drawn_sums, exact_sums
+from formlab.analysis.intervals import drawn_sums, draws, exact_sums
 from formlab.analysis.paired_tests import Pair, differences
 from formlab.analysis.tallied import small, tallied
 from formlab.metrics import ratio
@@ -103,9 +103,21 @@ def test_parts_of_a_row_stand_in_the_order_asked_for():
 def test_sums_are_those_of_fsum_in_any_order():
     generator = np.random.default_rng(0)
     columns = generator.normal(size=(3, 1000)) * np.array([[1], [1e9], [1e-9]])
-    expected = [math.fsum(column) for column in columns]
-    assert exact_sums(columns).tolist() == expected
-    assert exact_sums(columns[:, ::-1]).tolist() == expected
+    small, large = np.rint(columns[:2]), np.array([[2.0**53, *[1.0] * 999]])
+    for each in (columns, small, large):
+        expected = [math.fsum(column) for column in each]
+        assert exact_sums(each).tolist() == expected
+        assert exact_sums(each[:, ::-1]).tolist() == expected
+
+
+@pytest.mark.parametrize("count", [1, 50, 20_000])
+def test_columns_of_one_number_are_drawn_as_the_others(count):
+    number = np.arange(count)
+    same = [np.full(count, each) for each in (0, 1, 7, -3, 0.5, 2**30)]
+    # The last but one is the same in each block of documents that are drawn together.
+    table = np.stack([*same, number % 5, number >= 16_384, number / 8], axis=1)
+    weights = np.concatenate(list(draws(count, resamples=20, seed=3)))
+    assert (drawn_sums(table, resamples=20, seed=3) == weights @ table).all()
 
 
 def test_draws_of_many_documents_are_of_as_many():

@@ -107,7 +107,7 @@ class SplitReader:
         except GoldInDoubt:
             raise
         except (DataBroken, DataMissing, RecursionError) as error:
-            # What was counted of the unit before.
+            # What was counted of it so far.
             flaws.clear()
             sources.clear()
             flaws[self.unread] += 1

@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
 
-.PHONY: setup report docs pictures test test-sharded test-llm test-inspect browser lint lock fuzz performance count clean
+.PHONY: setup report docs pictures test test-sharded test-llm test-inspect browser lint lock faults fuzz performance count clean
 
 setup: $(READY)
 
@@ -83,6 +83,9 @@ performance: setup  ## speed and memory beside the libraries a user would pick i
 	$(BIN)/python performance/chat.py
 	$(BIN)/python performance/own_data.py
 	$(BIN)/python performance/scale.py
+
+faults: setup  ## seeded faults, each of which must turn the contract red: make faults ROOM=scoring
+	$(BIN)/python -m tests.faults $(ROOM)
 
 count:  ## lines of Python, by room
 	@for room in formlab/*/ formlab_*/ tests data/sample/generate performance; do \

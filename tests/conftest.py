@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import os
 from functools import cache
 from pathlib import Path
 
@@ -20,7 +21,7 @@ LONGEST = (
     "test_notebooks_run.py", "test_docs.py", "test_web_pages.py", "test_toys.py", "test_wheel.py",
     "test_absent.py", "test_sample_runs.py", "test_finding_list.py", "test_fuzz.py",
 )  # fmt: skip
-SHARED = Path(__file__).parents[1] / ".." / "shared"
+SHARED = Path(os.environ.get("FORMLAB_SHARED") or Path(__file__).parents[1] / ".." / "shared")
 # Gold records that are scored together with --sharded: most evaluations are of several shards.
 FEW = 30
 

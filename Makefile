@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
 
-.PHONY: setup report docs pictures test test-sharded test-llm test-inspect browser lint lock faults fuzz performance count clean
+.PHONY: setup report docs pictures test test-all test-sharded test-llm test-inspect browser lint lock faults fuzz performance count clean
 
 setup: $(READY)
 
@@ -31,6 +31,9 @@ ONE_THREAD := POLARS_MAX_THREADS=1 OPENBLAS_NUM_THREADS=1
 
 test: setup browser lint  ## everything that must hold
 	$(ONE_THREAD) $(PYTEST)
+
+test-all: setup browser lint  ## also the wheel, JupyterLab, a cluster, the site, all seeds, null looks
+	FORMLAB_TESTS=all $(ONE_THREAD) $(PYTEST)
 
 # Notebooks and the documentation run in processes of their own, where nothing is in shards.
 test-sharded: setup browser  ## the same with the documents in shards
@@ -87,11 +90,8 @@ performance: setup  ## speed and memory beside the libraries a user would pick i
 faults: setup  ## seeded faults, each of which must turn the contract red: make faults ROOM=scoring
 	$(BIN)/python -m tests.faults $(ROOM)
 
-count:  ## lines of Python, by room
-	@for room in formlab/*/ formlab_*/ tests data/sample/generate performance; do \
-	  printf '%7d  %s\n' "$$(find $$room -name '*.py' | xargs cat | wc -l)" "$$room"; done | sort -rn
-	@for all in formlab formlab_*/ "formlab formlab_*/" tests; do \
-	  printf '%7d  all of %s\n' "$$(find $$all -name '*.py' | xargs cat | wc -l)" "$$all"; done
+count:  ## lines by room, with the limit of each and its goal
+	@$(PYTHON) -m tests.house
 
 lock: setup  ## pin what pyproject.toml lists, each file by its hash, and list the licences
 	$(BIN)/python -m pip install --quiet uv

@@ -2,7 +2,6 @@
 
 import contextlib
 import json
-import os
 from functools import cache
 from pathlib import Path
 
@@ -14,14 +13,16 @@ from formlab import browser, resources
 from formlab.cli import main
 from formlab.errors import NotAvailable
 from formlab.scoring import part
+from tests.real_data import ABSENT, REASON, REQUIRED, SHARED
+from tests.seeds import ALL
 from tests.states import LONG
 
 # They start first, the one of minutes before all: what starts last is waited for by one core.
 LONGEST = (
     "test_notebooks_run.py", "test_docs.py", "test_web_pages.py", "test_toys.py", "test_wheel.py",
-    "test_absent.py", "test_sample_runs.py", "test_finding_list.py", "test_fuzz.py",
+    "test_absent.py", "test_frozen.py", "test_sample_runs.py", "test_finding_list.py",
+    "test_fuzz.py",
 )  # fmt: skip
-SHARED = Path(os.environ.get("FORMLAB_SHARED") or Path(__file__).parents[1] / ".." / "shared")
 # Gold records that are scored together with --sharded: most evaluations are of several shards.
 FEW = 30
 
@@ -33,6 +34,9 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
+    if REQUIRED and ABSENT:
+        listed = ", ".join(ABSENT)
+        raise pytest.UsageError(f"FORMLAB_DATA=required, and {SHARED} has not: {listed}")
     with contextlib.suppress(ImportError):
         from playwright.sync_api import expect
 
@@ -42,7 +46,11 @@ def pytest_configure(config):
 
 
 @pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(items):
+def pytest_collection_modifyitems(config, items):
+    if not ALL:
+        left_out = [item for item in items if item.get_closest_marker("complete")]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if not item.get_closest_marker("complete")]
     places = {name: place for place, name in enumerate(LONGEST)}
     items.sort(key=lambda item: places.get(item.path.name, len(LONGEST)))
 
@@ -67,9 +75,16 @@ def pytest_runtest_setup(item):
 @pytest.fixture(scope="session")
 def shared() -> Path:
     """The folder of real data beside the checkout; tests that need it skip without it."""
-    if not SHARED.is_dir():
-        pytest.skip("no ../shared: the real data is not at hand")
+    if ABSENT:
+        pytest.skip(f"{REASON}: {SHARED}")
     return SHARED
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_terminal_summary(terminalreporter):
+    skipped = terminalreporter.stats.get("skipped", ())
+    if count := sum(REASON in str(report.longrepr) for report in skipped):
+        terminalreporter.write_line(f"{count} tests skipped: {REASON} (FORMLAB_SHARED names it)")
 
 
 @pytest.fixture

@@ -2,9 +2,9 @@
 
     python -m tests.faults [ROOM]
 
-A fault is an entry in `tests/contract/faults/*.yml`: its `name`, the `file` and the `text` in it that
-`other` replaces, and `found_by`, the case that should find it. That case runs first; where it stays
-green the whole contract runs, up to its first red case. A text that is not found exactly once is an
+A fault is an entry in `tests/contract/faults/*.yml`: its `name`, the `file` and the `text` in it
+that `other` replaces, and `found_by`, the case that should find it. That case runs first; where it
+stays green the whole contract runs, up to its first red case. A text not found exactly once is an
 error, as is a case that is red without any fault.
 """
 
@@ -22,6 +22,8 @@ from pathlib import Path
 from queue import Queue
 
 import yaml
+
+from tests.real_data import SHARED
 
 ROOT = Path(__file__).parents[1]
 CONTRACT = "tests/contract"
@@ -55,8 +57,7 @@ def copy_checkout(target):
 
 def run_contract(checkout, *cases):
     """Exit code of pytest and its first red case, with the packages of that checkout."""
-    shared = os.environ.get("FORMLAB_SHARED", ROOT / ".." / "shared")
-    environment = os.environ | {"PYTHONPATH": str(checkout), "FORMLAB_SHARED": str(shared)}
+    environment = os.environ | {"PYTHONPATH": str(checkout), "FORMLAB_SHARED": str(SHARED)}
     options = ["-x", "-q", "-p", "no:randomly", "-p", "no:cacheprovider", "--durations=0"]
     command = [sys.executable, "-m", "pytest", *options, *(cases or [CONTRACT])]
     run = subprocess.run(

@@ -181,6 +181,7 @@ def test_report_gets_data_and_a_notebook_a_frame(results, monkeypatch):
 # ---- in a browser ----
 
 
+@pytest.mark.complete
 @pytest.mark.browser
 def test_choosing_in_jupyterlab_is_a_value_of_python_and_the_other_way(folders, tmp_path):
     cell = (

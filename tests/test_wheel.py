@@ -13,6 +13,7 @@ import pytest
 from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parents[1]
+pytestmark = pytest.mark.complete
 
 
 def requirements(wheel_metadata):

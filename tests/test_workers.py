@@ -161,6 +161,7 @@ def test_scheduler_that_does_not_answer_and_an_absent_extra_are_clear_errors(mon
         list(workers.each(jobs.square, [1], scheduler="tcp://127.0.0.1:1"))
 
 
+@pytest.mark.complete
 def test_cluster_gives_the_same_results_and_loses_a_worker_and_a_job(tmp_path, monkeypatch):
     from formlab.workers import _cluster
 

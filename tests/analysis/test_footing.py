@@ -14,9 +14,7 @@ from formlab.formats import read_predictions
 from formlab.scoring.evaluate import evaluate
 from formlab.text.flow import Flow, read
 from formlab.text.markup import written_events
-from tests.conftest import SHARED
 
-FILINGS = sorted((SHARED / "data" / "sec").glob("ixbrl-*.htm"))
 # 40 + 30 = 70 and 45 + 20 = 65; 70 - 12 = 58 and 65 - 25 = 40.
 STATEMENT = """
 | | 2025 | 2024 |
@@ -130,11 +128,10 @@ def test_a_long_hostile_page_ends():
     assert isinstance(sums(read(page)), list)
 
 
-@pytest.mark.skipif(not FILINGS, reason="the shared data is not here")
-def test_real_filings_add_up_and_planted_digits_are_found():
+def test_real_filings_add_up_and_planted_digits_are_found(shared):
     """Two filings: every sum holds; a digit changed at random breaks sums of that figure alone."""
     rng, pages, planted, seen = random.Random(0), 0, 0, 0
-    for filing in FILINGS:
+    for filing in sorted((shared / "data" / "sec").glob("ixbrl-*.htm")):
         for text in gold_pages(filing)[0]:
             flow = Flow(written_events(text))
             all_sums = sums(flow)

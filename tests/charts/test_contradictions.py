@@ -16,8 +16,9 @@ from formlab.analysis.finding_kinds import kind_tallies
 from formlab.metrics import ratio
 from tests.analysis.made_pairs import made
 from tests.analysis.test_finding_systems import pages_alone
+from tests.seeds import seeds
 
-SEEDS = range(60)
+SEEDS = seeds(60)
 # Words that compare: only a finding that holds may say them.
 COMPARES = re.compile(
     r"\b(best|better|worst|worse|weak(er|est)|strong(er|est)|most|more|fewer|least|less|leads?|"

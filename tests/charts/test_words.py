@@ -6,6 +6,7 @@ import pytest
 
 from formlab import charts, metrics
 from formlab.analysis import Finding
+from tests.seeds import seeds
 
 
 @pytest.mark.parametrize(
@@ -69,7 +70,7 @@ def test_a_figure_of_notes_alone_is_one_note():
     assert charts.figure(over, bars, note) == [over, bars, note]
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", seeds(30))
 def test_every_number_of_a_caption_stands_in_its_rows(summary_of, seed):
     draw = random.Random(seed)
     names = draw.sample(sorted(set(metrics.METRICS)), 3)

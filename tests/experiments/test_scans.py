@@ -11,7 +11,6 @@ import formlab
 from formlab import resources
 from formlab.errors import DataBroken
 from formlab_experiments import Scans, accepted, counterfactual_corpus, review_page
-from tests.conftest import SHARED
 
 SAMPLE = resources.folder("data") / "sample" / "funsd"
 CHANGES = ("original", "dependent", "blank")
@@ -73,9 +72,8 @@ def test_value_without_a_box_cannot_be_changed(made):
     assert pages.options("invoice", "/nothing") is None
 
 
-@pytest.mark.skipif(not (SHARED / "data" / "sroie").is_dir(), reason="the receipts are not here")
-def test_totals_of_real_receipts_are_changed(tmp_path):
-    pages = Scans(formlab.load("formcraft", root=SHARED / "data" / "sroie"))
+def test_totals_of_real_receipts_are_changed(tmp_path, shared):
+    pages = Scans(formlab.load("formcraft", root=shared / "data" / "sroie"))
     corpus = counterfactual_corpus(pages, out=tmp_path, limit=2, each=1)
     assert set(corpus.documents["change"]) == {
         "original", "source", "dependent", "contradicted", "blank", "consistent",

@@ -13,6 +13,7 @@ from formlab.errors import DataBroken, DataMissing, FormlabError
 from formlab.folders import Evaluation
 from formlab.logs import LogFormat
 from formlab.logs._samples import Samples
+from tests.seeds import seeds
 
 DATA = Path(__file__).parent / "data"
 ROWS = [
@@ -158,7 +159,7 @@ def mangled(value, draw):
     return [mangled(item, draw) for item in value] if isinstance(value, list) else value
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", seeds(12))
 def test_log_that_is_not_laid_out_as_it_should_be_is_read_or_one_clear_error(tmp_path, seed):
     draw = random.Random(seed)
     parse = {"filename": "a.png", "success": True, "response": {"result": {"chunks": []}}}

@@ -8,6 +8,7 @@ import pytest
 
 from formlab import metrics
 from formlab.metrics.matching import match_tallies
+from tests.seeds import seeds
 
 
 def summed(*sides, **options):
@@ -45,7 +46,7 @@ def test_sides_of_different_length_are_refused():
         match_tallies(["a"], [], [])
 
 
-@pytest.mark.parametrize("seed", range(50))
+@pytest.mark.parametrize("seed", seeds(50))
 def test_scores_are_those_of_sets_and_lie_in_range(seed):
     draw = random.Random(seed)
     count = draw.randint(0, 12)

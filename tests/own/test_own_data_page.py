@@ -19,14 +19,12 @@ from formlab.cli import main
 
 DOCS = Path(__file__).parents[2] / "docs"
 EXAMPLE = DOCS / "examples" / "kleister_nda.ipynb"
-KLEISTER = Path(__file__).parents[3] / "shared" / "data" / "kleister-nda"
 PAGE = (DOCS / "tutorials" / "own-data.md").read_text()
 COMMANDS = [
     shlex.split(line)[1:]
     for block in re.findall(r"```sh\n(.+?)```", PAGE, re.DOTALL)
     for line in block.splitlines()
 ]
-needs_kleister = pytest.mark.skipif(not KLEISTER.is_dir(), reason="needs ../shared")
 
 
 @pytest.fixture
@@ -92,11 +90,11 @@ def test_folders_of_json_without_scans_make_a_report(tmp_path, monkeypatch):
     assert "no page image is known" in page
 
 
-@needs_kleister
-def test_published_f1_is_that_of_plain_python_and_of_formlab(tmp_path):
+def test_published_f1_is_that_of_plain_python_and_of_formlab(tmp_path, shared):
+    contracts = shared.resolve() / "data" / "kleister-nda"
     result, *_ = reports.build(
         [EXAMPLE], out=tmp_path / "reports", figures=False,
-        parameters={"source": os.path.relpath(KLEISTER, EXAMPLE.parent), "out": str(tmp_path),
+        parameters={"source": os.path.relpath(contracts, EXAMPLE.parent), "out": str(tmp_path),
                     "resamples": 20},
     )  # fmt: skip
     assert result.ok, result.error

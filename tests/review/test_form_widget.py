@@ -89,6 +89,7 @@ def test_two_windows_on_one_form_do_not_mix_their_changes_in_silence(desk):
     assert desk.undo("a") == "/Date"
 
 
+@pytest.mark.complete
 @pytest.mark.browser
 def test_a_form_is_changed_by_keyboard_and_the_changes_are_in_the_file(desk, tmp_path):
     with jupyterlab(tmp_path, CELL) as lab, browser.page(allow=allowed(lab)) as visit:

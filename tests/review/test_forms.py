@@ -9,6 +9,7 @@ import formlab_review as review
 from formlab.errors import DataBroken, UnknownName
 from formlab_review import changes
 from formlab_review.attributes import attributes
+from tests.seeds import seeds
 
 FORM = {
     "domain": "health", "own": {"kept": True}, "fields": [{"label": "Date", "value": "2 May"}],
@@ -136,7 +137,7 @@ def some_change(form, draw):
     ])()  # fmt: skip
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", seeds(40))
 def test_any_changes_replay_and_undone_leave_the_form_byte_for_byte(seed):
     def replayed(rows):
         form = review.FormNodes(json.loads(source), source)

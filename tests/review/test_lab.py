@@ -27,6 +27,7 @@ def saved(tmp_path):
     return {} if not file.exists() else dict(decisions.read(file).select("path", "decision").rows())
 
 
+@pytest.mark.complete
 @pytest.mark.browser
 def test_decisions_outlive_a_reloaded_page_and_a_restarted_kernel(lab, tmp_path):
     with browser.page(allow=allowed(lab), size=(1400, 1000)) as visit:

@@ -11,8 +11,8 @@ from formlab import tables
 from formlab.scoring.align import judged
 from formlab.scoring.causes import CAUSES, STAGE_OF, STAGES, WHAT_TO_TRY, cause, causes
 from formlab.tables import BOX
+from tests.real_data import SHARED
 
-SHARED = Path(__file__).parents[3] / "shared"
 LABELLED = SHARED / "golden" / "causes.jsonl"
 DOCS = Path(__file__).parents[2] / "docs" / "causes.md"
 
@@ -432,9 +432,7 @@ def in_context(benchmark, split, rows):
 
 
 @pytest.fixture(scope="module")
-def judgements():
-    if not LABELLED.exists():
-        pytest.skip("the labelled errors are not here: ../shared/golden/causes.jsonl")
+def judgements(shared):
     return judged_by_eye()
 
 

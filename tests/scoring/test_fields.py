@@ -7,6 +7,7 @@ import pytest
 
 from formlab.errors import UnknownName
 from formlab.scoring.fields import LEAST, READERS, described, others, read_fields
+from tests.seeds import seeds
 
 BOX = ("x0", "y0", "x1", "y1")
 
@@ -225,7 +226,7 @@ def plainly(boxes, items):
     return found
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", seeds(20))
 def test_rule_equals_a_plain_count_and_no_word_goes_to_two_fields(seed):
     boxes, items = random_page(seed)
     found = [set(text.split()) for text in read(boxes, words(*items))]

@@ -184,6 +184,7 @@ def test_the_old_evaluation_stays_whole_until_a_new_one_takes_its_place(
     assert not (out / ".unfinished").exists()
 
 
+@pytest.mark.complete
 def test_on_a_cluster_of_which_a_worker_is_killed_the_files_are_the_same(
     both, tmp_path, monkeypatch
 ):

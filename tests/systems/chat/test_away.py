@@ -38,6 +38,7 @@ def away(server, out, scheduler, corpus, **settings):
     return chat.system("chat:m").run(corpus, out=out, settings=chosen, scheduler=scheduler)
 
 
+@pytest.mark.complete
 def test_a_cluster_gives_the_same_answers_within_the_same_limits(tmp_path, corpus):
     with cluster(tmp_path, 2) as (scheduler, workers), serving(then=by_page, delay=0.05) as server:
         here = ran(server, tmp_path / "here", corpus=corpus, limit=None)

@@ -1,0 +1,65 @@
+"""What a newcomer types from the README and environment.yml works as it is written."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+
+import formlab
+from tests.seeds import ALL
+
+ROOT = Path(formlab.__file__).parents[1]
+BLOCK = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def run(*command, **options):
+    done = subprocess.run(command, capture_output=True, text=True, **options)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_i01_the_pip_list_of_environment_yml_installs(tmp_path):
+    listed = (ROOT / "environment.yml").read_text("utf-8").partition("- pip:\n")[2]
+    # conda hands the list to pip as one file beside environment.yml; nothing is fetched here.
+    lines = [line.strip().removeprefix("- ") for line in listed.splitlines()]
+    for name in ("requirements.lock", "pyproject.toml"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    (tmp_path / "condaenv.txt").write_text("\n".join(lines), "utf-8")
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "install", "--dry-run"]
+    assert "requirements.lock" in run(*pip, "--no-index", "-r", "condaenv.txt", cwd=tmp_path)
+
+
+def test_i02_the_blocks_of_the_readme_run_in_a_new_shell_and_folder(tmp_path):
+    (tmp_path / ".venv").symlink_to(sys.prefix)
+    script = "set -e\n"
+    for kind, name, content in BLOCK.findall((ROOT / "README.md").read_text("utf-8")):
+        script += content if kind == "sh" else f"cat > {name or 'look.py'} <<'END'\n{content}END\n"
+        script += "python look.py > look.txt\n" if kind == "python" else ""
+    if not ALL:
+        # One report tells that the command is right; `make test-all` builds them all.
+        script = script.replace("report --eval", "report 65_own_forms --no-figures --eval")
+    environment = {name: os.environ[name] for name in ("HOME", "PYTHONPATH") if name in os.environ}
+    environment |= {"PATH": "/usr/bin:/bin", "FORMLAB_CACHE": str(tmp_path / "cache")}
+    run("bash", "-c", script, cwd=tmp_path, env=environment)
+    home = tmp_path / "five-minutes"
+    wrong = formlab.open_evaluation(home / "evals/first").fields.filter(
+        pl.col("outcome") != "match"
+    )
+    causes = {"Noor Haddad": "characters", "705.35": "lost_separator"}
+    assert dict(wrong.select("gold", "cause").rows()) == causes
+    assert (home / "reports" / "index.html").is_file()
+    # A finding and what to try are two sentences.
+    lines = (home / "look.txt").read_text("utf-8").splitlines()
+    assert any("fields" in line for line in lines)
+    assert not [
+        line for line in lines if re.search(r"[a-z)] [A-Z][a-z]+ (at|the|what|how)\b", line)
+    ]
+
+
+def test_i03_the_command_is_a_module_as_well():
+    printed = run(sys.executable, "-m", "formlab", "--help")
+    assert "score" in printed
+    assert "Usage: python -m formlab" in printed

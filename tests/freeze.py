@@ -1,0 +1,306 @@
+"""Frozen numbers: what the samples score and what files load to, as tables in the repository.
+
+    python -m tests.freeze [TABLE ...]
+
+writes files in `tests/contract/frozen/` anew: CSV for what one reads in a diff, Parquet for many
+rows. Each table is made through public doors alone, so that it outlives the code behind them;
+`tests/contract/test_frozen.py` makes it again and compares. A number that is meant to change is
+written anew in the commit that changes it.
+"""
+
+import hashlib
+import json
+import lzma
+import sqlite3
+import sys
+import tempfile
+import threading
+import time
+from contextlib import closing, contextmanager, suppress
+from functools import cache
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import polars as pl
+
+import formlab
+from formlab import analysis
+from tests.contract.doors import cli
+from tests.real_data import SHARED
+
+ROOT = Path(__file__).parents[1]
+FROZEN = ROOT / "tests" / "contract" / "frozen"
+SAMPLES = ROOT / "data" / "sample"
+COUNTS = ["n_docs", "n_cases", "n_missing", "n_undefined"]
+DOCUMENT = ["benchmark", "split", "doc_id", "image", "width", "height", "template", "domain"]
+RECORD = ["benchmark", "split", "doc_id", "task", "path", "kind", "modality", "subtype", "value"]
+RECORD += ["accepted", "page", "x0", "y0", "x1", "y1", "confidence", "scope", "reference"]
+RECORD += ["complexity", "modal", "status", "origin"]
+SCORE = ["task", "level", "metric", "slice_by", "slice_value"]
+# Questions whose keys are frozen: an answer that was paid for is found again as long as they stay.
+QUESTIONS = [
+    ("funsd", []),
+    ("funsd", ["--set", "temperature=0.5", "--set", "max_tokens=100"]),
+    ("formcraft", []),
+    ("formcraft", ["--set", "image_limit=512", "--set", 'extra={"seed": 1}']),
+    ("vrdu", ["--set", "shots=1"]),
+    ("fincriticaled", []),
+    ("formfactory", []),
+]
+# The address of a model is part of a key.
+PORT = 18463
+# The runs that reports begin with; the others are splits of VRDU for learning curves.
+MAIN_VRDU = "vrdu-MadeAds-mixed_template-train_6-test_8-valid_2-SD_0-"
+
+
+@cache
+def sample_runs():
+    """Name, corpus and predictions of each run over the samples."""
+    return list(read_sample_runs())
+
+
+def read_sample_runs():
+    for folder in sorted((SAMPLES / "runs").iterdir()):
+        benchmark = folder.name.partition("-")[0]
+        system = json.loads((folder / "manifest.json").read_text("utf-8"))["system"]
+        split = folder.name.removeprefix(f"{benchmark}-").removesuffix(f"-{system}")
+        corpus = formlab.load(benchmark, split=split, root=SAMPLES / benchmark)
+        yield folder.name, corpus, formlab.read_predictions(folder, corpus)
+
+
+@cache
+def evaluations():
+    """Each sample run in each mode of its benchmark, by name and mode."""
+    return list(score_sample_runs())
+
+
+def score_sample_runs():
+    for name, corpus, predictions in sample_runs():
+        published = name.startswith(("vrdu", "fincriticaled"))
+        for mode in ("official", "fixed") if published else ("fixed",):
+            yield name, mode, formlab.evaluate(corpus, predictions, mode=mode)
+    for system in ("oracle", "rules", "rules(texts=prose)", "rules(ruler=True,texts=prose)"):
+        opened = analysis.open_evaluation(benchmark="formfactory", system=system)
+        yield f"formfactory-arena-{system}", opened.mode, opened
+
+
+def is_main(name):
+    return not name.startswith("vrdu") or name.startswith(MAIN_VRDU)
+
+
+def digest(frame, columns=None):
+    """A hash of the rows of a frame, whatever their order and that of the columns."""
+    rounded = frame.select(columns or pl.all()).with_columns(pl.selectors.float().round(6))
+    rows = (json.dumps(row, sort_keys=True, default=str) for row in rounded.to_dicts())
+    return hashlib.sha256("\n".join(sorted(rows)).encode()).hexdigest()[:16]
+
+
+@cache
+def summaries():
+    """Summaries of all runs, with intervals and slices of the main ones."""
+    tables = []
+    for name, mode, evaluation in evaluations():
+        options = {} if is_main(name) else {"by": [], "resamples": 0}
+        table = formlab.summarise(evaluation, **options)
+        columns = [*SCORE, "value", "ci_low", "ci_high", *COUNTS]
+        tables.append(table.select(pl.lit(name).alias("run"), pl.lit(mode).alias("mode"), *columns))
+    return pl.concat(tables, how="vertical_relaxed")
+
+
+def scores():
+    """Scores over all cases of a run."""
+    return summaries().filter(pl.col("slice_by").is_null())
+
+
+def slices():
+    """Scores of slices."""
+    return summaries().filter(pl.col("slice_by").is_not_null())
+
+
+def outcomes():
+    """Cases of each run by outcome and cause."""
+    tables = []
+    for name, mode, evaluation in evaluations():
+        counts = evaluation.cases.group_by("task", "level", "outcome", "cause").len("cases")
+        tables.append(
+            counts.select(pl.lit(name).alias("run"), pl.lit(mode).alias("mode"), pl.all())
+        )
+    return pl.concat(tables, how="vertical_relaxed")
+
+
+def comparisons():
+    """The main runs of each benchmark, each beside the first."""
+    groups = {}
+    for name, mode, evaluation in evaluations():
+        if is_main(name):
+            groups.setdefault((name.partition("-")[0], mode), []).append(evaluation)
+    tables = []
+    for (benchmark, mode), group in groups.items():
+        # Two of the arena's runs are of other texts, so that they share no document with the rest.
+        for chosen in (group[:2], group[2:]) if benchmark == "formfactory" else (group,):
+            table = formlab.compare(chosen, reference=chosen[0].system)
+            table = table.filter(pl.col("slice_by").is_null())
+            columns = ["value_a", "value_b", "difference", "ci_low", "ci_high", "p", "p_holm"]
+            keys = ["task", "level", "metric", "system_a", "system_b"]
+            labels = [pl.lit(benchmark).alias("benchmark"), pl.lit(mode).alias("mode")]
+            tables.append(table.select(*labels, *keys, *columns, "better", "n_docs"))
+    return pl.concat(tables, how="vertical_relaxed")
+
+
+def findings():
+    """What is found in each main run: the kind of finding, whether it holds, its cases."""
+    found = []
+    for name, mode, evaluation in evaluations():
+        if is_main(name):
+            for finding in analysis.findings([evaluation], most=99):
+                row = {"run": name, "mode": mode, "about": finding.about, "holds": finding.holds}
+                counts = {"n_cases": finding.n_cases, "n_docs": finding.n_docs}
+                found.append(row | counts | {"cases": digest(finding.cases)})
+    return pl.DataFrame(found)
+
+
+def sample_corpora():
+    """The gold of each sample, of VRDU in all of its splits."""
+    corpora = {(corpus.benchmark, corpus.split): corpus for _, corpus, _ in sample_runs()}
+    corpora["formfactory", None] = formlab.load("formfactory", root=SAMPLES / "formfactory")
+    return list(corpora.values())
+
+
+def gold():
+    """Gold rows of the samples, as their readers give them."""
+    return pl.concat([corpus.records.select(RECORD) for corpus in sample_corpora()])
+
+
+def documents():
+    """Documents of the samples, as their readers give them."""
+    return pl.concat([corpus.documents.select(DOCUMENT) for corpus in sample_corpora()])
+
+
+def answers():
+    """Rows of each run over the samples, as a hash."""
+    found = []
+    for name, _, predictions in sample_runs():
+        counts = {"documents": predictions.responses.height, "rows": predictions.records.height}
+        found.append({"run": name} | counts | {"hash": digest(predictions.records, RECORD[2:])})
+    return pl.DataFrame(found)
+
+
+def kleister():
+    """Gold of the contracts, from the two files of the challenge."""
+    home = SHARED / "data" / "kleister-nda"
+    names = lzma.decompress((home / "in.tsv.xz").read_bytes()).decode().splitlines()
+    answers = (home / "expected.tsv").read_text("utf-8").splitlines()
+    gold = {}
+    for line, values in zip(names, answers, strict=True):
+        fields = gold.setdefault(line.partition("\t")[0], {})
+        for cell in values.split():
+            key, _, value = cell.partition("=")
+            fields.setdefault(key, []).append(value.replace("_", " "))
+    return gold
+
+
+def own(gold):
+    return formlab.evaluate(gold, gold).corpus
+
+
+def real():
+    """What real files load to: documents, records, flaws and a hash of all rows."""
+    data = SHARED / "data"
+    corpora = {
+        f"{benchmark} {split}": formlab.load(benchmark, split=split, root=root)
+        for benchmark, split, root in (
+            ("funsd", "train", data / "funsd"),
+            ("funsd", "test", data / "funsd"),
+            ("sroie", None, data / "sroie"),
+            ("formcraft", "test", data / "funsd"),
+            ("formfactory", None, data / "formfactory"),
+            ("vrdu", "DeepForm-pdfs", data / "vrdu" / "ad-buy-form"),
+            ("fincriticaled", None, SHARED / "golden" / "fincriticaled" / "gold"),
+        )
+    }
+    corpora["kleister-nda"] = own(kleister())
+    for name in ("resume", "swimming"):
+        corpora[f"extract-bench {name}"] = own(data / "extract-bench" / name / "gold")
+    for name in ("gamma.eval", "delta.eval"):
+        opened = formlab.open_log(data / "logs" / "inspect" / name)
+        corpora[f"inspect {name}"] = opened.corpus
+        corpora[f"inspect {name} answers"] = opened.predictions
+    found = []
+    for name, corpus in corpora.items():
+        rows = getattr(corpus, "documents", corpus.records)
+        counts = {"documents": rows["doc_id"].n_unique(), "records": corpus.records.height}
+        flaws = {"flaws": json.dumps(getattr(corpus, "flaws", {}), sort_keys=True)}
+        found.append(
+            {"source": name} | counts | flaws | {"hash": digest(corpus.records, RECORD[2:])}
+        )
+    return pl.DataFrame(found)
+
+
+@contextmanager
+def model_server():
+    """Address of a model that has one answer to everything."""
+
+    class Model(BaseHTTPRequestHandler):
+        def do_POST(self):
+            self.rfile.read(int(self.headers["Content-Length"]))
+            message = {"role": "assistant", "content": "{}"}
+            choice = {"index": 0, "finish_reason": "stop", "message": message}
+            answer = {"id": "c", "object": "chat.completion", "created": 0, "model": "frozen"}
+            body = json.dumps(answer | {"choices": [choice]}).encode()
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_):
+            pass
+
+    with server_at(PORT, Model) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{PORT}/v1"
+        server.shutdown()
+
+
+def server_at(port, handler):
+    """A server at a port that another run of this may hold for a moment."""
+    for _ in range(600):
+        with suppress(OSError):
+            return ThreadingHTTPServer(("127.0.0.1", port), handler)
+        time.sleep(0.1)
+    raise OSError(f"port {port} is in use")
+
+
+def keys():
+    """Keys of the first answers in the store, of each kind of question on the samples."""
+    found = []
+    for benchmark, settings in QUESTIONS:
+        with tempfile.TemporaryDirectory() as folder, model_server() as address:
+            options = ["--root", SAMPLES / benchmark, "--limit", "2", "--out", folder]
+            options += ["--base-url", address, *settings]
+            cli("run", benchmark, "--system", "chat:frozen", *options)
+            with closing(sqlite3.connect(Path(folder) / "answers.sqlite")) as store:
+                rows = store.execute("SELECT DISTINCT task, doc_id, key FROM answers").fetchall()
+        label = {"benchmark": benchmark, "settings": " ".join(settings)}
+        found += [label | dict(zip(("task", "doc_id", "key"), row, strict=True)) for row in rows]
+    return pl.DataFrame(found)
+
+
+CSV = (scores, outcomes, comparisons, findings, answers, real, keys)
+PARQUET = (slices, gold, documents)
+TABLES = {make.__name__: make for make in (*CSV, *PARQUET)}
+KEYS = pl.exclude("^(value|value_a|value_b|ci_.*|difference|p|p_holm|accepted)$")
+
+
+def main():
+    FROZEN.mkdir(exist_ok=True)
+    for name in sys.argv[1:] or TABLES:
+        table = TABLES[name]().unique().sort(KEYS)
+        if TABLES[name] in CSV:
+            table.write_csv(FROZEN / f"{name}.csv")
+        else:
+            table.write_parquet(FROZEN / f"{name}.parquet", compression="zstd")
+        print(f"{table.height:7}  {name}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,131 @@
+"""How large each room is, and how large it may be: `python -m tests.house`, or `make count`.
+
+A limit only falls, to the goal of its room; what moves between rooms moves its limit with it.
+"""
+
+import json
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+PACKAGES = [
+    "formlab",
+    "formlab_arena",
+    "formlab_experiments",
+    "formlab_review",
+    "formlab_baselines",
+]
+SPINE = ("again", "batches", "choice", "evaluate", "kinds", "_gold_words", "loaded", "many")
+SPINE += ("part", "tallies", "whole")
+ANALYSIS = ["formlab/stats/", "formlab/analysis/", "formlab/testing.py", "formlab/scorers.py"]
+SYSTEMS = ["formlab/systems/", "formlab/browser.py", "formlab/pictures.py"]
+PAGES = ["charts/", "gallery/", "explore/", "reports/", "previews.py"]
+# Lines of Python by room: limit and goal. A file belongs to the first room that names it.
+ROOMS = {
+    # Its modules of scoring come first; at the end it has what no other room names.
+    "spine": (7760, 3400, [f"formlab/scoring/{name}.py" for name in SPINE]),
+    "decisions": (230, 180, ["formlab/decisions.py"]),
+    "benchmarks": (5176, 3000, ["formlab/benchmarks/"]),
+    "readers": (6663, 3200, [f"formlab/{room}/" for room in ("formats", "logs", "own", "readers")]),
+    "stats, analysis": (10456, 3900, ANALYSIS),
+    "systems": (5249, 2500, SYSTEMS),
+    "charts, reports": (9114, 4200, [f"formlab/{room}" for room in PAGES]),
+    "scoring, metrics, text": (
+        12690,
+        7720,
+        [f"formlab/{room}/" for room in ("scoring", "metrics", "text", "trees")],
+    ),
+    "arena": (12984, 5000, ["formlab_arena/"]),
+    "experiments": (6637, 2800, ["formlab_experiments/"]),
+    "review": (4838, 1700, ["formlab_review/"]),
+    "baselines": (2417, 1300, ["formlab_baselines/"]),
+    "tests": (53257, 16000, ["tests/"]),
+}
+
+
+def count_rooms():
+    """Lines of Python in each room of `ROOMS`."""
+    counts = dict.fromkeys(ROOMS, 0)
+    for folder in (*PACKAGES, "tests"):
+        for file in (ROOT / folder).rglob("*.py"):
+            counts[room_of(file.relative_to(ROOT).as_posix())] += lines(file)
+    return counts
+
+
+def room_of(name):
+    starts = ((room, start) for room, (*_, names) in ROOMS.items() for start in names)
+    return next((room for room, start in starts if name.startswith(start)), "spine")
+
+
+def lines(file):
+    return len(file.read_text("utf-8").splitlines())
+
+
+def files(*patterns):
+    return [file for pattern in patterns for file in ROOT.glob(pattern) if file.is_file()]
+
+
+def python_files():
+    return files(*(f"{package}/**/*.py" for package in PACKAGES))
+
+
+def skipped_formats():
+    return sum(file.read_text("utf-8").count("# fmt: skip") for file in python_files())
+
+
+def notebook_lines(file):
+    cells = json.loads(file.read_text("utf-8"))["cells"]
+    code = ("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
+    return sum(len(source.splitlines()) for source in code)
+
+
+def size(*patterns):
+    return sum(file.stat().st_size for file in files(*patterns))
+
+
+# What else has a limit: limit, goal and how it is counted.
+OTHERS = {
+    "core, lines": (57338, 28000, lambda: sum(map(lines, files("formlab/**/*.py")))),
+    "all packages, lines": (84214, 38800, lambda: sum(map(lines, python_files()))),
+    "all packages, modules": (488, 260, lambda: len(python_files())),
+    "fmt: skip": (922, 30, skipped_formats),
+    "contract, lines": (1950, 1950, lambda: sum(map(lines, files("tests/contract/*.py")))),
+    "JavaScript of the core, lines": (
+        3007,
+        1400,
+        lambda: sum(map(lines, files("formlab/**/*.js"))),
+    ),
+    "sample generators with drawing engine": (
+        3033,
+        2900,
+        lambda: sum(
+            map(lines, files("data/sample/generate/*.py", "formlab_experiments/forms/**/*.py"))
+        ),
+    ),
+    "CSS of the core, lines": (542, 320, lambda: sum(map(lines, files("formlab/**/*.css")))),
+    "notebooks": (19, 14, lambda: len(files("notebooks/*.ipynb"))),
+    "notebooks, lines of code": (
+        2607,
+        1700,
+        lambda: sum(map(notebook_lines, files("notebooks/*.ipynb"))),
+    ),
+    "docs, bytes": (209114, 120000, lambda: size("docs/**/*.md")),
+    "CHANGELOG, bytes": (44085, 12000, lambda: size("CHANGELOG.md")),
+    "ARCHITECTURE, bytes": (23274, 9000, lambda: size("ARCHITECTURE.md")),
+}
+
+
+def table():
+    """Name, count, limit and goal of everything that has a limit."""
+    rooms = count_rooms()
+    rows = [(name, rooms[name], limit, goal) for name, (limit, goal, _) in ROOMS.items()]
+    return rows + [(name, count(), limit, goal) for name, (limit, goal, count) in OTHERS.items()]
+
+
+def main():
+    for name, count, limit, goal in [("", "now", "limit", "goal"), *table()]:
+        sys.stdout.write(f"{name:40}{count:>9}{limit:>9}{goal:>9}\n")
+
+
+if __name__ == "__main__":
+    main()

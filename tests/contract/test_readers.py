@@ -1,0 +1,172 @@
+"""Readers: logs of other harnesses, scans and filings, each as the smallest file of its kind."""
+
+import json
+import re
+import shutil
+
+import polars as pl
+import pytest
+
+import formlab
+from tests.contract.doors import WORDS, cli, json_folder, json_lines, rows, value
+
+
+def samples(*names, failed=None):
+    """Right for both; right for formlab alone, which ignores case; a call that failed."""
+    cells = (("a", "Ada Berg", "Ada Berg", 1), ("b", "May", "may", 0), ("c", "9.00", failed, None))
+    return [dict(zip(names, sample, strict=True)) for sample in cells]
+
+
+FAILED = "Failed to obtain answer via API."
+STATED = {"scores": [{"name": "s", "metrics": {"accuracy": {"value": 0.5}}}]}
+OMNIAI = {"ocrModel": "m", "extractionModel": "n", "directImageExtraction": False}
+OMNIAI |= {"trueMarkdown": "Bill", "trueJson": {"total": 9, "name": "Ada"}, "fileUrl": "x/a.png"}
+ANSWER = {"predictedJson": {"total": 8, "name": "Ada"}, "jsonAccuracy": 0.5}
+CELLS = [{"cell_id": 0, "text": "DATE"}, {"cell_id": 1, "text": "3 May"}]
+GRAPH = {"cells": CELLS, "links": [{"source_cell_id": 0, "target_cell_id": 1}]}
+FORM = json.dumps({"key_value_items": [{"graph": GRAPH}]})
+WRONG = {"PredictedDocument": FORM.replace("3 May", "4 May"), "status": "success"}
+PAGE = {"pdf": "a.pdf", "page": 1, "type": "present", "text": "Total due 9.00"}
+ORDER = {"id": "2", "type": "order", "before": "Ada Foods", "after": "Thank you"}
+FIELD = {"expected_key": "by", "expected_value": "Ada Foods", "match": True, "score": 0.9}
+FIELD |= {"actual_key": "by", "actual_value": "Ada Food"}
+FILES = {
+    f"eval/samples/{sample['id']}.json": sample
+    | {"output": {"completion": sample["text"]}, "scores": {"s": {"value": sample["score"]}}}
+    for sample in samples("id", "target", "text", "score")
+} | {
+    "eval/header.json": {"eval": {"model": "m"}, "results": STATED},
+    "lmms/1_results.json": {"results": {"forms": {"acc,none": 0.5}}},
+    "lmms/1_samples_forms.jsonl": samples("doc_id", "target", "filtered_resps", "acc"),
+    "vlm/m_F_acc.csv": "split,Overall\nnone,50",
+    "vlm/m_F.json": samples("index", "answer", "prediction", "hit", failed=FAILED),
+    "omniai/results.json": [OMNIAI | ANSWER, OMNIAI | {"fileUrl": "x/b.png", "error": {}}],
+    "doc/evaluation_f_k.json": {"evaluations": [{"doc_id": "a", "f1": 1}], "f1_stats": {"mean": 1}},
+    "doc/0.jsonl": [{"document_id": "a", "GroundTruthDocument": FORM} | WRONG],
+    "olmocr/t.jsonl": [PAGE | {"id": "1"}, PAGE | ORDER, PAGE | {"id": "3", "pdf": "b.pdf"}],
+    "olmocr/tool/a_pg1_repeat1.md": "Thank you\n\nTotal due **9.00**\n\nAda Foods\n",
+    "ocrbench/m.json": samples("id", "answers", "predict", "score"),
+    "stickler/metrics.json": {"overall_metrics": {"cm_f1": 0.8}},
+    "stickler/l.jsonl": [{"doc_id": "a", "comparison_result": {"field_comparisons": [FIELD]}}],
+    "csv/t.csv": "n,want,got,mark\na,Ada Berg,Ada Berg,1\nb,May,may,0\nc,9.00,,\n",
+}
+# What is opened, its samples, the figure that the log states, figures and counts of the log and of
+# formlab over what the log scored and over all, and words of why the two differ.
+THREE = ([(1 / 2, 2), (1 / 3, 3), (1, 2), (2 / 3, 3)], ["case", "left out"])
+LOGS = {
+    "L01 Inspect": ("eval.eval", 3, [0.5], *THREE),
+    "L02 lmms-eval": ("lmms/1_samples_forms.jsonl", 3, [0.5], *THREE),
+    "L03 VLMEvalKit, in percent": ("vlm/m_F.json", 3, [50], *THREE),
+    # One of two values of one of two documents: the tool's mean leaves the failed one out.
+    "L04 OmniAI": ("omniai", 2, [], [(1 / 2, 1), (1 / 4, 2)] * 2, ["left out"]),
+    "L05 docling-eval": ("doc", 1, [1], [(1, 1)] * 2 + [(0, 1)] * 2, ["whole"]),
+    # As wanted; in the wrong order; on a page that was not read.
+    "L06 olmOCR": ("olmocr", 3, [], [(1 / 3, 3)], []),
+    "L07 OCRBench v2": ("ocrbench/m.json", 3, [0.5], *THREE),
+    # What is similar is right for stickler.
+    "L08 stickler": ("stickler/l.jsonl", 1, [0.8], [(1, 1)] * 2 + [(0, 1)] * 2, ["accepts"]),
+    "L09 any table": ("csv/t.csv", 3, [], *THREE),
+}
+
+
+@pytest.fixture(scope="module")
+def logs(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("logs")
+    for name, content in FILES.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        lines = content if name.endswith(".jsonl") else [content]
+        texts = (line if isinstance(line, str) else json.dumps(line) for line in lines)
+        (folder / name).write_text("\n".join(texts), "utf-8")
+    pl.read_ndjson(folder / "doc/0.jsonl").write_parquet(folder / "doc/0.parquet")
+    shutil.make_archive(folder / "eval", "zip", folder / "eval")
+    return (folder / "eval.zip").rename(folder / "eval.eval").parent
+
+
+@pytest.mark.parametrize("name", LOGS)
+def test_l01_to_l09_a_log_has_its_own_figures_beside_ours_and_why_they_differ(name, logs):
+    path, count, stated, figures, reasons = LOGS[name]
+    columns = ("--columns", "doc_id=n,gold=want,value=got,score=mark") if "csv" in path else ()
+    (log,) = rows(*WORDS["score a log"], logs / path, *columns)
+    assert log["join"]["matched"] == count
+    found = {source: [] for source in ("log, as stated", "log", "formlab")}
+    for figure in log["headlines"]:
+        found[figure["by"]].append((figure["value"], figure["n"]))
+    assert [figure for figure, _ in found["log, as stated"]] == stated
+    assert found["log"] + found["formlab"] == [pytest.approx(figure) for figure in figures]
+    assert all(word in why for word, why in zip(reasons, log["why"], strict=True))
+
+
+def test_l09_logs_side_by_side_come_as_they_are_named_whoever_reads_them(logs):
+    named = [logs / name for name in ("eval.eval", "vlm/m_F.json", "doc")]
+    for workers in (1, 2):
+        log = rows(*WORDS["score a log"], *named, "--workers", workers)
+        assert [entry["log"] for entry in log] == list(map(str, named))
+        assert [entry["join"]["matched"] for entry in log] == [3, 3, 1]
+
+
+def test_l10_a_log_joins_the_fields_of_a_benchmark_whose_gold_is_used(tmp_path):
+    box = {"id": 1, "text": "Total 9.00", "box": [10, 10, 160, 30], "label": "answer"}
+    form = {"form": [box | {"linking": [], "words": []}]}
+    json_folder(tmp_path / "testing_data/annotations", {"a": form, "b": form})
+    # One target differs, and one sample is of no field.
+    asked = {"a/entities/1": "Total 9.00", "b/entities/1": "9.0", "b/entities/7": "x"}
+    lines = {name: {"target": gold, "output": "Total 9.00"} for name, gold in asked.items()}
+    file, out = json_lines(tmp_path / "log.jsonl", lines), tmp_path / "e"
+    asked = (file, "--benchmark", "funsd", "--root", tmp_path, "--out", out)
+    (log,) = rows(*WORDS["score a log"], *asked)
+    assert (log["join"]["matched"], log["benchmark"]) == (2, "funsd:test")
+    notes = log["notes"].items()
+    assert [count for note, count in notes if "differ" in note or "not have" in note] == [1, 1]
+    fields = formlab.open_evaluation(out).fields.select("doc_id", "gold", "outcome", "x0", "y1")
+    assert sorted(fields.rows()) == [(name, "Total 9.00", "match", 10, 30) for name in "ab"]
+
+
+# 16 x 8 pixels of grey, and a camera's note that they are to be turned.
+JPEG = "ffd8ffdb004300{0}{0}ffc0000b080008001001011100ffc400140001{1}ffc400141001{1}ffda00080101"
+JPEG = bytes.fromhex(JPEG.format("ff" * 32, "00" * 16) + "00003f000fffd9")
+TURN = b"\xff\xe1\0\x22Exif\0\0MM\0*\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0\x06\0\0\0\0\0\0"
+SCANS = {"a.jpg": JPEG[:2] + TURN + JPEG[2:], "b.pdf": b"%PDF-", "c/10.jpg": JPEG, "c/2.jpg": JPEG}
+TOY = """import formlab
+@formlab.system("toy", title="a toy")
+def start(settings, threads):
+    def read(document, root):
+        with open("seen.txt", "a") as seen:
+            print(*(document[name] for name in ("image", "width", "height")), file=seen)
+        return [{"task": "text", "path": "/pages", "value": str(document["meta"])}]
+    return read
+"""
+
+
+def test_l11_pages_are_found_by_their_names_and_are_as_large_as_they_are_shown(
+    tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    for name, data in SCANS.items():
+        (tmp_path / "scans" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "scans" / name).write_bytes(data)
+    (tmp_path / "toy.py").write_text(TOY)
+    (tmp_path / "truth.csv").write_text("doc_id,path,value\na,t,1\nb,t,1\nc,t,1\n")
+    command = "--plugin toy.py run --gold truth.csv --images scans --system toy --out run"
+    cli(*command.split())
+    seen = (tmp_path / "seen.txt").read_text().splitlines()
+    assert seen == ["a.jpg 8 16", "b.pdf None None", "c/2.jpg 16 8"]
+
+
+FILING = """<html xmlns="http://www.w3.org/1999/xhtml" xmlns:ix="http://www.xbrl.org/2013/inlineXBRL">
+<body><ix:header><ix:hidden><ix:nonFraction name="H">7</ix:nonFraction></ix:hidden></ix:header>
+<p>Income <ix:nonFraction name="NI" scale="6" sign="-">1,279</ix:nonFraction>) million</p>
+<hr style="page-break-after:always"/><p>Shares <ix:nonFraction name="S">12</ix:nonFraction></p>
+</body></html>"""
+
+
+@pytest.mark.browser
+def test_l12_a_filing_becomes_pages_that_are_right_by_their_own_text(tmp_path):
+    (tmp_path / "f.htm").write_text(FILING)
+    pages = tmp_path / "pages"
+    (row,) = rows(*WORDS["pages of a filing"], tmp_path / "f.htm", "--out", pages, "--dpi", 72)
+    assert (row["pages"], row["facts"]) == (2, 2)
+    for gold in pages.glob("gold_*.txt"):
+        text = re.sub(r"<[^>]+>", "", gold.read_text())
+        (pages / gold.name.replace("gold", "pred")).write_text(text)
+    table = rows("score", "fincriticaled", "--root", pages, "--predictions", pages)
+    assert value(table, "fact_accuracy") == 1

@@ -11,9 +11,9 @@ import formlab
 from tests.contract.doors import SCORE, WORDS, cli, json_folder, json_lines, rows, value
 
 
-def samples(*names, failed=None):
+def samples(*names, lost=None):
     """Right for both; right for formlab alone, which ignores case; a call that failed."""
-    cells = (("a", "Ada Berg", "Ada Berg", 1), ("b", "May", "may", 0), ("c", "9.00", failed, None))
+    cells = (("a", "Ada Berg", "Ada Berg", 1), ("b", "May", "may", 0), ("c", "9.00", lost, None))
     return [dict(zip(names, sample, strict=True)) for sample in cells]
 
 
@@ -27,19 +27,13 @@ WRONG = {"PredictedDocument": FORM.replace("3 May", "4 May"), "status": "success
 PAGE = {"pdf": "a.pdf", "page": 1, "type": "present", "text": "Total due 9.00"}
 ABSENT = {"id": "2", "type": "absent", "text": "Thank you"}
 FIELD = {"expected_key": "by", "expected_value": "Ada Foods", "match": True, "score": 0.9}
-FIELD |= {"actual_key": "by", "actual_value": "Ada Food"}
+FIELD |= {"actual_key": "by", "actual_value": "Ada Food"}  # alike is right for stickler
 FILES = {
-    f"eval/samples/{sample['id']}.json": sample
-    | {"output": {"completion": sample["text"]}, "scores": {"s": {"value": sample["score"]}}}
-    for sample in samples("id", "target", "text", "score")
-} | {
     "eval/header.json": {"eval": {"model": "m"}, "results": STATED},
     "lmms/1_results.json": {"results": {"forms": {"acc,none": 0.5}}},
     "lmms/1_samples_forms.jsonl": samples("doc_id", "target", "filtered_resps", "acc"),
-    "vlm/m_F_acc.csv": "split,Overall\nnone,50",
-    "vlm/m_F.json": samples(
-        "index", "answer", "prediction", "hit", failed="Failed to obtain answer"
-    ),
+    "kit/m_F_acc.csv": "split,Overall\nnone,50",
+    "kit/m_F.json": samples("index", "answer", "prediction", "hit", lost="Failed to obtain answer"),
     "omniai/results.json": [OMNIAI | ANSWER, OMNIAI | {"fileUrl": "x/b.png", "error": {}}],
     "doc/evaluation_f_k.json": {"evaluations": [{"doc_id": "a", "f1": 1}], "f1_stats": {"mean": 1}},
     "doc/0.jsonl": [{"document_id": "a", "GroundTruthDocument": FORM} | WRONG],
@@ -50,20 +44,19 @@ FILES = {
     "stickler/l.jsonl": [{"doc_id": "a", "comparison_result": {"field_comparisons": [FIELD]}}],
     "csv/t.csv": "n,want,got,mark\na,Ada Berg,Ada Berg,1\nb,May,may,0\nc,9.00,,\n",
 }
+for s in samples("id", "target", "completion", "value"):
+    FILES[f"eval/samples/{s['id']}.json"] = s | {"output": s, "scores": {"s": s}}
 # What is opened, its samples, the figure that the log states, figures and counts of the log and of
 # formlab over what the log scored and over all, and words of why the two differ.
 THREE = ([(1 / 2, 2), (1 / 3, 3), (1, 2), (2 / 3, 3)], ["case", "left out"])
 LOGS = {
     "L01 Inspect": ("eval.eval", 3, [0.5], *THREE),
     "L02 lmms-eval": ("lmms/1_samples_forms.jsonl", 3, [0.5], *THREE),
-    "L03 VLMEvalKit, in percent": ("vlm/m_F.json", 3, [50], *THREE),
-    # One of two values of one of two documents: the tool's mean leaves the failed one out.
-    "L04 OmniAI": ("omniai", 2, [], [(1 / 2, 1), (1 / 4, 2)] * 2, ["left out"]),
+    "L03 VLMEvalKit, in percent": ("kit/m_F.json", 3, [50], *THREE),
+    "L04 OmniAI, without the failed": ("omniai", 2, [], [(1 / 2, 1), (1 / 4, 2)] * 2, ["left out"]),
     "L05 docling-eval": ("doc", 1, [1], [(1, 1)] * 2 + [(0, 1)] * 2, ["whole"]),
-    # As wanted; there, and should not be; on a page that was not read.
-    "L06 olmOCR": ("olmocr", 3, [], [(1 / 3, 3)], []),
+    "L06 olmOCR: right, there and should not be, unread": ("olmocr", 3, [], [(1 / 3, 3)], []),
     "L07 OCRBench v2": ("ocrbench/m.json", 3, [0.5], *THREE),
-    # What is similar is right for stickler.
     "L08 stickler": ("stickler/l.jsonl", 1, [0.8], [(1, 1)] * 2 + [(0, 1)] * 2, ["accepts"]),
     "L09 any table": ("csv/t.csv", 3, [], *THREE),
 }
@@ -122,13 +115,12 @@ def start(settings, threads):
 """
 
 
-def test_l11_pages_are_found_by_name_and_are_as_large_as_shown(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "scans/c").mkdir(parents=True)
+def test_l11_pages_are_found_by_name_and_are_as_large_as_shown(work):
+    (work / "scans/c").mkdir(parents=True)
     for name, data in SCANS.items():
-        (tmp_path / "scans" / name).write_bytes(data)
-    (tmp_path / "toy.py").write_text(TOY)
-    (tmp_path / "truth.csv").write_text(TRUTH)
+        (work / "scans" / name).write_bytes(data)
+    (work / "toy.py").write_text(TOY)
+    (work / "truth.csv").write_text(TRUTH)
     run = ("run", "--gold", "truth.csv", "--images", "scans", "--system", "toy", "--out", "run")
     cli("--plugin", "toy.py", *run)
     assert value(rows(*SCORE, "run"), "match_f1") == 1
@@ -137,8 +129,7 @@ def test_l11_pages_are_found_by_name_and_are_as_large_as_shown(tmp_path, monkeyp
 FILING = """<html xmlns="http://www.w3.org/1999/xhtml" xmlns:ix="http://www.xbrl.org/2013/inlineXBRL">
 <body><ix:header><ix:hidden><ix:nonFraction name="H">7</ix:nonFraction></ix:hidden></ix:header>
 <p>Income <ix:nonFraction name="NI" scale="6" sign="-">1,279</ix:nonFraction>) million</p>
-<hr style="page-break-after:always"/><p>Shares <ix:nonFraction name="S">12</ix:nonFraction></p>
-</body></html>"""
+<hr style="break-after:page"/><p><ix:nonFraction name="S">12</ix:nonFraction></p></body></html>"""
 
 
 @pytest.mark.browser

@@ -38,7 +38,7 @@ MISTAKES = [
     *((f"{command} --out {place}", place[:40], LINE) for command in WRITING for place in PLACES),
     *((command, "31m", LINE) for command in (EVIL, f"{OURS} --by {EVIL}", f"{OURS}{EVIL}")),
     (f"{RUN} chat:m --images .", r"pip install 'formlab\[chat\]'", LINE),
-    (f"{RUN} ocr --images .", r"pip install 'formlab\[ocr\]'", LINE),
+    (f"{RUN} trained --images .", r"pip install 'formlab\[train\]'", LINE),
     ("compare evals/second evals/first", "formlab score .*--predictions", LINE),
     ("report 65_own_forms --eval evals/second", "formlab score .*--predictions", LINE),
     ("compare evals/first evals/first", r"cases\.parquet", LINE),
@@ -47,7 +47,7 @@ MISTAKES = [
 
 def test_e01_to_e11_a_mistake_is_one_line_that_says_what_and_where(work, monkeypatch):
     (work / "log.csv").write_text("id,target,output\na,9,9\n")
-    for absent in ("openai", "rapidocr"):
+    for absent in ("openai", "sklearn"):
         monkeypatch.setitem(sys.modules, absent, None)
     # One evaluation has a table of another, which has the format of an older version.
     shutil.copy("evals/second/cases.parquet", "evals/first/cases.parquet")

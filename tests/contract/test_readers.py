@@ -93,7 +93,7 @@ def test_l10_a_log_joins_the_fields_of_a_benchmark_whose_gold_is_used(tmp_path):
     named = [json_lines(tmp_path / f"{name}.jsonl", lines) for name in ("second", "first")]
     options = ("--benchmark", "funsd", "--root", tmp_path, "--workers", 2, "--out", tmp_path / "e")
     log = rows(*WORDS["score a log"], *named, *options)
-    assert [entry["log"] for entry in log] == list(map(str, named))
+    assert [entry["system"] for entry in log] == ["second", "first"]
     odd = [n for e in log for note, n in e["notes"].items() if re.search("differ|not have", note)]
     assert odd == [1, 1] * 2
     fields = formlab.open_evaluation(log[0]["out"]).fields.sort("doc_id")

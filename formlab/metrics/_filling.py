@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from formlab import text
+from formlab.metrics._bleu import sentence_score, statistics
 from formlab.metrics._field_values import Pairs, field_found, match_values
-from formlab.metrics._forms import TICKED, ActionLine, FieldVerdict, Filled, GoldField, TargetValue
+from formlab.metrics._forms import (
+    DESCRIPTION,
+    TICKED,
+    ActionLine,
+    FieldVerdict,
+    Filled,
+    GoldField,
+    TargetValue,
+)
 from formlab.metrics._geometry import closest, pair, separation
 
 # Pairs of lines and values judged at once: bounds the memory.
@@ -77,9 +87,14 @@ def _judge(forms: list[Filled], *, exact: bool, threshold: float) -> Iterator[Ju
         window = slice(*pairs.offsets[number : number + 2].tolist())
         shape = (len(form.lines), size)
         own = _Own(form, gaps[window].reshape(shape), same[window].reshape(shape))
-        chosen = pair(own.gaps == 0, own.same, alike[window].reshape(shape)).tolist()
+        near = alike[window].reshape(shape)
+        chosen = pair(own.gaps == 0, own.same, near).tolist()
+        texts = own.most_alike(near, chosen) if exact else {}
+        for item, line in texts.items():
+            if chosen[item] < 0 and line not in chosen:
+                chosen[item] = line
         last = first + len(form.lines)
-        yield own.judged(chosen, owners[first:last], hits[first:last], exact=exact)
+        yield own.judged(chosen, texts, owners[first:last], hits[first:last], exact=exact)
         first = last
 
 
@@ -138,10 +153,39 @@ class _Own:
     def __init__(self, form: Filled, gaps: np.ndarray, same: np.ndarray) -> None:
         self.form, self.gaps, self.same = form, gaps, same
 
+    def most_alike(self, alike: np.ndarray, chosen: list[int]) -> dict[int, int]:
+        """The line with the text of each description, -1 for none, by the best sum of BLEU.
+
+        As published, a value counts wherever it was entered, so clicks play no part, and as BLEU
+        has no threshold, neither do lines have one here. What types another field is left out. A
+        description without any line like it has the one in its place, whose BLEU is 0.
+        """
+        wants = [want for want in self.form.fields for _ in want.items]
+        long = [number for number, want in enumerate(wants) if want.kind == DESCRIPTION]
+        typed = pair(np.zeros_like(self.same), self.same, alike).tolist()
+        taken = {line for number, line in enumerate(typed) if number not in long}
+        free = [line for line in range(len(self.form.lines)) if line not in taken]
+        if not (long and free):
+            return dict.fromkeys(long, -1)
+        pairs = [
+            (wants[number].typed, self.form.lines[line].value)
+            for line, number in itertools.product(free, long)
+        ]
+        scores = np.nan_to_num(sentence_score(statistics(*zip(*pairs, strict=True))))
+        scores = scores.reshape(len(free), len(long))
+        best = pair(np.zeros_like(scores), np.zeros_like(scores), scores).tolist()
+        found = [free[line] if line >= 0 else -1 for line in best]
+        idle = set(free) - set(found)
+        return {
+            number: line if line >= 0 else chosen[number] if chosen[number] in idle else -1
+            for number, line in zip(long, found, strict=True)
+        }
+
     def judged(
-        self, chosen: list[int], owners: list[str | None], hits: list[str | None], *, exact: bool
-    ) -> Judged:
-        """The verdicts, and the lines that are meant for no field."""
+        self, chosen: list[int], texts: dict[int, int], owners: list[str | None],
+        hits: list[str | None], *, exact: bool,
+    ) -> Judged:  # fmt: skip
+        """The verdicts, and the lines that are meant for no field; `texts` are of descriptions."""
         form = self.form
         unmatched = sorted(set(range(len(form.lines))) - set(chosen))
         readable = form.output if exact else text.normalise(form.output)
@@ -157,6 +201,8 @@ class _Own:
             else:
                 end = start + len(want.items)
                 verdict = self._verdict(want, start, chosen[start:end], owners)
+                if (line := texts.get(start)) is not None:
+                    verdict.text = form.lines[line].value if line >= 0 else None
                 start = end
             verdict.found = verdict.right or field_found(want, readable, inside=exact)
             verdicts.append(verdict)

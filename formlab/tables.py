@@ -133,7 +133,8 @@ STATUSES = (
 # A status under which the answer still counts; every other one counts as nothing found.
 USABLE = ("ok", "repaired")
 LEVELS = (
-    "document", "page", "field", "fact", "question", "check", "node", "stretch", "answer",
+    "document", "page", "field", "fact", "question", "check", "contradiction", "node", "stretch",
+    "answer",
 )  # fmt: skip
 # Scores of these levels are of single cases, so that columns of the cases can slice them.
 FIELD_LEVELS = ("field", "fact")

@@ -24,7 +24,8 @@ ALPHA = 0.05
 # The columns that identify a case.
 KEYS = ("doc_id", "task", "path")
 # What a sentence calls the cases of a level.
-COUNTED = {"field": "fields", "fact": "facts", "question": "answers", "check": "answers"}
+COUNTED = {"field": "fields", "fact": "facts"}
+COUNTED |= dict.fromkeys(("question", "check", "contradiction"), "answers")
 # No claim may rest on these alone: formlab's own reading rule, and labels that may be wrong.
 READER, LABEL = "reader", "label_error"
 FINDINGS: dict[str, Any] = {

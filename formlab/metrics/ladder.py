@@ -63,3 +63,9 @@ consistency_dependent_accuracy = _relation_accuracy(
     "consistency_dependent", "check", "accuracy of consistency checks, dependent field alone",
     "section 4.4; formlab's own, the paper judges all relevant fields",
 )  # fmt: skip
+contradictions_found = RungMetric(
+    name="contradictions_found", title="contradictions on the page found", view="typed",
+    unit="values that must stand there, per contradiction", tallies=_hits, tasks=("consistency",),
+    source="formlab; FORMCRAFT excludes fields that only have to agree (listing 3)",
+    units=("contradiction",),
+)  # fmt: skip

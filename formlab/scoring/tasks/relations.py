@@ -1,11 +1,16 @@
 """L3 of FORMCRAFT: questions across fields and consistency checks, by kind of relation.
 
 A question is right where the answer holds on the rung `typed` of the ladder. A check is right where
-every field of its relation is (`consistency_accuracy`, as in the paper's Figure 5b): the dependent
-field has the value expected of it, and each field that this follows from has the value that stands
-there. What a system answered for the check counts or, of a field it gave no value of, what it read
-there, paired as at L1. `consistency_dependent_accuracy` is of the dependent field alone; a system
-that reads no field has no other.
+every field of its relation has the value that stands there (`consistency_accuracy`, as in the
+paper's Figure 5b), so that who reads all of a form is right in every check. What a system answered
+for the check counts or, of a field it gave no value of, what it read there, paired as at L1.
+`consistency_dependent_accuracy` is of the dependent field alone; a system that reads no field has
+no other.
+
+Where another value follows for the dependent field than stands there, the page contradicts itself.
+The paper has no such checks. They are cases of their own level, right where the value that follows
+is given (`contradictions_found`), and not scored if a system answers no check at all: it was never
+asked for more than what stands there.
 """
 
 from __future__ import annotations
@@ -31,6 +36,7 @@ _KEY = ["doc_id", "path"]
 # What the case of a field says of its prediction.
 _READ = ("pred", "pred_path", "pred_page", "pred_origin", *(f"pred_{side}" for side in BOX))
 _ANSWERED = "answer=given,else-extracted"
+_CONTRADICTION = pl.col("level") == "contradiction"
 
 # What is noted of all predictions.
 VALUES = "values in answers to checks"
@@ -80,16 +86,43 @@ def score(
             words=kinds.words,
         )  # fmt: skip
         cases = cases.with_columns(dependent=pl.col("typed"), whole=pl.col("typed"))
+        if task == "consistency":
+            asked = claimed.height > 0
+            cases = _with_contradictions(cases, corpus, orders, threshold, asked=asked)
+            left = 0 if asked else cases.filter(_CONTRADICTION).height
+            notes["gold contradictions not scored: the predictions answer no check"] = left
         if fields is not None:
             if is_read or VALUES in kinds.marks or not claimed.height:
                 cases = _of_all_fields(cases, _judged(fields, cases, orders, threshold))
             else:
-                cases = cases.with_columns(whole=pl.lit(None, pl.Boolean))
+                cases = cases.with_columns(whole=pl.when(_CONTRADICTION).then("dependent"))
         case_tables.append(cases.drop("dependent", "whole"))
         # An answer to a question that was never asked is shown, and cannot be right or wrong.
         asked = cases.filter(pl.col("gold").is_not_null(), pl.col("outcome") != "unscored")
-        scores += _scores(asked, task, how, mode, threshold)
+        for level, items in asked.group_by("level", maintain_order=True):
+            scores += _scores(items, task, *level, how, mode, threshold)
     return TaskScores.of(case_tables, scores, notes)
+
+
+def _with_contradictions(
+    cases: pl.DataFrame, corpus: Corpus, orders: Mapping[str, str], threshold: float, *, asked: bool
+) -> pl.DataFrame:
+    """The cases of checks, with the level and outcome of those that the page contradicts."""
+    checks = corpus.records.filter(pl.col("task") == "consistency")
+    dependent = [item_meta(meta).dependent for meta in checks["meta"]]
+    stands = corpus.records.filter(pl.col("task").is_in(content.TASKS))
+    stands = stands.select("doc_id", dependent="path", stands="value")
+    checks = checks.with_columns(pl.Series("dependent", dependent, pl.String))
+    checks = checks.join(stands, on=["doc_id", "dependent"], maintain_order="left")
+    sides = [checks[name].to_list() for name in ("value", "stands", "kind", "accepted")]
+    rungs = text.ladders(*sides, threshold=threshold, orders=orders_of(checks, orders))
+    other = (pl.col("value") != pl.col("stands")) & ~rungs["typed"].fill_null(False)
+    contradicted = checks.filter(other).select(*_KEY, contradicted=True)
+    cases = cases.join(contradicted, on=_KEY, how="left", maintain_order="left")
+    level = pl.when("contradicted").then(pl.lit("contradiction")).otherwise("level")
+    unasked = pl.col("contradicted").fill_null(False) & (not asked)
+    outcome = pl.when(unasked).then(pl.lit("unscored")).otherwise("outcome")
+    return cases.with_columns(level=level, outcome=outcome).drop("contradicted")
 
 
 def marks(corpus: Corpus, predictions: Predictions) -> set[str]:
@@ -167,6 +200,11 @@ def _judged(
 def _of_all_fields(cases: pl.DataFrame, checks: pl.DataFrame) -> pl.DataFrame:
     """The cases of checks, judged by all fields."""
     cases = cases.drop("failed").join(checks, on=_KEY, how="left", maintain_order="left")
+    # A contradiction is found with the value that follows, whatever was read beside it.
+    cases = cases.with_columns(
+        *(pl.col(f"others_{rung}") | _CONTRADICTION for rung in LADDER),
+        pl.when(~_CONTRADICTION).then("wrong").otherwise(pl.lit([], pl.List(pl.String))),
+    )
     scored = pl.col("dependent_path").is_not_null() & (pl.col("outcome") != "unscored")
     if_wrong = pl.when(~pl.col("dependent")).then(pl.concat_list("dependent_path"))
     failed = pl.concat_list("wrong", if_wrong.otherwise(pl.lit([], pl.List(pl.String))))
@@ -200,14 +238,14 @@ def _slices(cases: pl.DataFrame) -> Iterator[tuple[str | None, pl.Series | None]
 
 
 def _scores(
-    cases: pl.DataFrame, task: str, how: tuple[str, ...], mode: str, threshold: float
+    cases: pl.DataFrame, task: str, level: str, how: tuple[str, ...], mode: str, threshold: float
 ) -> Iterator[pl.DataFrame]:
-    if not cases.height:
-        return
-    scope = {"level": LEVELS[task], "mode": mode}
+    scope = {"level": level, "mode": mode}
     measured = {TASKS[task]: cases["whole"]}
-    if task == "consistency":
+    if level == "check":
         measured["consistency_dependent_accuracy"] = cases["dependent"]
+    elif level == "contradiction":
+        measured = {"contradictions_found": cases["dependent"]}
     for name, right in measured.items():
         metric = metrics.get(name)
         tallies = metric.count(right.to_list())
@@ -218,6 +256,7 @@ def _scores(
     settings = made_by(f"fuzzy>={threshold:g}", text.DATE_RULE)
     for metric in metrics.of(task, "field", *LADDER):
         tallies = metric.count(cases[metric.view].to_list())
+        name = "contradictions" if level == "contradiction" else task
         yield score_rows(
-            cases, metric, tallies, settings, slice_by="task", slice_value=task, **scope
+            cases, metric, tallies, settings, slice_by="task", slice_value=name, **scope
         )

@@ -99,9 +99,24 @@ def test_a_value_copied_from_the_page_fails_where_another_follows(score_formcraf
     checks = scored.cases.filter(pl.col("task") == "consistency")
     assert checks.select("typed", "cause", "failed").rows() == [
         (False, "wrong_relation", [STAMP]),
-        (False, "wrong_source", [NAME, DRINKS, STAMP]),
+        # A contradiction is of the value that must stand there alone.
+        (False, "wrong_relation", [STAMP]),
         (True, None, []),
     ]
+    assert checks["level"].unique().to_list() == ["contradiction"]
+    assert sums(scored, "contradictions_found") == (1, 3)
+    assert sums(scored, "consistency_accuracy") == (0, 0)
+
+
+def test_contradictions_are_not_scored_of_a_system_that_was_asked_no_check(
+    score_formcraft, monkeypatch
+):
+    checks = [item("c1", source="/Name", dependent=STAMP, expected="OPEN", fields=[DRINKS])]
+    monkeypatch.setitem(GOLD, "consistency", checks)
+    scored = score_formcraft({"a.json": form("Ada Berg", "Tea; Milk", "PAID")}, relations)
+    checks = scored.cases.filter(pl.col("task") == "consistency")
+    assert checks["outcome"].unique().to_list() == ["unscored"]
+    assert 3 in scored.notes.values()
 
 
 def test_answers_without_any_field_are_judged_by_the_dependent_field_alone(score):

@@ -57,7 +57,14 @@ from formlab.charts.corrections import label_corrections
 from formlab.charts.few_shot import few_shot_caption, few_shot_chart
 from formlab.charts.first_screen import FirstScreen, first_screen
 from formlab.charts.judges import audit_figures
-from formlab.charts.published import beside, cited, paper_table, published, published_levels
+from formlab.charts.published import (
+    beside,
+    cited,
+    defined,
+    paper_table,
+    published,
+    published_levels,
+)
 from formlab.charts.show import Caption, Card, Cards, Sources, Table
 from formlab.charts.trees import edit_trees
 from formlab.registry import Registry
@@ -65,7 +72,7 @@ from formlab.registry import Registry
 __all__ = [
     "CHARTS", "ELSEWHERE", "OWN", "PUBLISHED", "Caption", "Card", "Cards", "FirstScreen", "Sources",
     "Table", "audit_figures", "bars", "beside", "caption", "cards", "cause_bars", "cause_table",
-    "cited", "comparison_table", "difference_dots", "dots",
+    "cited", "comparison_table", "defined", "difference_dots", "dots",
     "each_page_figures", "edit_trees", "few_shot_caption", "few_shot_chart", "figure",
     "findings_table", "first_screen", "flip_table", "headline_table", "heatmap",
     "label_corrections", "ladder_lines", "level_dots", "levels_table", "lines", "not_shown", "note",

@@ -9,26 +9,32 @@ from typing import Any
 
 import polars as pl
 
-from formlab import files, resources, selection
+from formlab import files, metrics, resources, selection
 from formlab.charts._output import MISSING, number
 from formlab.charts._parts import NOTHING, OWN, PUBLISHED, note
 from formlab.charts.show import Caption, Table
-from formlab.errors import UnknownName
+from formlab.errors import DataBroken, UnknownName
 
 FOLDER = resources.folder("data/published")
 NEAR, UNTESTED = "≈", "°"
+OVER_DOCUMENTS, NOT_STATED = "mean over documents", "not stated"
+MEASURED = "measured as"
 
 
 def published(*names: str) -> pl.DataFrame:
     """Published tables, files of ``data/published``, below each other.
 
-    Their text is as printed, `value` a number, and percent a ratio.
+    Their text is as printed, `value` a number, and percent a ratio. Where a column names metrics,
+    `measure` is what formlab calls the same score in a summary and `average` how the paper averages
+    it (``data/published/definitions.csv``).
 
     Examples
     --------
     >>> table = published("formcraft_table3", "formcraft_table4")
     >>> table.filter(system="GPT-5", metric="vqa_accuracy")["value"].round(4).to_list()
     [0.7913]
+    >>> table.filter(system="GPT-5", metric="bleu").select("measure", "average").rows()
+    [('bleu_of_fields', 'mean over fields')]
     """
     return pl.concat([_read(name) for name in names], how="diagonal_relaxed")
 
@@ -43,7 +49,25 @@ def _read(name: str) -> pl.DataFrame:
     if "unit" in table.columns:
         share = pl.when(unit="percent").then(pl.col("value") / 100).otherwise("value")
         table = table.with_columns(share.alias("value"), pl.col("unit").replace("percent", "ratio"))
-    return table
+    return defined(table, name) if {"metric", "system"} <= {*table.columns} else table
+
+
+def defined(printed: pl.DataFrame, name: str) -> pl.DataFrame:
+    """Rows of the published table `name`, by `metric`, with `measure` and `average` beside them."""
+    known = {row["column"]: row for row in _read("definitions").filter(table=name).to_dicts()}
+    kinds = printed["kind"] if "kind" in printed.columns else [None] * printed.height
+    found = [
+        known.get(f"{kind} {metric}") or known.get(metric) or {}
+        for kind, metric in zip(kinds, printed["metric"], strict=True)
+    ]
+    measures = [
+        metrics.mean_of(row["metric"]) if row["average"] == OVER_DOCUMENTS else row["metric"]
+        for row in ({"metric": None, "average": None} | row for row in found)
+    ]
+    return printed.with_columns(
+        pl.Series("measure", measures, pl.String),
+        pl.Series("average", [row.get("average") for row in found], pl.String),
+    )
 
 
 def citation(printed: pl.DataFrame) -> str:
@@ -103,12 +127,17 @@ def paper_table(
 ) -> Table | Caption:
     """A paper's own table, models by scores: systems measured here first, published ones below.
 
+    The last row says of each column which metric it is and how it is averaged, and each value is
+    followed by the number of cases behind it: those that have a value, and of a mean over documents
+    the documents.
+
     Parameters
     ----------
     own
         Rows of `analysis.side_by_side`, one for each system and column.
     printed
-        Published rows with `system` and `value`, in the same units.
+        Published rows with `system` and `value`, in the same units; where they have `measure` and
+        `average`, as from `published`, these have to be those of `own`.
     columns
         What the column named by `column` holds, in the order of the paper, to the heading; an arrow
         at its end stays with its last word.
@@ -119,6 +148,12 @@ def paper_table(
     note_below
         A sentence under the table, after what the marks say.
 
+    Raises
+    ------
+    DataBroken
+        If published figures of a column are of another metric than those measured here, or averaged
+        in another way.
+
     Examples
     --------
     >>> own = pl.DataFrame({"system": ["ocr"], "metric": ["cer"], "value": [0.2], "ci_low": [0.1],
@@ -128,12 +163,14 @@ def paper_table(
     system                              CER
     ocr                0.200 [0.100, 0.300]
     GPT-5 (published)                 0.210
+    measured as                 cer, pooled
     """
     own, printed = (frame.filter(pl.col(column).is_in(list(columns))) for frame in (own, printed))
     systems = own["system"].unique(maintain_order=True).to_list()
     theirs = printed["system"].unique(maintain_order=True).to_list()
     if not systems and not theirs:
         return note(NOTHING)
+    measured, not_stated = _definitions(own, printed, columns, column)
     if percent:
         numbers = pl.col("^(value|ci_low|ci_high)$") * 100
         own, printed = own.with_columns(numbers), printed.with_columns(numbers)
@@ -157,13 +194,18 @@ def paper_table(
         | {key: number(quoted.get((name, key)), decimals.get(key, 3)) for key in columns}
         for name in theirs
     ]
+    rows += [{"system": MEASURED} | {key: measured.get(key) for key in columns}] * bool(measured)
+    unstated = ", ".join(columns[key].rstrip(" ↑↓") for key in not_stated)
+    counted = "n_cases" in own.columns
     marks = {cell["mark"] for cell in cells.values()}
     claims = (
         ("In brackets the 95 % interval by documents.", cells),
+        ("n: the cases with a value; of a mean over documents, the documents.", counted and cells),
         ("Bold: the best of those measured here.", best),
         (f"{NEAR}: no difference from the best was shown.", "near" in marks),
         ("No sign: shown to be worse than the best.", "worse" in marks),
         (f"{UNTESTED}: not tested against the best, of other fields.", UNTESTED in signs.values()),
+        (f"The paper does not say how it averages {unstated}.", unstated),
         (note_below, note_below),
     )
     return Table(
@@ -173,8 +215,42 @@ def paper_table(
         strong=tuple((systems.index(name), key) for name, key in best),
         aside=tuple(range(len(systems), len(rows))), numeric=tuple(columns),
         # Published systems have no cases.
-        cases=[*selection.of_rows(pl.DataFrame({"system": systems})), *[None] * len(theirs)],
+        cases=[
+            *selection.of_rows(pl.DataFrame({"system": systems})),
+            *[None] * (len(rows) - len(systems)),
+        ],
     )  # fmt: skip
+
+
+def _definitions(
+    own: pl.DataFrame, printed: pl.DataFrame, columns: Mapping[str, str], column: str
+) -> tuple[dict[str, str], list[str]]:
+    """Metric and average of each column, and the columns whose published average is not stated."""
+    texts, not_stated = {}, []
+    names = [name for name in ("metric", "measure", "average") if name in printed.columns]
+    for key in columns:
+        here = own.filter(pl.col(column) == key)["metric"].unique().sort().to_list()
+        there = printed.filter(pl.col(column) == key).select(names).unique().to_dicts()
+        for row in there:
+            measure = row.get("measure") or row.get("metric")
+            average = row.get("average") or NOT_STATED
+            if average == NOT_STATED:
+                not_stated += [key] * ("average" in row and key not in not_stated)
+            alike = metrics.plain if average == NOT_STATED else str
+            if wrong := [name for name in here if alike(name) != alike(measure or name)]:
+                raise DataBroken(
+                    f"column {key!r}: measured here is {_definition(wrong[0])}, "
+                    f"published {metrics.plain(measure)}, {average}",
+                    remedy="the same metric and average, or a table without the published figures",
+                )
+        texts[key] = " or ".join(map(_definition, here or {row["measure"] for row in there
+                                                            if row.get("measure")}))  # fmt: skip
+    return {key: text for key, text in texts.items() if text}, not_stated
+
+
+def _definition(metric: str) -> str:
+    known = metrics.plain(metric)
+    return f"{known}, {metrics.average(metric)}" if known in metrics.METRICS else ""
 
 
 def _measured(cell: Mapping[str, Any], sign: str, digits: int) -> str:
@@ -182,6 +258,9 @@ def _measured(cell: Mapping[str, Any], sign: str, digits: int) -> str:
     text = number(cell["value"], digits)
     if cell["ci_low"] is not None and not math.isnan(cell["ci_low"]):
         text += f" [{number(cell['ci_low'], digits)}, {number(cell['ci_high'], digits)}]"
+    if cell.get("n_cases") is not None:
+        over = "n_docs" if metrics.is_mean(cell["metric"]) else "n_cases"
+        text += f" n = {cell[over] - cell['n_undefined']:,}"
     return f"{text} {sign}".rstrip()
 
 

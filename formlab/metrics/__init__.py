@@ -18,7 +18,7 @@ from formlab.registry import Registry
 
 # Each family of metrics with the mapping, or the module, that has its metrics by name.
 _FAMILIES = {
-    "text": """cer wer edit_distance bleu rouge1 rougeL rouge1_stem rougeL_stem spurious_rate
+    "text": """cer wer edit_distance bleu bleu_of_fields rouge1 rougeL rouge1_stem rougeL_stem spurious_rate
         rouge1_html rougeL_html edit_distance_html""",
     "page:PAGE_METRICS": "words_omitted words_inserted words_substituted words_order",
     "ladder": "exact_accuracy normalised_accuracy typed_accuracy fuzzy_accuracy",
@@ -27,7 +27,8 @@ _FAMILIES = {
     "matching:METRICS": "match_precision match_recall match_f1 match_accuracy match_weighted",
     "tree:TREE_METRICS": "tree_edit_distance tree_similarity",
     # Metrics are listed by level of the task, L1 to L3.
-    "ladder:": "vqa_accuracy consistency_accuracy consistency_dependent_accuracy",
+    "ladder:": """vqa_accuracy consistency_accuracy consistency_dependent_accuracy
+        contradictions_found""",
     "jsonacc": "json_accuracy",
     "actions:METRICS": """click_accuracy unwanted_clicks value_found_accuracy
         value_placed_accuracy value_submitted_accuracy description_bleu action_match_rate
@@ -35,7 +36,7 @@ _FAMILIES = {
     "entities:METRICS": """precision recall f1 micro_precision micro_recall micro_f1 macro_precision
         macro_recall macro_f1""",
     "facts:METRICS": """fact_accuracy fact_accuracy_of_found fact_missing_rate
-        fact_misplaced_rate""",
+        fact_misplaced_rate number_date_accuracy""",
     "response_validity:VALIDITY_METRICS": """usable_answers valid_answers repaired_answers
         bad_json_answers refused_answers truncated_answers failed_calls""",
     "structure": "structure_score",
@@ -137,6 +138,17 @@ def is_mean(name: str) -> bool:
     (True, False, True)
     """
     return name not in METRICS and plain(name) in METRICS
+
+
+def average(name: str) -> str:
+    """How a value of the column `metric` is averaged.
+
+    Examples
+    --------
+    >>> [average(name) for name in ("mark_f1", "macro_mark_f1", "bleu_of_fields")]
+    ['pooled', 'mean over documents', 'mean over fields']
+    """
+    return "mean over documents" if is_mean(name) else get(name).average
 
 
 def title(name: str) -> str:

@@ -46,6 +46,17 @@ def sentence_score(parts: np.ndarray) -> np.ndarray:
     return _score(parts, effective=True)
 
 
+def of_fields(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
+    """BLEU-4 of each field without smoothing and 1, shape (n, 2); 0 and 0 where the gold is empty.
+
+    Without a 4-gram in common it is 0, so a field of fewer than four words has no other.
+    """
+    parts = statistics(golds, preds)
+    whole = parts[:, :_ORDERS].all(axis=1)
+    scores = np.where(whole, np.nan_to_num(corpus_score(parts)), 0.0)
+    return np.stack([scores, parts[:, -1] > 0], axis=1)
+
+
 def _score(parts: np.ndarray, *, effective: bool) -> np.ndarray:
     parts = np.asarray(parts, dtype=float)
     right, predicted = parts[..., :_ORDERS], parts[..., _ORDERS : 2 * _ORDERS]

@@ -116,7 +116,8 @@ class Metric:
     written, a boolean column, or ``counts`` that a scorer makes, of which some have no `tallies`
     (plug-ins: `formlab.scoring.own_metrics`); `units` are the levels it is taken at
     (`tables.LEVELS`) and `need` is what their units must have. It is scored wherever cases are of
-    one of its `tasks`.
+    one of its `tasks`. `average` says what a sum of its tallies scores: all units ``pooled``, or a
+    mean over fields, forms or entities.
     """
 
     name: str
@@ -134,6 +135,7 @@ class Metric:
     units: tuple[str, ...] = ("page", "field")
     tasks: tuple[str, ...] = ("text",)
     need: Need | None = None
+    average: str = "pooled"
 
     def __post_init__(self) -> None:
         for field in ("tasks", "units"):

@@ -141,6 +141,7 @@ METRICS = {
         name=name, title=title, direction=direction, unit=unit, source=source, view="counts",
         high=None if name == "click_distance" else 1.0,
         units=("document",) if name in EPISODE else ("field",),
+        average="mean over forms" if name in EPISODE else "pooled",
         **(_BLEU if name == "description_bleu" else {}),
     )
     for name, title, direction, unit, source in _ENTRIES

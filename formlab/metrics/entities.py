@@ -104,7 +104,7 @@ def _metric(prefix: str, name: str) -> Metric:
         name=prefix + name, title=prefix.replace("_", " ") + _TITLES[name], source=SOURCE,
         unit="mean over entity names" if macro else "entities", view="counts",
         score=mean_of(score) if macro else score, published_score=published,
-        units=("document",),
+        units=("document",), average="mean over entities" if macro else "pooled",
     )  # fmt: skip
 
 

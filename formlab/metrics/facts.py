@@ -52,7 +52,7 @@ FactVerdict(found=True, correct=True, misplaced=False, text='15')]
 
 
 def counts(verdicts: Sequence[FactVerdict]) -> dict[str, np.ndarray]:
-    """Tallies of each metric of `METRICS`, shape (facts, 2).
+    """Tallies of each metric that is of all facts, shape (facts, 2).
 
     Examples
     --------
@@ -64,7 +64,7 @@ def counts(verdicts: Sequence[FactVerdict]) -> dict[str, np.ndarray]:
     found, correct, misplaced = flags.T
     every = np.ones_like(found)
     parts = ((correct, every), (correct, found), (1 - found, every), (misplaced, every))
-    return {name: np.stack(pair, axis=1) for name, pair in zip(METRICS, parts, strict=True)}
+    return {name: np.stack(pair, axis=1) for name, pair in zip(METRICS, parts, strict=False)}
 
 
 _PAPER = "He et al., arXiv:2511.14998v1, equations 6 to 9"
@@ -74,6 +74,13 @@ _ENTRIES = (
     ("fact_accuracy_of_found", "FFA of facts found", "up", "correct per found fact", _RELEASE),
     ("fact_missing_rate", "facts missing", "down", "not found per gold fact", _RELEASE),
     ("fact_misplaced_rate", "facts in a wrong row", "down", "misplaced per gold fact", "formlab"),
+    (
+        "number_date_accuracy",
+        "FFA of numbers and dates",
+        "up",
+        "correct per gold number or date",
+        "He et al., arXiv:2511.14998v1, equations 4 and 6",
+    ),
 )
 METRICS = {
     name: Metric(

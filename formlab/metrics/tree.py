@@ -217,6 +217,7 @@ TREE_METRICS = {
     "tree_edit_distance": Metric(
         name="tree_edit_distance", title="tree edit distance", direction="down", high=None,
         unit="depth-weighted edits per form", view="counts", tallies=_distances,
+        average="mean over forms",
         source="FORMCRAFT, equations (1) and (2); Zhang and Shasha 1989", units=("document",),
     ),
     "tree_similarity": Metric(

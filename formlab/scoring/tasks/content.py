@@ -30,7 +30,15 @@ from formlab.scoring.align import (
 )
 from formlab.scoring.field_alignment import PAIRINGS, match
 from formlab.scoring.kinds import Kinds
-from formlab.scoring.tasks._kit import TaskScores, any_for, made_by, score_rows, text_rows, used
+from formlab.scoring.tasks._kit import (
+    NORM,
+    TaskScores,
+    any_for,
+    made_by,
+    score_rows,
+    text_rows,
+    used,
+)
 
 TASKS = ("text", "marking", "visual", "cross")
 # What a system that only reads text can be read for: the text under the field's box.
@@ -142,6 +150,14 @@ def _scores(
             cases, task="visual", level="field", mode=mode, threshold=threshold, rules=[pairing],
             read=read, gold_only=True,
         )  # fmt: skip
+    written = cases.filter(pl.col("task").is_in(READABLE), pl.col("gold").is_not_null())
+    if written.height:
+        sides = written["gold"].to_list(), used(written)
+        golds, preds = ([text.normalise(value, NORM) for value in side] for side in sides)
+        metric = metrics.get("bleu_of_fields")
+        settings = made_by(f"norm={','.join(NORM)}|of=gold fields", pairing, read=read)
+        tallies = metric.count(golds, preds)
+        yield score_rows(written, metric, tallies, settings, level="field", mode=mode)
     marked = cases.filter(pl.col("modality") == "marking")
     if marked.height:
         golds, preds = marked["gold"].fill_null("").to_list(), used(marked)

@@ -28,6 +28,8 @@ from formlab.text.markup import is_html, visible_text, written_events
 
 _TYPED = {"monetary_unit": "money", "temporal": "date", "number": "number"}
 _PAGES = 64
+# Equation 4: facts are numbers and dates.
+_OF_PAPER = ("number", "temporal")
 Row = dict[str, Any]
 
 
@@ -48,6 +50,7 @@ def score(
     In mode `fixed` a fact must stand in its context in the page's text; in mode `official` its
     text anywhere counts, as in the released code. Both definitions of accuracy are given: of the
     gold facts (`fact_accuracy`, the paper's) and of those found (`fact_accuracy_of_found`). The
+    paper's facts are numbers and dates (`number_date_accuracy`), the release has five kinds. The
     text of a page is compared as it is shown, which the released code does, and its HTML as it is
     written (metrics that end in ``_html``), which the paper does; plain text is compared with the
     HTML as it is.
@@ -193,6 +196,10 @@ def _scores(
             per = "per=found" if name == "fact_accuracy_of_found" else "per=gold"
             settings = made_by(per, rule)
             yield score_rows(facts, metrics.get(name), tallies, settings, level="fact", mode=mode)
+            if name == "fact_accuracy" and (of_paper := facts["kind"].is_in(_OF_PAPER)).any():
+                metric, rows = metrics.get("number_date_accuracy"), facts.filter(of_paper)
+                how = made_by(per, rule, "of=numbers and dates")
+                yield score_rows(rows, metric, tallies[of_paper], how, level="fact", mode=mode)
     if not whole.height:
         return
     how: dict[str, Any] = {"task": "fact", "level": "page", "mode": mode, "norm": None}

@@ -18,7 +18,6 @@ from formlab.errors import DataBroken, UnknownName
 FOLDER = resources.folder("data/published")
 NEAR, UNTESTED = "≈", "°"
 OVER_DOCUMENTS, NOT_STATED = "mean over documents", "not stated"
-MEASURED = "measured as"
 
 
 def published(*names: str) -> pl.DataFrame:
@@ -127,7 +126,7 @@ def paper_table(
 ) -> Table | Caption:
     """A paper's own table, models by scores: systems measured here first, published ones below.
 
-    The last row says of each column which metric it is and how it is averaged, and each value is
+    The last rows say of each column which metric it is and how it is averaged, and each value is
     followed by the number of cases behind it: those that have a value, and of a mean over documents
     the documents.
 
@@ -163,14 +162,15 @@ def paper_table(
     system                              CER
     ocr                0.200 [0.100, 0.300]
     GPT-5 (published)                 0.210
-    measured as                 cer, pooled
+    metric                              cer
+    average                          pooled
     """
     own, printed = (frame.filter(pl.col(column).is_in(list(columns))) for frame in (own, printed))
     systems = own["system"].unique(maintain_order=True).to_list()
     theirs = printed["system"].unique(maintain_order=True).to_list()
     if not systems and not theirs:
         return note(NOTHING)
-    measured, not_stated = _definitions(own, printed, columns, column)
+    measures, not_stated = _measures(own, printed, columns, column)
     if percent:
         numbers = pl.col("^(value|ci_low|ci_high)$") * 100
         own, printed = own.with_columns(numbers), printed.with_columns(numbers)
@@ -194,7 +194,11 @@ def paper_table(
         | {key: number(quoted.get((name, key)), decimals.get(key, 3)) for key in columns}
         for name in theirs
     ]
-    rows += [{"system": MEASURED} | {key: measured.get(key) for key in columns}] * bool(measured)
+    if any(measures.values()):
+        named = {key: metrics.plain(m) or None for key, m in measures.items()}
+        rows.append({"system": "metric"} | named)
+        averages = {key: metrics.average(m) for key, m in measures.items() if m}
+        rows.append({"system": "average"} | dict.fromkeys(columns) | averages)
     unstated = ", ".join(columns[key].rstrip(" ↑↓") for key in not_stated)
     counted = "n_cases" in own.columns
     marks = {cell["mark"] for cell in cells.values()}
@@ -222,45 +226,46 @@ def paper_table(
     )  # fmt: skip
 
 
-def _definitions(
+def _measures(
     own: pl.DataFrame, printed: pl.DataFrame, columns: Mapping[str, str], column: str
 ) -> tuple[dict[str, str], list[str]]:
-    """Metric and average of each column, and the columns whose published average is not stated."""
-    texts, not_stated = {}, []
+    """The metric of each column, "" if it is none, and the columns whose average is not stated."""
+    measures, not_stated = {}, []
     names = [name for name in ("metric", "measure", "average") if name in printed.columns]
     for key in columns:
-        here = own.filter(pl.col(column) == key)["metric"].unique().sort().to_list()
-        there = printed.filter(pl.col(column) == key).select(names).unique().to_dicts()
-        for row in there:
-            measure = row.get("measure") or row.get("metric")
-            average = row.get("average") or NOT_STATED
-            if average == NOT_STATED:
-                not_stated += [key] * ("average" in row and key not in not_stated)
-            alike = metrics.plain if average == NOT_STATED else str
-            if wrong := [name for name in here if alike(name) != alike(measure or name)]:
-                raise DataBroken(
-                    f"column {key!r}: measured here is {_definition(wrong[0])}, "
-                    f"published {metrics.plain(measure)}, {average}",
-                    remedy="the same metric and average, or a table without the published figures",
-                )
-        texts[key] = " or ".join(map(_definition, here or {row["measure"] for row in there
-                                                            if row.get("measure")}))  # fmt: skip
-    return {key: text for key, text in texts.items() if text}, not_stated
+        ours = own.filter(pl.col(column) == key)["metric"].unique().sort().to_list()
+        theirs = printed.filter(pl.col(column) == key).select(names).unique().sort(names).to_dicts()
+        for row in theirs:
+            measure, average = row.get("measure") or row["metric"], row.get("average")
+            not_stated += [key] if average == NOT_STATED and key not in not_stated else []
+            for metric in ours:
+                if _is_other(metric, measure, average or NOT_STATED):
+                    raise DataBroken(
+                        f"column {key!r}: published is {metrics.plain(measure)}, {average}; "
+                        f"measured here {metrics.plain(metric)}, {metrics.average(metric)}",
+                        remedy="the published metric and average, or no published figures",
+                    )
+        named = [*ours, *(row.get("measure") or row["metric"] for row in theirs)]
+        known = [name for name in named if metrics.plain(name) in metrics.METRICS]
+        measures[key] = known[0] if known else ""
+    return measures, not_stated
 
 
-def _definition(metric: str) -> str:
-    known = metrics.plain(metric)
-    return f"{known}, {metrics.average(metric)}" if known in metrics.METRICS else ""
+def _is_other(metric: str, measure: str, average: str) -> bool:
+    """Whether a metric of a summary is another than the published one, or averaged otherwise."""
+    if average == NOT_STATED:
+        return metrics.plain(metric) != metrics.plain(measure)
+    return metric != measure or average != metrics.average(metric)
 
 
 def _measured(cell: Mapping[str, Any], sign: str, digits: int) -> str:
-    """A value with its interval and its sign."""
+    """A value with the number of cases behind it, its interval and its sign."""
     text = number(cell["value"], digits)
-    if cell["ci_low"] is not None and not math.isnan(cell["ci_low"]):
-        text += f" [{number(cell['ci_low'], digits)}, {number(cell['ci_high'], digits)}]"
     if cell.get("n_cases") is not None:
         over = "n_docs" if metrics.is_mean(cell["metric"]) else "n_cases"
-        text += f" n = {cell[over] - cell['n_undefined']:,}"
+        text += f" (n = {cell[over] - cell['n_undefined']:,})"
+    if cell["ci_low"] is not None and not math.isnan(cell["ci_low"]):
+        text += f" [{number(cell['ci_low'], digits)}, {number(cell['ci_high'], digits)}]"
     return f"{text} {sign}".rstrip()
 
 

@@ -18,7 +18,8 @@ from formlab.registry import Registry
 
 # Each family of metrics with the mapping, or the module, that has its metrics by name.
 _FAMILIES = {
-    "text": """cer wer edit_distance bleu bleu_of_fields rouge1 rougeL rouge1_stem rougeL_stem spurious_rate
+    "text": """cer wer edit_distance bleu bleu_of_fields rouge1 rougeL rouge1_stem rougeL_stem
+        spurious_rate
         rouge1_html rougeL_html edit_distance_html""",
     "page:PAGE_METRICS": "words_omitted words_inserted words_substituted words_order",
     "ladder": "exact_accuracy normalised_accuracy typed_accuracy fuzzy_accuracy",

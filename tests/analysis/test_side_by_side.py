@@ -55,24 +55,23 @@ def test_papers_table_has_own_rows_first_and_published_ones_in_another_style(row
     printed = pl.DataFrame({"system": ["GPT-5"], "metric": [METRIC], "value": [0.5]})
     table = charts.paper_table(rows, printed, {METRIC: "right"}, digits=2)
     assert table.frame["system"].to_list() == [
-        "good", "twin", "bad", "GPT-5 (published)", "measured as",
+        "good", "twin", "bad", "GPT-5 (published)", "metric", "average",
     ]  # fmt: skip
-    good, twin, bad, theirs, measured = table.frame[METRIC]
+    good, twin, bad, theirs, metric, average = table.frame[METRIC]
+    assert (metric, average) == (METRIC, "pooled")
     # Twelve documents of four values.
-    assert "n = 48" in good
-    assert measured == f"{METRIC}, pooled"
-    assert good.startswith("1.00 [")
+    assert good.startswith("1.00 (n = 48) [")
     assert not good.endswith("≈")
-    assert twin.startswith("0.98 [")
+    assert twin.startswith("0.98 (n = 48) [")
     assert twin.endswith("≈")
-    assert bad.startswith("0.00 [")
+    assert bad.startswith("0.00 (n = 48) [")
     assert theirs == "0.50"
     payload = table._payload()
-    assert (payload["aside"], payload["bold"]) == ([3, 4], [[0, 1]])
+    assert (payload["aside"], payload["bold"]) == ([3, 4, 5], [[0, 1]])
     assert "no difference from the best was shown" in payload["note"]
     assert "<tr style" in table._html(payload)
     percent = charts.paper_table(rows, printed, {METRIC: "right"}, digits=1, percent=True)
-    assert percent.frame[METRIC].to_list()[:4:3] == ["100.0 [100.0, 100.0] n = 48", "50.0"]
+    assert percent.frame[METRIC].to_list()[:4:3] == ["100.0 (n = 48) [100.0, 100.0]", "50.0"]
 
 
 def test_papers_table_refuses_published_figures_of_another_metric_or_average():
@@ -86,7 +85,7 @@ def test_papers_table_refuses_published_figures_of_another_metric_or_average():
         charts.paper_table(own, theirs, {"circle": "F1"}, column="column")
     means = own.with_columns(metric=pl.lit("macro_mark_f1"))
     table = charts.paper_table(means, theirs, {"circle": "F1"}, column="column")
-    assert table.frame["circle"][-1] == "mark_f1, mean over documents"
+    assert table.frame["circle"].to_list()[-2:] == ["mark_f1", "mean over documents"]
     # Of CER the paper does not say which.
     cers = own.with_columns(metric=pl.lit("macro_cer"))
     theirs = charts.published("formcraft_table1").filter(subtype="handwritten", metric="cer")
@@ -113,5 +112,5 @@ def test_a_value_that_no_test_compared_is_marked_as_such():
         "ci_low": [None] * 3, "ci_high": [None] * 3, "mark": ["best", None, None],
     })  # fmt: skip
     table = charts.paper_table(own, own.clear(), {"cer": "CER"}, digits=1)
-    assert table.frame["cer"].to_list() == ["0.1", "0.2 °", "–", "cer, pooled"]
+    assert table.frame["cer"].to_list() == ["0.1", "0.2 °", "–", "cer", "pooled"]
     assert "°: not tested against the best" in table.note

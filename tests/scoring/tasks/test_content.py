@@ -79,6 +79,7 @@ def test_gold_against_itself_is_best(score):
     assert {found.pop(name) for name in errors} == {(0, 0)}
     # Names and a stamp are too short for BLEU to speak of.
     assert all(map(math.isnan, found.pop("bleu")))
+    assert found.pop("bleu_of_fields") == (0, 0)
     assert set(found.values()) == {(1, 1)}
     assert set(scored.cases["outcome"]) == {"match"}
 

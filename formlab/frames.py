@@ -26,6 +26,10 @@ _PACKAGES = (
 )
 # Dtypes of formlab's columns by name, where the name has one dtype in all tables.
 _DTYPES: dict[str, Any] = {}
+# Annotations of parameters that take one item in place of a list of it.
+_LISTS = re.compile(
+    r"Sequence\[str\b|(Mapping\[str, Evaluation\] \| )?(Sequence|Iterable)\[Evaluation\]"
+)
 # Of tables of scores; undefined is NaN in these columns, and null in all others.
 _MEASURED = ("value", "ci_low", "ci_high")
 
@@ -135,7 +139,8 @@ def to_pandas(value: Any) -> Any:
 def door(room: dict[str, Any], names: Iterable[str]) -> None:
     """Let the functions of a room, its `globals()`, take and return frames of either library.
 
-    They also take one name for a list of it, and name a column that a frame does not have.
+    They also take one name or evaluation for a list of it, and name a column that a frame does
+    not have.
     """
     functions = {name: room[name] for name in names if inspect.isfunction(room.get(name))}
     room.update({name: either(function) for name, function in functions.items()})
@@ -173,15 +178,16 @@ def either(function: Any) -> Any:
     parameters = list(signature.parameters.values())
     returns = "pl.DataFrame" in str(signature.return_annotation)
     takes = any("pl." in str(parameter.annotation) for parameter in parameters)
-    if not returns and not takes:
+    lists = {p.name for p in parameters if _LISTS.match(str(p.annotation))}
+    if not returns and not takes and not lists:
         return function
 
     positional = [p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
-    lists = {p.name for p in parameters if str(p.annotation).startswith("Sequence[str]")}
 
     def listed(name: str, value: Any) -> Any:
         # A text is a sequence as well, of its letters; the name of a column is meant.
-        return (value,) if name in lists and isinstance(value, str) else value
+        several = value is None or (isinstance(value, Iterable) and not isinstance(value, str))
+        return value if name not in lists or several else (value,)
 
     @functools.wraps(function)
     def called(*values: Any, **named: Any) -> Any:

@@ -51,8 +51,9 @@ def build(
     out
         Folder for the pages; made if absent.
     parameters
-        Values for names of each notebook's cell tagged ``parameters``. Its kernel works in the
-        notebook's own folder.
+        Values for names of each notebook's cell tagged ``parameters``. Relative paths of
+        evaluations and other inputs are seen from the current folder, or else from the notebook's
+        own, in which its kernel works.
     evaluations
         Folders of evaluations. A notebook with the parameter ``evaluation`` runs once for each,
         and its report is called ``<notebook>--<folder>``; one with the parameter ``evaluations``
@@ -104,7 +105,10 @@ for formlab's own
         chosen = plan.own_notebooks(evaluating=choosing)
     else:
         chosen = [plan.find(name) for name in notebooks]
-    requests = [Request(path, dict(parameters or {}), folders, name, choosing) for path in chosen]
+    requests = [
+        Request(path, plan.paths_from(path.parent, parameters or {}), folders, name, choosing)
+        for path in chosen
+    ]
     count = cores() if workers is None else workers
     settings = BuildSettings(Path(out), layout, count, timeout, figures, force, scheduler)
     return _build(requests, settings)

@@ -121,11 +121,12 @@ def _names(home: Path, parameters: Mapping[str, Any], defaults: Mapping[str, str
         with contextlib.suppress(ValueError):  # not a literal
             values.append(ast.literal_eval(default))
     texts = [text for v in values for text in (v if isinstance(v, list | tuple) else [v])]
-    named = [t for t in texts if isinstance(t, str) and t.strip(". /") and _exists(home / t)]
+    named = [t for t in texts if isinstance(t, str) and t.strip(". /") and exists(home / t)]
     return list(dict.fromkeys(named))
 
 
-def _exists(path: Path) -> bool:
+def exists(path: Path) -> bool:
+    """Whether something is at `path`, which may be any text."""
     try:
         return path.exists()
     except (OSError, ValueError):  # a text that no file system takes as a name

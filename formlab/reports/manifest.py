@@ -96,7 +96,8 @@ def _requests(manifest: _Manifest, path: Path, root: yaml.Node | None) -> list[p
         folders = shared if own is None else _folders(own, path, root, (*keys, "evaluations"))
         near = path.parent / report.notebook
         book = near if files.is_file(near) else plan.find(report.notebook)
-        request = plan.Request(book, report.parameters, folders, report.name, own is None)
+        parameters = plan.paths_from(book.parent, report.parameters, home=path.parent)
+        request = plan.Request(book, parameters, folders, report.name, own is None)
         try:
             plan.jobs([request], plan.BuildSettings(path.parent))
         except FormlabError as error:

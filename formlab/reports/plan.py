@@ -87,7 +87,7 @@ class Job:
         words = ["formlab", "report", shown(self.notebook)]
         for folder in self.evaluations:
             words += ["--eval", shown(folder)]
-        for name, value in self.parameters.items():
+        for name, value in paths_from("", self.parameters, home=self.notebook.parent).items():
             if not self.evaluations or name not in _TAKES:
                 words += ["-p", f"{name}={value}"]
         if self.settings.layout != "single":
@@ -96,6 +96,28 @@ class Job:
 
 
 _TAKES = ("evaluation", "evaluations")
+# Parameters of formlab's notebooks that hold paths.
+_PATHS = (
+    *_TAKES,
+    *("experiment", "others", "ruler_evaluation", "verdicts", "judge", "predictions", "humans"),
+    *("reviews", "edits", "drafts", "exports", "root", "source"),
+)
+
+
+def paths_from(
+    folder: str | Path, parameters: Mapping[str, Any], *, home: str | Path = ""
+) -> dict[str, Any]:
+    """Parameters whose relative paths, of what exists in `home`, are seen from `folder`."""
+
+    def path(value: Any) -> Any:
+        if isinstance(value, list | tuple):
+            return [path(item) for item in value]
+        relative = isinstance(value, str) and value.strip("./ ") and not os.path.isabs(value)
+        if not relative or not inputs.exists(Path(home, value)):
+            return value
+        return os.path.relpath(Path(home, value), folder or ".")
+
+    return {name: path(v) if name in _PATHS else v for name, v in parameters.items()}
 
 
 def shown(path: Path) -> str:

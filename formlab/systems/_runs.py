@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -127,11 +128,23 @@ def check_head(folder: Path, head: dict[str, Any]) -> None:
     """`DataBroken` if `folder` holds a run whose head is damaged or has other values."""
     if not (folder / HEAD).is_file():
         return
-    before = read_head(folder)
-    changed = [name for name in head if before.get(name) != json.loads(json.dumps(head[name]))]
+    before, now = _flat(read_head(folder)), _flat(json.loads(json.dumps(head)))
+    changed = [n for n in now | before if n[0] in head and before.get(n) != now.get(n)]
     if changed:
-        listed = ", ".join(f"{n} {before.get(n)!r}, now {head[n]!r}" for n in changed)
-        raise DataBroken(f"this folder holds another run: {listed}", where=folder, remedy="--out")
+        differences = (f"{' '.join(n)} {before.get(n)!r}, now {now.get(n)!r}" for n in changed)
+        what = f"this folder holds another run: {', '.join(differences)}"
+        raise DataBroken(what, where=folder, remedy="--out")
+
+
+def _flat(head: dict[str, Any]) -> dict[tuple[str, ...], Any]:
+    """The values of a head, each setting by itself."""
+    parts = [
+        [((name, inner), item) for inner, item in value.items()]
+        if isinstance(value, dict)
+        else [((name,), value)]
+        for name, value in head.items()
+    ]
+    return dict(itertools.chain.from_iterable(parts))
 
 
 def begin(folder: Path, head: dict[str, Any], **more: Any) -> None:

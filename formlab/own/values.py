@@ -315,8 +315,12 @@ def lists_of(values: pl.DataFrame) -> set[str]:
 
 
 def first_items(paths: pl.Series) -> set[str]:
-    """The paths of which there is also a first item."""
+    """The paths of which there is also a first item; items of lists stay what their document has.
+
+    What one document has at a place says nothing of the item at that place in another.
+    """
     lists = paths.filter(paths.str.ends_with("/0")).str.strip_suffix("/0")
+    lists = lists.filter(~lists.str.contains("/[0-9]+$"))
     return set(lists.filter(lists.is_in(paths.implode())))
 
 

@@ -2,53 +2,44 @@
 
 An item of a list has no name but its position, and is not wrong for standing at another.
 So the items of a gold and a predicted list are assigned to each other such that the most values
-agree, each by its own rule; of several such assignments that whose values are most alike. Lists
-within items are assigned likewise, for each pair of items. What is left of the longer list is
-`missing` or `spurious`. A list whose rule is ``ordered`` is paired by position, and so is a list
-of more than `LARGEST` pairs of values, which nobody writes by hand.
+agree, each by its own rule; of several such assignments that whose other values are most alike,
+and of these that of the nearest items. A value that agrees with another item's is no misreading of
+this one's: however alike the two are, that counts nothing. Lists within items are assigned
+likewise, for each pair of items; a value where the other side has a list is a list of one. What is
+left of the longer list is `missing` or `spurious`. A list whose rule is ``ordered`` is paired by
+position, and so are the lists of a document that holds more than `LARGEST` pairs of values of one
+field, which nobody writes by hand. Nothing here depends on other documents.
 """
 
 from __future__ import annotations
 
+import functools
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 import scipy
+from rapidfuzz import process
+from rapidfuzz.distance import Levenshtein
 
 from formlab import own, text
 from formlab.own.values import pattern
-from formlab.scoring.rules import RULE, rights
+from formlab.scoring.rules import RULE, is_parsed, rights
 from formlab.tables import USABLE
 
-LARGEST = 1_000_000
+LARGEST = 25_000_000
+# As many pairs as are compared at a time; of one document's values with a tolerance, at most.
+COMPARED = 1_000_000
 # Deeper than any form, shallower than Python's stack.
 _TOO_DEEP = pl.col("path").str.count_matches("/") > 60
 _FIRST_ITEM = "^(.*?)/([0-9]+)(/.*)?$"
 _KEY = ["doc_id", "path"]
-# Pairs of items from which on they are compared as arrays.
-_MANY = 400
-# A field, the fields below each of its steps; under None the row of its own value.
+# A document, and a field in it, whether its values stand in lists or alone.
+_FIELD = ["doc_id", "field"]
+# The fields below each step of a field; under None the row of its own value.
 _Tree = dict[str | None, Any]
-
-
-class _Worth(NamedTuple):
-    """What pairs of fields add to an assignment, by the rows of both sides; else nothing."""
-
-    pairs: dict[tuple[int, int], float]
-    table: scipy.sparse.csr_array
-
-    @classmethod
-    def of(cls, worth: pl.DataFrame, last: tuple[int, int]) -> _Worth:
-        rows, columns, values = (worth[name] for name in worth.columns)
-        shape = (last[0] + 1, last[1] + 1)
-        table = scipy.sparse.csr_array(
-            (values.to_numpy(), (rows.to_numpy(), columns.to_numpy())), shape=shape
-        )
-        pairs = zip(rows.to_list(), columns.to_list(), strict=True)
-        return cls(dict(zip(pairs, values.to_list(), strict=True)), table)
 
 
 def same_fields(
@@ -73,33 +64,28 @@ def same_fields(
     >>> same_fields(gold, claims, threshold=0.8).select("path", "pred_path").sort("path").rows()
     [('/party/0', '/party/1'), ('/party/1', '/party/0')]
     """
-    sides = [_items(side) for side in (gold, claims)]
-    listed = [side.filter(pl.col("list").is_not_null()) for side in sides]
-    if not all(side.height for side in listed):
+    sides = [_fields(side) for side in (gold, claims)]
+    metas = gold[RULE].unique()
+    near = metas.filter(pl.Series([_inexact(meta) for meta in metas], dtype=pl.Boolean))
+    sides[0] = sides[0].with_columns(inexact=pl.col(RULE).is_in(near.implode()).fill_null(False))
+    lists = pl.concat([side.select("doc_id", path="list").drop_nulls() for side in sides]).unique()
+    if lists.is_empty():
         return same_paths(gold, claims)
-    ordered = {
-        name for name, meta in listed[0].select("list", RULE).unique().iter_rows()
-        if own.rule_of(meta).ordered
-    }  # fmt: skip
-    by_place = pl.col("list").is_null() | pl.col("list").is_in(sorted(ordered))
-    by_place |= _TOO_DEEP
-    pairs = [same_paths(*(side.filter(by_place) for side in sides))]
-    left = [side.filter(~by_place) for side in listed]
-    pairs.append(_equal_items(*left))
-    left = [
-        side.join(pairs[1], left_on=_KEY, right_on=["doc_id", name], how="anti")
-        for side, name in zip(left, ("path", "pred_path"), strict=True)
+    # A value alone where the other side has a list is an item as well.
+    alone = [side.join(lists, on=_KEY, how="semi")["row"].implode() for side in sides]
+    items = [
+        side.filter(pl.col("list").is_not_null() | pl.col("row").is_in(rows), ~_TOO_DEEP)
+        for side, rows in zip(sides, alone, strict=True)
     ]
-    if not all(side.height for side in left):
-        return pl.concat(pairs)
-    left, sizes = _sizes(*left)
-    few = [side.join(sizes.filter(pl.col("count") <= LARGEST), on="doc_id") for side in left]
-    many = [side.join(few[0], on="doc_id", how="anti") for side in left]
-    pairs.append(same_paths(*many))
-    # Only so many pairs of values at a time are kept in memory.
-    for number in few[0]["batch"].unique():
-        batch = [side.filter(batch=number) for side in few]
-        pairs.append(_assigned(*batch, _worth(*batch, threshold=threshold, orders=orders)))
+    sizes = _sizes(*items).filter("few")
+    items = [side.join(sizes, on="doc_id", maintain_order="left") for side in items]
+    rest = [side.join(part, on="row", how="anti") for side, part in zip(sides, items, strict=True)]
+    pairs, ordered = [same_paths(*rest)], _ordered(gold)
+    # Only so many values at a time are kept in memory.
+    batches = [side.partition_by("batch", as_dict=True) for side in items]
+    for number in batches[0].keys() & batches[1].keys():
+        batch = [side[number] for side in batches]
+        pairs.append(_assigned(*batch, ordered, threshold, orders))
     return pl.concat(pairs)
 
 
@@ -147,7 +133,7 @@ def _free_places(golds: pl.DataFrame, claims: pl.DataFrame) -> dict[int, str]:
         starts = _starts(path)
         used.update(starts)
         if pred_path is not None:
-            place_of |= zip(_starts(pred_path), starts, strict=True)
+            place_of |= zip(_starts(pred_path), starts, strict=False)
     moved = {}
     for row, path in claims.iter_rows():
         here = ""
@@ -169,100 +155,128 @@ def _starts(path: str) -> list[str]:
     return list(itertools.accumulate(f"/{step}" for step in path.split("/")[1:]))
 
 
-def _items(records: pl.DataFrame) -> pl.DataFrame:
-    """Records with the first list on their path, the place in it, and the path below that."""
-    path = pl.col("path")
-    return records.with_columns(
-        path.str.extract(_FIRST_ITEM, group).alias(name)
-        for group, name in enumerate(("list", "place", "below"), start=1)
-    ).with_columns(pl.col("below").fill_null("")).with_row_index("row")  # fmt: skip
+def _fields(records: pl.DataFrame) -> pl.DataFrame:
+    """Records with their row, the first list on their path, and their field.
 
-
-def _equal_items(gold: pl.DataFrame, claims: pl.DataFrame) -> pl.DataFrame:
-    """The pairs of fields in items that are wholly equal: nothing can agree with more.
-
-    That holds where only equal values agree, so not where values need only be near, or several are
-    right. Years and other names made of digits are no places in a list.
+    The field is the `pattern` of the path without places at its end.
     """
-    lists = ["doc_id", "list"]
-    near = {
-        meta for meta in gold[RULE].unique()
-        if (rule := own.rule_of(meta)).tolerance is not None or rule.comparator == "fuzzy"
-    }  # fmt: skip
-    inexact = pl.col(RULE).is_in([meta for meta in near if meta])
-    inexact |= pl.col("accepted").list.len().fill_null(0) > 0
-    inexact = gold.filter(inexact.fill_null(False)).select(lists).unique()
-    places = pl.concat([side.select(*lists, "place") for side in (gold, claims)])
-    starts = places.filter(pl.col("place").is_in(["0", "1"])).select(lists).unique()
-    items = []
-    for side in (gold, claims):
-        side = side.join(starts, on=lists, how="semi").join(inexact, on=lists, how="anti")
-        content = pl.struct("below", "value").sort_by("below")
-        item = side.group_by(*lists, "place", maintain_order=True).agg(content.alias("content"))
-        again = pl.int_range(pl.len()).over(*lists, "content")
-        items.append(item.with_columns(again.alias("again")))
-    same = items[0].join(items[1], on=[*lists, "content", "again"], suffix="_pred")
-    golds = gold.join(same.select(*lists, "place", "place_pred"), on=[*lists, "place"])
-    path = pl.format("{}/{}{}", "list", "place_pred", "below")
-    return golds.select(*_KEY, path.alias("pred_path"))
+    paths = records["path"].drop_nulls().unique()
+    field = [pattern(path) for path in paths]
+    path = pl.col("path")
+    return records.with_row_index("row").with_columns(
+        path.str.extract(_FIRST_ITEM).alias("list"),
+        path.replace_strict(paths, pl.Series(field, dtype=pl.String), default=None)
+        .str.replace(r"(/\*)+$", "").alias("field"),
+    )  # fmt: skip
 
 
-def _sizes(
-    gold: pl.DataFrame, claims: pl.DataFrame
-) -> tuple[tuple[pl.DataFrame, pl.DataFrame], pl.DataFrame]:
-    """Both sides with the `pattern` of each path; how many pairs a document has, and its batch."""
-    named = pl.concat([gold["path"], claims["path"]]).unique()
-    pattern_of = pl.col("path").replace_strict(
-        named, named.map_elements(pattern, return_dtype=pl.String)
-    )
-    gold, claims = (side.with_columns(pattern=pattern_of) for side in (gold, claims))
-    on = ["doc_id", "pattern"]
-    counts = [side.group_by(on).agg(pl.len().alias("count")) for side in (gold, claims)]
-    both = counts[0].join(counts[1], on=on).with_columns(pl.col("count").cast(pl.Int64))
-    pairs = pl.col("count") * pl.col("count_right")
-    sizes = both.group_by("doc_id").agg(pairs.sum().alias("count")).sort("doc_id")
-    kept = pl.when(pl.col("count") <= LARGEST).then("count").otherwise(0)
-    return (gold, claims), sizes.with_columns(batch=kept.cum_sum() // LARGEST)
+def _ordered(gold: pl.DataFrame) -> set[str]:
+    """The patterns of lists whose items keep their order."""
+    metas = [meta for meta in gold[RULE].unique() if own.rule_of(meta).ordered]
+    paths = gold.filter(pl.col(RULE).is_in(metas))["path"].drop_nulls().unique()
+    starts = {start for path in paths for start in _starts(pattern(path))}
+    return {start.removesuffix("/*") for start in starts if start.endswith("/*")}
 
 
-def _worth(
-    gold: pl.DataFrame, claims: pl.DataFrame, *, threshold: float, orders: Mapping[str, str] | None
-) -> _Worth:
-    """What each pair of fields adds to an assignment; agreement outweighs all similarity."""
-    on = ["doc_id", "pattern"]
+def _inexact(meta: str | None) -> bool:
+    """Whether values may agree by this rule that share neither text nor value."""
+    rule = own.rule_of(meta)
+    return rule.tolerance is not None or rule.comparator == "fuzzy"
+
+
+def _sizes(gold: pl.DataFrame, claims: pl.DataFrame) -> pl.DataFrame:
+    """Of each document, whether its pairs of values are few enough to try, and its batch."""
+    golds = gold.group_by(_FIELD).agg(pl.len().alias("count"), pl.col("inexact").sum())
+    both = golds.join(claims.group_by(_FIELD).agg(pl.len().alias("claims")), on=_FIELD)
+    both = both.with_columns(pl.col("count", "inexact", "claims").cast(pl.Int64))
+    sizes = both.group_by("doc_id").agg(
+        pairs=(pl.col("count") * pl.col("claims")).max(),
+        near=(pl.col("inexact") * pl.col("claims")).sum(),
+        values=(pl.col("count") + pl.col("claims")).sum(),
+    ).sort("doc_id")  # fmt: skip
+    cost = (pl.col("near") + pl.col("values")).clip(upper_bound=COMPARED)
+    few = (pl.col("pairs") <= LARGEST) & (pl.col("near") <= COMPARED)
+    return sizes.select("doc_id", few=few, batch=cost.cum_sum() // COMPARED)
+
+
+# A gold value with all that says which answers agree with it: its kind, the accepted values, its
+# rule, and the order of day and month in its document.
+_Gold = tuple[str, str | None, str | None, str | None, str | None]
+_GOLD = ["gold", "kind", "spelled", RULE, "order"]
+
+
+def _assigned(
+    gold: pl.DataFrame, claims: pl.DataFrame, ordered: set[str], threshold: float,
+    orders: Mapping[str, str] | None,
+) -> pl.DataFrame:  # fmt: skip
     filled = pl.col("value").str.strip_chars() != ""
-    answers = claims.filter(pl.col("status").is_in(USABLE) & filled)
-    golds = gold.filter(filled).select(*on, "row", "kind", "accepted", RULE, gold="value")
-    both = golds.join(answers.select(*on, "row", used="value"), on=on, suffix="_pred")
     order = pl.col("doc_id").replace_strict(orders or {}, default=None, return_dtype=pl.String)
-    spelled = pl.col("accepted").list.join("\n").alias("spelled")
-    both = both.with_columns(order.alias("order"), spelled)
-    # Values repeat: each two of them are compared once.
-    alike = ["gold", "used", "kind", "spelled", RULE, "order"]
-    distinct = both.unique(alike, maintain_order=True)
-    written = distinct["order"].to_list()
-    sides = [distinct[name].to_list() for name in ("gold", "used", "kind", "accepted")]
-    rungs = text.ladders(*sides, threshold=threshold, orders=written)
-    agree = rights(distinct.hstack(rungs), written).alias("agree")
-    judged = distinct.select(alike).hstack([agree, rungs["similarity"]])
-    both = both.join(judged, on=alike, how="left", nulls_equal=True, maintain_order="left")
-    most = gold.group_by("doc_id").agg(most=pl.len() + 1)
-    both = both.join(most, on="doc_id", how="left", maintain_order="left")
-    worth = both.select("row", "row_pred", pl.col("most") * pl.col("agree") + pl.col("similarity"))
-    return _Worth.of(worth, (gold["row"].max(), claims["row"].max()))
-
-
-def _assigned(gold: pl.DataFrame, claims: pl.DataFrame, worth: _Worth) -> pl.DataFrame:
-    trees = [_trees(side) for side in (gold, claims)]
+    golds = gold.filter(filled).select(
+        "row", *_FIELD, "kind", "accepted", RULE, "inexact", order.alias("order"),
+        gold="value", spelled=pl.col("accepted").list.join("\n"),
+    )  # fmt: skip
+    answers = claims.filter(filled, pl.col("status").is_in(USABLE))
+    answers = answers.select("row", *_FIELD, used="value")
+    agreeing = _agreeing(golds, answers, threshold)
+    normal = functools.cache(functools.partial(text.normalise, steps=text.LADDER_STEPS))
+    columns = ["row", "field", "accepted", *_GOLD]
+    right = {
+        row: _Right(field, tuple(key), tuple(map(normal, (key[0], *(accepted or ())))))
+        for row, field, accepted, *key in golds.select(columns).iter_rows()
+    }
+    given = {
+        row: _Given(field, used, normal(used))
+        for row, field, used in answers.select("row", "field", "used").iter_rows()
+    }
+    trees, others = _trees(gold), _trees(claims)
     rows = [
         pair
-        for doc_id, tree in trees[0].items() if doc_id in trees[1]
-        for pair in _paired(tree, trees[1][doc_id], worth)[1]
+        for doc_id, tree in trees.items() if doc_id in others
+        for pair in _Document(tree, others[doc_id], right, given, agreeing, ordered).pairs()
     ]  # fmt: skip
     numbers = pl.DataFrame(rows, schema={"row": pl.UInt32, "row_pred": pl.UInt32}, orient="row")
     named = gold.select("row", *_KEY).join(numbers, on="row")
     theirs = claims.select(row_pred="row", pred_path="path")
     return named.join(theirs, on="row_pred").select(*_KEY, "pred_path")
+
+
+def _agreeing(
+    golds: pl.DataFrame, answers: pl.DataFrame, threshold: float
+) -> dict[_Gold, set[str]]:
+    """The answers that agree with each gold value, of those in its field of its document."""
+    golds, answers = golds.unique([*_FIELD, *_GOLD]), answers.drop("row").unique()
+    kinds = golds.select(RULE, "kind").unique()
+    parsed = [is_parsed(own.rule_of(meta), kind) for meta, kind in kinds.iter_rows()]
+    kinds = kinds.with_columns(parsed=pl.Series(parsed, dtype=pl.Boolean))
+    golds = golds.join(kinds, on=[RULE, "kind"], nulls_equal=True)
+    # Values that agree have a key in common: most pairs have none, and are not compared.
+    right = pl.concat_list("gold", pl.col("accepted").fill_null([]))
+    named = _keyed(golds.with_columns(right=right).explode("right"), "right")
+    read_as = golds.select(*_FIELD, "kind", "parsed").unique()
+    keyed = _keyed(answers.join(read_as, on=_FIELD), "used")
+    on, columns = [*_FIELD, "kind", "parsed", "key"], [*_GOLD, "accepted", "used"]
+    pairs = named.join(keyed, on=on, nulls_equal=True).select(columns)
+    near = golds.filter("inexact").join(answers, on=_FIELD).select(columns)
+    pairs = pl.concat([pairs, near]).unique([*_GOLD, "used"])
+    orders = pairs["order"].to_list()
+    sides = [pairs[name].to_list() for name in ("gold", "used", "kind", "accepted")]
+    rungs = text.ladders(*sides, threshold=threshold, orders=orders)
+    agreeing: dict[_Gold, set[str]] = {}
+    right_pairs = pairs.filter(rights(pairs.hstack(rungs), orders)).select(*_GOLD, "used")
+    for *gold, used in right_pairs.iter_rows():
+        agreeing.setdefault(tuple(gold), set()).add(used)
+    return agreeing
+
+
+def _keyed(values: pl.DataFrame, column: str) -> pl.DataFrame:
+    """Values beside each `key` of theirs, see `text.keys`."""
+    read_as = [column, "kind", "parsed"]
+    known = values.select(read_as).unique()
+    keys = [text.keys(value, kind, parsed=parsed) for value, kind, parsed in known.iter_rows()]
+    counts, flat = list(map(len, keys)), itertools.chain.from_iterable(keys)
+    places = pl.Series(np.repeat(np.arange(len(keys)), counts))
+    known = known.select(pl.all().gather(places)).with_columns(key=pl.Series(flat, dtype=pl.Int64))
+    return values.join(known, on=read_as, nulls_equal=True)
 
 
 def _trees(records: pl.DataFrame) -> dict[str, _Tree]:
@@ -276,45 +290,168 @@ def _trees(records: pl.DataFrame) -> dict[str, _Tree]:
     return trees
 
 
-def _paired(gold: _Tree, pred: _Tree, worth: _Worth) -> tuple[float, list[tuple[int, int]]]:
-    """The pairs of rows of two fields with the greatest worth in all, and that worth."""
-    here = (gold.get(None), pred.get(None))
-    pairs = [] if None in here else [(worth.pairs.get(here, 0.0), [here])]
-    steps, others = ([step for step in side if step is not None] for side in (gold, pred))
-    if steps and others and _is_list({*steps, *others}):
-        sides = [gold[step] for step in steps], [pred[step] for step in others]
-        if len(steps) * len(others) > _MANY and all(map(_is_flat, itertools.chain(*sides))):
-            values = _flat_worth(*sides, worth)
-        else:
-            table = [[_paired(a, b, worth)[0] for b in sides[1]] for a in sides[0]]
-            values = np.array(table, dtype=float)
+def _below(place: str, step: str) -> str:
+    return f"{place}/*" if step.isdecimal() else f"{place}/{step}"
+
+
+class _Right(NamedTuple):
+    """The field of a row of the gold, what tells who agrees with it, and its right values."""
+
+    field: str
+    gold: _Gold
+    normal: tuple[str, ...]
+
+
+class _Given(NamedTuple):
+    """The field of a row of the answers, and its value as given and normalised."""
+
+    field: str
+    value: str
+    normal: str
+
+
+class _Document:
+    """The fields of a document on both sides, paired for the greatest worth in all.
+
+    `right` and `given` have the values of rows of the gold and of the answers; a row that is not
+    there has no value to compare.
+    """
+
+    def __init__(
+        self, gold: _Tree, pred: _Tree, right: Mapping[int, _Right],
+        given: Mapping[int, _Given], agreeing: Mapping[_Gold, set[str]], ordered: set[str],
+    ) -> None:  # fmt: skip
+        self._gold, self._pred, self._right, self._given = gold, pred, right, given
+        self._agreeing, self._ordered = agreeing, ordered
+        self._lists: set[str] = set()
+        rows, _ = (list(self._rows(side, "")) for side in (gold, pred))
+        golds = [right[row] for row in rows if row in right]
+        # Agreement outweighs all likeness.
+        self._most = len(golds) + 1
+        self._others = {
+            (field, value) for field, key, _ in golds for value in agreeing.get(key, ())
+        }
+
+    def pairs(self) -> list[tuple[int, int]]:
+        """The rows of the gold and of the answers that belong together."""
+        return list(self._pairs(self._gold, self._pred, ""))
+
+    def _rows(self, node: _Tree, place: str) -> Iterator[int]:
+        """The rows of a field and of all below it; the places of lists are noted."""
+        if "0" in node or "1" in node:
+            self._lists.add(place)
+        for step, below in node.items():
+            if step is None:
+                yield below
+            else:
+                yield from self._rows(below, _below(place, step))
+
+    def _read(self, node: _Tree, place: str) -> tuple[bool, _Tree]:
+        """Whether the items of a field may stand in any order, and what is in it.
+
+        Where the document has a list, a value alone is a list of one. Years and other names made
+        of digits are no places.
+        """
+        steps = {step: below for step, below in node.items() if step is not None}
+        if place not in self._lists or not all(map(str.isdecimal, steps)):
+            return False, node
+        if None in node:
+            alone = "0" if "0" not in steps else "00"
+            steps = {alone: {None: node[None]}} | steps
+        return place not in self._ordered, steps
+
+    def _pairs(self, gold: _Tree, pred: _Tree, place: str) -> Iterator[tuple[int, int]]:
+        (is_list, golds), (is_list_too, preds) = (self._read(n, place) for n in (gold, pred))
+        if is_list != is_list_too:
+            return
+        if not is_list:
+            for step in golds.keys() & preds.keys():
+                if step is None:
+                    yield golds[None], preds[None]
+                else:
+                    yield from self._pairs(golds[step], preds[step], _below(place, step))
+            return
+        sides = list(golds.values()), list(preds.values())
+        values = self._worths(*sides, f"{place}/*")
         # Of assignments that are equally good, that of the nearest items.
-        values -= 1e-9 * np.abs(np.subtract.outer(np.arange(len(steps)), np.arange(len(others))))
-        rows, columns = scipy.optimize.linear_sum_assignment(values, maximize=True)
-        chosen = zip(rows, columns, strict=True)
-        pairs += [_paired(sides[0][row], sides[1][column], worth) for row, column in chosen]
-    else:
-        pairs += [_paired(gold[step], pred[step], worth) for step in steps if step in pred]
-    return sum(value for value, _ in pairs), [pair for _, matches in pairs for pair in matches]
+        values -= 1e-9 * np.abs(np.subtract.outer(*(np.arange(len(side)) for side in sides)))
+        for row, column in zip(*_best(values), strict=True):
+            yield from self._pairs(sides[0][row], sides[1][column], f"{place}/*")
+
+    def _worths(self, golds: list[_Tree], preds: list[_Tree], place: str) -> np.ndarray:
+        """What each pair of fields at a place adds to an assignment."""
+        total = np.zeros((len(golds), len(preds)))
+        read = [[self._read(node, place) for node in side] for side in (golds, preds)]
+        listed = [[n for n, (is_list, _) in enumerate(side) if is_list] for side in read]
+        if all(listed):
+            sides = ([side[n][1] for n in some] for side, some in zip(read, listed, strict=True))
+            total[_grid(*listed)] = self._list_worths(*sides, f"{place}/*")
+        nodes = [
+            [(n, node) for n, (is_list, node) in enumerate(side) if not is_list] for side in read
+        ]
+        for step in dict.fromkeys(step for _, node in nodes[0] for step in node):
+            some = [[(n, node[step]) for n, node in side if step in node] for side in nodes]
+            if all(some):
+                places, inner = ([[pair[n] for pair in side] for side in some] for n in (0, 1))
+                worths = (
+                    self._values(*inner)
+                    if step is None
+                    else self._worths(*inner, _below(place, step))
+                )
+                total[_grid(*places)] += worths
+        return total
+
+    def _list_worths(self, golds: list[_Tree], preds: list[_Tree], place: str) -> np.ndarray:
+        """What each pair of lists adds, their items being assigned at best."""
+        items = ([item for node in side for item in node.values()] for side in (golds, preds))
+        values = self._worths(*items, place)
+        if values.shape == (len(golds), len(preds)):
+            return values
+        rows, columns = (np.cumsum([0, *map(len, side)]) for side in (golds, preds))
+        total = np.zeros((len(golds), len(preds)))
+        for row, column in np.ndindex(*total.shape):
+            block = values[rows[row] : rows[row + 1], columns[column] : columns[column + 1]]
+            total[row, column] = block.max() if 1 in block.shape else block[_best(block)].sum()
+        return total
+
+    def _values(self, golds: list[int], preds: list[int]) -> np.ndarray:
+        """What each pair of rows adds: agreement, or how alike they are."""
+        total = np.zeros((len(golds), len(preds)))
+        rows = [place for place, row in enumerate(golds) if row in self._right]
+        columns = [place for place, row in enumerate(preds) if row in self._given]
+        if not rows or not columns:
+            return total
+        # Values repeat: each two of them are compared once.
+        right, right_codes = _coded(self._right[golds[place]] for place in rows)
+        given, given_codes = _coded(self._given[preds[place]] for place in columns)
+        alike = process.cdist(
+            [value for gold in right for value in gold.normal], [answer.normal for answer in given],
+            scorer=Levenshtein.normalized_similarity, dtype=np.float64,
+        )  # fmt: skip
+        starts = np.cumsum([0, *(len(gold.normal) for gold in right[:-1])])
+        alike = np.maximum.reduceat(alike, starts, axis=0)
+        # However alike, what agrees with another item's value is no misreading of this one's.
+        alike[:, [(answer.field, answer.value) in self._others for answer in given]] = 0.0
+        places = {answer.value: place for place, answer in enumerate(given)}
+        for row, gold in enumerate(right):
+            for value in self._agreeing.get(gold.gold, ()):
+                if value in places:
+                    alike[row, places[value]] = self._most + (value == gold.gold[0])
+        total[_grid(rows, columns)] = alike[_grid(right_codes, given_codes)]
+        return total
 
 
-def _is_list(places: set[str]) -> bool:
-    """Whether the steps below a field number its items; years, for one, are names."""
-    return bool(places & {"0", "1"}) and all(step.isdecimal() for step in places)
+def _grid(rows: list[int], columns: list[int]) -> tuple[np.ndarray, list[int]]:
+    """All pairs of rows and columns; `numpy.ix_` takes longer than what most documents need."""
+    return np.array(rows)[:, None], columns
 
 
-def _is_flat(item: _Tree) -> bool:
-    return all(step is None or list(below) == [None] for step, below in item.items())
+def _coded(values: Iterable[Any]) -> tuple[list[Any], list[int]]:
+    """The different values, and the place among them of each."""
+    places: dict[Any, int] = {}
+    codes = [places.setdefault(value, len(places)) for value in values]
+    return list(places), codes
 
 
-def _flat_worth(golds: list[_Tree], preds: list[_Tree], worth: _Worth) -> np.ndarray:
-    """What each pair of items is worth, of items without lists or objects in them."""
-    values = np.zeros((len(golds), len(preds)))
-    for step in {step for item in golds for step in item}:
-        places, rows = zip(*(
-            ([n for n, item in enumerate(side) if step in item],
-             [item[step] if step is None else item[step][None] for item in side if step in item])
-            for side in (golds, preds)
-        ), strict=True)  # fmt: skip
-        values[np.ix_(*places)] += worth.table[rows[0]][:, rows[1]].toarray()
-    return values
+def _best(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    return scipy.optimize.linear_sum_assignment(values, maximize=True)

@@ -93,6 +93,11 @@ def rights(cases: pl.DataFrame, orders: Sequence[str | None]) -> pl.Series:
     return pl.Series("right", flags, dtype=pl.Boolean)
 
 
+def is_parsed(rule: own.Rule, kind: str | None) -> bool:
+    """Whether values of a kind are compared as parsed."""
+    return _rung(rule, kind) == "typed"
+
+
 def _rung(rule: own.Rule, kind: str | None) -> str:
     parsed = kind in PARSED or rule.tolerance is not None
     return _RUNGS[rule.comparator or ("typed" if parsed else "text")]

@@ -13,6 +13,7 @@ from rapidfuzz.distance import Levenshtein
 
 from formlab.text._parsers import Parser, parser_for, swapped
 from formlab.text.normalise import LADDER_STEPS, normalise
+from formlab.text.typed import Money
 
 # Pairs compared at a time, which bounds the memory used.
 _CHUNK = 16_384
@@ -86,6 +87,30 @@ def ladder(
         rungs = [before or other for before, other in zip(rungs, holds, strict=True)]
         closest = max(closest, alike)
     return Ladder(*rungs, closest)
+
+
+def keys(value: str, kind: str | None = None, *, parsed: bool = True) -> set[int]:
+    """Numbers of which any two texts that hold on the rung `normalised` share one.
+
+    With `parsed` any two that hold on `typed` do, whatever the order of day and month. Most other
+    texts share none.
+
+    >>> bool(keys("1 May 2020", "date") & keys("05/01/2020", "date"))
+    True
+    """
+    spelled = {hash(normalise(value, LADDER_STEPS))}
+    return spelled | set(map(hash, _atoms(parser_for(kind).read(value)))) if parsed else spelled
+
+
+def _atoms(reading: Any) -> Iterator[Any]:
+    """What a parsed value is made of; an amount without its currency, which may be left out."""
+    if isinstance(reading, Money):
+        yield reading.amount
+    elif isinstance(reading, tuple):
+        for part in reading:
+            yield from _atoms(part)
+    elif reading is not None:
+        yield reading
 
 
 def _check(threshold: float) -> None:

@@ -161,15 +161,6 @@ def test_permuted_items_change_nothing_and_no_pairing_is_better(seed):
     assert sums["match_precision"] == {"hits": best + 1, "total": given_values}
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_long_lists_are_paired_as_short_ones_are(seed, monkeypatch):
-    draw = random.Random(seed)
-    sides = [{"items": drawn(draw) + drawn(draw), "n": draw.choices("abc", k=5)} for _ in range(2)]
-    loops = outcomes(*sides)
-    monkeypatch.setattr(item_alignment, "_MANY", 0)
-    assert outcomes(*sides) == loops
-
-
 def test_scores_of_lists_are_those_of_plain_multisets():
     draw = random.Random(0)
     gold, answers = (

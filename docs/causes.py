@@ -17,7 +17,7 @@ from formlab.scoring.causes import STAGES, WHAT_TO_TRY  # noqa: E402
 
 STAGE = {
     "answer": "The answer as a whole cannot be used.",
-    "find": "The value was not read at all.",
+    "find": "The value was not read at all, or another one was.",
     "place": "The value was read, but given to another field.",
     "extent": "Too little or too much of the text was taken.",
     "characters": "The right text was read, with errors in its characters.",
@@ -34,6 +34,7 @@ MEANS = {
     "api_error": "The call failed.",
     "missing_document": "There is no answer for the document.",
     "missed": "The value stands nowhere in the output.",
+    "other_value": "Another value was given, no misreading of this one and no other field's.",
     "wrong_field": "The value belongs to another field, or stands in the output outside its field.",
     "wrong_row": "The value belongs to the same field of another row.",
     "wrong_order": "The text was read in another order than it stands on the page.",
@@ -44,7 +45,7 @@ MEANS = {
     "lookalike": "Characters were taken for others of like shape.",
     "space": "Only white space differs, if not case as well.",
     "lost_separator": "A separator between digits is lost: point, slash, hyphen, colon.",
-    "digit": "Only digits differ.",
+    "digit": "One or two digits differ.",
     "diacritic": "Only accents differ.",
     "characters": "Characters differ in another way.",
     "case": "Only upper and lower case differ.",
@@ -83,7 +84,10 @@ RULES = """
   (`lost_separator`).
 - Of a code such as `8622042`, one digit more or less at the end is `merged` or `clipped`, not a
   change of scale; one changed or lost inside is `digit`.
-- Day and month exchanged is `date_order`, though only digits differ.
+- Day and month exchanged is `date_order`, though only digits differ, and however the date is
+  written. Two values exchanged between rows are `wrong_row`, however alike they are.
+- A date, a number or a code of which more than two digits differ is `other_value`; so is a text
+  that has next to nothing in common with the gold.
 - A mark that is missing beside text read rightly is `notation`.
 - Where nothing is left because the text is stuck to a neighbour's, the field is `clipped`; the
   neighbour is `merged`. So it is where only another reading rule finds the text, if misread.

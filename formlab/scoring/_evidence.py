@@ -36,6 +36,10 @@ def _around(words: list[str], text: str) -> list[str]:
     return words[: ends.index(start)] + words[ends.index(start + len(text)) :]
 
 
+def _folded(value: str) -> str:
+    return " ".join(value.split()).casefold()
+
+
 def _likeness(gold: str, pred: str) -> float:
     return Levenshtein.normalized_similarity(gold, letters(pred)) if letters(pred) else 0.0
 
@@ -142,6 +146,27 @@ class DocumentEvidence:
             return "label_error"
         return first
 
+    def exchanged(self, row: Row) -> str | None:
+        """`wrong_row` or `wrong_field` where the answer is the gold of a field that lost it.
+
+        A short value may be another row's by chance, unless that row has a third one's.
+        """
+        pred, gold = _folded(row["pred"]), _folded(row["gold"])
+        if letters(row["pred"]) not in self._documents.golds or pred == gold:
+            return None
+        own, telling = _STEP.sub("/*", row["path"]), len(letters(row["pred"])) >= TELLING
+        places, answers = self._folded
+        lost = [path for path in places[pred] if answers[path] != pred] if pred in places else ()
+        rows = [
+            path for path in lost
+            if _STEP.sub("/*", path) == own
+            and (telling or not answers[path] or answers[path] in places)
+        ]  # fmt: skip
+        if rows:
+            return self._misplaced(row, rows)
+        mutual = telling and any(answers[path] == gold for path in lost)
+        return "wrong_field" if mutual else None
+
     def _other_field(self, row: Row, first: str) -> str | None:
         """`wrong_field` or `wrong_row` where the answer is another field's gold."""
         pred = letters(row["pred"])
@@ -152,8 +177,12 @@ class DocumentEvidence:
         ):
             return None
         elsewhere = [path for path in self._golds.get(pred, ()) if path != row["path"]]
+        if not elsewhere:
+            return None
+        misplaced = self._misplaced(row, elsewhere)
+        other_row = first == "digit" and misplaced == "wrong_row"
         alike = _likeness(letters(row["gold"]), pred)
-        return self._misplaced(row, elsewhere) if elsewhere and alike < _ALIKE else None
+        return misplaced if other_row or alike < _ALIKE else None
 
     def _misplaced(self, row: Row, elsewhere: list[str]) -> str:
         # An index may number the rows of a table, or fields that have nothing in common.
@@ -230,6 +259,16 @@ class DocumentEvidence:
             if path is not None and gold:
                 places[letters(gold)].append(path)
         return places
+
+    @cached_property
+    def _folded(self) -> tuple[dict[str, list[str]], dict[str, str]]:
+        """The paths that have each gold value, as folded, and the answer at each path."""
+        places, answers = defaultdict(list), {}
+        for path, gold, pred in zip(*self._columns("path", "gold", "pred"), strict=True):
+            if path is not None and gold:
+                places[_folded(gold)].append(path)
+                answers[path] = _folded(pred or "")
+        return places, answers
 
     @cached_property
     def _kinds(self) -> dict[str, set[str]]:

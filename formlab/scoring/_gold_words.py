@@ -6,11 +6,14 @@ from collections.abc import Callable, Iterable
 from functools import cached_property
 
 import polars as pl
+from rapidfuzz.distance import Levenshtein
 
 from formlab.scoring._pairs import letters
 
 # A value this short stands in other places by chance.
 TELLING = 3
+# From this likeness on, in [0, 1], a word may be the slip of another.
+_SLIP = 0.5
 # A word of so many documents is a common one.
 _COMMON = 5
 # How many pairs of values are remembered.
@@ -91,6 +94,9 @@ class Words:
         for own, read in changed:
             if len(letters(own)) < TELLING or letters(own).isdigit():
                 continue
+            if Levenshtein.normalized_similarity(letters(own), letters(read)) < _SLIP:
+                # Another value is no sign that the gold is misspelt.
+                return False
             known, heard = self._known(own, ours.count(own), read), self.has(letters(read))
             if known and not heard:
                 return False

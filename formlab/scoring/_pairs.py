@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Iterable
 from decimal import Decimal
 from functools import lru_cache
-from itertools import combinations
+from itertools import combinations, product
 
 from rapidfuzz import fuzz
 from rapidfuzz.distance import Levenshtein
@@ -18,7 +18,10 @@ from formlab import text
 LONGEST = 2_000
 # From this similarity on, of 100, a text counts as part of another.
 _PART = 85
+# Texts with fewer letters are unlike by chance; below this likeness, in [0, 1], others are.
+_TELLING, _UNLIKE = 5, 0.2
 _DIGIT = re.compile(r"[0-9]")
+_NOT_LETTER = re.compile(r"[\W\d_]+")
 _DIGITS = re.compile(r"[0-9]+")
 _NOT_WORD = re.compile(r"[\W_]+")
 _PROSE = re.compile(r"[,;:]\s")
@@ -164,7 +167,9 @@ def _dates(gold: str, pred: str) -> str | None:
     if crossed and None not in ours:
         return "date_order"
     if not (set(ours) & set(theirs)) - {None}:
-        return None
+        pairs = product(*(filter(None, side) for side in readings))
+        swapped = any((a.day, a.month, a.year) == (b.month, b.day, b.year) for a, b in pairs)
+        return "date_order" if swapped else None
     same = letters(gold) == letters(pred) and separators(gold) == separators(pred)
     return "punctuation" if same else "date_format"
 
@@ -246,19 +251,42 @@ def _misread(gold: str, pred: str) -> str:
     if _scaled(gold, pred):
         return "scale"
     ours, theirs = squashed(gold), squashed(pred)
-    if _DIGIT.search(ours) and _DIGIT.sub("0", ours) == _DIGIT.sub("0", theirs):
-        return "digit"
     figures = _DIGIT.search(ours) and _skeleton(ours) == _skeleton(theirs)
+    same_places = figures and _DIGIT.sub("0", ours) == _DIGIT.sub("0", theirs)
+    if same_places and _few_changes(ours, theirs):
+        return "digit"
     if not (figures and ours not in theirs and theirs not in ours) and (
         contained := _contained(gold, pred)
     ):
         return contained
-    dates = None not in (text.date(gold), text.date(pred))
-    if dates or figures:
+    if figures and _few_changes(ours, theirs):
         return "digit"
+    dates = text.date(gold), text.date(pred)
+    if None not in dates:
+        named = _NOT_LETTER.sub("", ours), _NOT_LETTER.sub("", theirs)
+        months = "" in named or named[0] == named[1]
+        return "digit" if months and _few_changes(*map(str, dates)) else "other_value"
     if all(_alike(first, second) for first, second in _changes(ours, theirs)):
         return "lookalike"
-    return _roughly_contained(ours, theirs) or "characters"
+    if figures or None not in (_number(gold), _number(pred)):
+        kept = len(_DIGIT.findall(ours)) - Levenshtein.distance(letters(ours), letters(theirs))
+        return "characters" if figures and 2 * kept >= len(_DIGIT.findall(ours)) else "other_value"
+    return _roughly_contained(ours, theirs) or (
+        "other_value" if _unlike(letters(gold), letters(pred)) else "characters"
+    )
+
+
+def _few_changes(gold: str, pred: str) -> bool:
+    """Whether one or two digits are changed; one more may be added or lost where most stay."""
+    changed, longer = Levenshtein.distance(gold, pred), abs(len(gold) - len(pred))
+    return changed <= 2 or (changed - longer <= 2 and 2 * changed <= len(_DIGIT.findall(gold)))
+
+
+def _unlike(gold: str, pred: str) -> bool:
+    """Whether two texts have next to nothing in common, none being what is left of the other."""
+    if min(len(gold), len(pred)) < _TELLING or _in_order(list(pred), list(gold)):
+        return False
+    return Levenshtein.normalized_similarity(gold, pred) < _UNLIKE
 
 
 def _skeleton(value: str) -> str:

@@ -18,7 +18,7 @@ BAD_OUTPUT = ("bad_json", "refused", "truncated", "api_error")
 # From the answer as a whole to its characters, then what is not the answer's fault.
 STAGES: dict[str, tuple[str, ...]] = {
     "answer": (*BAD_OUTPUT, "missing_document"),
-    "find": ("missed",),
+    "find": ("missed", "other_value"),
     "place": ("wrong_field", "wrong_row", "wrong_order", "misclick_near", "misclick_other_field"),
     "extent": ("clipped", "merged"),
     "characters": ("lookalike", "space", "lost_separator", "digit", "diacritic", "characters"),
@@ -41,6 +41,8 @@ WHAT_TO_TRY = {
     "missing_document": "Check that the document was run and that its image can be read.",
     "missed": "Look whether the text is shaded, faint or a single character (try a larger image"
     " scale or a lower detection threshold), or whether the system knows the field at all.",
+    "other_value": "Look whether the page has the answer at all, and whether the answers of two"
+    " documents were exchanged.",
     "wrong_field": "Compare the labels of the two fields; describe the field, or its place, more"
     " closely.",
     "wrong_row": "Check how rows are told apart: ruling lines, line breaks within a row, repeated"
@@ -81,6 +83,7 @@ WHAT_TO_TRY = {
 # What happened, for sentences.
 IN_WORDS = {
     "missing_document": "the document has no answer", "missed": "the value was missed",
+    "other_value": "another value was given",
     "wrong_field": "the answer is from the wrong field",
     "wrong_row": "the answer is from the wrong row", "wrong_order": "words are in the wrong order",
     "misclick_near": "the click is near the control, not on it",
@@ -212,6 +215,8 @@ def _cause(
         return document.missed(row) if document.answered else "missing_document"
     if not gold.strip() or row["outcome"] == "spurious":
         return document.spurious_cause(row, words)
+    if exchanged := document.exchanged(row):
+        return exchanged
     first = _pair(gold, pred, False, seen)
     if first in _WRITTEN and first not in ("scale", "sign"):
         return first

@@ -48,6 +48,8 @@ def test_i04_pairing_in_a_document_does_not_depend_on_other_documents():
         for gold, right in (listed, single):
             answers = {"a": {"x": ["beta", "alpha"]}, "b": other}
             assert matching({"a": gold, "b": other}, answers)["a"] == right, other
+        paths = cases({"a": listed[0], "b": other}, answers).filter(doc_id="a")["path"]
+        assert paths.sort().to_list() == ["/x/0", "/x/1"], other
 
 
 def test_i05_values_exchanged_between_rows_are_from_the_wrong_row():

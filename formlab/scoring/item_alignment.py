@@ -111,7 +111,9 @@ def placed(both: pl.DataFrame, known: Mapping[str, str | None]) -> pl.DataFrame:
     kinds = {path: known.get(pattern(path)) for path in paths}
     kind = pl.col("path").replace_strict(kinds, default=None, return_dtype=pl.String)
     listed = pl.col("path").str.contains(_FIRST_ITEM) & ~_TOO_DEEP
-    docs = claimed.filter(listed)["doc_id"].unique().implode()
+    # So may a value alone where the other side has a list.
+    listed |= pl.col("path").is_not_null() & pl.struct(_KEY).is_duplicated()
+    docs = claimed["doc_id"].unique().implode()
     rows = both.with_row_index("row").filter(pl.col("doc_id").is_in(docs), listed)
     moved: dict[int, str] = {}
     for _, document in rows.group_by("doc_id", maintain_order=True):
@@ -134,7 +136,7 @@ def _free_places(golds: pl.DataFrame, claims: pl.DataFrame) -> dict[int, str]:
         used.update(starts)
         if pred_path is not None:
             place_of |= zip(_starts(pred_path), starts, strict=False)
-    moved = {}
+    moved, golds_at = {}, set(golds["path"])
     for row, path in claims.iter_rows():
         here = ""
         for start in _starts(path):
@@ -146,6 +148,9 @@ def _free_places(golds: pl.DataFrame, claims: pl.DataFrame) -> dict[int, str]:
                 used.add(pointer)
                 place_of[start] = pointer
             here = place_of[start]
+        while here in golds_at:
+            here = f"{path}/{next(numbers.setdefault(path, itertools.count()))}"
+        golds_at.add(here)
         moved[row] = here
     return moved
 

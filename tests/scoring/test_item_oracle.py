@@ -45,6 +45,8 @@ def changed(value, draw, share, *, shuffled):
         if shuffled:
             draw.shuffle(items)
         return [changed(item, draw, share, shuffled=shuffled) for item in items]
+    if shuffled and draw.random() < share / 4:
+        return ["other", value]
     return draw.choice(["other", f"{value}q"]) if draw.random() < share else value
 
 

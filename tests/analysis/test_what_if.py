@@ -175,7 +175,8 @@ def test_planted_weaknesses_are_gains_of_reading_and_of_nothing_else():
             for doc in gold
         }
         evaluation = formlab.evaluate(gold, answers)
-        both = {"missed": ["missed"], "misread": causes.STAGES["characters"]}
+        guesses = [*causes.STAGES["characters"], "other_value"]
+        both = {"missed": ["missed"], "misread": guesses}
         gains = what_if(evaluation, metrics=["fields"], stages=both, resamples=0)
         # Of 10 values of a page one is printed too small, one a lost date and one a total that is
         # guessed; of the others three in a hundred are missed.

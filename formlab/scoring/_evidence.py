@@ -144,7 +144,8 @@ class DocumentEvidence:
             return "label_error"
         if first == "merged" and self._inside(row) and self._only_words(row, words):
             return "label_error"
-        return first
+        # What was read in the field's own box is its ink, however unlike.
+        return "characters" if first == "other_value" and self._inside(row) else first
 
     def exchanged(self, row: Row) -> str | None:
         """`wrong_row` or `wrong_field` where the answer is the gold of a field that lost it.

@@ -1,0 +1,220 @@
+"""Comparisons: a difference is paired by documents, tested, adjusted, and only then a claim."""
+
+import itertools
+import json
+import os
+import random
+from functools import cache
+
+import polars as pl
+import pytest
+
+import formlab
+from formlab import analysis
+from tests.contract.doors import SCORE, WORDS, cli, json_folder, json_lines, long_table, row, rows
+
+SEEDS = 60 if os.environ.get("FORMLAB_TESTS") == "all" else 10
+
+
+def forms(count, keys):
+    return {f"f{number:02}": {key: f"{key} {number}" for key in keys} for number in range(count)}
+
+
+def scored(folder, gold, system, wrong, absent=()):
+    """A system with some fields wrong and some left out: the numbers of the forms by field."""
+    answers = {name: dict(form) for name, form in gold.items()}
+    for key, number in ((key, number) for key, numbers in wrong.items() for number in numbers):
+        answers[f"f{number:02}"][key] = "zzzz"
+    for key, number in absent:
+        del answers[f"f{number:02}"][key]
+    return formlab.evaluate(gold, json_lines(folder / f"{system}.jsonl", answers))
+
+
+@pytest.fixture
+def pair(tmp_path):
+    """`one` is wrong in `a` of 17 forms and `c` of 6, `two` in `b` of 2."""
+    one = scored(tmp_path, forms(20, "abc"), "one", {"a": range(17), "c": range(6)})
+    return [one, scored(tmp_path, forms(20, "abc"), "two", {"b": [0, 17]})]
+
+
+@cache
+def coded(seed, rate):
+    """Forty forms of fields of three kinds and two lengths; long codes are wrong at `rate`."""
+    generator, gold, answers = random.Random(seed), [], {}
+    for form, number in itertools.product(forms(40, ""), range(10)):
+        kind, length = generator.choice(["code", "word", "name"]), generator.choice([3, 30])
+        text = "".join(generator.choices("abcdefgh", k=length))
+        gold.append({"doc_id": form, "path": f"/{number}", "value": text, "kind": kind})
+        wrong = generator.random() < (rate if (kind, length) == ("code", 30) else 0.1)
+        answers.setdefault(form, {})[str(number)] = "zzzz" if wrong else text
+    return formlab.evaluate(pl.DataFrame(gold), answers)
+
+
+def holm(p_values):
+    """Holm's adjustment: the k-th least of n, from 0, times n - k, and never less than before."""
+    ordered = sorted(p_values)
+    steps = [p * (len(ordered) - rank) for rank, p in enumerate(ordered)]
+    return pytest.approx([min(1, max(steps[: ordered.index(p) + 1])) for p in p_values], abs=1e-9)
+
+
+def test_c01_a_difference_is_paired_and_is_not_called_better_without_proof(work):
+    found = row(rows("compare", "evals/first", "evals/second"), "cer")
+    # The second needs 2 + 10 edits. Of the 4 ways to swap two documents, 2 are as far apart.
+    assert found["difference"] == pytest.approx(12 / 54 - 23 / 54, abs=1e-9)
+    assert (found["p"], found["better"], found["n_docs"]) == (0.5, None, 2)
+
+
+def test_c02_a_planted_weakness_is_found_and_chance_is_not():
+    weak, chance = (analysis.findings([coded(0, rate)]) for rate in (0.9, 0.1))
+    assert any("code" in str(f) for f in weak if f.about == "kinds" and f.holds)
+    assert [f for f in chance if f.about == "kinds" and f.holds] == []
+
+
+def test_c03_p_of_slices_is_adjusted_after_holm(pair):
+    table = formlab.compare(pair, by=["path"]).filter(metric="exact_accuracy", slice_by="path")
+    assert [p for p in table["p"] if p > 0.001] == [0.5, 2 / 64]
+    assert table["p_holm"].to_list() == holm(table["p"].to_list())
+
+
+def test_c04_a_loss_beyond_the_margin_fails_a_users_test_and_equality_passes(pair):
+    worse, better = pair
+    for new in (worse, better):
+        formlab.testing.assert_not_worse(new, worse, "exact_accuracy", 0.05)
+    with pytest.raises(AssertionError, match="exact_accuracy"):
+        formlab.testing.assert_not_worse(worse, better, "exact_accuracy", 0.05)
+
+
+def test_c05_with_the_systems_exchanged_signs_turn_and_p_stays(pair):
+    before, after = formlab.compare(pair, by=["path"]), formlab.compare(pair[::-1], by=["path"])
+    key = ["metric", "level", "slice_value"]
+    both = before.join(after, on=key, nulls_equal=True, suffix="_turned", validate="1:1")
+    assert both.height == before.height == after.height
+    for one in both.to_dicts():
+        turned = [one[f"{n}_turned"] for n in ("difference", "ci_low", "ci_high", "p", "p_holm")]
+        by_hand = -one["difference"], -one["ci_high"], -one["ci_low"], one["p"], one["p_holm"]
+        assert turned == pytest.approx(by_hand, abs=1e-9, nan_ok=True), one
+    found = row(both.to_dicts(), "exact_accuracy")
+    assert (found["better"], found["better_turned"]) == ("two", "two")
+
+
+def test_c06_p_is_of_all_swaps_of_documents_and_intervals_draw_documents(tmp_path):
+    # Fields wrong in each of 7 forms. Turned, each adds its difference with the other sign.
+    first, second = (1, 1, 0, 2, 1, 0, 0), (2, 1, 3, 0, 1, 2, 1)
+    sides = (
+        {key: [n for n, wrong in enumerate(side) if wrong > at] for at, key in enumerate("abc")}
+        for side in (first, second)
+    )
+    pair = [scored(tmp_path, forms(7, "abc"), f"s{n}", wrong) for n, wrong in enumerate(sides)]
+    turns = itertools.product(*((a - b, b - a) for a, b in zip(first, second, strict=True)))
+    extreme = sum(abs(sum(turned)) >= abs(sum(first) - sum(second)) for turned in turns)
+    found = row(formlab.compare(pair).to_dicts(), "exact_accuracy")
+    assert found["p"] == pytest.approx(extreme / 2**7, abs=1e-9)
+    # Two of four forms are wrong in both fields: of the 256 draws of four forms 16 are of wrong
+    # ones alone. Of draws of eight values, 1 in 256 would have no right one.
+    half = scored(tmp_path, forms(4, "ab"), "half", {"a": [0, 1], "b": [0, 1]})
+    whole = row(formlab.summarise(half).to_dicts(), "exact_accuracy")
+    assert (whole["value"], whole["ci_low"], whole["ci_high"]) == (0.5, 0, 1)
+
+
+@pytest.mark.parametrize("apart", [True, False])
+def test_c07_of_three_systems_one_wins_if_it_is_apart_and_the_others_are_a_group(apart, tmp_path):
+    # `low` and `next` each have a form wrong that the other has right. The best has none wrong, or
+    # six fewer: by itself p is 2 / 64, and three such tests show nothing.
+    wrong = {"low": range(1, 20), "next": (0, *range(2, 20)), "best": () if apart else range(7, 20)}
+    three = [scored(tmp_path, forms(20, "ab"), name, {"a": at}) for name, at in wrong.items()]
+    table = analysis.verdicts(three, analysis.tell_apart(three, analysis.flip_matrices(three)))
+    assert table["p_adjusted"].to_list() == holm(table["p"].to_list())
+    assert set(table["better"].drop_nulls()) == ({"best"} if apart else set())
+    ranked = {r["system"]: r for r in analysis.ranks(three, table).to_dicts()}
+    assert ranked["best"]["rank"] == 1
+    for name, at in wrong.items():
+        assert ranked[name]["value"] == pytest.approx(1 - len(at) / 40, abs=1e-9)
+        assert ranked[name]["groups"] == ([] if apart and name == "best" else [1])
+
+
+def test_c08_a_verdict_that_one_reading_rule_turns_says_so_and_names_none_better(tmp_path):
+    # The field of 12 forms spans 100 to 150; `wide` has its word at 60 to 190, of which the rule
+    # that cuts at the edges reads but a part. All 12 forms differ: p is 2 of 4,096 swaps.
+    box, names = {"text": "Total", "box": [100, 10, 150, 30]}, list(forms(12, ""))
+    form = {"form": [box | {"id": 0, "label": "answer", "linking": [], "words": [box]}]}
+    json_folder(tmp_path / "testing_data" / "annotations", dict.fromkeys(names, form))
+    corpus, word = formlab.load("funsd", root=tmp_path, split="test"), {"y0": 10, "y1": 30}
+    word |= {"task": "layout", "kind": "word", "path": "/ocr/words/0", "page": 1}
+    systems = {"wrong": ("T0tal", 100, 150), "wide": ("Total", 60, 190)}
+    for name, values in (systems | {"exact": ("Total", 100, 150)}).items():
+        one = word | dict(zip(("value", "x0", "x1"), values, strict=True))
+        file = json_lines(tmp_path / f"{name}.jsonl", dict.fromkeys(names, one))
+        systems[name] = formlab.evaluate(corpus, formlab.read_predictions(file, corpus))
+    for name, verdict in (("wide", ("depends", None)), ("exact", ("same", "exact"))):
+        table = formlab.compare([systems[name], systems["wrong"]]).to_dicts()
+        found = row(table, "normalised_accuracy", level="field")
+        assert (found["value_a"], found["value_b"], found["p"]) == (1, 0, 2 / 4096)
+        assert (found["rules"], found["better"]) == verdict
+
+
+def test_c09_a_planted_slice_is_found_with_its_cases_and_chance_seldom():
+    weak, options = coded(0, 0.9), {"columns": ["kind", "length", "path"], "resamples": 0}
+    table = analysis.find_slices(weak, **options).to_dicts()
+    (found,) = (r for r in table if (len(r["slice_by"]), r["slice_value"][0]) == (2, "code"))
+    inside = weak.fields.filter(pl.col("gold").str.len_chars() == 30, kind="code")
+    wrong = inside.filter(pred="zzzz")["gold_origin"]
+    assert (found["n_cases"], found["n_docs"]) == (inside.height, inside["doc_id"].n_unique())
+    assert found["value"] == pytest.approx(1 - len(wrong) / inside.height, abs=1e-9)
+    assert set(analysis.slice_cases(weak, found)["gold_origin"]) == set(wrong)
+    # At 5 % more than 3 of 10 seeds, or 9 of 60, have a chance of about 1 in 1,000.
+    null = [analysis.find_slices(coded(seed, 0.1), **options).height > 0 for seed in range(SEEDS)]
+    assert sum(null) <= (3 if SEEDS == 10 else 9)
+
+
+def test_c10_runs_over_time_are_each_compared_with_the_run_before(work):
+    long_table(forms(20, "abc")).write_csv("truth.csv")
+    # One value is fixed and one broken; then 14 are fixed and one is broken.
+    for run, wrong in enumerate([{"a": range(15)}, {"a": range(1, 16)}, {"a": [15], "b": [0]}]):
+        scored(work, forms(20, "abc"), "run", wrong)
+        cli(*SCORE, "run.jsonl", "--out", f"runs/{run}")
+    table = [r for r in rows(*WORDS["compare over time"], "runs") if r["metric"] == "outcome"]
+    assert [r["value"] for r in table] == pytest.approx([45 / 60, 45 / 60, 58 / 60], abs=1e-9)
+    assert [(r["fixed"], r["broken"]) for r in table] == [(None, None), (1, 1), (14, 1)]
+    assert [r["verdict"] == "better" for r in table] == [False, False, True]
+
+
+def test_c11_scores_are_told_with_and_without_the_labels_that_people_found_wrong(work):
+    # Of two verdicts on the name the later one counts; the total is left out, without a right
+    # value for it; the verdict on the date is on another label, and is none.
+    verdicts = [
+        {"path": "/name", "label": "Noor Haddad", "decision": "wrong"},
+        {"path": "/name", "label": "Noor Haddad", "value": "Noor Hadad"},
+        {"path": "/total", "label": "705.35"},
+        {"path": "/date", "label": "1 May 1999"},
+    ]
+    key = {"benchmark": "own", "doc_id": "form-2", "task": "text", "reviewer": "ada"}
+    texts = [json.dumps(key | {"decision": "label_error"} | verdict) for verdict in verdicts]
+    (work / "verdicts.jsonl").write_text("\n".join(texts))
+    evaluation = formlab.open_evaluation("evals/first")
+    _, table = formlab.charts.label_corrections(evaluation, "verdicts.jsonl")
+    (found,) = table.frame.filter(metric="match_recall").to_dicts()
+    # 4 of 6 are right as labelled; with the name mended and the total left out 5 of 5.
+    assert (found["n_cases"], found["n_corrected"]) == (6, 5)
+    assert (found["value"], found["corrected"]) == pytest.approx((4 / 6, 1), abs=1e-9)
+
+
+def test_c12_shared_failures_gains_and_cells_add_up_to_the_hand_count(tmp_path):
+    gold = forms(4, "abc")
+    ours = scored(tmp_path, gold, "ours", {"a": [1, 2], "b": [0], "c": [1]})
+    other = scored(tmp_path, gold, "other", {"a": [0], "b": [0, 3], "c": [1]}, [("c", 3)])
+    # Of 12 fields they fail on 4 and on 5, two of them the same; by chance 20 of 144 would be.
+    groups = {r["group"]: r for r in analysis.shared_failures([ours, other]).to_dicts()}
+    names = "none right", "only ours wrong", "only other wrong", "all right"
+    assert [groups[name]["n_items"] for name in names] == [2, 2, 3, 5]
+    assert groups["none right"]["expected"] == pytest.approx(20 / 144, abs=1e-9)
+    stages = {"reading": ["characters"], "missing": ["missed"]}
+    table = analysis.what_if(other, metrics=["fields", "documents"], stages=stages)
+    # Forms 0 and 1 are right once read, form 3 once both of its errors are gone: half for each.
+    assert table["gain"].to_list() == pytest.approx([4 / 12, 1 / 12, 2.5 / 4, 0.5 / 4], abs=1e-9)
+    assert set((table["value"] + table.select(pl.sum("gain").over("metric"))["gain"]).round(9)) == {
+        1
+    }
+    grid = analysis.surface(other, "exact_accuracy", "doc_id", "path").to_dicts()
+    wrong = {r["x_value"] + r["y_value"] for r in grid if r["value"] != 1}
+    assert wrong == {"f00/a", "f00/b", "f01/c", "f03/b", "f03/c"}
+    assert sum(r["value"] * r["n_cases"] for r in grid) == 7

@@ -83,7 +83,8 @@ def test_c05_with_the_systems_exchanged_signs_turn_and_p_stays(pair):
     table, turned = (formlab.compare(systems, **options) for systems in (pair, pair[::-1]))
     assert table["p"].to_list() == turned["p"].to_list()
     assert (table["difference"] + turned["difference"]).abs().max() < 1e-9
-    assert [row(t.to_dicts(), "exact_accuracy")["better"] for t in (table, turned)] == ["two"] * 2
+    for rows_of in (table.to_dicts(), turned.to_dicts()):
+        assert [row(rows_of, name)["better"] for name in options["metric"]] == ["two"] * 3
 
 
 def test_c06_p_is_of_all_swaps_of_documents_and_intervals_draw_documents(tmp_path):

@@ -1,7 +1,6 @@
 """Comparisons: a difference is paired by documents, tested, adjusted, and only then a claim."""
 
 import itertools
-import json
 import os
 import random
 
@@ -11,8 +10,6 @@ import pytest
 import formlab
 from formlab import analysis
 from tests.contract.doors import SCORE, WORDS, cli, json_folder, json_lines, long_table, row, rows
-
-SEEDS = 60 if os.environ.get("FORMLAB_TESTS") == "all" else 10
 
 
 def forms(count):
@@ -72,30 +69,28 @@ def test_c03_p_of_slices_is_adjusted_after_holm(pair):
 
 
 def test_c04_a_loss_beyond_the_margin_fails_a_users_test_and_equality_passes(pair):
-    worse, better = pair
-    formlab.testing.assert_not_worse(worse, worse, "exact_accuracy", 0.05)
+    formlab.testing.assert_not_worse(pair[0], pair[0], "exact_accuracy", 0.05)
     with pytest.raises(AssertionError, match="exact_accuracy"):
-        formlab.testing.assert_not_worse(worse, better, "exact_accuracy", 0.05)
+        formlab.testing.assert_not_worse(*pair, "exact_accuracy", 0.05)
 
 
 def test_c05_with_the_systems_exchanged_signs_turn_and_p_stays(pair):
     options = {"metric": ["exact_accuracy", "cer", "match_f1"], "by": ["path"]}
-    table, turned = (formlab.compare(systems, **options) for systems in (pair, pair[::-1]))
-    assert table["p"].to_list() == turned["p"].to_list()
-    assert (table["difference"] + turned["difference"]).abs().max() < 1e-9
-    for rows_of in (table.to_dicts(), turned.to_dicts()):
-        assert [row(rows_of, name)["better"] for name in options["metric"]] == ["two"] * 3
+    table = formlab.compare(pair, **options).to_dicts()
+    turned = formlab.compare(pair[::-1], **options).to_dicts()
+    for one, other in zip(table, turned, strict=True):
+        by_hand = one["slice_value"], one["p"], -one["difference"], one["better"]
+        assert (other["slice_value"], other["p"], other["difference"], other["better"]) == by_hand
+    assert row(table, "cer")["better"] == row(table, "exact_accuracy")["better"] == "two"
 
 
 def test_c06_p_is_of_all_swaps_of_documents_and_intervals_draw_documents(tmp_path):
-    # Fields wrong in each of 7 forms. Turned, each adds its difference with the other sign.
-    first, second = (1, 1, 0, 2, 1, 0, 0), (2, 1, 3, 0, 1, 2, 1)
-    pair = []
-    for side in (first, second):
-        wrong = {key: [n for n in range(7) if side[n] > at] for at, key in enumerate("abc")}
-        pair.append(scored(tmp_path, f"system-{len(pair)}", 7, **wrong))
-    turns = itertools.product(*((a - b, b - a) for a, b in zip(first, second, strict=True)))
-    extreme = sum(abs(sum(turned)) >= abs(sum(first) - sum(second)) for turned in turns)
+    # By these the first has fewer fields wrong. Exchanged, a form adds as much of the other sign.
+    gains = (1, 0, 3, -2, 0, 2, 1)
+    pair = [scored(tmp_path, "one", 7, a=[0, 1, 3, 4], b=[3])]
+    pair += [scored(tmp_path, "two", 7, a=[0, 1, 2, 4, 5, 6], b=[0, 2, 5], c=[2])]
+    turns = itertools.product(*((gain, -gain) for gain in gains))
+    extreme = sum(abs(sum(turned)) >= sum(gains) for turned in turns)
     found = row(formlab.compare(pair).to_dicts(), "exact_accuracy")["p"]
     assert found == pytest.approx(extreme / 2**7, abs=1e-9)
     # Two of four forms are wrong throughout: so are 16 of 256 draws of forms, and none of values.
@@ -106,8 +101,7 @@ def test_c06_p_is_of_all_swaps_of_documents_and_intervals_draw_documents(tmp_pat
 
 @pytest.mark.parametrize("apart", [True, False])
 def test_c07_of_three_systems_one_wins_if_it_is_apart_and_the_others_are_a_group(apart, tmp_path):
-    # `low` and `next` each have a form wrong that the other has right. The best has none wrong, or
-    # six fewer: by itself p is 2 / 64, and three such tests show nothing.
+    # `low` and `next` differ in a form each; the best has none wrong, or six fewer: p is 2 / 64.
     wrong = {"low": range(1, 20), "next": (0, *range(2, 20)), "best": () if apart else range(7, 20)}
     three = [scored(tmp_path, name, 20, a=at) for name, at in wrong.items()]
     table = analysis.verdicts(three, analysis.tell_apart(three, analysis.flip_matrices(three)))
@@ -115,9 +109,8 @@ def test_c07_of_three_systems_one_wins_if_it_is_apart_and_the_others_are_a_group
     assert set(table["better"].drop_nulls()) == ({"best"} if apart else set())
     for found in analysis.ranks(three, table).to_dicts():
         is_best = found["system"] == "best"
-        assert (found["rank"] == 1) == is_best
         assert found["value"] == pytest.approx(1 - len(wrong[found["system"]]) / 60, abs=1e-9)
-        assert found["groups"] == ([] if apart and is_best else [1])
+        assert (found["rank"] == 1, found["groups"] == []) == (is_best, is_best and apart)
 
 
 def test_c08_a_verdict_that_one_reading_rule_turns_says_so_and_names_none_better(tmp_path):
@@ -149,8 +142,9 @@ def test_c09_a_planted_slice_is_found_with_its_cases_and_chance_seldom():
     assert found["value"] == pytest.approx(1 - len(wrong) / inside.height, abs=1e-9)
     assert set(analysis.slice_cases(weak, found)["gold_origin"]) == set(wrong)
     # At 5 % more than 3 of 10 seeds, or 9 of 60, have a chance of about 1 in 1,000.
-    null = [analysis.find_slices(coded(seed, 0.1), **options).height > 0 for seed in range(SEEDS)]
-    assert sum(null) <= (3 if SEEDS == 10 else 9)
+    seeds, most = (60, 9) if os.environ.get("FORMLAB_TESTS") == "all" else (10, 3)
+    null = [analysis.find_slices(coded(seed, 0.1), **options).height > 0 for seed in range(seeds)]
+    assert sum(null) <= most
 
 
 def test_c10_runs_over_time_are_each_compared_with_the_run_before(work):
@@ -168,32 +162,26 @@ def test_c10_runs_over_time_are_each_compared_with_the_run_before(work):
 def test_c11_scores_are_told_with_and_without_the_labels_that_people_found_wrong(work):
     # Of two verdicts on the name the later one counts; the total is left out, without a right
     # value for it; the verdict on the date is on another label, and is none.
-    verdicts = [
-        {"path": "/name", "label": "Noor Haddad", "decision": "wrong"},
-        {"path": "/name", "label": "Noor Haddad", "value": "Noor Hadad"},
-        {"path": "/total", "label": "705.35"},
-        {"path": "/date", "label": "1 May 1999"},
-    ]
-    key = {"benchmark": "own", "doc_id": "form-2", "task": "text", "reviewer": "ada"}
-    texts = [json.dumps(key | {"decision": "label_error"} | verdict) for verdict in verdicts]
-    (work / "verdicts.jsonl").write_text("\n".join(texts))
+    columns = {"benchmark": "own", "doc_id": "form-2", "task": "text", "reviewer": "ada"}
+    columns |= {"path": ["/name", "/name", "/total", "/date"]}
+    columns |= {"label": ["Noor Haddad", "Noor Haddad", "705.35", "1 May 1999"]}
+    columns |= {"decision": ["wrong"] + 3 * ["label_error"]}
+    columns |= {"value": [None, "Noor Hadad", None, None]}
+    pl.DataFrame(columns).write_ndjson("verdicts.jsonl")
     first = formlab.open_evaluation("evals/first")
-    table = formlab.charts.label_corrections(first, "verdicts.jsonl")[1].frame
-    (found,) = table.filter(metric="match_recall").to_dicts()
+    _, table = formlab.charts.label_corrections(first, "verdicts.jsonl")
+    found = table.frame.filter(metric="match_recall").select("value", "corrected", "n_corrected")
     # 4 of 6 are right as labelled; with the name mended and the total left out 5 of 5.
-    assert (found["value"], found["corrected"], found["n_corrected"]) == pytest.approx(
-        (4 / 6, 1, 5)
-    )
+    assert found.row(0) == pytest.approx((4 / 6, 1, 5), abs=1e-9)
 
 
 def test_c12_shared_failures_gains_and_cells_add_up_to_the_hand_count(tmp_path):
     ours = scored(tmp_path, "ours", 4, a=[1, 2], b=[0], c=[1])
     other = scored(tmp_path, "other", 4, a=[0], b=[0, 3], c=[1, 3])
-    # Of 12 fields they fail on 4 and on 5, two of them the same; by chance 20 of 144 would be.
-    groups = {r["group"]: r for r in analysis.shared_failures([ours, other]).to_dicts()}
-    names = "none right", "only ours wrong", "only other wrong", "all right"
-    assert [groups[name]["n_items"] for name in names] == [2, 2, 3, 5]
-    assert groups["none right"]["expected"] == pytest.approx(20 / 144, abs=1e-9)
+    # Both fail on 2 of 12 fields, each alone on 2 and 3; of 4 and 5, chance would share 20 / 144.
+    shared = analysis.shared_failures([ours, other])
+    assert shared["n_items"].to_list() == [2, 2, 3, 5]
+    assert shared["expected"][0] == pytest.approx(20 / 144, abs=1e-9)
     stages = {"reading": ["characters"], "missing": ["missed"]}
     table = analysis.what_if(other, metrics=["fields", "documents"], stages=stages)
     # Form 0 is right once read, form 1 once its value is there, form 3 after both: half for each.

@@ -141,8 +141,8 @@ def test_c09_a_planted_slice_is_found_with_its_cases_and_chance_seldom():
     assert (found["n_cases"], found["n_docs"]) == (inside.height, inside["doc_id"].n_unique())
     assert found["value"] == pytest.approx(1 - len(wrong) / inside.height, abs=1e-9)
     assert set(analysis.slice_cases(weak, found)["gold_origin"]) == set(wrong)
-    # At 5 % more than 3 of 10 seeds, or 9 of 60, have a chance of about 1 in 1,000.
-    seeds, most = (60, 9) if os.environ.get("FORMLAB_TESTS") == "all" else (10, 3)
+    # At 5 % two of 10 looks or more have a chance of 9 %, nine of 60 or more one of 0.4 %.
+    seeds, most = (60, 8) if os.environ.get("FORMLAB_TESTS") == "all" else (10, 1)
     null = [analysis.find_slices(coded(seed, 0.1), **options).height > 0 for seed in range(seeds)]
     assert sum(null) <= most
 

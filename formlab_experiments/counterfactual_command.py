@@ -102,7 +102,7 @@ def counterfactual(pages: str, out: Path, as_json: bool, **options: Any) -> None
     answers = follows(evaluation)
     tables = {
         "share of answers that follow": shares(answers),
-        "where evidence and ink differ": leaning(answers, ["system", "asked", "relation"]),
+        "where evidence, ink and prior differ": leaning(answers, ["system", "asked", "relation"]),
     }
     every = [{"table": title} | row for title, table in tables.items() for row in table.to_dicts()]
     if as_json:

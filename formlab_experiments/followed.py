@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,9 +20,9 @@ from formlab.folders import Evaluation
 FOLLOWED = ("both", "evidence", "ink", "prior", "other", "none")
 # By the task of the item, what was asked: to read the field, to check it, or a question.
 ASKED = {"consistency": "check", "vqa": "question"}
-# Changes after which evidence and ink differ on every page.
-CONFLICTING = ("ink", "evidence")
-CONFLICTS = ("source", "dependent", "contradicted")
+# What an answer may follow where all differ, and the changes after which they do on every page.
+FOLLOWABLE = ("evidence", "ink", "prior")
+TELLING = ("contradicted", "blank")
 _OWN = ("page_of", "relation", "item", "dependent", "change", "evidence", "ink", "prior")
 SHARES: dict[str, Any] = {
     "follows": pl.String, "share": pl.Float64, "ci_low": pl.Float64, "ci_high": pl.Float64,
@@ -149,10 +150,19 @@ def shares(
     return pl.DataFrame(rows, schema=schema)
 
 
-def _differing(answers: pl.DataFrame) -> pl.DataFrame:
-    """The answers where evidence and ink differ; that to a question stands nowhere as ink."""
+def _telling(answers: pl.DataFrame) -> pl.DataFrame:
+    """The answers that tell all apart; that to a question stands nowhere as ink."""
     with_ink = pl.col("ink").is_not_null() if "ink" in answers.columns else True
-    return answers.filter(pl.col("change").is_in(CONFLICTS) & with_ink)
+    return answers.filter(pl.col("change").is_in(TELLING) & with_ink)
+
+
+def _that_can(group: pl.DataFrame, name: str) -> pl.DataFrame:
+    """The answers that can follow it: on a blank copy there is no ink."""
+    return group.filter(pl.col("change") != "blank") if name == "ink" else group
+
+
+def _first(shares_of: Mapping[str, float]) -> str:
+    return max(FOLLOWABLE, key=lambda name: np.nan_to_num(shares_of[name], nan=-1.0))
 
 
 def interval(hits: np.ndarray, totals: np.ndarray, level: float) -> tuple[float, float]:
@@ -178,12 +188,13 @@ def leaning(
     answers: pl.DataFrame, by: Sequence[str] = ("system", "asked"), *, level: float = 0.95,
     resamples: int = 2000, seed: int = 0,
 ) -> pl.DataFrame:  # fmt: skip
-    """Whether answers follow the evidence or the ink where the two differ.
+    """Whether answers follow the evidence, the ink or the prior where all three differ.
 
     Parameters
     ----------
     answers
-        As from `follows`; the copies `CONFLICTS` are looked at.
+        As from `follows`; the copies `TELLING` alone are looked at, as on all others two of the
+        three are the same by design; for the ink without ``blank``, on which there is none.
     by
         The columns whose groups are told apart, such as ``relation``.
     level, resamples, seed
@@ -192,44 +203,60 @@ def leaning(
     Returns
     -------
     polars.DataFrame
-        A row for each group: `by`, the shares `evidence` and `ink`, their `difference`, positive
-        for the evidence, in [-1, 1] with `ci_low` and `ci_high`, `p` of the sign-flip test by pages
-        (exact up to twelve pages that differ), `p_adjusted` after Holm over all rows, `leans`
-        (``evidence``, ``ink``, or null where p_adjusted is not below ``1 - level``), `n_units` and
+        A row for each group: `by`, the shares `evidence`, `ink` and `prior`; `difference`, by how
+        much the first of them is ahead of the other that it is told from least, with `ci_low` and
+        `ci_high`; `p`, the greater of the two sign-flip tests by pages against the others (exact up
+        to twelve pages that differ), `p_adjusted` after Holm over all rows, `leans` (``evidence``,
+        ``ink`` or ``prior``, null where p_adjusted is above ``1 - level``), `n_units` and
         `n_cases`.
 
     Examples
     --------
     >>> pages = [f"p{number}" for number in range(8)]
-    >>> answers = pl.DataFrame({"page_of": pages, "change": "source", "follows": "ink"})
+    >>> answers = pl.DataFrame({"page_of": pages, "change": "contradicted", "follows": "prior"})
     >>> leaning(answers, ["change"]).select("difference", "p", "leans").rows()
-    [(-1.0, 0.0078125, 'ink')]
+    [(1.0, 0.0078125, 'prior')]
     """
-    chosen = _differing(answers)
+    options = {"resamples": resamples, "level": level, "seed": seed}
     rows: list[dict[str, Any]] = []
-    for key, group in chosen.group_by(list(by), maintain_order=True):
-        counts = group.group_by("page_of").agg(
-            pl.len(), *((pl.col("follows") == name).sum().alias(name) for name in CONFLICTING)
-        )
-        counts = counts.sort("page_of").cast({pl.UInt32: pl.Float64})
-        ink, evidence = (counts.select(name, "len").to_numpy() for name in CONFLICTING)
-        pair = Pair(ink, evidence, lambda parts: parts[..., 0] / parts[..., 1])
-        (row,) = differences([pair], resamples=resamples, level=level, seed=seed)
+    for key, group in _telling(answers).group_by(list(by), maintain_order=True):
+        shares_of = {name: _that_can(group, name)["follows"].eq(name).mean() for name in FOLLOWABLE}
+        shares_of = {name: float("nan") if s is None else s for name, s in shares_of.items()}
+        first = _first(shares_of)
+        others = [name for name in FOLLOWABLE if name != first]
+        tests = [_ahead(group, first, other, options) for other in others]
+        # Unless it is told from both others it is not what is followed.
+        least = max(tests, key=lambda test: np.nan_to_num(test["p"], nan=2.0))
         rows.append(
-            dict(zip(by, key, strict=True))
-            | {"evidence": row["value_b"], "ink": row["value_a"]}
-            | {name: row[name] for name in ("difference", "ci_low", "ci_high", "p")}
-            | {"n_units": counts.height, "n_cases": group.height}
-        )
+            dict(zip(by, key, strict=True)) | shares_of | {"first": first}
+            | {name: least[name] for name in ("difference", "ci_low", "ci_high", "p")}
+            | {"n_units": group["page_of"].n_unique(), "n_cases": group.height}
+        )  # fmt: skip
     adjusted = adjusted_p([row["p"] for row in rows])
     for row, p in zip(rows, adjusted, strict=True):
-        side = "evidence" if row["difference"] > 0 else "ink"
-        row |= {"p_adjusted": float(p), "leans": side if p < 1 - level else None}
+        shown = row["difference"] > 0 and p < 1 - level
+        row |= {"p_adjusted": float(p), "leans": row.pop("first") if shown else None}
     schema = {name: answers.schema[name] for name in by}
-    numbers = ("evidence", "ink", "difference", "ci_low", "ci_high", "p", "p_adjusted")
+    numbers = (*FOLLOWABLE, "difference", "ci_low", "ci_high", "p", "p_adjusted")
     schema |= dict.fromkeys(numbers, pl.Float64)
     schema |= {"leans": pl.String, "n_units": pl.Int64, "n_cases": pl.Int64}
-    return pl.DataFrame(rows, schema=schema)
+    return pl.DataFrame([{name: row[name] for name in schema} for row in rows], schema=schema)
+
+
+def _ahead(
+    group: pl.DataFrame, first: str, other: str, options: dict[str, Any]
+) -> dict[str, float]:
+    """By how much more answers follow the first than the other, by pages."""
+    group = _that_can(_that_can(group, first), other)
+    counts = group.group_by("page_of").agg(
+        pl.len(), *((pl.col("follows") == name).sum().alias(name) for name in (first, other))
+    )
+    if not counts.height:
+        return dict.fromkeys(("difference", "ci_low", "ci_high", "p"), float("nan"))
+    counts = counts.sort("page_of").cast({pl.UInt32: pl.Float64})
+    sides = [counts.select(name, "len").to_numpy() for name in (other, first)]
+    (row,) = differences([Pair(*sides, lambda parts: parts[..., 0] / parts[..., 1])], **options)
+    return row
 
 
 def leaning_findings(answers: pl.DataFrame, *, level: float = 0.95) -> list[Finding]:
@@ -245,39 +272,42 @@ def leaning_findings(answers: pl.DataFrame, *, level: float = 0.95) -> list[Find
     Returns
     -------
     list of Finding
-        Those that hold first. Only these say that a system follows the one and not the other; the
-        effect is the share of answers that do.
+        Those that hold first. Only these say what a system follows; the effect is the share of
+        answers that do.
 
     Examples
     --------
-    >>> answers = pl.DataFrame({"system": "s", "asked": "field", "change": "source", "doc_id": "a",
-    ...     "page_of": [f"p{number}" for number in range(8)], "follows": "ink", "path": "/total"})
+    >>> answers = pl.DataFrame({"system": "s", "asked": "field", "change": "contradicted",
+    ...     "doc_id": "a", "page_of": [f"p{n}" for n in range(8)], "follows": "ink", "path": "/t"})
     >>> print(leaning_findings(answers)[0].claim.partition(" (")[0])
-    Asked to read the field, s follows the ink and not the evidence where they differ: in 8 of 8 \
-answers, against 0
+    Asked to read the field, s follows the ink where evidence, ink and prior differ: in 8 of 8 \
+answers, against 0 the evidence and 0 the prior
     """
     table, findings = leaning(answers, level=level), []
     for row in table.to_dicts():
-        side = row["leans"] or ("ink" if row["ink"] >= row["evidence"] else "evidence")
-        other = "evidence" if side == "ink" else "ink"
-        group = _differing(answers).filter(system=row["system"], asked=row["asked"])
+        side = row["leans"] or _first(row)
+        group = _telling(answers).filter(system=row["system"], asked=row["asked"])
+        group = _that_can(group, side)
         hits = (pl.col("follows") == side).sum()
         counts = group.group_by("page_of").agg(hits=hits, total=pl.len())
         low, high = interval(counts["hits"].to_numpy(), counts["total"].to_numpy(), level)
-        n_side, n_other = (round(row[name] * row["n_cases"]) for name in (side, other))
+        number = {name: group["follows"].eq(name).sum() for name in FOLLOWABLE}
+        counted = [f"{number[name]} the {name}" for name in FOLLOWABLE if name != side]
         system, how = row["system"], _HOW[row["asked"]]
-        claim = f"{how}, {system} follows the {side} and not the {other} where they differ: in "
-        claim += f"{n_side} of {row['n_cases']} answers, against {n_other}"
+        claim = f"{how}, {system} follows the {side} where evidence, ink and prior differ: in "
+        claim += f"{number[side]} of {group.height} answers, against {' and '.join(counted)}"
         if not row["leans"]:
-            claim = f"{how}, it was not shown whether {system} follows the ink or the evidence: "
-            claim += f"{n_side} of {row['n_cases']} answers the {side}, {n_other} the {other}"
-        claim += f" ({row['n_units']} pages; {p_text(row['p_adjusted'])}, adjusted for "
+            claim = f"{how}, it was not shown whether {system} follows the evidence, the ink or "
+            claim += f"the prior: {number[side]} of {group.height} answers the {side}, "
+            claim += ", ".join(counted)
+        tested = "not tested" if math.isnan(row["p"]) else p_text(row["p_adjusted"])
+        claim += f" ({row['n_units']} pages; {tested}, adjusted for "
         claim += f"{table.height} test{'s' * (table.height > 1)})"
         findings.append(Finding(
             claim, "cause", holds=row["leans"] is not None, system=system, effect=row[side],
             ci_low=low, ci_high=high, p=row["p"], p_adjusted=row["p_adjusted"],
-            n_tested=table.height, n_docs=row["n_units"], n_cases=row["n_cases"],
-            of="answers where evidence and ink differ",
+            n_tested=table.height, n_docs=row["n_units"], n_cases=group.height,
+            of="answers where evidence, ink and prior differ",
         ))  # fmt: skip
     return sorted(findings, key=lambda finding: not finding.holds)
 

@@ -91,7 +91,7 @@ def test_interval_covers_the_share_over_500_seeds(share, spread):
 def test_leaning_needs_pages_and_is_adjusted_for_all_groups():
     pages = [f"p{n}" for n in range(6)]
     rows = [
-        {"page_of": page, "relation": relation, "change": "source", "follows": follows}
+        {"page_of": page, "relation": relation, "change": "contradicted", "follows": follows}
         for relation, follows in (("sum", "ink"), ("date", "evidence"), ("copy", "other"))
         for page in pages
     ]

@@ -18,7 +18,7 @@ HOMES = {
     "analysis.difficulty": "by_difficulty difficulty ruler_runs",
     "analysis.few_shot": "few_shot few_shot_only",
     "analysis.few_shot_systems": "few_shot_side_by_side few_shot_systems",
-    "analysis.finding": "OUTCOME Finding finding_table",
+    "analysis.finding": "OUTCOME Finding finding_table has_pages",
     "analysis.finding_kinds": "kinds",
     "analysis.finding_list": "findings",
     "analysis.finding_systems": "tell_apart",

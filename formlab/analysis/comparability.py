@@ -61,6 +61,15 @@ def fields(evaluation: Evaluation) -> pl.DataFrame:
     return _turns(evaluation.fields)
 
 
+def of_gold() -> pl.Expr:
+    """Whether a case is a value or question of the gold that was scored: what a share is taken of.
+
+    What nobody asked for is counted by `spurious_rate` alone, so that the share of values right of
+    a system is the same beside any other.
+    """
+    return pl.col("gold").is_not_null() & (pl.col("outcome") != "unscored")
+
+
 def _turns(cases: pl.DataFrame) -> pl.DataFrame:
     claimed = pl.col("gold").is_null()
     number = pl.struct("gold", "gold_origin", "pred").rank("ordinal").cast(pl.Int64)

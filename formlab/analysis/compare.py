@@ -14,7 +14,7 @@ import polars as pl
 from formlab import metrics, tables
 from formlab.analysis import rereading
 from formlab.analysis.comparability import common
-from formlab.analysis.finding import ALPHA
+from formlab.analysis.finding import ALPHA, DEPENDS, SAME, holds
 from formlab.analysis.paired_tests import Pair, adjusted_p, differences
 from formlab.analysis.tallied import SLICE, Row, tallied
 from formlab.errors import UnknownName
@@ -41,8 +41,6 @@ OF_SYSTEM = ("certainty",)
 _ROW = ("metric", *SLICE)
 # The metric and slice that a row is of.
 Key = tuple[str | None, ...]
-# Whether the verdict is the same under all rules of reading fields from pages: see `agreeing`.
-SAME, DEPENDS = "same", "depends"
 
 
 def compare(
@@ -86,8 +84,9 @@ def compare(
         percentile interval; `better` names the system that is shown to do better: `p_holm` is at
         most 1 - `level`, the interval is clear of 0 and the verdict does not depend on the reading
         rule; null elsewhere. `p` is of the paired permutation test; `p_holm` and `p_bh` are
-        adjusted over all slices and pairs of the same metric, those that are no slice apart.
-        `least_difference` is what this corpus would find with `power`. `n_cases` is the greater of
+        adjusted over all slices and pairs of the same metric and level, those that are no slice
+        apart. `least_difference` is what this corpus would find with `power`, NaN where there are
+        too few documents to show anything. `n_cases` is the greater of
         the two systems' counts: spurious predictions exist for only one of the systems. `rules`
         tells of scores of fields that were read under boxes whether the verdict (who is better, by
         `p_holm` against 1 - `level`, or that no difference is shown) is the ``same`` under every
@@ -133,7 +132,7 @@ def compare(
         ]
     rules = agreeing(table, elsewhere, (*_ROW, "system_a", "system_b"), level=level)
     table = table.with_columns(pl.when(read).then(rules).alias("rules"))
-    return table.with_columns(pl.when(shown_apart(level)).then("better").alias("better"))
+    return only_shown(table, alpha=1 - level)
 
 
 def columns_of_gold(evaluations: Sequence[Evaluation]) -> list[str]:
@@ -143,11 +142,11 @@ def columns_of_gold(evaluations: Sequence[Evaluation]) -> list[str]:
     return [*OF_GOLD, *DOCUMENTS, "position", *bands, *own]
 
 
-def shown_apart(level: float) -> pl.Expr:
-    """Whether the adjusted test, the interval and every reading rule tell two systems apart."""
-    apart = (pl.col("ci_low").fill_nan(None) > 0) | (pl.col("ci_high").fill_nan(None) < 0)
-    tested = pl.col("p_holm").fill_nan(None) <= 1 - level
-    return (apart & tested & pl.col("rules").ne_missing(DEPENDS)).fill_null(False)
+def only_shown(table: pl.DataFrame, *, alpha: float) -> pl.DataFrame:
+    """Comparisons in which `better` is null where no difference was shown (`finding.holds`)."""
+    rows = table.select("p_holm", "ci_low", "ci_high", "rules").rows()
+    shown = pl.Series([holds(*row, alpha=alpha) for row in rows], dtype=pl.Boolean)
+    return table.with_columns(pl.when(shown).then("better").alias("better"))
 
 
 def under_other_rules(
@@ -310,12 +309,13 @@ def _better(row: dict[str, Any]) -> str | None:
 
 
 def adjusted(rows: Sequence[dict[str, Any]], schema: dict[str, Any]) -> pl.DataFrame:
-    """`rows` with `p_holm` and `p_bh`, over the slices of a metric; the wholes are apart.
+    """`rows` with `p_holm` and `p_bh`, over the slices of a metric and level; wholes are apart.
 
     The comparison over all fields was planned; looking at slices as well costs it nothing.
     """
-    p = np.array([row["p"] for row in rows], dtype=float)
-    family = [(row.get("metric"), row["slice_by"] is None) for row in rows]
+    # A row may have a surer p than that of all its cases: see `flips.matrix_of`.
+    p = np.array([row.get("surest", row["p"]) for row in rows], dtype=float)
+    family = [(row.get("metric"), row["level"], row["slice_by"] is None) for row in rows]
     both = np.full((2, len(rows)), np.nan)
     for key in dict.fromkeys(family):
         members = np.array([other == key for other in family])
@@ -331,13 +331,17 @@ def adjusted(rows: Sequence[dict[str, Any]], schema: dict[str, Any]) -> pl.DataF
 def over_metrics(rows: pl.DataFrame) -> pl.DataFrame:
     """Rows of several metrics, in which `better` holds over all of them.
 
-    So many metrics are so many chances that one of them looks different: the system that does
-    better is named only where p, adjusted after Holm over all these rows, says so as well.
+    So many metrics are so many chances that one of them looks different: `p_holm` and `p_bh` are
+    adjusted over all these rows, and the system that does better is named only where it holds.
 
     Parameters
     ----------
     rows
         As from `compare`.
     """
-    sure = pl.Series(adjusted_p(rows["p"].to_list()), dtype=pl.Float64) <= ALPHA
-    return rows.with_columns(pl.when(sure).then("better").alias("better"))
+    p = rows["p"].to_list()
+    rows = rows.with_columns(
+        pl.Series(name, adjusted_p(p, method))
+        for name, method in (("p_holm", "holm"), ("p_bh", "fdr_bh"))
+    )
+    return only_shown(rows, alpha=ALPHA)

@@ -11,6 +11,8 @@ from typing import Any
 import polars as pl
 
 from formlab import metrics
+from formlab.analysis.comparability import of_gold
+from formlab.analysis.paired_tests import documents_needed
 from formlab.errors import UnknownName
 from formlab.folders import Evaluation
 from formlab.scoring.bands import BANDS
@@ -28,6 +30,8 @@ COUNTED = {"field": "fields", "fact": "facts"}
 COUNTED |= dict.fromkeys(("question", "check", "contradiction"), "answers")
 # No claim may rest on these alone: formlab's own reading rule, and labels that may be wrong.
 READER, LABEL = "reader", "label_error"
+# Whether the verdict is the same under all rules of reading fields from pages: `compare.agreeing`.
+SAME, DEPENDS = "same", "depends"
 FINDINGS: dict[str, Any] = {
     "benchmark": pl.String, "split": pl.String, "system": pl.String, "about": pl.String,
     "finding": pl.String, "effect": pl.Float64, "ci_low": pl.Float64, "ci_high": pl.Float64,
@@ -107,6 +111,13 @@ class Finding:
         return self.about in ("status", "documents", "cause", "pages")
 
     @property
+    def numbers(self) -> tuple[float, float, float]:
+        """Effect and interval; a difference as its size, as the sentence says who is ahead."""
+        if self.effect < 0:
+            return -self.effect, -self.ci_high, -self.ci_low
+        return self.effect, self.ci_low, self.ci_high
+
+    @property
     def measure(self) -> str:
         """What the effect is: a share of what, or a difference in what."""
         if self.about == "pages":
@@ -153,15 +164,18 @@ def points(share: float) -> str:
     return f"{100 * share:+.1f}".replace("-", "−")
 
 
-def by_text(row: Mapping[str, Any], *, turned: bool = False) -> str:
+def by_text(row: Mapping[str, Any], *, size_only: bool = False) -> str:
     """A difference with its 95 % interval: of shares of fields in points, else as it is.
 
-    `row` has `metric`, `difference`, `ci_low` and `ci_high`; `turned`: the first less the second.
+    `row` has `metric`, `difference`, `ci_low` and `ci_high`. `size_only`: without the sign, where
+    the sentence names who is ahead.
     """
     share = row["metric"] == OUTCOME
-    sign, size, digits = -1 if turned else 1, 100 if share else 1, 1 if share else 3
+    turned = size_only and row["difference"] < 0
+    scale, digits = (-1 if turned else 1) * (100 if share else 1), 1 if share else 3
+    form = f".{digits}f" if size_only else f"+.{digits}f"
     middle, *ends = (
-        f"{sign * size * row[name]:+.{digits}f}".replace("-", "−")
+        format(scale * row[name], form).replace("-", "−")
         for name in ("difference", "ci_low", "ci_high")
     )
     low, high = reversed(ends) if turned else ends
@@ -169,11 +183,30 @@ def by_text(row: Mapping[str, Any], *, turned: bool = False) -> str:
     return text if math.isnan(row["ci_low"]) else f"{text}, 95 % interval {low} to {high}"
 
 
-def seen_text(difference: float, least: float, most: float = 1, *, share: bool = False) -> str:
+def holds(
+    p: float, low: float, high: float, rules: str | None = None, *, alpha: float = ALPHA
+) -> bool:
+    """Whether a difference was shown: the one rule for every comparison.
+
+    The adjusted `p` is at most `alpha`, the interval is clear of 0, and no reading rule says
+    otherwise.
+    """
+    return bool(p <= alpha * (1 + 1e-9) and (low > 0 or high < 0) and rules != DEPENDS)
+
+
+def seen_text(
+    difference: float, least: float, most: float = 1, *, share: bool = False,
+    n_docs: int | None = None, n_tested: int = 1,
+) -> str:  # fmt: skip
     """The end of a sentence that says which difference would have been seen, if it was larger.
 
-    `share`: the difference is one of shares, and is given in percentage points.
+    `share`: the difference is one of shares, and is given in percentage points. With fewer of the
+    `n_docs` documents than `n_tested` tests need, that nothing can be shown.
     """
+    needed = documents_needed(ALPHA / max(n_tested, 1))
+    if n_docs is not None and n_docs < needed:
+        counted = f"{n_docs:,} document{'s' * (n_docs != 1)}"
+        return f"; {counted}: nothing can be shown, {needed} are needed"
     if not abs(difference) < least < most or least < 0.005:
         return ""
     size = f"{100 * least:.2g} points" if share else f"{least:.2f}"
@@ -204,13 +237,18 @@ def in_fields() -> pl.Expr:
     return ~pl.col("level").is_in(WHOLE_LEVELS)
 
 
+def has_pages(*evaluations: Evaluation) -> bool:
+    """Whether there is an image of any page to look at."""
+    shards = (shard for each in evaluations for shard in each.shards())
+    return any(shard.documents["image"].count() for shard in shards)
+
+
 def asked(evaluation: Evaluation, columns: Sequence[str] | None = None) -> pl.DataFrame:
     """The cases of the gold's values and questions that could be scored.
 
     With `columns` only these, and what bands and the position among them follow from.
     """
-    known = pl.col("gold").is_not_null(), pl.col("outcome") != "unscored"
-    return fields_of(evaluation, columns, *known)
+    return fields_of(evaluation, columns, of_gold())
 
 
 def fields_of(

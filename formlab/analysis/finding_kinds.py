@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections.abc import Sequence
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 import polars as pl
@@ -23,6 +23,8 @@ from formlab.analysis.finding import (
     OUTCOME,
     Finding,
     asked,
+    has_pages,
+    holds,
     keys,
     left_out,
     odd,
@@ -45,7 +47,17 @@ _AS_RATIO = {
     precision_of: ([1, 0, 0], [0, 0, 1]),
     recall_of: ([1, 0, 0], [0, 1, 0]),
 }
+# From so many hits on their exact distribution is near enough to a normal one.
+_COUNTED = 2000
+# So many hits are to be expected of a kind before anything is said of tallies that are no counts.
+_ENOUGH = 5
 Kinds = dict[str, np.ndarray]
+
+
+@cache
+def _places(size: int, of: int, part: int) -> np.ndarray:
+    """The chances that 0, 1, 2 … of so many hits among `size` fields are in a part of them."""
+    return scipy.stats.hypergeom.pmf(np.arange(min(of, part) + 1), size, of, part)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,6 +72,12 @@ class KindPair:
     n_docs: int
     p: float
     weights: tuple[float, float] = (NAN, NAN)
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The 95 % interval of the difference."""
+        edge = float(scipy.stats.t.ppf(0.975, self.n_docs - 1)) * self.error
+        return self.difference - edge, self.difference + edge
 
     def least(self, alpha: float, *, power: float = 0.8) -> float:
         """The least difference that the test at `alpha` finds with `power`; infinite if none."""
@@ -80,8 +98,9 @@ def within_test(
     A document with h of t in the first part and g of s in the second adds u = (h s - g t)/(t + s),
     whose mean is 0 wherever both have one rate in each document, however hard it is and however
     many fields of each kind it holds [1]_. The difference is the sum of u over that of
-    ts/(t + s); the test takes the sum of u over the root of the sum of squares as Student's t, so
-    that a few documents that fail alike are no proof.
+    ts/(t + s). Two tests must agree, so p is the greater of theirs: Student's t, the sum of u over
+    the root of its sum of squares, for which a few documents that fail alike are no proof; and
+    `exchanged_p`, which holds its level where there are few errors.
 
     Sides have the shape (documents, 2): hits and total. The difference is second less first, NaN
     for fewer than two documents with both; the weights are the sums of ts/(t + s) and its square.
@@ -103,7 +122,35 @@ def within_test(
     spread = float(np.sqrt((moved**2).sum()))
     away = abs(float(moved.sum())) / spread if spread else 0.0
     weights = float(weight.sum()), float((weight**2).sum())
-    return difference, error, float(2 * scipy.stats.t.sf(away, count - 1)), weights
+    p = max(float(2 * scipy.stats.t.sf(away, count - 1)), exchanged_p(h, t, g, s))
+    return difference, error, p, weights
+
+
+def exchanged_p(h: np.ndarray, t: np.ndarray, g: np.ndarray, s: np.ndarray) -> float:
+    """Two-sided p that the first part has so many of the hits, exchanged within each document.
+
+    Of h + g hits in a document any of its t + s fields may hold each: exact for up to `_COUNTED`
+    hits or misses, the rarer ones, else by the normal distribution. Tallies that are no counts of
+    fields (edits by characters, or halves) are not exchanged one by one; with fewer than `_ENOUGH`
+    expected on either side nothing is claimed.
+    """
+    total, hits = t + s, h + g
+    if any((each % 1).any() for each in (h, g, t, s)) or (h > t).any() or (g > s).any():
+        least = min((hits * t / total).sum(), (hits * s / total).sum())
+        return 1.0 if least < _ENOUGH else 0.0
+    if hits.sum() > (total - hits).sum():
+        h, hits = t - h, total - hits
+    seen, expected = float(h.sum()), float((hits * t / total).sum())
+    if hits.sum() > _COUNTED:
+        spread = hits * t * s * (total - hits) / (total**2 * np.maximum(total - 1, 1))
+        away = max(abs(seen - expected) - 0.5, 0.0) / np.sqrt(max(float(spread.sum()), 1e-12))
+        return float(2 * scipy.stats.norm.sf(away))
+    chances = np.ones(1)
+    for size, of, part in zip(*(each.astype(int) for each in (total, hits, t)), strict=True):
+        if of:
+            chances = np.convolve(chances, _places(size, of, part))
+    below, above = chances[: int(seen) + 1].sum(), chances[int(seen) :].sum()
+    return float(min(1.0, 2 * min(below, above)))
 
 
 def ratios() -> set[str]:
@@ -248,7 +295,7 @@ def kinds(
     p = adjusted_p([pair.p for *_, pair in tested])
     count = int((~np.isnan(p)).sum())
     settings = (
-        f"{metric}|by={by}|score test within documents,t|holm,n={count}|documents>={min_docs}"
+        f"{metric}|by={by}|score test within documents,t,exact|holm,n={count}|documents>={min_docs}"
         + (f"|unit={unit}" if unit else "")
     )
     if not tested:
@@ -287,7 +334,7 @@ def _metrics(evaluation: Evaluation) -> set[str]:
 def _holds(pair: KindPair, adjusted: float, alpha: float) -> bool:
     # What the documents with both say must be what the table over all of them shows.
     gap = pair.values[1] - pair.values[0]
-    return bool(adjusted <= alpha and gap * pair.difference > 0)
+    return holds(adjusted, *pair.interval, alpha=alpha) and gap * pair.difference > 0
 
 
 def _untested(scored: Sequence[tuple[Evaluation, str]], by: str, min_docs: int) -> str:
@@ -315,13 +362,13 @@ def _finding(
         zip((pair.first, pair.second), pair.values, strict=True),
         key=lambda row: (row[1] != row[1], -row[1] if up else row[1]),
     )
-    holds = _holds(pair, adjusted, alpha)
-    edge = float(scipy.stats.t.ppf(0.975, pair.n_docs - 1)) * pair.error
-    size, low_end = abs(pair.difference), abs(pair.difference) - edge
+    shown = _holds(pair, adjusted, alpha)
+    size, edge = abs(pair.difference), pair.interval[1] - pair.difference
+    low_end = size - edge
     over = f"{pair.n_docs:,} documents that have both"
     tested = p_text(adjusted) + (f", adjusted for {count:,} pairs" if count > 1 else "")
     cases = pl.DataFrame(schema=dict.fromkeys(KEYS, pl.String))
-    if holds:
+    if shown:
         span = f"{low_end:.3f} to {size + edge:.3f}".replace("-", "−")
         claim = (
             f"{system} does better on {word(good)} than on {word(bad)}: {title} {high:.3f} "
@@ -336,14 +383,15 @@ def _finding(
             f"{pair.values[0]:.3f} for {word(pair.first)} and {pair.values[1]:.3f} for "
             f"{word(pair.second)}, may be chance ({tested}; {size:.2f} within the {over}{seen})"
         )
+    beside = "pages" if has_pages(evaluation) else "gold"
     # Rates over counts other than fields cannot be turned into a number of fields lost.
     at_least = max(low_end, 0.0) * cases.height if metric == OUTCOME else 0.0
     return Finding(
-        claim, "kinds", holds=holds, effect=size, ci_low=low_end, ci_high=size + edge,
+        claim, "kinds", holds=shown, effect=size, ci_low=low_end, ci_high=size + edge,
         at_least=at_least, n_docs=pair.n_docs, n_cases=cases.height, p=pair.p,
         p_adjusted=adjusted, n_tested=count, metric=metric, settings=settings,
         cases=cases, **origin(evaluation),
-        what_to_try=f"Look at the fields of {word(by)} {word(bad)} beside their pages.",
+        what_to_try=f"Look at the fields of {word(by)} {word(bad)} beside their {beside}.",
     )  # fmt: skip
 
 

@@ -23,6 +23,7 @@ from formlab.analysis.finding import (
     READER,
     Finding,
     asked,
+    has_pages,
     keys,
     origin,
     p_text,
@@ -30,12 +31,12 @@ from formlab.analysis.finding import (
 )  # fmt: skip
 from formlab.analysis.finding_kinds import kinds
 from formlab.analysis.finding_systems import tell_apart
-from formlab.analysis.flips import MATRIX, flip_matrix, flips_of_common
+from formlab.analysis.flips import flips_of_common, matrix_of
 from formlab.analysis.intervals import share
 from formlab.analysis.slices import find_slices, slice_keys
 from formlab.errors import DataBroken
 from formlab.folders import Evaluation
-from formlab.scoring.causes import IN_WORDS, WHAT_TO_TRY
+from formlab.scoring.causes import IN_WORDS, advice
 from formlab.tables import STATUSES, USABLE, settings_text
 
 Draws = dict[str, Any]
@@ -51,8 +52,8 @@ _OF_FLIPS = (
 _COUNTED = ("doc_id", "status", "cause", "outcome", "level")
 # From this CER on a page counts as bad: as many edits as half of its characters.
 _BAD_PAGE = 0.5
-# Swaps of documents for the tests between systems; thousands more move p by a hundredth.
-_SWAPS = 1999
+# Of fewer cases or documents than these a sentence counts them and does not say "often".
+_OFTEN = 5, 3
 
 
 def findings(
@@ -70,7 +71,8 @@ def findings(
     one evaluation alone the three largest, if each has a tenth of its errors) and pages of which
     half or more is wrong. Tested are slices against the rest (`find_slices`), kinds of field
     (`kinds`) and systems of one corpus (`tell_apart`); what no test supports is left out.
-    Each kind of test adjusts over its own comparisons, and all together after Bonferroni.
+    Each kind of test adjusts over its own comparisons; of all together those are left out whose p
+    is above `alpha` by the number of kinds of test, after Bonferroni.
 
     Parameters
     ----------
@@ -96,9 +98,9 @@ def findings(
     sure: dict[int | None, list[Finding]] = {}
     for number, family in families:
         for finding in family:
-            p = min(1.0, finding.p_adjusted * len(families))
-            if finding.holds and p <= alpha:
-                sure.setdefault(number, []).append(dataclasses.replace(finding, p_adjusted=p))
+            # The p of a finding is the one of its sentence; the bar is Bonferroni's.
+            if finding.holds and finding.p_adjusted <= alpha / len(families):
+                sure.setdefault(number, []).append(finding)
     ranked = sure.get(None, [])
     each, causes = (_OF_ONE, 1) if len(evaluations) > 1 else (None, _CAUSES)
     for number, evaluation in enumerate(evaluations):
@@ -137,14 +139,13 @@ def _families(
 
 
 def _systems(shared: Sequence[Evaluation], alpha: float, draws: Draws) -> list[Finding]:
-    swaps = {"resamples": draws["resamples"], "permutations": _SWAPS, "seed": draws["seed"]}
-    pairs = [
-        (first, flips_of_common(first, second, columns=_OF_FLIPS))
+    # As many swaps as for `compare`, so that one comparison has one p.
+    swaps = {"resamples": draws["resamples"], "seed": draws["seed"]}
+    tables = (
+        (flips_of_common(first, second, columns=_OF_FLIPS), first.documents)
         for first, second in itertools.combinations(shared, 2)
-    ]
-    matrices = [flip_matrix(rows, a.documents, **swaps) for a, rows in pairs if rows.height]
-    matrix = pl.concat([pl.DataFrame(schema=MATRIX), *matrices])
-    return tell_apart(shared, matrix, alpha=alpha, **swaps)
+    )
+    return tell_apart(shared, matrix_of(tables, **swaps), alpha=alpha, **swaps)
 
 
 def _slices(evaluation: Evaluation, alpha: float, draws: Draws) -> list[Finding]:
@@ -161,13 +162,14 @@ def _slice(evaluation: Evaluation, row: dict[str, Any]) -> Finding:
     named = zip(row["slice_by"], row["slice_value"], strict=True)
     name = " and ".join(f"{word(by)} is {value}" for by, value in named)
     low, high = -row["difference_high"], -row["difference_low"]
+    beside = "pages" if has_pages(evaluation) else "gold"
     return Finding(
         f"Where {name}, {rates.replace('%', ' %')} ({tested})", "slice",
         effect=-row["difference"], ci_low=low, ci_high=high,
         at_least=max(low, 0.0) * row["n_cases"], n_docs=row["n_docs"], n_cases=row["n_cases"],
         p=row["p"], p_adjusted=row["p_adjusted"], n_tested=row["n_tested"], metric=OUTCOME,
         settings=settings_text(row), cases=_later(lambda: slice_keys(evaluation, row)),
-        what_to_try="Look at the wrong fields of this slice beside their pages.",
+        what_to_try=f"Look at the wrong fields of this slice beside their {beside}.",
         **origin(evaluation),
     )  # fmt: skip
 
@@ -206,7 +208,7 @@ def _of_answers(evaluation: Evaluation, counts: pl.DataFrame, draws: Draws) -> I
             evaluation, counts, no_answer, "documents", draws,
             f"{docs:,} of {of:,} documents {'has' if docs == 1 else 'have'} "
             f"no usable answer, which loses {_number(lost):,} of {_number(counts):,} values",
-            WHAT_TO_TRY.get("missing_document") or WHAT_TO_TRY.get(_commonest(lost, "status"), ""),
+            advice("missing_document", pages=has_pages(evaluation)),
         )  # fmt: skip
     # A value that is not in the answer is missing; the answer itself could be used.
     unusable = ~no_answer & ~pl.col("status").is_in([*USABLE, "missing"])
@@ -217,7 +219,7 @@ def _of_answers(evaluation: Evaluation, counts: pl.DataFrame, draws: Draws) -> I
             evaluation, counts, unusable, "status", draws,
             f"For {_number(broken):,} of {_number(counts):,} values the answer cannot be used "
             f"(status “{word(status)}”: {count:,})",
-            WHAT_TO_TRY.get(status, ""),
+            advice(status, pages=has_pages(evaluation)),
         )  # fmt: skip
 
 
@@ -254,10 +256,12 @@ def _of_causes(
         # The second may stand first, if more values surely have it.
         lead = "Often" if place or tied else "Most often"
         claim = f"{lead} {what}: {counted}"
+        if count < _OFTEN[0] or docs < _OFTEN[1]:
+            claim = f"{count:,} of {errors:,} wrong {_nouns(counts)}, in {over}: {what}"
         if count == errors:
             claim = f"In all {errors:,} wrong {_nouns(counts)}, in {over}, {what}"
-        advice = WHAT_TO_TRY.get(cause, "")
-        yield _count(evaluation, counts, of_cause, "cause", draws, claim, advice)
+        what_to_try = advice(cause, pages=has_pages(evaluation))
+        yield _count(evaluation, counts, of_cause, "cause", draws, claim, what_to_try)
 
 
 def _nouns(counts: pl.DataFrame) -> str:
@@ -319,14 +323,14 @@ def _share(counts: pl.DataFrame, counted: pl.Expr, draws: Draws) -> tuple[float,
 
 def _count(
     evaluation: Evaluation, counts: pl.DataFrame, counted: pl.Expr, about: str,
-    draws: Draws, claim: str, advice: str,
+    draws: Draws, claim: str, what_to_try: str,
 ) -> Finding:  # fmt: skip
     rows = counts.filter(counted)
     part, low, high = _share(counts, counted, draws)
     return Finding(
         claim, about, effect=part, ci_low=low, ci_high=high,
         at_least=0.0 if low != low else low * _number(counts), n_docs=rows["doc_id"].n_unique(),
-        n_cases=_number(rows), what_to_try=advice, metric=OUTCOME,
+        n_cases=_number(rows), what_to_try=what_to_try, metric=OUTCOME,
         cases=_later(lambda: per_shard(evaluation, partial(_keys_counted, counted=counted))),
         of=f"{_number(counts):,} {_nouns(counts)}",
         settings=f"share of gold values|ci=bootstrap,documents,n={draws['resamples']},"

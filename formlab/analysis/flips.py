@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -11,16 +11,17 @@ import polars as pl
 import scipy
 
 from formlab import tables
-from formlab.analysis.comparability import KEY, common, fields
+from formlab.analysis.comparability import KEY, common, fields, of_gold
 from formlab.analysis.compare import (
     OF_GOLD,
     OF_SYSTEM,
     adjusted,
     agreeing,
     evaluation_pairs,
-    shown_apart,
+    only_shown,
     tests_made,
 )
+from formlab.analysis.finding import LABEL, READER
 from formlab.analysis.intervals import by_document
 from formlab.analysis.paired_tests import Pair, differences
 from formlab.analysis.tallied import SLICE
@@ -34,6 +35,7 @@ from formlab.tables import BOX, CASES, LADDER, Settings, own_columns
 
 # The column that a slice is by and its value; neither for all fields.
 Slice = tuple[str | None, str | None]
+_DRAWS = {"resamples": 1000, "permutations": 9999, "level": 0.95, "power": 0.8, "seed": 0}
 FLIPS = ("both right", "only a", "only b", "both wrong")
 # Columns of *cases* that are the system's: each is there once a side, as `pred_a`, `pred_b` …
 SYSTEM = (
@@ -77,9 +79,9 @@ def flips(
     polars.DataFrame
         The gold's columns of *cases*; the systems' with the suffix ``_a`` and ``_b``; `right_a`,
         `right_b` and `flip`, one of `FLIPS`; `rights_a` and `rights_b`, whether a field is right
-        as each other reading rule reads it, null where nothing was read under a box. A claim that
-        no gold asks for is wrong, and not to make it is right. Fields that could not be scored for
-        one of the two are left out, and so is text inserted into a page, which stands in no field.
+        as each other reading rule reads it, null where nothing was read under a box. Fields that
+        could not be scored for one of the two are left out, and so is what no gold asks for, which
+        `spurious_rate` counts.
 
     Raises
     ------
@@ -103,15 +105,9 @@ def flips_of_common(
         raise UnknownName.of("measure of right", right, ("outcome", *LADDER))
     parts = []
     for one, other in aligned(first, second):
-        table = _flipped(one, other, right)
-        alone = pl.col("outcome_a").is_null()
-        systems = [first.system, second.system]
-        table = table.with_columns(_alone=alone).with_columns(_defaults(systems))
-        table = table.with_columns(_flip())
-        parts.append(table if columns is None else table.select(*columns, "_alone"))
-    # What the second alone has stands behind all that the first has.
-    whole = pl.concat(parts, how="diagonal_relaxed")
-    return whole.sort("_alone", maintain_order=True).drop("_alone")
+        table = _flipped(one, other, right).with_columns(_flip())
+        parts.append(table if columns is None else table.select(columns))
+    return pl.concat(parts, how="diagonal_relaxed")
 
 
 def aligned(first: Evaluation, second: Evaluation) -> Iterator[tuple[Evaluation, Evaluation]]:
@@ -139,37 +135,23 @@ def _rows_of(shard: Evaluation, table: str, known: pl.Expr) -> pl.DataFrame:
 
 
 def _flipped(first: Evaluation, second: Evaluation, right: str) -> pl.DataFrame:
-    """The fields of two evaluations side by side; null where one has none."""
+    """The fields of two evaluations side by side."""
     pair = first, second
     users = list(dict.fromkeys(n for each in pair for n in own_columns("cases", each.cases)))
     a, b = (_side(each, right, users) for each in pair)
     gold = [name for name in [*CASES, *users] if name not in SYSTEM and name not in KEY]
     own = [*SYSTEM, "right", "rights"]
     joined = a.select(*KEY, *gold, *own).join(
-        b.select(*KEY, *gold, *own), on=KEY, how="full", coalesce=True, suffix="_b",
-        maintain_order="left_right",
+        b.select(*KEY, *gold, *own), on=KEY, nulls_equal=True, suffix="_b", maintain_order="left",
     )  # fmt: skip
     names = {name: f"{name}_a" for name in own}
     joined = joined.with_columns(pl.coalesce(name, f"{name}_b") for name in gold)
     return joined.drop(f"{name}_b" for name in gold).rename(names)
 
 
-def _defaults(systems: Sequence[str]) -> list[pl.Expr]:
-    """What stands where a system correctly predicted nothing."""
-    silent = {"status": "ok", "outcome": "match", "right": True}
-    return [
-        pl.col(f"{name}_{s}").fill_null(value)
-        for s, system in zip("ab", systems, strict=True)
-        for name, value in (silent | {"system": system}).items()
-    ]
-
-
 def _side(evaluation: Evaluation, right: str, users: Sequence[str]) -> pl.DataFrame:
     """The fields of one system, whether each is right, and right by each other reading rule."""
-    cases = fields(evaluation).filter(
-        # Where a stretch stands in one system's text is not where it stands in the other's.
-        pl.col("outcome") != "unscored", pl.col("level") != "stretch",
-    )  # fmt: skip
+    cases = fields(evaluation).filter(of_gold())
     good = pl.col("outcome") == "match" if right == "outcome" else pl.col(right)
     cases = cases.with_columns(good.fill_null(False).alias("right"))
     cases = cases.with_columns(pl.lit(None).alias(n) for n in users if n not in cases.columns)
@@ -241,21 +223,37 @@ def flip_matrix(
         sure, and `p` is the one to trust. Slices by outcome (``cause_a`` …) are not tested, as such
         a test would be circular. `rules` tells whether the verdict is the
         ``same`` under every reading rule or ``depends`` on it, and `better` names the system that
-        is shown to do better, both as for `compare`.
+        is shown to do better, both as for `compare`. Of all fields `p_holm` is of the greatest p
+        with and without fields whose verdict depends on the reading rule or whose label may be
+        wrong.
     """
-    codes = {doc: number for number, doc in enumerate(documents["doc_id"].unique().sort())}
-    options = {
-        "resamples": resamples, "permutations": permutations, "level": level, "power": power,
-        "seed": seed,
-    }  # fmt: skip
+    return matrix_of(
+        [(table, documents)], by=by, resamples=resamples, permutations=permutations, level=level,
+        power=power, seed=seed,
+    )  # fmt: skip
 
-    matrix, *elsewhere = (
-        _matrix(_slices(each, documents, by), codes, options)
-        for each in [table, *_by_other_rules(table)]
+
+def matrix_of(
+    pairs: Iterable[tuple[pl.DataFrame, pl.DataFrame]], *, by: Sequence[str] = (), **options: Any
+) -> pl.DataFrame:
+    """`flip_matrix` of the flips and documents of several pairs, adjusted over all of them."""
+    level = options.setdefault("level", 0.95)
+    tested: list[list[list[dict[str, Any]]]] = []
+    for table, documents in pairs:
+        codes = {doc: number for number, doc in enumerate(documents["doc_id"].unique().sort())}
+        rules = [table, *_by_other_rules(table)]
+        tested.append([_tested(_slices(each, documents, by), codes, options) for each in rules])
+    # A pair on which the other reading rules have no say is the same under each of them.
+    count = max(map(len, tested), default=1)
+    by_rule = [[row for of in tested for row in of[min(n, len(of) - 1)]] for n in range(count)]
+    plain, *elsewhere = (
+        adjusted([row | {"surest": row["p"]} for row in rows], MATRIX) for rows in by_rule
     )
-    matrix = matrix.with_columns(agreeing(matrix, elsewhere, SLICE, level=level))
+    key = (*SLICE, "system_a", "system_b")
+    matrix = adjusted(by_rule[0], MATRIX)
+    matrix = matrix.with_columns(agreeing(plain, elsewhere, key, level=level))
     ahead = pl.when(pl.col("difference") > 0).then("system_b").otherwise("system_a")
-    return matrix.with_columns(better=pl.when(shown_apart(level)).then(ahead))
+    return only_shown(matrix.with_columns(better=ahead), alpha=1 - level)
 
 
 def _by_other_rules(table: pl.DataFrame) -> Iterator[pl.DataFrame]:
@@ -269,19 +267,41 @@ def _by_other_rules(table: pl.DataFrame) -> Iterator[pl.DataFrame]:
         yield table.with_columns(right).with_columns(_flip())
 
 
-def _matrix(
+def _tested(
     slices: Sequence[tuple[Slice, pl.DataFrame]], codes: dict[str, int], options: dict[str, Any]
-) -> pl.DataFrame:
+) -> list[dict[str, Any]]:
     pairs = [_matrix_pair(key, rows, codes) for key, rows in slices if rows.height]
     rows = differences(pairs, **options)
-    settings = Settings(rules="right", **tests_made(**options))
+    if rows:
+        rows[0]["surest"] = _surest_p(slices[0][1], rows[0], codes, options)
+    settings = Settings(rules="right", **tests_made(**(_DRAWS | options)))
     for row in rows:
         row |= {"settings": settings, "rules": None, "better": None}
         column = (row["slice_by"] or "").removesuffix("_a").removesuffix("_b")
         if column in AFTERWARDS:
             names = ("ci_low", "ci_high", "p", "p_mcnemar", "least_difference")
             row |= dict.fromkeys(names, float("nan"))
-    return adjusted(rows, MATRIX)
+    return rows
+
+
+def _surest_p(
+    table: pl.DataFrame, row: dict[str, Any], codes: dict[str, int], options: dict[str, Any]
+) -> float:
+    """The greatest p with and without what no claim may rest on; 1 where the sign changes."""
+    p, done = row["p"], table.height
+    for names in ((READER,), (READER, LABEL)):
+        odd = pl.any_horizontal(pl.col(f"cause_{side}").is_in(names) for side in "ab")
+        rest = table.filter(~odd.fill_null(False))
+        if rest.height == done:
+            continue
+        if not rest.height:
+            return 1.0
+        done = rest.height
+        pair = Pair(*rights_by_document(rest, codes), ratio)
+        (tested,) = differences([pair], **{**options, "resamples": 0})
+        same = np.sign(tested["difference"]) == np.sign(row["difference"])
+        p = max(p, tested["p"]) if same else 1.0
+    return p
 
 
 def flip_matrices(
@@ -305,10 +325,9 @@ def flip_matrices(
     right
         As for `flips`.
     """
-    return pl.concat(
-        flip_matrix(flips_of_common(a, b, right=right), a.documents, by=by, **options)
-        for a, b in evaluation_pairs(common(evaluations).evaluations, reference)
-    )
+    pairs = evaluation_pairs(common(evaluations).evaluations, reference)
+    tables = ((flips_of_common(a, b, right=right), a.documents) for a, b in pairs)
+    return matrix_of(tables, by=by, **options)
 
 
 def _slices(

@@ -9,21 +9,17 @@ import numpy as np
 import polars as pl
 
 from formlab import metrics, tables
-from formlab.analysis.comparability import common, per_shard, scored_metrics
-from formlab.analysis.compare import DEPENDS, compare
-from formlab.analysis.finding import ALPHA, OUTCOME, Finding, by_text, keys, p_text, seen_text
-from formlab.analysis.finding_systems import surest_p
+from formlab.analysis.comparability import common, scored_metrics
+from formlab.analysis.compare import compare
+from formlab.analysis.finding import OUTCOME, Finding, by_text, holds, keys, p_text, seen_text
 from formlab.analysis.flips import flip_matrix, flips
 from formlab.analysis.history_folders import corpora
-from formlab.analysis.intervals import drawn_sums, percentiles
 from formlab.analysis.levels import MEASURES
 from formlab.analysis.paired_tests import adjusted_p
 from formlab.analysis.summarise import summarise
-from formlab.analysis.tallied import numbered
-from formlab.analysis.verdicts import identical
+from formlab.analysis.verdicts import identical, values_right
 from formlab.errors import DataBroken, DataMissing
 from formlab.folders import Evaluation
-from formlab.metrics import ratio
 
 NAN = float("nan")
 BETTER, WORSE, NOT_SHOWN = "better", "worse", "not shown"
@@ -73,9 +69,9 @@ def history(
         a 95 % interval. `verdict` is ``better`` or ``worse`` where `p_adjusted` is at most 0.05,
         the interval is clear of 0 and no reading rule says otherwise; ``not shown`` where none of
         it is; ``identical`` where every answer is the same; ``not comparable`` with the reason in
-        `note`; null for a first run. The last run was looked at first: it is adjusted after Holm
-        over its metrics, all earlier runs over theirs together. `changed` names the settings and
-        versions that differ from the run before.
+        `note`; null for a first run. The last run was looked at first: its p is that of `compare`;
+        of each metric all earlier runs are adjusted together after Holm. `changed` names the
+        settings and versions that differ from the run before.
 
     Raises
     ------
@@ -135,37 +131,12 @@ def _rows(
 
 def _scores(each: Evaluation, chosen: Sequence[str], draws: Draws) -> Iterator[dict[str, Any]]:
     """The share of gold values right and the metrics of one run, each with its interval."""
-    right = (pl.col("outcome") == "match").sum().cast(pl.Float64)
-
-    def counted(shard: Evaluation) -> pl.DataFrame:
-        return shard.fields.group_by("doc_id").agg(right, pl.len().cast(pl.Float64))
-
-    counts = per_shard(_of_gold(each), counted)
-    if counts.height:
-        names = numbered(each).to_frame()
-        there = names.join(counts, on="doc_id", how="left", maintain_order="left").fill_null(0)
-        parts = there.select("outcome", "len").to_numpy()
-        low = high = NAN
-        if draws["resamples"] and names.height > 1:
-            drawn = drawn_sums(parts, resamples=draws["resamples"], seed=draws["seed"])
-            low, high = percentiles(ratio(drawn), 0.95)
-        sums = parts.sum(axis=0)
-        yield {
-            "metric": OUTCOME, "level": "field", "value": float(ratio(sums)), "ci_low": low,
-            "ci_high": high, "n_docs": counts.height, "n_cases": int(sums[1]),
-        }  # fmt: skip
+    if share := values_right(each, resamples=draws["resamples"], seed=draws["seed"]):
+        yield share
     summary = summarise(each, resamples=draws["resamples"], seed=draws["seed"])
     for row in tables.only(summary, slice_by=None).to_dicts():
         if row["metric"] in chosen or (not chosen and (row["metric"], row["level"]) in _HEADLINES):
             yield {name: row[name] for name in HISTORY if name in row}
-
-
-def _of_gold(each: Evaluation) -> Evaluation:
-    """Without what no gold asks for, so that runs are over the same fields."""
-    kept = pl.col("level").is_in(tables.WHOLE_LEVELS) | (
-        pl.col("gold").is_not_null() & (pl.col("outcome") != "unscored")
-    )
-    return each.changed({"cases": lambda shard: shard.cases.filter(kept)})
 
 
 def _tested(
@@ -175,16 +146,15 @@ def _tested(
     pair = common([before, each]).evaluations
     same = identical(*pair)
     tests = {}
-    fields = flips(*map(_of_gold, pair))
+    fields = flips(*pair)
     if fields.height:
         row = flip_matrix(fields, pair[0].documents, **draws).to_dicts()[0]
-        p, _ = surest_p(*map(_of_gold, pair), row, draws)
         counts = {"fixed": row["only_b"], "broken": row["only_a"]}
         kinds = {
             f"{name}_kinds": _kinds(fields.filter(flip=flip))
             for name, flip in (("fixed", "only b"), ("broken", "only a"))
         }
-        tests[OUTCOME, "field"] = _test(row | {"p": p}, same=same) | counts | kinds
+        tests[OUTCOME, "field"] = _test(row, same=same) | counts | kinds
     scored = scored_metrics(pair[0])
     names = dict.fromkeys(row["metric"] for row in scores)
     if names := [name for name in names if metrics.plain(name) in scored]:
@@ -217,8 +187,12 @@ def _kinds(rows: pl.DataFrame) -> str | None:
 
 def _judged(rows: list[dict[str, Any]], *, last: str) -> list[dict[str, Any]]:
     """The rows with adjusted p and their verdicts."""
-    for newest in (True, False):
-        family = [row for row in rows if (row["run"] == last) == newest and "p" in row]
+    families: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    for row in rows:
+        if "p" in row:
+            key = row["metric"], row["level"], row["run"] == last
+            families.setdefault(key, []).append(row)
+    for family in families.values():
         for row, p in zip(family, adjusted_p([row["p"] for row in family]), strict=True):
             row["p_adjusted"] = float(p)
             row["verdict"] = row["verdict"] or _verdict(row)
@@ -226,8 +200,8 @@ def _judged(rows: list[dict[str, Any]], *, last: str) -> list[dict[str, Any]]:
 
 
 def _verdict(row: Mapping[str, Any]) -> str:
-    clear = row["difference_low"] > 0 or row["difference_high"] < 0
-    if not (row["p_adjusted"] <= ALPHA and clear and row["rules"] != DEPENDS):
+    ends = row["difference_low"], row["difference_high"]
+    if not holds(row["p_adjusted"], *ends, row["rules"]):
         return NOT_SHOWN
     name = row["metric"]
     up = name == OUTCOME or metrics.get(metrics.plain(name)).direction == "up"
@@ -277,7 +251,7 @@ def last_findings(evaluations: Mapping[str, Evaluation], table: pl.DataFrame) ->
     for row in rows.filter(pl.col("verdict").is_in([BETTER, WORSE])).to_dicts():
         more: dict[str, Any] = {}
         if row["metric"] == OUTCOME:
-            flipped = flips(_of_gold(before), _of_gold(last))
+            flipped = flips(before, last)
             flipped = flipped.filter(pl.col("right_a") != pl.col("right_b"))
             more = {"cases": keys(flipped)}
             if row["broken"]:
@@ -337,4 +311,5 @@ def _by(row: Mapping[str, Any]) -> str:
     if row["verdict"] != NOT_SHOWN:
         return say
     share = row["metric"] == OUTCOME
-    return say + seen_text(row["difference"], row["least_difference"], share=share)
+    least = row["least_difference"]
+    return say + seen_text(row["difference"], least, share=share, n_docs=row["n_docs"])

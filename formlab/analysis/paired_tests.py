@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import ceil, log2
 from typing import Any
 
 import numpy as np
@@ -101,7 +102,8 @@ def differences(
         twelve documents differ, every swap is made once instead and p is exact. A swap under which
         the score is undefined counts as extreme.
     level, power
-        Of interval and test, and of the least difference.
+        Of interval and test, and of the least difference, which is NaN where the pair has fewer
+        than `documents_needed`, and where no draw differs from another.
     seed
         Of draws and swaps.
 
@@ -137,7 +139,9 @@ def _intervals(
             spans.append((NAN, NAN, NAN))
             continue
         error = float(values.std(ddof=1))
-        least = least_difference(error, level=level, power=power)
+        few = pair.labels.get("n_docs", pair.first.shape[0]) < documents_needed(1 - level)
+        known = error > ROUNDING and not few
+        least = least_difference(error, level=level, power=power) if known else NAN
         spans.append((*percentiles(values, level), least))
     return spans
 
@@ -262,6 +266,19 @@ def swapped(count: int, *, permutations: int, seed: int) -> Iterator[np.ndarray]
         block = np.empty((min(step, permutations - begin), count))
         fill_swaps(block, seed + _SWAPS, begin, 0)
         yield block
+
+
+def documents_needed(alpha: float = 0.05) -> int:
+    """From how many documents on the test of `differences` can come to `alpha` at all.
+
+    Of the 2^n swaps of n documents two are as extreme as the most extreme one.
+
+    Examples
+    --------
+    >>> documents_needed(0.05), documents_needed(0.05 / 3)
+    (6, 7)
+    """
+    return ceil(log2(2 / alpha) - ROUNDING)
 
 
 def least_difference(error: float, *, level: float = 0.95, power: float = 0.8) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from formlab.scoring.causes import CAUSES, STAGE_OF, STAGES, WHAT_TO_TRY
+from formlab.scoring.causes import CAUSES, STAGE_OF, STAGES, WHAT_TO_TRY, advice
 from formlab.tables import WHOLE_LEVELS
 
 
@@ -55,8 +55,10 @@ def wrong_fields(cases: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def cause_counts(cases: pl.DataFrame, by: str | None = None) -> pl.DataFrame:
+def cause_counts(cases: pl.DataFrame, by: str | None = None, *, pages: bool = True) -> pl.DataFrame:
     """Cases by cause, in the order of the stages and the most frequent first, with what to try.
+
+    Without `pages` nothing is said of images.
 
     Examples
     --------
@@ -66,13 +68,14 @@ def cause_counts(cases: pl.DataFrame, by: str | None = None) -> pl.DataFrame:
     >>> cause_counts(cases).select("stage", "cause", "cases", "share").rows()
     [('characters', 'digit', 3, 0.75), ('form', 'case', 1, 0.25)]
     """
+    tips = {name: advice(name, pages=pages) for name in WHAT_TO_TRY}
     wrong = cases.drop_nulls(["cause", "path"]).filter(pl.col("level") != "node")
     cause = pl.col("cause")
     # A table made elsewhere may have causes of its own.
     counts = wrong.group_by("cause", *([by] if by else [])).agg(cases=pl.len().cast(pl.Int64))
     counts = counts.with_columns(
         cause.replace_strict(STAGE_OF, default=None, return_dtype=pl.String).alias("stage"),
-        cause.replace_strict(WHAT_TO_TRY, default=None, return_dtype=pl.String).alias("try"),
+        cause.replace_strict(tips, default=None, return_dtype=pl.String).alias("try"),
         share=pl.col("cases") / pl.col("cases").sum(),
     )
     first, then = (

@@ -11,14 +11,13 @@ import polars as pl
 
 from formlab import metrics, tables
 from formlab.analysis.comparability import (
-    KEY,
     common,
     digests,
-    fields,
+    of_gold,
     per_shard,
     scored_metrics,
 )
-from formlab.analysis.compare import compare, evaluation_pairs, over_metrics
+from formlab.analysis.compare import compare, evaluation_pairs
 from formlab.analysis.finding import OUTCOME, Finding, by_text, p_text, seen_text
 from formlab.analysis.intervals import drawn_sums, percentiles
 from formlab.analysis.summarise import summarise
@@ -101,7 +100,6 @@ def _up(metric: str) -> bool:
 def every_difference(
     evaluations: Sequence[Evaluation],
     matrix: pl.DataFrame,
-    table: pl.DataFrame,
     *,
     metric: str = "cer",
     by: Sequence[str] = (),
@@ -114,8 +112,8 @@ def every_difference(
     ----------
     evaluations
         As from `common(…).evaluations`.
-    matrix, table
-        As from `flip_matrices` and `verdicts` of the same evaluations and `reference`.
+    matrix
+        As from `flip_matrices` of the same evaluations and `reference`.
     metric
         The metric that is compared by slice; left out where it was not scored.
     by, reference, draws
@@ -125,33 +123,16 @@ def every_difference(
     -------
     polars.DataFrame
         The columns of `compare` and those of `flip_matrices`; `metric` is null for fields right.
-        `better` is that of `table` for what stands there; of other metrics it holds over all of
-        them (`over_metrics`), of slices over all slices.
+        All else, p and `better` among it, is as they say.
     """
     options = {"reference": reference or None, **draws}
-    rows = over_metrics(tables.only(compare(evaluations, **options), slice_by=None))
+    rows = tables.only(compare(evaluations, **options), slice_by=None)
     parts = [tables.only(matrix, slice_by=None), rows]
     if by and metrics.plain(metric) in scored_metrics(evaluations[0]):
         of_metric = compare(evaluations, metric=metric, by=by, **options)
         parts.append(of_metric.filter(pl.col("slice_by").is_not_null()))
     parts.append(matrix.filter(pl.col("slice_by").is_not_null()))
-    every = pl.concat(parts, how="diagonal_relaxed")
-    field = pl.col("level").is_in(tables.FIELD_LEVELS)
-    judged = table.select(
-        "system_a", "system_b", "metric", judged="better", _planned=pl.lit(value=True),
-        _field=pl.col("metric") == OUTCOME,
-    )  # fmt: skip
-    every = every.with_columns(
-        _field=field, _metric=pl.when(pl.col("slice_by").is_null()).then(
-            pl.col("metric").fill_null(OUTCOME)
-        ),
-    )  # fmt: skip
-    every = every.join(
-        judged, left_on=["system_a", "system_b", "_metric", "_field"],
-        right_on=["system_a", "system_b", "metric", "_field"], how="left", maintain_order="left",
-    )  # fmt: skip
-    better = pl.when(pl.col("_planned")).then("judged").otherwise("better")
-    return every.with_columns(better=better).drop("_field", "_metric", "_planned", "judged")
+    return pl.concat(parts, how="diagonal_relaxed")
 
 
 def ranks(
@@ -179,9 +160,8 @@ def ranks(
     Returns
     -------
     polars.DataFrame
-        The schema RANKS. A field that only some systems predict counts as right for the others.
-        `groups` are the numbers, from 1, of the groups that a system is in: neighbouring ranks of
-        which no pair is told apart.
+        The schema RANKS. `groups` are the numbers, from 1, of the groups that a system is in:
+        neighbouring ranks of which no pair is told apart.
 
     References
     ----------
@@ -189,7 +169,8 @@ def ranks(
     """
     metric = table["metric"].first() or OUTCOME
     options = {"resamples": resamples, "level": level, "seed": seed}
-    rows = _fields(evaluations, **options) if metric == OUTCOME else []
+    shares = [values_right(each, **options) for each in evaluations if metric == OUTCOME]
+    rows = [row for row in shares if row]
     if not rows:
         scored = pl.concat([summarise(each, **options) for each in evaluations])
         whole = tables.only(scored, metric=metric, slice_by=None)
@@ -206,42 +187,31 @@ def ranks(
     return pl.DataFrame([{name: row[name] for name in RANKS} for row in rows], schema=RANKS)
 
 
-def _fields(
-    evaluations: Sequence[Evaluation], *, resamples: int, level: float, seed: int
-) -> list[dict[str, Any]]:
-    """The share of fields right of each system, over the fields that any of them has."""
-    judged = pl.col("outcome") != "unscored", pl.col("level") != "stretch"
-    right = pl.col("outcome") == "match"
+def values_right(
+    evaluation: Evaluation, *, resamples: int = 1000, level: float = 0.95, seed: int = 0
+) -> dict[str, Any] | None:
+    """The share of the gold's values that are right, with interval and counts; None of no value."""
+    right, values = (pl.col("outcome") == "match").sum(), pl.len()
 
-    def keys(shard: Evaluation) -> pl.DataFrame:
-        rows = fields(shard).filter(*judged)
-        return rows.select("doc_id", right.alias("right"), key=rows.select(KEY).hash_rows())
+    def counted(shard: Evaluation) -> pl.DataFrame:
+        rows = shard.fields.filter(of_gold()).group_by("doc_id")
+        return rows.agg(right.cast(pl.Float64), values.cast(pl.Float64))
 
-    sides = [per_shard(each, keys) for each in evaluations]
-    every = pl.concat(side.select("doc_id", "key") for side in sides).unique()
-    if not every.height:
-        return []
-    names = numbered(evaluations[0]).to_frame()
-
-    def counts(rows: pl.DataFrame) -> np.ndarray:
-        counted = rows.group_by("doc_id").len()
-        there = names.join(counted, on="doc_id", how="left", maintain_order="left")
-        return there["len"].fill_null(0).cast(pl.Float64).to_numpy()
-
-    rows = []
-    total = counts(every)
-    for each, side in zip(evaluations, sides, strict=True):
-        parts = np.stack([total - counts(side.filter(~pl.col("right"))), total], axis=1)
-        low = high = float("nan")
-        if resamples and names.height > 1:
-            drawn = ratio(drawn_sums(parts, resamples=resamples, seed=seed))
-            low, high = percentiles(drawn, level)
-        rows.append({
-            "system": each.system, "value": float(ratio(parts.sum(axis=0))),
-            "ci_low": low, "ci_high": high, "n_docs": every["doc_id"].n_unique(),
-            "n_cases": every.height,
-        })  # fmt: skip
-    return rows
+    counts = per_shard(evaluation, counted)
+    if not counts.height:
+        return None
+    names = numbered(evaluation).to_frame()
+    there = names.join(counts, on="doc_id", how="left", maintain_order="left").fill_null(0)
+    parts = there.select("outcome", "len").to_numpy()
+    low = high = float("nan")
+    if resamples and names.height > 1:
+        low, high = percentiles(ratio(drawn_sums(parts, resamples=resamples, seed=seed)), level)
+    sums = parts.sum(axis=0)
+    return {
+        "system": evaluation.system, "metric": OUTCOME, "level": "field",
+        "value": float(ratio(sums)), "ci_low": low, "ci_high": high,
+        "n_docs": counts.height, "n_cases": int(sums[1]),
+    }  # fmt: skip
 
 
 def _groups(names: Sequence[str], apart: set[frozenset[str]]) -> list[list[str]]:
@@ -301,7 +271,7 @@ def _several(rows: list[dict[str, Any]], ranked: pl.DataFrame) -> str:
     names = ranked["system"].to_list()
     shown = [row for row in rows if row["better"]]
     if not shown:
-        most = max(rows, key=lambda row: row["least_difference"])
+        most = max(rows, key=lambda row: np.nan_to_num(row["least_difference"]))
         return f"No difference in {_what(rows[0])} was shown among {_list(names)}{_seen(most)}"
     wins = {name: [r for r in shown if r["better"] == name] for name in names}
     # Where the best value is not shown to beat anyone, the sentence is of the first that does.
@@ -310,7 +280,7 @@ def _several(rows: list[dict[str, Any]], ranked: pl.DataFrame) -> str:
     least = min(wins[best], key=lambda row: abs(row["difference"]))
     rest = [name for name in names if name not in (best, *beaten)]
     which = f"least ahead of {_other(least, best)}: " if len(beaten) > 1 else ""
-    details = f"{which}{_by(least)}; {_counts(least)}, {_tested(least)}"
+    details = f"{which}by {_by(least)}; {_counts(least)}, {_tested(least)}"
     say = f"{best} {_does(rows[0])} than {_list(beaten)} ({details})"
     return say + (f"; no difference from {_list(rest)} was shown" if rest else "")
 
@@ -332,7 +302,7 @@ def _also(rows: list[dict[str, Any]]) -> str:
         return f". In {title} of whole documents no difference was shown"
     best = max(wins, key=lambda name: len(wins[name]))
     row = rows[0]
-    details = f" ({_by(row)}; {_counts(row)}, {_tested(row)})" if len(rows) == 1 else ""
+    details = f" (by {_by(row)}; {_counts(row)}, {_tested(row)})" if len(rows) == 1 else ""
     return f". In {title} of whole documents {best} beats {_list(wins[best])}{details}"
 
 
@@ -349,8 +319,8 @@ def _what(row: dict[str, Any]) -> str:
 
 
 def _by(row: dict[str, Any]) -> str:
-    """By how much, the better system less the other, with its interval."""
-    return by_text(row, turned=row["better"] == row["system_a"])
+    """The size of the better one's lead; where none is better, the second less the first."""
+    return by_text(row, size_only=row["better"] is not None)
 
 
 def _tested(row: dict[str, Any]) -> str:
@@ -366,8 +336,9 @@ def _counts(row: dict[str, Any]) -> str:
 
 
 def _seen(row: dict[str, Any]) -> str:
+    counts = {"n_docs": row["n_docs"], "n_tested": row["n_tested"]}
     share = row["metric"] == OUTCOME
-    return seen_text(row["difference"], row["least_difference"], share=share)
+    return seen_text(row["difference"], row["least_difference"], share=share, **counts)
 
 
 def _list(names: Sequence[str] | dict[str, None]) -> str:

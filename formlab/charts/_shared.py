@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
@@ -31,7 +32,8 @@ from formlab.folders import Evaluation
 from formlab.scoring.causes import STAGES
 from formlab.tables import LADDER, USABLE, slice_name
 
-# The other reports of its folder, as a JSON object of name to title.
+# The other reports of its folder: a JSON object of name to ``benchmark:split:system`` of each
+# evaluation; reports of the project's samples have none.
 LINKS_VARIABLE = "FORMLAB_REPORTS"
 
 
@@ -52,15 +54,15 @@ def notes_table(evaluation: Evaluation) -> Table | Caption:
 
 
 def cause_bars(
-    cases: pl.DataFrame, by: str = "kind", *, what: str = "fields"
+    cases: pl.DataFrame, by: str = "kind", *, what: str = "fields", pages: bool = True
 ) -> alt.TopLevelMixin | Caption:
     """How many cases each cause has, a piece for each value of `by`, in the stage's colour.
 
-    `what` names the cases.
+    `what` names the cases; without `pages` what to try says nothing of images.
 
     A note where there is but one cause, which a table says better.
     """
-    counts = _causes(cases, by)
+    counts = _causes(cases, by, pages=pages)
     if counts["cause"].n_unique() == 1:
         total = counts["cases"].sum()
         return note(f"One cause explains all {total:,} of them: {counts['cause'][0]}.")
@@ -74,18 +76,20 @@ def cause_bars(
     )  # fmt: skip
 
 
-def cause_table(cases: pl.DataFrame, *, what: str = "fields") -> Table | Caption:
+def cause_table(
+    cases: pl.DataFrame, *, what: str = "fields", pages: bool = True
+) -> Table | Caption:
     """Each cause with its stage, its cases (called `what`), their share, and what to try."""
     return table(
-        _causes(cases), "stage", "cause", "cases", "share", "try",
+        _causes(cases, pages=pages), "stage", "cause", "cases", "share", "try",
         titles={"cases": what, "try": "what to try"}, empty="No field has a cause of error.",
         cases={"cause": "of_cause"},
     )  # fmt: skip
 
 
-def _causes(cases: pl.DataFrame, by: str | None = None) -> pl.DataFrame:
+def _causes(cases: pl.DataFrame, by: str | None = None, *, pages: bool) -> pl.DataFrame:
     """The counts of causes, each with its name in words beside it."""
-    counts = cause_counts(cases, by).with_columns(of_cause="cause")
+    counts = cause_counts(cases, by, pages=pages).with_columns(of_cause="cause")
     return counts.with_columns(pl.col("cause").str.replace_all("_", " "))
 
 
@@ -238,20 +242,16 @@ def findings_table(findings: Sequence[Finding], reports: Mapping[str, str]) -> T
     """The findings with effect, interval, n and p, each with the report that shows more of it.
 
     `reports` names the notebook that looks closer at each benchmark, with ``--`` at its end if it
-    shows another one where it is given no evaluation. A finding links to its report where one was
-    built in the same folder.
+    shows another one where it is given no evaluation; under ``systems`` that of comparisons. A
+    finding links to the report of its own evaluations where one was built in the same folder.
     """
-    built = sorted(json.loads(os.environ.get(LINKS_VARIABLE) or "{}"))
     rows = finding_table(findings)
     effects, pages = [], []
-    for row in rows.iter_rows(named=True):
-        interval = f" ({number(row['ci_low'])} to {number(row['ci_high'])})"
-        effects.append(number(row["effect"]) + interval * (not math.isnan(row["ci_low"])))
-        report = reports.get(row["benchmark"], "--")
-        names = [n for n in built if n == report or n.startswith(f"{report.rstrip('-')}--")]
-        # The page of the system's own evaluation before any other.
-        names.sort(key=lambda name: row["system"] not in name.partition("--")[2])
-        pages.append(f"{names[0]}.html" if names else None)
+    for finding, row in zip(findings, rows.iter_rows(named=True), strict=True):
+        effect, *ends = finding.numbers
+        interval = f" ({' to '.join(map(number, ends))})"
+        effects.append(number(effect) + interval * (not math.isnan(row["ci_low"])))
+        pages.append(_report_of(finding, reports))
     shown = rows.select(
         "finding", pl.format("{} on {}:{}", "system", "benchmark", "split").alias("where"),
         pl.Series("effect", effects, dtype=pl.String), "n_cases", "n_docs",
@@ -259,12 +259,28 @@ def findings_table(findings: Sequence[Finding], reports: Mapping[str, str]) -> T
     )  # fmt: skip
     below = "Effect: the share of gold values, or the difference. A finding without p is a count."
     if shown["p_adjusted"].count():
-        below += " p is adjusted for all tests of the report; in a sentence, for those of its kind."
+        below += " p is adjusted for the tests of its kind."
     return table(
         shown, titles={"effect": "effect (95 % interval)", "n_cases": "values"}, sparse=True,
         links=["report"], note_below=below,
         empty="There is no finding: see what was run for the counts.",
     )  # fmt: skip
+
+
+def _report_of(finding: Finding, reports: Mapping[str, str]) -> str | None:
+    """The page of the fewest evaluations that has all of a finding's, else that of the sample."""
+    built = json.loads(os.environ.get(LINKS_VARIABLE) or "{}")
+    notebook = reports.get("systems" if finding.systems else finding.benchmark, "--")
+    own = {
+        # Systems of one name are numbered where they are compared.
+        f"{finding.benchmark}:{finding.split}:{re.sub(r' [(][0-9]+[)]$', '', name)}"
+        for name in finding.systems or (finding.system,)
+    }
+    stem = notebook.rstrip("-")
+    named = [n for n in built if n.partition("--")[0] == stem and own <= set(built[n])]
+    if not named:
+        named = [n for n in (notebook,) if n in built and not built[n]]
+    return f"{min(named, key=lambda n: (len(built[n]), n))}.html" if named else None
 
 
 def levels_table() -> Table | Caption:

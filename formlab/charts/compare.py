@@ -9,7 +9,7 @@ import altair as alt
 import polars as pl
 
 from formlab import metrics
-from formlab.analysis.finding import OUTCOME
+from formlab.analysis.finding import OUTCOME, seen_text
 from formlab.charts import theme
 from formlab.charts._dots import dots
 from formlab.charts._output import number
@@ -103,8 +103,11 @@ def not_shown(rows: pl.DataFrame) -> Caption:
     if more := of.height - whole.height:
         rest.append(f"{more:,} slices and means over documents")
     texts = texts[:_NAMED] + rest
+    pairs = rows.select("system_a", "system_b").n_unique()
+    documents = whole["n_docs"].max()
+    few = "" if documents is None else seen_text(0, 0, n_docs=documents, n_tested=pairs)
     say = "No difference was shown in (in brackets the one that would have been seen)"
-    return Caption(f"{say}: {'; '.join(texts)}.", label="Note")
+    return Caption(f"{say}: {'; '.join(texts)}{few}.", label="Note")
 
 
 def rank_dots(ranked: pl.DataFrame) -> alt.TopLevelMixin | Caption:
@@ -150,7 +153,7 @@ def flip_table(matrix: pl.DataFrame, *, by: str) -> Table | Caption:
         shown.with_columns(slice=slices), *(["pair"] if several else []), *columns,
         titles={"slice": by, "only_a": f"only {names[0]}", "only_b": f"only {names[1]}"},
         note_below="The difference is the second system's share of fields right less the first's; "
-        "p is of swapping whole documents, adjusted over the slices.",
+        "p is of swapping whole documents, adjusted over the slices and pairs.",
         cases=_cases(shown) if shown.height else None, empty=_NOTHING,
     )  # fmt: skip
 
@@ -158,7 +161,7 @@ def flip_table(matrix: pl.DataFrame, *, by: str) -> Table | Caption:
 def comparison_table(rows: pl.DataFrame) -> Table | Caption:
     """Differences with intervals, p after them, and the least that could be shown.
 
-    `rows` are from `analysis.over_metrics`. What all rows have alike stands in the caption.
+    `rows` are from `analysis.every_difference`. What all rows have alike stands in the caption.
     """
     rows = named(rows)
     alike = [
@@ -169,8 +172,9 @@ def comparison_table(rows: pl.DataFrame) -> Table | Caption:
         "better", "p", "p_holm", "p_mcnemar", "least_difference", "n_docs", "n_cases",
     ]  # fmt: skip
     notes = (
-        "p is of swapping whole documents between the systems; Holm's is over the slices. A system "
-        "is shown to do better only where p, adjusted over all rows here, and the interval agree."
+        "p is of swapping whole documents between the systems; Holm's is over the pairs of systems "
+        "and the slices of one metric. A system is shown to do better only where Holm's p, the "
+        "interval and the reading rules agree."
     )
     if "p_mcnemar" in rows.columns:
         notes += (
@@ -181,7 +185,10 @@ def comparison_table(rows: pl.DataFrame) -> Table | Caption:
         notes += " With so few documents the interval is too narrow; trust p."
     return table(
         rows, *(name for name in columns if name not in alike and name in rows.columns),
-        titles={"what": "", "value_a": "first", "value_b": "second", "better": "shown better"},
+        titles={
+            "what": "", "value_a": "first", "value_b": "second", "better": "shown better",
+            "difference": "second less first",
+        },
         note_below=notes, fold=f"All {rows.height:,} comparisons", cases=_cases(rows),
         empty="Nothing to show: no such score of both systems.",
     )  # fmt: skip

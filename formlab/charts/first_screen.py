@@ -190,9 +190,7 @@ class _Row:
     @property
     def numbers(self) -> tuple[float, float, float]:
         """Effect and interval; a difference as its size, as the sentence says who is ahead."""
-        one = self.finding
-        numbers = (one.effect, one.ci_low, one.ci_high)
-        return (-numbers[0], -numbers[2], -numbers[1]) if one.effect < 0 else numbers
+        return self.finding.numbers
 
     @property
     def effect(self) -> str:

@@ -154,10 +154,10 @@ def _build(requests: Sequence[Request], settings: BuildSettings) -> list[ReportR
     results: dict[str, ReportResult] = {}
     # Those that link to other reports see them all.
     for last in (False, True):
-        titles = {r.name: r.summary.title for r in build_record.every(out)} if last else {}
+        of = {record.name: record.of for record in build_record.every(out)} if last else {}
         changed = []
         for job in (job for job in jobs if job.last is last):
-            others = {name: title for name, title in titles.items() if name != job.name}
+            others = {name: held for name, held in of.items() if name != job.name}
             linked = dataclasses.replace(job, links=others)
             old = None if settings.force else build_record.unchanged(out, job.name, linked.key)
             if old is None:

@@ -71,6 +71,8 @@ class Record:
     sha256: str
     beside: list[str]
     notes: list[str]
+    # Its evaluations, as ``benchmark:split:system``; none of the project's samples.
+    of: list[str] = dataclasses.field(default_factory=list)
 
     @property
     def thumbnail(self) -> str | None:
@@ -86,13 +88,14 @@ def file(out: Path, name: str) -> Path:
     return out / f"{name}{ENDING}"
 
 
-def write(result: ReportResult, out: Path, *, key: str, beside: list[str]) -> None:
+def write(result: ReportResult, out: Path, *, key: str, beside: list[str], of: list[str]) -> None:
     """Write the record of `result`; it is written last, so a report with a record is whole."""
     if result.html is not None:
         names = ("name", "summary", "ok", "error", "built")
         record = Record(
             **{name: getattr(result, name) for name in names}, seconds=round(result.seconds, 2),
             key=key, sha256=files.sha256(result.html), beside=beside, notes=list(result.notes),
+            of=of,
         )  # fmt: skip
         files.write_json(file(out, result.name), dataclasses.asdict(record))
 

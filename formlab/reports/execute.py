@@ -66,7 +66,7 @@ def run(job: Job) -> ReportResult:
         out / f"{job.name}.ipynb", failure.what if failure else None,
         time.perf_counter() - start, summary, built, tuple(notes),
     )  # fmt: skip
-    build_record.write(result, out, key=key, beside=beside)
+    build_record.write(result, out, key=key, beside=beside, of=job.of)
     return result
 
 

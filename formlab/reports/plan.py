@@ -64,8 +64,8 @@ class Job:
     settings: BuildSettings
     defaults: dict[str, str]
     last: bool
-    # Title by name of the other reports, for a notebook that links to them.
-    links: dict[str, str] = dataclasses.field(default_factory=dict)
+    # By name of the other reports what they are `of`, for a notebook that links to them.
+    links: dict[str, list[str]] = dataclasses.field(default_factory=dict)
 
     @property
     def key(self) -> str:
@@ -80,6 +80,17 @@ class Job:
     def of_sample(self) -> bool:
         """Whether the report is of the project's own samples: no evaluation was named."""
         return not self.evaluations and not set(_TAKES) & set(self.parameters)
+
+    @property
+    def of(self) -> list[str]:
+        """Its evaluations, as ``benchmark:split:system``; none of the project's samples."""
+        homes = [file.parent for f in self.evaluations for file in inputs.evaluations_in(f)]
+        manifests = map(Evaluation.manifest_of, homes)
+        named = [
+            ":".join(str(manifest.get(name)) for name in ("benchmark", "split", "system"))
+            for manifest in manifests
+        ]
+        return named or ([] if self.of_sample else ["unknown"])
 
     @property
     def command(self) -> str:

@@ -80,6 +80,31 @@ WHAT_TO_TRY = {
     "label_error": "Look at the page and correct the gold in the notebook 02_review.",
     "reader": "Read these fields by another rule, or have the system name its fields.",
 }  # fmt: skip
+# The same where no page can be looked at: the evaluation has no image of any.
+WITHOUT_PAGES = {
+    "missing_document": "Check that the document was run and that its answer was read.",
+    "missed": "Look whether the system knows the field at all.",
+    "wrong_row": "Check how rows are told apart: line breaks within a row, repeated labels.",
+    "wrong_order": "Check the order in which the text was given.",
+    "clipped": "Look whether answers end at a line break or at a limit of their length.",
+    "merged": "Look whether answers hold the label or a neighbouring value as well.",
+    "lookalike": "Check values against a dictionary or the field's type.",
+    "lost_separator": "State in the instruction how values are written, or compare without"
+    " separators.",
+    "digit": "Check figures by sums, check digits or ranges.",
+    "diacritic": "Use a model for the language of the forms.",
+    "characters": "Look at the answers beside the gold.",
+    "hallucinated": "Ask for the words that hold each value, and drop values without any.",
+    "label_error": "Look at the source and correct the gold.",
+}
+
+
+def advice(name: str, *, pages: bool = True) -> str:
+    """What to try for a cause or status; nothing about pages where there are no `pages`."""
+    texts = WHAT_TO_TRY if pages else WHAT_TO_TRY | WITHOUT_PAGES
+    return texts.get(name, "")
+
+
 # What happened, for sentences.
 IN_WORDS = {
     "missing_document": "the document has no answer", "missed": "the value was missed",

@@ -138,8 +138,11 @@ def test_difference_within_documents_is_a_hand_count():
     difference, error, p, weights = within_test(first, second)
     assert difference == pytest.approx(0.75 / 1.75)
     assert weights == pytest.approx((1.75, 1 + 0.75**2))
-    # t = 0.75 / sqrt(0.5² + 0.25²) = 1.3416 with one degree of freedom: p = 1 - 2 atan(t)/pi.
-    assert p == pytest.approx(1 - 2 * np.arctan(0.75 / np.sqrt(0.3125)) / np.pi)
+    # t = 0.75 / sqrt(0.5² + 0.25²) = 1.3416 with one degree of freedom: p = 1 - 2 atan(t)/pi, 0.41.
+    # Exchanged: the first has its one miss of 1 in half of the ways of document 1, and its one
+    # miss, or not, in 3 of 4 of document 2: both in 3 of 8, and twice this is the greater p.
+    assert 1 - 2 * np.arctan(0.75 / np.sqrt(0.3125)) / np.pi == pytest.approx(0.408, abs=1e-3)
+    assert p == pytest.approx(2 * 3 / 8)
     # Residuals 0.5 - 3/7 and 0.25 - 3/7 * 0.75 are ±1/14; (n/(n-1)) 2/196 is 2 * 2/196.
     assert error == pytest.approx(np.sqrt(4 / 196) / 1.75)
 

@@ -43,9 +43,7 @@ def test_counts_say_how_many_values_and_documents():
     assert found["documents"].claim == (
         "1 of 4 documents has no usable answer, which loses 1 of 7 values"
     )
-    assert found["cause"].claim == (
-        "Most often a digit was misread: in 2 of 3 wrong fields, in 1 document"
-    )
+    assert found["cause"].claim == ("2 of 3 wrong fields, in 1 document: a digit was misread")
     assert (found["cause"].effect, found["cause"].n_cases) == (pytest.approx(2 / 7), 2)
     assert found["cause"].cases["path"].to_list() == ["/1", "/2"]
 
@@ -70,8 +68,8 @@ def test_no_count_of_causes_rests_on_the_reading_rule_or_on_labels(cause):
 def test_causes_that_tie_are_not_called_the_largest():
     rows = [("1", "a", "mismatch", "ok", "digit"), ("1", "a", "mismatch", "ok", "case")]
     one, other = analysis.findings([evaluation(rows)])
-    assert other.claim == "Often a digit was misread: in 1 of 2 wrong fields, in 1 document"
-    assert one.claim.startswith("Often only the case of letters differs: in 1 of 2 wrong fields")
+    assert other.claim == "1 of 2 wrong fields, in 1 document: a digit was misread"
+    assert one.claim == "1 of 2 wrong fields, in 1 document: only the case of letters differs"
 
 
 def test_no_more_than_two_findings_of_one_evaluation_and_most_in_all():

@@ -94,14 +94,16 @@ def test_pages_speak_where_no_field_was_scored():
     assert not same.holds
 
 
-def test_fields_and_pages_are_adjusted_together():
+def test_fields_and_pages_have_the_p_that_compare_has():
     draw = np.random.default_rng(1)
     values = draw.uniform(0.2, 0.4, 20)
     first = with_pages(from_matrix("m", noise(0, 0.85)), values)
     second = with_pages(from_matrix("n", noise(1, 0.4)), values + draw.normal(0, 0.1, 20))
     fields, pages = told(first, second)
-    assert fields.n_tested == pages.n_tested == 2
-    assert fields.p_adjusted == pytest.approx(min(1, 2 * fields.p))
+    assert fields.n_tested == pages.n_tested == 1
+    assert fields.p_adjusted == fields.p
+    rows = analysis.compare([first, second], metric="cer", **FEW).filter(level="page")
+    assert pages.p_adjusted == rows["p_holm"].item()
 
 
 @pytest.mark.parametrize("cause", ["reader", "label_error"])

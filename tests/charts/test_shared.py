@@ -208,7 +208,8 @@ def findings():
 
 def test_finding_links_to_the_report_beside_it_where_there_is_one(findings, monkeypatch):
     names = ["10_content_modality", "10_content_modality--ocr", "20_layout_structure"]
-    monkeypatch.setenv(LINKS_VARIABLE, json.dumps(dict.fromkeys(names, "")))
+    built = dict.fromkeys(names, []) | {names[1]: [":".join(KEY.values())]}
+    monkeypatch.setenv(LINKS_VARIABLE, json.dumps(built))
     table = charts.findings_table(findings, {"funsd": "10_content_modality"})
     # Its own evaluation's before that of the sample.
     assert table.frame["report"].to_list() == ["10_content_modality--ocr.html"]

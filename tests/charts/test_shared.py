@@ -208,7 +208,7 @@ def findings():
 
 def test_finding_links_to_the_report_beside_it_where_there_is_one(findings, monkeypatch):
     names = ["10_content_modality", "10_content_modality--ocr", "20_layout_structure"]
-    built = dict.fromkeys(names, []) | {names[1]: [":".join(KEY.values())]}
+    built = {name: [] for name in names} | {names[1]: [":".join(KEY.values())]}
     monkeypatch.setenv(LINKS_VARIABLE, json.dumps(built))
     table = charts.findings_table(findings, {"funsd": "10_content_modality"})
     # Its own evaluation's before that of the sample.

@@ -1,0 +1,120 @@
+"""Claims: one share right, one p, no untrue power, and nothing found where there is only chance."""
+
+import json
+import re
+
+import polars as pl
+
+import formlab
+from formlab import analysis
+from formlab_experiments import leaning_findings
+from tests.contract.doors import SCORE, cli
+
+
+def forms(count, wrong="", of=16):
+    texts = {n: ("beta", "bexa") if n < count else ("beta", "beta") for n in range(of)}
+    return {f"f{n}": {f: f"{texts[n][f in wrong]} {n}" for f in "abcd"} for n in texts}
+
+
+def compared(*systems):
+    """What report 80 is made of: the matrix of fields, findings, verdicts, ranks, the sentence."""
+    systems = analysis.common(systems).evaluations
+    matrix = analysis.flip_matrices(systems)
+    found = analysis.tell_apart(systems, matrix)
+    verdicts = analysis.verdicts(systems, found)
+    ranks = analysis.ranks(systems, verdicts)
+    return matrix, found, verdicts, ranks, analysis.verdict_sentence(verdicts, ranks)
+
+
+def test_n2_the_share_right_is_the_same_beside_any_other_system():
+    gold = {"a": {"x": "1"}, "b": {"x": "2"}}
+    invented = gold | {"a": {"x": "1", "y": "z"}}
+    answers = gold, invented, invented | {"b": {"x": "9", "w": "q"}}
+    first, second, third = systems = [formlab.evaluate(gold, each) for each in answers]
+    # Of two gold values the first two systems have both right, the third has one.
+    for other, share in ((first, 1.0), (third, 0.5)):
+        matrix, _, _, ranks, _ = compared(other, second)
+        assert matrix.select("value_a", "value_b", "n_cases").row(0) == (share, 1.0, 2)
+        assert sorted(ranks["value"]) == [share, 1.0]
+    runs = analysis.history(systems, resamples=50).filter(metric="outcome")
+    assert runs.select("value", "difference").rows() == [(1, None), (1, 0), (0.5, -0.5)]
+
+
+def test_n3_a_comparison_has_one_p_one_verdict_and_one_sign_wherever_it_is_quoted():
+    systems = [formlab.evaluate(forms(0), forms(*each)) for each in ((0,), (6, "a"), (8, "bc"))]
+    matrix, found, verdicts, _, sentence = compared(*systems)
+    # Of the swaps of 6, 8 and 8 documents two are as extreme; Holm counts the least three times.
+    assert matrix["p_holm"].to_list() == [2 / 2**6, 3 * 2 / 2**8, 3 * 2 / 2**8]
+    table = analysis.every_difference(analysis.common(systems).evaluations, matrix)
+    frames = matrix, verdicts, table.filter(pl.col("metric").is_null())
+    listed = {each.systems: each for each in analysis.findings(systems, most=None)}
+    for row, verdict, other, finding in zip(*(f.to_dicts() for f in frames), found, strict=True):
+        again = listed.get(finding.systems, finding).p_adjusted, finding.p_adjusted
+        assert {verdict["p_adjusted"], other["p_holm"], *again} == {row["p_holm"]}
+        assert verdict["better"] == row["better"] == other["better"]
+        assert finding.holds == (row["better"] is not None)
+    for rows in (matrix, table, analysis.over_metrics(formlab.compare(systems[::2]))):
+        for row in rows.filter(pl.col("p").is_not_nan()).to_dicts():
+            clear = row["ci_low"] > 0 or row["ci_high"] < 0
+            assert (row["better"] is not None) == (clear and row["p_holm"] <= 0.05)
+    assert verdicts["difference"][1] == -16 / 64  # "by 25.0 points" in the sentence, who is said
+    assert not re.findall("[+−][0-9]", sentence + compared(*systems[::2])[4])
+    assert analysis.history(systems[::2]).filter(metric="outcome")["p_adjusted"][1] == 2 / 2**8
+
+
+def test_n4_with_too_few_documents_nothing_is_said_to_be_detectable():
+    for count, few in ((2, True), (5, True), (6, False)):
+        pair = [formlab.evaluate(forms(0, of=count), forms(n, "abcd", count)) for n in (0, count)]
+        row = formlab.compare(pair, metric="match_accuracy").to_dicts()[0]
+        # Of 2^n swaps two are as extreme: 2/2^5 is above 0.05 and 2/2^6 is not.
+        assert (row["difference"], row["p"], row["better"] is None) == (-1, 2 / 2**count, few)
+        assert row["least_difference"] != row["least_difference"]  # undefined
+        assert (" 6 are" in compared(*pair)[4]) == few
+
+
+def test_n6_no_advice_on_pages_without_pages_and_no_tendency_below_five_cases():
+    gold = forms(0) | {"g": {"code": "A71", "due": "2016-01-13", "sum": "1,200.50", "x": "rn"}}
+    slips = {"g": {"code": "A17", "due": "2016-01-18", "sum": "120050", "x": "m"}}
+    for count, wrong, often in ((1, "abcd", False), (2, "abc", False), (3, "ab", True)):
+        found = analysis.findings([formlab.evaluate(gold, forms(count, wrong) | slips)])
+        assert any("ften" in each.claim for each in found) == often
+        assert not any(re.search("page|crop|image|scan", each.what_to_try) for each in found)
+
+
+def test_n6_findings_link_to_the_report_of_their_own_evaluations(work):
+    cli(*SCORE, "first.jsonl", "--out", "evals/zeta")
+    show = """from formlab import analysis, charts
+both = analysis.common([analysis.open_evaluation(each) for each in evaluations]).evaluations
+found = [*analysis.findings(both), *analysis.tell_apart(both, analysis.flip_matrices(both))]
+charts.findings_table(found, {"own": "65_own_forms", "systems": "80_compare_systems"})"""
+    many, empty = "evaluations = []", {"cell_type": "code", "outputs": [], "execution_count": None}
+    books = {"65_own_forms.ipynb": "evaluation = ''", "80_compare_systems.ipynb": many}
+    for name, source in (books | {"z.ipynb": many}).items():
+        cells = [(source, {"tags": ["parameters"]}), (show if name == "z.ipynb" else "1", {})]
+        cells = [empty | {"id": f"c{len(s)}", "source": s, "metadata": m} for s, m in cells]
+        book = {"cells": cells, "metadata": {"formlab": {"last": name == "z.ipynb"}}, "nbformat": 4}
+        (work / name).write_text(json.dumps(book | {"nbformat_minor": 5}), "utf-8")
+    cli("report", *books, "z.ipynb", *"--eval evals/second --eval evals/zeta --no-figures".split())
+    linked = re.findall(r"[0-9]{2}_[\w-]+[.]html", (work / "reports/z.html").read_text("utf-8"))
+    assert {*linked} == {"65_own_forms--zeta.html", "80_compare_systems.html"}
+
+
+def test_n7_chance_is_no_weakness_of_a_kind_and_a_weak_kind_is_found():
+    # 10 of 240 texts and none of 60 ticks: Fisher's p is 0.2. 20 of 60 ticks are weak.
+    for texts, ticks in ((10, 0), (0, 20)):
+        gold, given = forms(0, of=60), forms(texts, "a", of=60)
+        for n, name in enumerate(gold):
+            gold[name]["tick"] = ["yes", "no"][n % 2]
+            given[name]["tick"] = "bexa" if n < ticks else gold[name]["tick"]
+        found = analysis.findings([formlab.evaluate(gold, given)], most=None)
+        assert any(each.about == "kinds" for each in found) == (ticks > 0)
+
+
+def test_n7_a_system_that_reads_nothing_follows_the_prior():
+    for says in (*(followed := ("evidence", "ink", "prior")), None):
+        # On the first two copies ink or evidence is the prior, and so they count as ink.
+        given = [("source", "ink"), ("dependent", "ink"), ("contradicted", says)]
+        rows = [(n, change, said or followed[n % 3]) for n in range(12) for change, said in given]
+        answers = pl.DataFrame(rows, ["page_of", "change", "follows"], orient="row")
+        (found,) = leaning_findings(answers.with_columns(system=pl.lit("s"), asked=pl.lit("field")))
+        assert (f"follows the {says}" in found.claim) == found.holds == (says is not None)

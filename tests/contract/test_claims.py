@@ -94,7 +94,7 @@ charts.findings_table(found, {"own": "65_own_forms", "systems": "80_compare_syst
         cells = [empty | {"id": f"c{len(s)}", "source": s, "metadata": m} for s, m in cells]
         book = {"cells": cells, "metadata": {"formlab": {"last": name == "z.ipynb"}}, "nbformat": 4}
         (work / name).write_text(json.dumps(book | {"nbformat_minor": 5}), "utf-8")
-    cli("report", *books, "z.ipynb", *"--eval evals/second --eval evals/zeta --no-figures".split())
+    cli("report", *books, "z.ipynb", "--eval=evals/second", "--eval=evals/zeta", "--no-figures")
     linked = re.findall(r"[0-9]{2}_[\w-]+[.]html", (work / "reports/z.html").read_text("utf-8"))
     assert {*linked} == {"65_own_forms--zeta.html", "80_compare_systems.html"}
 

@@ -64,7 +64,6 @@ def false_claims(chance, seed):
 
 
 @pytest.mark.parametrize("chance", [0.01, 0.02, 0.05, 0.1] if ALL else [0.01])
-@pytest.mark.timeout(3600)
 def test_noise_is_called_a_weakness_no_more_often_than_alpha(chance):
     claims = [claim for seed in range(LOOKS) if (claim := false_claims(chance, seed))]
     assert len(claims) <= MOST, claims[:5]

@@ -78,7 +78,7 @@ def test_two_systems_that_differ_are_told_apart_with_the_fields_behind_it(tmp_pa
     assert first["sentence"].startswith(
         f"m gets more fields right than n: {100 * noise(0, 0.85).mean():.1f} % against "
     )
-    says = f"160 fields in 20 documents are right (difference {100 * gain:+.1f} points, 95 % inter"
+    says = f"160 fields in 20 documents are right (difference {100 * gain:.1f} points, 95 % inter"
     assert says in first["sentence"]
     assert "; p = 0.001" in first["sentence"]
     assert [row["place"] for row in first["findings"]] == [1]

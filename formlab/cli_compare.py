@@ -95,6 +95,7 @@ def compare(folders: tuple[Path, ...], as_json: bool, **options: Any) -> None:
 def _show_main(table: pl.DataFrame, *, asked: bool) -> None:
     """Print five columns for each pair of systems; means over documents only if `asked` for."""
     from formlab import metrics
+    from formlab.analysis.paired_tests import documents_needed
 
     rows = table.to_dicts()
     if "metric" in table.columns and not asked:
@@ -108,7 +109,10 @@ def _show_main(table: pl.DataFrame, *, asked: bool) -> None:
     pairs = dict.fromkeys((row["system_a"], row["system_b"]) for row in rows)
     for first, second in pairs:
         own = [row for row in rows if (row["system_a"], row["system_b"]) == (first, second)]
-        counted = f"{max(row['n_docs'] for row in own):,} documents"
+        n_docs, needed = max(row["n_docs"] for row in own), documents_needed(0.05 / len(pairs))
+        counted = f"{n_docs:,} documents"
+        if n_docs < needed:
+            counted += f": nothing can be shown, {needed} are needed"
         shown = [{name: row[name] for name in columns} for row in own]
         show(shown, as_json=False, title=f"{first} (a) → {second} (b), {counted}")
     count = f"{len(rows)} of {table.height} rows, {len(columns)} columns"

@@ -60,7 +60,7 @@ def test_table_names_both_systems_and_flips_are_counted(folders):
     assert shown.exit_code == 0
     assert "path=/a" in shown.stdout
     title, header, *_ = shown.stdout.splitlines()
-    assert title == "m (a) → n (b), 3 documents"
+    assert title == "m (a) → n (b), 3 documents: nothing can be shown, 6 are needed"
     assert header.split() == ["metric", "slice", "values", "difference", "better"]
     flips = run(*folders, "--flips").stdout.splitlines()
     assert flips[1].split() == ["slice", "only_a", "only_b", "difference", "p_holm"]

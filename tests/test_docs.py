@@ -38,7 +38,8 @@ FOLLOWED = [
 OWN_PARTS = "docs/tutorials/own-parts.md"
 # Names of `charts` that draw nothing, and two that need the files of people or of a judge.
 NO_EXAMPLE = {
-    "beside", "cited", "note", "p_words", "published", "published_levels", "sentences", "signed",
+    "beside", "cited", "defined", "note", "p_words", "published", "published_levels", "sentences",
+    "signed",
     "span", "few_shot_caption", "slice_caption", "worst_caption",
     "audit_figures", "label_corrections",
 }  # fmt: skip

@@ -81,15 +81,15 @@ def test_tables_of_modalities_are_those_of_the_paper_with_its_figures_beneath():
     rows = [
         {"system": "m", "metric": metric, "value": 0.5, "ci_low": 0.4, "ci_high": 0.6, "mark": None,
          "slice_by": "subtype", "slice_value": subtype}
-        for subtype in subtypes for metric in ("cer", "wer", "bleu", "mark_f1")
-        if (metric == "mark_f1") == (subtype == "checkbox")
+        for subtype in subtypes for metric in ("cer", "wer", "bleu_of_fields", "macro_mark_f1")
+        if (metric == "macro_mark_f1") == (subtype == "checkbox")
     ]  # fmt: skip
     systems = pl.DataFrame(rows)
     result = SimpleNamespace(system="m", fields=pl.DataFrame({"modality": ["x"], "subtype": ["x"]}))
     stub = SimpleNamespace(side_by_side=lambda *_, **__: systems)
     titles = {"cer": "CER", "wer": "WER", "exact_accuracy": "exact"}
     given = {"analysis": stub, "result": result, "results": [result], "titles": titles}
-    given |= {"resamples": 0, "seed": 0}
+    given |= {"resamples": 0, "seed": 0, "over": "macro_", "pooled_marks": False}
     cells = ["systems-scores", "paper-columns", "paper-tables"]
     shown = run("10_content_modality", cells, **given)["shown_parts"]
     texts, others, marked = (part for part in shown if isinstance(part, charts.Table))
@@ -101,8 +101,9 @@ def test_tables_of_modalities_are_those_of_the_paper_with_its_figures_beneath():
     # Printed of GPT-5: 0.21 0.29 0.15 of machine-printed text, 0.41 0.55 0.03 of handwriting.
     figures = ("0.21", "0.29", "0.15", "0.41", "0.55", "0.03")
     assert texts.frame.row(1) == ("GPT-5 (published)", *figures)
-    assert texts.aside == (1, 2, 3, 4)
-    assert others.frame["system"].to_list() == ["m"]
+    # Beneath the systems stand the published rows, and what metric and average each column is of.
+    assert texts.aside == (1, 2, 3, 4, 5, 6)
+    assert others.frame["system"].to_list() == ["m", "metric", "average"]
     assert marked.frame.filter(system="Claude 4 Sonnet (published)").row(0)[1:4] == (
         "0.75", "0.78", "0.79",
     )  # fmt: skip
@@ -222,6 +223,7 @@ def test_published_systems_are_ranked_by_text_and_by_facts_and_own_ones_among_th
         ("macro_rouge1_html", 0.4, None), ("macro_rougeL_html", 0.3, None),
         ("macro_edit_distance_html", 0.7, None),
         ("fact_accuracy", 0.7, None), ("fact_accuracy", 0.8, "number"),
+        ("number_date_accuracy", 0.6, None),
     )  # fmt: skip
     table4, compared = space["printed"]["HTML"], space["compared"]
     of_html = compared.filter(of="HTML")
@@ -236,8 +238,9 @@ def test_published_systems_are_ranked_by_text_and_by_facts_and_own_ones_among_th
     # (0.9 + 0.6 + 1 - 0.1) / 3 of visible text, (0.4 + 0.3 + 1 - 0.7) / 3 of HTML.
     assert (html["of"], text["of"]) == ("HTML", "visible text")
     assert (html["general"], text["general"]) == pytest.approx((1 / 3, 0.8))
-    for own in (html, text):
-        assert (own["number_accuracy"], own["fact_accuracy"]) == (0.8, 0.7)
+    # Table 4 is of numbers and dates, the leaderboard of facts of every kind.
+    for own, share in ((html, 0.6), (text, 0.7)):
+        assert (own["number_accuracy"], own["fact_accuracy"]) == (0.8, share)
         assert (own["general_rank"], own["fact_rank"]) == (1, 1)
     # The leaderboard is of visible text and stands nowhere beside HTML.
     assert set(of_html["system"]) == {*table4["system"], "m"}

@@ -76,7 +76,7 @@ def rasch(patterns: np.ndarray, counts: np.ndarray) -> Fit:
     n_docs = len(by_doc)
     spread = by_doc.T @ by_doc * (n_docs / (n_docs - 1) if n_docs > 1 else math.nan)
     ability[known] = values[:-1]
-    error[known] = np.sqrt(np.diag(inverse @ spread @ inverse))[:-1]
+    error[known] = np.sqrt(np.maximum(np.diag(inverse @ spread @ inverse), 0.0))[:-1]
     scale = math.exp(values[-1])
     mean = posterior @ _GRID
     deviation = np.sqrt(np.maximum(posterior @ _GRID**2 - mean**2, 0.0))

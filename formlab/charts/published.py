@@ -263,7 +263,7 @@ def _measured(cell: Mapping[str, Any], sign: str, digits: int) -> str:
     text = number(cell["value"], digits)
     if cell.get("n_cases") is not None:
         over = "n_docs" if metrics.is_mean(cell["metric"]) else "n_cases"
-        text += f" (n = {cell[over] - cell['n_undefined']:,})"
+        text += f" (n = {cell[over] - (cell.get('n_undefined') or 0):,})"
     if cell["ci_low"] is not None and not math.isnan(cell["ci_low"]):
         text += f" [{number(cell['ci_low'], digits)}, {number(cell['ci_high'], digits)}]"
     return f"{text} {sign}".rstrip()

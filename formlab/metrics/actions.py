@@ -83,9 +83,10 @@ def episodes(
 
     `episodic_click` and `episodic_value` are shares of a form's fields, a description counting
     with its BLEU unless it is to be left empty; `form_completed` is 1 where every field is right,
-    as it was submitted if it was. `task_score` is 0 for a form that was not sent, else the mean of the share of fields submitted
-    right and of `episodic_click`, where that is defined. `parts` are the `counts` of all fields,
-    `sent` says of each form whether it was sent; if it is left out, `task_score` is undefined.
+    as it was submitted if it was. `task_score` is 0 for a form that was not sent, else the mean of
+    the share of fields submitted right and of `episodic_click`, where that is defined. `parts` are
+    the `counts` of all fields, `sent` says of each form whether it was sent; if it is left out,
+    `task_score` is undefined.
 
     Examples
     --------

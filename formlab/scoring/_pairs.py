@@ -272,7 +272,7 @@ def _misread(gold: str, pred: str) -> str:
         kept = len(_DIGIT.findall(ours)) - Levenshtein.distance(letters(ours), letters(theirs))
         return "characters" if figures and 2 * kept >= len(_DIGIT.findall(ours)) else "other_value"
     return _roughly_contained(ours, theirs) or (
-        "other_value" if _unlike(letters(gold), letters(pred)) else "characters"
+        "other_value" if _unlike(gold, pred) else "characters"
     )
 
 
@@ -283,10 +283,13 @@ def _few_changes(gold: str, pred: str) -> bool:
 
 
 def _unlike(gold: str, pred: str) -> bool:
-    """Whether two texts have next to nothing in common, none being what is left of the other."""
-    if min(len(gold), len(pred)) < _TELLING or _in_order(list(pred), list(gold)):
+    """Whether two texts share no word and hardly a letter, and none is a rest of the other."""
+    if set(_NOT_WORD.split(gold.casefold())) & set(_NOT_WORD.split(pred.casefold())) - {""}:
         return False
-    return Levenshtein.normalized_similarity(gold, pred) < _UNLIKE
+    ours, theirs = letters(gold), letters(pred)
+    if min(len(ours), len(theirs)) < _TELLING or _in_order(list(theirs), list(ours)):
+        return False
+    return Levenshtein.normalized_similarity(ours, theirs) < _UNLIKE
 
 
 def _skeleton(value: str) -> str:

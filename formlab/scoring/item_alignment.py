@@ -43,9 +43,12 @@ _Tree = dict[str | None, Any]
 
 
 def same_fields(
-    gold: pl.DataFrame, claims: pl.DataFrame, *, threshold: float,
+    gold: pl.DataFrame,
+    claims: pl.DataFrame,
+    *,
+    threshold: float,
     orders: Mapping[str, str] | None = None,
-) -> pl.DataFrame:  # fmt: skip
+) -> pl.DataFrame:
     """The pairs of records that are the same field: ``doc_id path pred_path``.
 
     Parameters
@@ -171,8 +174,9 @@ def _fields(records: pl.DataFrame) -> pl.DataFrame:
     return records.with_row_index("row").with_columns(
         path.str.extract(_FIRST_ITEM).alias("list"),
         path.replace_strict(paths, pl.Series(field, dtype=pl.String), default=None)
-        .str.replace(r"(/\*)+$", "").alias("field"),
-    )  # fmt: skip
+        .str.replace(r"(/\*)+$", "")
+        .alias("field"),
+    )
 
 
 def _ordered(gold: pl.DataFrame) -> set[str]:
@@ -194,11 +198,15 @@ def _sizes(gold: pl.DataFrame, claims: pl.DataFrame) -> pl.DataFrame:
     golds = gold.group_by(_FIELD).agg(pl.len().alias("count"), pl.col("inexact").sum())
     both = golds.join(claims.group_by(_FIELD).agg(pl.len().alias("claims")), on=_FIELD)
     both = both.with_columns(pl.col("count", "inexact", "claims").cast(pl.Int64))
-    sizes = both.group_by("doc_id").agg(
-        pairs=(pl.col("count") * pl.col("claims")).max(),
-        near=(pl.col("inexact") * pl.col("claims")).sum(),
-        values=(pl.col("count") + pl.col("claims")).sum(),
-    ).sort("doc_id")  # fmt: skip
+    sizes = (
+        both.group_by("doc_id")
+        .agg(
+            pairs=(pl.col("count") * pl.col("claims")).max(),
+            near=(pl.col("inexact") * pl.col("claims")).sum(),
+            values=(pl.col("count") + pl.col("claims")).sum(),
+        )
+        .sort("doc_id")
+    )
     cost = (pl.col("near") + pl.col("values")).clip(upper_bound=COMPARED)
     few = (pl.col("pairs") <= LARGEST) & (pl.col("near") <= COMPARED)
     return sizes.select("doc_id", few=few, batch=cost.cum_sum() // COMPARED)
@@ -211,15 +219,25 @@ _GOLD = ["gold", "kind", "spelled", RULE, "order"]
 
 
 def _assigned(
-    gold: pl.DataFrame, claims: pl.DataFrame, ordered: set[str], threshold: float,
+    gold: pl.DataFrame,
+    claims: pl.DataFrame,
+    ordered: set[str],
+    threshold: float,
     orders: Mapping[str, str] | None,
-) -> pl.DataFrame:  # fmt: skip
+) -> pl.DataFrame:
     filled = pl.col("value").str.strip_chars() != ""
     order = pl.col("doc_id").replace_strict(orders or {}, default=None, return_dtype=pl.String)
     golds = gold.filter(filled).select(
-        "row", *_FIELD, "kind", "accepted", RULE, "inexact", order.alias("order"),
-        gold="value", spelled=pl.col("accepted").list.join("\n"),
-    )  # fmt: skip
+        "row",
+        *_FIELD,
+        "kind",
+        "accepted",
+        RULE,
+        "inexact",
+        order.alias("order"),
+        gold="value",
+        spelled=pl.col("accepted").list.join("\n"),
+    )
     answers = claims.filter(filled, pl.col("status").is_in(USABLE))
     answers = answers.select("row", *_FIELD, used="value")
     agreeing = _agreeing(golds, answers, threshold)
@@ -236,9 +254,10 @@ def _assigned(
     trees, others = _trees(gold), _trees(claims)
     rows = [
         pair
-        for doc_id, tree in trees.items() if doc_id in others
+        for doc_id, tree in trees.items()
+        if doc_id in others
         for pair in _Document(tree, others[doc_id], right, given, agreeing, ordered).pairs()
-    ]  # fmt: skip
+    ]
     numbers = pl.DataFrame(rows, schema={"row": pl.UInt32, "row_pred": pl.UInt32}, orient="row")
     named = gold.select("row", *_KEY).join(numbers, on="row")
     theirs = claims.select(row_pred="row", pred_path="path")

@@ -128,8 +128,8 @@ def test_a_bar_of_the_waterfall_leads_to_its_cases_and_one_without_cases_is_no_l
         assert names == ["now", "reading", "extent", "form", "label"]
         assert rows.first.get_attribute("href") is None
         text = rows.nth(1).inner_text().split()
-        assert text == ["reading", "+29.7", "+27.1"]
-        assert rows.nth(1).get_attribute("title").startswith("148 wrong values in 7 documents")
+        assert text == ["reading", "+30.1", "+28.1"]
+        assert rows.nth(1).get_attribute("title").startswith("150 wrong values in 7 documents")
         rows.nth(2).locator("i").click()
         expect(page.locator(".fl-count")).to_have_text(re.compile("^17 of "))
         assert visit.trouble == []

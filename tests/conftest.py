@@ -80,11 +80,11 @@ def shared() -> Path:
     return SHARED
 
 
-@pytest.hookimpl(trylast=True)
-def pytest_terminal_summary(terminalreporter):
-    skipped = terminalreporter.stats.get("skipped", ())
+def pytest_unconfigure(config):
+    reporter = config.pluginmanager.get_plugin("terminalreporter")
+    skipped = reporter.stats.get("skipped", ()) if reporter else ()
     if count := sum(REASON in str(report.longrepr) for report in skipped):
-        terminalreporter.write_line(f"{count} tests skipped: {REASON} (FORMLAB_SHARED names it)")
+        reporter.write_line(f"{count} tests skipped: {REASON} (FORMLAB_SHARED names it)")
 
 
 @pytest.fixture

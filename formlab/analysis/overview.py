@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from formlab import tables
-from formlab.analysis.comparability import per_shard
+from formlab.analysis.comparability import of_gold, per_shard
 from formlab.analysis.finding import in_fields, origin
 from formlab.folders import Evaluation
 from formlab.tables import STATUSES, USABLE
@@ -56,7 +56,7 @@ def _run(evaluation: Evaluation) -> dict[str, Any]:
 
 def _by_document(shard: Evaluation) -> pl.DataFrame:
     """Of each document how its values are read, and whether it has any usable answer."""
-    field, asked = in_fields().fill_null(False), pl.col("gold").is_not_null()
+    field, asked = in_fields().fill_null(False), of_gold()
     outcomes = {"right": "match", "wrong": "mismatch", "missing": "missing"}
     return shard.scan("cases").group_by("doc_id").agg(
         (field & asked).sum().alias("values"),

@@ -283,7 +283,7 @@ def _rows(
         pl.col("asked"), *(pl.col("outcome") == name for name in ("spurious", "missing"))
     )  # fmt: skip
     made = {
-        "fields": lambda: _summed(gold, (right, one), (one, none)),
+        "fields": lambda: _summed(values, (right, one), (one, none)),
         "documents": lambda: _summed(
             documents.filter("asked"), (pl.col("mask") == 0, one), (one, none)
         ),

@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from formlab.analysis.comparability import per_shard
+from formlab.analysis.comparability import of_gold, per_shard
 from formlab.analysis.finding import KEYS, Finding, in_fields
 from formlab.analysis.overview import failures, runs
 from formlab.charts._output import bundle, clean, number
@@ -163,7 +163,7 @@ def _right(row: Mapping[str, Any], evaluation: Evaluation) -> str:
 
 
 def _by_level(shard: Evaluation) -> pl.DataFrame:
-    asked = shard.scan("cases").filter(in_fields(), pl.col("gold").is_not_null())
+    asked = shard.scan("cases").filter(in_fields(), of_gold())
     right = (pl.col("outcome") == "match").sum()
     return asked.group_by("level").agg(right=right, values=pl.len()).collect()
 

@@ -95,10 +95,10 @@ def test_f1_similarity_and_cer_by_hand():
     ]  # fmt: skip
     table = what_if(built(cases, scores), resamples=0)
     rows = table.rows_by_key(["metric", "stage"], named=True, unique=True)
-    # 1 of the 5 values of the gold is right, of which one could not be scored.
+    # 1 of the 4 values of the gold that could be scored is right.
     gains = [rows["fields", stage]["gain"] for stage in ("reading", "form", "extra")]
-    assert gains == pytest.approx([0.4, 0.2, 0.0])
-    assert (rows["fields", "form"]["value"], rows["fields", "form"]["total"]) == (0.2, 0.8)
+    assert gains == pytest.approx([0.5, 0.25, 0.0])
+    assert (rows["fields", "form"]["value"], rows["fields", "form"]["total"]) == (0.25, 1.0)
     # 1 right of 4 in the gold and 4 in the answer; without the one too many 2 / (4 + 3).
     assert rows["f1", "extra"]["value"] == 2 / 8
     assert rows["f1", "extra"]["alone"] == pytest.approx(2 / 7 - 2 / 8)

@@ -54,7 +54,6 @@ def test_c01_a_difference_is_paired_and_is_not_called_better_without_proof(work)
     # The second needs 2 + 10 edits. Of the 4 ways to swap two documents, 2 are as far apart.
     assert found["difference"] == pytest.approx(12 / 54 - 23 / 54, abs=1e-9)
     assert (found["p"], found["better"], found["n_docs"]) == (0.5, None, 2)
-    # It says why: of 2^n swaps two are as extreme, and 2/2^6 is the first below 0.05.
     assert "6 are needed" in cli("compare", "evals/first", "evals/second")[0]
 
 

@@ -97,7 +97,8 @@ def test_w2_a_perfect_reader_is_right_in_every_check_and_finds_no_contradiction(
     found = row(table, "contradictions_found")
     assert (found["value"], found["n_cases"]) == (1, 25)
     # Of the sample's baseline, counted by hand: 11 relations and 15 dependent fields.
-    _, rules = opened("formcraft", "rules")
+    scored, rules = opened("formcraft", "rules")
+    assert analysis.runs(scored).select("right", "values").row(0) == (220 + 2 + 11, 268 + 48 + 22)
     assert value(rules, "consistency_accuracy") == pytest.approx(11 / 22)
     assert value(rules, "consistency_dependent_accuracy") == pytest.approx(15 / 22)
 

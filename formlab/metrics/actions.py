@@ -82,8 +82,8 @@ def episodes(
     """Tallies, shape (n, 2), of the metrics of whole forms, of `sizes` fields one after the other.
 
     `episodic_click` and `episodic_value` are shares of a form's fields, a description counting
-    with its BLEU; `form_completed` is 1 where every field is right, as it was submitted if it was.
-    `task_score` is 0 for a form that was not sent, else the mean of the share of fields submitted
+    with its BLEU unless it is to be left empty; `form_completed` is 1 where every field is right,
+    as it was submitted if it was. `task_score` is 0 for a form that was not sent, else the mean of the share of fields submitted
     right and of `episodic_click`, where that is defined. `parts` are the `counts` of all fields,
     `sent` says of each form whether it was sent; if it is left out, `task_score` is undefined.
 
@@ -97,7 +97,7 @@ def episodes(
     """
     bleu = np.nan_to_num(sentence_score(parts["description_bleu"])).tolist()
     values = np.array([
-        score if want.kind == DESCRIPTION else verdict.found
+        score if want.kind == DESCRIPTION and not want.leave_empty else verdict.found
         for want, verdict, score in zip(fields, verdicts, bleu, strict=True)
     ], dtype=float)  # fmt: skip
     done = [v.placed if v.submitted is None else v.submitted for v in verdicts]

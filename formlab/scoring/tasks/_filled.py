@@ -84,13 +84,18 @@ class FilledForm:
 
     def _submission(self, rows: list[_Action], notes: Counter[str]) -> dict[str, str | None]:
         """What was submitted, by the path of the field; a name may be spelled as in a page."""
-        paths = {_key(field.path): field.path for field in self.fields}
-        values = {}
+        rows = [row for row in rows if row.task == "value" and row.path]
+        sent = {row.path for row in rows}
+        # A form may have two labels that differ in spelling alone: an exact name comes first.
+        spellings: dict[str, list[str]] = defaultdict(list)
+        for field in self.fields:
+            if field.path not in sent:
+                spellings[_key(field.path)].append(field.path)
+        exact, values = {field.path for field in self.fields}, {}
         for row in rows:
-            if row.task == "value" and row.path:
-                path = paths.get(_key(row.path))
-                notes["submitted values of no field"] += path is None
-                values[path or row.path] = row.value
+            alike = [row.path] if row.path in exact else spellings[_key(row.path)]
+            notes["submitted values of no field"] += len(alike) != 1
+            values[alike[0] if len(alike) == 1 else row.path] = row.value
         return values
 
     def settle(

@@ -83,7 +83,7 @@ def forms(
             todo.append((document, Ask({"ANNOTATION": contents[file.stem]}, FORM, _form)))
     made: list[Draft] = []
     # A form without its image can be converted all the same, from the annotation alone.
-    for shown in (root, None):
+    for shown in dict.fromkeys((root, None)):
         some = [(document, ask) for document, ask in todo if (not document["image"]) == (not shown)]
         for result, whole in asked(
             "draft_form", some, model=model, out=out, settings=settings, split=SPLIT, root=shown

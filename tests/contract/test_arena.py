@@ -1,0 +1,219 @@
+"""The arena: who fills in a form is scored by clicks, by values, and by what a server received."""
+
+import json
+import sqlite3
+import subprocess
+import sys
+import threading
+import urllib.request
+from contextlib import closing
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+import formlab
+from tests.contract.doors import cli, rows, value
+
+pytestmark = pytest.mark.browser
+PLACE = "position: absolute; left: 100px; width: 200px; height: 30px; top:"
+PAGE = f"""<!doctype html><form method=post><label>Name <input name=n style="{PLACE} 100px"></label>
+<button style="{PLACE} 200px">Send</button></form>"""
+PLAYER = """
+import pathlib, psutil
+from formlab_arena.actions import Click, Fill, Press, Select, Type
+class Player:
+    name, observes = "player", "tree"
+    def __init__(self, instance):
+        self.instance, self.looks = instance, 0
+    def act(self, seen):
+        self.looks += 1
+        values, at = self.instance.values, {element.field: element for element in seen.elements}
+        if self.looks > 1:
+            return []
+        if self.instance.code == "E12":
+            name, (left, _, _, bottom) = Click(element=at["holder"].id), at["number"].box
+            return [name, Type(values["holder"]), name, Press("Control+A"), Type(values["born"]),
+                    Select(at["account"].id, (values["account"],)),
+                    Select(at["proof"].id, ("Driving licence",)),
+                    Click(left + 20, bottom + 10), Type(values["number"])]
+        killed = {1: "--headless", 2: "serve"}.get(self.instance.number)
+        if killed and not (marker := pathlib.Path(f"{killed}.killed")).exists():
+            marker.touch()
+            started = psutil.Process().children(recursive=True)
+            next(process for process in started if killed in process.cmdline()).kill()
+        fields = [Fill(at[name].id, values[name]) for name in values]
+        return [*fields, Click(element=at["_submit"].id)]
+"""
+DRIVER = """
+import os
+from playwright.sync_api import sync_playwright
+with sync_playwright() as playwright:
+    page = playwright.chromium.connect_over_cdp(os.environ["FORMLAB_CDP"]).contexts[0].pages[0]
+    page.get_by_label("Name").fill("Ada")
+    page.get_by_role("button").click()
+    page.get_by_text("Thank you").wait_for()
+"""
+
+
+class Site(BaseHTTPRequestHandler):
+    def do_GET(self, answer=None):
+        body = (answer or self.server.page).encode()
+        self.server.seen.append(self.path)
+        head = b"HTTP/1.0 200 OK\r\nContent-Type: text/html\r\nContent-Length: %d\r\n\r\n"
+        self.wfile.write(head % len(body) + body)
+
+    def do_POST(self):
+        self.server.sent.append(self.rfile.read(int(self.headers["Content-Length"])).decode())
+        self.do_GET(self.server.answers.pop(0) if self.server.answers else "Thank you")
+
+
+def hosting(page="", answers=()):
+    """The server of a page, what it has sent and seen, and its address."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Site)
+    server.page, server.answers, server.sent, server.seen = page, list(answers), [], []
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return server, f"127.0.0.1:{server.server_port}"
+
+
+def fill(*arguments, code=0):
+    return json.loads(cli("arena", "fill", *arguments, "--json", code=code)[0])
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("player.py").write_text(PLAYER)
+    Path("driver.py").write_text(DRIVER)
+
+
+@pytest.fixture(scope="module")
+def oracle(tmp_path_factory):
+    run = tmp_path_factory.mktemp("oracle")
+    (result,) = fill("--forms", "A11", "--out", run)
+    return run, result, json.loads((run / "A11-001" / "values.json").read_text())
+
+
+def test_a01_what_the_oracle_sends_is_what_the_server_has_and_scores_one(oracle):
+    run, result, values = oracle
+    assert (result["status"], result["right"], result["fields"]) == ("submitted", 4, 4)
+    with closing(sqlite3.connect(run / "submissions.sqlite")) as store:
+        ((stored,),) = store.execute("SELECT answers FROM submissions")
+    assert json.loads(stored) == values
+    table = rows("arena", "score", run)
+    for metric in ("click_accuracy", "value_submitted_accuracy", "form_completed"):
+        assert value(table, metric) == 1
+
+
+def test_a02_a_clumsy_episode_is_scored_as_counted_by_hand():
+    fill("--agent", "player.py", "--forms", "E12", "--out", "run", code=1)
+    table = rows("arena", "score", "run", "--by", "kind", "--out", "eval")
+    # The date goes over the name, one of two lists is wrong, the number is typed below its field.
+    assert [value(table, f"{what}_accuracy") for what in ("click", "value_placed")] == [0.6, 0.4]
+    assert value(table, "value_placed_accuracy", slice_value="dropdown") == 1 / 2
+    assert value(table, "click_distance", slice_value="string") == 10
+    faults = formlab.analysis.propagation(formlab.open_evaluation("eval")).sort("path")
+    assert faults.select("path", "fault", "first").rows() == [
+        ("/Account holder", "overwritten", False),
+        ("/Born on", "misplaced", True),
+        ("/Number of the document", "misplaced", True),
+        ("/Proof of identity", "wrong_value", True),
+    ]
+
+
+def test_a03_who_drives_the_browser_has_the_same_account():
+    site, host = hosting(PAGE)
+    task = {"name": "ada", "address": f"http://{host}/", "text": "Ada", "gold": {"Name": "Eve"}}
+    Path("tasks.jsonl").write_text(json.dumps(task))
+    drive = ("--drive", f"{sys.executable} driver.py", "--tasks", "tasks.jsonl")
+    (result,) = fill(*drive, "--out", "run")
+    (sent,) = result["account"]["submissions"]
+    assert (result["status"], result["right"], site.sent) == ("submitted", 0, ["n=Ada"])
+    assert (sent["values"], sent["outcome"]) == ({"n": ["Ada"]}, "accepted")
+
+
+def test_a04_a_models_clicks_are_pixels_of_what_it_saw(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-none")
+    # A window of 1280 pixels, shown at half its size and sent at half of that.
+    first, last = ({"do": "Click", "x": 50, "y": y} for y in (29, 54))
+    replies = [["<p>No</p>"], [first, {"do": "Type", "text": "Ada"}, last], []]
+    answers = []
+    for actions in replies:
+        text = json.dumps({"actions": actions}) if "<" not in str(actions) else actions[0]
+        choice = {"index": 0, "message": {"role": "assistant", "content": text}}
+        whole = {"id": "c", "object": "chat.completion", "created": 0, "model": "m"}
+        answers.append(json.dumps(whole | {"choices": [choice | {"finish_reason": "stop"}]}))
+    (model, endpoint), (site, host) = hosting("", answers), hosting(PAGE)
+    Path("text.txt").write_text("Ada")
+    chat = ("--system", "chat:m", "--base-url", f"http://{endpoint}/v1", "--text", "text.txt")
+    sizes = ("--scale", 0.5, "--set", "image_limit=320")
+    (result,) = fill(*chat, *sizes, "--url", f"http://{host}/", "--out", "run")
+    assert (site.sent, result["status"], result["steps"]) == (["n=Ada"], "submitted", 3)
+    assert result["usage"]["attempts"] == len(model.sent) == 3
+    assert Path("run/page/events.jsonl").read_text().count('"unusable"') == 1
+
+
+def test_a05_a_password_is_in_no_file_and_another_host_gets_nothing():
+    other, away = hosting("secret")
+    site, host = hosting(f'{PAGE}<script>fetch("http://{away}/")</script>')
+    Path("values.json").write_text('{"n": "Ada"}')
+    page = ("--url", f"http://ada:pa55word@{host}/?token=s3cret", "--values", "values.json")
+    said = cli("arena", "fill", *page, "--out", "run")
+    assert (site.seen[0], site.sent, other.seen) == ("/?token=s3cret", ["n=Ada"], [])
+    files = [file.read_bytes() for file in Path("run").rglob("*") if file.is_file()]
+    assert any(away.encode() in file for file in files)
+    assert not any(b"pa55word" in t or b"s3cret" in t for t in (*files, "".join(said).encode()))
+
+
+def test_a06_a_killed_browser_or_server_costs_one_episode_and_a_crashed_one_is_repeated():
+    asked = ("--agent", "player.py", "--forms", "A11", "--instances", 3, "--out", "run")
+    first = fill(*asked, code=1)
+    assert [result["right"] for result in first] == [0, 0, 4]
+    assert (first[0]["status"], first[1]["status"] != "submitted") == ("crashed", True)
+    assert [result["right"] for result in fill(*asked, code=1)] == [4, 0, 4]
+
+
+def test_a07_a_person_is_scored_as_an_agent_is():
+    serve = ("serve", "--port", "0", "--codes", "E12", "--texts", "quoted", "--out", "people")
+    command = [Path(sys.executable).with_name("formlab"), "arena", *serve]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as server:
+        try:
+            address = server.stdout.readline().decode().split()[-1]
+            urllib.request.urlopen(f"{address}/play/", b"name=ada&task=E12-001").close()
+            right = json.loads(Path("people/ada/E12-001/values.json").read_text())
+            Path("values.json").write_text(json.dumps(right | {"proof": "Driving licence"}))
+            page = ("--url", f"{address}/play/ada/E12-001", "--values", "values.json")
+            fill(*page, "--out", "hands")
+        finally:
+            server.terminate()
+    table = rows("arena", "score", "people/ada")
+    # Every field was clicked; one was sent with another value.
+    assert value(table, "click_accuracy") == 1
+    assert value(table, "value_submitted_accuracy") == 4 / 5
+
+
+def test_a08_the_reward_of_the_environment_is_the_share_that_arrived(oracle):
+    make = pytest.importorskip("gymnasium").make
+    name, window = "formlab_arena.env:formlab/Form-v0", {"viewport": (500, 400), "scale": 0.5}
+    # What is made so checks each step by the rules of Gymnasium.
+    with closing(make(name, task="A11", **window)) as env:
+        seen, _ = env.reset(options={"instance": 1})
+        lines = [line for line in seen["tree"].splitlines() if '"' in line]
+        *fields, button = [line.split("]")[0][1:] for line in lines]
+        for field, text in zip(fields, [*list(oracle[2].values())[:3], "x"], strict=True):
+            assert env.step(f"fill({field!r}, {text!r})")[1] == 0
+        assert env.step(f"click({button!r})")[1:3] == (3 / 4, True)
+
+
+def test_p1_a_perfect_run_of_a_form_with_two_families_of_labels_scores_one(shared):
+    released = shared / "data" / "formfactory" / "data1" / "membership_application.json"
+    # Of 50 instances 40 have "Date of Birth", the last 10 "date_of_birth".
+    chosen = [json.loads(released.read_text())[number] for number in (0, 40)]
+    texts = "".join(f"{n}. {json.dumps(form)}\n\n" for n, form in enumerate(chosen, start=1))
+    for name, text in (("data1/%s.json", json.dumps(chosen)), ("data2/%s.txt", texts)):
+        Path(name).parent.mkdir()
+        Path(name % released.stem).write_text(text)
+    fill("--data", ".", "--forms", "B14", "--instances", 2, "--out", "run")
+    table = rows("arena", "score", "run")
+    for metric in ("value_submitted_accuracy", "episodic_value", "form_completed", "task_score"):
+        assert value(table, metric) == 1

@@ -1,6 +1,7 @@
 """The arena: who fills in a form is scored by clicks, by values, and by what a server received."""
 
 import json
+import re
 import sqlite3
 import subprocess
 import sys
@@ -121,17 +122,6 @@ def test_a02_a_clumsy_episode_is_scored_as_counted_by_hand():
     ]
 
 
-def test_a03_who_drives_the_browser_has_the_same_account():
-    site, host = hosting(PAGE)
-    task = {"name": "ada", "address": f"http://{host}/", "text": "Ada", "gold": {"Name": "Eve"}}
-    Path("tasks.jsonl").write_text(json.dumps(task))
-    drive = ("--drive", f"{sys.executable} driver.py", "--tasks", "tasks.jsonl")
-    (result,) = fill(*drive, "--out", "run")
-    (sent,) = result["account"]["submissions"]
-    assert (result["status"], result["right"], site.sent) == ("submitted", 0, ["n=Ada"])
-    assert (sent["values"], sent["outcome"]) == ({"n": ["Ada"]}, "accepted")
-
-
 def test_a04_a_models_clicks_are_pixels_of_what_it_saw(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-none")
     # A window of 1280 pixels, shown at half its size and sent at half of that.
@@ -153,16 +143,22 @@ def test_a04_a_models_clicks_are_pixels_of_what_it_saw(monkeypatch):
     assert Path("run/page/events.jsonl").read_text().count('"unusable"') == 1
 
 
-def test_a05_a_password_is_in_no_file_and_another_host_gets_nothing():
-    other, away = hosting("secret")
-    site, host = hosting(f'{PAGE}<script>fetch("http://{away}/")</script>')
-    Path("values.json").write_text('{"n": "Ada"}')
-    page = ("--url", f"http://ada:pa55word@{host}/?token=s3cret", "--values", "values.json")
-    said = cli("arena", "fill", *page, "--out", "run")
-    assert (site.seen[0], site.sent, other.seen) == ("/?token=s3cret", ["n=Ada"], [])
-    files = [file.read_bytes() for file in Path("run").rglob("*") if file.is_file()]
-    assert any(away.encode() in file for file in files)
-    assert not any(b"pa55word" in t or b"s3cret" in t for t in (*files, "".join(said).encode()))
+def test_a03_a05_who_drives_has_an_account_without_secrets_and_reaches_no_other_host():
+    (site, host), (other, away) = hosting(PAGE), hosting("secret")
+    site.page += f'<script>fetch("http://{away}/")</script>'
+    address = f"http://ada:pa55word@{host}/?token=s3cret"
+    task = {"name": "ada", "address": address, "text": "Ada", "gold": {"Name": "Eve"}}
+    Path("tasks.jsonl").write_text(json.dumps(task))
+    drive = ("--drive", f"{sys.executable} driver.py", "--tasks", "tasks.jsonl", "--out", "run")
+    out, err = cli("arena", "fill", *drive, "--json")
+    (result,) = json.loads(out)
+    (sent,) = result["account"]["submissions"]
+    assert (result["status"], result["right"]) == ("submitted", 0)
+    assert (sent["values"]["n"], sent["outcome"], site.sent) == (["Ada"], "accepted", ["n=Ada"])
+    assert (site.seen[0], other.seen) == ("/?token=s3cret", [])
+    files = [file.read_text("latin-1") for file in Path("run").rglob("*") if file.is_file()]
+    assert any(away in text for text in files)
+    assert not any("pa55word" in text or "s3cret" in text for text in (out, err, *files))
 
 
 def test_a06_a_killed_browser_or_server_costs_one_episode_and_a_crashed_one_is_repeated():
@@ -198,8 +194,7 @@ def test_a08_the_reward_of_the_environment_is_the_share_that_arrived(oracle):
     # What is made so checks each step by the rules of Gymnasium.
     with closing(make(name, task="A11", **window)) as env:
         seen, _ = env.reset(options={"instance": 1})
-        lines = [line for line in seen["tree"].splitlines() if '"' in line]
-        *fields, button = [line.split("]")[0][1:] for line in lines]
+        *fields, button = re.findall(r"\[(\w+)\] ", seen["tree"])
         for field, text in zip(fields, [*list(oracle[2].values())[:3], "x"], strict=True):
             assert env.step(f"fill({field!r}, {text!r})")[1] == 0
         assert env.step(f"click({button!r})")[1:3] == (3 / 4, True)

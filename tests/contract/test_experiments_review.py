@@ -146,7 +146,7 @@ def test_v01_a_draft_is_kept_only_where_its_label_stands(monkeypatch):
     threading.Thread(target=server.serve_forever, daemon=True).start()
     for name, text in (("a", "Name"), ("b", "Total")):
         entity = {"id": 0, "label": "question", "text": text, "box": [0, 0, 9, 9], "linking": []}
-        json_folder(Path("marks"), {name: {"form": [entity | {"words": []}]}})
+        json_folder(Path("marks"), {name: {"form": [entity | {"words": [entity]}]}})
     asked = ("--model", "m", "--base-url", f"http://127.0.0.1:{server.server_port}/v1")
     (row,) = rows("formcraft", "convert", "marks", *asked, "--out", "out")
     assert [row[k] for k in ("forms", "items", "rejected", "failed")] == [2, 2, 1, 0]

@@ -125,14 +125,10 @@ def test_a02_a_clumsy_episode_is_scored_as_counted_by_hand():
 def test_a04_a_models_clicks_are_pixels_of_what_it_saw(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-none")
     # A window of 1280 pixels, shown at half its size and sent at half of that.
-    first, last = ({"do": "Click", "x": 50, "y": y} for y in (29, 54))
-    replies = [["<p>No</p>"], [first, {"do": "Type", "text": "Ada"}, last], []]
-    answers = []
-    for actions in replies:
-        text = json.dumps({"actions": actions}) if "<" not in str(actions) else actions[0]
-        choice = {"index": 0, "message": {"role": "assistant", "content": text}}
-        whole = {"id": "c", "object": "chat.completion", "created": 0, "model": "m"}
-        answers.append(json.dumps(whole | {"choices": [choice | {"finish_reason": "stop"}]}))
+    replies = ["<p>No</p>", 'Click(50, 29)\nType("Ada")\nClick(50, 54)', '{"actions": []}']
+    messages = [{"message": {"role": "assistant", "content": reply}} for reply in replies]
+    choices = [message | {"index": 0, "finish_reason": "stop"} for message in messages]
+    answers = [json.dumps({"model": "m", "choices": [choice]}) for choice in choices]
     (model, endpoint), (site, host) = hosting("", answers), hosting(PAGE)
     Path("text.txt").write_text("Ada")
     chat = ("--system", "chat:m", "--base-url", f"http://{endpoint}/v1", "--text", "text.txt")

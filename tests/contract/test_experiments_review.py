@@ -144,9 +144,10 @@ def test_v01_a_draft_is_kept_only_where_its_label_stands(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-none")
     server = ThreadingHTTPServer(("127.0.0.1", 0), Model)
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    for name, text in (("a", "Name"), ("b", "Total")):
-        entity = {"id": 0, "label": "question", "text": text, "box": [0, 0, 9, 9], "linking": []}
-        json_folder(Path("marks"), {name: {"form": [entity | {"words": [entity]}]}})
+    for name, label in (("a", "Name"), ("b", "Total")):
+        words = [{"text": text, "box": [0, 0, 9, 9]} for text in (label, "Ada")]
+        form = [word | {"label": "answer", "linking": [], "words": [word]} for word in words]
+        json_folder(Path("marks"), {name: {"form": form}})
     asked = ("--model", "m", "--base-url", f"http://127.0.0.1:{server.server_port}/v1")
     (row,) = rows("formcraft", "convert", "marks", *asked, "--out", "out")
     assert [row[k] for k in ("forms", "items", "rejected", "failed")] == [2, 2, 1, 0]

@@ -118,6 +118,8 @@ def baseline(name, *settings):
 def test_x05_rules_score_as_counted():
     # They give no line item, which 16 of the 37 values are.
     assert baseline("rules") == (1, 21 / 37)
+    filings = "MadeFilings-lv2-mixed_template-train_3-test_7-valid_2-SD_0"
+    assert baseline("rules", "--split", filings) == (1, 1)
 
 
 def test_x06_the_trained_reader_draws_its_examples_by_seed():

@@ -4,6 +4,9 @@ import pytest
 
 from tests.contract.doors import FIRST, GOLD, SCORE, SECOND, cli, json_lines, long_table
 
+# Plug-in files and scripts, which commands are given.
+collect_ignore = ["plugins"]
+
 
 @pytest.fixture
 def work(tmp_path, monkeypatch):

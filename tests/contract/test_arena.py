@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -17,46 +18,10 @@ import formlab
 from tests.contract.doors import cli, rows, value
 
 pytestmark = pytest.mark.browser
+PLUGINS = Path(__file__).with_name("plugins")
 PLACE = "position: absolute; left: 100px; width: 200px; height: 30px; top:"
 PAGE = f"""<!doctype html><form method=post><label>Name <input name=n style="{PLACE} 100px"></label>
 <button style="{PLACE} 200px">Send</button></form>"""
-PLAYER = """
-import pathlib, psutil
-from formlab_arena.actions import Click, Fill, Press, Scroll, Select, Type
-class Player:
-    name, observes = "player", "tree"
-    def __init__(self, instance):
-        self.instance, self.looks = instance, 0
-    def act(self, seen):
-        self.looks += 1
-        values, at = self.instance.values, {element.field: element for element in seen.elements}
-        if self.instance.code == "E12" and self.looks == 1:
-            return [Scroll(60)]
-        if self.instance.code == "E12" and self.looks == 2:
-            name, (left, _, _, bottom) = Click(element=at["holder"].id), at["number"].box
-            return [name, Type(values["holder"]), name, Press("Control+A"), Type(values["born"]),
-                    Select(at["account"].id, (values["account"],)),
-                    Select(at["proof"].id, ("Driving licence",)),
-                    Click(left + 20, bottom + 10), Type(values["number"])]
-        if self.looks > 1:
-            return []
-        killed = {1: "--headless", 2: "serve"}.get(self.instance.number)
-        if killed and not (marker := pathlib.Path(f"{killed}.killed")).exists():
-            marker.touch()
-            started = psutil.Process().children(recursive=True)
-            next(process for process in started if killed in process.cmdline()).kill()
-        fields = [Fill(at[name].id, values[name]) for name in values]
-        return [*fields, Click(element=at["_submit"].id)]
-"""
-DRIVER = """
-import os
-from playwright.sync_api import sync_playwright
-with sync_playwright() as playwright:
-    page = playwright.chromium.connect_over_cdp(os.environ["FORMLAB_CDP"]).contexts[0].pages[0]
-    page.get_by_label("Name").fill("Ada")
-    page.get_by_role("button").click()
-    page.get_by_text("Thank you").wait_for()
-"""
 
 
 class Site(BaseHTTPRequestHandler):
@@ -86,8 +51,8 @@ def fill(*arguments, code=0):
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    Path("player.py").write_text(PLAYER)
-    Path("driver.py").write_text(DRIVER)
+    for plugin in ("player.py", "driver.py"):
+        shutil.copy(PLUGINS / plugin, ".")
 
 
 @pytest.fixture(scope="module")

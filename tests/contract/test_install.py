@@ -43,23 +43,18 @@ def test_i02_the_blocks_of_the_readme_run_in_a_new_shell_and_folder(tmp_path):
         script = script.replace("report --eval", "report 65_own_forms --no-figures --eval")
     environment = {name: os.environ[name] for name in ("HOME", "PYTHONPATH") if name in os.environ}
     environment |= {"PATH": "/usr/bin:/bin", "FORMLAB_CACHE": str(tmp_path / "cache")}
-    run("bash", "-c", script, cwd=tmp_path, env=environment)
+    # Where the command is not on the path it is a module.
+    script += "python -m formlab --help\n"
+    assert "Usage: python -m formlab" in run("bash", "-c", script, cwd=tmp_path, env=environment)
     home = tmp_path / "five-minutes"
     wrong = formlab.open_evaluation(home / "evals/first").fields.filter(
         pl.col("outcome") != "match"
     )
-    causes = {"Noor Haddad": "characters", "705.35": "lost_separator"}
-    assert dict(wrong.select("gold", "cause").rows()) == causes
+    assert wrong["cause"].sort().to_list() == ["characters", "lost_separator"]
     assert (home / "reports" / "index.html").is_file()
-    # A finding and what to try are two sentences.
     lines = (home / "look.txt").read_text("utf-8").splitlines()
+    # A finding and what to try are two sentences.
     assert any("fields" in line for line in lines)
     assert not [
         line for line in lines if re.search(r"[a-z)] [A-Z][a-z]+ (at|the|what|how)\b", line)
     ]
-
-
-def test_i03_the_command_is_a_module_as_well():
-    printed = run(sys.executable, "-m", "formlab", "--help")
-    assert "score" in printed
-    assert "Usage: python -m formlab" in printed

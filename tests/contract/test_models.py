@@ -12,7 +12,8 @@ from threading import Event, Thread
 import polars as pl
 import pytest
 
-from tests.contract.doors import FIRST, SCORE, WORDS, cli, long_table, rows, value
+import formlab
+from tests.contract.doors import FIRST, SCORE, WORDS, cli, json_folder, long_table, rows, value
 
 RUN = "run --gold truth.csv --images . --system chat:m --out run --set concurrency=1"
 KEY = "sk-nobody-may-read-this-0123456789"
@@ -178,3 +179,17 @@ def test_m09_a_server_that_misbehaves_ends_in_time_and_leads_to_no_other_host(se
     cli(*server.run, "--limit", 1, "--out", "busy")
     *_, first, second = (call["at"] for call in server.calls)
     assert (second - first >= 1, statuses("busy")) == (True, ["ok"])
+
+
+def test_v01_a_draft_is_kept_only_where_its_label_stands(server):
+    for name, label in (("a", "Name"), ("b", "Total")):
+        words = [{"text": text, "box": [0, 0, 9, 9]} for text in (label, "Ada")]
+        form = [word | {"label": "answer", "linking": [], "words": [word]} for word in words]
+        json_folder(Path("marks"), {name: {"form": form}})
+    field = {"label": "Name", "value": "Ada", "modality": "textual"}
+    field |= {"modality_subtype": "handwritten"}
+    server.replies = [completion({"fields": [field], "groups": []})]
+    asked = ("--model", "m", "--base-url", server.run[-1], "--out", "out")
+    (row,) = rows("formcraft", "convert", "marks", *asked)
+    assert [row[k] for k in ("forms", "items", "rejected", "failed")] == [2, 2, 1, 0]
+    assert formlab.load("formcraft", root="out").documents["doc_id"].to_list() == ["a", "b"]

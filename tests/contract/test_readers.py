@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -10,42 +11,9 @@ import pytest
 import formlab
 from tests.contract.doors import SCORE, WORDS, cli, json_folder, json_lines, rows, value
 
-
-def samples(*names, lost=None):
-    """Right for both; right for formlab alone, which ignores case; a call that failed."""
-    cells = (("a", "Ada Berg", "Ada Berg", 1), ("b", "May", "may", 0), ("c", "9.00", lost, None))
-    return [dict(zip(names, sample, strict=True)) for sample in cells]
-
-
-STATED = {"scores": [{"name": "s", "metrics": {"accuracy": {"value": 0.5}}}]}
-OMNIAI = {"fileUrl": "x/a.png", "ocrModel": "m", "trueJson": {"total": 9, "name": "Ada"}}
-ANSWER = {"predictedJson": {"total": 8, "name": "Ada"}, "jsonAccuracy": 0.5}
-CELLS = [{"cell_id": 0, "text": "DATE"}, {"cell_id": 1, "text": "3 May"}]
-GRAPH = {"cells": CELLS, "links": [{"source_cell_id": 0, "target_cell_id": 1}]}
-FORM = json.dumps({"key_value_items": [{"graph": GRAPH}]})
-WRONG = {"PredictedDocument": FORM.replace("3 May", "4 May"), "status": "success"}
-PAGE = {"pdf": "a.pdf", "page": 1, "type": "present", "text": "Total due 9.00"}
-ABSENT = {"id": "2", "type": "absent", "text": "Thank you"}
-FIELD = {"expected_key": "by", "expected_value": "Ada Foods", "match": True, "score": 0.9}
-FIELD |= {"actual_key": "by", "actual_value": "Ada Food"}  # alike is right for stickler
-FILES = {
-    "eval/header.json": {"eval": {"model": "m"}, "results": STATED},
-    "lmms/1_results.json": {"results": {"forms": {"acc,none": 0.5}}},
-    "lmms/1_samples_forms.jsonl": samples("doc_id", "target", "filtered_resps", "acc"),
-    "kit/m_F_acc.csv": "split,Overall\nnone,50",
-    "kit/m_F.json": samples("index", "answer", "prediction", "hit", lost="Failed to obtain answer"),
-    "omniai/results.json": [OMNIAI | ANSWER, OMNIAI | {"fileUrl": "x/b.png", "error": {}}],
-    "doc/evaluation_f_k.json": {"evaluations": [{"doc_id": "a", "f1": 1}], "f1_stats": {"mean": 1}},
-    "doc/0.jsonl": [{"document_id": "a", "GroundTruthDocument": FORM} | WRONG],
-    "olmocr/t.jsonl": [PAGE | {"id": "1"}, PAGE | ABSENT, PAGE | {"id": "3", "pdf": "b.pdf"}],
-    "olmocr/tool/a_pg1_repeat1.md": "Thank you\n\nTotal due **9.00**\n\nAda Foods\n",
-    "ocrbench/m.json": samples("id", "answers", "predict", "score"),
-    "stickler/metrics.json": {"overall_metrics": {"cm_f1": 0.8}},
-    "stickler/l.jsonl": [{"doc_id": "a", "comparison_result": {"field_comparisons": [FIELD]}}],
-    "csv/t.csv": "n,want,got,mark\na,Ada Berg,Ada Berg,1\nb,May,may,0\nc,9.00,,\n",
-}
-for s in samples("id", "target", "completion", "value"):
-    FILES[f"eval/samples/{s['id']}.json"] = s | {"output": s, "scores": {"s": s}}
+# Small logs: of three samples one is right for both, one for formlab alone, which ignores case,
+# and one is of a call that failed.
+FILES = json.loads(Path(__file__).with_name("data").joinpath("logs.json").read_text("utf-8"))
 # What is opened, its samples, the figure that the log states, figures and counts of the log and of
 # formlab over what the log scored and over all, and words of why the two differ.
 THREE = ([(1 / 2, 2), (1 / 3, 3), (1, 2), (2 / 3, 3)], ["case", "left out"])

@@ -18,7 +18,7 @@ from formlab import benchmarks
 from formlab.benchmarks import formfactory
 from formlab.errors import DataMissing
 from formlab.text import checked, typed
-from formlab.text.llm_json import as_text
+from formlab.text.normalise import as_text
 from formlab_arena import spec
 from formlab_arena.instances import Instance
 from formlab_arena.spec import FormField, FormPage, WebForm

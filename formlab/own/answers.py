@@ -177,7 +177,7 @@ def of_values(
     `usual` is the task of what the gold does not have.
     """
     notes, values = Counter(notes), _without_json(values.drop("system", strict=False))
-    values = _claims(values)
+    values = _failed(_claims(values), corpus)
     for status in ("repaired", "bad_json", "truncated"):
         documents = values.filter(pl.col("status") == status)["doc_id"].n_unique()
         notes[f"documents with answers of status {status}"] += documents
@@ -196,6 +196,18 @@ def of_values(
         sources=sources,
         notes={what: count for what, count in sorted(notes.items()) if count},
     ).check()
+
+
+def _failed(values: pl.DataFrame, corpus: Corpus) -> pl.DataFrame:
+    """The answers with what could not be read as failed at each field that was asked for."""
+    failed = pl.col("path").is_null() & pl.col("status").is_in(["bad_json", "truncated"])
+    asked = corpus.records.filter(pl.col("path").is_not_null()).select("doc_id", field="path")
+    rows = values.filter(failed).join(asked, on="doc_id", how="left", maintain_order="left")
+    if rows.is_empty():
+        return values
+    kind = pl.when(pl.col("field").is_null()).then("kind")
+    rows = rows.with_columns(path=pl.col("field"), kind=kind).drop("field")
+    return pl.concat([values.filter(~failed), rows.select(values.columns)])
 
 
 def _without_json(values: pl.DataFrame) -> pl.DataFrame:

@@ -39,7 +39,7 @@ ROOMS = {
     "experiments": (6667, 2800, ["formlab_experiments/"]),
     "review": (4838, 1700, ["formlab_review/"]),
     "baselines": (2417, 1300, ["formlab_baselines/"]),
-    "tests": (56196, 16000, ["tests/"]),
+    "tests": (56197, 16000, ["tests/"]),
 }
 
 

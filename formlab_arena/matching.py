@@ -11,7 +11,7 @@ from decimal import Decimal
 import numpy as np
 from rapidfuzz import fuzz
 
-from formlab.text import typed
+from formlab.text import values as typed
 from formlab_arena.labelled_lines import LONG_LABEL, LabelledValue
 
 # The least likeness of two labels in a text, and what it loses where another field has the value

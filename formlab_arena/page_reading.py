@@ -18,7 +18,7 @@ from formlab.folders import Predictions
 from formlab.scoring.fields import read_fields
 from formlab.systems._runs import page_files
 from formlab.tables import BOX, USABLE
-from formlab.text import typed
+from formlab.text import values as typed
 from formlab_arena.instances import Instance
 from formlab_arena.instruction_text import LabelMention
 from formlab_arena.spec import WebForm

@@ -15,7 +15,7 @@ from formlab import benchmarks, text
 from formlab.errors import UnknownName
 from formlab.systems._runs import first
 from formlab.tables import USABLE
-from formlab.text import typed
+from formlab.text import values as typed
 from formlab_arena.instances import Instance
 from formlab_arena.page_reading import MARKS, WRITTEN, SourcePage, kind_of, labels_of
 from formlab_arena.spec import FormField, FormPage, WebForm

@@ -17,7 +17,8 @@ from typing import Any
 from formlab import benchmarks
 from formlab.benchmarks import formfactory
 from formlab.errors import DataMissing
-from formlab.text import checked, typed
+from formlab.text import checked
+from formlab.text import values as typed
 from formlab.text.llm_json import as_text
 from formlab_arena import spec
 from formlab_arena.instances import Instance

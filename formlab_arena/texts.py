@@ -14,7 +14,8 @@ import yaml
 from formlab import benchmarks, files, yaml_files
 from formlab.errors import DataBroken, DataMissing, UnknownName
 from formlab.folders import Corpus
-from formlab.text import normalise, typed
+from formlab.text import normalise
+from formlab.text import values as typed
 from formlab_arena import instances, spec
 from formlab_arena.instances import Instance
 from formlab_arena.matching import options_in

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import re
 
-from formlab.text import typed
+from formlab.text import values as typed
 from formlab.text.dates import Order
 
 _MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*\.?"

@@ -15,7 +15,7 @@ from typing import Any
 
 from formlab import files
 from formlab.errors import DataBroken
-from formlab.text import typed
+from formlab.text import values as typed
 from formlab_arena import matching, page_fields, spec, web_tasks
 from formlab_arena.action_groups import Episode
 from formlab_arena.observation import Element

@@ -16,7 +16,7 @@ from formlab import text
 from formlab.benchmarks import formcraft
 from formlab.errors import DataBroken
 from formlab.folders import Corpus
-from formlab.text.typed import date_readings
+from formlab.text.values import date_readings
 
 ITEMS = ("consistency", "vqa")
 # How dates are written; the first that gives a date back is how it stands on the page.

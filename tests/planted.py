@@ -5,7 +5,7 @@ from functools import partial
 
 from formlab.systems import System
 from formlab.tables import BOX
-from formlab.text.typed import date_readings
+from formlab.text.values import date_readings
 
 FIELDS = ("text", "marking", "visual", "cross", "value", "entity")
 # What a total is guessed from, in cents: no page has it.

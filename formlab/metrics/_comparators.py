@@ -16,7 +16,7 @@ from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
 
 from formlab import text
-from formlab.text.typed import MONTH_NAMES, date_readings, day_of
+from formlab.text.values import MONTH_NAMES, date_readings, day_of
 
 # Published: addresses may differ in so many edits, prices by so much.
 EDITS, CENT = 3, 0.01

@@ -13,6 +13,7 @@ from rapidfuzz import fuzz
 from rapidfuzz.distance import Levenshtein
 
 from formlab import text
+from formlab.text.values import possible_dates
 
 # Longer texts are compared by what they contain, not letter by letter.
 LONGEST = 2_000
@@ -161,13 +162,12 @@ def _symbols(value: str) -> str:
 
 
 def _dates(gold: str, pred: str) -> str | None:
-    readings = text.typed.date_readings(gold), text.typed.date_readings(pred)
-    ours, theirs = readings
-    crossed = ours == theirs[::-1] and ours[0] != ours[1]
-    if crossed and None not in ours:
+    ours, theirs = possible_dates(gold), possible_dates(pred)
+    if ours == theirs[::-1] and ours[0] != ours[1] and all(ours):
         return "date_order"
-    if not (set(ours) & set(theirs)) - {None}:
-        pairs = product(*(filter(None, side) for side in readings))
+    sides = [{*month_first, *day_first} for month_first, day_first in (ours, theirs)]
+    if sides[0].isdisjoint(sides[1]):
+        pairs = product(*sides)
         swapped = any((a.day, a.month, a.year) == (b.month, b.day, b.year) for a, b in pairs)
         return "date_order" if swapped else None
     same = letters(gold) == letters(pred) and separators(gold) == separators(pred)

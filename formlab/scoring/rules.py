@@ -17,7 +17,7 @@ import polars as pl
 
 from formlab import own, text
 from formlab.tables import LADDER
-from formlab.text.typed import date_readings
+from formlab.text.values import date_readings
 
 # The column of a case with the `meta` of its gold record, where there are rules.
 RULE = "rule"
@@ -53,7 +53,15 @@ def described(declared: Iterable[Declared], *, threshold: float) -> str:
     declared = sorted(str(row) for row in rows if row[2] != own.Rule())
     digest = hashlib.sha256("\n".join(declared).encode()).hexdigest()[:8] if declared else None
     named = [f"declared={digest}"] if digest else []
-    return "|".join(["match=comparators by type", *named, f"fuzzy>={threshold:g}", text.DATE_RULE])
+    return "|".join(
+        [
+            "match=comparators by type",
+            *named,
+            f"fuzzy>={threshold:g}",
+            text.VALUE_RULE,
+            text.DATE_RULE,
+        ]
+    )
 
 
 def weights(declared: Iterable[Declared]) -> dict[str, float]:

@@ -9,7 +9,7 @@ from typing import Literal
 
 import polars as pl
 
-from formlab.text.typed import date_readings
+from formlab.text.values import date_readings
 
 Order = Literal["day", "month"]
 ORDERS: tuple[Order, ...] = ("day", "month")
@@ -27,12 +27,8 @@ _ISO = r"^[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}$"
 def date_order(texts: Iterable[str]) -> Order | None:
     """The order of day and month in numeric dates; None if none shows it, or both are shown.
 
-    Examples
-    --------
-    >>> date_order(["31/12/2020", "05/06/2020"]), date_order(["12/31/2020"])
-    ('day', 'month')
-    >>> date_order(["05/06/2020", "2020-12-31", "31 Dec 2020"]), date_order(["31/1/20", "1/31/20"])
-    (None, None)
+    >>> date_order(["31/12/2020", "05/06/2020"]), date_order(["31/1/20", "1/31/20"])
+    ('day', None)
     """
     shown = {_shown(text) for text in texts} - {None}
     return shown.pop() if len(shown) == 1 else None
@@ -44,18 +40,9 @@ def date_orders(
     """The order of day and month by document, from the dates in its values and texts.
 
     A document that shows none has that of the corpus where at least three others show one and 95 %
-    of them the same; else it is not in the answer, as one that shows both is not.
+    of them the same; else it is left out, as is one that shows both. `values` are n texts or null,
+    whole pages too; `corpus` has what all documents show (`orders_shown`), if these are only some.
 
-    Parameters
-    ----------
-    docs, values
-        n names of documents and texts, null or not: gold values, or whole pages.
-    corpus
-        What the documents of the whole corpus show, where these are some of them: see
-        `orders_shown`.
-
-    Examples
-    --------
     >>> docs = pl.Series(["a", "a", "b"])
     >>> date_orders(docs, pl.Series(["due 31/12/2020.", "05/06/2020", "05/06/2020"]))
     {'a': 'day'}
@@ -74,13 +61,6 @@ def date_orders(
 def orders_shown(docs: pl.Series, values: pl.Series) -> Counter[str]:
     """How many documents show an order of day and month in their dates: day, month or both.
 
-    Parameters
-    ----------
-    docs, values
-        As for `date_orders`. The counts of parts of a corpus can be added.
-
-    Examples
-    --------
     >>> orders_shown(pl.Series(["a", "a", "b"]), pl.Series(["31/12/2020", "5/6/2020", "5/6/2020"]))
     Counter({'day': 1})
     """
@@ -106,6 +86,6 @@ def _by_document(docs: pl.Series, values: pl.Series) -> dict[str, set[Order]]:
 
 def _shown(text: str) -> Order | None:
     month_first, day_first = date_readings(text)
-    if (month_first is None) == (day_first is None):
+    if (month_first and day_first) or not (month_first or day_first):
         return None
-    return "day" if month_first is None else "month"
+    return "month" if month_first else "day"

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+import operator
+import re
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,14 +13,137 @@ import polars as pl
 from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
 
-from formlab.text._parsers import Parser, parser_for, swapped
 from formlab.text.normalise import LADDER_STEPS, normalise
-from formlab.text.typed import Money
+from formlab.text.values import (
+    Days,
+    Money,
+    address,
+    checked,
+    choices,
+    money,
+    number,
+    possible_dates,
+)
 
 # Pairs compared at a time, which bounds the memory used.
 _CHUNK = 16_384
 # A kind of value, and which of day and month comes first in it.
 Kind = tuple[str | None, str | None]
+
+# What a date may be, month first and day first.
+Readings = tuple[Days, Days]
+_DIGIT = re.compile("[0-9]")
+# 007 and 7 are one number and two codes; without a stated kind a code is assumed.
+_CODE = re.compile(r"0[0-9]+")
+
+
+class Parser(NamedTuple):
+    """How values of a kind are read, None being none of it, and when two readings are the same."""
+
+    read: Callable[[str], Any]
+    same: Callable[[Any, Any], bool]
+
+    def __call__(self, gold: str, pred: str) -> bool:
+        """Whether two texts are the same value."""
+        ours, theirs = self.read(gold), self.read(pred)
+        return ours is not None and theirs is not None and self.same(ours, theirs)
+
+
+def _amount(text: str) -> Money | None:
+    """A number or an amount; per cent stands for a currency, since no amount has it."""
+    value = number(text)
+    return money(text) if value is None else Money(value, "%" if "%" in text else None)
+
+
+def _same_money(first: Money, second: Money) -> bool:
+    # A form often prints the currency in its label, so a value may leave it out.
+    if first.amount != second.amount or None in (first.currency, second.currency):
+        return first.amount == second.amount
+    return not set(first.currency.split("/")).isdisjoint(second.currency.split("/"))
+
+
+def _days(text: str) -> Readings | None:
+    readings = possible_dates(text)
+    return readings if any(readings) else None
+
+
+def _days_read_as(order: str) -> Callable[[str], Readings | None]:
+    def read(text: str) -> Readings | None:
+        month_first, day_first = possible_dates(text)
+        first, other = (month_first, day_first) if order == "month" else (day_first, month_first)
+        only = first or other
+        return (only, only) if only else None
+
+    return read
+
+
+def _same_date(first: Readings, second: Readings) -> bool:
+    # 1/2/22 may be two dates: only another that may be the same two is surely equal.
+    sides = ((days[0] or days[1], days[1] or days[0]) for days in (first, second))
+    return not any(map(set.isdisjoint, *(map(set, side) for side in sides)))
+
+
+def _may_be_same_date(first: Readings, second: Readings) -> bool:
+    return not {*first[0], *first[1]}.isdisjoint({*second[0], *second[1]})
+
+
+def _read_choices(text: str) -> tuple[bool | None, frozenset[str] | None] | None:
+    box, options = checked(text), choices(text)
+    return None if box is options is None else (box, options)
+
+
+def _same_choices(
+    ours: tuple[bool | None, frozenset[str] | None],
+    theirs: tuple[bool | None, frozenset[str] | None],
+) -> bool:
+    if ours[0] is not None and theirs[0] is not None:
+        return ours[0] == theirs[0]
+    return ours[1] is not None and ours[1] == theirs[1]
+
+
+def _guess(date: Parser) -> Parser:
+    """A number, an amount or a date, whichever both texts are."""
+    guesses = (_NUMBER, date)
+
+    def read(text: str) -> tuple[Any, ...] | None:
+        if not _DIGIT.search(text) or _CODE.fullmatch(text.strip()):
+            return None
+        readings = tuple(guess.read(text) for guess in guesses)
+        return None if readings == (None,) * len(readings) else readings
+
+    def same(ours: tuple[Any, ...], theirs: tuple[Any, ...]) -> bool:
+        return any(
+            None not in (mine, yours) and guess.same(mine, yours)
+            for guess, mine, yours in zip(guesses, ours, theirs, strict=True)
+        )
+
+    return Parser(read, same)
+
+
+_NUMBER, _MONEY = Parser(_amount, _same_money), Parser(money, _same_money)
+_CHOICES = Parser(_read_choices, _same_choices)
+_KINDS = {"number": _NUMBER, "money": _MONEY, "address": Parser(address, operator.eq)}
+_KINDS |= dict.fromkeys(("choice", "checkbox", "radio", "dropdown"), _CHOICES)
+# By which of day and month comes first; `either` lets any reading of a date count.
+_DATES = {
+    None: Parser(_days, _same_date),
+    "day": Parser(_days_read_as("day"), _same_date),
+    "month": Parser(_days_read_as("month"), _same_date),
+    "either": Parser(_days, _may_be_same_date),
+}
+_GUESSES = {order: _guess(date) for order, date in _DATES.items()}
+
+
+def parser_for(kind: str | None, order: str | None = None) -> Parser:
+    """How values of `kind` are read; of any other kind and None, as what their digits say."""
+    if kind == "date":
+        return _DATES[order]
+    return _KINDS.get(kind) or _GUESSES[order]
+
+
+def swapped(gold: str, pred: str, kind: str | None) -> bool:
+    """Whether two texts may be one date, if each may have day or month first."""
+    return kind not in _KINDS and _DATES["either"](gold, pred)
 
 
 class Ladder(NamedTuple):
@@ -48,7 +173,7 @@ def ladder(
         The annotated and the predicted value, as written.
     kind
         The field's type. For number, money, date, choice, checkbox, radio, dropdown and address
-        `typed` compares the parsed values (`formlab.text.typed`). For any other kind and None
+        `typed` compares the parsed values (`formlab.text.values`). For any other kind and None
         it holds when both are fully a number, an amount or a date, with a digit, and the same.
     accepted
         Further right values; each rung, and the similarity, takes the best over all.

@@ -17,6 +17,13 @@ _DASHES = dict.fromkeys(
 _QUOTES = dict.fromkeys(map(ord, "‘’‚‛′´`ʼ‹›＇"), "'") | dict.fromkeys(
     map(ord, "“”„‟″«»〝〞＂"), '"'
 )
+# Full-width and half-width forms and ligatures, which are letters of fonts; ② and ² are not 2.
+_FORMS = [*range(0xFB00, 0xFB07), *range(0xFF01, 0xFFA0), 0xFFE0, 0xFFE1, 0xFFE5, 0xFFE6]
+_PLAIN = {code: unicodedata.normalize("NFKC", chr(code)) for code in _FORMS}
+# Soft hyphens, zero-width characters, marks of direction, and which picture a character has.
+_UNSEEN = [0xAD, 0x61C, 0x180E, *range(0x200B, 0x2010), *range(0x202A, 0x202F)]
+_UNSEEN += [*range(0x2060, 0x206A), 0xFEFF, *range(0xFE00, 0xFE10)]
+_PLAIN |= dict.fromkeys(_UNSEEN, "")
 # Every combining mark falls outside \w, so this finds all long runs of them, and little else.
 _LONG_RUN = re.compile(r"[^\w\s\x00-\x7f]{32,}")
 
@@ -51,15 +58,20 @@ def _quotes(text: str) -> str:
     return text.replace("`", "'") if text.isascii() else text.translate(_QUOTES)
 
 
+def _forms(text: str) -> str:
+    return text if text.isascii() else text.translate(_PLAIN)
+
+
 STEPS: dict[str, Callable[[str], str]] = {
     "nfc": _nfc,
     "space": _space,
     "lower": str.lower,
+    "forms": _forms,
     "dashes": _dashes,
     "quotes": _quotes,
 }
 # NFC comes again at the end: lower-casing can leave a letter and a mark that compose.
-LADDER_STEPS = ("nfc", "dashes", "quotes", "space", "lower", "nfc")
+LADDER_STEPS = ("nfc", "forms", "dashes", "quotes", "space", "lower", "nfc")
 
 
 def normalise(text: str, steps: Sequence[str] = ("nfc", "space", "lower")) -> str:
@@ -71,7 +83,8 @@ def normalise(text: str, steps: Sequence[str] = ("nfc", "space", "lower")) -> st
         Any string, lone surrogates and control characters included.
     steps
         Names from `STEPS`: `nfc` (Unicode NFC), `space` (each run of white space is one space,
-        none at the ends), `lower` (lower case), `dashes` (every dash and minus is `-`),
+        none at the ends), `lower` (lower case), `forms` (full-width characters and ligatures as
+        plain ones, none that is invisible), `dashes` (every dash and minus is `-`),
         `quotes` (typographic quotes and primes are `'` or `"`).
 
     Raises

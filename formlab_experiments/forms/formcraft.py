@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 from formlab import files, text
 from formlab.benchmarks.formcraft.taxonomy import RELATIONS
 from formlab.errors import DataBroken
-from formlab.text.typed import date_readings
+from formlab.text.values import date_readings
 from formlab_experiments.forms.blocks import Cells
 from formlab_experiments.forms.content import Content, load_all
 from formlab_experiments.forms.sheet import Json

@@ -93,7 +93,7 @@ def value_of(formula, values):
 
 def number(value):
     """A number, or a date as its day; all dates of the sample have one reading, or day first."""
-    if day := text.typed.date_readings(value)[1]:
+    if day := text.values.date_readings(value)[1]:
         return Fraction(day.toordinal())
     money = text.money(value.removesuffix("%"))
     return Fraction(money.amount if money else text.number(value))

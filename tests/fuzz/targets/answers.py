@@ -5,7 +5,7 @@ from pathlib import Path
 
 from formlab.metrics._lines import parse_lines
 from formlab.metrics.judge import parse as parse_judge
-from formlab.text import llm_json, markup, typed
+from formlab.text import llm_json, markup, values
 from formlab.text.flow import read as read_flow
 from formlab.text.ladder import ladder
 from formlab.text.marks import unmarked
@@ -47,12 +47,12 @@ def _json(text: str) -> None:
 def _typed(text: str) -> None:
     for line in text.splitlines()[:20] or [""]:
         for read in (
-            typed.number,
-            typed.money,
-            typed.date,
-            typed.choices,
-            typed.checked,
-            typed.address,
+            values.number,
+            values.money,
+            values.date,
+            values.choices,
+            values.checked,
+            values.address,
         ):
             read(line)
         ladder(line, "9.00", kind="money")

@@ -1,0 +1,423 @@
+"""Strict parsers of typed values: one canonical value for many ways to write it, or None.
+
+A parser reads the whole string or nothing ("12 apples" is no number). Digits of every script count,
+as do currencies and months of many languages, which babel knows. dateutil and price-parser guess
+one reading; here a date has all its readings, or none.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from datetime import date as Date  # noqa: N812 - the parser below is called `date`
+from decimal import Decimal
+from functools import lru_cache
+from typing import NamedTuple
+
+from formlab.text.normalise import LADDER_STEPS, normalise
+
+# No amount or date on a form is longer; the bounds keep the cost low on hostile input.
+_LONGEST = 64
+_LONGEST_LIST = 10_000
+# How many short texts are remembered, with what they were read as.
+_REMEMBERED = 1 << 14
+# Languages whose months and currency signs are known; all 312 of babel take seconds to load.
+_LANGUAGES = (
+    "af ar az be bg bn bs ca cs cy da de el es et eu fa fi fr ga gl he hi hr hu hy id is it ka kk"
+    " km lo lt lv mk mn ms nb ne nl nn pl pt ro ru sk sl sq sr sv sw ta th tr uk ur uz vi"
+)
+# Named in the settings of scores that compare values as parsed.
+VALUE_RULE = "currency=where both name one"
+
+_SIGNED = re.compile(
+    r"(?P<open>\( ?)?(?P<sign>[-+] ?)?(?P<body>[0-9.,' ]*[0-9])(?P<power>e[-+][0-9]{1,3})?\.?"
+    r"(?P<trail> ?-)?(?P<percent> ?%)?(?P<close> ?\))?"
+)
+_LEAD = "[1-9][0-9]{0,2}"
+# Each has two groups, the whole part and the decimals.
+_BODIES = tuple(
+    re.compile(pattern)
+    for pattern in (
+        rf"({_LEAD}(?:,[0-9]{{3}})+)(?:\.([0-9]+))?",
+        rf"({_LEAD}(?:\.[0-9]{{3}})+),([0-9]+)",
+        rf"({_LEAD}(?:\.[0-9]{{3}}){{2,}})()",
+        rf"({_LEAD}(?:[ '][0-9]{{3}})+)(?:[.,]([0-9]+))?",
+        r"([0-9]*)[.,]([0-9]+)",
+        r"([0-9]+)()",
+        r"([1-9][0-9]?(?:,[0-9]{2})+,[0-9]{3})(?:\.([0-9]+))?",
+    )
+)
+_NO_DIGIT = str.maketrans("", "", ",.' ")
+_FRACTION = re.compile(r"(?:([0-9]{1,6}) ?)?([¼-¾⅐-⅞])|([0-9]{1,6}) ([0-9]{1,2})/([0-9]{1,2})")
+_ARABIC_SEPARATORS = {0x066B: ".", 0x066C: ","}
+
+# A sign of several currencies has all of them. What is not here is asked of babel.
+_CURRENCIES = {
+    "$": "USD", "us$": "USD", "usd": "USD", "a$": "AUD", "aud": "AUD", "c$": "CAD", "ca$": "CAD",
+    "cad": "CAD", "s$": "SGD", "sgd": "SGD", "hk$": "HKD", "hkd": "HKD", "nt$": "TWD", "r$": "BRL",
+    "€": "EUR", "eur": "EUR", "£": "GBP", "gbp": "GBP", "¥": "JPY/CNY", "jpy": "JPY", "円": "JPY",
+    "圓": "JPY", "元": "CNY", "cny": "CNY", "rmb": "CNY", "₹": "INR", "rs": "INR", "rs.": "INR",
+    "inr": "INR", "rm": "MYR", "myr": "MYR", "₩": "KRW", "krw": "KRW", "원": "KRW", "rp": "IDR",
+    "rp.": "IDR", "chf": "CHF", "fr.": "CHF", "sek": "SEK", "nok": "NOK", "dkk": "DKK",
+    "kr": "SEK/NOK/DKK/ISK", "kr.": "SEK/NOK/DKK/ISK", "mxn": "MXN", "ft": "HUF", "lei": "RON",
+}  # fmt: skip
+_SIGN = r"[^\d\s%.,'()+-][^\d\s%,'()+-]{0,5}"
+_MONEY = re.compile(
+    rf"(?P<head>[-+(]* ?)(?P<before>{_SIGN})? ?(?P<rest>[-+(]? ?[0-9.,' ]*[0-9](?: ?[-)])?) ?"
+    rf"(?P<after>{_SIGN})?(?P<tail> ?[-)]*)"
+)
+# "400,-" and "500/-" are amounts without a decimal part.
+_ROUND = re.compile(r"(?<=[0-9]) ?[,./]-(?=[^0-9]*$)")
+_ONE_DOT = re.compile(r"[^.,]*[1-9][0-9]{0,2}\.[0-9]{3}(?![0-9.,]).*")
+
+MONTH_NAMES = (
+    "january jan", "february feb", "march mar", "april apr", "may", "june jun", "july jul",
+    "august aug", "september sept sep", "october oct", "november nov", "december dec",
+)  # fmt: skip
+_MONTHS = {
+    name: number for number, names in enumerate(MONTH_NAMES, start=1) for name in names.split()
+}
+_WEEKDAY = r"(?:(?:mon|tues?|wed(?:nes)?|thu(?:rs?)?|fri|sat(?:ur)?|sun)(?:day)?\.?,? )?"
+_DAY = r"(?P<day>[0-9]{1,2})(?:st|nd|rd|th|er|º|\.)?"
+_YEAR = r"'?(?P<year>[0-9]{4}|[0-9]{2})"
+
+
+_WORDED = (
+    rf"{_WEEKDAY}(?P<month>%s)\.?[ -]?{_DAY}(?: ?, ?|[ -])%s",
+    rf"{_WEEKDAY}(?:the )?{_DAY}(?: day)?(?: of | de |[ -])?(?P<month>%s)\.?"
+    rf"(?: ?,? de | ?, ?|[ -])?%s",
+)
+_ENGLISH = ("|".join(_MONTHS), _YEAR)
+# A year of four digits, so that few texts have other languages looked up.
+_OTHERS = (r"[^\W\d_]{2}[^\d\s_,.-]*", "(?P<year>[0-9]{4})")
+_WRITTEN = tuple(re.compile(form % words) for words in (_ENGLISH, _OTHERS) for form in _WORDED)
+_YEAR_FIRST = re.compile(
+    r"(?P<year>[0-9]{4})(?:(?P<mark>[-/.]) ?(?P<month>[0-9]{1,2})(?P=mark) ?(?P<day>[0-9]{1,2})\.?"
+    r"|(?P<month_2>[0-9]{2})(?P<day_2>[0-9]{2})"
+    r"| ?[年년] ?(?P<month_3>[0-9]{1,2}) ?[月월] ?(?P<day_3>[0-9]{1,2}) ?[日일])"
+)
+_NUMERIC = (
+    re.compile(rf"([0-9]{{1,2}}) ?([-/.]) ?([0-9]{{1,2}}) ?\2 ?{_YEAR}"),
+    re.compile(r"([0-9]{1,2})( )([0-9]{1,2}) (?P<year>[0-9]{4})"),
+    re.compile(r"([0-9]{2})()([0-9]{2})(?P<year>(?:19|20)[0-9]{2})"),
+)
+_MIDNIGHT = re.compile(
+    r"(?:[t ]0?0:00(?::00(?:\.0+)?)?(?: ?(?:z|utc|[-+][0-9]{2}:?[0-9]{2}))?| 12:00(?::00)? ?am)$"
+)
+
+_ITEM = re.compile(r"""(?:"[^"]*"|'[^']*'(?=\s*(?:[,;|\n]|$))|[^,;|\n])+""")
+_LONG_ITEM = re.compile(_ITEM.pattern.replace("|[^,;", "|[^;"))
+_BULLET = re.compile(r"^(?:[-*•☑☒✓✔]|\[x\])\s+", re.IGNORECASE)
+_BRACKETS = ("[]", "()", "{}")
+# Words of forms and of Azure, Textract and Document AI, and the signs that forms are drawn with.
+_YES = re.compile(
+    r"yes|y|true|on|1|1\.0|x|checked|:?selected:?|filledcheckbox|[✓✔✅☑☒■🗹]|\[x\]|\(x\)"
+)
+_NO = re.compile(
+    r"no|n|false|off|0|0\.0|(?:un|not)checked|:?unselected:?|notselected|unfilledcheckbox|[☐□]"
+    r"|\[\]|\(\)"
+)
+_GAPS = str.maketrans("", "", " _")
+
+_INITIAL_DOT = re.compile(r"(?<=\b[^\W\d_])\.(?=[^\W\d_]\b)")
+_WORD = re.compile(r"[^\W_]+")
+_SHORT = {
+    "street": "st", "avenue": "ave", "av": "ave", "road": "rd", "boulevard": "blvd",
+    "drive": "dr", "lane": "ln", "court": "ct", "place": "pl", "square": "sq", "highway": "hwy",
+    "parkway": "pkwy", "terrace": "ter", "circle": "cir", "suite": "ste", "apartment": "apt",
+    "floor": "fl", "building": "bldg", "room": "rm", "north": "n", "south": "s", "east": "e",
+    "west": "w", "northeast": "ne", "northwest": "nw", "southeast": "se", "southwest": "sw",
+    "saint": "st", "mount": "mt", "jalan": "jln", "lorong": "lrg", "taman": "tmn",
+}  # fmt: skip
+
+# What a date of one order may be: more than one where its year has two digits.
+Days = tuple[Date, ...]
+
+
+class Money(NamedTuple):
+    """An amount and its ISO 4217 currency: None if none is stated, several of a sign such as kr."""
+
+    amount: Decimal
+    currency: str | None
+
+
+def _clean(text: str) -> str:
+    # What is too long is no value, and the empty string is none either.
+    return _plain(text) if len(text) <= _LONGEST else ""
+
+
+# A text is tried as a number, as an amount and as a date, in the ladder and again for its cause.
+@lru_cache(maxsize=_REMEMBERED)
+def _plain(text: str) -> str:
+    plain = normalise(text, LADDER_STEPS)
+    if plain.isascii():
+        return plain
+    digits = (unicodedata.decimal(char, char) for char in plain)
+    return "".join(map(str, digits)).translate(_ARABIC_SEPARATORS)
+
+
+def number(text: str) -> Decimal | None:
+    """The number that `text` writes, or None.
+
+    Thousands are grouped in threes by comma, dot, space or apostrophe, or as lakhs (1,20,000). One
+    comma with three digits behind it groups (1,234 is 1234; 0,234 is not grouped); one dot is
+    always decimal. Brackets, a leading or a trailing minus negate, one of them at most; per cent
+    divides by 100. Exponents have a sign (1e-05); fractions are ½ or stand behind a number (3 1/2).
+
+    Examples
+    --------
+    >>> [str(number(text)) for text in ("1,234.56", "1.234,56", "1 234,56", "(5.0)", "7-", "12%")]
+    ['1234.56', '1234.56', '1234.56', '-5.0', '-7', '0.12']
+    >>> number("12 apples"), number("1,23,4")
+    (None, None)
+    """
+    return _number(_clean(text))
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _number(cleaned: str) -> Decimal | None:
+    if fraction := _FRACTION.fullmatch(cleaned):
+        whole, sign, *numbers = fraction.groups()
+        whole, over, under = (
+            (whole or 0, *unicodedata.normalize("NFKC", sign).split("⁄")) if sign else numbers
+        )
+        return int(whole) + Decimal(over) / int(under) if 0 < int(over) < int(under) else None
+    match = _SIGNED.fullmatch(cleaned)
+    if match is None or (match["open"] is None) != (match["close"] is None):
+        return None
+    if sum(match[mark] is not None for mark in ("open", "sign", "trail")) > 1:
+        return None
+    body = next((parts for pattern in _BODIES if (parts := pattern.fullmatch(match["body"]))), None)
+    if body is None:
+        return None
+    negative = match["open"] or match["trail"] or (match["sign"] or "").startswith("-")
+    whole, decimals = body[1].translate(_NO_DIGIT), body[2] or ""
+    # Written out, not divided: arithmetic would round to 28 digits.
+    exponent = int((match["power"] or "e0")[1:]) - (2 if match["percent"] else 0)
+    return Decimal(f"{'-' if negative else ''}{whole}.{decimals}E{exponent}")
+
+
+def money(text: str) -> Money | None:
+    """The amount and currency that `text` writes, or None.
+
+    The amount is as `number` reads it, without per cent. The currency may stand on either side, as
+    a sign or a code; a bare $ counts as US dollars, Rs as Indian rupees. Where the currency's
+    country has a decimal comma, one dot before three digits groups (Rp 60.000).
+
+    Examples
+    --------
+    >>> money("($1,200.50)")
+    Money(amount=Decimal('-1200.50'), currency='USD')
+    >>> money("9,90 EUR").currency, money("3.50").currency, money("5 pears")
+    ('EUR', None, None)
+    """
+    cleaned = _clean(text)
+    found = _money(cleaned)
+    code = found and found.currency and found.currency.lower()
+    # Words like "all" and "top" are codes in capitals alone.
+    is_word = code and code not in _CURRENCIES and code in cleaned and code.upper() not in text
+    return None if is_word else found
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _money(cleaned: str) -> Money | None:
+    if (plain := _number(cleaned)) is not None:
+        return None if "%" in cleaned else Money(plain, None)
+    match = _MONEY.fullmatch(_ROUND.sub("", cleaned))
+    if match is None:
+        return None
+    rest, stated = match["rest"], set()
+    for sign in filter(None, match.group("before", "after")):
+        stated.add(_currency(sign) or _currency(sign.removesuffix(".")))
+        if sign.endswith(".") and sign == match["before"] and _currency(sign) is None:
+            rest = f".{rest}"
+    currency = next(iter(stated), None)
+    if len(stated) > 1 or None in stated:
+        return None
+    if currency and _ONE_DOT.fullmatch(rest) and _has_decimal_comma(currency):
+        rest = rest.replace(".", "")
+    amount = _number(match["head"] + rest + match["tail"])
+    return None if amount is None else Money(amount, currency)
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _currency(sign: str) -> str | None:
+    """The ISO 4217 code of a sign or a code in lower case."""
+    if known := _CURRENCIES.get(sign):
+        return known
+    if not sign.isascii() or "$" in sign:
+        return _local_words()[1].get(sign)
+    if len(sign) != 3 or not sign.isalpha():
+        return None
+    from babel.core import get_global  # Most forms need none of it.
+
+    return sign.upper() if sign.upper() in get_global("all_currencies") else None
+
+
+@lru_cache(maxsize=512)
+def _has_decimal_comma(currency: str) -> bool:
+    """Whether amounts have a decimal comma in the currency's country, if it has one country."""
+    from babel import UnknownLocaleError
+    from babel.numbers import get_decimal_symbol
+
+    try:
+        return get_decimal_symbol(f"und_{currency[:2]}") == ","
+    except (UnknownLocaleError, ValueError):
+        return False
+
+
+@lru_cache(maxsize=1)
+def _local_words() -> tuple[dict[str, int], dict[str, str]]:
+    """Months by name and currencies by sign, without what has several meanings."""
+    from babel import Locale
+
+    months: dict[str, set[int]] = {}
+    signs: dict[str, set[str]] = {}
+    for locale in map(Locale.parse, ("en", *_LANGUAGES.split())):
+        for names in (*locale.months["format"].values(), *locale.months["stand-alone"].values()):
+            for month, name in names.items():
+                months.setdefault(_plain(name).rstrip("."), set()).add(month)
+        for code, sign in locale.currency_symbols.items():
+            signs.setdefault(_plain(sign), set()).add(code)
+    return tuple(
+        {word: next(iter(values)) for word, values in words.items() if len(values) == 1}
+        for words in (months, signs)
+    )
+
+
+def day_of(year: str, month: str | int, day: str) -> Date | None:
+    """The date of these numbers, if there is one; years of two digits are 1969 to 2068."""
+    full = int(year)
+    if len(year) == 2:
+        full += 2000 if full < 69 else 1900
+    try:
+        return Date(full, int(month), int(day))
+    except ValueError:
+        return None
+
+
+def date_readings(text: str) -> tuple[Date | None, Date | None]:
+    """The date that `text` is when read month first, and when read day first.
+
+    Both are the same where the notation leaves no choice; see `date`.
+
+    Examples
+    --------
+    >>> [str(day) for day in date_readings("7/1/22")]
+    ['2022-07-01', '2022-01-07']
+    """
+    month_first, day_first = _read_date(_clean(text))
+    return next(iter(month_first), None), next(iter(day_first), None)
+
+
+def possible_dates(text: str) -> tuple[Days, Days]:
+    """`date_readings` with the dates of both centuries where the year has two digits."""
+    return _read_date(_clean(text))
+
+
+def _days(year: str, month: str | int, day: str) -> Days:
+    years = [year] if len(year) == 4 else [year, ("19" if int(year) < 69 else "20") + year]
+    return tuple(filter(None, (day_of(written, month, day) for written in years)))
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _read_date(cleaned: str) -> tuple[Days, Days]:
+    if ":" in cleaned:
+        cleaned = _MIDNIGHT.sub("", cleaned)
+    if match := _YEAR_FIRST.fullmatch(cleaned):
+        month, day = (match[n] or match[f"{n}_2"] or match[f"{n}_3"] for n in ("month", "day"))
+        days = _days(match["year"], month, day)
+        if days or not match["month_2"]:
+            return days, days
+    for pattern in _WRITTEN:
+        if match := pattern.fullmatch(cleaned):
+            name = match["month"]
+            month = _MONTHS.get(name) or _local_words()[0].get(name, 0)
+            return (_days(match["year"], month, match["day"]),) * 2
+    match = next((found for pattern in _NUMERIC if (found := pattern.fullmatch(cleaned))), None)
+    if match is None:
+        return (), ()
+    month_first = _days(match["year"], match[1], match[3])
+    day_first = _days(match["year"], match[3], match[1])
+    # Dots mean day first wherever that is possible.
+    return (day_first or month_first) if match[2] == "." else month_first, day_first
+
+
+def date(text: str) -> frozenset[Date] | None:
+    """Every date that `text` can mean, or None if it is no date.
+
+    Read are year first (2022-07-01, 20220701, 2022年7月1日), a written month (Jul 1, 2022;
+    01-JUL-22; 1er juillet 2022), d.m.y, and numbers between slashes, hyphens or spaces, which may
+    put month or day first: two dates unless one is impossible or both are the same. Midnight may
+    follow. A year of two digits below 69 is in the 2000s, else in the 1900s, as POSIX has it;
+    where dates are compared it may be in either.
+
+    Examples
+    --------
+    >>> [str(day) for day in sorted(date("7/1/22"))]
+    ['2022-01-07', '2022-07-01']
+    >>> date("July 1, 2022") == date("01.07.2022") == date("2022-07-01"), date("July 2022")
+    (True, None)
+    """
+    return frozenset(date_readings(text)) - {None} or None
+
+
+def choices(text: str, *, commas: bool = True) -> frozenset[str] | None:
+    """The set of options in a list-like string, or None if it is blank.
+
+    Options stand between commas (without `commas` only within square brackets, as in a JSON list),
+    semicolons, bars or line ends, in brackets, quotes, bullets or not; quoted ones keep commas.
+
+    Examples
+    --------
+    >>> choices('["Tea", "Milk, cold"]') == choices("- “milk, cold”; tea")
+    True
+    >>> sorted(choices("Tea"))
+    ['tea']
+    """
+    text = text.strip()
+    if not text or len(text) > _LONGEST_LIST:
+        return None
+    commas = commas or text[0] + text[-1] == "[]"
+    if text[0] + text[-1] in _BRACKETS:
+        text = text[1:-1]
+    options = set()
+    for item in (_ITEM if commas else _LONG_ITEM).findall(normalise(text, ["quotes"])):
+        option = _BULLET.sub("", item.strip())
+        if len(option) > 1 and option[0] == option[-1] and option[0] in "'\"":
+            option = option[1:-1]
+        options.add(normalise(option, LADDER_STEPS))
+    return frozenset(options - {""})
+
+
+def checked(text: str) -> bool | None:
+    """Whether a check box is ticked by `text` (yes, true, on, 1, x, ☑ …), or None.
+
+    Examples
+    --------
+    >>> checked("X"), checked("false"), checked("maybe")
+    (True, False, None)
+    """
+    return _is_ticked(_clean(text))
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _is_ticked(cleaned: str) -> bool | None:
+    word = cleaned.translate(_GAPS)
+    return True if _YES.fullmatch(word) else False if _NO.fullmatch(word) else None
+
+
+def address(text: str) -> tuple[str, ...] | None:
+    """The words and numbers of an address, street words shortened, or None if there are none.
+
+    Case, punctuation and line breaks do not count; order does.
+
+    Examples
+    --------
+    >>> address("12 North Main Street,\\nSuite 4") == address("12 N. Main St., Ste. 4")
+    True
+    """
+    if len(text) > _LONGEST_LIST:
+        return None
+    cleaned = _INITIAL_DOT.sub("", normalise(text, LADDER_STEPS)).replace("'", "")
+    return tuple(_SHORT.get(word, word) for word in _WORD.findall(cleaned)) or None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from collections import Counter
 from collections.abc import Collection, Mapping
 from pathlib import Path
@@ -175,7 +176,7 @@ def of_values(
 
     `usual` is the task of what the gold does not have.
     """
-    values = _claims(values.drop("system", strict=False))
+    values = _claims(_with_choices(values.drop("system", strict=False), corpus))
     values = values.join(_tasks(corpus), on=["doc_id", "path"], how="left", maintain_order="left")
     task = [pl.col("task")] if "task" in values.columns else []
     values = values.with_columns(pl.coalesce(*task, "gold_task", pl.lit(usual)).alias("task"))
@@ -191,6 +192,25 @@ def of_values(
         sources=sources,
         notes={what: count for what, count in sorted(notes.items()) if count},
     ).check()
+
+
+def _with_choices(values: pl.DataFrame, corpus: Corpus) -> pl.DataFrame:
+    """The answers with the items of a list as one value where the gold has one, with choices."""
+    golds = corpus.records.filter(pl.col("kind").is_in(["choice", "checkbox"]))["path"].unique()
+    field = pl.col("path").str.replace(r"/\d+$", "")
+    items = values.filter(field.is_in(golds.implode()), pl.col("value").is_not_null())
+    items = items.with_columns(path=field).group_by("doc_id", "path").agg(item="value")
+    items = items.filter(pl.col("item").list.len() > 1)
+    if items.is_empty():
+        return values
+    both = values.join(items, on=["doc_id", "path"], how="left", maintain_order="left")
+    lists = both["item"].to_list()
+    texts = [several and json.dumps(several, ensure_ascii=False) for several in lists]
+    both = both.with_columns(pl.coalesce(pl.Series(texts, dtype=pl.String), "value").alias("value"))
+    joined = items.select("doc_id", field="path")
+    rest = both.with_columns(field=field).join(joined, on=["doc_id", "field"], how="semi")
+    others = rest.filter(pl.col("path") != pl.col("field")).select("doc_id", "path")
+    return both.drop("item").join(others, on=["doc_id", "path"], how="anti", maintain_order="left")
 
 
 def _claims(values: pl.DataFrame) -> pl.DataFrame:

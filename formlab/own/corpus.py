@@ -11,6 +11,7 @@ from typing import Any
 import polars as pl
 
 from formlab import files, tables
+from formlab.errors import UnknownName
 from formlab.folders import Corpus
 from formlab.own import images as own_images
 from formlab.own._rows import FRAME, located
@@ -94,11 +95,23 @@ def corpus(
 
 
 def typed(inferred: FieldTypes, types: Any, flaws: Counter[str]) -> tuple[FieldTypes, FieldTypes]:
-    """All types, and those that are declared; the inferred ones are counted among the flaws."""
+    """All types, and those that are declared; the inferred ones are counted among the flaws.
+
+    `UnknownName` if a list of fields names one that no document has.
+    """
     declared = FieldTypes.read(types) if types is not None else FieldTypes()
+    known = set(inferred.fields)
+    known |= {
+        "/".join(path.split("/")[:n]) for path in known for n in range(2, path.count("/") + 1)
+    }
+    for path in declared.fields if declared.is_list else ():
+        if path not in known and f"{path}/*" not in known:
+            raise UnknownName.of("field in the types", path, inferred.fields)
     guessed = FieldTypes({p: t for p, t in inferred.fields.items() if p not in declared.fields})
     # How many: a user is to see what was taken for what.
     flaws.update({f"{INFERRED}: {kind}": count for kind, count in guessed.counts().items()})
+    odd = sum(count for path, count in inferred.odd.items() if path in guessed.fields)
+    flaws["different values that are not of the inferred type, compared as text"] += odd
     return FieldTypes(inferred.fields | declared.fields), declared
 
 

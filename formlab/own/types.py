@@ -30,7 +30,16 @@ COMPARATORS = ("exact", "text", "typed", "fuzzy")
 _ENOUGH = 200
 _DIGITS = re.compile(r"0|[1-9][0-9]*")
 _CODE = re.compile(r"0[0-9]+|[0-9]{10,}")
-_BOOLEANS = ("true", "false", "yes", "no", "checked", "unchecked", "☐", "☑", "☒")
+# A letter or a figure for a box is as often something else.
+_NO_BOX = re.compile(r"[a-z0-9]|[01]\.0|on|off", re.IGNORECASE)
+# From so many different values on, such a share must be of a type.
+_FEW, _SHARE = 5, 0.8
+_TESTS = {
+    "boolean": lambda value: text.checked(value) is not None and not _NO_BOX.fullmatch(value),
+    "date": lambda value: text.date(value) is not None,
+    "number": lambda value: text.number(value) is not None,
+    "money": lambda value: text.money(value) is not None,
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -93,6 +102,10 @@ class FieldTypes:
     """
 
     fields: dict[str, FieldType] = dataclasses.field(default_factory=dict)
+    # By inferred field, how many different values are not of its type.
+    odd: dict[str, int] = dataclasses.field(default_factory=dict)
+    # Whether a user names fields of these documents, where a schema may be of others too.
+    is_list: bool = False
 
     def of(self, path: str | None) -> FieldType:
         """The type of the field at a path; an empty type where none is declared."""
@@ -122,7 +135,8 @@ class FieldTypes:
         if not isinstance(value, Mapping) or not value:
             what = "types are a JSON Schema, or fields with their types"
             raise DataBroken(what, where=where, remedy="total: money")
-        if "properties" in value or "$ref" in value or "$schema" in value:
+        is_list = not {"properties", "$ref", "$schema"} & set(value)
+        if not is_list:
             leaves = list(_schemas.leaves(value, "", value, where, required=False, depth=0))
         else:
             inner = value.get("fields", value)
@@ -133,7 +147,8 @@ class FieldTypes:
                 for name, stated in fields.items()
             ]  # fmt: skip
         try:
-            return cls({pattern(path): _field(path, stated, where) for path, stated in leaves})
+            fields = {pattern(path): _field(path, stated, where) for path, stated in leaves}
+            return cls(fields, is_list=is_list)
         except UnknownName as error:
             raise UnknownName(error.what, where=where, remedy=error.remedy) from error
 
@@ -152,7 +167,7 @@ class FieldTypes:
 
     @classmethod
     def inferred(cls, values: pl.DataFrame, lists: Collection[str] = ()) -> FieldTypes:
-        """The types of fields by their values: all of a field's are dates, amounts, numbers …
+        """The types of fields by their values: dates, amounts, numbers … all but few of a field's.
 
         `values` has the columns path and value; `samples` of them give the same types. The values
         at the paths `lists` are the items of lists.
@@ -167,7 +182,9 @@ class FieldTypes:
         if some is None:
             return cls()
         some = some.group_by("path", maintain_order=True).agg(pl.col("value").drop_nulls())
-        return cls({path: FieldType(type=_type_of(known)) for path, known in some.rows()})
+        types = {path: _type_of(known) for path, known in some.rows()}
+        fields = {path: FieldType(type=name) for path, (name, _) in types.items()}
+        return cls(fields, {path: count for path, (_, count) in types.items() if count})
 
     def stated(self) -> dict[str, dict[str, Any]]:
         """What differs from the defaults, by pattern, as values for JSON."""
@@ -292,21 +309,22 @@ def _field(path: str, stated: dict[str, Any], where: str | None) -> FieldType:
     return FieldType(**rule)
 
 
-def _type_of(values: list[str]) -> str:
-    """The type that all values of a field have."""
-    some = [value.strip() for value in values if value.strip()]
-    if not some:
-        return "string"
-    if all(value.lower() in _BOOLEANS for value in some):
-        return "boolean"
-    if any(_CODE.fullmatch(value) for value in some):
-        return "string"
-    plain = all(_DIGITS.fullmatch(value) for value in some)
-    if not plain and all(text.date(value) for value in some):
-        return "date"
-    if all(text.number(value) is not None for value in some):
-        return "number"
-    return "money" if all(text.money(value) is not None for value in some) else "string"
+def _type_of(values: list[str]) -> tuple[str, int]:
+    """The type that the values of a field have, and how many of them are not of it.
+
+    Words for no value are set aside. Few values must all be of the type, of more a share.
+    """
+    some = [value.strip() for value in values if value.strip() and not text.is_null_word(value)]
+    plain = [value for value in some if _DIGITS.fullmatch(value)]
+    if not some or any(_CODE.fullmatch(value) for value in some):
+        return "string", 0
+    least = len(some) if len(some) < _FEW else _SHARE * len(some)
+    for share in (len(some), least):
+        for name, is_one in _TESTS.items():
+            count = sum(map(is_one, some))
+            if count >= share and not (name == "date" and len(plain) == len(some)):
+                return name, len(some) - count
+    return "string", 0
 
 
 _JSON = {"number": "number", "checkbox": "boolean"}

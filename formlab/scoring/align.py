@@ -47,6 +47,9 @@ def cases(
     if rules.RULE in gold.columns:
         pairs = same_fields(gold, claims, threshold=threshold, orders=orders)
         both = placed(side_by_side(gold, claims, pairs), kinds.fields)
+        is_null = rules.null_answers(both)
+        notes["answers that say there is no value, taken for none"] = int(is_null.sum())
+        both = _without_answers(both, is_null)
     else:
         both = side_by_side(gold, claims, same_paths(gold, claims))
     # A document-level row without a value gives only the status of the document.
@@ -166,6 +169,15 @@ def side_by_side(gold: pl.DataFrame, claims: pl.DataFrame, pairs: pl.DataFrame) 
 def _from_predictions(claims: pl.DataFrame, outcome: str) -> pl.DataFrame:
     renamed = claims.rename(PRED).drop("role", "meta", "accepted", "system")
     return renamed.with_columns(pl.col("pred_path").alias("path"), pl.lit(outcome).alias("outcome"))
+
+
+def _without_answers(both: pl.DataFrame, is_null: pl.Series) -> pl.DataFrame:
+    """The cases as if no answer had been given where one says that there is no value."""
+    # Where it stands is kept, so that it can be found.
+    names = [name for name in (*PRED.values(), "confidence") if name != "pred_origin"]
+    none = [pl.when(is_null).then(None).otherwise(name).alias(name) for name in names]
+    spurious = (pl.col("outcome") == "spurious").fill_null(False)
+    return both.with_columns(*none).filter(~(is_null & spurious))
 
 
 def with_status(joined: pl.DataFrame, records: pl.DataFrame) -> pl.DataFrame:

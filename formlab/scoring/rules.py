@@ -28,6 +28,9 @@ _RUNGS = {"exact": "exact", "text": "normalised", "typed": "typed", "fuzzy": "fu
 _WORDS = '"(?:comparator|tolerance|weight|required|ordered)":'
 
 
+# No word for "no value" is longer, with white space around it.
+_LONGEST_NULL = 32
+
 # A field by the pattern of its path, its kind, and the `meta` with its rule.
 Declared = tuple[str, str | None, str]
 
@@ -53,15 +56,9 @@ def described(declared: Iterable[Declared], *, threshold: float) -> str:
     declared = sorted(str(row) for row in rows if row[2] != own.Rule())
     digest = hashlib.sha256("\n".join(declared).encode()).hexdigest()[:8] if declared else None
     named = [f"declared={digest}"] if digest else []
-    return "|".join(
-        [
-            "match=comparators by type",
-            *named,
-            f"fuzzy>={threshold:g}",
-            text.VALUE_RULE,
-            text.DATE_RULE,
-        ]
-    )
+    named += [f"fuzzy>={threshold:g}", text.VALUE_RULE, f"null={','.join(text.NULL_WORDS)}"]
+    named.append(text.DATE_RULE)
+    return "|".join(["match=comparators by type", *named])
 
 
 def weights(declared: Iterable[Declared]) -> dict[str, float]:
@@ -99,6 +96,21 @@ def rights(cases: pl.DataFrame, orders: Sequence[str | None]) -> pl.Series:
             _within(known, value, rule, kind, orders[row]) for known in (gold, *(accepted or ()))
         )
     return pl.Series("right", flags, dtype=pl.Boolean)
+
+
+def null_answers(cases: pl.DataFrame) -> pl.Series:
+    """Which answers to fields say that there is no value, other than the gold's own words."""
+    answers = cases.filter(pl.col("path").is_not_null())["pred"].unique().drop_nulls()
+    short = answers.filter(answers.str.len_chars() <= _LONGEST_NULL)
+    words = list(filter(text.is_null_word, short))
+    said = cases["path"].is_not_null() & cases["pred"].is_in(words).fill_null(False)
+    rows = said.arg_true().to_list()
+    pairs = zip(cases["pred"].gather(rows), cases["gold"].gather(rows), strict=True)
+    own_words = [
+        row for row, (pred, gold) in zip(rows, pairs, strict=True)
+        if text.normalise(pred, text.LADDER_STEPS) == text.normalise(gold or "", text.LADDER_STEPS)
+    ]  # fmt: skip
+    return said.scatter(own_words, False)
 
 
 def is_parsed(rule: own.Rule, kind: str | None) -> bool:

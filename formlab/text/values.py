@@ -28,6 +28,11 @@ _LANGUAGES = (
 )
 # Named in the settings of scores that compare values as parsed.
 VALUE_RULE = "currency=where both name one"
+# What people and models write where there is no value.
+NULL_WORDS = (
+    "n/a", "n.a.", "na", "#n/a", "none", "null", "nil", "nan", "-", "--", "not available",
+    "not applicable", "not provided", "not specified", "not found", "not present", "not stated",
+)  # fmt: skip
 
 _SIGNED = re.compile(
     r"(?P<open>\( ?)?(?P<sign>[-+] ?)?(?P<body>[0-9.,' ]*[0-9])(?P<power>e[-+][0-9]{1,3})?\.?"
@@ -405,6 +410,11 @@ def checked(text: str) -> bool | None:
 def _is_ticked(cleaned: str) -> bool | None:
     word = cleaned.translate(_GAPS)
     return True if _YES.fullmatch(word) else False if _NO.fullmatch(word) else None
+
+
+def is_null_word(text: str) -> bool:
+    """Whether `text` says that there is no value (N/A, none, null, nil, a dash …)."""
+    return _clean(text) in NULL_WORDS
 
 
 def address(text: str) -> tuple[str, ...] | None:

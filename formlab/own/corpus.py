@@ -97,15 +97,14 @@ def corpus(
 def typed(inferred: FieldTypes, types: Any, flaws: Counter[str]) -> tuple[FieldTypes, FieldTypes]:
     """All types, and those that are declared; the inferred ones are counted among the flaws.
 
-    `UnknownName` if a list of fields names one that no document has.
+    `UnknownName` if a file of fields names one that no document has.
     """
     declared = FieldTypes.read(types) if types is not None else FieldTypes()
-    known = set(inferred.fields)
-    known |= {
-        "/".join(path.split("/")[:n]) for path in known for n in range(2, path.count("/") + 1)
-    }
+    known = [f"{path}/".replace("/*", "") for path in inferred.fields]
     for path in declared.fields if declared.is_list else ():
-        if path not in known and f"{path}/*" not in known:
+        # A part of a document may be named, and a list with its items or without.
+        named = f"{path}/".replace("/*", "")
+        if not any(other.startswith(named) for other in known):
             raise UnknownName.of("field in the types", path, inferred.fields)
     guessed = FieldTypes({p: t for p, t in inferred.fields.items() if p not in declared.fields})
     # How many: a user is to see what was taken for what.

@@ -104,7 +104,7 @@ class FieldTypes:
     fields: dict[str, FieldType] = dataclasses.field(default_factory=dict)
     # By inferred field, how many different values are not of its type.
     odd: dict[str, int] = dataclasses.field(default_factory=dict)
-    # Whether a user names fields of these documents, where a schema may be of others too.
+    # Whether a file names fields of these documents; a schema or a dict may be of others too.
     is_list: bool = False
 
     def of(self, path: str | None) -> FieldType:
@@ -135,8 +135,8 @@ class FieldTypes:
         if not isinstance(value, Mapping) or not value:
             what = "types are a JSON Schema, or fields with their types"
             raise DataBroken(what, where=where, remedy="total: money")
-        is_list = not {"properties", "$ref", "$schema"} & set(value)
-        if not is_list:
+        is_schema = not {"properties", "$ref", "$schema"}.isdisjoint(value)
+        if is_schema:
             leaves = list(_schemas.leaves(value, "", value, where, required=False, depth=0))
         else:
             inner = value.get("fields", value)
@@ -148,7 +148,7 @@ class FieldTypes:
             ]  # fmt: skip
         try:
             fields = {pattern(path): _field(path, stated, where) for path, stated in leaves}
-            return cls(fields, is_list=is_list)
+            return cls(fields, is_list=not is_schema and where is not None)
         except UnknownName as error:
             raise UnknownName(error.what, where=where, remedy=error.remedy) from error
 

@@ -177,7 +177,9 @@ def _without_answers(both: pl.DataFrame, is_null: pl.Series) -> pl.DataFrame:
     names = [name for name in (*PRED.values(), "confidence") if name != "pred_origin"]
     none = [pl.when(is_null).then(None).otherwise(name).alias(name) for name in names]
     spurious = (pl.col("outcome") == "spurious").fill_null(False)
-    return both.with_columns(*none).filter(~(is_null & spurious))
+    # Who says so has answered.
+    none.append(pl.when(is_null).then(True).alias("has_answer"))
+    return both.with_columns(none).filter(~(is_null & spurious))
 
 
 def with_status(joined: pl.DataFrame, records: pl.DataFrame) -> pl.DataFrame:

@@ -31,6 +31,7 @@ MISTAKES = [
     (OURS, "form-1", LINE * 2),
     (OURS, "zzz.*form-1", LINE.replace("form-1", "zzz")),
     (f"{OURS} --by subtyp", "'subtype'", LINE),
+    (f"{OURS} --types t.yml", "Try: '/total'", LINE),
     ("score fundsd --predictions p.jsonl", "'funsd'", LINE),
     ("score funsd --root /nowhere --predictions p.jsonl", "/nowhere", LINE),
     ("run funsd --system orc", "'ocr'", LINE),
@@ -47,6 +48,7 @@ MISTAKES = [
 
 def test_e01_to_e11_a_mistake_is_one_line_that_says_what_and_where(work, monkeypatch):
     (work / "log.csv").write_text("id,target,output\na,9,9\n")
+    (work / "t.yml").write_text("totl: money\n")
     for absent in ("openai", "sklearn"):
         monkeypatch.setitem(sys.modules, absent, None)
     # One evaluation has a table of another, which has the format of an older version.

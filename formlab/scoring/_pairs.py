@@ -46,6 +46,7 @@ _UNITS = frozenset({
     "mins", "hr", "hrs", "hours", "day", "days", "week", "weeks", "month", "months", "year",
     "years",
 })  # fmt: skip
+_TIME = re.compile(r"(?<=[0-9])(?:T| +)[0-9]{1,2}:[0-9]{2}\S*(?: ?[AaPp][Mm])?$")
 _AMOUNT = re.compile(r"(?P<before>[^\d(+.,-]*)(?P<number>[(+-]?[\d.,' ]*\d\)?-?)(?P<after>\D*)")
 
 
@@ -116,6 +117,10 @@ def _values(gold: str, pred: str) -> str | None:
             return "sign" if ("+" in gold) != ("+" in pred) else "number_format"
         if ours == -theirs:
             return "sign"
+    if bool(_TIME.search(gold)) != bool(_TIME.search(pred)):
+        gold, pred = _TIME.sub("", gold), _TIME.sub("", pred)
+        if gold == pred and text.date(gold):
+            return "date_format"
     dates = text.date(gold), text.date(pred)
     if None not in dates:
         return _dates(gold, pred)

@@ -88,13 +88,14 @@ _YEAR = r"'?(?P<year>[0-9]{4}|[0-9]{2})"
 
 
 _WORDED = (
-    rf"{_WEEKDAY}(?P<month>%s)\.?[ -]?{_DAY}(?: ?, ?|[ -])%s",
-    rf"{_WEEKDAY}(?:the )?{_DAY}(?: day)?(?: of | de |[ -])?(?P<month>%s)\.?"
-    rf"(?: ?,? de | ?, ?|[ -])?%s",
+    rf"{_WEEKDAY}%(month)s[ -]?{_DAY}(?: ?, ?|[ -])%(year)s",
+    rf"{_WEEKDAY}(?:the )?{_DAY}(?: day)?(?: of | de |[ -])?%(month)s"
+    r"(?: ?,? del? | ?, ?|[ -])?%(year)s(?: г\.?)?",
+    rf"%(year)s\.? %(month)s {_DAY}",
 )
-_ENGLISH = ("|".join(_MONTHS), _YEAR)
+_ENGLISH = {"month": rf"(?P<month>{'|'.join(_MONTHS)})\.?", "year": _YEAR}
 # A year of four digits, so that few texts have other languages looked up.
-_OTHERS = (r"[^\W\d_]{2}[^\d\s_,.-]*", "(?P<year>[0-9]{4})")
+_OTHERS = {"month": r"(?P<month>[^\W\d_]{2}[^\d\s_,.-]*)\.?", "year": "(?P<year>[0-9]{4})"}
 _WRITTEN = tuple(re.compile(form % words) for words in (_ENGLISH, _OTHERS) for form in _WORDED)
 _YEAR_FIRST = re.compile(
     r"(?P<year>[0-9]{4})(?:(?P<mark>[-/.]) ?(?P<month>[0-9]{1,2})(?P=mark) ?(?P<day>[0-9]{1,2})\.?"

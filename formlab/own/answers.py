@@ -198,19 +198,13 @@ def _with_choices(values: pl.DataFrame, corpus: Corpus) -> pl.DataFrame:
     """The answers with the items of a list as one value where the gold has one, with choices."""
     golds = corpus.records.filter(pl.col("kind").is_in(["choice", "checkbox"]))["path"].unique()
     field = pl.col("path").str.replace(r"/\d+$", "")
-    items = values.filter(field.is_in(golds.implode()), pl.col("value").is_not_null())
-    items = items.with_columns(path=field).group_by("doc_id", "path").agg(item="value")
-    items = items.filter(pl.col("item").list.len() > 1)
-    if items.is_empty():
-        return values
-    both = values.join(items, on=["doc_id", "path"], how="left", maintain_order="left")
-    lists = both["item"].to_list()
-    texts = [several and json.dumps(several, ensure_ascii=False) for several in lists]
-    both = both.with_columns(pl.coalesce(pl.Series(texts, dtype=pl.String), "value").alias("value"))
-    joined = items.select("doc_id", field="path")
-    rest = both.with_columns(field=field).join(joined, on=["doc_id", "field"], how="semi")
-    others = rest.filter(pl.col("path") != pl.col("field")).select("doc_id", "path")
-    return both.drop("item").join(others, on=["doc_id", "path"], how="anti", maintain_order="left")
+    is_item = field.is_in(golds.implode()) & pl.col("value").is_not_null()
+    is_list = (is_item & (is_item.sum().over("doc_id", field) > 1)).fill_null(False)
+    items = values.filter(is_list).group_by("doc_id", path=field, maintain_order=True)
+    lists = items.agg("value", pl.exclude("doc_id", "path", "value").first())
+    texts = [json.dumps(options, ensure_ascii=False) for options in lists["value"].to_list()]
+    lists = lists.with_columns(pl.Series("value", texts, dtype=pl.String))
+    return pl.concat([values.filter(~is_list), lists.select(values.columns)])
 
 
 def _claims(values: pl.DataFrame) -> pl.DataFrame:

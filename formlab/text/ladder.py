@@ -6,6 +6,7 @@ import itertools
 import operator
 import re
 from collections.abc import Callable, Iterator, Sequence
+from datetime import date as Date  # noqa: N812 - a kind of value is called `date`
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,6 +33,7 @@ Kind = tuple[str | None, str | None]
 
 # What a date may be, month first and day first.
 Readings = tuple[Days, Days]
+Choices = tuple[bool | None, frozenset[str] | None]
 _DIGIT = re.compile("[0-9]")
 # 007 and 7 are one number and two codes; without a stated kind a code is assumed.
 _CODE = re.compile(r"0[0-9]+")
@@ -62,43 +64,36 @@ def _same_money(first: Money, second: Money) -> bool:
     return not set(first.currency.split("/")).isdisjoint(second.currency.split("/"))
 
 
-def _days(text: str) -> Readings | None:
+def _read_date(text: str) -> Readings | None:
     readings = possible_dates(text)
     return readings if any(readings) else None
 
 
-def _days_read_as(order: str) -> Callable[[str], Readings | None]:
-    def read(text: str) -> Readings | None:
-        month_first, day_first = possible_dates(text)
-        first, other = (month_first, day_first) if order == "month" else (day_first, month_first)
-        only = first or other
-        return (only, only) if only else None
+def _same_date_by(*orders: str) -> Callable[[Readings, Readings], bool]:
+    """Whether two dates are the same by each of the orders of day and month."""
 
-    return read
+    def dates(readings: Readings, order: str) -> set[Date]:
+        month_first, day_first = readings
+        return set((month_first or day_first) if order == "month" else (day_first or month_first))
 
-
-def _same_date(first: Readings, second: Readings) -> bool:
-    # 1/2/22 may be two dates: only another that may be the same two is surely equal.
-    sides = ((days[0] or days[1], days[1] or days[0]) for days in (first, second))
-    return not any(map(set.isdisjoint, *(map(set, side) for side in sides)))
+    return lambda first, second: (
+        not any(dates(first, order).isdisjoint(dates(second, order)) for order in orders)
+    )
 
 
 def _may_be_same_date(first: Readings, second: Readings) -> bool:
     return not {*first[0], *first[1]}.isdisjoint({*second[0], *second[1]})
 
 
-def _read_choices(text: str) -> tuple[bool | None, frozenset[str] | None] | None:
+def _read_choices(text: str) -> Choices | None:
     box, options = checked(text), choices(text)
     return None if box is options is None else (box, options)
 
 
-def _same_choices(
-    ours: tuple[bool | None, frozenset[str] | None],
-    theirs: tuple[bool | None, frozenset[str] | None],
-) -> bool:
-    if ours[0] is not None and theirs[0] is not None:
-        return ours[0] == theirs[0]
-    return ours[1] is not None and ours[1] == theirs[1]
+def _same_choices(first: Choices, second: Choices) -> bool:
+    if first[0] is not None and second[0] is not None:
+        return first[0] == second[0]
+    return first[1] is not None and first[1] == second[1]
 
 
 def _guess(date: Parser) -> Parser:
@@ -124,12 +119,13 @@ _NUMBER, _MONEY = Parser(_amount, _same_money), Parser(money, _same_money)
 _CHOICES = Parser(_read_choices, _same_choices)
 _KINDS = {"number": _NUMBER, "money": _MONEY, "address": Parser(address, operator.eq)}
 _KINDS |= dict.fromkeys(("choice", "checkbox", "radio", "dropdown"), _CHOICES)
-# By which of day and month comes first; `either` lets any reading of a date count.
+# By which of day and month comes first. 1/2/22 may be two dates: unless an order is known only
+# another that may be the same two is surely equal. `either` lets any reading of a date count.
 _DATES = {
-    None: Parser(_days, _same_date),
-    "day": Parser(_days_read_as("day"), _same_date),
-    "month": Parser(_days_read_as("month"), _same_date),
-    "either": Parser(_days, _may_be_same_date),
+    None: Parser(_read_date, _same_date_by("month", "day")),
+    "day": Parser(_read_date, _same_date_by("day")),
+    "month": Parser(_read_date, _same_date_by("month")),
+    "either": Parser(_read_date, _may_be_same_date),
 }
 _GUESSES = {order: _guess(date) for order, date in _DATES.items()}
 

@@ -197,6 +197,8 @@ def of_values(
 def _with_choices(values: pl.DataFrame, corpus: Corpus) -> pl.DataFrame:
     """The answers with the items of a list as one value where the gold has one, with choices."""
     golds = corpus.records.filter(pl.col("kind").is_in(["choice", "checkbox"]))["path"].unique()
+    if golds.is_empty():
+        return values
     field = pl.col("path").str.replace(r"/\d+$", "")
     is_item = field.is_in(golds.implode()) & pl.col("value").is_not_null()
     is_list = (is_item & (is_item.sum().over("doc_id", field) > 1)).fill_null(False)

@@ -28,8 +28,8 @@ _RUNGS = {"exact": "exact", "text": "normalised", "typed": "typed", "fuzzy": "fu
 _WORDS = '"(?:comparator|tolerance|weight|required|ordered)":'
 
 
-# No word for "no value" is longer, with white space around it.
-_LONGEST_NULL = 32
+# What may be a word for "no value": most answers need not be read for it.
+_NO_FIGURES = r"^[^\d,:]{1,32}$"
 
 # A field by the pattern of its path, its kind, and the `meta` with its rule.
 Declared = tuple[str, str | None, str]
@@ -101,8 +101,7 @@ def rights(cases: pl.DataFrame, orders: Sequence[str | None]) -> pl.Series:
 def null_answers(cases: pl.DataFrame) -> pl.Series:
     """Which answers to fields say that there is no value, other than the gold's own words."""
     answers = cases.filter(pl.col("path").is_not_null())["pred"].unique().drop_nulls()
-    short = answers.filter(answers.str.len_chars() <= _LONGEST_NULL)
-    words = list(filter(text.is_null_word, short))
+    words = list(filter(text.is_null_word, answers.filter(answers.str.contains(_NO_FIGURES))))
     said = cases["path"].is_not_null() & cases["pred"].is_in(words).fill_null(False)
     rows = said.arg_true().to_list()
     pairs = zip(cases["pred"].gather(rows), cases["gold"].gather(rows), strict=True)

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from formlab.text.llm_json import as_text
+from formlab.text.normalise import as_text
 from formlab_arena.actions import (
     ACTIONS,
     Action,

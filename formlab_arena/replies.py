@@ -9,7 +9,7 @@ from typing import Any
 from formlab.systems import chat
 from formlab.systems.chat.answers import content
 from formlab.tables import USABLE
-from formlab.text.llm_json import as_text
+from formlab.text.normalise import as_text
 from formlab_arena.actions import Action
 from formlab_arena.notation import made, parse, schema
 
@@ -51,7 +51,7 @@ def read(answer: chat.Answer) -> Replied:
     text = answer.text or ""
     if bare := _LIST.fullmatch(text) if len(text) < 1_000_000 else None:
         answer = dataclasses.replace(answer, text=f'{{"actions": {bare[1]}}}')
-    parsed = content(answer, json=True)
+    parsed = content(answer, json=True, calls=False)
     if parsed.status not in (*USABLE, "bad_json"):
         return Replied((), parsed.status, parsed.changes)
     lines, other = parse(text)

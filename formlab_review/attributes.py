@@ -17,7 +17,7 @@ from formlab.benchmarks.formcraft import (
     Relation,
 )
 from formlab.errors import DataBroken, UnknownName
-from formlab.text.llm_json import as_text
+from formlab.text.normalise import as_text
 
 # What names fields in a question or check.
 NAMED = ("fields", "source", "dependent")

@@ -33,7 +33,7 @@ from formlab.benchmarks.formcraft import (
 )
 from formlab.errors import DataBroken, UnknownName
 from formlab.structure import checked
-from formlab.text.llm_json import as_text
+from formlab.text.normalise import as_text
 from formlab_review.attributes import (
     MODELS,
     attributes,

@@ -22,7 +22,8 @@ from formlab.benchmarks.formcraft import VQA
 from formlab.errors import DataBroken
 from formlab.folders import Corpus
 from formlab.structure import checked
-from formlab.text import llm_json
+from formlab.text.answers import parse
+from formlab.text.normalise import as_texts
 from formlab.trees import escape
 
 FILE = "OCRBench_v2.json"
@@ -114,14 +115,14 @@ def _rows(entry: Row, index: int, flaws: Counter[str]) -> Iterator[Row]:
     if isinstance(answers, dict):
         for key, values in answers.items():
             row = {"task": "text", "path": f"/{escape(key)}", "kind": key}
-            yield shared | row | _values(llm_json.as_texts(values))
+            yield shared | row | _values(as_texts(values))
         return
     flaws["entries whose keys cannot be read"] += "key information" in kind
     row = {"task": "vqa", "path": f"{VQA}/{entry.get('id', index)}", "kind": kind}
     row["meta"] = json.dumps({"question": str(entry.get("question") or "")}, ensure_ascii=False)
     if kind.startswith("full-page OCR"):
         row = {"task": "text", "path": None, "kind": "page"}
-    row |= shared | _values(llm_json.as_texts(answers))
+    row |= shared | _values(as_texts(answers))
     if not_text := any(word in kind for word in _NOT_TEXT):
         row["status"] = "unscored"
     flaws["answers that are places, tables or formulas: not scored"] += not_text
@@ -147,7 +148,7 @@ def accepted(answers: Any) -> Any:
     if isinstance(answers, list) and len(answers) == 1:
         (answers,) = answers
     if isinstance(answers, str) and answers.strip().startswith("{"):
-        for parsed in (json.loads, ast.literal_eval, lambda text: llm_json.parse(text).value):
+        for parsed in (json.loads, ast.literal_eval, lambda text: parse(text).value):
             try:
                 value = parsed(answers.strip())
             except (ValueError, SyntaxError, RecursionError, MemoryError):

@@ -24,7 +24,7 @@ from formlab.benchmarks.meta import meta_of
 from formlab.errors import DataBroken, DataMissing
 from formlab.folders import Corpus
 from formlab.structure import checked
-from formlab.text.llm_json import as_text
+from formlab.text.normalise import as_text
 from formlab.trees import escape
 
 # The path of the row that holds the whole of the true JSON.

@@ -34,8 +34,8 @@ from formlab.folders import Corpus, Predictions
 from formlab.formats._collected import Collected, Row
 from formlab.formats._spec import Format
 from formlab.tables import USABLE
-from formlab.text import llm_json
-from formlab.text.llm_json import as_text
+from formlab.text.answers import parse
+from formlab.text.normalise import as_text
 
 ENDINGS = (".json", ".txt")
 ANSWERS = ".answers"
@@ -100,7 +100,7 @@ class _Answers(Collected):
         self._taken[name] = file.name
         # What a model wrote may be cut inside a character.
         text = files.read_bytes(file).decode("utf-8", "replace")
-        reply = llm_json.parse(text)
+        reply = parse(text)
         value, status, changes = reply.value, reply.status, reply.changes
         answers = {key: value.pop(key, None) for key in TASKS} if value else {}
         rows: list[Row] = []

@@ -15,7 +15,7 @@ from formlab.folders import Corpus, Predictions
 from formlab.formats._collected import Collected, Row
 from formlab.formats._spec import Format
 from formlab.structure import checked
-from formlab.text.llm_json import as_text
+from formlab.text.normalise import as_text
 
 NAME = "results.json"
 _START = 262_144

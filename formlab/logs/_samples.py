@@ -15,7 +15,7 @@ from formlab import files, tables
 from formlab.errors import DataBroken, FormlabError
 from formlab.logs._spec import SCORES, LogRun
 from formlab.tables import USABLE
-from formlab.text.llm_json import parse
+from formlab.text.answers import parse
 from formlab.trees import escape
 
 # Where a value stands that the log asks for without naming a field.

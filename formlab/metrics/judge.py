@@ -12,7 +12,7 @@ from formlab.benchmarks.fincriticaled import FACTS
 from formlab.metrics._judge_answers import ENTRIES, released_form
 from formlab.metrics._places import Places, tokens
 from formlab.metrics.facts import MISSING, FactVerdict
-from formlab.text import llm_json
+from formlab.text.answers import LONGEST, repair
 from formlab.text.markup import SILENT, Event, events, is_html, written_events
 
 # Published name of each type, and its part of the keys of counts; in those of rates in lower case.
@@ -175,7 +175,7 @@ def parse(text: str) -> tuple[Answer | None, str]:
         answer, status = json.loads(text), "ok"
     except (ValueError, RecursionError):
         try:
-            answer, status = llm_json.repair(text[: llm_json.LONGEST])[0], "repaired"
+            answer, status = repair(text[:LONGEST])[0], "repaired"
         except ValueError:
             answer, status = None, "bad_json"
     answer = released_form(answer)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import itertools
+import json
 import re
 import unicodedata
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from formlab.errors import UnknownName
 
@@ -104,3 +106,30 @@ def normalise(text: str, steps: Sequence[str] = ("nfc", "space", "lower")) -> st
             raise UnknownName.of("normaliser", step, STEPS)
         text = STEPS[step](text)
     return text
+
+
+def as_text(value: Any) -> str:
+    """A JSON value as text: null is empty, a list or an object is its JSON.
+
+    Examples
+    --------
+    >>> as_text(None), as_text(True), as_text(["Tea", "Milk"])
+    ('', 'true', '["Tea", "Milk"]')
+    """
+    if isinstance(value, str):
+        # Half of a surrogate pair is kept as its escape, as in the tables.
+        text = value.encode("utf-8", "backslashreplace").decode()
+        return value if text == value else text
+    if value is None:
+        return ""
+    try:
+        return as_text(json.dumps(value, ensure_ascii=False, default=str))
+    except (ValueError, RecursionError):
+        return ""
+
+
+def as_texts(value: Any) -> list[str]:
+    """A JSON value as a list of texts; one value is a list of one."""
+    if value is None:
+        return []
+    return [as_text(item) for item in (value if isinstance(value, list) else [value])]

@@ -12,7 +12,7 @@ from formlab import tables
 from formlab.benchmarks.formcraft.schema import Check, FieldModel, FormCraft, Group, Question
 from formlab.benchmarks.formcraft.taxonomy import RELATIONS, TASK_OF, canonical, modality_of
 from formlab.benchmarks.meta import Row, meta_of
-from formlab.text.llm_json import as_text
+from formlab.text.normalise import as_text
 from formlab.trees import escape
 
 # Where the items of L3 stand; a group of that name gives way.

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SkipValidation
 
 from formlab import tables
-from formlab.text.llm_json import as_text, as_texts
+from formlab.text.normalise import as_text, as_texts
 
 
 def _box(value: Any) -> Any:

@@ -28,7 +28,7 @@ from formlab.benchmarks.formfactory._texts import split_texts
 from formlab.errors import DataBroken
 from formlab.folders import Corpus
 from formlab.structure import checked
-from formlab.text.llm_json import as_text
+from formlab.text.normalise import as_text
 
 __all__ = [
     "Box", "FormField", "WebForm", "doc_id", "elements_of", "forms", "gold_items", "gold_row",

@@ -10,7 +10,7 @@ from formlab import tables, text
 from formlab.benchmarks.formfactory._boxes import Box, targets
 from formlab.benchmarks.formfactory._forms import FormField
 from formlab.benchmarks.meta import Row, meta_of
-from formlab.text.llm_json import as_text
+from formlab.text.normalise import as_text
 from formlab.trees import escape
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from formlab import benchmarks
 from formlab.benchmarks import Benchmark
 from formlab.systems.chat._ask import TEXT, Ask, Place, Row, Schema, WrongShape, closed, or_null
-from formlab.text.llm_json import as_text
+from formlab.text.normalise import as_text
 from formlab.trees import escape
 
 # Tasks whose gold is a value at a path.

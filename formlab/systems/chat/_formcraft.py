@@ -21,7 +21,7 @@ from formlab.benchmarks.formcraft import (
 )
 from formlab.systems.chat import _ask
 from formlab.systems.chat._ask import Ask, Place, Row, WrongShape
-from formlab.text.llm_json import as_text
+from formlab.text.normalise import as_text
 
 _SUBTYPES = sorted({word for words in MODALITIES.values() for word in words})
 _FIELD = _ask.closed(

@@ -8,7 +8,7 @@ from typing import Any
 from formlab.metrics._lines import parse_lines
 from formlab.systems.chat import _ask
 from formlab.systems.chat._ask import Ask, Place, Row, WrongShape
-from formlab.text.llm_json import as_text
+from formlab.text.normalise import as_text
 
 ACTIONS = _ask.closed(
     actions=_ask.listed(_ask.closed(page=_ask.PAGE, x=_ask.NUMBER, y=_ask.NUMBER, value=_ask.TEXT))

@@ -8,7 +8,7 @@ from typing import Any
 
 from formlab.systems.chat import _ask
 from formlab.systems.chat._ask import Ask, Place, Row, WrongShape
-from formlab.text.llm_json import as_text
+from formlab.text.normalise import as_text
 
 _LABELS = ("header", "question", "answer", "other")
 FUNSD = _ask.closed(

@@ -10,7 +10,7 @@ from formlab.benchmarks.vrdu import REPEATED, UNREPEATED, Schema
 from formlab.errors import DataMissing
 from formlab.systems.chat import _ask
 from formlab.systems.chat._ask import Ask, Place, Row, WrongShape
-from formlab.text.llm_json import as_text
+from formlab.text.normalise import as_text
 from formlab.trees import escape
 
 _VALUE = _ask.closed(text=_ask.TEXT, page=_ask.PAGE, box=_ask.BOX)

@@ -6,8 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from formlab.text import llm_json
-from formlab.text.llm_json import Parsed
+from formlab.text.answers import Parsed, parse, plain
 
 # Statuses that asking again may mend.
 BAD = ("bad_json", "refused", "truncated")
@@ -21,7 +20,6 @@ _DECLINES = re.compile(
     re.IGNORECASE,
 )
 _LONGEST_REFUSAL = 600
-_FENCE = re.compile(r"```[ \t]*+[\w-]*+[ \t]*+\r?\n")
 
 
 @dataclass(frozen=True)
@@ -60,8 +58,8 @@ def completion_of(value: Any) -> dict[str, Any] | None:
         return None
 
 
-def content(answer: Answer, *, json: bool) -> Parsed:
-    """The JSON object in an answer, or with ``json=False`` its text without a fence around it.
+def content(answer: Answer, *, json: bool, calls: bool = True) -> Parsed:
+    """The JSON object in an answer, or with ``json=False`` its text; see `formlab.text.answers`.
 
     Examples
     --------
@@ -78,7 +76,7 @@ def content(answer: Answer, *, json: bool) -> Parsed:
         return Parsed(None, "refused", (answer.error or "refused by the server",))
     if answer.finish in _CUT:
         return Parsed(None, "truncated", ("the model stopped at its limit of tokens",))
-    parsed = llm_json.parse(answer.text) if json else _plain(answer.text)
+    parsed = parse(answer.text, calls=calls) if json else plain(answer.text)
     if declines(answer.text) and (parsed.value is None or not json):
         return Parsed(None, "refused", ("declined in words",))
     return parsed
@@ -93,14 +91,3 @@ def declines(text: str) -> bool:
     (True, False)
     """
     return len(text) <= _LONGEST_REFUSAL and _DECLINES.match(text) is not None
-
-
-def _plain(text: str) -> Parsed:
-    if not text.strip():
-        return Parsed(None, "missing", ("an empty answer",))
-    fenced = text.strip()
-    # Not one pattern for both fences: on a long run of spaces it takes the square of its length.
-    if (opening := _FENCE.match(fenced)) and fenced.endswith("```", opening.end()):
-        inside = fenced[opening.end() : -3].rstrip(" \t").removesuffix("\n").removesuffix("\r")
-        return Parsed(inside, "repaired", ("code fence left out",))
-    return Parsed(text, "ok")

@@ -16,6 +16,7 @@ from formlab.systems.chat.answers import Answer, completion_of
 from formlab.systems.chat.confidence import token_spans
 from formlab.systems.chat.limits import HOPELESS, Limits, Stopped
 from formlab.systems.chat.prices import Price, usage_of
+from formlab.text.answers import arguments
 
 openai = resources.optional("openai", extra="chat")
 
@@ -193,7 +194,8 @@ class Client:
     ) -> Answer:  # fmt: skip
         choice = completion["choices"][0]
         text, refusal = choice["message"].get("content"), choice["message"].get("refusal")
-        text = text if isinstance(text, str) else ""
+        called = arguments(choice["message"])
+        text = json.dumps(called) if called else text if isinstance(text, str) else ""
         refusal = refusal if isinstance(refusal, str) else ""
         finish, text = choice.get("finish_reason"), self.clean(text or refusal)
         return Answer(

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from formlab.systems.chat._ask import Row
-from formlab.text.llm_json import as_text
+from formlab.text.normalise import as_text
 
 # Of JSON that is known to be valid: a string (a name if a colon follows), a number or a word.
 _SCALAR = re.compile(r'"((?:[^"\\]|\\.)*+)"(\s*+:)?|[^\s{}\[\]:,"]+', re.DOTALL)

@@ -5,11 +5,11 @@ from pathlib import Path
 
 from formlab.metrics._lines import parse_lines
 from formlab.metrics.judge import parse as parse_judge
-from formlab.text import llm_json, markup, values
+from formlab.text import answers, markup, values
 from formlab.text.flow import read as read_flow
 from formlab.text.ladder import ladder
 from formlab.text.marks import unmarked
-from formlab.text.normalise import normalise
+from formlab.text.normalise import as_text, normalise
 from formlab_arena import notation
 from tests.fuzz.targets.common import put
 from tests.fuzz.verdicts import Found, Target
@@ -40,8 +40,8 @@ def _target(name: str, file: str, text: str, read: Callable[[str], object]) -> T
 
 
 def _json(text: str) -> None:
-    parsed = llm_json.parse(text)
-    llm_json.as_text(parsed.value)
+    parsed = answers.parse(text)
+    as_text(parsed.value)
 
 
 def _typed(text: str) -> None:

@@ -5,7 +5,7 @@ import pytest
 
 from formlab.benchmarks.formcraft import FormCraft, NotAFormError, tidied
 from formlab.systems.chat.answers import Answer, content
-from formlab.text import llm_json
+from formlab.text import answers
 
 # What appendix J of the paper describes: keys without quotes, one without its colon, and no brace
 # where "fields" ends.
@@ -25,8 +25,8 @@ I hope this helps!"""
 
 
 def test_json_alone_is_ok_and_keeps_numbers_as_written():
-    reply = llm_json.parse('{"a": 9.50, "b": 1e3, "c": true, "d": null}')
-    assert reply == llm_json.Parsed({"a": "9.50", "b": "1e3", "c": True, "d": None}, "ok")
+    reply = answers.parse('{"a": 9.50, "b": 1e3, "c": true, "d": null}')
+    assert reply == answers.Parsed({"a": "9.50", "b": "1e3", "c": True, "d": None}, "ok")
 
 
 @pytest.mark.parametrize(
@@ -39,16 +39,16 @@ def test_json_alone_is_ok_and_keeps_numbers_as_written():
     ],
 )
 def test_what_stands_around_json_is_left_out_and_said(text, change):
-    reply = llm_json.parse(text)
+    reply = answers.parse(text)
     assert (reply.value, reply.status, reply.changes) == ({"a": "1"}, "repaired", (change,))
 
 
 def test_the_largest_object_of_several_is_the_answer():
-    assert llm_json.parse('{"a": "1"} and {"b": "2", "c": "3"}').value == {"b": "2", "c": "3"}
+    assert answers.parse('{"a": "1"} and {"b": "2", "c": "3"}').value == {"b": "2", "c": "3"}
 
 
 def test_the_broken_json_of_appendix_j_gives_both_of_its_fields():
-    reply = llm_json.parse(APPENDIX_J)
+    reply = answers.parse(APPENDIX_J)
     form = FormCraft.model_validate(tidied(reply.value)[0])
     assert reply.status == "repaired"
     fields = [(field.label, field.value) for field in form.fields]
@@ -61,14 +61,14 @@ def test_the_broken_json_of_appendix_j_gives_both_of_its_fields():
 
 def test_json_cut_off_in_the_middle_keeps_what_was_complete():
     whole = json.dumps({"fields": [{"label": f"F{n}", "value": str(n)} for n in range(5)]})
-    reply = llm_json.parse(whole[:-20])
+    reply = answers.parse(whole[:-20])
     assert reply.status == "repaired"
     assert reply.value["fields"][:4] == [{"label": f"F{n}", "value": str(n)} for n in range(4)]
 
 
 @pytest.mark.parametrize("text", ["", "I cannot read this form.", "[1, 2, 3]", '"text"', "null"])
 def test_text_without_an_object_is_bad_json(text):
-    reply = llm_json.parse(text)
+    reply = answers.parse(text)
     assert (reply.value, reply.status) == (None, "bad_json")
     assert reply.changes
 
@@ -83,13 +83,13 @@ def test_text_without_an_object_is_bad_json(text):
          "unquoted digits", "deep but valid"],
 )  # fmt: skip
 def test_hostile_text_never_raises(text):
-    reply = llm_json.parse(text)
+    reply = answers.parse(text)
     assert reply.status in ("ok", "repaired", "bad_json")
     assert (reply.value is None) == (reply.status == "bad_json")
 
 
 def test_control_characters_within_strings_are_kept():
-    assert llm_json.parse('{"a": "b\x00c\td"}').value == {"a": "b\x00c\td"}
+    assert answers.parse('{"a": "b\x00c\td"}').value == {"a": "b\x00c\td"}
 
 
 def test_near_misses_of_the_schema_are_mended_and_said():
@@ -134,8 +134,8 @@ BROKEN = ["{1.", '{"', "{[", "{\u201c", "{tru"]
 @pytest.mark.parametrize("unit", BROKEN)
 def test_no_text_takes_long_to_repair(unit):
     start = time.process_time()
-    for length in (llm_json.LONGEST - 1, 300_000):
-        assert llm_json.parse((unit * length)[:length]).status in ("bad_json", "repaired")
+    for length in (answers.LONGEST - 1, 300_000):
+        assert answers.parse((unit * length)[:length]).status in ("bad_json", "repaired")
     # A second on a machine that does nothing else.
     assert time.process_time() - start < 4
 
@@ -143,7 +143,7 @@ def test_no_text_takes_long_to_repair(unit):
 def test_a_run_of_spaces_behind_a_fence_takes_no_time():
     start = time.process_time()
     for text in ("```" + " " * 200_000 + "x", "```\n" + " " * 200_000 + "x```x"):
-        assert llm_json.parse(text).status == "bad_json"
+        assert answers.parse(text).status == "bad_json"
         assert content(Answer(text=text), json=False).status == "ok"
     assert time.process_time() - start < 2
 
@@ -163,5 +163,5 @@ def test_what_stands_in_a_fence_is_the_text(text, inside):
 def test_a_broken_answer_of_the_usual_length_is_still_mended():
     fields = [{"label": f"Field {n}", "value": f"A value, {n}"} for n in range(1_400)]
     text = json.dumps({"fields": fields}).replace('"label"', "label")
-    assert 60_000 < len(text) < llm_json.LONGEST
-    assert llm_json.parse(text).value == {"fields": fields}
+    assert 60_000 < len(text) < answers.LONGEST
+    assert answers.parse(text).value == {"fields": fields}

@@ -1,0 +1,217 @@
+"""What a model answered, in its text: reasoning, tool calls, fences and talk left out."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+import json_repair
+
+# Repairing takes the square of the length of some texts: with both bounds none takes a second.
+# An answer is seldom a third as long, and needs some three steps a character.
+LONGEST, _STEPS = 80_000, 300_000
+# How many broken places are passed, and how far from the ends of a page its JSON is an answer.
+_TRIES, _TALK = 50, 200
+_MARK = "(?:think(?:ing)?|thoughts?|reasoning|reflection|scratchpad|seed:think)"
+_CLOSING = rf"</{_MARK}\s*>|<\|(?:end_of_|/){_MARK}\|>|◁/think▷|\[/THINK\]|final<\|message\|>"
+_OPENING = rf"<{_MARK}>|<\|(?:begin_of_)?{_MARK}\|>|◁think▷|\[THINK\]|<\|channel\|>analysis"
+_REASONING = [re.compile(marks, re.IGNORECASE) for marks in (_CLOSING, _OPENING)]
+_ENDS = re.compile(r"\A\s*<answer>|</answer>\s*\Z|<\|(?:begin|end)_of_solution\|>|<\|return\|>")
+_FENCE = re.compile(r"```[ \t]*+[\w-]*+[ \t]*+\r?\n")
+_START = r"""(?:\{\s*+(?:["'}{\u201c]|[A-Za-z_]\w*+\s*+[:"]|\Z)|\[\s*+\{)"""
+_STARTS, _BEGINS = re.compile(_START), re.compile(rf"\s*+(?:```json|(?:```[\w-]*+\s*+)?{_START})")
+_KEYED = re.compile(r'\{\s*+"[^"\n]*+"\s*+:')
+# What stands before JSON that is no part of broken JSON before it: a fence or words, and no key.
+_WORDS = r"[.!?>]|[^,\[{:\s]\s*\n[ \t]*\n|[A-Za-z] \w+\**:|(?:^|\n|[.!?] )\**[A-Za-z]\w*\**:"
+_BEFORE = re.compile(rf"(?:```[\w-]*|{_WORDS})\s*\Z")
+# A brace straight after a brace is never JSON: models write lists of objects so.
+_BRACED_LIST = re.compile(r"(:\s*)\{(?=\s*\{)")
+# A key without quotes and without its colon.
+_NO_COLON = re.compile(r"(\{\s*)([A-Za-z_]\w*)\s+(?=\")")
+_CALL = {"id", "type", "index", "function", "name", "arguments", "parameters", "input"}
+_AS_WRITTEN: dict[str, Any] = {"parse_int": str, "parse_float": str, "parse_constant": str}
+_DECODER = json.JSONDecoder(strict=False, **_AS_WRITTEN)
+
+
+@dataclass(frozen=True)
+class Parsed:
+    """An answer, its status (`ok`, `repaired`, else one without a value) and what was mended."""
+
+    value: Any
+    status: str
+    changes: tuple[str, ...] = ()
+
+
+def read(text: str) -> Parsed:
+    """What a text answers: an object or a list of objects, else the text itself."""
+    return parse(text, lists=True) if is_json(text) else plain(text)
+
+
+def parse(text: str, *, lists: bool = False, calls: bool = True) -> Parsed:
+    """The last complete JSON object behind a model's reasoning; else a repair of the last.
+
+    Of a list the largest object is taken, or all with `lists`; with `calls` the arguments of one.
+    Numbers stay as they are written. The status is ok, repaired, bad_json, or truncated where
+    nothing follows reasoning; no text raises an error.
+
+    >>> parse('<think>{"total": 1}?</think>It is {"total": 2.50}, I think.').value
+    {'total': '2.50'}
+    >>> parse('{"fields": {label: "Name"').value
+    {'fields': {'label': 'Name'}}
+    """
+    if _is_answer(value := _loaded(text.removeprefix("\ufeff"))) or value == {}:
+        return _settled(value, (), lists=lists, calls=calls)
+    text, changes = _behind_reasoning(text)
+    if changes and not text:
+        return Parsed(None, "truncated", changes)
+    value, start, end = _search(text)
+    if value is None:
+        return _repaired(text, start, changes, lists=lists, calls=calls)
+    if _FENCE.search(text, max(0, start - 40), start):
+        changes += ("code fence left out",)
+    elif text[:start].strip() or text[end:].strip():
+        changes += ("text around the JSON left out",)
+    elif _loaded(text) is None:
+        changes += ("control characters in strings kept",)
+    return _settled(value, changes, lists=lists, calls=calls)
+
+
+def plain(text: str) -> Parsed:
+    """The text of an answer that is no JSON, without reasoning and a fence around it."""
+    answer, changes = _behind_reasoning(text)
+    inside = answer.strip()
+    if not inside:
+        return Parsed(None, "truncated" if changes else "missing", (*changes, "an empty answer"))
+    # Not one pattern for both fences: on a long run of spaces it takes the square of its length.
+    if (opening := _FENCE.match(inside)) and inside.endswith("```", opening.end()):
+        inside = inside[opening.end() : -3].rstrip(" \t").removesuffix("\n").removesuffix("\r")
+        return Parsed(inside, "repaired", (*changes, "code fence left out"))
+    return Parsed(answer, "repaired" if changes else "ok", changes)
+
+
+def is_json(text: str) -> bool:
+    """Whether a text is an answer in JSON, readable or not, and so no text of a page."""
+    answer, _ = _behind_reasoning(text)
+    keyed = _KEYED.search(answer)
+    near = keyed and (keyed.start() <= _TALK or len(answer) - answer.rfind("}") <= _TALK)
+    return bool(near or _BEGINS.match(answer))
+
+
+def _behind_reasoning(text: str) -> tuple[str, tuple[str, ...]]:
+    """What follows the last closing mark of reasoning, up to an opening one left open."""
+    ends = [closing.end() for closing in _REASONING[0].finditer(text)]
+    answer = text[ends[-1] :] if ends else text
+    if opening := _REASONING[1].search(answer):
+        answer = answer[: opening.start()]
+    is_whole = len(answer) == len(text)
+    return (text, ()) if is_whole else (_ENDS.sub("", answer).strip(), ("reasoning left out",))
+
+
+def _loaded(text: str) -> Any:
+    try:
+        return json.loads(text, **_AS_WRITTEN)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _is_answer(value: Any) -> bool:
+    items = value if isinstance(value, list) else [value]
+    return bool(items) and all(isinstance(item, dict) and item for item in items)
+
+
+def _search(text: str) -> tuple[Any, int, int]:
+    """The last complete answer and its bounds; else null and where the last broken one begins."""
+    found, broken, place, tries = None, text.find("{"), 0, 0
+    bounds, is_open = (0, 0), False
+    while tries < _TRIES and (start := _STARTS.search(text, place)):
+        begin = start.start()
+        is_new = not is_open or _BEFORE.search(text, max(0, begin - 80), begin)
+        try:
+            value, place = _DECODER.raw_decode(text, begin)
+        except (ValueError, RecursionError):
+            tries, place = tries + 1, begin + 1
+            broken, is_open = (begin, True) if is_new else (broken, is_open)
+            continue
+        if is_new and _is_answer(value):
+            found, bounds, is_open = value, (begin, place), False
+    return (found, *bounds) if found else (None, broken, len(text))
+
+
+def _settled(value: Any, changes: tuple[str, ...], *, lists: bool, calls: bool) -> Parsed:
+    value = (calls and arguments(value)) or value
+    if isinstance(value, list) and not (lists and len(value) > 1):
+        value = max(value, key=lambda item: len(str(item)))
+        changes = changes or ("text around the JSON left out",)
+    return Parsed(value, "repaired" if changes else "ok", changes)
+
+
+def arguments(value: Any) -> Any:
+    """The arguments of a tool call, the last of several; null if it is none."""
+    if isinstance(value, list):
+        calls = [arguments(call) for call in value]
+        return calls[-1] if calls and None not in calls else None
+    if not isinstance(value, dict) or "tool_calls" in value:
+        return arguments(value["tool_calls"]) if isinstance(value, dict) else None
+    call = value["function"] if isinstance(value.get("function"), dict) else value
+    name = call.get("name", call.get("function"))
+    stated = [call[name] for name in ("arguments", "parameters", "input") if name in call]
+    if not isinstance(name, str) or not stated or not call.keys() <= _CALL:
+        return None
+    return parse(stated[0]).value if isinstance(stated[0], str) else stated[0]
+
+
+def _repaired(
+    text: str, start: int, changes: tuple[str, ...], *, lists: bool, calls: bool
+) -> Parsed:
+    if start < 0:
+        return Parsed(None, "bad_json", (*changes, "no JSON object"))
+    inside = re.split(r"\n[ \t]*+```", text[start:], maxsplit=1)[0]
+    changes += ("text around the JSON left out",) if len(inside) < len(text.strip()) else ()
+    listed, braces = _BRACED_LIST.subn(r"\1[", inside)
+    listed, colons = _NO_COLON.subn(r'\1"\2": ', listed)
+    changes += (f"braces around a list of objects made brackets: {braces}",) if braces else ()
+    changes += (f"colons put after keys: {colons}",) if colons else ()
+    try:
+        value, log = repair(listed)
+        # As text numbers need no bounds, of which Python has one.
+        value = _loaded(json.dumps(value))
+    except (ValueError, RecursionError) as error:
+        return Parsed(None, "bad_json", (f"beyond repair: {error}"[:200],))
+    if isinstance(value, list):
+        # A stray closing brace makes the repair see several values; the answer is the largest.
+        value = [item for item in value if isinstance(item, dict) and item]
+        lists = lists and inside.startswith("[")
+    if not _is_answer(value):
+        return Parsed(None, "bad_json", (*changes, "no JSON object in it"))
+    counts = Counter(entry["text"] for entry in log)
+    repairs = (f"{kind} ({count} times)" for kind, count in counts.most_common(8))
+    return Parsed(
+        _settled(value, (), lists=lists, calls=calls).value, "repaired", (*changes, *repairs)
+    )
+
+
+class _Counted(str):
+    """A text that is read character by character, so many times at the most."""
+
+    left = _STEPS
+
+    def __getitem__(self, place: Any) -> str:
+        self.left -= 1
+        if self.left < 0:
+            raise ValueError("too much of it is broken")
+        return str.__getitem__(self, place)
+
+
+def repair(text: str) -> tuple[Any, list[dict[str, str]]]:
+    """What json_repair makes of broken JSON, and its log; `ValueError` if that would take long."""
+    if len(text) > LONGEST:
+        raise ValueError(f"{len(text)} characters of broken JSON are too many")
+    try:
+        options = {"return_objects": True, "skip_json_loads": True, "logging": True}
+        value, log = json_repair.repair_json(_Counted(text), **options)
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
+    return value, log

@@ -23,6 +23,8 @@ from formlab.errors import DataBroken
 from formlab.folders import Corpus, Predictions
 from formlab.formats._collected import Collected, Row
 from formlab.formats._spec import Format
+from formlab.own.values import fields
+from formlab.text import answers
 
 JSON_LINES = (".jsonl", ".ndjson")
 EXAMPLE = '{"doc_id": "1", "path": "/total", "value": "9.00"}'
@@ -55,15 +57,17 @@ def read(path: Path, corpus: Corpus) -> Predictions:
         if row["benchmark"] != corpus.benchmark:
             others[row["benchmark"][:_NAME]] += 1
             continue
-        row |= tasks.of(row, notes) if row["task"] is None else {}
         names.add(str(source.get("system") or path.stem))
-        key = (row["benchmark"], row["split"], row["doc_id"], row["path"])
-        if key in seen:
-            what = f"doc_id {row['doc_id']!r}" + (f", path {row['path']!r}" if row["path"] else "")
-            what = f"two predictions for {what}, the first at {seen[key]}"
-            raise DataBroken(what, where=origin, remedy="keep one of them")
-        seen[key] = origin
-        collected.records.append(row)
+        for each in _answered(row):
+            each |= tasks.of(each, notes) if each["task"] is None else {}
+            key = (each["benchmark"], each["split"], each["doc_id"], each["path"])
+            if key in seen:
+                what = f"doc_id {each['doc_id']!r}"
+                what += f", path {each['path']!r}" if each["path"] else ""
+                what = f"two predictions for {what}, the first at {seen[key]}"
+                raise DataBroken(what, where=origin, remedy="keep one of them")
+            seen[key] = origin
+            collected.records.append(each)
     if not names:
         what = f"predictions for {', '.join(others)}, not for {corpus.benchmark}"
         raise DataBroken(what, where=path, remedy="the benchmark that was predicted")
@@ -112,6 +116,21 @@ def _row(source: Row, origin: str, corpus: Corpus, notes: Counter[str]) -> Row:
             raise DataBroken(f"unknown {name} {row[name]!r}", where=origin, remedy=remedy)
     row["role"], row["origin"] = "prediction", Path(origin).name
     return row
+
+
+def _answered(row: Row) -> list[Row]:
+    """A row without reasoning, or one for each field where its text is an answer in JSON."""
+    text, path = row.get("value"), row["path"]
+    if not text or row["status"] not in tables.USABLE:
+        return [row]
+    parsed = answers.plain(text) if path is not None else answers.read(text)
+    if parsed.status == "ok" and isinstance(parsed.value, str):
+        return [row]
+    row |= {"status": parsed.status if row["status"] == "ok" else row["status"]}
+    if isinstance(parsed.value, str | None):
+        return [row | {"value": parsed.value}]
+    leaves = fields(parsed.value)
+    return [row | {"path": p, "value": v, "kind": None if p else "page"} for p, v in leaves]
 
 
 class _Tasks:

@@ -15,7 +15,7 @@ from formlab import files, tables
 from formlab.errors import DataBroken, FormlabError
 from formlab.logs._spec import SCORES, LogRun
 from formlab.tables import USABLE
-from formlab.text.answers import parse
+from formlab.text import answers
 from formlab.trees import escape
 
 # Where a value stands that the log asks for without naming a field.
@@ -134,15 +134,15 @@ class Samples:
 
     def _run(self, system: str, rows: list[Row], notes: Counter[str], more: Row) -> LogRun:
         gold: list[Row] = []
-        answers: list[Row] = []
+        answered: list[Row] = []
         for row in rows:
             notes[WITHOUT_GOLD] += row["gold"] is None
             gold += _gold(row)
-            answers += _answers(row)
+            answered += _answers(row)
         counted = Counter({note: int(n) for note, n in notes.items() if n})
         return LogRun(
             format=self.format, name=self.name, system=system, gold=frame(gold),
-            answers=frame(answers), responses=frame(_response(row) for row in rows),
+            answers=frame(answered), responses=frame(_response(row) for row in rows),
             scores=_score_table(rows),
             headline=tuple(_figure(row) for row in self.headline), judged=frozenset(self.judged),
             notes=counted, source=self.source, **more,
@@ -246,14 +246,18 @@ def _answers(row: Row) -> Iterator[Row]:
         value = as_text(row["answer"])
         if value is None and status in USABLE:
             common["status"] = "missing"
+        elif value and status in USABLE and row.get("kind") != WHOLE:
+            parsed = answers.plain(value)
+            value, status = (parsed.value, parsed.status) if parsed.changes else (value, status)
+            common["status"] = status
         path = row.get("answer_path", row["path"])
         yield common | {"path": path, "value": value if status in USABLE else None}
         return
     answer = row["answer"]
     if isinstance(answer, str):
-        parsed = parse(answer)
+        parsed = answers.parse(answer, lists=True)
         answer, common["status"] = parsed.value, parsed.status if status in USABLE else status
-    if common["status"] in USABLE and isinstance(answer, Mapping):
+    if common["status"] in USABLE and isinstance(answer, Mapping | list):
         # A null, or an empty list, names no value.
         leaves = [leaf for leaf in fields(answer, _base(row)) if leaf[1] is not None]
         yield from (common | {"path": path, "value": value} for path, value in leaves)

@@ -157,7 +157,7 @@ class Side:
                 for number, frames in waiting.items():
                     part = out / name_of(number) / f"{count:06}.parquet"
                     part.parent.mkdir(exist_ok=True)
-                    pl.concat(frames).write_parquet(part, compression="lz4")
+                    pl.concat(frames, how="diagonal").write_parquet(part, compression="lz4")
                 waiting, rows = {}, 0
         shutil.rmtree(self.folder)
         most = pl.DataFrame(schema={"path": pl.String, "len": pl.UInt32})
@@ -216,7 +216,6 @@ def name_of(shard: int | None) -> str:
 def shard_of(folder: Path, columns: list[str] | None = None) -> pl.DataFrame:
     """The values of a shard, none where it has none."""
     parts = sorted(folder.glob("*.parquet"))
-    return pl.concat(
-        pl.read_parquet(part, columns=columns, glob=False)
-        for part in [folder.parent / _EMPTY, *parts]
-    )
+    read = (pl.read_parquet(part, columns=columns, glob=False) for part in parts)
+    empty = pl.read_parquet(folder.parent / _EMPTY, columns=columns, glob=False)
+    return pl.concat([empty, *read], how="diagonal")

@@ -27,6 +27,10 @@ DELIMITED = (".csv", ".tsv", ".tab")
 JSON_LINES = (".jsonl", ".ndjson")
 # What stands for a name where there is no file.
 FRAME = "frame"
+# Names under which a service lists the documents that it has read.
+_WRAPPERS = ("predictions", "documents", "results", "data", "response", "answers")
+# A document a file, as a loop over a model saves them.
+_TEXTS = (".json", ".txt")
 KNOWN = (*DELIMITED, *JSON_LINES, ".json", ".parquet", *sheets.ENDINGS)
 
 
@@ -185,6 +189,11 @@ def _of_path(path: Path, flaws: Counter[str], *, whole: bool) -> Iterator[RawRow
 
 def _of_object(value: Any, home: Path | None, name: str, stem: str) -> RawRows:
     """One JSON value: a list of rows, a document for each key, or one document."""
+    if isinstance(value, dict):
+        lists = [(key, rows) for key, rows in value.items() if key.lower() in _WRAPPERS]
+        if len(lists) == 1 and _are_documents(lists[0][1]):
+            key, rows = lists[0]
+            return RawRows(rows, _numbered(f"{name}#/{key}/", len(rows), 0), home)
     where = str(home / name) if home else None
     if isinstance(value, list) and value and all(isinstance(row, dict) for row in value):
         return RawRows(value, _numbered(f"{name}#/", len(value), 0), home)
@@ -198,9 +207,15 @@ def _of_object(value: Any, home: Path | None, name: str, stem: str) -> RawRows:
     return RawRows([{"doc_id": stem} | value], texts([name]), home, documents=True)
 
 
+def _are_documents(rows: Any) -> bool:
+    """Whether these are objects of which each names its document."""
+    each = isinstance(rows, list) and rows and all(isinstance(row, dict) for row in rows)
+    return bool(each) and all({"doc_id", "id", "document", "file"} & row.keys() for row in rows)
+
+
 def _of_folder(folder: Path) -> Iterator[RawRows]:
     """A document for each JSON file, in any depth, called by its name; by its path if need be."""
-    paths = sorted(file for file in folder.rglob("*.json") if not file.name.startswith("."))
+    paths = [file for file in answer_files(folder) if not file.name.startswith(".")]
     if not paths:
         what = "no JSON files in this folder"
         raise DataBroken(what, where=folder, remedy="one JSON file a document, or a table")
@@ -210,7 +225,12 @@ def _of_folder(folder: Path) -> Iterator[RawRows]:
         for file in paths[start : start + _FILES]:
             origin = file.relative_to(folder).as_posix()
             doc_id = file.stem if plain else origin.removesuffix(file.suffix)
-            value = files.read_json(file, as_written=True, once=True)
+            text = files.read_bytes(file).decode("utf-8-sig", "replace")
+            if _is_text(text):
+                # What a model wrote is read with all such texts.
+                value: Any = {"/": text}
+            else:
+                value = files.read_json(file, as_written=True, once=True)
             if not isinstance(value, dict | list):
                 what = f"a JSON object is expected, this is {type(value).__name__}"
                 raise DataBroken(what, where=file, remedy="one object of fields a file")
@@ -219,6 +239,22 @@ def _of_folder(folder: Path) -> Iterator[RawRows]:
             rows.append({"doc_id": doc_id} | value)
             origins.append(origin)
         yield RawRows(rows, texts(origins), folder, documents=True)
+
+
+def answer_files(folder: Path) -> list[Path]:
+    """The JSON files of a folder in any depth, in order; where there are none, its texts."""
+    named = sorted(file for file in folder.rglob("*") if file.is_file())
+    endings = {ending: [f for f in named if f.suffix.lower() == ending] for ending in _TEXTS}
+    return endings[".json"] or endings[".txt"]
+
+
+def _is_text(text: str) -> bool:
+    """Whether a file is more or less than JSON."""
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return True
+    return False
 
 
 def _of_lines(path: Path) -> Iterator[RawRows]:

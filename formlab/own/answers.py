@@ -20,6 +20,7 @@ from formlab.own import images as own_images
 from formlab.own._rows import KNOWN, known_columns, located
 from formlab.own.corpus import BENCHMARK, corpus, sources_of, table
 from formlab.own.values import read_values
+from formlab.text import answers as text_answers
 
 # The names of the column of values that only one side has.
 SIDES = ("gold", "prediction")
@@ -176,7 +177,11 @@ def of_values(
 
     `usual` is the task of what the gold does not have.
     """
-    values = _claims(_with_choices(values.drop("system", strict=False), corpus))
+    notes, values = Counter(notes), _without_json(values.drop("system", strict=False))
+    values = _claims(_with_choices(values, corpus))
+    for status in ("repaired", "bad_json", "truncated"):
+        documents = values.filter(pl.col("status") == status)["doc_id"].n_unique()
+        notes[f"documents with answers of status {status}"] += documents
     values = values.join(_tasks(corpus), on=["doc_id", "path"], how="left", maintain_order="left")
     task = [pl.col("task")] if "task" in values.columns else []
     values = values.with_columns(pl.coalesce(*task, "gold_task", pl.lit(usual)).alias("task"))
@@ -207,6 +212,23 @@ def _with_choices(values: pl.DataFrame, corpus: Corpus) -> pl.DataFrame:
     texts = [json.dumps(options, ensure_ascii=False) for options in lists["value"].to_list()]
     lists = lists.with_columns(pl.Series("value", texts, dtype=pl.String))
     return pl.concat([values.filter(~is_list), lists.select(values.columns)])
+
+
+def _without_json(values: pl.DataFrame) -> pl.DataFrame:
+    """The answers without texts that are JSON and could not be read: `bad_json`."""
+    texts = values["value"].to_list()
+    broken = pl.Series(
+        [
+            path is None and text is not None and text_answers.is_json(text)
+            for path, text in zip(values["path"], texts, strict=True)
+        ],
+        dtype=pl.Boolean,
+    )
+    if not broken.any():
+        return values
+    stated = values["status"] if "status" in values.columns else pl.lit(None, pl.String)
+    status = pl.when(broken).then(pl.lit("bad_json")).otherwise(stated)
+    return values.with_columns(status=status, value=pl.when(~broken).then("value"))
 
 
 def _claims(values: pl.DataFrame) -> pl.DataFrame:

@@ -14,7 +14,7 @@ from formlab import files, tables
 from formlab.errors import UnknownName
 from formlab.folders import Corpus
 from formlab.own import images as own_images
-from formlab.own._rows import FRAME, located
+from formlab.own._rows import FRAME, answer_files, located
 from formlab.own.types import FieldTypes, rule_text
 from formlab.own.values import DOCUMENT, RECORD, pattern, read_values
 
@@ -265,7 +265,7 @@ def sources_of(path: Path | None) -> dict[str, str]:
         return {}
     if path.is_file():
         return {path.name: files.sha256(path)}
-    paths = sorted(path.rglob("*.json"))
+    paths = answer_files(path)
     return {file.relative_to(path).as_posix(): files.sha256(file) for file in paths}
 
 

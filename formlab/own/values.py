@@ -13,6 +13,7 @@ from formlab.errors import DataBroken, UnknownName
 from formlab.own._beside import BLANK, DOCUMENT, RECORD, column_of
 from formlab.own._cells import as_text, as_texts, texts
 from formlab.own._rows import RawRows, read_rows
+from formlab.text import answers
 from formlab.trees import escape
 
 # Other names of the three columns that make a table of values.
@@ -137,7 +138,8 @@ class Roles(NamedTuple):
             what = f"no column for the document among {', '.join(known[:12])}"
             remedy = "columns={'doc_id': …}, --columns doc_id=…"
             raise DataBroken(what, where=rows.home, remedy=remedy)
-        if not _is_long(names, known, columns, height, again):
+        is_answer = "path" not in names and _holds_json(rows, names.get("value"))
+        if not (is_answer or _is_long(names, known, columns, height, again)):
             return cls({"doc_id": names["doc_id"]} | dict(columns), False)
         # A row without a path may say `text` for its value, as in formlab's plainest file.
         rest = [name for name in known if name not in (*names, *names.values(), "text")]
@@ -154,6 +156,12 @@ def _named(name: str, known: list[str], columns: Mapping[str, str]) -> str | Non
         what = f"the document's column may be any of {', '.join(candidates)}"
         raise DataBroken(what, remedy=f"columns={{'doc_id': '{candidates[0]}'}}")
     return candidates[0] if len(candidates) == 1 else None
+
+
+def _holds_json(rows: RawRows, column: str | None) -> bool:
+    """Whether the first text of a column is an answer in JSON, whatever columns stand beside it."""
+    cells = (cell for cell in rows.column(column) if isinstance(cell, str) and cell)
+    return column is not None and answers.is_json(next(cells, ""))
 
 
 def _is_long(
@@ -184,7 +192,43 @@ def values_of(rows: RawRows, roles: Roles) -> pl.DataFrame:
         | {"origin": rows.origins}
     )
     values = _long(rows, names, base) if is_long else _wide(rows, names, base)
-    return values.select("doc_id", "path", "value", *further.values(), "origin")
+    return _answered(values.select("doc_id", "path", "value", *further.values(), "origin"))
+
+
+def _answered(values: pl.DataFrame) -> pl.DataFrame:
+    """The values with the fields of what is JSON as text, and without reasoning.
+
+    A text in JSON that cannot be read stays: gold may be any text, and of answers
+    `own.answers.of_values` says so.
+    """
+    text, is_page = pl.col("value"), pl.col("path").is_null()
+    marked = text.str.contains(answers.MARKED) | (is_page & text.str.contains("{", literal=True))
+    leaves: list[tuple[int, str | None, str | None, str]] = []
+    for number in values.select(marked.fill_null(False).arg_true()).to_series():
+        path, value = values["path"][number], values["value"][number]
+        parsed = answers.plain(value) if path else answers.read(value)
+        if not isinstance(parsed.value, str | None):
+            below = fields(parsed.value)
+            leaves += [(number, below_path, leaf, parsed.status) for below_path, leaf in below]
+        elif parsed.changes and parsed.status != "bad_json":
+            leaves.append((number, path, parsed.value, parsed.status))
+    if not leaves:
+        return values
+    numbers, paths, texts_, statuses = map(list, zip(*leaves, strict=True))
+    stated = values["status"] if "status" in values.columns else pl.lit(None, pl.String)
+    values = values.with_columns(status=stated).with_row_index("number")
+    read = values[numbers].with_columns(
+        path=texts(paths), value=texts(texts_),
+        status=pl.coalesce("status", pl.lit(pl.Series(statuses))),
+    )  # fmt: skip
+    rest = values.filter(~pl.col("number").is_in(numbers))
+    return pl.concat([rest, read]).sort("number", maintain_order=True).drop("number")
+
+
+def fields(value: Any) -> list[tuple[str | None, str | None]]:
+    """The values of an answer at their pointers; one without any is a null without a path."""
+    leaves = _leaves(value, "", RawRows([], pl.Series(["answer"])), 0)
+    return [(path or None, leaf) for path, leaf in leaves if leaf is not None] or [(None, None)]
 
 
 def text_column(rows: RawRows, column: str) -> pl.Series:
@@ -255,7 +299,7 @@ def _wide(rows: RawRows, names: dict[str, str], base: pl.DataFrame) -> pl.DataFr
         before = len(numbers)
         for name, member in row.items():
             if name not in starts:
-                starts[name] = start = tables.storable(_member(name))
+                starts[name] = start = "" if name == "/" else tables.storable(_member(name))
                 items |= {start} if "*" in pattern(start) else set()
             start = starts[name]
             # A column for the third item is blank where there are two.
@@ -274,7 +318,7 @@ def _wide(rows: RawRows, names: dict[str, str], base: pl.DataFrame) -> pl.DataFr
             numbers.append(number)
             paths.append(None)
             values.append(None)
-    result = base[numbers].with_columns(path=texts(paths), value=texts(values))
+    result = base[numbers].with_columns(path=texts(paths).replace("", None), value=texts(values))
     if rows.documents:
         below = pl.concat_str("origin", pl.lit("#"), "path")
         result = result.with_columns(origin=pl.coalesce(below, "origin"))

@@ -15,6 +15,8 @@ import json_repair
 LONGEST, _STEPS = 80_000, 300_000
 # How many broken places are passed, and how far from the ends of a page its JSON is an answer.
 _TRIES, _TALK = 50, 200
+# What a text has in it that may be more than the answer, as polars searches for it.
+MARKED = r"(?i)</|<\||◁/|\[/THINK|<think|```"
 _MARK = "(?:think(?:ing)?|thoughts?|reasoning|reflection|scratchpad|seed:think)"
 _CLOSING = rf"</{_MARK}\s*>|<\|(?:end_of_|/){_MARK}\|>|◁/think▷|\[/THINK\]|final<\|message\|>"
 _OPENING = rf"<{_MARK}>|<\|(?:begin_of_)?{_MARK}\|>|◁think▷|\[THINK\]|<\|channel\|>analysis"
@@ -53,9 +55,9 @@ def read(text: str) -> Parsed:
 def parse(text: str, *, lists: bool = False, calls: bool = True) -> Parsed:
     """The last complete JSON object behind a model's reasoning; else a repair of the last.
 
-    Of a list the largest object is taken, or all with `lists`; with `calls` the arguments of one.
-    Numbers stay as they are written. The status is ok, repaired, bad_json, or truncated where
-    nothing follows reasoning; no text raises an error.
+    Of a list the largest object is taken, or all with `lists`; of a tool call its arguments, but
+    without `calls`. Numbers stay as they are written. The status is ok, repaired, bad_json, or
+    truncated where nothing follows reasoning; no text raises an error.
 
     >>> parse('<think>{"total": 1}?</think>It is {"total": 2.50}, I think.').value
     {'total': '2.50'}

@@ -178,7 +178,7 @@ def of_values(
     `usual` is the task of what the gold does not have.
     """
     notes, values = Counter(notes), _without_json(values.drop("system", strict=False))
-    values = _claims(_with_choices(values, corpus))
+    values = _failed(_claims(_with_choices(values, corpus)), corpus)
     for status in ("repaired", "bad_json", "truncated"):
         documents = values.filter(pl.col("status") == status)["doc_id"].n_unique()
         notes[f"documents with answers of status {status}"] += documents
@@ -212,6 +212,18 @@ def _with_choices(values: pl.DataFrame, corpus: Corpus) -> pl.DataFrame:
     texts = [json.dumps(options, ensure_ascii=False) for options in lists["value"].to_list()]
     lists = lists.with_columns(pl.Series("value", texts, dtype=pl.String))
     return pl.concat([values.filter(~is_list), lists.select(values.columns)])
+
+
+def _failed(values: pl.DataFrame, corpus: Corpus) -> pl.DataFrame:
+    """The answers with what could not be read as failed at each field that was asked for."""
+    failed = pl.col("path").is_null() & pl.col("status").is_in(["bad_json", "truncated"])
+    asked = corpus.records.filter(pl.col("path").is_not_null()).select("doc_id", field="path")
+    rows = values.filter(failed).join(asked, on="doc_id", how="left", maintain_order="left")
+    if rows.is_empty():
+        return values
+    kind = pl.when(pl.col("field").is_null()).then("kind")
+    rows = rows.with_columns(path=pl.col("field"), kind=kind).drop("field")
+    return pl.concat([values.filter(~failed), rows.select(values.columns)])
 
 
 def _without_json(values: pl.DataFrame) -> pl.DataFrame:

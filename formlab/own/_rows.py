@@ -19,6 +19,7 @@ from formlab.errors import DataBroken, DataMissing
 from formlab.own import _sheets as sheets
 from formlab.own._cells import Header, Row, check_full, texts
 from formlab.own._delimited import blocks
+from formlab.text.answers import arguments
 
 # How many rows, and files of one document each, are in a piece.
 _ROWS = 100_000
@@ -249,12 +250,11 @@ def answer_files(folder: Path) -> list[Path]:
 
 
 def _is_text(text: str) -> bool:
-    """Whether a file is more or less than JSON."""
+    """Whether a file is more or less than JSON, or a tool call."""
     try:
-        json.loads(text)
+        return arguments(json.loads(text)) is not None
     except (ValueError, RecursionError):
         return True
-    return False
 
 
 def _of_lines(path: Path) -> Iterator[RawRows]:

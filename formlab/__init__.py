@@ -7,32 +7,31 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from formlab import analysis, charts, gallery, logs, own, reports, testing
+    from formlab import analysis, charts, gallery, own, readers, reports, testing
     from formlab.analysis import compare, evaluate, open_evaluation, summarise
     from formlab.benchmarks import load
-    from formlab.formats import read_predictions
     from formlab.frames import options
     from formlab.logs import open_log
+    from formlab.readers import read_predictions
     from formlab.scorers import inspect_scorer
     from formlab.systems import run
 
 __all__ = [
     "agent", "analysis", "benchmark", "chart", "charts", "command", "compare", "evaluate",
-    "gallery", "inspect_scorer", "load", "log", "logs", "metric", "notebook", "open_evaluation",
-    "open_log", "options", "own", "plugin", "read_predictions", "reader", "reports", "run",
+    "gallery", "inspect_scorer", "load", "metric", "notebook", "open_evaluation", "open_log",
+    "options", "own", "plugin", "read_predictions", "reader", "readers", "reports", "run",
     "summarise", "system", "testing",
 ]  # fmt: skip
 
 _HOME = {
     "compare": "analysis", "evaluate": "analysis", "inspect_scorer": "scorers",
     "load": "benchmarks", "open_evaluation": "analysis", "open_log": "logs", "options": "frames",
-    "read_predictions": "formats", "run": "systems", "summarise": "analysis",
+    "read_predictions": "readers", "run": "systems", "summarise": "analysis",
 }  # fmt: skip
 # Decorators that register what stands below them; see `formlab.registry.register`.
 _DECORATORS = {
     "agent": "agents", "benchmark": "benchmarks", "chart": "charts", "command": "commands",
-    "log": "logs", "metric": "metrics", "notebook": "notebooks", "reader": "formats",
-    "system": "systems",
+    "metric": "metrics", "notebook": "notebooks", "reader": "readers", "system": "systems",
 }  # fmt: skip
 
 

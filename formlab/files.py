@@ -201,6 +201,10 @@ def _named_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return members
 
 
+# Reads numbers as they are written, and no name twice.
+AS_WRITTEN = json.JSONDecoder(object_pairs_hook=_named_once, parse_float=str, parse_int=str)
+
+
 def check_depth(text: str, where: str, first_line: int) -> None:
     """`DataBroken` if lists and objects stand in more than `DEEPEST` others."""
     if text.count("[") + text.count("{") <= DEEPEST:

@@ -1,4 +1,4 @@
-"""Registries: benchmarks, metrics, systems, formats, agents and the rest by name.
+"""Registries: benchmarks, metrics, systems, readers, agents and the rest by name.
 
 A `Registry` holds formlab's own entries as ``module:attribute``, imported when first used, and
 the plug-ins of other people. A plug-in is an entry point of an installed package (group
@@ -34,8 +34,7 @@ KINDS: dict[str, tuple[str, str] | None] = {
     "benchmarks": ("formlab.benchmarks._spec:Benchmark", "read"),
     "metrics": ("formlab.metrics._spec:Metric", "tallies"),
     "systems": ("formlab.systems._spec:System", "start"),
-    "formats": ("formlab.formats._spec:Format", "read"),
-    "logs": ("formlab.logs._spec:LogFormat", "read"),
+    "readers": ("formlab.readers.rows:Reader", "read"),
     **dict.fromkeys(("agents", "charts", "notebooks", "commands", "samples")),
 }
 
@@ -218,9 +217,9 @@ class Registry(Mapping[str, Any]):
 def register(kind: str, name: str, value: Any = None, **fields: Any) -> Any:
     """Register `value` under `name`, or, without a value, what the decorator stands above.
 
-    For benchmarks, metrics, systems, formats and logs a function will do: it becomes
-    `Benchmark.read`, `Metric.tallies`, `System.start`, `Format.read` or `LogFormat.read`, and
-    `fields` are the other fields of that entry. Two of one name are an error that names both when
+    For benchmarks, metrics, systems and readers a function will do: it becomes `Benchmark.read`,
+    `Metric.tallies`, `System.start` or `Reader.read`, and `fields` are the other fields of that
+    entry. Two of one name are an error that names both when
     it is used; a cell or a file that is run again replaces what it registered.
 
     Examples

@@ -15,12 +15,10 @@ from formlab.registry import Registry
 if TYPE_CHECKING:
     from formlab.folders import Corpus, Predictions
 
-_OWN = ("fincriticaled", "formcraft", "omniai", "formfactory", "vrdu", "plain")
+_OWN = ("fincriticaled", "formcraft", "omniai", "formfactory", "vrdu")
 FORMATS = Registry(
     "formats",
-    {"run": "formlab.formats.runs:FORMAT"}
-    | {name: f"formlab.formats.{name}:FORMAT" for name in _OWN}
-    | {"own": "formlab.own:FORMAT"},
+    {name: f"formlab.formats.{name}:FORMAT" for name in _OWN},
 )
 
 

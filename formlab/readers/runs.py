@@ -11,7 +11,6 @@ from formlab import files, systems
 from formlab.errors import DataBroken
 from formlab.folder import table
 from formlab.folders import Corpus, Predictions
-from formlab.formats._spec import Format
 
 
 def is_one(path: Path) -> bool:
@@ -63,12 +62,8 @@ def _checked(predictions: Predictions, path: Path, corpus: Corpus) -> Prediction
     return predictions
 
 
-def _splits(path: Path) -> list[str]:
+def splits(path: Path) -> list[str]:
+    """The split that a run under way or finished has read, if its head says so."""
     head = files.read_json(path / "run.json") if files.is_file(path / "run.json") else None
     split = head.get("split") if isinstance(head, dict) else None
     return [split] if isinstance(split, str) else []
-
-
-FORMAT = Format(
-    "run", "a folder written by formlab run", is_one, read, splits=_splits, read_some=read_some
-)

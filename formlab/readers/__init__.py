@@ -1,0 +1,159 @@
+"""What people bring: answers, logs and tables, each read by one reader as rows of one kind."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from formlab import frames
+from formlab.errors import DataMissing, FormlabError
+from formlab.readers.rows import Reader, Row, Source
+from formlab.registry import Registry
+
+if TYPE_CHECKING:
+    from formlab.folders import Corpus, Predictions
+
+__all__ = ["READERS", "Reader", "Row", "Source", "predictions", "read_predictions", "reader_of",
+           "splits"]  # fmt: skip
+
+# In the order in which they are tried, after plug-ins.
+READERS = Registry("readers", {})
+
+
+def reader_of(path: str | Path, corpus: Corpus | None = None) -> Reader | None:
+    """The reader that fits a file or folder; None for a table and for what nobody reads.
+
+    A reader called like a benchmark reads what the tools of that benchmark write: to answers for a
+    user's own forms, which `corpus` may be, it does not apply.
+    """
+    path = Path(path)
+    # Not Path.exists(), which raises on names that no file can have.
+    return next(_fitting(path, corpus), None) if os.path.exists(path) else None
+
+
+def _fitting(path: Path, corpus: Corpus | None) -> Iterator[Reader]:
+    from formlab.benchmarks import BENCHMARKS
+
+    is_own = corpus is not None and corpus.benchmark == "own"
+    for name in sorted(READERS, key=lambda name: name in READERS.builtin):
+        if is_own and name in BENCHMARKS:
+            continue
+        try:
+            if READERS[name].fits(path):
+                yield READERS[name]
+        except FormlabError:
+            continue
+
+
+def splits(path: str | Path) -> list[str]:
+    """The splits that a file or folder holds answers for; empty where it does not say."""
+    from formlab.readers import runs
+
+    path = Path(path)
+    if runs.is_one(path):
+        return runs.splits(path)
+    reader = reader_of(path)
+    return reader.splits(path) if reader and reader.splits else []
+
+
+def predictions(
+    source: Any,
+    corpus: Corpus,
+    *,
+    name: str | None = None,
+    columns: Mapping[str, str] | None = None,
+) -> Predictions:
+    """Answers to a corpus, whether its user's own or a benchmark, in whatever they are kept.
+
+    A document may be named by its file (``scans/a.png`` for ``a``), and a field in other case or
+    with other spaces, underscores or hyphens; both are noted. One value where the gold has a list
+    is its first item, and a list of where the gold has one value begins with it. An answer without
+    a value claims nothing: where the gold is blank as well, that is right; a document with no other
+    answers is `missing`.
+
+    Parameters
+    ----------
+    source
+        The folder of a run; a file or folder that one of `READERS` reads; or, as for
+        `own.read_values`, any table, JSON, folder or frame.
+    corpus
+        What the answers are to.
+    name
+        What the system is called: by default what the source says, else the stem of the path, or
+        ``answers``.
+    columns
+        The table's name for each column; what is read with them is a table.
+
+    Raises
+    ------
+    DataMissing, DataBroken, UnknownName
+        If something is absent or cannot be read, or the answers are of several systems.
+
+    Examples
+    --------
+    >>> from formlab import own
+    >>> gold = own.corpus([{"doc_id": "a", "total": "9.00"}])
+    >>> answers = [{"doc_id": "a.png", "total": 9, "date": "2024-05-01"}]
+    >>> predictions(answers, gold).records.select("doc_id", "path").rows()
+    [('a', '/total'), ('a', '/date')]
+    """
+    from formlab.addresses import local
+    from formlab.readers import answers
+
+    path = local(source) if isinstance(source, str | Path) else None
+    if path is None:
+        return answers.of_table(source, corpus, name=name, columns=columns or {})
+    if not os.path.exists(path):
+        raise DataMissing("no such file or folder", where=path, remedy="check --predictions")
+    return answers.of_path(path, corpus, name=name, columns=columns or {})
+
+
+def read_predictions(
+    path: str | Path,
+    corpus: Corpus,
+    *,
+    documents: Collection[str] | None = None,
+    others: bool = False,
+) -> Predictions:
+    """The predictions in a file or folder, as `predictions` reads them, of some documents.
+
+    Parameters
+    ----------
+    path
+        The file or folder.
+    corpus
+        What they are for. A reader may need all of it: a row's task, where the file does not say
+        it, is the commonest of the corpus.
+    documents
+        Of which documents, such as those of a shard: `doc_id`; without them, of all. A finished run
+        is then read in parts; all else is read as a whole and cut. Notes and sources are those of
+        the whole.
+    others
+        All documents but those.
+
+    Raises
+    ------
+    DataMissing
+        If there is nothing at `path`.
+    DataBroken
+        If nothing can be read there.
+    """
+    if documents is None:
+        return predictions(path, corpus)
+    import dataclasses
+
+    import polars as pl
+
+    from formlab.readers import runs
+
+    chosen = pl.col("doc_id").is_in(sorted(documents)).xor(pl.lit(others))
+    if runs.is_one(Path(path)):
+        return runs.read_some(Path(path), corpus, chosen)
+    whole = predictions(path, corpus)
+    records, responses = whole.records.filter(chosen), whole.responses.filter(chosen)
+    return dataclasses.replace(whole, records=records, responses=responses)
+
+
+frames.door(globals(), __all__)

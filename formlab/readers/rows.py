@@ -1,0 +1,99 @@
+"""What a reader is, and the rows that it gives."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from formlab.folders import Corpus
+
+# Cells by name. `role` is one of `ROLES`; `doc_id`, `path` and `value` are those of records, and
+# so are `task`, `kind`, `status`, the box and so on; a call has the columns of responses, a score
+# `scorer`, `score`, `compared`, `correct` and `judged`, a figure `scorer`, `kind`, `score` and `n`.
+Row = dict[str, Any]
+ROLES = ("document", "gold", "answer", "call", "score", "figure")
+
+
+@dataclass
+class Source:
+    """What a reader reads, and what it says of it beside its rows.
+
+    Attributes
+    ----------
+    path
+        The file or folder.
+    corpus
+        What the answers are for; None where a log is read by itself.
+    columns
+        The source's name for each column.
+    notes
+        What was met, in short sentences, with counts.
+    files
+        What was read: their hashes become `sources`.
+    name
+        The system's name where the source says one.
+    """
+
+    path: Path
+    corpus: Corpus | None = None
+    columns: Mapping[str, str] = field(default_factory=dict)
+    notes: Counter[str] = field(default_factory=Counter)
+    files: list[Path] = field(default_factory=list)
+    name: str | None = None
+
+
+class Reader(NamedTuple):
+    """One kind of source: whether a path is of it, and the rows that stand there.
+
+    `title` is what an error calls it; `fits` tells quickly, by the first bytes or the names in a
+    folder; `splits`, if not None, lists the splits that a path has answers for.
+    """
+
+    name: str
+    title: str
+    fits: Callable[[Path], bool]
+    read: Callable[[Source], Iterable[Row]]
+    splits: Callable[[Path], list[str]] | None = None
+
+
+def by_role(rows: Iterable[Row]) -> dict[str, list[Row]]:
+    """The rows of each role, in order, without their `role`.
+
+    Examples
+    --------
+    >>> by_role([{"role": "answer", "doc_id": "a"}])["answer"], by_role([])["gold"]
+    ([{'doc_id': 'a'}], [])
+    """
+    found: dict[str, list[Row]] = {role: [] for role in ROLES}
+    for role, some in groupby(rows, key=_role):
+        found[role] += ({n: cell for n, cell in row.items() if n != "role"} for row in some)
+    return found
+
+
+def _role(row: Row) -> str:
+    return row["role"]
+
+
+def counted(notes: Mapping[str, int]) -> dict[str, int]:
+    """Notes in order, without those that count nothing."""
+    return {note: count for note, count in sorted(notes.items()) if count}
+
+
+def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """The values in an object or list as they are, each at its JSON pointer.
+
+    Examples
+    --------
+    >>> list(leaves({"items": [{"a/b": 1}]}))
+    [('/items/0/a~1b', 1)]
+    """
+    if not isinstance(value, dict | list):
+        yield path, value
+        return
+    for step, inner in value.items() if isinstance(value, dict) else enumerate(value):
+        yield from leaves(inner, f"{path}/{str(step).replace('~', '~0').replace('/', '~1')}")

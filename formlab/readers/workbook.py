@@ -1,0 +1,88 @@
+"""The rows of a workbook."""
+
+from __future__ import annotations
+
+import io
+import re
+import zipfile
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from formlab import files
+from formlab.errors import DataBroken
+
+ENDINGS = (".xlsx", ".xlsm", ".xls", ".xlsb", ".ods")
+# A cell by its column and row; and how many may lie between the first and the last.
+_CELL = re.compile(rb'<c r="([A-Z]{1,3})([0-9]{1,7})"')
+_CELLS = 50_000_000
+# What a reader sees as blank: an error, and a formula that a library wrote without its value.
+_BLANK = {
+    "error cells of the workbook (#N/A, #REF! …), read as blank": re.compile(rb'<c [^>]*\bt="e"'),
+    "formulas without a saved value, read as blank": re.compile(
+        rb"(?:</f>|<f[^>]*/>)\s*(?:<v\s*/>|<v>\s*</v>)?\s*</c>"
+    ),
+}
+_PARTS = {"xl/workbook.xml", "xl/workbook.bin", "content.xml"}
+
+
+def is_one(start: bytes, path: Path) -> bool:
+    """Whether a file is a workbook by its first bytes, whatever its ending."""
+    if start[:8] == bytes.fromhex("d0cf11e0a1b11ae1"):
+        return True
+    if start[:4] != b"PK\x03\x04":
+        return False
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return not _PARTS.isdisjoint(archive.namelist())
+    except files.UNPACKABLE:
+        return False
+
+
+def rows(data: bytes, where: str, notes: Counter[str]) -> list[tuple[int, list[Any]]]:
+    """The rows with anything in them of the first sheet that has some, each after its number.
+
+    Every cell of a merged range has the value of the range.
+    """
+    import python_calamine
+
+    try:
+        _check(data, where, notes)
+        book = python_calamine.CalamineWorkbook.from_filelike(io.BytesIO(data))
+        sheets = [book.get_sheet_by_name(name) for name in book.sheet_names]
+        full = [sheet for sheet in sheets if sheet.start is not None]
+        if not full:
+            raise DataBroken("the workbook is empty", where=where, remedy="a header and rows")
+        notes["sheets left out: only the first is read"] += len(full) - 1
+        cells = full[0].to_python(skip_empty_area=False)
+        merged = full[0].merged_cell_ranges or []
+    except (python_calamine.CalamineError, *files.UNPACKABLE) as error:
+        raise DataBroken(f"not a readable workbook: {error}", where=where) from error
+    for (top, left), (bottom, right) in merged:
+        notes["merged cells, each read as its range's value"] += 1
+        for row in cells[top : bottom + 1]:
+            row[left : right + 1] = [cells[top][left]] * len(row[left : right + 1])
+    return [(n, row) for n, row in enumerate(cells, start=1) if any(cell != "" for cell in row)]
+
+
+def _check(data: bytes, where: str, notes: Counter[str]) -> None:
+    """`DataBroken` for a workbook that would fill memory: a cell far from the others is enough."""
+    if not zipfile.is_zipfile(io.BytesIO(data)):
+        return
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        for info in archive.infolist():
+            inside = f"{where}#{info.filename}"
+            files.check_unpacked(info.file_size, info.compress_size, where=inside)
+            if not info.filename.startswith("xl/worksheets/"):
+                continue
+            sheet = archive.read(info)
+            for note, marks in _BLANK.items():
+                notes[note] += len(marks.findall(sheet))
+            cells = set(_CELL.findall(sheet))
+            across, down = 0, max((int(row) for _, row in cells), default=0)
+            for letter in max((column.rjust(3) for column, _ in cells), default=b"").lstrip():
+                across = across * 26 + letter - 64
+            if across * down > _CELLS:
+                what = f"cells in {down} rows and {across} columns"
+                remedy = "delete the cells far from the table"
+                raise DataBroken(what, where=inside, remedy=remedy)

@@ -6,38 +6,30 @@ from pathlib import Path
 
 from lxml import etree
 
-from formlab.errors import DataBroken
 from formlab.readers import engine
 from formlab.readers.engine import Found, Page, Reading, number
 
 
 def _read(path: Path) -> Reading:
-    root, reading = engine.read_xml(path), Reading()
-    if etree.QName(root).localname != "alto":
-        raise DataBroken(f"not ALTO: its root is {root.tag:.80}", where=path)
+    root, reading = engine.read_xml(path, "alto"), Reading()
     in_pixels = root.findtext(".//{*}MeasurementUnit", "pixel").strip() == "pixel"
     for place, page in enumerate(root.iter("{*}Page"), start=1):
         sides = number(page.get("WIDTH")), number(page.get("HEIGHT"))
         lines = [_line(line, place) for line in page.iter("{*}TextLine")]
-        reading.pages[place] = Page(*sides, in_pixels, [line for line in lines if line.text])
+        reading.pages[place] = Page(*sides, in_pixels, [line for line in lines if line.text], [])
     return reading
 
 
 def _line(line: etree._Element, page: int) -> Found:
     words = tuple(_found(word, page) for word in line.iter("{*}String"))
-    hyphens = "".join(hyphen.get("CONTENT", "") for hyphen in line.iter("{*}HYP"))
-    text = " ".join(word.text for word in words if word.text) + hyphens
+    hyphen = "".join(part.get("CONTENT", "") for part in line.iter("{*}HYP"))
+    text = " ".join(word.text for word in words if word.text) + hyphen
     return _found(line, page)._replace(text=text, words=words)
 
 
 def _found(element: etree._Element, page: int) -> Found:
-    left, top, width, height = (
-        number(element.get(name)) for name in ("HPOS", "VPOS", "WIDTH", "HEIGHT")
-    )
-    corners = None
-    if None not in (left, top, width, height):
-        corners = engine.around([(left, top), (left + width, top + height)])
-    return Found(element.get("CONTENT", ""), corners, number(element.get("WC")), page)
+    box = engine.sized(*(element.get(name) for name in ("HPOS", "VPOS", "WIDTH", "HEIGHT")))
+    return Found(element.get("CONTENT", ""), box, number(element.get("WC")), page)
 
 
 ALTO = engine.reader("alto", "ALTO XML", (".xml", ".alto"), lambda head: b"<alto" in head, _read)

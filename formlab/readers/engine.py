@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -10,19 +9,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from formlab.readers.rows import Reader, Row, Source
 from lxml import etree
 
 from formlab import files
 from formlab.errors import DataBroken
 from formlab.readers import door
+from formlab.readers.rows import Reader, Row, Source
 from formlab.tables import BOX
 from formlab.trees import escape
 
 Box = tuple[float, float, float, float]
-# How many files of a folder are looked at to tell what they are.
-_LOOKED_AT = 20
-_OF_KIND = {dict: "an object", list: "a list", str: "a text"}
+# How many files of a folder are looked at to tell what they are, and numbers beyond any page.
+_LOOKED_AT, _MOST = 20, 2.0**53
 
 
 class Found(NamedTuple):
@@ -42,31 +40,33 @@ class Page(NamedTuple):
     height: float | None
     in_pixels: bool
     lines: list[Found]
-    marks: list[Found] = []
+    marks: list[Found]
 
 
 @dataclass
 class Reading:
-    """What was read in a document: values by path, pages by number; `error` if that failed."""
+    """What was read in a document: values by path, and pages by number."""
 
     values: list[tuple[str, Found]] = field(default_factory=list)
     pages: dict[int, Page] = field(default_factory=dict)
-    error: str | None = None
 
-    def add_keys(self, pairs: Iterable[tuple[str | None, Found]]) -> None:
-        """Add values at their keys; those of a key that is there several times are a list."""
-        listed = [(f"/{escape((key or '').strip().rstrip(' :*'))}", value) for key, value in pairs]
-        counts, numbers = Counter(path for path, _ in listed), Counter[str]()
-        for path, value in listed:
-            self.values.append((f"{path}/{numbers[path]}" if counts[path] > 1 else path, value))
-            numbers[path] += 1
+
+def keyed(pairs: Iterable[tuple[str | None, Found]], start: str = "") -> list[tuple[str, Found]]:
+    """Values at the paths of their keys; those of a key that is there several times are a list."""
+    listed = [(f"{start}/{escape((key or '').strip(' :*'))}", value) for key, value in pairs]
+    counts, numbers = Counter(path for path, _ in listed), Counter[str]()
+    values = []
+    for path, value in listed:
+        values.append((f"{path}/{numbers[path]}" if counts[path] > 1 else path, value))
+        numbers[path] += 1
+    return values
 
 
 def reader(
     name: str,
     title: str,
     endings: tuple[str, ...],
-    is_one: Callable[[bytes], bool],
+    is_one: Callable[[bytes], Any],
     read: Callable[[Path], Reading],
 ) -> Reader:
     """A reader of files of one document each, and of folders of them, by the start of a file."""
@@ -79,9 +79,8 @@ def reader(
 
 def _files(path: Path, endings: tuple[str, ...]) -> tuple[list[Path], int]:
     """The files with these endings, and how many others there are."""
-    if not path.is_dir():
-        return ([path] if door.ending(path) in endings else []), 0
-    visible = [f for f in path.rglob("*") if not f.is_dir() and not f.name.startswith(".")]
+    below = path.rglob("*") if path.is_dir() else [path]
+    visible = [file for file in below if not file.is_dir() and file.name[0] != "."]
     chosen = sorted(file for file in visible if door.ending(file) in endings)
     return chosen, len(visible) - len(chosen)
 
@@ -89,79 +88,74 @@ def _files(path: Path, endings: tuple[str, ...]) -> tuple[list[Path], int]:
 def _rows(
     source: Source, title: str, endings: tuple[str, ...], read: Callable[[Path], Reading]
 ) -> Iterator[Row]:
-    chosen, others = _files(source.path, endings)
+    source.files, others = _files(source.path, endings)
     source.notes[f"files left out, which do not end in {' or '.join(endings)}"] += others
-    source.files += chosen
-    sizes, has_text = _sizes_and_texts(source)
+    sizes, has_text = _sizes_and_text(source)
     documents: dict[str, Path] = {}
     errors: list[DataBroken] = []
-    for file in chosen:
+    for file in source.files:
         inside = file.relative_to(source.path) if file != source.path else Path(file.name)
         doc_id = inside.with_name(door.stem(file)).as_posix()
         if doc_id in documents:
             what = f"two files for document {doc_id!r}, the first {documents[doc_id].name}"
             raise DataBroken(what, where=file, remedy="keep one of them")
         documents[doc_id] = file
+        base = {"doc_id": doc_id, "origin": inside.as_posix()}
         try:
             reading = read(file)
         except DataBroken as error:
             errors.append(error)
-            reading = Reading(error=str(error))
-        base = {"doc_id": doc_id, "origin": inside.as_posix()}
-        if reading.error is not None:
-            source.notes[f"documents without a result of {title}"] += 1
             base |= {"task": "text", "status": "api_error"}
             yield base | {"role": "answer", "kind": "page"}
-            yield base | {"role": "call", "attempts": 1, "error": reading.error[:2000]}
+            yield base | {"role": "call", "error": str(error)[:2000]}
             continue
         rows = list(_values(reading, sizes.get(doc_id)))
-        # Who reads the words as well is not asked for them where fields alone are.
+        # Where the gold has fields alone, words would be taken for fields that have no key.
         if has_text or not rows:
             rows = [*_pages(reading, sizes.get(doc_id)), *rows]
-        base |= {"role": "answer", "status": "ok"}
-        yield from (base | row for row in rows)
-    if errors and len(errors) == len(chosen):
+        yield from ({"role": "answer", "status": "ok"} | base | row for row in rows)
+    source.notes[f"files without a readable result of {title}"] += len(errors)
+    if len(errors) == len(source.files):
         raise errors[0]
 
 
-def _sizes_and_texts(source: Source) -> tuple[dict[str, tuple[int, int]], bool]:
-    """The size of each document's page, by its name, and whether the gold has texts of pages."""
+def _sizes_and_text(source: Source) -> tuple[dict[str, tuple[int, int]], bool]:
+    """The size of each document's page by its name, and whether the gold has texts of pages."""
     if source.corpus is None:
         return {}, True
     documents = source.corpus.documents.select("doc_id", "width", "height").drop_nulls()
-    sizes = {}
-    for doc_id, width, height in documents.iter_rows():
-        sizes[doc_id] = sizes[Path(doc_id).stem] = (width, height)
+    sizes = {
+        name: size for doc_id, *size in documents.rows() for name in (doc_id, Path(doc_id).stem)
+    }
     return sizes, source.corpus.records["path"].null_count() > 0
 
 
 def _values(reading: Reading, size: tuple[int, int] | None) -> Iterator[Row]:
     for path, value in reading.values:
-        text = None if value.text is None or not value.text.strip() else value.text.strip()
-        status = {"status": "missing"} if text is None else {}
+        text = (value.text or "").strip() or None
+        status = {} if text else {"status": "missing"}
         yield {"path": path, "value": text} | _placed(value, reading.pages, size) | status
 
 
-def _pages(reading: Reading, size: tuple[int, int] | None) -> list[Row]:
-    """The text of all pages, and their lines and words where those of formlab's own OCR stand."""
+def _pages(reading: Reading, size: tuple[int, int] | None) -> Iterator[Row]:
+    """The text of all pages; lines and words at the paths of those of formlab's own OCR."""
     pages = [page for _, page in sorted(reading.pages.items())]
     lines = [line for page in pages for line in page.lines]
     marks = [mark for page in pages for mark in page.marks]
-    found = [(f"/ocr/marks/{n}", "checkbox", mark) for n, mark in enumerate(marks)]
-    for place, line in enumerate(lines):
-        path = f"/ocr/lines/{place}"
-        words = [(f"{path}/words/{n}", "word", word) for n, word in enumerate(line.words)]
-        found += [(path, "line", line), *words]
     text = "\n".join(line.text or "" for line in lines)
-    rows: list[Row] = [{"path": None, "kind": "page", "task": "text", "value": text}]
-    for path, kind, place in found:
-        row = {"path": path, "kind": kind, "task": "layout", "value": place.text}
-        rows.append(row | _placed(place, reading.pages, size))
-    return rows
+    yield {"path": None, "kind": "page", "task": "text", "value": text}
+    places = [(f"/ocr/marks/{n}", "checkbox", mark) for n, mark in enumerate(marks)]
+    for count, line in enumerate(lines):
+        path = f"/ocr/lines/{count}"
+        places.append((path, "line", line))
+        places += [(f"{path}/words/{n}", "word", word) for n, word in enumerate(line.words)]
+    for path, kind, found in places:
+        row = {"path": path, "kind": kind, "task": "layout", "value": found.text}
+        yield row | _placed(found, reading.pages, size)
 
 
 def _placed(found: Found, pages: dict[int, Page], size: tuple[int, int] | None) -> Row:
-    """Confidence, page, and a box in pixels of the gold's page; without that of the engine's."""
+    """Confidence, page, and a box in pixels of the gold's page; without one, of the engine's."""
     row: Row = {"page": found.page, "confidence": found.confidence}
     page = pages.get(found.page)
     if found.box is None or page is None:
@@ -171,22 +165,24 @@ def _placed(found: Found, pages: dict[int, Page], size: tuple[int, int] | None) 
         width, height = size or (1, 1)
         scale = (width / page.width, height / page.height)
     corners = [corner * side for corner, side in zip(found.box, scale * 2, strict=True)]
-    return row | dict(zip(BOX, corners, strict=True)) if all(map(math.isfinite, corners)) else row
+    return row | dict(zip(BOX, corners, strict=True))
 
 
 def with_words(
-    lines: Iterable[tuple[Found, list[tuple[int, int]]]], words: Iterable[tuple[int, Found]]
+    lines: Iterable[tuple[Found, list[tuple[int, int]]]],
+    words: Iterable[tuple[Found, list[tuple[int, int]]]],
 ) -> list[Found]:
     """Lines with the words that begin in their spans of the text; other words are lines too."""
-    remaining = sorted(words, key=lambda word: word[0])
-    starts = [start for start, _ in remaining]
+    remaining = sorted(
+        ((spans[0][0] if spans else -1, word) for word, spans in words), key=lambda pair: pair[0]
+    )
     read: list[Found] = []
     for line, spans in lines:
         inside: list[Found] = []
-        for first, last in spans:
-            part = slice(bisect_left(starts, first), bisect_left(starts, last))
-            inside += [word for _, word in remaining[part]]
-            del remaining[part], starts[part]
+        for span in spans:
+            first, last = (bisect_left(remaining, place, key=lambda p: p[0]) for place in span)
+            inside += [word for _, word in remaining[first:last]]
+            del remaining[first:last]
         read.append(line._replace(words=tuple(inside)))
     return read + [word._replace(words=(word,)) for _, word in remaining]
 
@@ -199,32 +195,33 @@ def member(value: Any, name: str, kind: type[Any] | None = None) -> Any:
     """
     if not isinstance(value, dict):
         raise DataBroken(f"an object with {name} is expected, this is {value!r:.40}")
-    snake = "".join(f"_{c.lower()}" if c.isupper() else c for c in name)
-    inner = next((value[key] for key in (name, snake) if value.get(key) is not None), None)
-    if kind is None:
+    inner = value.get(name)
+    if inner is None:
+        inner = value.get("".join(f"_{c.lower()}" if c.isupper() else c for c in name))
+    if kind is None or isinstance(inner, kind):
         return inner
-    if not isinstance(inner, kind | None):
-        raise DataBroken(f"{name} is not {_OF_KIND[kind]} but {inner!r:.40}")
-    return kind() if inner is None else inner
+    if inner is not None:
+        raise DataBroken(f"{name} is no {kind.__name__} but {inner!r:.40}")
+    return kind()
 
 
-def number(value: Any) -> float | None:
-    """A finite number, or a text of one; null for all else.
+def number(value: Any, part: float = 1) -> float | None:
+    """A number, or a text of one, divided by `part`; null for all else.
 
-    >>> number("7"), number(True), number("1e999")
-    (7.0, None, None)
+    >>> number("7"), number(95, 100), number(True), number("1e999")
+    (7.0, 0.95, None, None)
     """
     try:
-        found = None if isinstance(value, bool) else float(value)
+        found = float("nan" if isinstance(value, bool) else value) / part
     except (TypeError, ValueError, OverflowError):
         return None
-    return found if found is not None and math.isfinite(found) else None
+    return found if abs(found) < _MOST else None
 
 
-def whole(value: Any, default: int) -> int:
-    """A number of a page or a place in a text; `default` where there is none."""
+def whole(value: Any, default: int = 1) -> int:
+    """The number of a page, or a place in a text."""
     found = number(value)
-    return default if found is None or abs(found) > 2**31 else int(found)
+    return default if found is None else int(found)
 
 
 def around(points: Iterable[tuple[Any, Any]]) -> Box | None:
@@ -236,24 +233,32 @@ def around(points: Iterable[tuple[Any, Any]]) -> Box | None:
     return min(across), min(down), max(across), max(down)
 
 
+def sized(left: Any, top: Any, width: Any, height: Any) -> Box | None:
+    """The box of a corner, a width and a height; null where one is no number."""
+    sides = [number(side) for side in (left, top, width, height)]
+    if None in sides:
+        return None
+    return sides[0], sides[1], sides[0] + sides[2], sides[1] + sides[3]
+
+
 def read_json(path: Path) -> Any:
     """The JSON of a file."""
     text = door.read_bytes(path).decode("utf-8-sig", "replace")
     return files.parse_json(text, where=str(path))
 
 
-def read_xml(path: Path, *, html: bool = False) -> etree._Element:
-    """The root of an XML or HTML file; what another file or an entity would bring is not read."""
+def read_xml(path: Path, root: str = "") -> etree._Element:
+    """The root of an XML file, which has that name, or of HTML; entities are not taken in."""
     safe: dict[str, Any] = {"no_network": True, "huge_tree": False, "remove_comments": True}
-    kind = etree.HTMLParser if html else etree.XMLParser
-    parser = kind(**safe) if html else kind(**safe, resolve_entities=False, load_dtd=False)
+    strict = {"resolve_entities": False, "load_dtd": False}
+    parser = etree.XMLParser(**safe, **strict) if root else etree.HTMLParser(**safe)
     try:
-        root = etree.fromstring(door.read_bytes(path), parser)
+        tree = etree.fromstring(door.read_bytes(path), parser)
     except (etree.XMLSyntaxError, ValueError) as error:
         raise DataBroken(f"not readable XML: {error}", where=path) from error
-    if root is None:
-        raise DataBroken("not readable XML: it is empty", where=path)
-    declared = root.getroottree().docinfo.internalDTD
-    if not html and declared is not None and next(declared.iterentities(), None) is not None:
+    declared = tree.getroottree().docinfo.internalDTD if root else None
+    if declared is not None and next(declared.iterentities(), None) is not None:
         raise DataBroken("XML that declares entities", where=path, remedy="take them out")
-    return root
+    if root and etree.QName(tree).localname != root:
+        raise DataBroken(f"the root is {tree.tag:.80}, not {root}", where=path)
+    return tree

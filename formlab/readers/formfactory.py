@@ -186,7 +186,10 @@ def _output(document: str, text: str, where: str, notes: Counter[str]) -> Iterat
             "kind": "line",
             "value": line.value,
             "page": None if math.isnan(line.page) else int(line.page),
-            **{"x0": line.x, "x1": line.x, "y0": line.y, "y1": line.y},
+            "x0": line.x,
+            "y0": line.y,
+            "x1": line.x,
+            "y1": line.y,
             "origin": f"{where}/lines/{index}",
         }
 

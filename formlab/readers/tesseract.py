@@ -13,32 +13,29 @@ _PAGE, _LINE, _WORD = 1, 4, 5
 
 
 def _read(path: Path) -> Reading:
-    reading, words, lines = Reading(), dict[tuple, list[Found]](), dict[tuple, Found]()
+    reading, lines = Reading(), dict[tuple, tuple[Found, list[Found]]]()
     text = door.read_bytes(path).decode("utf-8-sig", "replace")
-    if not text.startswith(_START):
-        raise DataBroken("not the header of Tesseract's TSV", where=path)
-    # Quotation marks are text here.
-    for count, row in enumerate(text.split("\n")[1:], start=2):
+    # Quotation marks are text here, so this is no table of the door's.
+    for count, row in enumerate(text.split("\n"), start=1):
         cells = row.rstrip("\r").split("\t", 11)
-        numbers = [number(cell) for cell in cells[:11]]
-        if not row.strip():
+        if count == 1 or not row.strip():
             continue
+        numbers = [number(cell) for cell in cells[:11]]
         if len(numbers) < 11 or None in numbers:
             raise DataBroken("a row without 11 numbers", where=f"{path}:{count}")
-        level, left, top, width, height, sure = numbers[0], *numbers[6:]
-        place, box = whole(numbers[1], 1), (left, top, left + width, top + height)
-        found = Found(cells[11] if len(cells) > 11 else "", box, sure / 100, place)
-        if level == _PAGE:
-            reading.pages[place] = Page(width, height, True, [])
-        elif level == _LINE:
-            lines[tuple(numbers[1:5])] = found._replace(confidence=None)
-        elif level == _WORD and found.text.strip():
-            words.setdefault(tuple(numbers[1:5]), []).append(found)
-    for key, inside in words.items():
-        line = lines.get(key) or Found(None, None, None, inside[0].page)
-        text = " ".join(word.text for word in inside if word.text)
-        page = reading.pages.setdefault(line.page, Page(None, None, True, []))
-        page.lines.append(line._replace(text=text, words=tuple(inside)))
+        place, key = whole(numbers[1]), tuple(numbers[1:5])
+        found = Found("".join(cells[11:]), engine.sized(*numbers[6:10]), numbers[10] / 100, place)
+        page = reading.pages.setdefault(place, Page(None, None, True, [], []))
+        if numbers[0] == _PAGE:
+            reading.pages[place] = page._replace(width=numbers[8], height=numbers[9])
+        elif numbers[0] == _LINE:
+            lines[key] = found._replace(confidence=None), []
+        elif numbers[0] == _WORD and found.text.strip():
+            lines.setdefault(key, (Found(None, page=place), []))[1].append(found)
+    for line, words in lines.values():
+        text = " ".join(word.text or "" for word in words)
+        if words:
+            reading.pages[line.page].lines.append(line._replace(text=text, words=tuple(words)))
     return reading
 
 

@@ -9,11 +9,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import polars as pl
 from lxml import etree
 
 from formlab import files
 from formlab.errors import DataBroken
 from formlab.readers import door
+from formlab.readers.answers import renames
 from formlab.readers.rows import Reader, Row, Source
 from formlab.tables import BOX
 from formlab.trees import escape
@@ -90,51 +92,60 @@ def _rows(
 ) -> Iterator[Row]:
     source.files, others = _files(source.path, endings)
     source.notes[f"files left out, which do not end in {' or '.join(endings)}"] += others
-    sizes, has_text = _sizes_and_text(source)
-    documents: dict[str, Path] = {}
+    documents, sizes, has_text = _documents(source)
     errors: list[DataBroken] = []
-    for file in source.files:
-        inside = file.relative_to(source.path) if file != source.path else Path(file.name)
-        doc_id = inside.with_name(door.stem(file)).as_posix()
-        if doc_id in documents:
-            what = f"two files for document {doc_id!r}, the first {documents[doc_id].name}"
-            raise DataBroken(what, where=file, remedy="keep one of them")
-        documents[doc_id] = file
-        base = {"doc_id": doc_id, "origin": inside.as_posix()}
+    for doc_id, file in documents.items():
+        base = {"role": "answer", "doc_id": doc_id}
         try:
             reading = read(file)
         except DataBroken as error:
             errors.append(error)
             base |= {"task": "text", "status": "api_error"}
-            yield base | {"role": "answer", "kind": "page"}
+            yield base | {"kind": "page", "origin": _name(file, source.path)}
             yield base | {"role": "call", "error": str(error)[:2000]}
             continue
         rows = list(_values(reading, sizes.get(doc_id)))
         # Where the gold has fields alone, words would be taken for fields that have no key.
         if has_text or not rows:
             rows = [*_pages(reading, sizes.get(doc_id)), *rows]
-        yield from ({"role": "answer", "status": "ok"} | base | row for row in rows)
+        base["origin"] = _name(file, source.path)
+        yield from (base | row for row in rows)
     source.notes[f"files without a readable result of {title}"] += len(errors)
-    if len(errors) == len(source.files):
+    if len(errors) == len(documents):
         raise errors[0]
 
 
-def _sizes_and_text(source: Source) -> tuple[dict[str, tuple[int, int]], bool]:
-    """The size of each document's page by its name, and whether the gold has texts of pages."""
+def _name(file: Path, folder: Path) -> str:
+    return file.name if file == folder else file.relative_to(folder).as_posix()
+
+
+def _documents(source: Source) -> tuple[dict[str, Path], dict[str, tuple[int, int]], bool]:
+    """The file of each document, by the gold's name; page sizes; whether the gold has page texts."""
+    named: dict[str, Path] = {}
+    for file in source.files:
+        doc_id = Path(_name(file, source.path)).with_name(door.stem(file)).as_posix()
+        if doc_id in named:
+            what = f"two files for document {doc_id!r}, the first {named[doc_id].name}"
+            raise DataBroken(what, where=file, remedy="keep one of them")
+        named[doc_id] = file
     if source.corpus is None:
-        return {}, True
-    documents = source.corpus.documents.select("doc_id", "width", "height").drop_nulls()
-    sizes = {
-        name: size for doc_id, *size in documents.rows() for name in (doc_id, Path(doc_id).stem)
-    }
-    return sizes, source.corpus.records["path"].null_count() > 0
+        return named, {}, True
+    documents = source.corpus.documents
+    other = renames(pl.Series(list(named), dtype=pl.String), documents["doc_id"])
+    source.notes["documents named by their files"] += len(other)
+    sizes = (
+        documents.select("doc_id", "width", "height")
+        .drop_nulls()
+        .rows_by_key("doc_id", unique=True)
+    )
+    texts = source.corpus.records.filter(pl.col("path").is_null(), pl.col("value").is_not_null())
+    return {other.get(name, name): file for name, file in named.items()}, sizes, texts.height > 0
 
 
 def _values(reading: Reading, size: tuple[int, int] | None) -> Iterator[Row]:
     for path, value in reading.values:
         text = (value.text or "").strip() or None
-        status = {} if text else {"status": "missing"}
-        yield {"path": path, "value": text} | _placed(value, reading.pages, size) | status
+        yield {"path": path, "value": text} | _placed(value, reading.pages, size)
 
 
 def _pages(reading: Reading, size: tuple[int, int] | None) -> Iterator[Row]:
@@ -143,15 +154,16 @@ def _pages(reading: Reading, size: tuple[int, int] | None) -> Iterator[Row]:
     lines = [line for page in pages for line in page.lines]
     marks = [mark for page in pages for mark in page.marks]
     text = "\n".join(line.text or "" for line in lines)
-    yield {"path": None, "kind": "page", "task": "text", "value": text}
+    page = {"path": None, "kind": "page", "task": "text", "status": "ok"}
+    yield page | {"value": text}
     places = [(f"/ocr/marks/{n}", "checkbox", mark) for n, mark in enumerate(marks)]
     for count, line in enumerate(lines):
         path = f"/ocr/lines/{count}"
         places.append((path, "line", line))
         places += [(f"{path}/words/{n}", "word", word) for n, word in enumerate(line.words)]
     for path, kind, found in places:
-        row = {"path": path, "kind": kind, "task": "layout", "value": found.text}
-        yield row | _placed(found, reading.pages, size)
+        row = {"path": path, "kind": kind, "task": "layout", "status": "ok"}
+        yield row | {"value": found.text} | _placed(found, reading.pages, size)
 
 
 def _placed(found: Found, pages: dict[int, Page], size: tuple[int, int] | None) -> Row:

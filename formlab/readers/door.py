@@ -34,8 +34,8 @@ from formlab.readers.rows import Row
 from formlab.text.answers import arguments
 
 __all__ = [
-    "FRAME", "Member", "as_text", "decoded", "ending", "head", "home_of", "items", "members",
-    "open_text", "read_bytes", "stem",
+    "FRAME", "TABLES", "Member", "as_text", "columns_of", "decoded", "ending", "head", "home_of",
+    "items", "kind", "members", "open_text", "read_bytes", "stem",
 ]  # fmt: skip
 
 # The origin, the cells as written, and whether they are a whole document, a member each field.
@@ -90,7 +90,14 @@ def home_of(source: Any) -> Path | None:
     """The folder that the origins of a source are relative to."""
     if not isinstance(source, Path):
         return None
-    return source if source.is_dir() or _kind(source) == "zip" else source.parent
+    return source if source.is_dir() or kind(source) == "zip" else source.parent
+
+
+def columns_of(source: Any) -> list[str]:
+    """The names of a source's columns, by its first rows."""
+    return list(
+        dict.fromkeys(chain.from_iterable(row for _, row, _ in islice(items(source), 1000)))
+    )
 
 
 def document_files(path: Path) -> list[Member]:
@@ -119,7 +126,7 @@ def _pandas(frame: Any) -> Iterator[Row]:
     return (dict(zip(frame, row, strict=True)) for row in filled.itertuples(False, None))
 
 
-def _kind(path: Path | str, start: bytes | None = None) -> str:
+def kind(path: Path | str, start: bytes | None = None) -> str:
     """What a file holds by its first bytes, else by its ending; empty if neither tells."""
     start, end = head(path) if start is None else start, ending(path)
     if start[:4] == b"PAR1" or end == ".parquet":
@@ -153,7 +160,7 @@ def _of_path(path: Path, notes: Counter[str]) -> Iterator[Item]:
     # Not Path.exists(), which raises on names that no file can have.
     if not os.path.exists(path):
         raise DataMissing("no such file or folder", where=path, remedy="check the path")
-    if not path.is_dir() and _kind(path) != "zip":
+    if not path.is_dir() and kind(path) != "zip":
         yield from _of_file(Member.of(path), notes)
         return
     found = document_files(path)
@@ -172,19 +179,19 @@ def _of_path(path: Path, notes: Counter[str]) -> Iterator[Item]:
 
 def _of_file(member: Member, notes: Counter[str]) -> Iterator[Item]:
     with member.open() as stream:
-        kind = _kind(member.name, stream.read(65_536))
-    if kind == "workbook":
+        form = kind(member.name, stream.read(65_536))
+    if form == "workbook":
         rows = workbook.rows(member.read(), member.where, notes)
         yield from _table(iter(rows), member, ", row ", notes)
-    elif kind == "parquet":
+    elif form == "parquet":
         yield from _parquet(member)
-    elif kind in ("delimited", "lines", "json"):
+    elif form in ("delimited", "lines", "json"):
         with member.text() as stream:
-            if kind == "json":
+            if form == "json":
                 text = stream.read()
                 value = files.parse_json(text, where=member.where, as_written=True, once=True)
                 yield from _of_value(value, member.name, stem(member.name), member.where)
-            elif kind == "lines":
+            elif form == "lines":
                 yield from _lines(stream, member)
             else:
                 yield from _delimited(stream, member, notes)
@@ -291,8 +298,16 @@ def _delimited(stream: Any, member: Member, notes: Counter[str]) -> Iterator[Ite
     counts = {mark: max((line.count(mark) for line in above), default=0) for mark in ",;\t"}
     is_tabbed = ending(member.name) in (".tsv", ".tab")
     delimiter = "\t" if is_tabbed else max(counts, key=counts.__getitem__)
-    reader = csv.reader(chain(above, stream), delimiter=delimiter, strict=True)
+    lines = _texts(chain(above, stream), member.where)
+    reader = csv.reader(lines, delimiter=delimiter, strict=True)
     yield from _table(_numbered(reader, member.where), member, ":", notes)
+
+
+def _texts(lines: Iterable[str], where: str) -> Iterator[str]:
+    for number, line in enumerate(lines, start=1):
+        if "\0" in line:
+            raise DataBroken("a NUL byte: this is no text", where=f"{where}:{number}")
+        yield line
 
 
 def _numbered(reader: Any, where: str) -> Iterator[tuple[int, list[str]]]:
@@ -327,7 +342,7 @@ def _table(
     if twice := [name for name, n in Counter(names).items() if n > 1 and name]:
         remedy = "rename one: the first row of the table names its columns"
         raise DataBroken(f"two columns are called {twice[0]!r}", where=place, remedy=remedy)
-    width = len(names)
+    width, is_named = len(names), "" not in names
     for number, cells in chain(above[title + 1 :], numbered):
         if len(cells) != width:
             if any(cell != "" for cell in cells[width:]):
@@ -336,7 +351,9 @@ def _table(
                 raise DataBroken(what, where=f"{member.where}{mark}{number}", remedy=remedy)
             notes["rows shorter than their header"] += len(cells) < width
             cells = [*cells[:width], *[""] * (width - len(cells))]
-        row = {n: None if cell == "" else cell for n, cell in zip(names, cells, strict=True) if n}
+        row = dict(zip(names, [None if cell == "" else cell for cell in cells], strict=True))
+        if not is_named:
+            del row[""]
         yield f"{member.name}{mark}{number}", row, False
         count += 1
     if not count:

@@ -9,7 +9,7 @@ import json
 import pytest
 import yaml
 
-from formlab import benchmarks, decisions, formats, logs, own
+from formlab import benchmarks, decisions, logs, own, readers
 from formlab.analysis import audit
 from formlab.analysis.judge_scores import judge_scores
 from formlab.benchmarks import formfactory, vrdu
@@ -48,13 +48,13 @@ def corpora(tmp_path_factory):
         "formfactory": formfactory.read("all", made_formfactory.make(home / "formfactory")),
         "own": own.corpus([{"doc_id": n, "path": "/t", "value": "9"} for n in "ab"]),
         "fincriticaled": fincriticaled, "pages": pages, "facts": home / "facts",
-        "judged": formats.read_predictions(pages, fincriticaled),
+        "judged": readers.read_predictions(pages, fincriticaled),
     }  # fmt: skip
 
 
 def predictions_of(benchmark, files, kept, at=""):
     def read(folder, corpora):
-        records = formats.read_predictions(folder / at, corpora[benchmark]).check().records
+        records = readers.read_predictions(folder / at, corpora[benchmark]).check().records
         return records["doc_id"]
 
     return files, read, kept

@@ -15,7 +15,7 @@ from formlab.registry import Registry
 if TYPE_CHECKING:
     from formlab.folders import Corpus, Predictions
 
-_OWN = ("fincriticaled", "formcraft", "omniai", "formfactory", "vrdu")
+_OWN = ("omniai",)
 FORMATS = Registry(
     "formats",
     {name: f"formlab.formats.{name}:FORMAT" for name in _OWN},

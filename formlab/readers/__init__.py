@@ -19,7 +19,22 @@ __all__ = ["READERS", "Reader", "Row", "Source", "predictions", "read_prediction
            "splits"]  # fmt: skip
 
 # In the order in which they are tried, after plug-ins.
-READERS = Registry("readers", {})
+READERS = Registry(
+    "readers",
+    {
+        "azure": "formlab.readers.azure:AZURE",
+        "textract": "formlab.readers.textract:TEXTRACT",
+        "document_ai": "formlab.readers.document_ai:DOCUMENT_AI",
+        "hocr": "formlab.readers.hocr:HOCR",
+        "alto": "formlab.readers.alto:ALTO",
+        "page_xml": "formlab.readers.page_xml:PAGE_XML",
+        "tesseract": "formlab.readers.tesseract:TESSERACT",
+        "fincriticaled": "formlab.readers.fincriticaled:FINCRITICALED",
+        "formcraft": "formlab.readers.formcraft:FORMCRAFT",
+        "formfactory": "formlab.readers.formfactory:FORMFACTORY",
+        "vrdu": "formlab.readers.vrdu:VRDU",
+    },
+)
 
 
 def reader_of(path: str | Path, corpus: Corpus | None = None) -> Reader | None:

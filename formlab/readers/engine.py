@@ -120,7 +120,7 @@ def _name(file: Path, folder: Path) -> str:
 
 
 def _documents(source: Source) -> tuple[dict[str, Path], dict[str, tuple[int, int]], bool]:
-    """The file of each document, by the gold's name; page sizes; whether the gold has page texts."""
+    """The file and page size of each document by the gold's name, and whether pages have texts."""
     named: dict[str, Path] = {}
     for file in source.files:
         doc_id = Path(_name(file, source.path)).with_name(door.stem(file)).as_posix()

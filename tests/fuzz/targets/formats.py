@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from formlab import benchmarks
-from formlab.formats import read_predictions
+from formlab.readers import read_predictions
 from tests import made_vrdu
 from tests.fuzz.targets import benchmarks as made
 from tests.fuzz.targets.common import DOCS, predictions_found, put, rows, scored

@@ -31,6 +31,7 @@ from formlab.text.answers import arguments
 
 if sys.version_info >= (3, 14):
     import zipfile
+
     from compression import zstd
 else:
     from backports import zstd
@@ -705,7 +706,7 @@ def _table(
     if not above:
         raise DataBroken(
             "the file is empty", where=member.where, remedy="a header and one row a value"
-        )  # noqa: E501
+        )
     title = _titles([cells for _, cells in above])
     if title:
         notes["rows above the header, left out as a title"] += title

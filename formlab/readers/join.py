@@ -31,6 +31,7 @@ DTYPES = tables.DOCUMENTS | tables.RESPONSES | tables.RECORDS
 DTYPES |= {"epoch": pl.Int64, "score": pl.Float64, "n": pl.Int64}
 DTYPES |= {"correct": pl.Boolean, "judged": pl.Boolean}
 _OF_RUN = ("role", "system", "epoch", "split", "benchmark")
+_SCORES = ("scorer", "score", "correct", "compared")
 # A document and a path in it; without a path, the whole document.
 Key = tuple[str, str | None]
 Matches = Mapping[Key, Key | None]
@@ -49,10 +50,10 @@ class Run:
     def of(self, role: str) -> pl.DataFrame:
         """The rows of a role, with the columns that have something in them."""
         rows = self.rows.filter(pl.col("role") == role).drop(_OF_RUN, strict=False)
-        kept = [c.name for c in rows if c.name in (*KEY, "value") or c.null_count() < rows.height]
-        return rows.select(kept)
+        always = (*KEY, *(_SCORES if role == "score" else ("value",)))
+        return rows.select(c for c in rows if c.name in always or c.null_count() < rows.height)
 
-    def keys(self) -> set[Key]:
+    def places(self) -> set[Key]:
         """Where values were asked for or answered."""
         asked = self.rows.filter(pl.col("role").is_in(["gold", "answer"]))
         return set(asked.select(KEY).rows())
@@ -61,7 +62,8 @@ class Run:
 def frame_of(rows: Iterable[Row]) -> pl.DataFrame:
     """Rows that may leave columns out as a frame, with the dtypes of tables."""
     rows = list(rows)
-    names = dict.fromkeys([*_OF_RUN, *KEY, "value", *(name for row in rows for name in row)])
+    always = (*_OF_RUN, *KEY, "value", "kind", *_SCORES, "judged", "n")
+    names = dict.fromkeys([*always, *(name for row in rows for name in row)])
     columns = {name: [tables.storable(row.get(name)) for row in rows] for name in names}
     schema = {name: DTYPES.get(name, pl.String) for name in names}
     return pl.DataFrame(columns, schema=schema, strict=False)
@@ -164,7 +166,7 @@ def matched(run: Run, corpus: Corpus) -> Matches:
         return None
 
     targets = {row[:2]: row[2] for row in run.of("gold").select(*KEY, "value").rows()}
-    return {key: match(*key) for key in run.keys()}
+    return {key: match(*key) for key in run.places()}
 
 
 def fitting(run: Run, corpora: Iterable[Corpus]) -> tuple[Corpus, Matches]:
@@ -237,14 +239,8 @@ def _scores(run: Run, calls: pl.DataFrame) -> pl.DataFrame:
     wide = pl.concat([calls.select(KEY), scores.select(KEY)]).unique(maintain_order=True)
     for name in (first, *others):
         part = scores.filter(pl.col("scorer") == name).unique(KEY, keep="last")
-        part = (
-            part.select(
-                *KEY,
-                *(pl.col(c).alias(f"log_{c}") for c in ("score", "correct", "compared", "scorer")),
-            )
-            if name == first
-            else part.select(*KEY, pl.col("score").alias(f"log_by_{name}"))
-        )
+        named = {f"log_{column}": column for column in _SCORES[1:]}
+        part = part.select(*KEY, **(named if name == first else {f"log_by_{name}": "score"}))
         wide = wide.join(part, on=KEY, how="left", nulls_equal=True, maintain_order="left")
     return wide.with_columns(log_scorer=pl.lit(first))
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from formlab import benchmarks, formats
+from formlab import benchmarks, readers
 from formlab.console import as_json, asked, asking, path, plain, root, say, show, split
 from formlab.errors import DataBroken, DataMissing, UnknownName
 
@@ -83,7 +83,7 @@ def ask(
     if benchmark not in known:
         raise UnknownName.of("benchmark with facts", benchmark, known)
     corpus = benchmarks.asked(benchmark, options)
-    judged = formats.read_predictions(predictions, corpus)
+    judged = readers.read_predictions(predictions, corpus)
     settings = chat.system(f"{chat.PREFIX}{model}").settings(asked(options))
     store = Path(settings["store"] or out.with_suffix(".sqlite"))
     if store.resolve() == out.resolve():

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from formlab import benchmarks, formats, systems
+from formlab import benchmarks, readers, systems
 from formlab.addresses import fetched
 from formlab.cli_summary import show_summary
 from formlab.console import (
@@ -180,7 +180,7 @@ def score(benchmark: str | None, predictions: Path, as_json: bool, **options: An
         return
     from formlab.scoring import loaded
 
-    names = [options["split"]] if options["split"] else formats.splits(predictions) or [None]
+    names = [options["split"]] if options["split"] else readers.splits(predictions) or [None]
     several = len(names) > 1
     how = {"root": options["root"], "strict": options["strict"]}
     load = partial(benchmarks.load, benchmark, **how)
@@ -204,7 +204,7 @@ def score(benchmark: str | None, predictions: Path, as_json: bool, **options: An
         if not chosen:
             click.echo(f"note: none of the documents listed is in {plain(corpus.split)}", err=True)
             continue
-        answers = formats.read_predictions(predictions, corpus)
+        answers = readers.read_predictions(predictions, corpus)
         out = _folder(options["out"], corpus.split, several)
         changed = options | {"documents": chosen, "out": out}
         summaries.append(scored(corpus, answers, changed, as_json=as_json))

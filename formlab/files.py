@@ -180,7 +180,8 @@ line
             remedy="mend that line",
         ) from error
     except _TwiceError as error:
-        raise DataBroken(str(error), where=where, remedy="keep one of them") from error
+        line = "" if "\n" in text.strip() else f":{first_line}"
+        raise DataBroken(str(error), where=f"{where}{line}", remedy="keep one of them") from error
     except ValueError as error:
         # Python reads no integer of more than some thousand digits.
         long = re.search(rf"\d{{{sys.get_int_max_str_digits() + 1}}}", text)

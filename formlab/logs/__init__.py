@@ -158,7 +158,7 @@ def open_logs(
     run: str | None = None,
 ) -> list[Evaluation]:
     """An evaluation for each run in a log; parameters and errors as of `open_log`."""
-    from formlab import formats
+    from formlab import readers as formats
     from formlab.benchmarks import load
     from formlab.errors import UnknownName
     from formlab.scoring.evaluate import evaluate

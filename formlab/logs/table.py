@@ -11,7 +11,7 @@ from formlab.errors import DataBroken, UnknownName
 from formlab.logs._peek import columns as peeked
 from formlab.logs._samples import ANSWER, Row, Samples, number
 from formlab.logs._spec import LogFormat, LogRun
-from formlab.own import as_text, read_rows
+from formlab.readers.door import as_text, items
 
 # What a column can be, with the names that tell it where `columns` does not.
 NAMES = {
@@ -54,7 +54,7 @@ def read(source: Any, columns: Mapping[str, str] | None = None) -> list[LogRun]:
     """
     path = Path(source) if isinstance(source, str | Path) else None
     samples = Samples("table", path.stem if path else "frame", [path] if path else [])
-    rows = read_rows(source, samples.notes).rows
+    rows = [(o, r) for o, r, _ in items(source, samples.notes)]
     named = _named(dict.fromkeys(name for _, row in rows for name in row), columns or {}, path)
     for index, (origin, row) in enumerate(rows):
         with samples.reading(origin):

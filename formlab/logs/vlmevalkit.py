@@ -17,7 +17,7 @@ from formlab.errors import DataBroken
 from formlab.logs._peek import DELIMITED, SHEETS, columns
 from formlab.logs._samples import ANSWER, Row, Samples, number
 from formlab.logs._spec import LogFormat, LogRun
-from formlab.own import as_text, read_rows
+from formlab.readers.door import as_text, items
 
 # What stands in `prediction` where there was no answer.
 FAILURES = ("Failed to obtain answer via API", "Failed to obtain answer")
@@ -57,7 +57,7 @@ def read(path: Path) -> list[LogRun]:
     samples = Samples("vlmevalkit", dataset, [path, *figures])
     samples.judged |= {*SCORES} if judged else set()
     sheet = path.suffix.lower() in SHEETS
-    for origin, row in read_rows(path, samples.notes).rows:
+    for origin, row in [(o, r) for o, r, _ in items(path, samples.notes)]:
         with samples.reading(origin):
             _add(samples, row, model or "unknown", origin, sheet=sheet)
     samples.headline += [figure for file in figures for figure in _headline(file)]
@@ -66,7 +66,7 @@ def read(path: Path) -> list[LogRun]:
 
 def _sheet_columns(path: Path) -> list[str]:
     try:
-        rows = read_rows(path, Counter()).rows
+        rows = [(o, r) for o, r, _ in items(path, Counter())]
     except DataBroken:
         return []
     return list(rows[0][1]) if rows else []
@@ -108,7 +108,7 @@ def _gold(answer: Any) -> Any:
 def _headline(file: Path) -> Iterator[Row]:
     """The figures of a table with a column per category, in the percent that they are stated in."""
     try:
-        rows = read_rows(file, Counter()).rows
+        rows = [(o, r) for o, r, _ in items(file, Counter())]
     except DataBroken:
         return
     for _, row in rows:

@@ -12,11 +12,9 @@ from typing import Any
 import polars as pl
 
 from formlab import files
-from formlab.errors import DataBroken, FormlabError
 from formlab.folders import Predictions
-from formlab.own._rows import RawRows, each_rows
 from formlab.own.types import samples
-from formlab.own.values import Roles, first_items, text_column, twice, values_of
+from formlab.readers.values import first_items, pieces
 
 # The name of the shard of answers to documents that the gold does not have.
 STRANGE = "strange"
@@ -33,22 +31,10 @@ class Side:
     """
 
     def __init__(self, source: Any, columns: Mapping[str, str], folder: Path) -> None:
-        self.source, self.folder = source, folder
-        self.home: Path | None = None
+        self.folder = folder
         self.columns: list[str] = []
         self.lists: list[str] = []
         self.listed_paths = pl.Series(dtype=pl.String)
-        try:
-            is_read = self._read(columns, {})
-        except FormlabError:
-            is_read = False
-        if not is_read:
-            # Columns that only a later piece has may change what the others are.
-            pieces = each_rows(source, Counter())
-            self._read(columns, {name: None for rows in pieces for name in rows.names})
-
-    def _read(self, columns: Mapping[str, str], known: dict[str, None]) -> bool:
-        """Write all values, unless columns beyond the `known` ones change what others are."""
         self.flaws: Counter[str] = Counter()
         # How many values have each task, and the systems that are named.
         self.tasks: Counter[str] = Counter()
@@ -56,45 +42,15 @@ class Side:
         self.samples: pl.DataFrame | None = None
         self._documents: list[pl.DataFrame] = []
         self._pieces: list[Path] = []
-        roles: Roles | None = None
-        for rows in each_rows(self.source, self.flaws):
-            self.home = rows.home
-            if roles is None or not known.keys() >= set(rows.names):
-                known |= dict.fromkeys(rows.names)
-                before, roles = roles, self._roles(rows, columns, list(known))
-                if before not in (None, roles):
-                    return False
-            if rows.height:
-                self._add(values_of(rows, roles), is_long=roles.is_long)
-        if not self._pieces:
-            raise DataBroken("no rows", where=self.home, remedy="one row a value")
-        if not roles.is_long:
-            self._check_rows()
-        return True
+        for values in pieces(source, columns, self.flaws):
+            self._add(values)
 
-    def _roles(self, rows: RawRows, columns: Mapping[str, str], known: list[str]) -> Roles:
-        """The roles of the columns of a source that has `rows`."""
-        height = rows.height
-        if height == 1:
-            height = sum(piece.height for piece in each_rows(self.source, Counter()))
-
-        def again(column: str) -> bool:
-            seen, count = pl.Series(dtype=pl.String), 0
-            for rows in each_rows(self.source, Counter()):
-                count += rows.height
-                seen = pl.concat([seen, text_column(rows, column)]).unique()
-                if len(seen) < count:
-                    return True
-            return False
-
-        return Roles.of(rows, known, height, again, columns)
-
-    def _add(self, values: pl.DataFrame, *, is_long: bool) -> None:
+    def _add(self, values: pl.DataFrame) -> None:
         file = self.folder / f"{len(self._pieces):06}.parquet"
         self.folder.mkdir(parents=True, exist_ok=True)
         values.write_parquet(file, compression="lz4")
         self._pieces.append(file)
-        self.columns = values.columns
+        self.columns = list(dict.fromkeys([*self.columns, *values.columns]))
         named = values.filter(pl.col("path").is_not_null())
         self.samples = samples(named, self.samples)
         if "task" in values.columns:
@@ -106,12 +62,10 @@ class Side:
             self.systems |= set(values["system"].drop_nulls().unique())
         is_named = "image" in values.columns
         has_image = pl.col("image").is_not_null().any() if is_named else pl.lit(False)
-        row = pl.coalesce(pl.col("origin").str.strip_suffix("#" + pl.col("path")), "origin").first()
         self._documents.append(
             values.group_by("doc_id", maintain_order=True).agg(
                 n=pl.col("path").is_not_null().sum().cast(pl.Int64),
                 has_image=has_image,
-                row=pl.lit(None, pl.String) if is_long else row, rows=pl.lit(1),
             )
         )  # fmt: skip
 
@@ -120,18 +74,8 @@ class Side:
         """The documents in the order of their first appearance, with how many values each has."""
         both = pl.concat(self._documents)
         return both.group_by("doc_id", maintain_order=True).agg(
-            pl.col("n").sum(), pl.col("has_image").any(), pl.col("row").first(),
-            pl.col("rows").sum(),
+            pl.col("n").sum(), pl.col("has_image").any()
         )  # fmt: skip
-
-    def _check_rows(self) -> None:
-        """`DataBroken` if a document has two rows of a wide table, in pieces far apart."""
-        several = self.documents.filter(pl.col("rows") > 1)
-        if several.height:
-            doc_id, first = several.select("doc_id", "row").row(0)
-            rows = pl.concat(frame.filter(doc_id=doc_id) for frame in self._documents)
-            where = rows["row"][1]
-            raise twice(doc_id, first, str(self.home / where) if self.home else where)
 
     def partition(self, shards: pl.DataFrame, out: Path) -> None:
         """Write the values of each document into the folder of its shard in `out`.

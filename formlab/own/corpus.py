@@ -10,16 +10,23 @@ from typing import Any
 
 import polars as pl
 
-from formlab import files, tables
+from formlab import readers, tables
+from formlab.addresses import local
 from formlab.errors import UnknownName
-from formlab.folders import Corpus
+from formlab.folder import Folder
+from formlab.folders import Corpus, Predictions
 from formlab.own import images as own_images
-from formlab.own._rows import FRAME, answer_files, located
 from formlab.own.types import FieldTypes, rule_text
-from formlab.own.values import DOCUMENT, RECORD, pattern, read_values
+from formlab.readers import runs
+from formlab.readers.answers import sources_of
+from formlab.readers.content import stem
+from formlab.readers.door import FRAME, columns_of
+from formlab.readers.values import DOCUMENT, RECORD, pattern, read_values
 
 BENCHMARK = "own"
 INFERRED = tables.INFERRED
+# The names of the column of values that only one side has.
+SIDES = ("gold", "prediction")
 
 
 def corpus(
@@ -79,7 +86,7 @@ def corpus(
     gold = located(gold)
     values = read_values(gold, columns=columns, flaws=flaws)
     path = gold if isinstance(gold, Path) else None
-    name = name or (path.resolve().stem if path else FRAME)
+    name = name or (stem(path.resolve()) if path else FRAME)
     known, declared = typed(FieldTypes.inferred(values), types, flaws)
     root = root_of(path, images, "image" in values.columns)
     pages: dict[str, list[str]] = {}
@@ -259,16 +266,6 @@ def _with_pages(
     return tables.table("documents", rows)
 
 
-def sources_of(path: Path | None) -> dict[str, str]:
-    """The SHA-256 of a file, or of each JSON file of a folder."""
-    if path is None:
-        return {}
-    if path.is_file():
-        return {path.name: files.sha256(path)}
-    paths = answer_files(path)
-    return {file.relative_to(path).as_posix(): files.sha256(file) for file in paths}
-
-
 def read(split: str, root: Path) -> Corpus:
     """The corpus whose gold is `root`, as `corpus` reads it; for `formlab.load`."""
     return corpus(root, name=split)
@@ -281,4 +278,59 @@ def schema_of(document: Mapping[str, Any]) -> dict[str, Any]:
 
 def splits(root: Path) -> dict[str, int]:
     """The one split of a gold file or folder; its documents are counted when it is read."""
-    return {Path(root).resolve().stem: 0}
+    return {stem(Path(root).resolve()): 0}
+
+
+def located(source: Any) -> Any:
+    """The local path of a path or address; any other source as it is."""
+    return local(source) if isinstance(source, str | Path) else source
+
+
+@tables.uncollected()
+def pair(
+    gold: Any,
+    answers: Any,
+    *,
+    images: str | Path | None = None,
+    types: Any = None,
+    columns: Mapping[str, str] | None = None,
+) -> tuple[Corpus, Predictions]:
+    """Gold and answers as `corpus` and `predictions` read them; what is loaded already stays.
+
+    `columns` name those of either side, or of both: ``gold`` is the column of the gold's values,
+    ``prediction`` that of the answers'. `UnknownName` if neither side has one.
+    """
+    gold, answers = located(gold), located(answers)
+    named = sides(gold, answers, columns or {})
+    if not isinstance(gold, Corpus):
+        gold = corpus(gold, images=images, types=types, columns=named[0])
+    if not isinstance(answers, Predictions):
+        answers = readers.predictions(answers, gold, columns=named[1])
+    return gold, answers
+
+
+def sides(gold: Any, answers: Any, columns: Mapping[str, str]) -> list[dict[str, str]]:
+    """The columns of gold and of answers among those that were named for either; see `pair`."""
+    known = [
+        _columns(side) if columns and not isinstance(side, Folder) else set()
+        for side in (gold, answers)
+    ]
+    named: list[dict[str, str]] = [{}, {}]
+    for name, column in columns.items():
+        only = SIDES.index(name) if name in SIDES else None
+        here = [n for n in range(2) if column in known[n] and only in (None, n)]
+        if not here:
+            raise UnknownName.of("column", column, known[0] | known[1])
+        for n in here:
+            named[n]["value" if name in SIDES else name] = column
+    return named
+
+
+def _columns(source: Any) -> set[str]:
+    """The names of a source's columns; none of what is no table, such as a run."""
+    return set() if is_run(source) else set(columns_of(source))
+
+
+def is_run(source: Any) -> bool:
+    """Whether a source is the folder of a run."""
+    return isinstance(source, Path) and runs.is_one(source)

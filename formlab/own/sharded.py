@@ -22,20 +22,22 @@ from typing import Any
 import msgspec
 import polars as pl
 
-from formlab import files, formats, structure, tables
+from formlab import files, readers, structure, tables
 from formlab.benchmarks import SHARD
 from formlab.errors import DataBroken, DataMissing, FormlabError
 from formlab.folders import Corpus, Predictions
 from formlab.own import images as own_images
 from formlab.own._partition import Side, name_of, partition_run, shard_of, tables_of_run
-from formlab.own._rows import FRAME, RawRows, located, read_rows
-from formlab.own.answers import is_run, moves, renames, sides, system_of
-from formlab.own.answers import of_values as predictions_of
-from formlab.own.corpus import BENCHMARK, corpus, root_of, sources_of, typed
+from formlab.own.corpus import BENCHMARK, corpus, is_run, located, root_of, sides, typed
 from formlab.own.corpus import of_values as corpus_of
 from formlab.own.types import FieldTypes
-from formlab.own.values import listed
+from formlab.readers.answers import moves, renames, sources_of, system_of
+from formlab.readers.answers import of_values as predictions_of
+from formlab.readers.content import stem
+from formlab.readers.door import FRAME, items
+from formlab.readers.values import listed
 
+Rows = list[dict[str, Any]]
 PLAN = "plan.json"
 SIDES = ("gold", "answers")
 _FILES = "{}-files.parquet"
@@ -160,7 +162,7 @@ def open(source: Mapping[str, Any]) -> tuple[Corpus, Predictions]:
     return cut, predictions
 
 
-def _source(side: Any) -> Path | RawRows | Predictions:
+def _source(side: Any) -> Path | Rows | Predictions:
     """A path, rows that are read already, or predictions."""
     side = located(side)
     if isinstance(side, Corpus):
@@ -168,10 +170,10 @@ def _source(side: Any) -> Path | RawRows | Predictions:
         raise DataBroken(what, remedy="formlab.evaluate, which takes any corpus")
     if isinstance(side, Path) and not side.exists():
         raise DataMissing("no such file or folder", where=side, remedy="check the path")
-    return side if isinstance(side, Path | Predictions) else read_rows(side, Counter())
+    return side if isinstance(side, Path | Predictions) else [row for _, row, _ in items(side)]
 
 
-def _hashes(side: Path | RawRows | Predictions) -> dict[str, str]:
+def _hashes(side: Path | Rows | Predictions) -> dict[str, str]:
     """The hash of each file of a table; of a run, whose journal may be long, how each stands."""
     if not isinstance(side, Path):
         return {}
@@ -191,7 +193,7 @@ def _digest(sides_read: list[Any], hashes: list[dict[str, str]], **arguments: An
             rows = [getattr(side, name).hash_rows().sum() for name in side.TABLES]
             stated.append([side.system, side.settings, rows])
         else:
-            stated.append(str(side.resolve()) if isinstance(side, Path) else side.rows)
+            stated.append(str(side.resolve()) if isinstance(side, Path) else side)
     text = json.dumps(stated, default=str)
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -221,7 +223,7 @@ def _cut(
     if images is not None:
         _find(folder, root, documents, gold.flaws)
     return {
-        "split": path.resolve().stem if path else FRAME,
+        "split": stem(path.resolve()) if path else FRAME,
         "system": answers["system"],
         "root": None if root is None else str(root),
         "types": known.stated(), "declared": declared.stated(), "lists": gold.lists,
@@ -231,7 +233,7 @@ def _cut(
 
 
 def _answers(
-    source: Path | RawRows, columns: Mapping[str, str], folder: Path, gold: Side,
+    source: Path | Rows, columns: Mapping[str, str], folder: Path, gold: Side,
     shards: pl.DataFrame,
 ) -> tuple[dict[str, Any], Mapping[str, int], pl.DataFrame]:  # fmt: skip
     """What `open` has to know of all answers, their notes, and how many each shard has."""
@@ -245,7 +247,7 @@ def _answers(
     usual = sorted((-count, task) for task, count in gold.tasks.items() if task != "layout")
     stated = {
         "system": system_of(given.systems, source if isinstance(source, Path) else None),
-        "lists": given.lists, "moved": moves(given.listed_paths, gold.listed_paths),
+        "lists": given.lists, "moved": moves(given.listed_paths, gold.listed_paths, given.flaws),
         "usual": usual[0][1] if usual and usual[0][0] else "text",
     }  # fmt: skip
     return stated, given.flaws, theirs.group_by("shard").agg(answers=pl.col("n").sum())
@@ -257,7 +259,7 @@ def _run(run: Path | Predictions, whole: Callable[[], Corpus]) -> Predictions:
         return run
     none = [tables.table(name, []) for name in Corpus.TABLES]
     is_finished = (run / "manifest.json").is_file()
-    return formats.read_predictions(run, Corpus(*none, BENCHMARK, "") if is_finished else whole())
+    return readers.read_predictions(run, Corpus(*none, BENCHMARK, "") if is_finished else whole())
 
 
 def _shards(counts: pl.Series, most: int) -> pl.Series:

@@ -22,7 +22,7 @@ from formlab.benchmarks.meta import meta_of
 from formlab.errors import DataBroken, DataMissing, NotAvailable, UnknownName
 from formlab.own import _schemas
 from formlab.own._schemas import TYPES
-from formlab.own.values import pattern, pointer
+from formlab.readers.values import pattern, pointer
 from formlab.structure import checked
 
 COMPARATORS = ("exact", "text", "typed", "fuzzy")

@@ -6,7 +6,6 @@ import io
 import re
 import zipfile
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 from formlab import files
@@ -16,27 +15,13 @@ ENDINGS = (".xlsx", ".xlsm", ".xls", ".xlsb", ".ods")
 # A cell by its column and row; and how many may lie between the first and the last.
 _CELL = re.compile(rb'<c r="([A-Z]{1,3})([0-9]{1,7})"')
 _CELLS = 50_000_000
-# What a reader sees as blank: an error, and a formula that a library wrote without its value.
+# What is read as blank: errors, and formulas that a library wrote without their values.
 _BLANK = {
-    "error cells of the workbook (#N/A, #REF! …), read as blank": re.compile(rb'<c [^>]*\bt="e"'),
+    "error cells (#N/A, #REF! …), read as blank": re.compile(rb'<c [^>]*\bt="e"'),
     "formulas without a saved value, read as blank": re.compile(
         rb"(?:</f>|<f[^>]*/>)\s*(?:<v\s*/>|<v>\s*</v>)?\s*</c>"
     ),
 }
-_PARTS = {"xl/workbook.xml", "xl/workbook.bin", "content.xml"}
-
-
-def is_one(start: bytes, path: Path) -> bool:
-    """Whether a file is a workbook by its first bytes, whatever its ending."""
-    if start[:8] == bytes.fromhex("d0cf11e0a1b11ae1"):
-        return True
-    if start[:4] != b"PK\x03\x04":
-        return False
-    try:
-        with zipfile.ZipFile(path) as archive:
-            return not _PARTS.isdisjoint(archive.namelist())
-    except files.UNPACKABLE:
-        return False
 
 
 def rows(data: bytes, where: str, notes: Counter[str]) -> list[tuple[int, list[Any]]]:
@@ -47,7 +32,8 @@ def rows(data: bytes, where: str, notes: Counter[str]) -> list[tuple[int, list[A
     import python_calamine
 
     try:
-        _check(data, where, notes)
+        if zipfile.is_zipfile(io.BytesIO(data)):
+            _check(data, where, notes)
         book = python_calamine.CalamineWorkbook.from_filelike(io.BytesIO(data))
         sheets = [book.get_sheet_by_name(name) for name in book.sheet_names]
         full = [sheet for sheet in sheets if sheet.start is not None]
@@ -67,8 +53,6 @@ def rows(data: bytes, where: str, notes: Counter[str]) -> list[tuple[int, list[A
 
 def _check(data: bytes, where: str, notes: Counter[str]) -> None:
     """`DataBroken` for a workbook that would fill memory: a cell far from the others is enough."""
-    if not zipfile.is_zipfile(io.BytesIO(data)):
-        return
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         for info in archive.infolist():
             inside = f"{where}#{info.filename}"
@@ -76,8 +60,7 @@ def _check(data: bytes, where: str, notes: Counter[str]) -> None:
             if not info.filename.startswith("xl/worksheets/"):
                 continue
             sheet = archive.read(info)
-            for note, marks in _BLANK.items():
-                notes[note] += len(marks.findall(sheet))
+            notes.update({note: len(marks.findall(sheet)) for note, marks in _BLANK.items()})
             cells = set(_CELL.findall(sheet))
             across, down = 0, max((int(row) for _, row in cells), default=0)
             for letter in max((column.rjust(3) for column, _ in cells), default=b"").lstrip():

@@ -25,7 +25,7 @@ from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
 
 from formlab import own, text
-from formlab.own.values import pattern
+from formlab.readers.values import pattern
 from formlab.scoring.rules import RULE, is_parsed, rights
 from formlab.tables import USABLE
 

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from formlab import benchmarks, formats
+from formlab import benchmarks, readers
 from formlab.folder import MANIFEST
 from formlab.folders import Corpus, Predictions
-from formlab.formats import runs
+from formlab.readers import runs
 from formlab.scoring import part
 
 
@@ -35,7 +35,7 @@ def opened(source: Mapping[str, Any]) -> tuple[Corpus, Predictions]:
     """The corpus of a shard, and the predictions for its documents."""
     corpus = benchmarks.open_shard(source)
     documents = corpus.documents["doc_id"].to_list()
-    answers = formats.read_predictions(source["predictions"], corpus, documents=documents)
+    answers = readers.read_predictions(source["predictions"], corpus, documents=documents)
     if source["start"]:
         # What is noted of the whole run stands in the first shard.
         answers = dataclasses.replace(answers, notes={}, sources={})

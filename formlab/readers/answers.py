@@ -1,0 +1,354 @@
+"""Answers as formlab's predictions: rows of a reader, or the values of any table."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from formlab import files, readers, tables
+from formlab.errors import DataBroken
+from formlab.folders import Corpus, Predictions
+from formlab.readers import runs, values
+from formlab.readers.door import document_files, home_of, stem
+from formlab.readers.rows import Row, Source, by_role, counted
+from formlab.text import answers as text_answers
+
+OWN = "own"
+# The note of answers of which no field is one of the gold's.
+UNMET = "no field of the answers is one of the gold's"
+_FOLDED = re.compile(r"[\s_-]+")
+# How many names of either side a note gives, and how much of each.
+_EXAMPLES, _NAME = 2, 80
+
+
+def of_path(
+    path: Path, corpus: Corpus, *, name: str | None, columns: Mapping[str, str]
+) -> Predictions:
+    """The predictions in a file or folder; see `readers.predictions`."""
+    if runs.is_one(path):
+        run = runs.read(path, corpus)
+        return dataclasses.replace(run, system=name or run.system)
+    reader = None if columns else readers.reader_of(path, corpus)
+    if reader is None:
+        return of_table(path, corpus, name=name, columns=columns)
+    source = Source(path, corpus, columns)
+    return of_rows(reader.read(source), corpus, source, name=name)
+
+
+def of_rows(
+    rows: Iterable[Row], corpus: Corpus, source: Source, *, name: str | None = None
+) -> Predictions:
+    """The predictions that rows of a reader are: its answers, and its calls as responses.
+
+    Answers that state a task name documents and paths as the gold does; others are matched.
+    """
+    roles = by_role(rows)
+    systems = {row.pop("system", None) for row in roles["answer"]} - {None}
+    system = name or source.name or system_of(systems, source.path)
+    mark = {"benchmark": corpus.benchmark, "split": corpus.split, "system": system}
+    responses = [mark | row for row in roles["call"]]
+    given, notes = roles["answer"], source.notes
+    exact = [mark | {"role": "prediction"} | row for row in given if row.get("task")]
+    records = [tables.table("records", exact)]
+    if loose := [row for row in given if not row.get("task")]:
+        frame = pl.DataFrame(loose, infer_schema_length=None, schema_overrides=_schema(loose))
+        frame = _matched(frame, corpus, notes)
+        records.append(of_values(frame, corpus, name=system, usual=usual_task(corpus)).records)
+    return Predictions(
+        records=pl.concat(records, how="diagonal"),
+        responses=tables.table("responses", responses),
+        system=system,
+        sources={file.name: files.sha256(file) for file in source.files},
+        notes=counted(notes),
+    ).check()
+
+
+def _schema(rows: list[Row]) -> dict[str, Any]:
+    names = {name for row in rows for name in row}
+    return {name: tables.RECORDS.get(name, pl.String) for name in names}
+
+
+def of_table(
+    source: Any, corpus: Corpus, *, name: str | None = None, columns: Mapping[str, str]
+) -> Predictions:
+    """The predictions in any table, JSON, folder or frame."""
+    path, notes = source if isinstance(source, Path) else None, Counter[str]()
+    jsons = corpus.records.filter(pl.col("kind") == "json")["path"].drop_nulls().unique()
+    given = pl.concat([*values.pieces(source, columns, notes, set(jsons))], how="diagonal")
+    given = _of_corpus(given, corpus, path, notes)
+    keyed = given if corpus.benchmark != OWN else given.filter(pl.col("path").is_null())
+    _check_once(keyed.filter(pl.col("value").is_not_null()), home_of(source))
+    given = _matched(values.listed(given, values.lists_of(given)), corpus, notes)
+    systems = set(given["system"].drop_nulls()) if "system" in given.columns else set()
+    return of_values(
+        given, corpus, name=name or system_of(systems, path), usual=usual_task(corpus),
+        sources=sources_of(path), notes=notes,
+    )  # fmt: skip
+
+
+def _of_corpus(
+    given: pl.DataFrame, corpus: Corpus, path: Path | None, notes: Counter[str]
+) -> pl.DataFrame:
+    """The answers without those for another benchmark or split, where a column says so."""
+    # In a user's own forms these may be columns of the user's own.
+    for name in () if corpus.benchmark == OWN else ("benchmark", "split"):
+        if name in given.columns:
+            others = (pl.col(name) != getattr(corpus, name)).fill_null(False)
+            strange = given.filter(others)
+            if strange.height and strange.height == given.height:
+                what = f"answers for {name} {strange[name][0]!r:.80}, not for "
+                remedy = f"the {name} that was answered"
+                raise DataBroken(what + getattr(corpus, name), where=path, remedy=remedy)
+            notes[f"answers for another {name}, left out"] += strange.height
+            given = given.filter(~others)
+    return given
+
+
+def _check_once(given: pl.DataFrame, home: Path | None) -> None:
+    """`DataBroken` if two rows answer one path of a document."""
+    key = given.select("doc_id", "path")
+    if key.is_duplicated().any():
+        doc_id, path = key.filter(key.is_duplicated()).row(0)
+        same = given.filter(pl.col("doc_id") == doc_id, pl.col("path").eq_missing(path))
+        first, second = same["origin"].head(2)
+        what = f"two predictions for doc_id {doc_id!r}{f', path {path!r}' if path else ''}"
+        where = home / second if home else second
+        raise DataBroken(f"{what}, the first at {first}", where=where, remedy="keep one of them")
+
+
+def system_of(systems: Collection[str], path: Path | None) -> str:
+    """What the system is called whose answers name `systems`, and are in a file."""
+    if len(systems) > 1:
+        what = f"several systems in one file: {', '.join(sorted(systems))}"
+        raise DataBroken(what, where=path, remedy="a file each")
+    return next(iter(systems), None) or (stem(path.resolve()) if path else "answers")
+
+
+def sources_of(path: Path | None) -> dict[str, str]:
+    """The SHA-256 of a file, or of each file of a folder that has a document."""
+    if path is None:
+        return {}
+    if path.is_file():
+        return {path.name: files.sha256(path)}
+    return {file.name: files.sha256(file.where) for file in document_files(path)}
+
+
+def of_values(
+    given: pl.DataFrame, corpus: Corpus, *, name: str, usual: str,
+    sources: Mapping[str, str] | None = None, notes: Mapping[str, int] | None = None,
+) -> Predictions:  # fmt: skip
+    """The predictions that values are which name documents and paths as the gold does.
+
+    `usual` is the task of what the gold does not have.
+    """
+    from formlab.own.corpus import table  # It reads values too.
+
+    notes, given = Counter(notes), _without_json(given.drop("system", strict=False))
+    given = _failed(_claims(_with_choices(given, corpus)), corpus)
+    for status in ("repaired", "bad_json", "truncated"):
+        documents = given.filter(pl.col("status") == status)["doc_id"].n_unique()
+        notes[f"documents with answers of status {status}"] += documents
+    given = _with_tasks(given, corpus, usual, notes)
+    # Both sides may have a column of one name: each is kept.
+    twice = set(tables.own_columns("records", corpus.records)) & set(given.columns)
+    given = given.rename({column: f"answer_{column}" for column in twice})
+    key = {"benchmark": corpus.benchmark, "split": corpus.split, "system": name}
+    records = table(given.drop("benchmark", "split", strict=False), key | {"role": "prediction"})
+    none = tables.table("responses", [])
+    return Predictions(records, none, name, {}, dict(sources or {}), counted(notes)).check()
+
+
+def _with_tasks(
+    given: pl.DataFrame, corpus: Corpus, usual: str, notes: Counter[str]
+) -> pl.DataFrame:
+    """The answers with the task of the gold's value at their path, and a node of a form its kind.
+
+    Questions are asked by number below a step of their own; all else has the usual task.
+    """
+    gold = corpus.records.filter(pl.col("path").is_not_null())
+    gold = gold.select("doc_id", "path", gold_task="task", gold_kind="kind")
+    given = given.join(gold.unique(["doc_id", "path"]), on=["doc_id", "path"], how="left",
+                       maintain_order="left")  # fmt: skip
+    asked = {"vqa", "consistency"} & set(gold["gold_task"])
+    steps = [pl.when(pl.col("path").str.starts_with(f"/{task}/")).then(pl.lit(task))
+             for task in sorted(asked)]  # fmt: skip
+    stated = [pl.col("task")] if "task" in given.columns else []
+    is_new = pl.coalesce(*stated, "gold_task").is_null() & pl.col("path").is_not_null()
+    if corpus.benchmark != OWN:
+        note = f"values at paths that the gold does not have, read as task {usual}"
+        notes[note] += given.filter(is_new & pl.col("value").is_not_null()).height
+        is_entity = pl.col("path").str.starts_with("/entities/") & pl.col("kind").is_null()
+        is_entity &= pl.col("gold_kind").is_not_null() & (pl.col("gold_task") != "layout")
+        note = "entities without a kind: the form's tree shows no roles"
+        notes[note] += given.filter(is_entity).height
+    is_node = pl.col("gold_task") == "layout"
+    kind = pl.coalesce("kind", pl.when(is_node).then("gold_kind"))
+    paged = pl.when(pl.col("path").is_null()).then(pl.lit("text"))
+    task = pl.coalesce(*stated, "gold_task", paged, *steps, pl.lit(usual))
+    return given.with_columns(task=task, kind=kind).drop("gold_task", "gold_kind")
+
+
+def usual_task(corpus: Corpus) -> str:
+    """The commonest task of a corpus' values."""
+    found = corpus.records.filter(pl.col("path").is_not_null(), pl.col("task") != "layout")
+    return found["task"].mode().sort()[0] if found.height else "text"
+
+
+def _with_choices(given: pl.DataFrame, corpus: Corpus) -> pl.DataFrame:
+    """The answers with the items of a list as one value where the gold has one, with choices."""
+    golds = corpus.records.filter(pl.col("kind").is_in(["choice", "checkbox"]))["path"].unique()
+    if golds.is_empty():
+        return given
+    field = pl.col("path").str.replace(r"/\d+$", "")
+    is_item = field.is_in(golds.implode()) & pl.col("value").is_not_null()
+    is_list = (is_item & (is_item.sum().over("doc_id", field) > 1)).fill_null(False)
+    items = given.filter(is_list).group_by("doc_id", path=field, maintain_order=True)
+    lists = items.agg("value", pl.exclude("doc_id", "path", "value").first())
+    texts = [json.dumps(options, ensure_ascii=False) for options in lists["value"].to_list()]
+    lists = lists.with_columns(pl.Series("value", texts, dtype=pl.String))
+    return pl.concat([given.filter(~is_list), lists.select(given.columns)])
+
+
+def _failed(given: pl.DataFrame, corpus: Corpus) -> pl.DataFrame:
+    """The answers with what could not be read as failed at each field that was asked for."""
+    failed = pl.col("path").is_null() & pl.col("status").is_in(["bad_json", "truncated"])
+    asked = corpus.records.filter(pl.col("path").is_not_null()).select("doc_id", field="path")
+    rows = given.filter(failed).join(asked, on="doc_id", how="left", maintain_order="left")
+    if rows.is_empty():
+        return given
+    kind = pl.when(pl.col("field").is_null()).then("kind")
+    rows = rows.with_columns(path=pl.col("field"), kind=kind).drop("field")
+    return pl.concat([given.filter(~failed), rows.select(given.columns)])
+
+
+def _without_json(given: pl.DataFrame) -> pl.DataFrame:
+    """The answers without texts that are JSON and could not be read: `bad_json`."""
+    pairs = zip(given["path"], given["value"], strict=True)
+    broken = pl.Series(
+        [p is None and t is not None and text_answers.is_json(t) for p, t in pairs],
+        dtype=pl.Boolean,
+    )
+    if not broken.any():
+        return given
+    stated = given["status"] if "status" in given.columns else pl.lit(None, pl.String)
+    status = pl.when(broken).then(pl.lit("bad_json")).otherwise(stated)
+    return given.with_columns(status=status, value=pl.when(~broken).then("value"))
+
+
+def _claims(given: pl.DataFrame) -> pl.DataFrame:
+    """The answers without those that name no value; one row for a document without any."""
+    empty = pl.col("value").is_null()
+    stated = [pl.col("status")] if "status" in given.columns else []
+    status = pl.coalesce(*stated, pl.when(empty).then(pl.lit("missing")).otherwise(pl.lit("ok")))
+    silent = given.filter(empty.all().over("doc_id"), *(column.is_null() for column in stated))
+    silent = silent.unique("doc_id", keep="first", maintain_order=True)
+    claims = given.filter(pl.any_horizontal(~empty, *(column.is_not_null() for column in stated)))
+    both = pl.concat([claims, silent.with_columns(path=pl.lit(None, pl.String))])
+    kind = pl.when(pl.col("path").is_null()).then(pl.lit("page"))
+    known = pl.col("kind") if "kind" in given.columns else pl.lit(None, pl.String)
+    return both.with_columns(status.alias("status"), kind.otherwise(known).alias("kind"))
+
+
+def _matched(given: pl.DataFrame, corpus: Corpus, notes: Counter[str]) -> pl.DataFrame:
+    """The answers with documents and paths as the gold names them, where it is clear which."""
+    renamed = renames(given["doc_id"].unique(), corpus.documents["doc_id"])
+    notes["documents named by their files"] += len(renamed)
+    gold = corpus.records.filter(pl.col("task") != "layout")["path"].unique()
+    moved = moves(given["path"].unique(), gold, notes)
+    return given.with_columns(pl.col("doc_id").replace(renamed), pl.col("path").replace(moved))
+
+
+def renames(answered: pl.Series, known: pl.Series) -> dict[str, str]:
+    """The documents of the gold that answers name by their files, each by that name."""
+    from formlab.own import images
+
+    unmatched = answered.filter(~answered.is_in(known.implode()))
+    if unmatched.is_empty():
+        return {}
+    stems: dict[str, list[str]] = {}
+    for doc_id in known:
+        for key in {images.stem(doc_id), images.last(images.stem(doc_id))}:
+            stems.setdefault(key, []).append(doc_id)
+    renamed: dict[str, str] = {}
+    taken: set[str] = set()
+    for doc_id in unmatched.sort():
+        name = images.stem(doc_id)
+        candidates = stems.get(name) or stems.get(images.last(name)) or []
+        if len(candidates) == 1 and candidates[0] not in taken:
+            renamed[doc_id] = candidates[0]
+            taken.add(candidates[0])
+    named = set(answered.filter(answered.is_in(list(taken))))
+    return {name: doc_id for name, doc_id in renamed.items() if doc_id not in named}
+
+
+def moves(answered: pl.Series, known: pl.Series, notes: Counter[str]) -> dict[str, str]:
+    """The paths of answers that stand for others of the gold; notes say what meets none."""
+    paths, given = set(known.drop_nulls()), set(answered.drop_nulls())
+    fields = {values.pattern(path) for path in paths}
+    folded: dict[str, list[str]] = {}
+    for field in sorted(fields):
+        folded.setdefault(_fold(field), []).append(field)
+    moved, alike = {}, set()
+    for path in sorted(given - paths):
+        other = _path(path, paths)
+        field = values.pattern(path)
+        candidates = folded.get(_fold(field), ())
+        if other == path and field not in fields and len(candidates) == 1:
+            alike.add(field)
+            other = _path(_at(candidates[0], path), paths)
+        if other != path:
+            moved[path] = other
+    # Two names of one field are no other way to write it.
+    taken = Counter([*(given - moved.keys()), *moved.values()])
+    moved = {path: other for path, other in moved.items() if taken[other] == 1}
+    notes["fields named alike but for case, spaces, underscores and hyphens"] += len(alike)
+    met = {values.pattern(moved.get(path, path)) for path in given}
+    _note_strangers(fields, met, notes)
+    return moved
+
+
+def _note_strangers(fields: set[str], met: set[str], notes: Counter[str]) -> None:
+    """Note the fields of the gold that no answer has, and those of answers that no gold has."""
+    lacking, strange = sorted(fields - met), sorted(met - fields)
+    if fields and met and not fields & met:
+        notes[UNMET] += len(met)
+    for what, names, others in (
+        ("gold fields that no answer has", lacking, strange),
+        ("answer fields that no gold has", strange, lacking),
+    ):
+        examples = []
+        for name in names[:_EXAMPLES]:
+            near = get_close_matches(name, others[:200], 1) if len(name) < _NAME else []
+            examples.append(name[:_NAME] + (f" (nearest: {near[0][:_NAME]})" if near else ""))
+        if names:
+            more = ", …" if len(names) > _EXAMPLES else ""
+            notes[f"{what}: {', '.join(examples)}{more}"] += len(names)
+
+
+def _fold(field: str) -> str:
+    return _FOLDED.sub("", _plain(field).casefold())
+
+
+def _at(field: str, path: str) -> str:
+    """The path in a field of lists that has the places of another path."""
+    places = (step for step in path.split("/") if step.isdecimal())
+    return "/".join(next(places, step) if step == "*" else step for step in field.split("/"))
+
+
+def _path(path: str, known: Collection[str]) -> str:
+    """The path of the gold that a path of an answer stands for; else itself."""
+    candidates = [path, f"{path}/0", path.removesuffix("/0"), path.removesuffix("/value"),
+                  f"{path}/value"]  # fmt: skip
+    return next((other for other in candidates if other in known), path)
+
+
+def _plain(path: str) -> str:
+    return path.replace("~1", "/").replace("~0", "~")

@@ -19,7 +19,8 @@ __all__ = ["READERS", "Reader", "Row", "Source", "predictions", "read_prediction
            "splits"]  # fmt: skip
 
 # In the order in which they are tried, after plug-ins.
-READERS = Registry("readers", {})
+_NAMES = ("inspect", "lmms_eval", "omniai", "vlmevalkit", "stickler", "olmocr", "docling_eval")
+READERS = Registry("readers", {name: f"formlab.readers.{name}:{name.upper()}" for name in _NAMES})
 
 
 def reader_of(path: str | Path, corpus: Corpus | None = None) -> Reader | None:

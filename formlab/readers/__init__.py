@@ -19,22 +19,12 @@ __all__ = ["READERS", "Reader", "Row", "Source", "predictions", "read_prediction
            "splits"]  # fmt: skip
 
 # In the order in which they are tried, after plug-ins.
-READERS = Registry(
-    "readers",
-    {
-        "azure": "formlab.readers.azure:AZURE",
-        "textract": "formlab.readers.textract:TEXTRACT",
-        "document_ai": "formlab.readers.document_ai:DOCUMENT_AI",
-        "hocr": "formlab.readers.hocr:HOCR",
-        "alto": "formlab.readers.alto:ALTO",
-        "page_xml": "formlab.readers.page_xml:PAGE_XML",
-        "tesseract": "formlab.readers.tesseract:TESSERACT",
-        "fincriticaled": "formlab.readers.fincriticaled:FINCRITICALED",
-        "formcraft": "formlab.readers.formcraft:FORMCRAFT",
-        "formfactory": "formlab.readers.formfactory:FORMFACTORY",
-        "vrdu": "formlab.readers.vrdu:VRDU",
-    },
-)
+_NAMES = (
+    "azure", "textract", "document_ai", "hocr", "alto", "page_xml", "tesseract", "fincriticaled",
+    "formcraft", "formfactory", "vrdu", "inspect", "lmms_eval", "omniai", "vlmevalkit", "stickler",
+    "olmocr", "docling_eval",
+)  # fmt: skip
+READERS = Registry("readers", {name: f"formlab.readers.{name}:{name.upper()}" for name in _NAMES})
 
 
 def reader_of(path: str | Path, corpus: Corpus | None = None) -> Reader | None:

@@ -1,0 +1,174 @@
+"""What a log states beside what formlab measures, and the cases that make the difference."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from formlab import metrics
+from formlab.folders import Evaluation
+from formlab.readers.join import FAILED, MATCHED
+from formlab.readers.samples import DUPLICATES, MISSING, UNREADABLE
+from formlab.scoring.causes import STAGE_OF
+from formlab.tables import USABLE
+
+# Two figures of a document that differ by more than rounding.
+_CLOSE = 0.005
+_REPORT = {"matched": MATCHED, "missing": MISSING, "duplicate": DUPLICATES, "failed": FAILED,
+           "unreadable": UNREADABLE}  # fmt: skip
+_FIGURES: dict[str, Any] = dict.fromkeys(("by", "measure", "over"), pl.String)
+_FIGURES |= {"value": pl.Float64, "n": pl.Int64}
+_COLUMNS = ("doc_id", "path", "gold", "pred", "status", "log_score", "formlab")
+
+
+def stated(evaluation: Evaluation) -> dict[str, Any]:
+    """What an evaluation of `open_log` keeps of its log: format, name, source, headline, judged."""
+    return (evaluation.settings.get("system") or {}).get("log") or {}
+
+
+def join_report(evaluation: Evaluation) -> dict[str, int]:
+    """How the samples of a log were joined, from an evaluation of `open_log`: five counts.
+
+    Examples
+    --------
+    >>> from formlab import open_log
+    >>> join_report(open_log([{"id": "a", "target": "9.00", "output": "9.00"}]))
+    {'matched': 1, 'missing': 0, 'duplicate': 0, 'failed': 0, 'unreadable': 0}
+    """
+    return {word: evaluation.notes.get(f"log: {note}", 0) for word, note in _REPORT.items()}
+
+
+def headlines(evaluation: Evaluation) -> pl.DataFrame:
+    """The log's own figures beside formlab's, over what the log scored and over all of it.
+
+    Returns
+    -------
+    polars.DataFrame
+        A row per figure: `by` (``log, as stated``; ``log``, recomputed from its samples; or
+        ``formlab``), `measure`, `over` (``scored``, the samples that the log has a score for, or
+        ``all``, where a sample without one earns 0), `value` in the measure's own unit, and `n`,
+        the count of samples. Measures of formlab are the metric of the same name as the log's
+        scorer if there is one, else the share of fields that are right after normalisation.
+
+    Examples
+    --------
+    >>> from formlab import open_log
+    >>> rows = [{"id": "a", "target": "May", "output": "may", "score": 0},
+    ...         {"id": "b", "target": "June", "output": None, "error": "time-out", "score": None}]
+    >>> headlines(open_log(rows)).select("by", "over", "value", "n").rows()
+    [('log', 'scored', 0.0, 1), ('log', 'all', 0.0, 2), ('formlab', 'scored', 1.0, 1), \
+('formlab', 'all', 0.5, 2)]
+    """
+    rows = [
+        ("log, as stated", f"{figure['scorer']}: {figure['metric']}", "scored", figure["value"],
+         figure["n"])
+        for figure in stated(evaluation).get("headline", ())
+    ]  # fmt: skip
+    units = _units(evaluation)
+    scorer = units["log_scorer"].drop_nulls().first() if "log_scorer" in units.columns else None
+    whole = "log_document_score" in evaluation.documents.columns
+    measure = f"normalised_accuracy of fields{', mean of documents' if whole else ''}"
+    if whole and scorer in set(evaluation.scores["metric"]):
+        measure = scorer
+    if "log_scorer" in units.columns:
+        up = scorer not in metrics.METRICS or metrics.get(scorer).direction == "up"
+        rows += _both(units, "log", scorer or "score", "log_score", up=up)
+    ours = _both(units, "formlab", measure, "formlab") if units.height else []
+    rows += ours if "log_scorer" in units.columns else ours[1:]
+    return pl.DataFrame(rows, schema=_FIGURES, orient="row", strict=False)
+
+
+def differences(evaluation: Evaluation) -> pl.DataFrame:
+    """The cases that the log and formlab count differently, and why.
+
+    Returns
+    -------
+    polars.DataFrame
+        `doc_id`, `path` (null where whole documents are scored), `gold`, `pred`, `status`, the
+        log's `log_score`, `formlab` (1 if right, else 0; of a document the metric's value), and
+        `why`. Empty for a log without scores.
+    """
+    units = _units(evaluation)
+    if "log_scorer" not in units.columns:
+        return pl.DataFrame(schema=dict.fromkeys((*_COLUMNS, "why"), pl.String))
+    judged = set(stated(evaluation).get("judged", ()))
+    distance = (pl.col("log_score") - pl.col("formlab")).abs()
+    differ = units.filter(pl.col("log_score").is_null() | (distance > _CLOSE))
+    why = [_why(row, judged) for row in differ.iter_rows(named=True)]
+    return differ.select(*_COLUMNS, why=pl.Series(why, dtype=pl.String))
+
+
+def _units(evaluation: Evaluation) -> pl.DataFrame:
+    """What the log scored, fields and whole documents, with formlab's verdict on each.
+
+    Without scores of the log: every field that was asked for.
+    """
+    # What an answer has beyond the gold is no sample of the log.
+    asked = evaluation.fields.filter(pl.col("gold").is_not_null(), pl.col("outcome") != "unscored")
+    asked = asked.with_columns(formlab=(pl.col("outcome") == "match").cast(pl.Float64))
+    if "log_document_scorer" not in evaluation.documents.columns:
+        return asked
+    whole = evaluation.documents.filter(pl.col("log_document_scorer").is_not_null())
+    whole = whole.rename(lambda name: name.replace("log_document_", "log_", 1))
+    # By the metric of the scorer's name, else by the share of right fields.
+    same = (pl.col("metric") == whole["log_scorer"].first()) & pl.col("path").is_null()
+    figures = evaluation.scores.filter(same, pl.col("slice_by").is_null())
+    figures = figures.select("doc_id", formlab="value") if figures.height else asked
+    figures = figures.group_by("doc_id").agg(pl.col("formlab").mean())
+    # One field of a usable answer may be missing.
+    odd = pl.col("status").filter(~pl.col("status").is_in([*USABLE, "missing"])).first()
+    for frame in (figures, evaluation.cases.group_by("doc_id").agg(odd)):
+        whole = whole.join(frame, on="doc_id", how="left", maintain_order="left")
+    blank = dict.fromkeys(("path", "gold", "pred", "cause"), pl.lit(None, pl.String))
+    whole = whole.with_columns(pl.col("status").fill_null("ok"), **blank)
+    rest = asked.join(whole, on="doc_id", how="anti")
+    scored = "log_scorer" in rest.columns and rest["log_scorer"].null_count() < rest.height
+    return pl.concat([whole, rest], how="diagonal_relaxed") if scored else whole
+
+
+def _both(
+    units: pl.DataFrame, by: str, measure: str, column: str, *, up: bool = True
+) -> list[tuple[Any, ...]]:
+    """One figure over what the log scored and over all; a sample without a score earns nothing."""
+    scored = units.drop_nulls("log_score") if "log_score" in units.columns else units
+    # An error rate of what was not read is that of an empty text: 1.
+    rest = units[column].fill_null(0.0 if up else 1.0)
+    return [
+        (by, measure, "scored", scored[column].mean(), scored.height),
+        (by, measure, "all", rest.mean(), units.height),
+    ]
+
+
+def _why(row: dict[str, Any], judged: set[str]) -> str:
+    """Why the log and formlab differ on a case: the first reason that applies."""
+    score, status, cause, scorer = (row[n] for n in ("log_score", "status", "cause", "log_scorer"))
+    answered, gold, pred = status in USABLE, row["gold"] or "", row["pred"] or ""
+    if score is None and answered:
+        return "not scored in the log"
+    if score is None:
+        return f"{status}: left out of the log's mean, counted as wrong by formlab"
+    if not answered:
+        return f"{status}: scored in the log, nothing found for formlab"
+    if {scorer, scorer.partition("/")[0]} & judged:
+        return "a model judged it in the log"
+    if row["path"] is None:
+        return "the whole document is scored by another rule"
+    if row["log_correct"] is None:
+        return "partial credit in the log"
+    if row["log_compared"] is not None and _letters(row["log_compared"]) != _letters(pred):
+        return "the log compared another text, taken from the answer"
+    # Equal for formlab after case and spaces, or as typed values.
+    is_form = STAGE_OF.get(cause) == "form" or cause in ("space", "diacritic")
+    if cause and (not score or is_form):
+        return f"normalisation: {cause}"
+    if not score:
+        return "the log's own rule refuses it"
+    if gold.strip().lower() in pred.lower():
+        return "the log takes gold that stands within a longer answer"
+    return f"the log's own rule accepts it: {cause}"
+
+
+def _letters(text: str) -> str:
+    """What scorers keep of a text that they compare, and how they compare it."""
+    return "".join(c for c in text.lower() if c.isalnum())

@@ -1,0 +1,274 @@
+"""From the rows of a log's run to an evaluation: with its own gold, or with that of a benchmark."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from pathlib import PurePosixPath
+from typing import Any
+
+import polars as pl
+
+from formlab import own, tables
+from formlab.errors import DataBroken
+from formlab.folders import Corpus, Evaluation, Predictions
+from formlab.own.corpus import table as records_table
+from formlab.readers.rows import Row, counted
+from formlab.readers.samples import ANSWER
+from formlab.scoring.evaluate import evaluate
+from formlab.tables import USABLE
+
+ASKED, ALL = "asked", "all"
+MATCHED = "samples matched"
+STRANGE = "samples that the benchmark does not have"
+FAILED = "samples failed"
+OTHER_DOCUMENTS = "documents of the benchmark that no sample asks for"
+OTHER_FIELDS = "fields of these documents that no sample asks for"
+OTHER_GOLD = "targets that differ from the benchmark's gold, which is used"
+KEY = ["doc_id", "path"]
+DTYPES = tables.DOCUMENTS | tables.RESPONSES | tables.RECORDS
+DTYPES |= {"epoch": pl.Int64, "score": pl.Float64, "n": pl.Int64}
+DTYPES |= {"correct": pl.Boolean, "judged": pl.Boolean}
+_OF_RUN = ("role", "system", "epoch", "split", "benchmark")
+_SCORES = ("scorer", "score", "correct", "compared")
+# A document and a path in it; without a path, the whole document.
+Key = tuple[str, str | None]
+Matches = Mapping[Key, Key | None]
+
+
+@dataclasses.dataclass
+class Run:
+    """The rows of one system and epoch of a log; `log` is what an evaluation keeps of it."""
+
+    system: str
+    rows: pl.DataFrame
+    log: dict[str, Any]
+    notes: Counter[str]
+    sources: dict[str, str]
+
+    def of(self, role: str) -> pl.DataFrame:
+        """The rows of a role, with the columns that have something in them."""
+        rows = self.rows.filter(pl.col("role") == role).drop(_OF_RUN, strict=False)
+        always = (*KEY, *(_SCORES if role == "score" else ("value",)))
+        return rows.select(c for c in rows if c.name in always or c.null_count() < rows.height)
+
+    def places(self) -> set[Key]:
+        """Where values were asked for or answered."""
+        asked = self.rows.filter(pl.col("role").is_in(["gold", "answer"]))
+        return set(asked.select(KEY).rows())
+
+
+def frame_of(rows: Iterable[Row]) -> pl.DataFrame:
+    """Rows that may leave columns out as a frame, with the dtypes of tables."""
+    rows = list(rows)
+    always = (*_OF_RUN, *KEY, "value", "kind", *_SCORES, "judged", "n")
+    names = dict.fromkeys([*always, *(name for row in rows for name in row)])
+    columns = {name: [tables.storable(row.get(name)) for row in rows] for name in names}
+    schema = {name: DTYPES.get(name, pl.String) for name in names}
+    return pl.DataFrame(columns, schema=schema, strict=False)
+
+
+def evaluation(
+    run: Run,
+    corpus: Corpus | None = None,
+    *,
+    documents: str = ASKED,
+    types: Any = None,
+    matches: Matches | None = None,
+) -> Evaluation:
+    """The evaluation of a run, with its own gold, or with that of the benchmark that it is of.
+
+    `documents` `asked` is what the log has samples of, `all` counts the rest of the benchmark as
+    missing. `DataBroken` if the log has no gold, or no sample is of the benchmark.
+    """
+    run = dataclasses.replace(run, notes=Counter(run.notes))
+    if corpus is None:
+        corpus = _own_corpus(run, types)
+    else:
+        matches = matched(run, corpus) if matches is None else matches
+        run, corpus = _joined(run, corpus, matches, documents)
+    calls = run.of("call")
+    # A sample that asks for an object has several answers, and is counted once.
+    run.notes[MATCHED] = calls.height or run.of("answer").height
+    if calls.height:
+        failed = calls.filter(~pl.col("status").is_in([*USABLE, "missing"]))
+        run.notes[FAILED] = failed.height
+        if "error" in failed.columns:
+            reasons = failed["error"].drop_nulls().value_counts(sort=True).head(5)
+            run.notes.update({f"failed with {error[:120]}": n for error, n in reasons.rows()})
+    scores = _scores(run, calls)
+    whole = scores.filter(pl.col("path").is_null()).drop("path")
+    predictions = _predictions(run, corpus, scores.filter(pl.col("path").is_not_null()))
+    if whole.height:
+        # Single fields of another document may be scored beside whole documents.
+        whole = whole.rename(lambda name: name.replace("log_", "log_document_", 1))
+        table = corpus.documents.join(whole, on="doc_id", how="left", maintain_order="left")
+        corpus = dataclasses.replace(corpus, documents=table)
+    return evaluate(corpus, predictions)
+
+
+def _own_corpus(run: Run, types: Any) -> Corpus:
+    """The forms of a log with the gold that stands in it."""
+    gold, name = run.of("gold"), run.log["name"]
+    if gold.is_empty():
+        what = f"the log has no gold: {run.log['format']} keeps answers alone"
+        raise DataBroken(what, where=_where(run), remedy="--benchmark with the gold they are of")
+    key = {"benchmark": run.rows["benchmark"].drop_nulls().first() or own.BENCHMARK, "split": name}
+    if key["benchmark"] == own.BENCHMARK:
+        # Named, so that no column of the log's own is taken for another.
+        columns = {name: name for name in (*KEY, "value")}
+        corpus = own.corpus(gold, types=types, name=name, columns=columns)
+        return dataclasses.replace(corpus, sources=run.sources)
+    counts = gold.group_by("doc_id", maintain_order=True)
+    counts = counts.agg(n_fields=pl.col("path").is_not_null().sum().cast(pl.Int64))
+    known = run.of("document").drop("path", "value")
+    table = counts.join(known, on="doc_id", how="left", maintain_order="left")
+    records = records_table(gold, key | {"role": "gold"})
+    documents = tables.table("documents", table.to_dicts(), **key)
+    return Corpus(documents=documents, records=records, **key, sources=run.sources).check()
+
+
+def matched(run: Run, corpus: Corpus) -> Matches:
+    """For each document and path of a run those of the corpus; None where it has none.
+
+    A sample belongs to the field at its `doc_id` and `path`; or to the one that its name spells,
+    such as ``0000971160/entities/11``; or, where it names no field, to the only one of its document
+    with its target as value. A document may go by the name of its image.
+    """
+    fields = corpus.records.filter(pl.col("path").is_not_null())
+    paths = set(fields.select(KEY).rows())
+    by_value: dict[Key, list[str]] = {}
+    asked = fields.filter(pl.col("task") != "layout").select("doc_id", "value", "path")
+    for doc_id, value, path in asked.rows():
+        by_value.setdefault((doc_id, (value or "").strip()), []).append(path)
+    files = corpus.documents.select("doc_id", "image").rows()
+    stems = {PurePosixPath(image).stem: doc_id for doc_id, image in files if image}
+    stems |= {PurePosixPath(doc_id).stem: doc_id for doc_id, _ in files}
+    known = {doc_id for doc_id, _ in files}
+
+    def document(name: str) -> str | None:
+        file = PurePosixPath(name)
+        return name if name in known else stems.get(file.name) or stems.get(file.stem)
+
+    def match(name: str, path: str | None) -> Key | None:
+        if (doc_id := document(name)) is not None:
+            if path is None or (doc_id, path) in paths:
+                return doc_id, path
+            target = (targets.get((name, path)) or "").strip()
+            alike = by_value.get((doc_id, target), []) if path == ANSWER and target else []
+            return (doc_id, alike[0]) if len(alike) == 1 else None
+        steps = name.split("/")
+        for count in range(1, len(steps)):
+            key = document("/".join(steps[:count])), "/" + "/".join(steps[count:])
+            if key in paths:
+                return key
+        return None
+
+    targets = {row[:2]: row[2] for row in run.of("gold").select(*KEY, "value").rows()}
+    return {key: match(*key) for key in run.places()}
+
+
+def fitting(run: Run, corpora: Iterable[Corpus]) -> tuple[Corpus, Matches]:
+    """The corpus that a run fits best, each read and matched once, up to one that it is all of."""
+    best = None
+    for corpus in corpora:
+        matches = matched(run, corpus)
+        count = sum(match is not None for match in matches.values())
+        if best is None or count > best[0]:
+            best = count, corpus, matches
+        if count == len(matches):
+            break
+    return best[1:]
+
+
+def _joined(run: Run, corpus: Corpus, matches: Matches, documents: str) -> tuple[Run, Corpus]:
+    """The run with the keys of the benchmark's values, and the part of the corpus that it is of."""
+    known = {key: match for key, match in matches.items() if match}
+    if not known:
+        names = sorted(doc_id for doc_id, _ in matches)[:3]
+        expected = corpus.documents["doc_id"].head(3).to_list()
+        what = f"no sample is of {corpus.benchmark}:{corpus.split}: they are called {names}"
+        what += f", its documents {expected}"
+        remedy = "doc_id and path in the samples' metadata, or another --benchmark or --split"
+        raise DataBroken(what, where=_where(run), remedy=remedy)
+    renamed = {doc_id: match[0] for (doc_id, _), match in known.items()}
+    # A whole document goes with its fields.
+    places = {(doc_id, None): (name, None) for doc_id, name in renamed.items()} | known
+    rows = [(*key, *match) for key, match in places.items()]
+    places = pl.DataFrame(rows, [*KEY, "at", "at_path"], orient="row", infer_schema_length=None)
+    places = places.with_columns(pl.all().cast(pl.String))
+    moved = run.rows.join(places, on=KEY, nulls_equal=True, maintain_order="left")
+    moved = moved.with_columns(doc_id="at", path="at_path").drop("at", "at_path")
+    run = dataclasses.replace(run, rows=moved)
+    run.notes[STRANGE] = sum(match is None for match in matches.values())
+    gold = run.of("gold").select(*KEY, target=pl.col("value").str.strip_chars())
+    both = corpus.records.join(gold, on=KEY, nulls_equal=True)
+    value, target = pl.col("value").str.strip_chars().fill_null(""), pl.col("target").fill_null("")
+    run.notes[OTHER_GOLD] = both.filter(value != target).height
+    return run, corpus if documents == ALL else _asked(corpus, set(known.values()), run.notes)
+
+
+def _asked(corpus: Corpus, keys: set[Key], notes: Counter[str]) -> Corpus:
+    """The part of the corpus that the log asks for; what is evidence, and no field, stays."""
+    is_asked = pl.col("doc_id").is_in(sorted({doc_id for doc_id, _ in keys}))
+    documents, records = corpus.documents.filter(is_asked), corpus.records.filter(is_asked)
+    # Who was asked for whole pages was asked for all that stands on them.
+    is_whole = pl.col("doc_id").is_in(sorted({doc_id for doc_id, path in keys if path is None}))
+    is_field = pl.col("path").is_not_null() & (pl.col("task") != "layout") & ~is_whole
+    named = pl.DataFrame(
+        [key for key in keys if key[1]], dict.fromkeys(KEY, pl.String), orient="row"
+    )
+    others = records.filter(is_field).join(named, on=KEY, how="anti").select(KEY)
+    notes[OTHER_DOCUMENTS] = corpus.documents.height - documents.height
+    notes[OTHER_FIELDS] = others.height
+    records = records.join(others, on=KEY, how="anti")
+    return dataclasses.replace(corpus, documents=documents, records=records)
+
+
+def _scores(run: Run, calls: pl.DataFrame) -> pl.DataFrame:
+    """A row per sample: `log_score` and so on by the log's first scorer, then the others.
+
+    The first is the one that its headline is of; a sample that failed has no score.
+    """
+    scores = run.of("score")
+    if scores.is_empty():
+        return pl.DataFrame(schema=dict.fromkeys(KEY, pl.String))
+    names = [figure["scorer"] for figure in run.log["headline"]] + scores["scorer"].to_list()
+    first, *others = [name for name in dict.fromkeys(names) if name in {*scores["scorer"]}]
+    wide = pl.concat([calls.select(KEY), scores.select(KEY)]).unique(maintain_order=True)
+    for name in (first, *others):
+        part = scores.filter(pl.col("scorer") == name).unique(KEY, keep="last")
+        named = {f"log_{column}": column for column in _SCORES[1:]}
+        part = part.select(*KEY, **(named if name == first else {f"log_by_{name}": "score"}))
+        wide = wide.join(part, on=KEY, how="left", nulls_equal=True, maintain_order="left")
+    return wide.with_columns(log_scorer=pl.lit(first))
+
+
+def _predictions(run: Run, corpus: Corpus, scores: pl.DataFrame) -> Predictions:
+    """The answers, with the log's own scores as columns of their own."""
+    key = {"benchmark": corpus.benchmark, "split": corpus.split, "system": run.system}
+    answers = run.of("answer").join(scores, on=KEY, how="left", maintain_order="left")
+    # The task is that of the gold at the same path; a page's own is text.
+    tasks = corpus.records.select(*KEY, usual="task").unique(KEY)
+    answers = answers.join(tasks, on=KEY, how="left", nulls_equal=True, maintain_order="left")
+    stated = {name: [pl.col(name)] if name in answers.columns else [] for name in ("task", "kind")}
+    page = pl.when(pl.col("path").is_null()).then(pl.lit("page"))
+    answers = answers.with_columns(
+        task=pl.coalesce(*stated["task"], "usual", pl.lit("text")),
+        kind=pl.coalesce(page, *stated["kind"], pl.lit(None, pl.String)),
+    ).drop("usual")
+    calls = run.of("call").drop("path", "value")
+    calls = calls.select(name for name in calls.columns if name in tables.RESPONSES)
+    return Predictions(
+        records=records_table(answers, key | {"role": "prediction"}),
+        responses=tables.table("responses", calls.to_dict(as_series=False), **key),
+        system=run.system,
+        settings={"log": run.log},
+        sources=run.sources,
+        notes={f"log: {note}": count for note, count in counted(run.notes).items()},
+    )
+
+
+def _where(run: Run) -> str | None:
+    return next(iter(run.sources), None)

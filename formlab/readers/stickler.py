@@ -1,0 +1,87 @@
+"""Logs of stickler's bulk evaluator: one JSON line per document with every field compared.
+
+A line is ``{"doc_id": …, "comparison_result": {"field_comparisons": […]}}``; what stickler states
+of the run stands in the metrics file beside it. A document that raised an error has no line.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from formlab import files
+from formlab.errors import DataBroken
+from formlab.readers import door, samples
+from formlab.readers.rows import Reader, Row, Source
+from formlab.trees import escape
+
+WHOLE_ITEMS = "fields of items that stickler compared as one, below their threshold"
+NO_FIELDS = "documents without compared fields: document_field_comparisons was off"
+_FIGURES = ("weighted_overall_score", "cm_f1", "cm_precision", "cm_recall", "cm_accuracy")
+
+
+def fits(path: Path) -> bool:
+    """Whether a file has documents that stickler compared."""
+    return door.ending(path) == ".jsonl" and "comparison_result" in samples.names(path)
+
+
+def read(source: Source) -> Iterator[Row]:
+    """The rows of a file: a sample is a field, its answer at the place that stickler paired."""
+    yield from samples.sample_rows(_samples(source), source, door.stem(source.path))
+    beside = source.path.parent.glob("*.json")
+    beside = [file for file in sorted(beside) if b'"overall_metrics"' in door.head(file)]
+    # Of several nobody knows which is of this run.
+    for file in beside if len(beside) == 1 else ():
+        with samples.reading(source, file.name, samples.FIGURES):
+            metrics = files.read_json(file)
+            source.files.append(file)
+            source.notes[samples.MISSING] += len(metrics.get("errors") or ())
+            overall = metrics.get("overall_metrics") or {}
+            stated = [name for name in _FIGURES if name in overall]
+            yield from [samples.figure("stickler", name, overall[name]) for name in stated]
+
+
+def _samples(source: Source) -> Iterator[samples.Sample]:
+    for origin, line in samples.json_lines(source, source.path):
+        with samples.reading(source, origin):
+            result = line.get("comparison_result")
+            if not isinstance(result, dict) or "doc_id" not in line:
+                raise DataBroken("a line has doc_id and comparison_result", where=origin)
+            compared = result.get("field_comparisons") or []
+            source.notes[NO_FIELDS] += not compared
+            for field in compared:
+                yield from _fields(source, line["doc_id"], field, origin)
+
+
+def _fields(source: Source, doc_id: Any, field: Row, origin: str) -> Iterator[samples.Sample]:
+    """The values of a compared field: one, or those of an item that was compared as a whole."""
+    (base, gold), (other, answer) = (_side(field, side) for side in ("expected", "actual"))
+    is_whole = {*gold, *answer} != {""}
+    scores = {} if is_whole else {"match": field.get("match"), "similarity": field.get("score")}
+    for end in dict.fromkeys([*gold, *answer]):
+        source.notes[WHOLE_ITEMS] += is_whole
+        place = f"{other if end in answer else base}{end}"
+        yield samples.Sample(
+            doc_id,
+            f"{base}{end}" if end in gold else place,
+            gold=gold.get(end),
+            answer=answer.get(end),
+            answer_path=place,
+            origin=origin,
+            system="stickler",
+            scores=scores,
+        )
+
+
+def _side(field: Row, side: str) -> tuple[str, dict[str, str]]:
+    """The JSON Pointer of a key such as ``items[0].price``, and the values that stand below it."""
+    key, value = field.get(f"{side}_key"), field.get(f"{side}_value")
+    steps = re.findall(r"\[(\d+)\]|([^.\[\]]+)", str(key or ""))
+    leaves = samples.fields(value) if key is not None else ()
+    values = {path: text for path, text in leaves if text is not None}
+    return "".join(f"/{escape(index or name)}" for index, name in steps), values
+
+
+STICKLER = Reader("stickler", "stickler's JSON lines of compared documents", fits, read)

@@ -1,0 +1,97 @@
+"""Logs of VLMEvalKit: ``{model}_{dataset}.xlsx``, ``.tsv`` or ``.json``, scored or not.
+
+A row has the columns of the data set but for its image, and `prediction`; scored files add `hit` or
+the like. Figures stand beside them in ``{stem}_acc.csv`` or ``_score.csv``. A file of that name
+with a further ``_<judge>`` has the scores of a judge.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from formlab.readers import door, samples
+from formlab.readers.door import as_text
+from formlab.readers.rows import Reader, Row, Source
+
+# What stands in `prediction` where there was no answer.
+FAILURES = ("Failed to obtain answer via API", "Failed to obtain answer")
+SCORES = ("hit", "eval_match", "eval_score", "score", "match")
+BLANK = "answers that are blank: a workbook loses long texts that begin with an address"
+LOST = "numbers that a workbook may have changed: 9.00 is 9 there"
+
+
+def fits(path: Path) -> bool:
+    """Whether a table has a column `prediction` beside `index`."""
+    columns = samples.names(path)
+    return {"index", "prediction"} <= columns and "predict" not in columns
+
+
+def read(source: Source) -> Iterator[Row]:
+    """The rows of a file; the system is what stands before the last ``_`` of its name."""
+    path, stem = source.path, door.stem(source.path)
+    base = stem.rpartition("_")[0]
+    is_judged = bool(base) and path.with_name(base + path.suffix).is_file()
+    model, _, dataset = (base if is_judged else stem).rpartition("_")
+    figures = [path.with_name(f"{stem}_{end}.csv") for end in ("acc", "score")]
+    figures = [file for file in figures if file.is_file()]
+    source.files += [path, *figures]
+    listed = _samples(source, model or "unknown", SCORES if is_judged else ())
+    yield from samples.sample_rows(listed, source, dataset)
+    for file in figures:
+        with samples.reading(source, file.name, samples.FIGURES):
+            yield from _figures(file)
+
+
+def _samples(source: Source, system: str, judged: tuple[str, ...]) -> Iterator[samples.Sample]:
+    is_workbook = door.kind(source.path) == "workbook"
+    for origin, row, _ in door.items(source.path, source.notes):
+        with samples.reading(source, origin):
+            prediction = row.get("prediction")
+            answer = as_text(prediction) or ""
+            is_failure = answer.strip().rstrip(".").startswith(FAILURES)
+            is_number = isinstance(prediction, int | float) and not isinstance(prediction, bool)
+            source.notes[BLANK] += not answer.strip()
+            source.notes[LOST] += is_workbook and is_number
+            known = {"index", "answer", "prediction", *SCORES}
+            yield samples.Sample(
+                row["index"],
+                gold=_gold(as_text(row.get("answer"))),
+                answer=None if is_failure else answer or None,
+                status="api_error" if is_failure else "ok",
+                system=system,
+                origin=origin,
+                scores={name: row[name] for name in SCORES if name in row},
+                judged=judged,
+                columns={name: cell for name, cell in row.items() if name not in known},
+                call={"error": answer if is_failure else None},
+            )
+
+
+def _gold(text: str | None) -> Any:
+    """The accepted answers that a Python list is, the object that a JSON text is, or the text."""
+    if text is None or not text.strip().startswith(("[", "{")):
+        return text
+    for parsed in (ast.literal_eval, json.loads):
+        try:
+            value = parsed(text.strip())
+        except (ValueError, SyntaxError, RecursionError, MemoryError):
+            continue
+        return [*value] if isinstance(value, tuple) else value
+    return text
+
+
+def _figures(file: Path) -> Iterator[Row]:
+    """The figures of a table with a column per category, in the percent that they are stated in."""
+    for _, row, _ in door.items(file):
+        split = as_text(row.pop("split", None))
+        for name, value in row.items():
+            if samples.number(value) is not None:
+                kind = name if split in (None, "none") else f"{name}, {split}"
+                yield samples.figure(file.stem.rpartition("_")[2], kind, value)
+
+
+VLMEVALKIT = Reader("vlmevalkit", "VLMEvalKit's workbook, TSV or JSON", fits, read)

@@ -25,7 +25,7 @@ import yaml
 from mkdocs.structure.files import File
 
 import formlab
-from formlab import benchmarks, formats, logs, metrics, systems, tables
+from formlab import benchmarks, logs, metrics, readers, systems, tables
 from formlab.cli import main
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -153,9 +153,9 @@ def made_systems() -> Iterator[str]:
         yield f"| `{name}` | {entry.title} | {settings} | {entry.extra or '–'} |"
 
 
-def made_formats() -> Iterator[str]:
-    """Every registered format of predictions."""
-    yield from _formats(formats.FORMATS, "")
+def made_readers() -> Iterator[str]:
+    """Every registered reader of answers and logs."""
+    yield from _formats(readers.READERS, "")
 
 
 def made_logs() -> Iterator[str]:

@@ -13,7 +13,7 @@ import polars as pl
 from lxml import etree
 
 from formlab import files
-from formlab.errors import DataBroken
+from formlab.errors import DataBroken, FormlabError
 from formlab.readers import door
 from formlab.readers.answers import renames
 from formlab.readers.rows import Reader, Row, Source
@@ -82,9 +82,10 @@ def reader(
 def _files(path: Path, endings: tuple[str, ...]) -> tuple[list[Path], int]:
     """The files with these endings, and how many others there are."""
     below = path.rglob("*") if path.is_dir() else [path]
-    visible = [file for file in below if not file.is_dir() and file.name[0] != "."]
+    visible = [file for file in below if file.name[0] != "."]
+    # What is called as a result and is no file is a document that cannot be read.
     chosen = sorted(file for file in visible if door.ending(file) in endings)
-    return chosen, len(visible) - len(chosen)
+    return chosen, sum(not file.is_dir() for file in set(visible) - {*chosen})
 
 
 def _rows(
@@ -93,12 +94,12 @@ def _rows(
     source.files, others = _files(source.path, endings)
     source.notes[f"files left out, which do not end in {' or '.join(endings)}"] += others
     documents, sizes, has_text = _documents(source)
-    errors: list[DataBroken] = []
+    errors: list[FormlabError] = []
     for doc_id, file in documents.items():
         base = {"role": "answer", "doc_id": doc_id}
         try:
             reading = read(file)
-        except DataBroken as error:
+        except FormlabError as error:
             errors.append(error)
             base |= {"task": "text", "status": "api_error"}
             yield base | {"kind": "page", "origin": _name(file, source.path)}
@@ -268,6 +269,8 @@ def read_xml(path: Path, root: str = "") -> etree._Element:
         tree = etree.fromstring(door.read_bytes(path), parser)
     except (etree.XMLSyntaxError, ValueError) as error:
         raise DataBroken(f"not readable XML: {error}", where=path) from error
+    if tree is None:
+        raise DataBroken("no element in it", where=path)
     declared = tree.getroottree().docinfo.internalDTD if root else None
     if declared is not None and next(declared.iterentities(), None) is not None:
         raise DataBroken("XML that declares entities", where=path, remedy="take them out")

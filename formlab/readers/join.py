@@ -248,7 +248,9 @@ def _scores(run: Run, calls: pl.DataFrame) -> pl.DataFrame:
 def _predictions(run: Run, corpus: Corpus, scores: pl.DataFrame) -> Predictions:
     """The answers, with the log's own scores as columns of their own."""
     key = {"benchmark": corpus.benchmark, "split": corpus.split, "system": run.system}
-    answers = run.of("answer").join(scores, on=KEY, how="left", maintain_order="left")
+    answers = run.of("answer")
+    if scores.height:
+        answers = answers.join(scores, on=KEY, how="left", maintain_order="left")
     # The task is that of the gold at the same path; a page's own is text.
     tasks = corpus.records.select(*KEY, usual="task").unique(KEY)
     answers = answers.join(tasks, on=KEY, how="left", nulls_equal=True, maintain_order="left")

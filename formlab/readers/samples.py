@@ -74,7 +74,10 @@ def sample_rows(samples: Iterable[Sample], source: Source, split: Any) -> Iterat
     """
     kept: dict[tuple[Any, ...], Sample] = {}
     for sample in samples:
-        sample.doc_id = tables.storable(str(sample.doc_id)).strip()
+        sample.doc_id = tables.storable(as_text(sample.doc_id) or "").strip()
+        if not sample.doc_id:
+            source.notes[UNREADABLE] += 1
+            continue
         key = (sample.system, sample.epoch, sample.doc_id, sample.path)
         source.notes[DUPLICATES] += key in kept
         if key not in kept or sample.status in USABLE or kept[key].status not in USABLE:
@@ -153,7 +156,10 @@ def fields(value: Any, path: str = "") -> Iterator[tuple[str, str | None]]:
     >>> list(fields({"items": [{"price": 9.5}], "paid": True, "tax": None}))
     [('/items/0/price', '9.5'), ('/paid', 'true'), ('/tax', None)]
     """
-    yield from ((at, as_text(leaf)) for at, leaf in leaves(value, path))
+    for place, leaf in leaves(value, path):
+        # A number of JSON as it was written, which a user's 9.0 in a workbook is not.
+        is_float = isinstance(leaf, float) and leaf == leaf
+        yield place, repr(leaf) if is_float else as_text(leaf)
 
 
 def as_object(value: Any) -> Mapping[str, Any] | None:
@@ -195,7 +201,7 @@ def _roles(sample: Sample) -> Iterator[tuple[str, Iterable[Row]]]:
     is_whole = sample.path is None or sample.golds is not None or form is not None
     place = {"path": None if is_whole else sample.answer_path or sample.path}
     call = {"task": "text", "status": sample.status, "text": as_text(sample.answer), "attempts": 1}
-    call["request"] = str(sample.doc_id if sample.request is None else sample.request)
+    call["request"] = as_text(sample.doc_id if sample.request is None else sample.request)
     yield "call", [place | call | sample.call]
     scores = {scorer: number(score) for scorer, score in sample.scores.items()}
     yield "score", (
@@ -230,7 +236,7 @@ def _gold(sample: Sample, form: Mapping[str, Any] | None) -> Iterator[Row]:
 def _claims(sample: Sample, form: Mapping[str, Any] | None) -> Iterator[Row]:
     """The values of an answer, by the one rule for a model's text; what failed names none."""
     status, answer, is_usable = sample.status, sample.answer, sample.status in USABLE
-    if isinstance(answer, str) and is_usable:
+    if isinstance(answer, str) and answer and is_usable:
         parsed = answers.plain(answer) if form is None else answers.parse(answer, lists=True)
         answer = parsed.value
         status = parsed.status if parsed.changes or parsed.status not in USABLE else status

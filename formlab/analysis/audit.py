@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from formlab import benchmarks, files, formats, tables
+from formlab import benchmarks, files, readers, tables
 from formlab.analysis._fact_pages import facts_of, texts_of, usable
 from formlab.analysis.judge_scores import MODES, judge_scores
 from formlab.analysis.kappa import rater_agreement
@@ -20,7 +20,6 @@ from formlab.analysis.summarise import summarise
 from formlab.benchmarks import fincriticaled
 from formlab.errors import DataBroken, DataMissing
 from formlab.folders import Corpus, Evaluation, Predictions
-from formlab.formats import fincriticaled as folder
 from formlab.metrics._places import Places
 from formlab.metrics.facts import locate, match_facts
 from formlab.metrics.judge import (
@@ -109,9 +108,10 @@ def check(raw: str | Path, *, root: str | Path, predictions: str | Path | None =
     root = Path(root)
     corpus = fincriticaled.read("test", root)
     where = Path(predictions) if predictions is not None else root / "pred"
-    if not folder.is_one(where):
+    reader = readers.reader_of(where, corpus)
+    if reader is None or reader.name != corpus.benchmark:
         raise DataMissing("no pred_<i>.txt", where=where, remedy="--predictions with their folder")
-    texts = texts_of(folder.read(where, corpus))
+    texts = texts_of(readers.predictions(where, corpus))
     notes: Counter[str] = Counter()
     checked, facts = {}, facts_of(corpus)
     for page, answer in usable(answers(Path(raw)), notes).items():
@@ -305,7 +305,7 @@ def open_audit(
         if not str(predictions) and not judged_at.is_dir():
             remedy = "the parameter predictions with what was judged"
             raise DataMissing("no predictions to audit", where=judged_at, remedy=remedy)
-        judged = formats.read_predictions(judged_at, corpus)
+        judged = readers.read_predictions(judged_at, corpus)
     verdicts = _humans(Path(humans)) if str(humans) else None
     raw = answers(Path(judge))
     table, notes = audit(corpus, judged, raw, humans=verdicts)

@@ -228,7 +228,7 @@ class Layout(NamedTuple):
             | {"origin": texts(batch.origins)}
         )
         found = _long(batch, self.names) if self.is_long else _wide(batch, self.names)
-        found = _leaves_of(found, batch, frozenset(whole))
+        found = _leaves_of(found, batch, frozenset(whole), is_long=self.is_long)
         return _answered(_placed(found, base, batch))
 
 
@@ -427,32 +427,27 @@ def _unwrapped(row: Row, beside: Collection[str]) -> Row:
     return kept | {"/": inner} if is_json else row
 
 
-def _leaves_of(cells: Cells, batch: Batch, whole: Collection[str]) -> tuple[list[Any], ...]:
+def _leaves_of(
+    cells: Cells, batch: Batch, whole: Collection[str], *, is_long: bool
+) -> tuple[list[Any], ...]:
     """The values in cells: numbers of rows, paths, texts, and what objects say beside these."""
-    numbers: list[int] = []
-    paths: list[str | None] = []
-    values: list[str | None] = []
-    said: list[Row | None] = []
+    found: list[tuple[int, str | None, str | None, Row | None]] = []
     for number, path, cell, confidence in cells:
         beside = None if confidence is None else {"confidence": confidence}
         if cell is None or type(cell) is str or path in whole:
-            numbers.append(number)
-            paths.append(path or None)
-            values.append(as_text(cell))
-            said.append(beside)
+            found.append((number, path or None, as_text(cell), beside))
             continue
         try:
-            for end, leaf, found in leaves(cell, path):
-                numbers.append(number)
-                paths.append(end or None)
-                values.append(leaf)
-                said.append(found or beside)
+            below = leaves(cell, path)
+            found += [(number, end or None, leaf, said or beside) for end, leaf, said in below]
         except RecursionError:
             what = f"nested deeper than {_DEEPEST} levels"
             raise DataBroken(what, where=f"{batch.where(number)}#{path[:80]}") from None
-    if batch.rows and not numbers:
-        numbers, paths, values, said = [0], [None], [None], [None]
-    return numbers, paths, values, said
+    # A document of empty lists alone is there.
+    bare = set() if is_long else set(range(len(batch.rows))) - {number for number, *_ in found}
+    if bare:
+        found = sorted([*found, *((n, None, None, None) for n in bare)], key=lambda each: each[0])
+    return tuple(map(list, zip(*found, strict=True))) or ([], [], [], [])
 
 
 def leaves(

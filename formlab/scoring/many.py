@@ -13,7 +13,7 @@ from typing import Any
 
 import polars as pl
 
-from formlab import benchmarks, files, formats, shard_parts
+from formlab import benchmarks, files, readers, shard_parts
 from formlab import workers as run
 from formlab.errors import DataBroken, FormlabError
 from formlab.folder import MANIFEST, check_unchanged
@@ -245,7 +245,7 @@ def _rest(out: Path, shards: Sequence[Shard], run: Path) -> list[Shard]:
     """A shard without documents, of what a run has for others than those of `shards`, if any."""
     corpus, _ = _stored(Evaluation.shard_folder(out, shards[0].name))
     known = [name for shard in shards for name in shard.documents]
-    answers = formats.read_predictions(run, corpus, documents=known, others=True)
+    answers = readers.read_predictions(run, corpus, documents=known, others=True)
     if not answers.records.height + answers.responses.height:
         return []
     none = {name: getattr(corpus, name).clear() for name in Corpus.TABLES}

@@ -1,0 +1,276 @@
+"""What a cloud service or an OCR engine read in a document, as rows: keys, lines and words."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import polars as pl
+from lxml import etree
+
+from formlab import files
+from formlab.errors import DataBroken
+from formlab.readers import door
+from formlab.readers.answers import renames
+from formlab.readers.rows import Reader, Row, Source
+from formlab.tables import BOX
+from formlab.trees import escape
+
+Box = tuple[float, float, float, float]
+# How many files of a folder are looked at to tell what they are, and numbers beyond any page.
+_LOOKED_AT, _MOST = 20, 2.0**53
+
+
+class Found(NamedTuple):
+    """A text, its box in the unit of its page, and how sure the engine is, from 0 to 1."""
+
+    text: str | None
+    box: Box | None = None
+    confidence: float | None = None
+    page: int = 1
+    words: tuple[Found, ...] = ()
+
+
+class Page(NamedTuple):
+    """A page's width and height, whether in pixels; its lines in reading order, its check marks."""
+
+    width: float | None
+    height: float | None
+    in_pixels: bool
+    lines: list[Found]
+    marks: list[Found]
+
+
+@dataclass
+class Reading:
+    """What was read in a document: values by path, and pages by number."""
+
+    values: list[tuple[str, Found]] = field(default_factory=list)
+    pages: dict[int, Page] = field(default_factory=dict)
+
+
+def keyed(pairs: Iterable[tuple[str | None, Found]], start: str = "") -> list[tuple[str, Found]]:
+    """Values at the paths of their keys; those of a key that is there several times are a list."""
+    listed = [(f"{start}/{escape((key or '').strip(' :*'))}", value) for key, value in pairs]
+    counts, numbers = Counter(path for path, _ in listed), Counter[str]()
+    values = []
+    for path, value in listed:
+        values.append((f"{path}/{numbers[path]}" if counts[path] > 1 else path, value))
+        numbers[path] += 1
+    return values
+
+
+def reader(
+    name: str,
+    title: str,
+    endings: tuple[str, ...],
+    is_one: Callable[[bytes], Any],
+    read: Callable[[Path], Reading],
+) -> Reader:
+    """A reader of files of one document each, and of folders of them, by the start of a file."""
+
+    def fits(path: Path) -> bool:
+        return any(is_one(door.head(file)) for file in _files(path, endings)[0][:_LOOKED_AT])
+
+    return Reader(name, title, fits, lambda source: _rows(source, title, endings, read))
+
+
+def _files(path: Path, endings: tuple[str, ...]) -> tuple[list[Path], int]:
+    """The files with these endings, and how many others there are."""
+    below = path.rglob("*") if path.is_dir() else [path]
+    visible = [file for file in below if not file.is_dir() and file.name[0] != "."]
+    chosen = sorted(file for file in visible if door.ending(file) in endings)
+    return chosen, len(visible) - len(chosen)
+
+
+def _rows(
+    source: Source, title: str, endings: tuple[str, ...], read: Callable[[Path], Reading]
+) -> Iterator[Row]:
+    source.files, others = _files(source.path, endings)
+    source.notes[f"files left out, which do not end in {' or '.join(endings)}"] += others
+    documents, sizes, has_text = _documents(source)
+    errors: list[DataBroken] = []
+    for doc_id, file in documents.items():
+        base = {"role": "answer", "doc_id": doc_id}
+        try:
+            reading = read(file)
+        except DataBroken as error:
+            errors.append(error)
+            base |= {"task": "text", "status": "api_error"}
+            yield base | {"kind": "page", "origin": _name(file, source.path)}
+            yield base | {"role": "call", "error": str(error)[:2000]}
+            continue
+        rows = list(_values(reading, sizes.get(doc_id)))
+        # Where the gold has fields alone, words would be taken for fields that have no key.
+        if has_text or not rows:
+            rows = [*_pages(reading, sizes.get(doc_id)), *rows]
+        base["origin"] = _name(file, source.path)
+        yield from (base | row for row in rows)
+    source.notes[f"files without a readable result of {title}"] += len(errors)
+    if len(errors) == len(documents):
+        raise errors[0]
+
+
+def _name(file: Path, folder: Path) -> str:
+    return file.name if file == folder else file.relative_to(folder).as_posix()
+
+
+def _documents(source: Source) -> tuple[dict[str, Path], dict[str, tuple[int, int]], bool]:
+    """The file of each document, by the gold's name; page sizes; whether the gold has page texts."""
+    named: dict[str, Path] = {}
+    for file in source.files:
+        doc_id = Path(_name(file, source.path)).with_name(door.stem(file)).as_posix()
+        if doc_id in named:
+            what = f"two files for document {doc_id!r}, the first {named[doc_id].name}"
+            raise DataBroken(what, where=file, remedy="keep one of them")
+        named[doc_id] = file
+    if source.corpus is None:
+        return named, {}, True
+    documents = source.corpus.documents
+    other = renames(pl.Series(list(named), dtype=pl.String), documents["doc_id"])
+    source.notes["documents named by their files"] += len(other)
+    sizes = (
+        documents.select("doc_id", "width", "height")
+        .drop_nulls()
+        .rows_by_key("doc_id", unique=True)
+    )
+    texts = source.corpus.records.filter(pl.col("path").is_null(), pl.col("value").is_not_null())
+    return {other.get(name, name): file for name, file in named.items()}, sizes, texts.height > 0
+
+
+def _values(reading: Reading, size: tuple[int, int] | None) -> Iterator[Row]:
+    for path, value in reading.values:
+        text = (value.text or "").strip() or None
+        yield {"path": path, "value": text} | _placed(value, reading.pages, size)
+
+
+def _pages(reading: Reading, size: tuple[int, int] | None) -> Iterator[Row]:
+    """The text of all pages; lines and words at the paths of those of formlab's own OCR."""
+    pages = [page for _, page in sorted(reading.pages.items())]
+    lines = [line for page in pages for line in page.lines]
+    marks = [mark for page in pages for mark in page.marks]
+    text = "\n".join(line.text or "" for line in lines)
+    page = {"path": None, "kind": "page", "task": "text", "status": "ok"}
+    yield page | {"value": text}
+    places = [(f"/ocr/marks/{n}", "checkbox", mark) for n, mark in enumerate(marks)]
+    for count, line in enumerate(lines):
+        path = f"/ocr/lines/{count}"
+        places.append((path, "line", line))
+        places += [(f"{path}/words/{n}", "word", word) for n, word in enumerate(line.words)]
+    for path, kind, found in places:
+        row = {"path": path, "kind": kind, "task": "layout", "status": "ok"}
+        yield row | {"value": found.text} | _placed(found, reading.pages, size)
+
+
+def _placed(found: Found, pages: dict[int, Page], size: tuple[int, int] | None) -> Row:
+    """Confidence, page, and a box in pixels of the gold's page; without one, of the engine's."""
+    row: Row = {"page": found.page, "confidence": found.confidence}
+    page = pages.get(found.page)
+    if found.box is None or page is None:
+        return row
+    scale = (1.0, 1.0)
+    if page.width and page.height and (size or not page.in_pixels):
+        width, height = size or (1, 1)
+        scale = (width / page.width, height / page.height)
+    corners = [corner * side for corner, side in zip(found.box, scale * 2, strict=True)]
+    return row | dict(zip(BOX, corners, strict=True))
+
+
+def with_words(
+    lines: Iterable[tuple[Found, list[tuple[int, int]]]],
+    words: Iterable[tuple[Found, list[tuple[int, int]]]],
+) -> list[Found]:
+    """Lines with the words that begin in their spans of the text; other words are lines too."""
+    remaining = sorted(
+        ((spans[0][0] if spans else -1, word) for word, spans in words), key=lambda pair: pair[0]
+    )
+    read: list[Found] = []
+    for line, spans in lines:
+        inside: list[Found] = []
+        for span in spans:
+            first, last = (bisect_left(remaining, place, key=lambda p: p[0]) for place in span)
+            inside += [word for _, word in remaining[first:last]]
+            del remaining[first:last]
+        read.append(line._replace(words=tuple(inside)))
+    return read + [word._replace(words=(word,)) for _, word in remaining]
+
+
+def member(value: Any, name: str, kind: type[Any] | None = None) -> Any:
+    """A member of an object by its name in camelCase or snake_case; of `kind`, empty if absent.
+
+    >>> member({"page_number": 1}, "pageNumber"), member({}, "pages", list)
+    (1, [])
+    """
+    if not isinstance(value, dict):
+        raise DataBroken(f"an object with {name} is expected, this is {value!r:.40}")
+    inner = value.get(name)
+    if inner is None:
+        inner = value.get("".join(f"_{c.lower()}" if c.isupper() else c for c in name))
+    if kind is None or isinstance(inner, kind):
+        return inner
+    if inner is not None:
+        raise DataBroken(f"{name} is no {kind.__name__} but {inner!r:.40}")
+    return kind()
+
+
+def number(value: Any, part: float = 1) -> float | None:
+    """A number, or a text of one, divided by `part`; null for all else.
+
+    >>> number("7"), number(95, 100), number(True), number("1e999")
+    (7.0, 0.95, None, None)
+    """
+    try:
+        found = float("nan" if isinstance(value, bool) else value) / part
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return found if abs(found) < _MOST else None
+
+
+def whole(value: Any, default: int = 1) -> int:
+    """The number of a page, or a place in a text."""
+    found = number(value)
+    return default if found is None else int(found)
+
+
+def around(points: Iterable[tuple[Any, Any]]) -> Box | None:
+    """The upright box around points; null without two, or where one is no number."""
+    numbers = [(number(x), number(y)) for x, y in points]
+    if len(numbers) < 2 or any(None in point for point in numbers):
+        return None
+    across, down = zip(*numbers, strict=True)
+    return min(across), min(down), max(across), max(down)
+
+
+def sized(left: Any, top: Any, width: Any, height: Any) -> Box | None:
+    """The box of a corner, a width and a height; null where one is no number."""
+    sides = [number(side) for side in (left, top, width, height)]
+    if None in sides:
+        return None
+    return sides[0], sides[1], sides[0] + sides[2], sides[1] + sides[3]
+
+
+def read_json(path: Path) -> Any:
+    """The JSON of a file."""
+    text = door.read_bytes(path).decode("utf-8-sig", "replace")
+    return files.parse_json(text, where=str(path))
+
+
+def read_xml(path: Path, root: str = "") -> etree._Element:
+    """The root of an XML file, which has that name, or of HTML; entities are not taken in."""
+    safe: dict[str, Any] = {"no_network": True, "huge_tree": False, "remove_comments": True}
+    strict = {"resolve_entities": False, "load_dtd": False}
+    parser = etree.XMLParser(**safe, **strict) if root else etree.HTMLParser(**safe)
+    try:
+        tree = etree.fromstring(door.read_bytes(path), parser)
+    except (etree.XMLSyntaxError, ValueError) as error:
+        raise DataBroken(f"not readable XML: {error}", where=path) from error
+    declared = tree.getroottree().docinfo.internalDTD if root else None
+    if declared is not None and next(declared.iterentities(), None) is not None:
+        raise DataBroken("XML that declares entities", where=path, remedy="take them out")
+    if root and etree.QName(tree).localname != root:
+        raise DataBroken(f"the root is {tree.tag:.80}, not {root}", where=path)
+    return tree

@@ -1,0 +1,128 @@
+"""Predictions in VRDU's own format, one file a split: ``<split>-test_predictions.json``.
+
+``{"meta": {…}, "results": {"f.pdf": [["advertiser", ["Ada Foods", [0, …], [[88, 97]]]], …]}}``
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from formlab import files
+from formlab.benchmarks.vrdu import Schema, flat_path, fractions, placed, whole
+from formlab.errors import DataBroken, DataMissing
+from formlab.readers.rows import Reader, Row, Source
+from formlab.trees import escape
+
+SUFFIX = "-test_predictions.json"
+SHAPE = '["name", ["text", [page, x0, y0, x1, y1], [[start, end]]]]'
+_KINDS = {dict: "an object", list: "a list", str: "a text", type(None): "null or absent"}
+
+
+def splits(path: Path) -> list[str]:
+    """The splits that the file or folder has predictions for, by name.
+
+    Examples
+    --------
+    >>> splits(Path("nowhere"))
+    []
+    """
+    listed = [path] if path.is_file() else sorted(path.glob(f"*{SUFFIX}"))
+    return [file.name.removesuffix(SUFFIX) for file in listed if file.name.endswith(SUFFIX)]
+
+
+def read(source: Source) -> Iterator[Row]:
+    """The predictions for the split of the corpus.
+
+    Entities are at the paths of the gold: ``/<name>``, a further one of the same name at
+    ``/<name>/<n>``, parts of line items at ``/<line item>/<n>/<name>``. The file lists the parts
+    flat; a line item ends where a name comes again (Algorithm 1 of the paper). A document with an
+    empty list has a record without a path: it was read and nothing was found.
+
+    Raises
+    ------
+    DataMissing, DataBroken
+        If there is no file for this split, or it is of another shape; the place in it is named.
+    """
+    path, split = source.path, source.corpus.split
+    file = path if path.is_file() else path / f"{split}{SUFFIX}"
+    if split not in splits(path) or not file.is_file():
+        remedy = f"--split with one of: {', '.join(splits(path)) or 'none'}"
+        raise DataMissing(f"no predictions for split {split!r}", where=path, remedy=remedy)
+    content = files.read_json(file, once=True)
+    results = content.get("results") if isinstance(content, dict) else None
+    if not isinstance(results, dict):
+        what = f"'results' is {_kind(results)}, not an object of file names"
+        raise DataBroken(what, where=file, remedy='{"meta": {}, "results": {"f.pdf": []}}')
+    meta = content.get("meta")
+    system = meta.get("model") if isinstance(meta, dict) else None
+    if isinstance(system, str) and system:
+        source.name = system
+    elif path.is_file():
+        source.name = split
+    source.files.append(file)
+    source.notes["no 'meta': the published evaluator stops at such a file"] += "meta" not in content
+    others = content.keys() - {"meta", "results"}
+    source.notes["entries beside 'meta' and 'results', not read"] += len(others)
+    schema = Schema.of(source.corpus)
+    for name, entities in results.items():
+        where = f"{file.name}#/results/{name}"
+        if not isinstance(entities, list):
+            what = f"the entities of a document are {_kind(entities)}, not a list"
+            raise DataBroken(what, where=where, remedy=f"a list of {SHAPE}")
+        base = {"role": "answer", "doc_id": name, "task": "entity", "status": "ok"}
+        rows = list(_entities(entities, schema, where, source.notes))
+        yield from (base | row for row in rows or [{"origin": where}])
+
+
+def _entities(
+    entities: list[Any], schema: Schema, where: str, notes: Counter[str]
+) -> Iterator[Row]:
+    groups = {member: group for group in schema.groups for member in schema.names(group)}
+    seen, items = Counter[str](), Counter[str]()
+    members: dict[str, set[str]] = {group: set() for group in schema.groups}
+    for index, entity in enumerate(entities):
+        origin = f"{where}/{index}"
+        name, value, box, segments = _parts(entity, origin)
+        name = whole(name, notes)
+        if group := groups.get(name):
+            if name in members[group]:
+                members[group].clear()
+                items[group] += 1
+            members[group].add(name)
+            path = f"/{escape(group)}/{items[group]}/{escape(name)}"
+        else:
+            notes["entities that meta.json does not know"] += name not in schema.matches
+            path = flat_path(name, schema, seen)
+        notes["boxes missing or malformed"] += fractions(box) is None
+        meta = json.dumps({"box": _plain(box), "segments": _plain(segments)})
+        row = {"path": path, "kind": name, "value": whole(value, notes), "origin": origin}
+        yield row | {"meta": meta} | placed(box, [])
+
+
+def _parts(entity: Any, where: str) -> tuple[str, str, Any, Any]:
+    if isinstance(entity, list) and len(entity) == 2 and isinstance(entity[0], str):
+        name, parts = entity
+        if isinstance(parts, list) and parts and isinstance(parts[0], str):
+            return name, parts[0], *[*parts, None, None][1:3]
+    remedy = f"{SHAPE}, with the parts of line items one after the other"
+    raise DataBroken(f"not a predicted entity: {entity!r:.80}", where=where, remedy=remedy)
+
+
+def _kind(value: Any) -> str:
+    return _KINDS.get(type(value), f"a {type(value).__name__}")
+
+
+def _plain(value: Any) -> Any:
+    """Whole numbers without a point, so that equal predictions are equal as texts too."""
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+VRDU = Reader(
+    "vrdu", f"<split>{SUFFIX}, or a folder of them", lambda p: bool(splits(p)), read, splits
+)

@@ -20,8 +20,8 @@ __all__ = ["READERS", "Reader", "Row", "Source", "predictions", "read_prediction
 
 # In the order in which they are tried, after plug-ins.
 _NAMES = (
-    "fincriticaled", "formcraft", "formfactory", "vrdu", "inspect", "lmms_eval", "omniai",
-    "vlmevalkit", "stickler", "olmocr", "docling_eval", "azure", "textract", "document_ai", "hocr",
+    "inspect", "lmms_eval", "omniai", "vlmevalkit", "stickler", "olmocr", "docling_eval",
+    "fincriticaled", "formcraft", "formfactory", "vrdu", "azure", "textract", "document_ai", "hocr",
     "alto", "page_xml", "tesseract",
 )  # fmt: skip
 READERS = Registry("readers", {name: f"formlab.readers.{name}:{name.upper()}" for name in _NAMES})

@@ -299,6 +299,10 @@ def _rows(reader: readers.Reader, source: Source) -> Iterator[Row]:
     except FormlabError:
         raise
     except ODD as error:
+        if source.corpus is None and reader.name in benchmarks.BENCHMARKS:
+            what = f"{reader.title}: answers without gold"
+            remedy = f"--benchmark {reader.name}"
+            raise DataBroken(what, where=source.path, remedy=remedy) from error
         what = f"not laid out as {reader.title}: {type(error).__name__}: {error}"
         remedy = "a log as the harness wrote it"
         raise DataBroken(what, where=source.path, remedy=remedy) from error

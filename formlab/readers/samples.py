@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from formlab import files, tables
 from formlab.errors import DataBroken, FormlabError
 from formlab.readers import door
@@ -124,7 +126,10 @@ def names(path: Path) -> set[str]:
     if kind == "workbook":
         return set(door.columns_of(path))
     if kind == "parquet":
-        return set(files.parquet_columns(path))
+        try:
+            return set(files.parquet_columns(path))
+        except (pl.exceptions.PolarsError, OSError):
+            return set()
     start = door.head(path).decode("utf-8-sig", "replace") if kind else ""
     if kind in ("json", "lines"):
         return set(_KEY.findall(start))

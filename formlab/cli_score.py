@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from formlab import benchmarks, readers, systems
+from formlab import benchmarks, files, readers, systems
 from formlab.addresses import fetched
 from formlab.cli_summary import show_summary
 from formlab.console import (
@@ -30,6 +31,8 @@ from formlab.console import (
     split,
     workers_options,
 )
+from formlab.errors import DataBroken, FormlabError
+from formlab.readers import UNMET
 
 if TYPE_CHECKING:
     import polars as pl
@@ -161,6 +164,10 @@ def scoring(command: Callable[..., Any]) -> Callable[..., Any]:
 @root
 @split
 @scoring
+@click.option("--name", help="What the system is called [as its file says, or the --out folder].")
+@click.option(
+    "--allow-unmatched", is_flag=True, help="Score answers of which no field is one of the gold's."
+)
 @click.option(
     "--reader", help="How fields are read from a page's words: centre, overlap or cut [centre]."
 )
@@ -188,14 +195,15 @@ def score(benchmark: str | None, predictions: Path, as_json: bool, **options: An
     listed = several and isinstance(_wanted(options), Path)
     documents = documents_of(options["documents"], (load(split=n) for n in names)) if listed else []
     summaries = []
-    for name in names:
-        shards = [] if listed else loaded.sources(benchmark, predictions, split=name, **how)
+    for split_name in names:
+        shards = [] if listed else loaded.sources(benchmark, predictions, split=split_name, **how)
         if len(shards) > 1:
             changed = options | {"out": _folder(options["out"], shards[0]["split"], several)}
+            shards = [shard | {"name": options["name"]} for shard in shards]
             opening = {"open_source": loaded.opened, "answers": predictions}
             summaries.append(_shards_scored(shards, changed, as_json=as_json, **opening))
             continue
-        corpus = load(split=name)
+        corpus = load(split=split_name)
         if listed:
             # Those that this split has.
             chosen = sorted(set(documents) & set(corpus.documents["doc_id"]))
@@ -204,11 +212,19 @@ def score(benchmark: str | None, predictions: Path, as_json: bool, **options: An
         if not chosen:
             click.echo(f"note: none of the documents listed is in {plain(corpus.split)}", err=True)
             continue
-        answers = readers.read_predictions(predictions, corpus)
+        answers = readers.predictions(predictions, corpus)
+        name = _called(answers.system, predictions, options)
+        answers = dataclasses.replace(answers, system=name)
         out = _folder(options["out"], corpus.split, several)
         changed = options | {"documents": chosen, "out": out}
         summaries.append(scored(corpus, answers, changed, as_json=as_json))
     show_summary(pl.concat(summaries), options, as_json=as_json)
+
+
+def _called(system: str, answers: Path, options: dict[str, Any]) -> str:
+    """What a system is called: as asked; like the folder of its evaluation, if only its file is."""
+    is_stem = system == readers.stem(answers.resolve()) and not readers.is_run(answers)
+    return options["name"] or (options["out"].name if options["out"] and is_stem else system)
 
 
 def _folder(out: Path | None, split: str, several: bool) -> Path | None:
@@ -227,6 +243,8 @@ def _own_scored(
 
     if not _spread(options) and _size(gold) + _size(answers) < _SMALL:
         corpus, predictions = own.pair(gold, answers, **own_options)
+        name = _called(predictions.system, answers, options)
+        predictions = dataclasses.replace(predictions, system=name)
         chosen = documents_of(options["documents"], [corpus])
         return scored(corpus, predictions, options | {"documents": chosen}, as_json=as_json)
     with _home(options["out"]) as out, _temporary(out / ".sources") as folder:
@@ -234,7 +252,9 @@ def _own_scored(
         def sources() -> Iterator[dict[str, Any]]:
             # Planned when they are asked for: the processes start meanwhile.
             how = own_options | {"folder": folder, "records": part.SHARD}
-            yield from sharded.plan(gold, answers, **how).sources
+            plan = sharded.plan(gold, answers, **how)
+            name = _called(plan.system, answers, options)
+            yield from (source | {"name": name} for source in plan.sources)
 
         changed = options | {"out": out}
         return _shards_scored(sources(), changed, as_json=as_json, open_source=sharded.open)
@@ -324,8 +344,11 @@ def scored(
             corpus, answers, mode=options["mode"], documents=options["documents"],
             limit=options["limit"], reader=options.get("reader") or READER,
         )  # fmt: skip
+    _check_met(evaluation, options)
     if options["out"]:
-        evaluation.save(options["out"])
+        with _replacing(options["out"]) as replaced:
+            evaluation.save(options["out"])
+            replaced(evaluation)
     return _summary(evaluation, options, as_json=as_json)
 
 
@@ -336,13 +359,46 @@ def _shards_scored(
     from formlab.scoring import many
     from formlab.scoring.fields import READER
 
-    with _home(options["out"]) as out:
+    with _home(options["out"]) as out, _replacing(out) as replaced:
         evaluation = many.score(
             sources, out, mode=options["mode"], documents=_wanted(options), limit=options["limit"],
             reader=options.get("reader") or READER, workers=options.get("workers", 1),
             scheduler=options.get("scheduler"), **how,
         )  # fmt: skip
+        _check_met(evaluation, options)
+        replaced(evaluation)
         return _summary(evaluation, options, as_json=as_json)
+
+
+def _check_met(evaluation: Evaluation, options: dict[str, Any]) -> None:
+    """`DataBroken` if every score is 0 because answers are called otherwise than the gold."""
+    notes = evaluation.notes
+    if options.get("allow_unmatched") or options["documents"] != "all" or UNMET not in notes:
+        return
+    said = [note for note in notes if note.startswith(("gold fields that", "answer fields that"))]
+    remedy = "--columns for names of columns, or --allow-unmatched if it is meant"
+    raise DataBroken(": ".join([UNMET, "; ".join(said)]), remedy=remedy)
+
+
+@contextmanager
+def _replacing(out: Path) -> Iterator[Callable[[Evaluation], None]]:
+    """What says, of the evaluation that is now in a folder, that it replaced another system's."""
+    from formlab.folder import MANIFEST
+
+    before: dict[str, Any] = {}
+    with suppress(FormlabError, TypeError):
+        before = dict(files.read_json(out / MANIFEST)) if files.is_file(out / MANIFEST) else {}
+
+    def say_replaced(evaluation: Evaluation) -> None:
+        old, new = before.get("sources") or {}, evaluation.sources
+        is_other = bool(old.keys() - new.keys() and new.keys() - old.keys())
+        if before and (is_other or before.get("system") != evaluation.system):
+            names = [f"{before.get('system')} ({', '.join(list(old)[-1:])})",
+                     f"{evaluation.system} ({', '.join(list(new)[-1:])})"]  # fmt: skip
+            note = f"note: in {out}, the evaluation of {names[0]} was replaced by {names[1]}"
+            click.secho(plain(note), fg="yellow", err=True)
+
+    yield say_replaced
 
 
 def _summary(evaluation: Evaluation, options: dict[str, Any], *, as_json: bool) -> pl.DataFrame:

@@ -14,7 +14,7 @@ import msgspec
 import polars as pl
 
 from formlab import files, plugin_records, shard_parts, swap, tables
-from formlab.errors import DataMissing, TableBroken, UnknownName
+from formlab.errors import DataMissing, FormlabError, TableBroken, UnknownName
 from formlab.folder import MANIFEST, Folder, check_unchanged
 from formlab.folder import table as read_table
 
@@ -370,16 +370,28 @@ class Evaluation(Folder):
     def _made_anew(cls, manifest: Mapping[str, Any], folder: Path) -> str:
         kept, how = "predictions" in manifest.get("parts", ()), manifest.get("settings") or {}
         documents = str(how.get("documents", "")).partition(":")[0]
+        is_own = manifest.get("benchmark") == "own"
         options = {
+            "gold": cls._gold_of(manifest, folder) if is_own else None,
+            "images" if is_own else "root": manifest.get("root"),
             "predictions": folder / "predictions" if kept else "PREDICTIONS",
-            "root": manifest.get("root"),
-            **{name: manifest.get(name) for name in ("split", "mode")},
+            **{name: manifest.get(name) for name in (() if is_own else ("split",)) + ("mode",)},
             "documents": {"answered": "answered", "listed": "FILE"}.get(documents),
             "reader": how.get("reader") if how.get("reader") != "centre" else None,
             "out": "FOLDER",
         }
         words = [f"--{name} {shlex.quote(str(word))}" for name, word in options.items() if word]
-        return " ".join(["formlab score", shlex.quote(str(manifest.get("benchmark"))), *words])
+        benchmark = [] if is_own else [shlex.quote(str(manifest.get("benchmark")))]
+        return " ".join(["formlab score", *benchmark, *words])
+
+    @staticmethod
+    def _gold_of(manifest: Mapping[str, Any], folder: Path) -> str:
+        """The file or folder of a user's gold, as far as the kept corpus names it."""
+        try:
+            sources = list(files.read_json(folder / "corpus" / MANIFEST)["sources"])
+        except (FormlabError, LookupError, TypeError):
+            sources = []
+        return str(sources[0] if len(sources) == 1 else manifest.get("split") or "GOLD")
 
     def uses(self) -> dict[str, Iterable[str]]:
         """The benchmark, and the metrics of its scores."""

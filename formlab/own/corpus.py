@@ -17,7 +17,7 @@ from formlab.folder import Folder
 from formlab.folders import Corpus, Predictions
 from formlab.own import images as own_images
 from formlab.own.types import FieldTypes, rule_text
-from formlab.readers import runs
+from formlab.readers import is_run
 from formlab.readers.answers import sources_of
 from formlab.readers.content import stem
 from formlab.readers.door import FRAME, columns_of
@@ -329,8 +329,3 @@ def sides(gold: Any, answers: Any, columns: Mapping[str, str]) -> list[dict[str,
 def _columns(source: Any) -> set[str]:
     """The names of a source's columns; none of what is no table, such as a run."""
     return set() if is_run(source) else set(columns_of(source))
-
-
-def is_run(source: Any) -> bool:
-    """Whether a source is the folder of a run."""
-    return isinstance(source, Path) and runs.is_one(source)

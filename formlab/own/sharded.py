@@ -28,9 +28,10 @@ from formlab.errors import DataBroken, DataMissing, FormlabError
 from formlab.folders import Corpus, Predictions
 from formlab.own import images as own_images
 from formlab.own._partition import Side, name_of, partition_run, shard_of, tables_of_run
-from formlab.own.corpus import BENCHMARK, corpus, is_run, located, root_of, sides, typed
+from formlab.own.corpus import BENCHMARK, corpus, located, root_of, sides, typed
 from formlab.own.corpus import of_values as corpus_of
 from formlab.own.types import FieldTypes
+from formlab.readers import is_run
 from formlab.readers.answers import moves, renames, sources_of, system_of
 from formlab.readers.answers import of_values as predictions_of
 from formlab.readers.content import stem
@@ -152,12 +153,18 @@ def open(source: Mapping[str, Any]) -> tuple[Corpus, Predictions]:
     answers, notes = stated["answers"], stated["notes"] if is_first else {}
     if "settings" in answers:
         run = tables_of_run(folder / SIDES[1] / shard)
+        answers = answers | {"system": source.get("name") or answers["system"]}
         return cut, Predictions(**run, **answers, notes=notes)
     given = listed(shard_of(folder / SIDES[1] / shard), answers["lists"])
     sources = _sources(folder, 1, given, is_first=is_first)
     given = given.with_columns(pl.col("path").replace(answers["moved"]))
     predictions = predictions_of(
-        given, cut, name=answers["system"], usual=answers["usual"], sources=sources, notes=notes
+        given,
+        cut,
+        name=source.get("name") or answers["system"],
+        usual=answers["usual"],
+        sources=sources,
+        notes=notes,
     )
     return cut, predictions
 

@@ -9,15 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 from formlab import frames
 from formlab.errors import DataMissing, FormlabError
+from formlab.readers.content import stem
 from formlab.readers.rows import Reader, Row, Source
 from formlab.registry import Registry
 
 if TYPE_CHECKING:
     from formlab.folders import Corpus, Predictions
 
-__all__ = ["READERS", "Reader", "Row", "Source", "predictions", "read_predictions", "reader_of",
-           "splits"]  # fmt: skip
+__all__ = ["READERS", "UNMET", "Reader", "Row", "Source", "is_run", "predictions",
+           "read_predictions", "reader_of", "splits", "stem"]  # fmt: skip
 
+# The note of answers of which no field is one of the gold's.
+UNMET = "no field of the answers is one of the gold's"
 # In the order in which they are tried, after plug-ins.
 _NAMES = (
     "inspect", "lmms_eval", "omniai", "vlmevalkit", "stickler", "olmocr", "docling_eval",
@@ -52,12 +55,20 @@ def _fitting(path: Path, corpus: Corpus | None) -> Iterator[Reader]:
             continue
 
 
+def is_run(source: Any) -> bool:
+    """Whether a source is the folder of a run."""
+    from formlab import files
+
+    heads = ("manifest.json", "run.json")
+    return isinstance(source, Path) and any(files.is_file(source / name) for name in heads)
+
+
 def splits(path: str | Path) -> list[str]:
     """The splits that a file or folder holds answers for; empty where it does not say."""
     from formlab.readers import runs
 
     path = Path(path)
-    if runs.is_one(path):
+    if is_run(path):
         return runs.splits(path)
     reader = reader_of(path)
     return reader.splits(path) if reader and reader.splits else []
@@ -154,7 +165,7 @@ def read_predictions(
     from formlab.readers import runs
 
     chosen = pl.col("doc_id").is_in(sorted(documents)).xor(pl.lit(others))
-    if runs.is_one(Path(path)):
+    if is_run(Path(path)):
         return runs.read_some(Path(path), corpus, chosen)
     whole = predictions(path, corpus)
     records, responses = whole.records.filter(chosen), whole.responses.filter(chosen)

@@ -22,8 +22,6 @@ from formlab.readers.rows import Row, Source, by_role, counted
 from formlab.text import answers as text_answers
 
 OWN = "own"
-# The note of answers of which no field is one of the gold's.
-UNMET = "no field of the answers is one of the gold's"
 _FOLDED = re.compile(r"[\s_-]+")
 # How many names of either side a note gives, and how much of each.
 _EXAMPLES, _NAME = 2, 80
@@ -33,7 +31,7 @@ def of_path(
     path: Path, corpus: Corpus, *, name: str | None, columns: Mapping[str, str]
 ) -> Predictions:
     """The predictions in a file or folder; see `readers.predictions`."""
-    if runs.is_one(path):
+    if readers.is_run(path):
         run = runs.read(path, corpus)
         return dataclasses.replace(run, system=name or run.system)
     reader = None if columns else readers.reader_of(path, corpus)
@@ -319,7 +317,7 @@ def _note_strangers(fields: set[str], met: set[str], notes: Counter[str]) -> Non
     """Note the fields of the gold that no answer has, and those of answers that no gold has."""
     lacking, strange = sorted(fields - met), sorted(met - fields)
     if fields and met and not fields & met:
-        notes[UNMET] += len(met)
+        notes[readers.UNMET] += len(met)
     for what, names, others in (
         ("gold fields that no answer has", lacking, strange),
         ("answer fields that no gold has", strange, lacking),

@@ -13,11 +13,6 @@ from formlab.folder import table
 from formlab.folders import Corpus, Predictions
 
 
-def is_one(path: Path) -> bool:
-    """Whether `path` is the folder of a run."""
-    return files.is_file(path / "manifest.json") or files.is_file(path / "run.json")
-
-
 def read(path: Path, corpus: Corpus) -> Predictions:
     """The predictions of a run; of one under way or killed, what it has finished.
 

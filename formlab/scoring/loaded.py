@@ -10,7 +10,6 @@ from typing import Any
 from formlab import benchmarks, readers
 from formlab.folder import MANIFEST
 from formlab.folders import Corpus, Predictions
-from formlab.readers import runs
 from formlab.scoring import part
 
 
@@ -23,7 +22,7 @@ def sources(
     None where they cannot be read apart: to read a row, formats other than a finished run may look
     at the whole corpus.
     """
-    if not runs.is_one(predictions) or not (predictions / MANIFEST).is_file():
+    if not readers.is_run(predictions) or not (predictions / MANIFEST).is_file():
         return []
     shards = benchmarks.shards_of(
         benchmark, root=root, split=split, records=part.SHARD, strict=strict
@@ -36,6 +35,7 @@ def opened(source: Mapping[str, Any]) -> tuple[Corpus, Predictions]:
     corpus = benchmarks.open_shard(source)
     documents = corpus.documents["doc_id"].to_list()
     answers = readers.read_predictions(source["predictions"], corpus, documents=documents)
+    answers = dataclasses.replace(answers, system=source.get("name") or answers.system)
     if source["start"]:
         # What is noted of the whole run stands in the first shard.
         answers = dataclasses.replace(answers, notes={}, sources={})

@@ -336,16 +336,8 @@ def _delimited(stream: Any, member: Member, notes: Counter[str]) -> Iterator[Bat
     is_tabbed = ending(member.name) in (".tsv", ".tab")
     counts = {mark: max((line.count(mark) for line in above), default=0) for mark in ",;\t"}
     delimiter = "\t" if is_tabbed else max(counts, key=counts.__getitem__)
-    lines = _texts(chain(above, stream), member.where)
-    reader = csv.reader(lines, delimiter=delimiter, strict=True)
+    reader = csv.reader(chain(above, stream), delimiter=delimiter, strict=True)
     return _table(_numbered(reader, member.where), member, ":", notes)
-
-
-def _texts(lines: Iterable[str], where: str) -> Iterator[str]:
-    for number, line in enumerate(lines, start=1):
-        if "\0" in line:
-            raise DataBroken("a NUL byte: this is no text", where=f"{where}:{number}")
-        yield line
 
 
 def _numbered(reader: Any, where: str) -> Iterator[tuple[int, list[str]]]:
@@ -355,6 +347,8 @@ def _numbered(reader: Any, where: str) -> Iterator[tuple[int, list[str]]]:
         with files.csv_cells(sys.maxsize):
             for cells in reader:
                 if any(cells):
+                    if "\0" in "".join(cells):
+                        raise csv.Error("a NUL byte: this is no text")
                     yield line, cells
                 line = reader.line_num + 1
     except csv.Error as error:

@@ -2,40 +2,32 @@
 
 from __future__ import annotations
 
-import json
-import math
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from difflib import get_close_matches
-from itertools import chain, islice, repeat
-from typing import Any, NamedTuple
+from itertools import chain, repeat
+from typing import Any
 
 import polars as pl
 
 from formlab import tables
-from formlab.errors import DataBroken, UnknownName
+from formlab.errors import DataBroken
 from formlab.readers.door import WRAPPERS, Batch, as_text, batches
+from formlab.readers.layout import (
+    PLACE,
+    SYNONYMS,
+    Layout,
+    column_of,
+    documents_of,
+    finite,
+    texts,
+)
 from formlab.readers.rows import Row
 from formlab.text import answers
 from formlab.trees import escape
 
-# Other names of the three columns that make a table of values.
-SYNONYMS = {
-    "doc_id": ("document", "document_id", "doc", "id", "file", "filename", "file_name", "image"),
-    "path": ("field", "key", "label", "name", "pointer"),
-    "value": ("gold", "target", "expected", "truth", "prediction", "pred", "answer", "output",
-              "text"),
-}  # fmt: skip
-# What a row may say beside its value: of the record, then of its document.
-PLACE = ("confidence", "page", *tables.BOX)
-RECORD = (*PLACE, "kind", "accepted", "status", "modality", "subtype", "task", "scope",
-          "reference", "complexity", "modal")  # fmt: skip
-DOCUMENT = ("image", "width", "height", "template", "domain", "context")
-_SCHEMA = tables.DOCUMENTS | tables.RECORDS
-_ALLOWED = {"status": tables.STATUSES, "task": tables.TASKS}
-# How deep values may be nested, and from where on a number is no page and no width.
-_DEEPEST, _MOST = 60, 2.0**53
+# How deep values may be nested.
+_DEEPEST = 60
 # `items[0].price`, `$.vendor.name`.
 _DOTTED = re.compile(r"(?:\$\.?)?[^\W\d][\w-]*(?:\.[\w-]+|\.?\[(?:\d+|\*)\])+")
 _STEP = re.compile(r"[\w*-]+")
@@ -152,7 +144,7 @@ def pieces(
     for batch in batches(source, notes):
         if batch.origins:
             layout = layout or Layout.of(batch, columns)
-            values, documents = layout.values(batch, frozenset(whole))
+            values, documents = values_of(batch, layout, frozenset(whole))
             if not layout.is_long:
                 seen = _check_once(pl.concat([seen, documents]), batch, layout.names["doc_id"])
             yield values
@@ -161,104 +153,31 @@ def pieces(
         raise DataBroken("no rows", where=where, remedy="one row a value")
 
 
-class Layout(NamedTuple):
-    """A table's own name of each column, and whether each row is a value."""
-
-    names: dict[str, str]
-    is_long: bool
-
-    @classmethod
-    def of(cls, batch: Batch, columns: Mapping[str, str]) -> Layout:
-        """The layout of a source that begins with these rows."""
-        known = batch.names
-        for name in columns.values():
-            if name not in known:
-                raise UnknownName.of("column", name, known)
-        if batch.documents:
-            return cls({"doc_id": "doc_id"} | dict(columns), is_long=False)
-        names = {n: columns.get(n) or _named(n, known, columns) for n in SYNONYMS}
-        names = {name: column for name, column in names.items() if column} | dict(columns)
-        if "doc_id" not in names:
-            what = f"no column for the document among {', '.join(known[:12])}"
-            nearest = get_close_matches("doc_id", known, 1) or [*known[:1], "…"]
-            where = batch.home + batch.origins[0]
-            raise DataBroken(what, where=where, remedy=f"--columns doc_id={nearest[0]}")
-        others = [name for name in known if name not in names.values()]
-        is_answer = "path" not in names and _holds_json(batch, names.get("value"))
-        if not (is_answer or _is_long(batch, names, others, columns)):
-            return cls({"doc_id": names["doc_id"]} | dict(columns), is_long=False)
-        # A row without a path may say `text` for its value, as in formlab's plainest file.
-        rest = {name: name for name in others if name not in (*names, "text")}
-        return cls(names | rest, is_long=True)
-
-    def values(self, batch: Batch, whole: Collection[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
-        """The values of some rows, and the document and place of each row."""
-        documents = {"doc_id": texts(_documents(batch, self.names["doc_id"]))}
-        origins = {"origin": texts(batch.origins)}
-        further = [name for name in self.names if name not in (*SYNONYMS, "origin")]
-        beside = {tables.storable(n): _column(n, batch, self.names[n]) for n in further}
-        base = pl.DataFrame(documents | beside | origins)
-        if self.is_long:
-            paths, found = _long(batch, self.names)
-            cells: Cells = zip(range(len(found)), paths, found, repeat(None))
-            is_plain = set(map(type, found)) <= {str, type(None)}
-        else:
-            cells, is_plain = _wide(batch, self.names), False
-        if is_plain:
-            values = base.with_columns(path=texts(paths).replace("", None), value=texts(found))
-        else:
-            values = _placed(_leaves_of(cells, batch, whole, is_long=self.is_long), base)
-        if batch.documents:
-            below = pl.concat_str("origin", pl.lit("#"), "path")
-            values = values.with_columns(origin=pl.coalesce(below, "origin"))
-        first = ("doc_id", "path", "value")
-        values = values.select(*first, pl.exclude(*first, "origin"), "origin")
-        return _answered(values), pl.DataFrame(documents | origins)
-
-
-def _named(name: str, known: list[str], columns: Mapping[str, str]) -> str | None:
-    """The column of that name in any case, else the only one with a synonym of it."""
-    lower = {column.lower(): column for column in known if column not in columns.values()}
-    found = [lower[synonym] for synonym in SYNONYMS[name] if synonym in lower]
-    if name in lower:
-        return lower[name]
-    if name == "doc_id" and len(found) > 1:
-        what = f"the document's column may be any of {', '.join(found)}"
-        raise DataBroken(what, remedy=f"--columns doc_id={found[0]}")
-    return found[0] if len(found) == 1 else None
-
-
-def _holds_json(batch: Batch, column: str | None) -> bool:
-    """Whether the first texts of a column are answers in JSON, or hold a model's reasoning."""
-    found = (cell for cell in batch.column(column) if column and isinstance(cell, str) and cell)
-    return any(answers.is_json(text) or answers.plain(text).changes for text in islice(found, 20))
-
-
-def _is_long(
-    batch: Batch, names: dict[str, str], others: list[str], columns: Mapping[str, str]
-) -> bool:
-    """Whether each row is a value; a wide table may have fields called name and text as well."""
-    fields = [n for n in others if n not in {*RECORD, *DOCUMENT, *tables.RECORDS}]
-
-    def again(name: str) -> bool:
-        return len(set(map(as_text, batch.column(names[name])))) < len(batch.origins)
-
-    is_long = "value" in columns or "path" in columns
-    if not is_long and {"value", "path"} <= names.keys():
-        # A table of values names a document again for its next value, or a field in the next one.
-        is_alone = not fields and (len(batch.origins) == 1 or again("path"))
-        named = {names["path"].lower(), names["value"].lower()} == {"path", "value"}
-        return named or again("doc_id") or is_alone
-    is_long = is_long or ("value" in names and not fields)
-    lacks = "path" if "value" in names else "value"
-    has_one = bool({"path", "value"} & names.keys())
-    if lacks == "value" if is_long else has_one and fields and again("doc_id"):
-        known = [*names.values(), *others][:12]
-        nearest = get_close_matches(lacks, fields, 1, 0.3) or [*fields, "…"]
-        what = f"no column `{lacks}` (columns: {', '.join(known)})"
-        where = batch.home + batch.origins[0]
-        raise DataBroken(what, where=where, remedy=f"--columns {lacks}={nearest[0]}")
-    return is_long
+def values_of(
+    batch: Batch, layout: Layout, whole: Collection[str]
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The values of some rows, and the document and place of each row."""
+    documents = {"doc_id": texts(documents_of(batch, layout.names["doc_id"]))}
+    origins = {"origin": texts(batch.origins)}
+    further = [name for name in layout.names if name not in (*SYNONYMS, "origin")]
+    beside = {tables.storable(n): column_of(n, batch, layout.names[n]) for n in further}
+    base = pl.DataFrame(documents | beside | origins)
+    if layout.is_long:
+        paths, found = _long(batch, layout.names)
+        cells: Cells = zip(range(len(found)), paths, found, repeat(None))
+        is_plain = set(map(type, found)) <= {str, type(None)}
+    else:
+        cells, is_plain = _wide(batch, layout.names), False
+    if is_plain:
+        values = base.with_columns(path=texts(paths).replace("", None), value=texts(found))
+    else:
+        values = _placed(_leaves_of(cells, batch, whole, is_long=layout.is_long), base)
+    if batch.documents:
+        below = pl.concat_str("origin", pl.lit("#"), "path")
+        values = values.with_columns(origin=pl.coalesce(below, "origin"))
+    first = ("doc_id", "path", "value")
+    values = values.select(*first, pl.exclude(*first, "origin"), "origin")
+    return _answered(values), pl.DataFrame(documents | origins)
 
 
 def _check_once(documents: pl.DataFrame, batch: Batch, column: str) -> pl.DataFrame:
@@ -273,75 +192,6 @@ def _check_once(documents: pl.DataFrame, batch: Batch, column: str) -> pl.DataFr
         remedy += f"; or if each row is a value: --columns path={rest[0]},value={rest[1]}"
     what = f"two rows for document {doc_id!r}, the first at {first}"
     raise DataBroken(what, where=batch.home + second, remedy=remedy)
-
-
-def texts(values: list[Any]) -> pl.Series:
-    """Values as texts of a column; half of a surrogate pair is kept as its escape."""
-    if not set(map(type, values)) <= {str, type(None)}:
-        values = list(map(as_text, values))
-    try:
-        return pl.Series(values, dtype=pl.String)
-    except UnicodeEncodeError:
-        return pl.Series(list(map(tables.storable, values)), dtype=pl.String)
-
-
-def _documents(batch: Batch, column: str) -> list[str]:
-    cells = batch.column(column)
-    names = [cell.strip() if type(cell) is str else (as_text(cell) or "").strip() for cell in cells]
-    is_odd = "" in names or not {*map(type, cells)}.isdisjoint((dict, list, tuple))
-    for number, (name, cell) in enumerate(zip(names, cells, strict=True)) if is_odd else ():
-        if not name or isinstance(cell, dict | list | tuple):
-            what = f"{column} is no text but a list or an object" if name else f"no {column}"
-            remedy = "a name of the document in every row"
-            raise DataBroken(what, where=batch.where(number), remedy=remedy)
-    return names
-
-
-def _column(name: str, batch: Batch, column: str) -> pl.Series:
-    """What rows say beside their values, as the dtype of its column; an own column is text."""
-    dtype = _SCHEMA.get(name, pl.String) if name in (*RECORD, *DOCUMENT) else pl.String
-    cells = batch.column(column)
-    if isinstance(dtype, pl.List):
-        return pl.Series([None if cell is None else _several(cell) for cell in cells], dtype=dtype)
-    if dtype == pl.String and name not in _ALLOWED:
-        return texts([cell if cell != "" else None for cell in cells])
-    known: dict[str, Any] = {"": None}
-    stated = [(as_text(cell) or "").strip() for cell in cells]
-    for number, text in enumerate(stated):
-        if text in known:
-            continue
-        known[text] = value = text if dtype == pl.String else _number(text)
-        if text not in _ALLOWED.get(name, (text,)):
-            remedy = f"one of: {', '.join(_ALLOWED[name])}"
-            raise DataBroken(f"unknown {name} {text!r}", where=batch.where(number), remedy=remedy)
-        is_whole = dtype != pl.Int64 or (
-            value is not None and value % 1 == 0 and abs(value) < _MOST
-        )
-        if value is None or not is_whole:
-            what = f"{name} cannot be {text!r:.80}"
-            raise DataBroken(what, where=batch.where(number), remedy="a number")
-    return pl.Series([known[text] for text in stated], strict=False).cast(dtype)
-
-
-def _number(value: Any) -> float | None:
-    try:
-        number = float(value)
-    except (TypeError, ValueError, OverflowError):
-        return None
-    return number if math.isfinite(number) else None
-
-
-def _several(cell: Any) -> list[str]:
-    """Further right values: a list, a JSON list, or texts between ``|``."""
-    if isinstance(cell, str):
-        try:
-            parsed = json.loads(cell)
-        except (ValueError, RecursionError):
-            parsed = None
-        cell = parsed if isinstance(parsed, list) else cell.split("|")
-    cell = cell.tolist() if hasattr(cell, "tolist") else cell
-    found = cell if isinstance(cell, list | tuple) else [cell]
-    return [tables.storable(as_text(item)) for item in found if item not in (None, "")]
 
 
 def _long(batch: Batch, names: Mapping[str, str]) -> tuple[list[str], list[Any]]:
@@ -466,7 +316,7 @@ def box(value: Any) -> tuple[float, float, float, float] | None:
     points = value if isinstance(value, list) else []
     parts = [list(p.values()) if isinstance(p, dict) else p for p in points]
     flat = chain.from_iterable(part if isinstance(part, list) else [part] for part in parts)
-    numbers = list(map(_number, flat))
+    numbers = list(map(finite, flat))
     if len(numbers) < 4 or len(numbers) % 2 or None in numbers:
         return None
     across, down = numbers[::2], numbers[1::2]
@@ -481,7 +331,7 @@ def _placed(
     path = texts(paths).replace("", None)
     values = base[numbers].with_columns(path=path, value=texts(leaf_texts))
     for name in PLACE if any(said) else ():
-        stated = pl.Series([_number(s and s.get(name)) for s in said], dtype=pl.Float64)
+        stated = pl.Series([finite(s and s.get(name)) for s in said], dtype=pl.Float64)
         if stated.count():
             stated = stated.cast(tables.RECORDS[name], strict=False)
             known = [pl.col(name)] if name in values.columns else []

@@ -12,7 +12,7 @@ import importlib
 import inspect
 import posixpath
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,10 +25,11 @@ import yaml
 from mkdocs.structure.files import File
 
 import formlab
-from formlab import benchmarks, formats, logs, metrics, systems, tables
+from formlab import benchmarks, metrics, readers, systems, tables
 from formlab.cli import main
 
 ROOT = Path(__file__).resolve().parent.parent
+LOGS = ("inspect", "lmms_eval", "vlmevalkit", "omniai", "stickler", "olmocr", "docling_eval")
 MADE = re.compile(r"^<!-- made: (.+?) -->.*$", re.MULTILINE)
 CHART = re.compile(r"^```python chart\n(.+?)^```$", re.MULTILINE | re.DOTALL)
 # Of metrics that a scorer counts: the tasks of the scorer.
@@ -154,19 +155,20 @@ def made_systems() -> Iterator[str]:
 
 
 def made_formats() -> Iterator[str]:
-    """Every registered format of predictions."""
-    yield from _formats(formats.FORMATS, "")
+    """Every registered reader of predictions."""
+    yield from _readers(name for name in readers.READERS.builtin if name not in LOGS)
 
 
 def made_logs() -> Iterator[str]:
-    """Every registered format of logs."""
-    yield from _formats(logs.LOGS, "log-")
+    """Every registered reader of logs."""
+    yield from _readers(LOGS)
 
 
-def _formats(registry: Any, mark: str) -> Iterator[str]:
-    for name, target in registry.builtin.items():
-        yield f"### `{name}` {{#{mark}{name}}}\n\n{registry[name].title[0].upper()}"
-        yield f"{registry[name].title[1:]}.\n\n{_doc(target.partition(':')[0])}\n"
+def _readers(names: Iterable[str]) -> Iterator[str]:
+    for name in names:
+        title, target = readers.READERS[name].title, readers.READERS.builtin[name]
+        yield f"### `{name}` {{#{name}}}\n\n{title[0].upper()}{title[1:]}.\n"
+        yield f"{_doc(target.partition(':')[0])}\n"
 
 
 def _doc(module: str) -> str:

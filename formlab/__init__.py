@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from formlab.analysis import compare, evaluate, open_evaluation, summarise
     from formlab.benchmarks import load
     from formlab.frames import options
-    from formlab.logs import open_log
+    from formlab.readers.logs import open_log
     from formlab.readers import read_predictions
     from formlab.scorers import inspect_scorer
     from formlab.systems import run
@@ -25,7 +25,7 @@ __all__ = [
 
 _HOME = {
     "compare": "analysis", "evaluate": "analysis", "inspect_scorer": "scorers",
-    "load": "benchmarks", "open_evaluation": "analysis", "open_log": "logs", "options": "frames",
+    "load": "benchmarks", "open_evaluation": "analysis", "open_log": "readers.logs", "options": "frames",
     "read_predictions": "readers", "run": "systems", "summarise": "analysis",
 }  # fmt: skip
 # Decorators that register what stands below them; see `formlab.registry.register`.

@@ -49,11 +49,11 @@ _SHOWN = 10
 def open_logs(logs: tuple[Path, ...], as_json: bool, out: Path | None, **options: Any) -> None:
     """Make evaluations of LOGs of other harnesses, with the log's own figures beside formlab's.
 
-    Reads logs of Inspect, lmms-eval, VLMEvalKit, OmniAI, docling-eval, OCRBench v2, olmOCR-bench,
-    stickler and funsd-bench, and any table.
+    Reads logs of Inspect, lmms-eval, VLMEvalKit, OmniAI, stickler, docling-eval and olmOCR-bench,
+    and any table.
     """
     from formlab import workers
-    from formlab.logs import called
+    from formlab.readers.logs import called
 
     columns, strict = options.pop("columns"), options.pop("strict")
     options["columns"] = pairs(tuple(columns.split(","))) if columns else None
@@ -88,7 +88,7 @@ def open_logs(logs: tuple[Path, ...], as_json: bool, out: Path | None, **options
 
 def _opened(options: dict[str, Any], job: tuple[int, Path]) -> list[Evaluation]:
     """The evaluations of one log."""
-    from formlab import logs
+    from formlab.readers import logs
 
     return logs.open_logs(job[1], **options)
 
@@ -113,7 +113,7 @@ def _folders(opened: list[tuple[Path, Evaluation]], out: Path | None) -> list[Pa
 
 
 def _row(log: Path, evaluation: Evaluation, folder: Path | None) -> dict[str, Any]:
-    from formlab.logs import differences, headlines, join_report, stated
+    from formlab.readers.logs import differences, headlines, join_report, stated
 
     differ = differences(evaluation)
     counts = Counter(differ["why"].to_list() if differ.width and differ.height else [])

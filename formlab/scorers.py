@@ -9,13 +9,17 @@ from typing import Any
 
 import polars as pl
 
-from formlab import logs, resources
+from formlab import resources
 from formlab import metrics as registry
 from formlab.analysis.summarise import summarise
 from formlab.errors import UnknownName
 from formlab.folders import Evaluation
-from formlab.logs.inspect import add_sample
 from formlab.own import FieldTypes
+from formlab.readers.inspect import sample_from
+from formlab.readers.join import evaluation
+from formlab.readers.logs import runs_of
+from formlab.readers.rows import Source
+from formlab.readers.samples import sample_rows
 
 __all__ = ["inspect_scorer"]
 
@@ -113,10 +117,9 @@ def _evaluations(
     samples: Sequence[dict[str, Any]], types: dict[str, Any] | None
 ) -> list[Evaluation]:
     """An evaluation for each epoch."""
-    collected = logs.Samples("inspect", "samples", [])
-    for sample in samples:
-        add_sample(collected, sample, "model", str(sample["id"]))
-    return [logs.evaluation(run, types=types) for run in collected.runs()]
+    source = Source(Path("samples"))
+    rows = sample_rows((sample_from(sample, source) for sample in samples), source, "samples")
+    return [evaluation(run, types=types) for run in runs_of(rows, source, "inspect").values()]
 
 
 def _values(evaluation: Evaluation, metrics: Sequence[str]) -> dict[str, float]:

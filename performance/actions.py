@@ -27,10 +27,9 @@ import polars as pl
 from PIL import Image
 from scipy.optimize import linear_sum_assignment
 
-from formlab import text
+from formlab import readers, text
 from formlab.benchmarks import formfactory
 from formlab.folders import Corpus
-from formlab.formats import formfactory as outputs
 from formlab.metrics.actions import found_in
 from formlab.scoring.causes import cause
 from formlab.scoring.tasks import actions
@@ -152,7 +151,7 @@ def ours(scored: TaskScores) -> dict[str, float]:
 def speed(root: Path, folder: Path) -> list[Row]:
     """Fields a second by mode, beside the loop."""
     corpus = formfactory.read("all", root)
-    predictions = outputs.read(folder, corpus)
+    predictions = readers.predictions(folder, corpus)
     texts = {file.stem: file.read_text() for file in folder.glob("*.txt")}
     count = corpus.records.height
     rows = []
@@ -175,7 +174,7 @@ def whole(root: Path, folder: Path) -> tuple[float, float]:
     """Seconds to read and score it all, and the peak in MiB."""
     start = time.perf_counter()
     corpus = formfactory.read("all", root)
-    actions.score(corpus, outputs.read(folder, corpus), mode="fixed", threshold=0.8)
+    actions.score(corpus, readers.predictions(folder, corpus), mode="fixed", threshold=0.8)
     return time.perf_counter() - start, peak()
 
 

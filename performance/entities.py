@@ -19,8 +19,9 @@ from functools import partial
 from pathlib import Path
 
 from formlab.benchmarks import vrdu
-from formlab.formats import vrdu as predicted
 from formlab.metrics.entities import match_entities
+from formlab.readers import read_predictions
+from formlab.readers.vrdu import SUFFIX
 from formlab.scoring.tasks import entities
 from formlab.scoring.tasks._leaves import leaves
 
@@ -108,10 +109,10 @@ def speed(folder: Path) -> list[Row]:
     golds = write_corpus(folder / "data", DOCUMENTS, characters=0, line_items=LINE_ITEMS)
     generator = random.Random(1)
     results = {name: answers(gold, generator) for name, gold in golds.items()}
-    file = folder / f"{SPLIT}{predicted.SUFFIX}"
+    file = folder / f"{SPLIT}{SUFFIX}"
     file.write_text(json.dumps({"meta": {"model": "made"}, "results": results}))
     corpus = vrdu.read(SPLIT, folder / "data")
-    predictions = predicted.read(file, corpus)
+    predictions = read_predictions(file, corpus)
     schema = vrdu.Schema.of(corpus)
     collected = leaves(corpus, predictions, schema)
     count = collected.pred.height

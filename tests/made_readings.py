@@ -5,7 +5,7 @@ import json
 import pytest
 
 from formlab import analysis, benchmarks
-from formlab.formats import read_predictions
+from formlab.readers import read_predictions
 
 # What the two forms say: a has Name:, Ada Berg and a blank; b has Total 9.00.
 GOLD = {("a", 0): "Name:", ("a", 1): "Ada Berg", ("a", 2): "", ("b", 0): "Total 9.00"}

@@ -4,7 +4,8 @@ import json
 
 from formlab import analysis
 from formlab.benchmarks import vrdu
-from formlab.formats import vrdu as predicted
+from formlab.readers import read_predictions
+from formlab.readers.vrdu import SUFFIX
 
 from .made_vrdu import make, one, put
 
@@ -31,9 +32,9 @@ def evaluations(folder, answers, *, gold=GOLD, mode="official"):
         name = NAMES[task].format(train, seed)
         split = {"train": [], "valid": [], "test": ["a.pdf"]}
         (root / "few_shot-splits" / f"{name}.json").write_text(json.dumps(split))
-        file = folder / f"{name}{predicted.SUFFIX}"
+        file = folder / f"{name}{SUFFIX}"
         text = {"meta": {"model": "demo"}, "results": {"a.pdf": entities}}
         file.write_text(json.dumps(text))
         corpus = vrdu.read(name, root)
-        found.append(analysis.evaluate(corpus, predicted.read(file, corpus), mode=mode))
+        found.append(analysis.evaluate(corpus, read_predictions(file, corpus), mode=mode))
     return found

@@ -9,10 +9,11 @@ import json
 import pytest
 import yaml
 
-from formlab import benchmarks, decisions, formats, logs, own
+from formlab import benchmarks, decisions, own, readers
 from formlab.analysis import audit
 from formlab.analysis.judge_scores import judge_scores
 from formlab.benchmarks import formfactory, vrdu
+from formlab.readers import logs
 from formlab.systems.chat import prices
 from formlab_arena import released, spec, texts, web_tasks
 from formlab_arena.evaluation import read_run
@@ -48,13 +49,13 @@ def corpora(tmp_path_factory):
         "formfactory": formfactory.read("all", made_formfactory.make(home / "formfactory")),
         "own": own.corpus([{"doc_id": n, "path": "/t", "value": "9"} for n in "ab"]),
         "fincriticaled": fincriticaled, "pages": pages, "facts": home / "facts",
-        "judged": formats.read_predictions(pages, fincriticaled),
+        "judged": readers.read_predictions(pages, fincriticaled),
     }  # fmt: skip
 
 
 def predictions_of(benchmark, files, kept, at=""):
     def read(folder, corpora):
-        records = formats.read_predictions(folder / at, corpora[benchmark]).check().records
+        records = readers.read_predictions(folder / at, corpora[benchmark]).check().records
         return records["doc_id"]
 
     return files, read, kept
@@ -62,7 +63,7 @@ def predictions_of(benchmark, files, kept, at=""):
 
 def log_of(files, kept, at=""):
     def read(folder, _):
-        return [name for run in logs.read(folder / at) for name in run.responses["doc_id"]]
+        return logs.read(folder / at).filter(role="call")["doc_id"].to_list()
 
     return files, read, kept
 
@@ -207,9 +208,6 @@ SOURCES = {
         {"doc_id": 2, "target": "x", "filtered_resps": ["x"]})}, {"2"}, "x_samples_t.jsonl"),
     "omniai's log": log_of({"results.json": [
         ENTRY | {"trueJson": {"total": 9}}, ENTRY | {"fileUrl": "b.png"}]}, {"b"}, "results.json"),
-    "ocrbench": log_of({"ocr.json": [
-        {"id": 1, "answers": ["x"], "predict": "x", "score": 1, "type": "t"},
-        {"id": 2, "answers": {"a": ["b"]}, "predict": {"a": "b"}}]}, {"2"}, "ocr.json"),
     "stickler": log_of({"l.jsonl": (
         {"doc_id": "a", "comparison_result": {"field_comparisons": [FIELD]}},
         {"doc_id": "b", "comparison_result": {"field_comparisons": [FIELD]}},
@@ -220,10 +218,6 @@ SOURCES = {
     "table of a log": log_of({"t.jsonl": (
         {"id": "a", "path": "/x", "target": "x", "output": "x", "score": 1, "epoch": 1},
         {"id": "b", "path": "/x", "target": {"a": 1}, "output": {"a": 1}})}, {"b"}, "t.jsonl"),
-    "funsd-bench": log_of({
-        "results/parses/a.json": {"filename": "a.png", "success": True, "duration_ms": 5,
-                                  "response": {"result": {"chunks": [{"content": "x"}]}}},
-        "results/parses/b.json": {"filename": "b.png", "success": False}}, {"b"}),
     "olmocr": log_of({"tests.jsonl": (
         {"pdf": "a.pdf", "page": 1, "id": "t1", "type": "present", "text": "Ada", "max_diffs": 1},
         {"pdf": "b.pdf", "page": 1, "id": "t3", "type": "absent", "text": "zz"},

@@ -16,7 +16,7 @@ from formlab.folders import Evaluation
 
 ROOMS = (
     "formlab", "formlab.analysis", "formlab.charts", "formlab.decisions", "formlab.gallery",
-    "formlab.logs", "formlab.own", "formlab.trees", "formlab_review",
+    "formlab.own", "formlab.readers", "formlab.readers.logs", "formlab.trees", "formlab_review",
 )  # fmt: skip
 
 

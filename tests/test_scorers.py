@@ -127,7 +127,7 @@ def test_without_score_on_error_inspect_leaves_failures_out_and_formlab_counts_t
     assert log.results.scores[0].metrics["exact_accuracy"].value == 1 / 2
     evaluation = formlab.open_log(log.location)
     assert summary(evaluation)["exact_accuracy"] == pytest.approx(1 / 3)
-    figures = formlab.logs.headlines(evaluation)
+    figures = formlab.readers.logs.headlines(evaluation)
     assert figures.filter(by="log, as stated", n=2).height == len(METRICS)
 
 

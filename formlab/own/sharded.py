@@ -184,7 +184,7 @@ def _hashes(side: Path | Rows | Predictions) -> dict[str, str]:
     """The hash of each file of a table; of a run, whose journal may be long, how each stands."""
     if not isinstance(side, Path):
         return {}
-    return sources_of(side) if not is_run(side) else _states(side)
+    return _states(side) if _is_whole(side) else sources_of(side)
 
 
 def _states(folder: Path) -> dict[str, str]:
@@ -216,7 +216,7 @@ def _cut(
     documents = gold.documents
     shards = documents.with_columns(name="doc_id", shard=_shards(documents["n"], records))
     gold.partition(shards, folder / SIDES[0])
-    if isinstance(sides_read[1], Predictions) or is_run(sides_read[1]):
+    if isinstance(sides_read[1], Predictions) or (_is_whole(sides_read[1]) and not columns):
         whole = partial(corpus, sides_read[0], images=images, types=types, columns=named[0])
         run = _run(sides_read[1], whole)
         theirs = partition_run(run, shards, folder / SIDES[1])
@@ -264,9 +264,18 @@ def _run(run: Path | Predictions, whole: Callable[[], Corpus]) -> Predictions:
     """The predictions of a run; one under way may need the gold as a `whole`."""
     if isinstance(run, Predictions):
         return run
-    none = [tables.table(name, []) for name in Corpus.TABLES]
     is_finished = (run / "manifest.json").is_file()
-    return readers.read_predictions(run, Corpus(*none, BENCHMARK, "") if is_finished else whole())
+    return readers.read_predictions(run, _empty() if is_finished else whole())
+
+
+def _is_whole(side: Any) -> bool:
+    """Whether a side is the folder of a run, or what one of the readers reads as a whole."""
+    is_read = isinstance(side, Path) and readers.reader_of(side, _empty()) is not None
+    return is_run(side) or is_read
+
+
+def _empty() -> Corpus:
+    return Corpus(*(tables.table(name, []) for name in Corpus.TABLES), BENCHMARK, "")
 
 
 def _shards(counts: pl.Series, most: int) -> pl.Series:

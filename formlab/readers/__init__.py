@@ -23,9 +23,9 @@ __all__ = ["READERS", "UNMET", "Reader", "Row", "Source", "is_run", "predictions
 UNMET = "no field of the answers is one of the gold's"
 # In the order in which they are tried, after plug-ins.
 _NAMES = (
-    "fincriticaled", "formcraft", "formfactory", "vrdu", "inspect", "lmms_eval", "omniai",
-    "vlmevalkit", "stickler", "olmocr", "docling_eval", "azure", "textract", "document_ai", "hocr",
-    "alto", "page_xml", "tesseract",
+    "azure", "textract", "document_ai", "hocr", "alto", "page_xml", "tesseract", "inspect",
+    "lmms_eval", "omniai", "vlmevalkit", "stickler", "olmocr", "docling_eval", "fincriticaled",
+    "formcraft", "formfactory", "vrdu",
 )  # fmt: skip
 READERS = Registry("readers", {name: f"formlab.readers.{name}:{name.upper()}" for name in _NAMES})
 

@@ -16,7 +16,7 @@ def _read(path: Path) -> Reading:
     for place, page in enumerate(root.iter("{*}Page"), start=1):
         sides = number(page.get("WIDTH")), number(page.get("HEIGHT"))
         lines = [_line(line, place) for line in page.iter("{*}TextLine")]
-        reading.pages[place] = Page(*sides, in_pixels, [line for line in lines if line.text], [])
+        reading.pages[place] = Page(sides, in_pixels, [line for line in lines if line.text], [])
     return reading
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from formlab.errors import DataBroken
 from formlab.readers import engine
 from formlab.readers.door import as_text
-from formlab.readers.engine import Found, Page, Reading, keyed, member, number, whole
+from formlab.readers.engine import Found, Page, Reading, Spans, keyed, member, number, whole
 from formlab.trees import escape
 
 _MARK = re.compile(rb'"(?:analyze_?Result|(?:model|operation)_?Id|doc_?Type)"\s*:', re.IGNORECASE)
@@ -22,31 +22,31 @@ _MARK = re.compile(rb'"(?:analyze_?Result|(?:model|operation)_?Id|doc_?Type)"\s*
 def _read(path: Path) -> Reading:
     content = engine.read_json(path)
     result = member(content, "analyzeResult", dict) or content
-    if not any(member(result, part) for part in ("pages", "documents", "keyValuePairs")):
-        said = member(content, "error") or "no pages, documents or keyValuePairs"
+    names = ("pages", "documents", "keyValuePairs")
+    pages, documents, pairs = (member(result, name, list) for name in names)
+    if not (pages or documents or pairs):
+        said = member(content, "error") or f"none of {', '.join(names)}"
         raise DataBroken(as_text(said), where=path)
-    reading = Reading()
-    for page in member(result, "pages", list):
-        place = whole(member(page, "pageNumber"))
-        sides = number(member(page, "width")), number(member(page, "height"))
-        lines, words = (
-            [(_found(part, place), _spans(part)) for part in member(page, name, list)]
-            for name in ("lines", "words")
-        )
-        marks = [_found(mark, place, "state") for mark in member(page, "selectionMarks", list)]
-        is_picture, read = member(page, "unit") == "pixel", engine.with_words(lines, words)
-        reading.pages[place] = Page(*sides, is_picture, read, marks)
-    documents = member(result, "documents", list)
+    reading = Reading(pages={whole(member(page, "pageNumber")): _page(page) for page in pages})
     for count, document in enumerate(documents):
         start = f"/{count}" if len(documents) > 1 else ""
         for name, value in member(document, "fields", dict).items():
             reading.values += _fields(f"{start}/{escape(name)}", value)
-    if not reading.values:
-        pairs = member(result, "keyValuePairs", list)
-        keys = [member(member(pair, "key", dict), "content", str) for pair in pairs]
-        values = [_valued(member(pair, "value", dict), pair) for pair in pairs]
-        reading.values = keyed(zip(keys, values, strict=True))
+    keys = [member(member(pair, "key", dict), "content", str) for pair in pairs]
+    values = [_found(member(pair, "value", dict), pair) for pair in pairs]
+    reading.values = reading.values or keyed(zip(keys, values, strict=True))
     return reading
+
+
+def _page(page: Any) -> Page:
+    place, size = whole(member(page, "pageNumber")), [member(page, s) for s in ("width", "height")]
+    lines, words = (
+        [(_on_page(part, place), _spans(part)) for part in member(page, name, list)]
+        for name in ("lines", "words")
+    )
+    marks = [_on_page(mark, place, "state") for mark in member(page, "selectionMarks", list)]
+    in_pixels, sides = member(page, "unit") == "pixel", (number(size[0]), number(size[1]))
+    return Page(sides, in_pixels, engine.with_words(lines, words), marks)
 
 
 def _fields(path: str, value: Any) -> Iterator[tuple[str, Found]]:
@@ -61,29 +61,28 @@ def _fields(path: str, value: Any) -> Iterator[tuple[str, Found]]:
         for name, inner in typed.items():
             yield from _fields(f"{path}/{escape(name)}", inner)
     else:
-        found = _valued(value, value)
+        found = _found(value, value)
         is_shown = found.text and kind != "selectionmark"
         yield path, found if is_shown else found._replace(text=as_text(typed))
 
 
-def _valued(value: Any, sure: Any) -> Found:
+def _found(value: Any, sure: Any) -> Found:
     region = next(iter(member(value, "boundingRegions", list)), {})
-    found = _found(
-        value | {"polygon": member(region, "polygon")}, whole(member(region, "pageNumber"))
-    )
+    place, outline = whole(member(region, "pageNumber")), {"polygon": member(region, "polygon")}
+    found = _on_page(value | outline, place)
     return found._replace(confidence=number(member(sure, "confidence")))
 
 
-def _found(value: Any, page: int, name: str = "content") -> Found:
+def _on_page(value: Any, page: int, name: str = "content") -> Found:
     corners = member(value, "polygon", list)
-    if not all(isinstance(corner, dict) for corner in corners):
-        corners = [{"x": x, "y": y} for x, y in zip(corners[::2], corners[1::2], strict=False)]
-    box = engine.around((corner.get("x"), corner.get("y")) for corner in corners)
+    if all(isinstance(corner, dict) for corner in corners):
+        corners = [corner.get(side) for corner in corners for side in "xy"]
+    box = engine.around(zip(corners[::2], corners[1::2], strict=False))
     text = " ".join(member(value, name, str).split())
     return Found(text, box, number(member(value, "confidence")), page)
 
 
-def _spans(value: Any) -> list[tuple[int, int]]:
+def _spans(value: Any) -> Spans:
     """Where a word or the parts of a line begin and end in the text."""
     spans = member(value, "spans", list) or [member(value, "span", dict)]
     places = [(whole(member(s, "offset"), -1), whole(member(s, "length"), 0)) for s in spans]

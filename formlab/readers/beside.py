@@ -111,6 +111,8 @@ def _units(evaluation: Evaluation) -> pl.DataFrame:
         return asked
     whole = evaluation.documents.filter(pl.col("log_document_scorer").is_not_null())
     whole = whole.rename(lambda name: name.replace("log_document_", "log_", 1))
+    if whole.is_empty():
+        return asked
     # By the metric of the scorer's name, else by the share of right fields.
     same = (pl.col("metric") == whole["log_scorer"].first()) & pl.col("path").is_null()
     figures = evaluation.scores.filter(same, pl.col("slice_by").is_null())

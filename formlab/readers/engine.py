@@ -6,6 +6,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,7 +14,7 @@ import polars as pl
 from lxml import etree
 
 from formlab import files
-from formlab.errors import DataBroken
+from formlab.errors import DataBroken, FormlabError
 from formlab.readers import door
 from formlab.readers.answers import renames
 from formlab.readers.rows import Reader, Row, Source
@@ -21,6 +22,9 @@ from formlab.tables import BOX
 from formlab.trees import escape
 
 Box = tuple[float, float, float, float]
+Spans = list[tuple[int, int]]
+Size = tuple[float | None, float | None]
+IsOne = Callable[[bytes], Any]
 # How many files of a folder are looked at to tell what they are, and numbers beyond any page.
 _LOOKED_AT, _MOST = 20, 2.0**53
 
@@ -38,8 +42,7 @@ class Found(NamedTuple):
 class Page(NamedTuple):
     """A page's width and height, whether in pixels; its lines in reading order, its check marks."""
 
-    width: float | None
-    height: float | None
+    size: Size
     in_pixels: bool
     lines: list[Found]
     marks: list[Found]
@@ -51,6 +54,40 @@ class Reading:
 
     values: list[tuple[str, Found]] = field(default_factory=list)
     pages: dict[int, Page] = field(default_factory=dict)
+
+    def rows(self, size: Size | None, *, has_text: bool) -> Iterator[Row]:
+        """The values; where none is, or the gold has texts of pages, also text, lines and words."""
+        for path, value in self.values:
+            text = (value.text or "").strip() or None
+            yield {"path": path, "value": text} | self._placed(value, size)
+        if self.values and not has_text:
+            return
+        pages = [page for _, page in sorted(self.pages.items())]
+        lines = list(chain.from_iterable(page.lines for page in pages))
+        marks = chain.from_iterable(page.marks for page in pages)
+        text = "\n".join(line.text or "" for line in lines)
+        yield {"path": None, "kind": "page", "task": "text", "status": "ok", "value": text}
+        # Where those of formlab's own OCR stand.
+        found = [(f"marks/{n}", "checkbox", mark) for n, mark in enumerate(marks)]
+        for count, line in enumerate(lines):
+            path = f"lines/{count}"
+            words = [(f"{path}/words/{n}", "word", word) for n, word in enumerate(line.words)]
+            found += [(path, "line", line), *words]
+        for path, kind, part in found:
+            row = {"path": f"/ocr/{path}", "kind": kind, "task": "layout", "status": "ok"}
+            yield row | {"value": part.text} | self._placed(part, size)
+
+    def _placed(self, found: Found, size: Size | None) -> Row:
+        """Confidence, page, and a box in pixels of the gold's page, else of the engine's."""
+        row: Row = {"page": found.page, "confidence": found.confidence}
+        page = self.pages.get(found.page)
+        if found.box is None or page is None:
+            return row
+        scale = (1.0, 1.0)
+        if all(page.size) and (size or not page.in_pixels):
+            scale = [side / own for side, own in zip(size or (1, 1), page.size, strict=True)]
+        corners = (corner * side for corner, side in zip(found.box, [*scale] * 2, strict=True))
+        return row | dict(zip(BOX, corners, strict=True))
 
 
 def keyed(pairs: Iterable[tuple[str | None, Found]], start: str = "") -> list[tuple[str, Found]]:
@@ -65,11 +102,7 @@ def keyed(pairs: Iterable[tuple[str | None, Found]], start: str = "") -> list[tu
 
 
 def reader(
-    name: str,
-    title: str,
-    endings: tuple[str, ...],
-    is_one: Callable[[bytes], Any],
-    read: Callable[[Path], Reading],
+    name: str, title: str, endings: tuple[str, ...], is_one: IsOne, read: Callable[[Path], Reading]
 ) -> Reader:
     """A reader of files of one document each, and of folders of them, by the start of a file."""
 
@@ -82,9 +115,10 @@ def reader(
 def _files(path: Path, endings: tuple[str, ...]) -> tuple[list[Path], int]:
     """The files with these endings, and how many others there are."""
     below = path.rglob("*") if path.is_dir() else [path]
-    visible = [file for file in below if not file.is_dir() and file.name[0] != "."]
+    visible = [file for file in below if file.name[0] != "."]
+    # What is called as a result and is no file is a document that cannot be read.
     chosen = sorted(file for file in visible if door.ending(file) in endings)
-    return chosen, len(visible) - len(chosen)
+    return chosen, sum(not file.is_dir() for file in set(visible) - {*chosen})
 
 
 def _rows(
@@ -92,111 +126,60 @@ def _rows(
 ) -> Iterator[Row]:
     source.files, others = _files(source.path, endings)
     source.notes[f"files left out, which do not end in {' or '.join(endings)}"] += others
-    documents, sizes, has_text = _documents(source)
-    errors: list[DataBroken] = []
+    sizes, has_text, errors = {}, True, []
+    documents = _documents(source)
+    if source.corpus is not None:
+        pages = source.corpus.documents.select("doc_id", "width", "height").drop_nulls()
+        sizes = pages.rows_by_key("doc_id", unique=True)
+        records = source.corpus.records.filter(pl.col("path").is_null())
+        has_text = records["value"].null_count() < records.height
     for doc_id, file in documents.items():
         base = {"role": "answer", "doc_id": doc_id}
         try:
-            reading = read(file)
-        except DataBroken as error:
+            rows = list(read(file).rows(sizes.get(doc_id), has_text=has_text))
+        except FormlabError as error:
             errors.append(error)
             base |= {"task": "text", "status": "api_error"}
-            yield base | {"kind": "page", "origin": _name(file, source.path)}
             yield base | {"role": "call", "error": str(error)[:2000]}
-            continue
-        rows = list(_values(reading, sizes.get(doc_id)))
-        # Where the gold has fields alone, words would be taken for fields that have no key.
-        if has_text or not rows:
-            rows = [*_pages(reading, sizes.get(doc_id)), *rows]
-        base["origin"] = _name(file, source.path)
-        yield from (base | row for row in rows)
+            rows = [{"kind": "page"}]
+        yield from (base | {"origin": file.name} | row for row in rows)
     source.notes[f"files without a readable result of {title}"] += len(errors)
     if len(errors) == len(documents):
         raise errors[0]
 
 
-def _name(file: Path, folder: Path) -> str:
-    return file.name if file == folder else file.relative_to(folder).as_posix()
-
-
-def _documents(source: Source) -> tuple[dict[str, Path], dict[str, tuple[int, int]], bool]:
-    """The file of each document, by the gold's name; page sizes; whether the gold has page texts."""
+def _documents(source: Source) -> dict[str, Path]:
+    """The file of each document, by the gold's name."""
     named: dict[str, Path] = {}
     for file in source.files:
-        doc_id = Path(_name(file, source.path)).with_name(door.stem(file)).as_posix()
+        inside = file.relative_to(source.path if source.path.is_dir() else source.path.parent)
+        doc_id = inside.with_name(door.stem(file)).as_posix()
         if doc_id in named:
             what = f"two files for document {doc_id!r}, the first {named[doc_id].name}"
             raise DataBroken(what, where=file, remedy="keep one of them")
         named[doc_id] = file
     if source.corpus is None:
-        return named, {}, True
-    documents = source.corpus.documents
-    other = renames(pl.Series(list(named), dtype=pl.String), documents["doc_id"])
+        return named
+    other = renames(pl.Series(list(named), dtype=pl.String), source.corpus.documents["doc_id"])
     source.notes["documents named by their files"] += len(other)
-    sizes = (
-        documents.select("doc_id", "width", "height")
-        .drop_nulls()
-        .rows_by_key("doc_id", unique=True)
-    )
-    texts = source.corpus.records.filter(pl.col("path").is_null(), pl.col("value").is_not_null())
-    return {other.get(name, name): file for name, file in named.items()}, sizes, texts.height > 0
-
-
-def _values(reading: Reading, size: tuple[int, int] | None) -> Iterator[Row]:
-    for path, value in reading.values:
-        text = (value.text or "").strip() or None
-        yield {"path": path, "value": text} | _placed(value, reading.pages, size)
-
-
-def _pages(reading: Reading, size: tuple[int, int] | None) -> Iterator[Row]:
-    """The text of all pages; lines and words at the paths of those of formlab's own OCR."""
-    pages = [page for _, page in sorted(reading.pages.items())]
-    lines = [line for page in pages for line in page.lines]
-    marks = [mark for page in pages for mark in page.marks]
-    text = "\n".join(line.text or "" for line in lines)
-    page = {"path": None, "kind": "page", "task": "text", "status": "ok"}
-    yield page | {"value": text}
-    places = [(f"/ocr/marks/{n}", "checkbox", mark) for n, mark in enumerate(marks)]
-    for count, line in enumerate(lines):
-        path = f"/ocr/lines/{count}"
-        places.append((path, "line", line))
-        places += [(f"{path}/words/{n}", "word", word) for n, word in enumerate(line.words)]
-    for path, kind, found in places:
-        row = {"path": path, "kind": kind, "task": "layout", "status": "ok"}
-        yield row | {"value": found.text} | _placed(found, reading.pages, size)
-
-
-def _placed(found: Found, pages: dict[int, Page], size: tuple[int, int] | None) -> Row:
-    """Confidence, page, and a box in pixels of the gold's page; without one, of the engine's."""
-    row: Row = {"page": found.page, "confidence": found.confidence}
-    page = pages.get(found.page)
-    if found.box is None or page is None:
-        return row
-    scale = (1.0, 1.0)
-    if page.width and page.height and (size or not page.in_pixels):
-        width, height = size or (1, 1)
-        scale = (width / page.width, height / page.height)
-    corners = [corner * side for corner, side in zip(found.box, scale * 2, strict=True)]
-    return row | dict(zip(BOX, corners, strict=True))
+    return {other.get(name, name): file for name, file in named.items()}
 
 
 def with_words(
-    lines: Iterable[tuple[Found, list[tuple[int, int]]]],
-    words: Iterable[tuple[Found, list[tuple[int, int]]]],
+    lines: Iterable[tuple[Found, Spans]], words: Iterable[tuple[Found, Spans]]
 ) -> list[Found]:
     """Lines with the words that begin in their spans of the text; other words are lines too."""
-    remaining = sorted(
-        ((spans[0][0] if spans else -1, word) for word, spans in words), key=lambda pair: pair[0]
-    )
+    starts = [(spans[0][0] if spans else -1, word) for word, spans in words]
+    starts.sort(key=lambda start: start[0])
     read: list[Found] = []
     for line, spans in lines:
         inside: list[Found] = []
         for span in spans:
-            first, last = (bisect_left(remaining, place, key=lambda p: p[0]) for place in span)
-            inside += [word for _, word in remaining[first:last]]
-            del remaining[first:last]
+            first, last = (bisect_left(starts, place, key=lambda start: start[0]) for place in span)
+            inside += [word for _, word in starts[first:last]]
+            del starts[first:last]
         read.append(line._replace(words=tuple(inside)))
-    return read + [word._replace(words=(word,)) for _, word in remaining]
+    return read + [word._replace(words=(word,)) for _, word in starts]
 
 
 def member(value: Any, name: str, kind: type[Any] | None = None) -> Any:
@@ -245,12 +228,10 @@ def around(points: Iterable[tuple[Any, Any]]) -> Box | None:
     return min(across), min(down), max(across), max(down)
 
 
-def sized(left: Any, top: Any, width: Any, height: Any) -> Box | None:
-    """The box of a corner, a width and a height; null where one is no number."""
-    sides = [number(side) for side in (left, top, width, height)]
-    if None in sides:
-        return None
-    return sides[0], sides[1], sides[0] + sides[2], sides[1] + sides[3]
+def sized(*sides: Any) -> Box | None:
+    """The box of a left and top corner, a width and a height; null where one is no number."""
+    left, top, width, height = map(number, sides)
+    return None if None in (left, top, width, height) else (left, top, left + width, top + height)
 
 
 def read_json(path: Path) -> Any:
@@ -262,12 +243,17 @@ def read_json(path: Path) -> Any:
 def read_xml(path: Path, root: str = "") -> etree._Element:
     """The root of an XML file, which has that name, or of HTML; entities are not taken in."""
     safe: dict[str, Any] = {"no_network": True, "huge_tree": False, "remove_comments": True}
-    strict = {"resolve_entities": False, "load_dtd": False}
-    parser = etree.XMLParser(**safe, **strict) if root else etree.HTMLParser(**safe)
+    if root:
+        parser: Any = etree.XMLParser(resolve_entities=False, load_dtd=False, **safe)
+    else:
+        # Without a declaration libxml2 takes HTML for Latin-1.
+        parser = etree.HTMLParser(encoding="utf-8", **safe)
     try:
         tree = etree.fromstring(door.read_bytes(path), parser)
     except (etree.XMLSyntaxError, ValueError) as error:
         raise DataBroken(f"not readable XML: {error}", where=path) from error
+    if tree is None:
+        raise DataBroken("no element in it", where=path)
     declared = tree.getroottree().docinfo.internalDTD if root else None
     if declared is not None and next(declared.iterentities(), None) is not None:
         raise DataBroken("XML that declares entities", where=path, remedy="take them out")

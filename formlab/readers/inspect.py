@@ -145,6 +145,11 @@ def _unpacked(member: door.Member) -> Inspected:
     return door.decoded(member.read(), Inspected, member.where)
 
 
+def sample_from(logged: Mapping[str, Any], source: Source) -> samples.Sample:
+    """A sample as it stands in a log; `msgspec.ValidationError` if it is none."""
+    return sample_of(msgspec.convert(logged, Inspected), source)
+
+
 def sample_of(inspected: Inspected, source: Source, origin: str | None = None) -> samples.Sample:
     """A sample as formlab reads it; odd scores are counted in the source's notes."""
     columns = dict(inspected.metadata or {})

@@ -32,6 +32,7 @@ DTYPES |= {"epoch": pl.Int64, "score": pl.Float64, "n": pl.Int64}
 DTYPES |= {"correct": pl.Boolean, "judged": pl.Boolean}
 _OF_RUN = ("role", "system", "epoch", "split", "benchmark")
 _SCORES = ("scorer", "score", "correct", "compared")
+_ALWAYS = {"score": _SCORES, "call": ("value", "status", "error")}
 # A document and a path in it; without a path, the whole document.
 Key = tuple[str, str | None]
 Matches = Mapping[Key, Key | None]
@@ -44,25 +45,21 @@ class Run:
     system: str
     rows: pl.DataFrame
     log: dict[str, Any]
+    scorers: list[str]
     notes: Counter[str]
     sources: dict[str, str]
 
-    def of(self, role: str) -> pl.DataFrame:
-        """The rows of a role, with the columns that have something in them."""
-        rows = self.rows.filter(pl.col("role") == role).drop(_OF_RUN, strict=False)
-        always = (*KEY, *(_SCORES if role == "score" else ("value",)))
+    def of(self, role: str, *columns: str) -> pl.DataFrame:
+        """The rows of a role, with `columns` and those that have something in them."""
+        rows = self.rows.filter(pl.col("role") == role).drop(_OF_RUN)
+        always = (*KEY, *_ALWAYS.get(role, ("value",)), *columns)
         return rows.select(c for c in rows if c.name in always or c.null_count() < rows.height)
-
-    def places(self) -> set[Key]:
-        """Where values were asked for or answered."""
-        asked = self.rows.filter(pl.col("role").is_in(["gold", "answer"]))
-        return set(asked.select(KEY).rows())
 
 
 def frame_of(rows: Iterable[Row]) -> pl.DataFrame:
     """Rows that may leave columns out as a frame, with the dtypes of tables."""
     rows = list(rows)
-    always = (*_OF_RUN, *KEY, "value", "kind", *_SCORES, "judged", "n")
+    always = (*_OF_RUN, *KEY, "value", "kind", "task", "status", "error", *_SCORES, "judged", "n")
     names = dict.fromkeys([*always, *(name for row in rows for name in row)])
     columns = {name: [tables.storable(row.get(name)) for row in rows] for name in names}
     schema = {name: DTYPES.get(name, pl.String) for name in names}
@@ -91,12 +88,10 @@ def evaluation(
     calls = run.of("call")
     # A sample that asks for an object has several answers, and is counted once.
     run.notes[MATCHED] = calls.height or run.of("answer").height
-    if calls.height:
-        failed = calls.filter(~pl.col("status").is_in([*USABLE, "missing"]))
-        run.notes[FAILED] = failed.height
-        if "error" in failed.columns:
-            reasons = failed["error"].drop_nulls().value_counts(sort=True).head(5)
-            run.notes.update({f"failed with {error[:120]}": n for error, n in reasons.rows()})
+    failed = calls.filter(~pl.col("status").is_in([*USABLE, "missing"]))
+    run.notes[FAILED] = failed.height
+    reasons = failed["error"].drop_nulls().value_counts(sort=True).head(5)
+    run.notes.update({f"failed with {error[:120]}": count for error, count in reasons.rows()})
     scores = _scores(run, calls)
     whole = scores.filter(pl.col("path").is_null()).drop("path")
     predictions = _predictions(run, corpus, scores.filter(pl.col("path").is_not_null()))
@@ -166,7 +161,8 @@ def matched(run: Run, corpus: Corpus) -> Matches:
         return None
 
     targets = {row[:2]: row[2] for row in run.of("gold").select(*KEY, "value").rows()}
-    return {key: match(*key) for key in run.places()}
+    asked = run.rows.filter(pl.col("role").is_in(["gold", "answer"])).select(KEY)
+    return {key: match(*key) for key in asked.unique(maintain_order=True).rows()}
 
 
 def fitting(run: Run, corpora: Iterable[Corpus]) -> tuple[Corpus, Matches]:
@@ -227,37 +223,34 @@ def _asked(corpus: Corpus, keys: set[Key], notes: Counter[str]) -> Corpus:
 
 
 def _scores(run: Run, calls: pl.DataFrame) -> pl.DataFrame:
-    """A row per sample: `log_score` and so on by the log's first scorer, then the others.
+    """A row per sample: `log_score` and so on by the log's first scorer, `log_by_` the others.
 
     The first is the one that its headline is of; a sample that failed has no score.
     """
     scores = run.of("score")
-    if scores.is_empty():
-        return pl.DataFrame(schema=dict.fromkeys(KEY, pl.String))
-    names = [figure["scorer"] for figure in run.log["headline"]] + scores["scorer"].to_list()
-    first, *others = [name for name in dict.fromkeys(names) if name in {*scores["scorer"]}]
     wide = pl.concat([calls.select(KEY), scores.select(KEY)]).unique(maintain_order=True)
-    for name in (first, *others):
+    for name in run.scorers:
         part = scores.filter(pl.col("scorer") == name).unique(KEY, keep="last")
         named = {f"log_{column}": column for column in _SCORES[1:]}
-        part = part.select(*KEY, **(named if name == first else {f"log_by_{name}": "score"}))
+        named = named if name == run.scorers[0] else {f"log_by_{name}": "score"}
+        part = part.select(*KEY, **named)
         wide = wide.join(part, on=KEY, how="left", nulls_equal=True, maintain_order="left")
-    return wide.with_columns(log_scorer=pl.lit(first))
+    scorer = pl.lit(run.scorers[0]).alias("log_scorer") if run.scorers else []
+    return wide.with_columns(scorer) if run.scorers else wide.clear()
 
 
 def _predictions(run: Run, corpus: Corpus, scores: pl.DataFrame) -> Predictions:
     """The answers, with the log's own scores as columns of their own."""
     key = {"benchmark": corpus.benchmark, "split": corpus.split, "system": run.system}
-    answers = run.of("answer").join(scores, on=KEY, how="left", maintain_order="left")
     # The task is that of the gold at the same path; a page's own is text.
     tasks = corpus.records.select(*KEY, usual="task").unique(KEY)
+    answers = run.of("answer", "task", "kind")
     answers = answers.join(tasks, on=KEY, how="left", nulls_equal=True, maintain_order="left")
-    stated = {name: [pl.col(name)] if name in answers.columns else [] for name in ("task", "kind")}
     page = pl.when(pl.col("path").is_null()).then(pl.lit("page"))
-    answers = answers.with_columns(
-        task=pl.coalesce(*stated["task"], "usual", pl.lit("text")),
-        kind=pl.coalesce(page, *stated["kind"], pl.lit(None, pl.String)),
-    ).drop("usual")
+    task = pl.coalesce("task", "usual", pl.lit("text"))
+    answers = answers.with_columns(task=task, kind=pl.coalesce(page, "kind")).drop("usual")
+    if scores.height:
+        answers = answers.join(scores, on=KEY, how="left", maintain_order="left")
     calls = run.of("call").drop("path", "value")
     calls = calls.select(name for name in calls.columns if name in tables.RESPONSES)
     return Predictions(

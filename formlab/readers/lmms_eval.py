@@ -18,7 +18,23 @@ from formlab.readers.rows import Reader, Row, Source
 
 # What a sample has beside its metrics.
 _FIELDS = frozenset(
-    ["doc", "doc_id", "target", "arguments", "resps", "filtered_resps", "doc_hash", "prompt_hash", "target_hash", "input", "input_media", "token_counts", "filter", "metrics", "reasoning_tags"]
+    [
+        "doc",
+        "doc_id",
+        "target",
+        "arguments",
+        "resps",
+        "filtered_resps",
+        "doc_hash",
+        "prompt_hash",
+        "target_hash",
+        "input",
+        "input_media",
+        "token_counts",
+        "filter",
+        "metrics",
+        "reasoning_tags",
+    ]
 )
 _NAME = re.compile(r"(?P<stamp>.*?)_?samples_(?P<task>.+)\.jsonl$", re.IGNORECASE)
 NO_RESULTS = "no results file beside the samples: the log states no figures"

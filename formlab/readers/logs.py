@@ -193,28 +193,27 @@ def runs_of(rows: Iterable[Row], source: Source, form: str) -> dict[str, Run]:
     What is said without a system, such as figures, is said of each. `form` names the reader.
     """
     frame = frame_of(rows).with_columns(pl.col("epoch").fill_null(1))
-    answered = frame.filter(pl.col("role").is_in(["answer", "call"]))
-    keys = answered.select("system", "epoch").unique(maintain_order=True).rows()
-    epochs = Counter(system for system, _ in keys)
-    stem = door.stem(source.path)
-    log = {
-        "format": form,
-        "name": frame["split"].drop_nulls().first() or stem,
-        "source": [file.name for file in source.files],
-        "headline": frame.filter(role="figure")
-        .select("scorer", pl.col("kind").alias("metric"), pl.col("score").alias("value"), "n")
-        .to_dicts(),
-        "judged": sorted({*frame.filter(judged=True)["scorer"]}),
-    }
+    is_answer = pl.col("role").is_in(["answer", "call", "score"])
+    keys = frame.filter(is_answer).select("system", "epoch").unique(maintain_order=True).rows()
+    stem, scores = door.stem(source.path), frame.filter(role="score")
+    named = {"scorer": "scorer", "metric": "kind", "value": "score", "n": "n"}
+    headline = frame.filter(role="figure").select(**named).to_dicts()
+    log = {"format": form, "name": frame["split"].drop_nulls().first() or stem}
+    log |= {"source": [file.name for file in source.files], "headline": headline}
+    log["judged"] = sorted(set(scores.filter(judged=True)["scorer"]))
+    # The first is the one that the headline is of.
+    scorers = [figure["scorer"] for figure in headline] + scores["scorer"].to_list()
+    scorers = [name for name in dict.fromkeys(scorers) if name in set(scores["scorer"])]
     sources = {file.name: files.sha256(file) for file in source.files if file.is_file()}
     runs = {}
     for system, epoch in keys:
         name, notes = system or source.name or stem, Counter(source.notes)
-        if epochs[system] > 1:
-            name, notes[EPOCHS] = f"{name}, epoch {epoch}", epochs[system]
+        epochs = sum(other == system for other, _ in keys)
+        if epochs > 1:
+            name, notes[EPOCHS] = f"{name}, epoch {epoch}", epochs
         is_of = pl.col("system").eq_missing(system) & (pl.col("epoch") == epoch)
-        rows_of = frame.filter(is_of | pl.col("system").is_null())
-        runs[name] = Run(name, rows_of, log, notes, sources)
+        own = frame.filter(is_of | (pl.col("system").is_null() & ~is_answer))
+        runs[name] = Run(name, own, log, scorers, notes, sources)
     return runs
 
 
@@ -226,21 +225,12 @@ def called(evaluation: Evaluation, system: str) -> Evaluation:
     >>> called(open_log([{"id": "a", "target": "9", "output": "9"}]), "mine").system
     'mine'
     """
-    name, predictions = pl.lit(system).alias("system"), evaluation.predictions
-    if predictions:
-        records, responses = (
-            frame.with_columns(name) for frame in (predictions.records, predictions.responses)
-        )
-        predictions = dataclasses.replace(
-            predictions, system=system, records=records, responses=responses
-        )
-    return dataclasses.replace(
-        evaluation,
-        system=system,
-        cases=evaluation.cases.with_columns(name),
-        scores=evaluation.scores.with_columns(name),
-        predictions=predictions,
-    )
+    name, own = pl.lit(system).alias("system"), evaluation.predictions
+    changed = {n: getattr(evaluation, n).with_columns(name) for n in ("cases", "scores")}
+    if own:
+        parts = {n: getattr(own, n).with_columns(name) for n in ("records", "responses")}
+        changed["predictions"] = dataclasses.replace(own, system=system, **parts)
+    return dataclasses.replace(evaluation, system=system, **changed)
 
 
 def _corpora(
@@ -299,6 +289,10 @@ def _rows(reader: readers.Reader, source: Source) -> Iterator[Row]:
     except FormlabError:
         raise
     except ODD as error:
+        if source.corpus is None and reader.name in benchmarks.BENCHMARKS:
+            what = f"{reader.title}: answers without gold"
+            remedy = f"--benchmark {reader.name}"
+            raise DataBroken(what, where=source.path, remedy=remedy) from error
         what = f"not laid out as {reader.title}: {type(error).__name__}: {error}"
         remedy = "a log as the harness wrote it"
         raise DataBroken(what, where=source.path, remedy=remedy) from error

@@ -27,6 +27,8 @@ from formlab.trees import escape
 OTHER = "tests of a type that only the harness itself can judge, not scored"
 _FILE = re.compile(r"(?P<pdf>.+)_pg(?P<page>\d+)_repeat(?P<repeat>\d+)\.md$")
 _TEXTS = ("present", "absent", "order")
+# Of which percent of a text a passage has to have something to be shown as what was read.
+_NEAR = 50
 # The bench compares without bold and italics, with spaces and these characters written one way.
 _MARKS = [(r"<br/?>", " "), (r"</?[bi]>", ""), (r"\*\*(.*?)\*\*", r"\1"), (r"__(.*?)__", r"\1"),
           (r"\*(.*?)\*", r"\1"), (r"_(.*?)_", r"\1"), (r"\s+", " ")]  # fmt: skip
@@ -168,8 +170,9 @@ def answer_to(test: Test, markdown: str) -> str | None:
         return passage if found else ""
     if found:
         return test.text
-    # A passage that formlab takes for the text, in other case, is none for the bench.
-    return passage if normalise(passage) != normalise(test.text) else None
+    # A passage that is no better, or that formlab takes for the text, is none for the bench.
+    is_near = best is not None and best.score >= _NEAR
+    return passage if is_near and normalise(passage) != normalise(test.text) else None
 
 
 def plain(markdown: str) -> str:

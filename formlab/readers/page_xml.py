@@ -19,7 +19,7 @@ def _read(path: Path) -> Reading:
         order = [name for group in page.findall("{*}ReadingOrder") for name in _order(group)]
         ordered = [regions.pop(name) for name in order if name in regions]
         lines = [line for r in (*ordered, *regions.values()) for line in _lines(r, place)]
-        reading.pages[place] = Page(*sides, True, lines, [])
+        reading.pages[place] = Page(sides, True, lines, [])
     return reading
 
 

@@ -10,10 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from formlab import files, tables
+from formlab import tables
 from formlab.errors import DataBroken, FormlabError
 from formlab.readers import door
-from formlab.readers.door import as_text
 from formlab.readers.rows import Row, Source, leaves
 from formlab.tables import USABLE
 from formlab.text import answers
@@ -26,15 +25,8 @@ UNREADABLE = "samples unreadable"
 WITHOUT_GOLD = "samples without gold in the log"
 FIGURES = "figures stated in the log that cannot be read"
 # What reading runs into where a log is not laid out as it should be.
-ODD = (
-    ArithmeticError,
-    AttributeError,
-    FormlabError,
-    LookupError,
-    RecursionError,
-    TypeError,
-    ValueError,
-)
+ODD = (ArithmeticError, AttributeError, FormlabError, LookupError, RuntimeError, TypeError)
+ODD += (ValueError,)
 _KEY = re.compile(r'"((?:[^"\\]|\\.)*+)"\s*+:')
 
 
@@ -43,9 +35,9 @@ class Sample:
     """One question of a log: what was asked, what was answered, and what the log says of it.
 
     `gold` is a text, a list of texts that are all accepted, an object of fields (or its JSON), or
-    None; so is `answer`. `path` None is the text of a whole page. `columns` are those of the gold's
-    rows, also of the log's own, `call` those of the call: `error`, tokens, seconds. A sample with
-    values at several places has them as rows: `golds`, `claims`.
+    None; so is `answer`. `path` None is the text of a whole page. `columns` are further ones of the
+    gold's rows, `call` of the call's: `error`, tokens, seconds. Values at several places are given
+    as rows: `golds`, `claims`.
     """
 
     doc_id: Any
@@ -66,6 +58,16 @@ class Sample:
     golds: list[Row] | None = None
     claims: list[Row] | None = None
 
+    @property
+    def form(self) -> Mapping[str, Any] | None:
+        """The fields that are asked for, if they are several."""
+        return as_object(self.gold) if self.path is not None else None
+
+    @property
+    def place(self) -> str | None:
+        """Where the answer stands."""
+        return self.answer_path or self.path
+
 
 def sample_rows(samples: Iterable[Sample], source: Source, split: Any) -> Iterator[Row]:
     """The rows of samples of the task or data set `split`; of one given twice the last that is ok.
@@ -74,11 +76,12 @@ def sample_rows(samples: Iterable[Sample], source: Source, split: Any) -> Iterat
     """
     kept: dict[tuple[Any, ...], Sample] = {}
     for sample in samples:
-        sample.doc_id = tables.storable(str(sample.doc_id)).strip()
+        sample.doc_id = tables.storable(door.as_text(sample.doc_id) or "").strip()
         key = (sample.system, sample.epoch, sample.doc_id, sample.path)
         source.notes[DUPLICATES] += key in kept
+        source.notes[UNREADABLE] += not sample.doc_id
         if key not in kept or sample.status in USABLE or kept[key].status not in USABLE:
-            kept[key] = sample
+            kept |= {key: sample} if sample.doc_id else {}
     if not kept:
         reasons = [note for note in source.notes if note.startswith(f"first of {UNREADABLE}")]
         what = "".join(f"no sample can be read; the {reason}" for reason in reasons[:1])
@@ -89,8 +92,11 @@ def sample_rows(samples: Iterable[Sample], source: Source, split: Any) -> Iterat
         run = {"doc_id": sample.doc_id, "split": str(split)}
         run |= {"system": sample.system or None, "epoch": sample.epoch}
         with reading(source, sample.origin or sample.doc_id):
-            roles = [(role, list(rows)) for role, rows in _roles(sample)]
-            yield from (run | row | {"role": role} for role, rows in roles for row in rows)
+            golds = _gold(sample) if sample.golds is None else sample.golds
+            claims = _claims(sample) if sample.claims is None else sample.claims
+            roles = {"gold": golds, "answer": claims, "call": [_call(sample)]}
+            roles["score"] = _scores(sample)
+            yield from [run | row | {"role": role} for role, rows in roles.items() for row in rows]
 
 
 @contextmanager
@@ -118,10 +124,8 @@ def json_lines(source: Source, path: Path) -> Iterator[tuple[str, Row]]:
 def names(path: Path) -> set[str]:
     """The names of a table's columns, or those of members at the start of a JSON file."""
     kind = door.kind(path) if path.is_file() else ""
-    if kind == "workbook":
+    if kind in ("workbook", "parquet"):
         return set(door.columns_of(path))
-    if kind == "parquet":
-        return set(files.parquet_columns(path))
     start = door.head(path).decode("utf-8-sig", "replace") if kind else ""
     if kind in ("json", "lines"):
         return set(_KEY.findall(start))
@@ -132,10 +136,8 @@ def figure(scorer: Any, kind: Any, score: Any, n: Any = None) -> Row:
     """The row of what a log states of its samples, `n` of them."""
     count = number(n)
     count = None if count is None or abs(count) > 2**53 else int(count)
-    return {
-        "role": "figure", "scorer": str(scorer), "kind": str(kind), "score": number(score),
-        "n": count,
-    }  # fmt: skip
+    row = {"role": "figure", "scorer": str(scorer), "kind": str(kind)}
+    return row | {"score": number(score), "n": count}
 
 
 def tokens(used: Iterable[Any]) -> Row:
@@ -148,19 +150,18 @@ def tokens(used: Iterable[Any]) -> Row:
 def fields(value: Any, path: str = "") -> Iterator[tuple[str, str | None]]:
     """The leaves of a JSON value at their JSON Pointers, as text; a place without a value is null.
 
-    Examples
-    --------
     >>> list(fields({"items": [{"price": 9.5}], "paid": True, "tax": None}))
     [('/items/0/price', '9.5'), ('/paid', 'true'), ('/tax', None)]
     """
-    yield from ((at, as_text(leaf)) for at, leaf in leaves(value, path))
+    for place, leaf in leaves(value, path):
+        # A number of JSON as it was written, which a user's 9.0 in a workbook is not.
+        is_float = isinstance(leaf, float) and leaf == leaf
+        yield place, repr(leaf) if is_float else door.as_text(leaf)
 
 
 def as_object(value: Any) -> Mapping[str, Any] | None:
     """The object that a value is or that its text is the JSON of, numbers as written; else None.
 
-    Examples
-    --------
     >>> as_object('{"total": 9.00}'), as_object("9.00")
     ({'total': '9.00'}, None)
     """
@@ -175,8 +176,6 @@ def as_object(value: Any) -> Mapping[str, Any] | None:
 def number(value: Any) -> float | None:
     """A finite number that a log may have written as text or as a truth value; else None.
 
-    Examples
-    --------
     >>> number("0.5"), number(True), number(float("nan")), number("n/a"), number(None)
     (0.5, 1.0, None, None, None)
     """
@@ -187,68 +186,58 @@ def number(value: Any) -> float | None:
     return result if abs(result) < 1e300 else None
 
 
-def _roles(sample: Sample) -> Iterator[tuple[str, Iterable[Row]]]:
-    form = as_object(sample.gold) if sample.path is not None else None
-    yield "gold", _gold(sample, form) if sample.golds is None else sample.golds
-    yield "answer", _claims(sample, form) if sample.claims is None else sample.claims
+def _call(sample: Sample) -> Row:
     # A whole document is scored as one where its fields stand in one answer.
-    is_whole = sample.path is None or sample.golds is not None or form is not None
-    place = {"path": None if is_whole else sample.answer_path or sample.path}
-    call = {"task": "text", "status": sample.status, "text": as_text(sample.answer), "attempts": 1}
-    call["request"] = str(sample.doc_id if sample.request is None else sample.request)
-    yield "call", [place | call | sample.call]
-    scores = {scorer: number(score) for scorer, score in sample.scores.items()}
-    yield "score", (
-        place | {
-            "scorer": tables.storable(scorer), "score": score, "compared": as_text(sample.compared),
-            "correct": bool(score) if score in (0, 1) else None,
-            "judged": bool({scorer, scorer.partition("/")[0]} & {*sample.judged}),
-        }
-        for scorer, score in scores.items() if score is not None
-    )  # fmt: skip
+    is_whole = sample.path is None or sample.golds is not None or sample.form is not None
+    request = door.as_text(sample.doc_id if sample.request is None else sample.request)
+    row = {"path": None if is_whole else sample.place, "task": "text", "request": request}
+    row |= {"text": door.as_text(sample.answer), "status": sample.status, "attempts": 1}
+    return row | sample.call
 
 
-def _gold(sample: Sample, form: Mapping[str, Any] | None) -> Iterator[Row]:
-    gold = sample.gold
+def _scores(sample: Sample) -> Iterator[Row]:
+    place = _call(sample)["path"]
+    for scorer, value in sample.scores.items():
+        if (score := number(value)) is not None:
+            row = {"path": place, "scorer": tables.storable(scorer), "score": score}
+            row["correct"] = bool(score) if score in (0, 1) else None
+            row["judged"] = bool({scorer, scorer.partition("/")[0]} & {*sample.judged})
+            yield row | {"compared": door.as_text(sample.compared)}
+
+
+def _gold(sample: Sample) -> Iterator[Row]:
+    # Names that begin with log_ are those of the log's scores.
     columns = {
-        tables.storable(name): cell if name in tables.RECORDS else as_text(cell)
+        tables.storable(name): cell if name in tables.RECORDS else door.as_text(cell)
         for name, cell in sample.columns.items()
-        # Names that begin so are those of the log's scores.
         if name in tables.RECORDS or not (name in tables.RESERVED or name.startswith("log_"))
     }
-    if form is not None:
-        rows = [{"path": path, "value": value} for path, value in fields(form, _base(sample))]
-    elif isinstance(gold, list):
-        accepted = [as_text(item) for item in gold if item is not None]
-        others = {"accepted": accepted} if accepted[1:] else {}
-        rows = [{"path": sample.path, "value": first} | others for first in accepted[:1]]
-    else:
-        rows = [] if gold is None else [{"path": sample.path, "value": as_text(gold)}]
-    yield from (columns | row for row in rows)
+    gold, base = sample.gold, "" if sample.path == ANSWER else sample.path or ""
+    if sample.form is not None:
+        yield from (columns | {"path": p, "value": text} for p, text in fields(sample.form, base))
+        return
+    accepted = [door.as_text(text) for text in (gold if isinstance(gold, list) else [gold])]
+    accepted = [text for text in accepted if text is not None]
+    columns |= {"accepted": accepted} if accepted[1:] else {}
+    yield from (columns | {"path": sample.path, "value": text} for text in accepted[:1])
 
 
-def _claims(sample: Sample, form: Mapping[str, Any] | None) -> Iterator[Row]:
+def _claims(sample: Sample) -> Iterator[Row]:
     """The values of an answer, by the one rule for a model's text; what failed names none."""
-    status, answer, is_usable = sample.status, sample.answer, sample.status in USABLE
-    if isinstance(answer, str) and is_usable:
+    status, answer, form = sample.status, sample.answer, sample.form
+    base = "" if sample.path == ANSWER else sample.path or ""
+    if isinstance(answer, str) and answer and status in USABLE:
         parsed = answers.plain(answer) if form is None else answers.parse(answer, lists=True)
         answer = parsed.value
         status = parsed.status if parsed.changes or parsed.status not in USABLE else status
-    claims: list[tuple[str | None, str | None]] = []
-    if form is None:
-        claims = [(sample.answer_path or sample.path, as_text(answer))]
-    elif isinstance(answer, Mapping | list):
-        claims = list(fields(answer, _base(sample)))
+    claims: list[tuple[str | None, str | None]] = [(sample.place, door.as_text(answer))]
+    if form is not None:
+        claims = list(fields(answer, base)) if isinstance(answer, Mapping | list) else []
     # A null names no value, and what failed has failed at each field that was asked for.
     claims = [claim for claim in claims if claim[1] is not None and status in USABLE]
     if not claims:
         status = "missing" if status in USABLE else status
-        paths = [sample.answer_path or sample.path]
-        paths = paths if form is None else [path for path, _ in fields(form, _base(sample))]
-        claims = [(path, None) for path in paths]
+        asked = [sample.place] if form is None else [path for path, _ in fields(form, base)]
+        claims = [(path, None) for path in asked]
     for path, value in claims:
         yield {"path": path, "value": value, "status": status, "origin": sample.origin}
-
-
-def _base(sample: Sample) -> str:
-    return "" if sample.path == ANSWER else sample.path or ""

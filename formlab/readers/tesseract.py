@@ -25,9 +25,9 @@ def _read(path: Path) -> Reading:
             raise DataBroken("a row without 11 numbers", where=f"{path}:{count}")
         place, key = whole(numbers[1]), tuple(numbers[1:5])
         found = Found("".join(cells[11:]), engine.sized(*numbers[6:10]), numbers[10] / 100, place)
-        page = reading.pages.setdefault(place, Page(None, None, True, [], []))
+        page = reading.pages.setdefault(place, Page((None, None), True, [], []))
         if numbers[0] == _PAGE:
-            reading.pages[place] = page._replace(width=numbers[8], height=numbers[9])
+            reading.pages[place] = page._replace(size=(numbers[8], numbers[9]))
         elif numbers[0] == _LINE:
             lines[key] = found._replace(confidence=None), []
         elif numbers[0] == _WORD and found.text.strip():

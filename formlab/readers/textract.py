@@ -29,7 +29,7 @@ def _read(path: Path) -> Reading:
     for count, expense in enumerate(expenses):
         reading.values += _expense(expense, f"/{count}" if len(expenses) > 1 else "")
     for block in blocks:
-        page = reading.pages.setdefault(block["Page"], Page(1, 1, False, [], []))
+        page = reading.pages.setdefault(block["Page"], Page((1, 1), False, [], []))
         if member(block, "BlockType") == "LINE":
             words = tuple(_found(word) for word in _related(block, "CHILD", by_id))
             page.lines.append(_found(block)._replace(words=words))

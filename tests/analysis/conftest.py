@@ -3,7 +3,7 @@ import json
 import pytest
 
 from formlab import analysis, benchmarks
-from formlab.formats import read_predictions
+from formlab.readers import read_predictions
 from tests.conftest import entity
 from tests.scoring.conftest import corpus, evaluate
 

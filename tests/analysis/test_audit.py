@@ -11,7 +11,7 @@ from formlab.analysis.audit import RATERS, answers, audit, check, planted
 from formlab.analysis.kappa import rater_agreement
 from formlab.benchmarks._own import OWN
 from formlab.errors import DataBroken, DataMissing
-from formlab.formats.fincriticaled import FORMAT
+from formlab.readers import read_predictions
 
 GOLD = "<p>Net sales <number>4,310</number></p><p>Costs <number>1,250</number></p>"
 
@@ -38,7 +38,7 @@ def of_pages(folder):
     pages(folder, "Net sales 4,310\nCosts 1,250", PLANTED, "")
     (folder / "gold_3.txt").write_text("<p>No fact</p>")
     corpus = OWN["fincriticaled"].load("test", folder)
-    return evaluate(corpus, FORMAT.read(folder / "pred", corpus))
+    return evaluate(corpus, read_predictions(folder / "pred", corpus))
 
 
 @pytest.fixture
@@ -65,7 +65,7 @@ def judge(tmp_path):
 def audited(root, humans=None):
     corpus = OWN["fincriticaled"].load("test", root)
     raw = {"0": judged((True, True)), "1": judged((False, True))}
-    return audit(corpus, FORMAT.read(root / "pred", corpus), raw, humans=humans)
+    return audit(corpus, read_predictions(root / "pred", corpus), raw, humans=humans)
 
 
 def test_rule_and_judge_stand_side_by_side_and_the_rules_overrule(root):

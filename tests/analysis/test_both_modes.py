@@ -4,7 +4,7 @@ import pytest
 
 from formlab import analysis, benchmarks, tables
 from formlab.analysis.both_modes import mode_changes
-from formlab.formats import read_predictions
+from formlab.readers import read_predictions
 
 from ..made_shards import cut
 from ..made_splits import DAY, JAM, WHO, evaluations

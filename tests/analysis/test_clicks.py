@@ -1,10 +1,9 @@
 import polars as pl
 import pytest
 
-from formlab import analysis
+from formlab import analysis, readers
 from formlab.benchmarks import formfactory
 from formlab.errors import DataBroken
-from formlab.formats import formfactory as outputs
 from formlab_arena.evaluation import read_run
 
 from ..made_arena import CLUMSY, click, run, screen
@@ -76,7 +75,7 @@ def test_click_that_nothing_asked_for_is_a_miss_of_no_field(tmp_path):
 def test_lines_on_released_screenshots_have_misses_too(tmp_path):
     corpus = formfactory.read("all", make(tmp_path / "formfactory"))
     (tmp_path / "A12-01.txt").write_text("[15,20] Ada\n[150,35] Berg\n")
-    done = analysis.evaluate(corpus, outputs.read(tmp_path / "A12-01.txt", corpus))
+    done = analysis.evaluate(corpus, readers.predictions(tmp_path / "A12-01.txt", corpus))
     [row] = analysis.misses(done).to_dicts()
     assert (row["path"], row["distance"], row["near"]) == ("/Last Name", 5, "/Last Name")
     table = analysis.click_and_value(done).filter(pl.col("kind") == "all")

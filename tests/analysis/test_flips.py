@@ -107,7 +107,7 @@ def test_real_forms_at_two_thresholds_equal_a_plain_count(shared, tmp_path):
     """Of three FUNSD pages one reader is right, the other drops every other word."""
     import json
 
-    from formlab.formats import read_predictions
+    from formlab.readers import read_predictions
 
     corpus = benchmarks.load("funsd", root=shared / "data" / "funsd", split="test")
     pages = corpus.documents["doc_id"].head(3).to_list()

@@ -10,7 +10,7 @@ from formlab import benchmarks
 from formlab.analysis.footing import check_sums, figure, material_errors, sums
 from formlab.benchmarks.calculations import KnownSum
 from formlab.benchmarks.ixbrl import gold_pages
-from formlab.formats import read_predictions
+from formlab.readers import read_predictions
 from formlab.scoring.evaluate import evaluate
 from formlab.text.flow import Flow, read
 from formlab.text.markup import written_events

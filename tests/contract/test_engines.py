@@ -9,10 +9,10 @@ import pytest
 import formlab
 from tests.contract.doors import SCORE, cli, rows, value
 
-# A page of 200 x 100 pixels: "Name: Ada Berg", "Total: $88.20" and a box that is ticked.
+# A page of 200 x 100 pixels: "Name: Ada Bérg", "Total: $88.20" and a box that is ticked.
 FILES = json.loads(Path(__file__).with_name("data").joinpath("engines.json").read_text("utf-8"))
-PAGE = "Name: Ada Berg\nTotal: $88.20"
-WORDS = [("Name:", 10, 10, 60, 30), ("Ada", 70, 10, 100, 30), ("Berg", 110, 10, 150, 30)]
+PAGE = "Name: Ada Bérg\nTotal: $88.20"
+WORDS = [("Name:", 10, 10, 60, 30), ("Ada", 70, 10, 100, 30), ("Bérg", 110, 10, 150, 30)]
 WORDS += [("Total:", 10, 50, 60, 70), ("$88.20", 70, 50, 130, 70)]
 # Of each engine the keys beside Name and Total, and how many answers say that the box is ticked.
 KEYS = {
@@ -24,7 +24,7 @@ KEYS = {
     "document ai form": ([], 1),
 }
 # The gold says that the box is not ticked.
-GOLD = "doc_id,path,value\na,Name,Ada Berg\na,Total,88.20\na,Agree,false\n"
+GOLD = "doc_id,path,value\na,Name,Ada Bérg\na,Total,88.20\na,Agree,false\n"
 XML = '<!DOCTYPE alto [<!ENTITY a "b">]><alto><Page WIDTH="&a;"/></alto>'
 
 
@@ -53,7 +53,7 @@ def test_t01_to_t06_values_stand_at_their_keys(engine, folders):
 @pytest.mark.parametrize("engine", sorted({name.partition("/")[0] for name in FILES}))
 def test_t07_to_t16_words_and_lines_stand_on_the_page_of_the_gold(engine, folders):
     gold = {"doc_id": "a", "path": None, "value": PAGE, "width": 400, "height": 200}
-    gold = pl.DataFrame([gold, gold | {"path": "Name", "value": "Ada Berg"}])
+    gold = pl.DataFrame([gold, gold | {"path": "Name", "value": "Ada Bérg"}])
     evaluation = formlab.evaluate(gold, Path(engine))
     assert evaluation.scores.filter(metric="cer", level="page")["value"].to_list() == [0]
     words = evaluation.predictions.records.filter(kind="word")
@@ -67,7 +67,7 @@ def test_t07_to_t16_words_and_lines_stand_on_the_page_of_the_gold(engine, folder
 
 def test_t17_a_broken_file_of_many_is_a_document_that_failed(folders):
     Path("alto/b.xml").write_text(XML)
-    Path("truth.csv").write_text("doc_id,path,value\na,t,Ada Berg\nb,t,Ada Berg\n")
+    Path("truth.csv").write_text("doc_id,path,value\na,t,Ada Bérg\nb,t,Ada Bérg\n")
     Path("alto/scan.png").write_bytes(b"")
     evaluation = formlab.evaluate("truth.csv", Path("alto"))
     assert evaluation.fields.select("status", "outcome").rows() == [

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from formlab import analysis, benchmarks, charts, formats
+from formlab import analysis, benchmarks, charts, readers
 from formlab.systems import chat
 from formlab_review import drafting
 from formlab_review import drafts as file
@@ -100,7 +100,7 @@ def run(server, tmp_path_factory):
     killed.send_signal(signal.SIGKILL)
     killed.wait()
     corpus = benchmarks.load("formcraft")
-    partial = formats.read_predictions(out, corpus)
+    partial = readers.read_predictions(out, corpus)
     before = answered()
     whole = chat.system(f"chat:{MODEL}").run(corpus, out=out, limit=FORMS, settings=settings)
     return corpus, partial, before, whole, answered()

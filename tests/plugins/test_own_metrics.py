@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import formlab
-from formlab import benchmarks, formats
+from formlab import benchmarks, readers
 from formlab.errors import DataBroken, UnknownName
 
 pytestmark = pytest.mark.usefixtures("fresh")
@@ -17,7 +17,7 @@ def scored(benchmark, system="rules"):
     """The evaluation of what a baseline reads on the sample."""
     corpus = benchmarks.load(benchmark)
     folder = benchmarks.SAMPLES / "runs" / f"{benchmark}-{corpus.split}-{system}"
-    return formlab.evaluate(corpus, formats.read_predictions(folder, corpus))
+    return formlab.evaluate(corpus, readers.read_predictions(folder, corpus))
 
 
 def lengths(golds, preds):
@@ -87,7 +87,7 @@ def test_tallies_of_a_wrong_shape_are_an_error_that_names_the_metric(funsd_root,
     formlab.metric("flat")(lambda golds, preds: np.ones(len(golds)))
     (tmp_path / "p.jsonl").write_text('{"doc_id": "a", "text": "Name: Ada Berg"}\n')
     corpus = benchmarks.load("funsd", root=funsd_root)
-    answers = formats.read_predictions(tmp_path / "p.jsonl", corpus)
+    answers = readers.read_predictions(tmp_path / "p.jsonl", corpus)
     with pytest.raises(DataBroken, match=r"tallies of flat have shape \(2,\) for 2 cases"):
         formlab.evaluate(corpus, answers)
 

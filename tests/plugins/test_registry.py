@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 import formlab
-from formlab import benchmarks, formats, known_files, metrics, plugin_records, registry, systems
+from formlab import benchmarks, known_files, metrics, plugin_records, readers, registry, systems
 from formlab.cli import main
 from formlab.errors import DataBroken, DataMissing, NotAvailable, UnknownName
 from formlab.folders import Evaluation
@@ -55,8 +55,8 @@ def test_file_that_has_changed_replaces_what_it_registered(tmp_path):
 def test_cell_that_is_run_again_replaces_what_it_registered():
     for value in (1, 2):
         formlab.chart("mine", value)
-        formlab.reader("words", title=str(value), is_one=len)(print)
-    assert formats.FORMATS["words"].title == "2"
+        formlab.reader("words", title=str(value), fits=len)(print)
+    assert readers.READERS["words"].title == "2"
 
 
 @pytest.mark.parametrize("name", ["cer", "letters"])

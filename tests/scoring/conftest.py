@@ -3,7 +3,7 @@ import json
 import pytest
 
 from formlab import analysis, benchmarks
-from formlab.formats import read_predictions
+from formlab.readers import read_predictions
 from formlab.tables import only
 
 # The pages of the two forms, and the fields of the first.

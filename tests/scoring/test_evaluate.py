@@ -8,7 +8,7 @@ from formlab import analysis, benchmarks, tables
 from formlab.benchmarks.vrdu import UNREPEATED, Schema
 from formlab.errors import DataBroken, UnknownName
 from formlab.folders import Evaluation, Predictions
-from formlab.formats import read_predictions
+from formlab.readers import read_predictions
 from formlab.tables import only
 
 from .conftest import FIELDS, PAGE, value

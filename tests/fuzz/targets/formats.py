@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from formlab import benchmarks
-from formlab.formats import read_predictions
+from formlab.readers import read_predictions
 from tests import made_vrdu
 from tests.fuzz.targets import benchmarks as made
 from tests.fuzz.targets.common import DOCS, predictions_found, put, rows, scored
@@ -104,7 +104,23 @@ def _vrdu(folder: Path) -> None:
     )
 
 
+# A small form as each engine writes it, for every document.
+_ENGINES = Path(made.__file__).parents[2] / "contract" / "data" / "engines.json"
+
+
+def _engine(name: str, content: object) -> Target:
+    engine, _, file = name.partition("/")
+
+    def fill(folder: Path) -> None:
+        for doc in DOCS:
+            put(folder, f"{doc}{Path(file).suffix}", content)
+
+    home = f"answers/{{}}{Path(file).suffix}"
+    return _target(engine, "funsd", fill, home=home)
+
+
 TARGETS = [
+    *(_engine(name, content) for name, content in json.loads(_ENGINES.read_text()).items()),
     _target("plain", "funsd", _plain, "answers/p.jsonl"),
     _target("plain csv", "funsd", _plain_csv, "answers/p.csv"),
     _target("formcraft", "formcraft", _formcraft, home="answers/{}.json"),

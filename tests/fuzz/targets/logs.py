@@ -5,15 +5,19 @@ from collections import Counter
 from functools import partial
 from pathlib import Path
 
-from formlab import logs, resources
+from formlab import registry, resources
+from formlab.readers import logs
 from tests.fuzz.targets.common import DOCS, put, rows
 from tests.fuzz.verdicts import Found, Target
 
-# Written by the harnesses themselves, see `tests/logs/generate.py`.
-DATA = Path(__file__).parents[2] / "logs" / "data"
+# Written by the harnesses themselves, see `tests/readers/generate_logs.py`.
+DATA = Path(__file__).parents[2] / "readers" / "logs"
+PLUGINS = Path(__file__).parents[3] / "docs" / "plugins"
 
 
-def _read(name: str, folder: Path) -> Found:
+def _read(name: str, folder: Path, plugin: str | None = None) -> Found:
+    if plugin:
+        registry.load(PLUGINS / f"{plugin}.py")
     found, counted = set(), Counter[str]()
     for evaluation in logs.open_logs(folder / name):
         logs.headlines(evaluation)
@@ -122,7 +126,7 @@ TARGETS = [
     Target("log/docling", _copied("docling"), partial(_read, "docling")),
     Target("log/lmms_eval", _lmms_eval, partial(_read, "20260102_030405_samples_forms.jsonl")),
     Target("log/omniai", _omniai, partial(_read, "results.json")),
-    Target("log/ocrbench", _ocrbench, partial(_read, "model.json")),
+    Target("log/ocrbench", _ocrbench, partial(_read, "model.json", plugin="ocrbench")),
     Target("log/olmocr", _olmocr, partial(_read, "")),
     Target("log/table", _table, partial(_read, "t.jsonl")),
     Target("log/table csv", _table_csv, partial(_read, "t.csv")),
@@ -130,8 +134,10 @@ TARGETS = [
 
 
 def _funsd_bench_read(folder: Path) -> Found:
-    (run,) = logs.read(folder / "results")
-    return Found(frozenset(run.answers["doc_id"]), run.notes)
+    registry.load(PLUGINS / "funsd_bench.py")
+    rows = logs.read(folder / "results").filter(role="call")
+    unreadable = rows.filter(rows["status"] == "api_error").height
+    return Found(frozenset(rows["doc_id"]), Counter({"unreadable": unreadable}))
 
 
 TARGETS.append(

@@ -22,7 +22,7 @@ from formlab import (
 )
 from formlab.analysis.history_folders import open_history
 from formlab.errors import NotAvailable
-from formlab.formats import read_predictions
+from formlab.readers import read_predictions
 from formlab.reports import build_record, manifest
 from formlab.scoring import many, part
 from formlab.scoring.evaluate import evaluate

@@ -4,10 +4,9 @@ import json
 
 import pytest
 
-from formlab import tables
+from formlab import readers, tables
 from formlab.benchmarks import formcraft as benchmark
 from formlab.folders import Predictions
-from formlab.formats import formcraft
 
 
 def predictions(*rows):
@@ -70,7 +69,7 @@ def score_formcraft(tmp_path):
         for name, answer in answers.items():
             (given / name).write_text(answer if isinstance(answer, str) else json.dumps(answer))
         corpus = benchmark.read("test", tmp_path)
-        predictions = formcraft.read(given, corpus)
+        predictions = readers.predictions(given, corpus)
         return scorer.score(corpus, predictions, mode="fixed", threshold=0.8)
 
     return run

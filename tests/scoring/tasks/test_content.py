@@ -7,7 +7,7 @@ import pytest
 from formlab import analysis, benchmarks, tables
 from formlab.benchmarks import formcraft as benchmark
 from formlab.folders import Evaluation
-from formlab.formats import read_predictions
+from formlab.readers import read_predictions
 from formlab.scoring.tasks import content
 from formlab.tables import only
 from tests.made_pages import page_texts

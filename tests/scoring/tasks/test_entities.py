@@ -8,8 +8,9 @@ import pytest
 from formlab import tables
 from formlab.analysis.both_modes import mode_changes
 from formlab.benchmarks import vrdu
-from formlab.formats import vrdu as predicted
 from formlab.metrics import entities as family
+from formlab.readers import read_predictions, splits
+from formlab.readers.vrdu import SUFFIX
 from formlab.scoring.tasks import entities
 from formlab.tables import only, slice_name
 
@@ -31,9 +32,9 @@ OF = ("level", "slice_by", "slice_value")
 
 
 def results(folder, corpus, entities_, doc="a.pdf"):
-    file = folder / f"{SPLIT}{predicted.SUFFIX}"
+    file = folder / f"{SPLIT}{SUFFIX}"
     file.write_text(json.dumps({"meta": {}, "results": {doc: entities_}}))
-    return predicted.read(file, corpus)
+    return read_predictions(file, corpus)
 
 
 def scored(corpus, predictions, mode="official"):
@@ -213,9 +214,9 @@ def test_published_evaluator_is_reproduced_figure_by_figure(shared):
     root = shared / "golden/vrdu"
     expected = json.loads((root / "expected.json").read_text())
     heads = {"all": "", "group=unrepeated": "unrepeated_"}
-    for split in predicted.splits(root / "predictions"):
+    for split in splits(root / "predictions"):
         corpus = vrdu.read(split, root)
-        given = predicted.read(root / "predictions", corpus)
+        given = read_predictions(root / "predictions", corpus)
         here = pl.col("doc_id").is_in(corpus.documents["doc_id"].implode())
         given = type(given)(given.records.filter(here), given.responses, given.system)
         found = {

@@ -6,7 +6,7 @@ from PIL import Image
 
 from formlab import tables
 from formlab.benchmarks._own import OWN
-from formlab.formats.fincriticaled import FORMAT
+from formlab.readers import read_predictions
 from formlab.scoring.tasks.facts import score
 
 from .conftest import predictions
@@ -100,7 +100,7 @@ def test_hostile_pages_are_scored(corpus, text):
 def test_page_metrics_equal_the_released_code(shared):
     root = shared / "golden" / "fincriticaled"
     corpus = OWN["fincriticaled"].load("test", root)
-    scored = score(corpus, FORMAT.read(root / "pred", corpus), mode="official", threshold=0.8)
+    scored = score(corpus, read_predictions(root / "pred", corpus), mode="official", threshold=0.8)
     names = {"rouge1_stem": "rouge1", "rougeL_stem": "rougeL", "edit_distance": "edit_distance"}
     known = json.loads((root / "text_metrics.json").read_text())
     pages = scored.scores.filter(pl.col("metric").is_in(list(names)))

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 from click.testing import CliRunner
 
-from formlab import formats, own
+from formlab import own, readers
 from formlab.cli import main
 from formlab.errors import DataBroken, DataMissing, NotAvailable
 from formlab.folders import Predictions
@@ -97,7 +97,7 @@ def test_the_answers_of_a_batch_are_those_of_live_calls(tmp_path, corpus):
     # Two documents with the same question are one request.
     assert written.notes["requests in them"] == len(STEPS) == corpus.documents.height - 1
     assert found.notes["results of the batch"] == len(STEPS)
-    assert formats.read_predictions(tmp_path / "run", corpus).records.equals(found.records)
+    assert readers.read_predictions(tmp_path / "run", corpus).records.equals(found.records)
 
 
 def test_pages_and_their_boxes_come_back_as_from_live_calls(tmp_path):

@@ -5,7 +5,7 @@ import json
 import polars as pl
 import pytest
 
-from formlab import analysis, benchmarks, formats
+from formlab import analysis, benchmarks, readers
 from formlab.errors import DataBroken, UnknownName
 from formlab.folders import Corpus
 from formlab.systems import chat
@@ -27,7 +27,7 @@ def ran(server, corpus, out, **settings):
 def test_of_a_run_that_was_killed_the_answers_count_and_the_rest_is_missing(tmp_path, corpus):
     with serving(then=FORM, delay=0.2) as server:
         calls = killed(server, tmp_path, calls=5)
-        found = formats.read_predictions(tmp_path, corpus)
+        found = readers.read_predictions(tmp_path, corpus)
         # Reading asks nothing.
         assert len(server.calls) == calls
     answered = kept(tmp_path)
@@ -46,7 +46,7 @@ def test_an_unfinished_run_reads_as_the_finished_one_once_all_is_answered(tmp_pa
     with serving("truncated", "too_large", then=FORM) as server:
         whole = ran(server, corpus, tmp_path)
     (tmp_path / "manifest.json").unlink()
-    found = formats.read_predictions(tmp_path, corpus)
+    found = readers.read_predictions(tmp_path, corpus)
     assert found.records.equals(whole.records)
     assert found.responses.equals(whole.responses)
     assert sorted(found.responses["status"]) == ["api_error", "ok", "truncated"]
@@ -61,12 +61,12 @@ def test_an_unfinished_run_remembers_a_store_and_prompts_from_elsewhere(tmp_path
         store = str(tmp_path / "shared.sqlite")
         ran(server, corpus, tmp_path / "run", store=store, prompts=str(own))
     (tmp_path / "run" / "manifest.json").unlink()
-    found = formats.read_predictions(tmp_path / "run", corpus)
+    found = readers.read_predictions(tmp_path / "run", corpus)
     assert set(found.responses["status"]) == {"ok"}
     # Of a prompt that has changed since nobody can tell what was asked.
     (own / "formcraft_extraction.md").write_text("Read some.")
     with pytest.raises(DataBroken, match="another run: settings"):
-        formats.read_predictions(tmp_path / "run", corpus)
+        readers.read_predictions(tmp_path / "run", corpus)
 
 
 def test_a_run_of_before_there_were_further_bounds_goes_on(tmp_path, corpus):
@@ -76,7 +76,7 @@ def test_a_run_of_before_there_were_further_bounds_goes_on(tmp_path, corpus):
         assert not {"image_pixels", "image_dpi"} & head["settings"].keys()
         (tmp_path / "run.json").write_text(json.dumps({k: head[k] for k in head if k != "prices"}))
         (tmp_path / "manifest.json").unlink()
-        found = formats.read_predictions(tmp_path, corpus)
+        found = readers.read_predictions(tmp_path, corpus)
         assert set(found.responses["status"]) == {"ok"}
         assert ran(server, corpus, tmp_path).records.equals(found.records)
         assert len(server.calls) == 3
@@ -87,13 +87,13 @@ def test_an_unfinished_run_of_another_benchmark_is_refused(tmp_path, corpus):
         ran(server, corpus, tmp_path)
     (tmp_path / "manifest.json").unlink()
     with pytest.raises(DataBroken, match="benchmark 'formcraft', now 'vrdu'"):
-        formats.read_predictions(tmp_path, benchmarks.load("vrdu"))
+        readers.read_predictions(tmp_path, benchmarks.load("vrdu"))
 
 
 def test_a_head_that_lacks_something_is_one_error(tmp_path, corpus):
     (tmp_path / "run.json").write_text(json.dumps({"system": "chat:m", "settings": {}}))
     with pytest.raises(DataBroken, match="lacks"):
-        formats.read_predictions(tmp_path, corpus)
+        readers.read_predictions(tmp_path, corpus)
 
 
 def test_the_status_of_every_answer_is_counted_by_task_and_over_all(tmp_path, corpus):

@@ -4,7 +4,7 @@ import pytest
 
 from formlab import analysis, benchmarks
 from formlab.errors import UnknownName
-from formlab.formats import read_predictions
+from formlab.readers import read_predictions
 from formlab.systems import chat
 from tests.made_formfactory import make
 from tests.systems.scripted_server import serving

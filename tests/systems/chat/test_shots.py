@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import polars as pl
 import pytest
 
-from formlab import benchmarks, formats
+from formlab import benchmarks, readers
 from formlab.errors import DataMissing, NotAvailable, UnknownName
 from formlab.systems import chat
 from formlab.systems.chat.images import PageImage
@@ -91,7 +91,7 @@ def test_examples_go_before_the_question_as_text_and_the_run_names_them(tmp_path
     assert made.system == again.system
     assert "shots=3" in made.system
     assert made.responses["status"].to_list() == ["ok"]
-    read = formats.read_predictions(tmp_path, corpus)
+    read = readers.read_predictions(tmp_path, corpus)
     assert read.settings["shots documents"] == names
 
 

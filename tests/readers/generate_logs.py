@@ -1,7 +1,7 @@
-"""Writes the small logs in `data` with the harnesses themselves.
+"""Writes the small logs in `logs` with the harnesses themselves.
 
 Run in an environment of its own: ``pip install inspect_ai stickler-eval docling-core openpyxl
-pandas pyarrow backports.zstd``, then ``python tests/logs/generate.py``.
+pandas pyarrow backports.zstd``, then ``python tests/readers/generate_logs.py``.
 """
 
 import json
@@ -9,7 +9,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-DATA = Path(__file__).parent / "data"
+DATA = Path(__file__).parent / "logs"
 LONG = "A clause of the lease. " * 20
 
 

@@ -310,7 +310,8 @@ def _table(source: Source, table: Any) -> Iterator[Row]:
     named = dict(source.columns)
     for column, usual in NAMES.items():
         free = [name for name in usual if name in known and name not in named.values()]
-        named |= {column: name for name in free[:1] if column not in named}
+        if free and column not in named:
+            named[column] = free[0]
     if "value" not in named:
         what = f"no column is the answer; the table has: {', '.join(known)}"
         raise DataBroken(what, where=source.path, remedy="--columns value=NAME")

@@ -12,13 +12,13 @@ import polars as pl
 
 from formlab import readers, tables
 from formlab.addresses import local
-from formlab.errors import UnknownName
+from formlab.errors import DataBroken, UnknownName
 from formlab.folder import Folder
 from formlab.folders import Corpus, Predictions
 from formlab.own import images as own_images
 from formlab.own.types import FieldTypes, rule_text
 from formlab.readers import is_run
-from formlab.readers.answers import sources_of
+from formlab.readers.answers import sources_of, unread
 from formlab.readers.content import stem
 from formlab.readers.door import FRAME, columns_of
 from formlab.readers.values import DOCUMENT, RECORD, pattern, read_values
@@ -86,6 +86,9 @@ def corpus(
     gold = located(gold)
     values = read_values(gold, columns=columns, flaws=flaws)
     path = gold if isinstance(gold, Path) else None
+    if path and path.is_dir() and len(broken := unread(values)):
+        what, origin = broken.select("value", "origin").row(0)
+        raise DataBroken(f"no JSON: {what!r:.200}", where=path / origin, remedy="mend that file")
     name = name or (stem(path.resolve()) if path else FRAME)
     known, declared = typed(FieldTypes.inferred(values), types, flaws)
     root = root_of(path, images, "image" in values.columns)

@@ -227,18 +227,21 @@ def _failed(given: pl.DataFrame, corpus: Corpus) -> pl.DataFrame:
     return pl.concat([given.filter(~failed), rows.select(given.columns)])
 
 
+def unread(given: pl.DataFrame) -> pl.DataFrame:
+    """The texts of pages that should be JSON: what begins so, and what a file of JSON has."""
+    texts = given.filter(pl.col("path").is_null(), pl.col("value").is_not_null())
+    broken = [text_answers.is_json(text) for text in texts["value"]]
+    is_file = pl.col("origin").str.to_lowercase().str.ends_with(".json")
+    return texts.filter(pl.Series(broken, dtype=pl.Boolean) | is_file)
+
+
 def _without_json(given: pl.DataFrame) -> pl.DataFrame:
     """The answers without texts that are JSON and could not be read: `bad_json`."""
-    pairs = zip(given["path"], given["value"], strict=True)
-    broken = pl.Series(
-        [p is None and t is not None and text_answers.is_json(t) for p, t in pairs],
-        dtype=pl.Boolean,
-    )
-    if not broken.any():
-        return given
-    stated = given["status"] if "status" in given.columns else pl.lit(None, pl.String)
-    status = pl.when(broken).then(pl.lit("bad_json")).otherwise(stated)
-    return given.with_columns(status=status, value=pl.when(~broken).then("value"))
+    given = given.with_row_index("number")
+    broken = pl.col("number").is_in(unread(given)["number"].implode())
+    stated = pl.col("status") if "status" in given.columns else pl.lit(None, pl.String)
+    status = pl.when(broken).then(pl.lit("bad_json")).otherwise(stated).alias("status")
+    return given.with_columns(status, value=pl.when(~broken).then("value")).drop("number")
 
 
 def _claims(given: pl.DataFrame) -> pl.DataFrame:
@@ -260,7 +263,9 @@ def _matched(given: pl.DataFrame, corpus: Corpus, notes: Counter[str]) -> pl.Dat
     renamed = renames(given["doc_id"].unique(), corpus.documents["doc_id"])
     notes["documents named by their files"] += len(renamed)
     gold = corpus.records.filter(pl.col("task") != "layout")["path"].unique()
-    moved = moves(given["path"].unique(), gold, notes)
+    # What is read where it stands on the page has paths of its own.
+    is_read = pl.col("kind").is_in(["word", "line"]) if "kind" in given.columns else pl.lit(False)
+    moved = moves(given.filter(~is_read.fill_null(False))["path"].unique(), gold, notes)
     return given.with_columns(pl.col("doc_id").replace(renamed), pl.col("path").replace(moved))
 
 

@@ -38,8 +38,10 @@ __all__ = [
     "items", "kind", "members", "open_text", "read_bytes", "stem",
 ]  # fmt: skip
 
-# The origin, the cells as written, and whether they are a whole document, a member each field.
-Item = tuple[str, Row, bool]
+# The origins and the cells of some rows, those of a table by column, and whether the rows are
+# documents, a member each field.
+Cells = list[Row] | dict[str, list[Any]]
+Chunk = tuple[list[str], Cells, bool]
 # What stands for a name where there is no file.
 FRAME = "frame"
 DELIMITED, JSON_LINES = (".csv", ".tsv", ".tab"), (".jsonl", ".ndjson")
@@ -47,11 +49,11 @@ TABLES = (*DELIMITED, *JSON_LINES, ".parquet", *workbook.ENDINGS)
 # Names under which services list what they have read, and names of a document.
 WRAPPERS = ("predictions", "documents", "results", "result", "data", "response", "answers")
 _IDS = {"doc_id", "id", "document", "document_id", "file", "filename", "file_name", "image"}
-# How many rows are read at once, and how many may stand above a header.
-_ROWS, _ABOVE = 50_000, 20
+# How many rows, and files of documents, are read at once; how many rows may be above a header.
+_ROWS, _FILES, _ABOVE = 50_000, 1_000, 20
 
 
-def items(source: Any, notes: Counter[str] | None = None) -> Iterator[Item]:
+def items(source: Any, notes: Counter[str] | None = None) -> Iterator[tuple[str, Row, bool]]:
     """Origin and cells, as written, of each row of whatever it is; whether it is a document.
 
     Raises
@@ -64,12 +66,26 @@ def items(source: Any, notes: Counter[str] | None = None) -> Iterator[Item]:
     >>> list(items([{"doc_id": "a", "total": 9}]))
     [('frame, row 1', {'doc_id': 'a', 'total': 9}, False)]
     """
-    notes = Counter() if notes is None else notes
+    for origins, cells, is_document in chunks(source, Counter() if notes is None else notes):
+        for origin, row in zip(origins, rows_of(cells), strict=True):
+            yield origin, row, is_document
+
+
+def rows_of(cells: Cells) -> list[Row]:
+    """The rows of a table that is kept by column, too."""
+    if isinstance(cells, list):
+        return cells
+    return [dict(zip(cells, row, strict=True)) for row in zip(*cells.values(), strict=True)]
+
+
+def chunks(source: Any, notes: Counter[str]) -> Iterator[Chunk]:
+    """The same, many rows at a time."""
     if isinstance(source, str | Path):
         yield from _of_path(local(source), notes)
         return
     if isinstance(source, Mapping):
-        yield from _of_value({str(name): each for name, each in source.items()}, "object", FRAME)
+        named = {str(name): member for name, member in source.items()}
+        yield _of_value(named, "object", FRAME, None)
         return
     if isinstance(source, pl.LazyFrame):
         source = source.collect()
@@ -79,11 +95,12 @@ def items(source: Any, notes: Counter[str] | None = None) -> Iterator[Item]:
         rows = _pandas(source)
     else:
         rows = source if isinstance(source, Iterable) else [None]
-    for number, row in enumerate(rows, start=1):
-        if not isinstance(row, Mapping):
-            what = f"values cannot be read from {type(source).__name__}"
-            raise DataBroken(what, remedy="a path, a polars or pandas frame, or a list of dicts")
-        yield f"{FRAME}, row {number}", {str(name): cell for name, cell in row.items()}, False
+    rows = list(rows)
+    if not all(isinstance(row, Mapping) for row in rows):
+        what = f"values cannot be read from {type(source).__name__}"
+        raise DataBroken(what, remedy="a path, a polars or pandas frame, or a list of dicts")
+    named = [{str(name): cell for name, cell in row.items()} for row in rows]
+    yield [f"{FRAME}, row {number}" for number, _ in enumerate(rows, start=1)], named, False
 
 
 def home_of(source: Any) -> Path | None:
@@ -151,12 +168,13 @@ def kind(path: Path | str, start: bytes | None = None) -> str:
 
 def _is_json(text: str) -> bool:
     try:
-        return json.loads(text) is not None
+        json.loads(text, parse_int=str)
+        return True
     except (ValueError, RecursionError):
         return False
 
 
-def _of_path(path: Path, notes: Counter[str]) -> Iterator[Item]:
+def _of_path(path: Path, notes: Counter[str]) -> Iterator[Chunk]:
     # Not Path.exists(), which raises on names that no file can have.
     if not os.path.exists(path):
         raise DataMissing("no such file or folder", where=path, remedy="check the path")
@@ -170,14 +188,16 @@ def _of_path(path: Path, notes: Counter[str]) -> Iterator[Item]:
             raise DataBroken(what, where=path, remedy="one of them, or one JSON file a document")
         yield from _of_file(found[0], notes)
         return
-    is_plain = len({stem(member.name) for member in found}) == len(found)
-    for member in found:
-        document = Path(member.name).with_name(stem(member.name)).as_posix()
-        row = {"doc_id": stem(member.name) if is_plain else document}
-        yield member.name, row | _document(member), True
+    names = [stem(member.name) for member in found]
+    if len(set(names)) < len(found):
+        names = [Path(member.name).with_name(stem(member.name)).as_posix() for member in found]
+    for start in range(0, len(found), _FILES):
+        some, called = found[start : start + _FILES], names[start:]
+        rows = [{"doc_id": n} | _document(m, notes) for n, m in zip(called, some, strict=False)]
+        yield [member.name for member in some], rows, True
 
 
-def _of_file(member: Member, notes: Counter[str]) -> Iterator[Item]:
+def _of_file(member: Member, notes: Counter[str]) -> Iterator[Chunk]:
     with member.open() as stream:
         form = kind(member.name, stream.read(65_536))
     if form == "workbook":
@@ -188,9 +208,9 @@ def _of_file(member: Member, notes: Counter[str]) -> Iterator[Item]:
     elif form in ("delimited", "lines", "json"):
         with member.text() as stream:
             if form == "json":
-                text = stream.read()
-                value = files.parse_json(text, where=member.where, as_written=True, once=True)
-                yield from _of_value(value, member.name, stem(member.name), member.where)
+                where, text = member.where, stream.read()
+                value = files.parse_json(text, where=where, as_written=True, once=True)
+                yield _of_value(value, member.name, stem(member.name), where)
             elif form == "lines":
                 yield from _lines(stream, member)
             else:
@@ -202,25 +222,27 @@ def _of_file(member: Member, notes: Counter[str]) -> Iterator[Item]:
         raise DataBroken(what, where=member.where, remedy=remedy)
 
 
-def _document(member: Member) -> Row:
-    """The members of a document's file; the text at ``/`` of what is no JSON, or a tool call."""
-    with member.text() as stream:
-        text = stream.read()
+def _document(member: Member, notes: Counter[str]) -> Row:
+    """The members of a document's file; the text at ``/`` of what is no JSON, or a tool call.
+
+    A file that cannot be read is a text that says why: one of many keeps none of the others back.
+    """
     try:
-        if arguments(json.loads(text, parse_int=str)) is not None:
+        with member.text() as stream:
+            text = stream.read()
+        if not _is_json(text) or arguments(json.loads(text, parse_int=str)) is not None:
             return {"/": text}
-    except (ValueError, RecursionError):
-        return {"/": text}
-    value = files.parse_json(text, where=member.where, as_written=True, once=True)
-    if isinstance(value, list):
-        return {f"/{index}": item for index, item in enumerate(value)}
-    if not isinstance(value, dict):
-        what = f"a JSON object is expected, this is {type(value).__name__}"
-        raise DataBroken(what, where=member.where, remedy="one object of fields a file")
-    return value
+        value = files.parse_json(text, where=member.where, as_written=True, once=True)
+        if not isinstance(value, dict | list):
+            what = f"a JSON object is expected, this is {type(value).__name__}"
+            raise DataBroken(what, remedy="one object of fields a file")
+    except DataBroken as error:
+        notes[f"files that cannot be read: {error.what}"] += 1
+        return {"/": f"cannot be read: {error.what}"}
+    return value if isinstance(value, dict) else {f"/{n}": item for n, item in enumerate(value)}
 
 
-def _of_value(value: Any, name: str, document: str, where: str | None = None) -> Iterator[Item]:
+def _of_value(value: Any, name: str, document: str, where: str | None) -> Chunk:
     """One JSON value: a list of rows, a document for each key, or one document."""
     below = ""
     if isinstance(value, dict):
@@ -228,15 +250,14 @@ def _of_value(value: Any, name: str, document: str, where: str | None = None) ->
         if len(inside) == 1 and _are_documents(inside[0][1]):
             below, value = f"{inside[0][0]}/", inside[0][1]
     if isinstance(value, list) and value and all(isinstance(row, dict) for row in value):
-        yield from ((f"{name}#/{below}{n}", row, False) for n, row in enumerate(value))
-    elif not isinstance(value, dict) or not value:
+        return [f"{name}#/{below}{number}" for number in range(len(value))], value, False
+    if not isinstance(value, dict) or not value:
         what = "a list of objects or an object of documents is expected"
         raise DataBroken(what, where=where, remedy='such as {"scan_1": {"total": "9.00"}}')
-    elif all(isinstance(inner, dict) for inner in value.values()):
-        for key, row in value.items():
-            yield f"{name}#/{below}{key}", {"doc_id": key} | row, True
-    else:
-        yield name, {"doc_id": document} | value, True
+    if not all(isinstance(inner, dict) for inner in value.values()):
+        return [name], [{"doc_id": document} | value], True
+    rows = [{"doc_id": key} | row for key, row in value.items()]
+    return [f"{name}#/{below}{key}" for key in value], rows, True
 
 
 def _are_documents(value: Any) -> bool:
@@ -247,22 +268,23 @@ def _are_documents(value: Any) -> bool:
     return bool(each) and all(_IDS & row.keys() for row in value)
 
 
-def _lines(stream: Any, member: Member) -> Iterator[Item]:
+def _lines(stream: Any, member: Member) -> Iterator[Chunk]:
     """JSON lines, numbers as they are written."""
     # Only newlines end a line: a value may hold U+2028 or a form feed unescaped.
     stream.reconfigure(newline="\n")
-    scan, count = files.AS_WRITTEN.scan_once, 0
-    for number, line in enumerate(stream, start=1):
-        try:
-            row, end = scan(line, 0)
-            if line[end:] not in ("\n", "\r\n", "") or type(row) is not dict:
-                raise ValueError
-        except (StopIteration, ValueError, RecursionError):
-            if not line.strip():
-                continue
-            row = _object(member.where, number, line.removesuffix("\n"))
-        count += 1
-        yield f"{member.name}:{number}", row, False
+    scan, numbered, count = files.AS_WRITTEN.scan_once, enumerate(stream, start=1), 0
+    while some := list(islice(numbered, _ROWS)):
+        some, rows = [(n, line) for n, line in some if line.strip()], list[Row]()
+        for number, line in some:
+            try:
+                row, end = scan(line, 0)
+                if line[end:] not in ("\n", "\r\n", "") or type(row) is not dict:
+                    raise ValueError
+            except (StopIteration, ValueError, RecursionError):
+                row = _object(member.where, number, line.removesuffix("\n"))
+            rows.append(row)
+        yield [f"{member.name}:{number}" for number, _ in some], rows, False
+        count += len(rows)
     if not count:
         raise DataBroken("the file is empty", where=member.where, remedy="one JSON object a line")
 
@@ -276,15 +298,14 @@ def _object(where: str, number: int, line: str) -> Row:
     return value
 
 
-def _parquet(member: Member) -> Iterator[Item]:
+def _parquet(member: Member) -> Iterator[Chunk]:
     start = 1
     try:
-        in_zip = "#" in member.where and not files.is_file(member.where)
-        source = io.BytesIO(member.read()) if in_zip else member.where
+        source = member.where if files.is_file(member.where) else io.BytesIO(member.read())
         lazy = pl.scan_parquet(source, glob=False)
         for batch in lazy.collect_batches(chunk_size=_ROWS, maintain_order=True):
-            for number, row in enumerate(batch.iter_rows(named=True), start):
-                yield f"{member.name}, row {number}", row, False
+            numbers = range(start, start + batch.height)
+            yield [f"{member.name}, row {number}" for number in numbers], batch.to_dicts(), False
             start += batch.height
     except (pl.exceptions.PolarsError, OSError) as error:
         first = str(error).splitlines()[0]
@@ -292,7 +313,7 @@ def _parquet(member: Member) -> Iterator[Item]:
         raise DataBroken(what, where=member.where) from error
 
 
-def _delimited(stream: Any, member: Member, notes: Counter[str]) -> Iterator[Item]:
+def _delimited(stream: Any, member: Member, notes: Counter[str]) -> Iterator[Chunk]:
     # Spreadsheets of many countries write semicolons; a title may stand above the header.
     above = list(islice(stream, _ABOVE))
     counts = {mark: max((line.count(mark) for line in above), default=0) for mark in ",;\t"}
@@ -326,38 +347,43 @@ def _numbered(reader: Any, where: str) -> Iterator[tuple[int, list[str]]]:
 
 def _table(
     numbered: Iterator[tuple[int, list[Any]]], member: Member, mark: str, notes: Counter[str]
-) -> Iterator[Item]:
+) -> Iterator[Chunk]:
     """The rows under the header of a table, which lines of a title may stand above."""
-    above, count, is_sheet = list(islice(numbered, _ABOVE)), 0, mark != ":"
-    title = _titles([cells for _, cells in above])
-    notes["rows above the header, left out as a title"] += title
+    above, is_sheet = list(islice(numbered, _ABOVE)), mark != ":"
     if not above:
         remedy = "a header and one row a value"
         raise DataBroken("the file is empty", where=member.where, remedy=remedy)
-    place = f"{member.where}{mark}{above[title][0]}"
+    title = _titles([cells for _, cells in above])
+    notes["rows above the header, left out as a title"] += title
     names = [str(cell).strip() for cell in above[title][1]]
     while names and not names[-1]:
         names.pop()
+    width = len(names)
     notes["columns without a name, left out"] += names.count("")
     if twice := [name for name, n in Counter(names).items() if n > 1 and name]:
+        what, where = f"two columns are called {twice[0]!r}", f"{member.where}{mark}"
         remedy = "rename one: the first row of the table names its columns"
-        raise DataBroken(f"two columns are called {twice[0]!r}", where=place, remedy=remedy)
-    width, is_named = len(names), "" not in names
-    for number, cells in chain(above[title + 1 :], numbered):
-        if len(cells) != width:
+        raise DataBroken(what, where=f"{where}{above[title][0]}", remedy=remedy)
+    if title + 1 == len(above):
+        raise DataBroken("the file has no rows", where=member.where, remedy="one row a value")
+    numbered = chain(above[title + 1 :], numbered)
+    while some := list(islice(numbered, _ROWS)):
+        for number, cells in some:
+            if len(cells) == width:
+                continue
             if any(cell != "" for cell in cells[width:]):
                 what = f"{len(cells)} cells, and {width} in the header"
                 remedy = "a name above each column" if is_sheet else "quote cells with a delimiter"
                 raise DataBroken(what, where=f"{member.where}{mark}{number}", remedy=remedy)
             notes["rows shorter than their header"] += len(cells) < width
-            cells = [*cells[:width], *[""] * (width - len(cells))]
-        row = dict(zip(names, [None if cell == "" else cell for cell in cells], strict=True))
-        if not is_named:
-            del row[""]
-        yield f"{member.name}{mark}{number}", row, False
-        count += 1
-    if not count:
-        raise DataBroken("the file has no rows", where=member.where, remedy="one row a value")
+            cells[width:] = [""] * (width - len(cells))
+        columns = zip(*(cells for _, cells in some), strict=True)
+        found = {
+            name: [None if cell == "" else cell for cell in column]
+            for name, column in zip(names, columns, strict=True)
+        }
+        found.pop("", None)
+        yield [f"{member.name}{mark}{number}" for number, _ in some], found, False
 
 
 def _titles(rows: list[list[Any]]) -> int:

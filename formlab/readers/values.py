@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from difflib import get_close_matches
-from itertools import chain, islice
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,7 +16,7 @@ import polars as pl
 
 from formlab import tables
 from formlab.errors import DataBroken, UnknownName
-from formlab.readers.door import WRAPPERS, as_text, home_of, items
+from formlab.readers.door import WRAPPERS, as_text, chunks, home_of, rows_of
 from formlab.readers.rows import Row
 from formlab.text import answers
 from formlab.trees import escape
@@ -55,6 +55,7 @@ _CALL = {"model", "usage", "status", "created", "finish_reason", "error", "laten
          "cost", "confidence", "system", "tokens", "request_id"}  # fmt: skip
 
 
+@tables.uncollected()
 def read_values(
     source: Any,
     *,
@@ -142,14 +143,23 @@ def _member(name: str) -> str:
 class Batch(NamedTuple):
     """Some rows of a source, and where they stand in the folder `home`."""
 
-    rows: list[Row]
+    cells: list[Row] | dict[str, list[Any]]
     origins: list[str]
     home: Path | None
     documents: bool
 
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns, in the order in which rows have them."""
+        return list(dict.fromkeys(
+            chain.from_iterable(self.cells) if isinstance(self.cells, list) else self.cells
+        ))  # fmt: skip
+
     def column(self, name: str | None) -> list[Any]:
         """The cells of a column; null where there is none."""
-        return [row.get(name) for row in self.rows]
+        if isinstance(self.cells, dict):
+            return self.cells.get(name) or [None] * len(self.origins)
+        return [row.get(name) for row in self.cells]
 
     def where(self, number: int) -> str:
         """The place of a row, from 0, as an error names it."""
@@ -158,11 +168,15 @@ class Batch(NamedTuple):
 
 def batches(source: Any, notes: Counter[str]) -> Iterator[Batch]:
     """The rows of a source, some at a time; `DataBroken` if it has none."""
-    rows, count, home = items(source, notes), 0, home_of(source)
-    while some := list(islice(rows, _ROWS)):
-        origins, cells, documents = map(list, zip(*some, strict=True))
-        yield Batch(cells, origins, home, documents[0])
-        count += 1
+    count, home = 0, home_of(source)
+    for origins, cells, documents in chunks(source, notes):
+        for start in range(0, len(origins), _ROWS):
+            some, part = slice(start, start + _ROWS), cells
+            if len(origins) > _ROWS:
+                is_list = isinstance(cells, list)
+                part = cells[some] if is_list else {n: c[some] for n, c in cells.items()}
+            yield Batch(part, origins[some], home, documents)
+            count += 1
     if not count:
         raise DataBroken("no rows", where=home, remedy="one row a value")
 
@@ -192,7 +206,7 @@ class Layout(NamedTuple):
     @classmethod
     def of(cls, batch: Batch, columns: Mapping[str, str]) -> Layout:
         """The layout of a source that begins with these rows."""
-        known = list(dict.fromkeys(chain.from_iterable(batch.rows)))
+        known = batch.names
         for name in columns.values():
             if name not in known:
                 raise UnknownName.of("column", name, known)
@@ -227,7 +241,14 @@ class Layout(NamedTuple):
             | {tables.storable(n): _column(n, batch, self.names[n]) for n in further}
             | {"origin": texts(batch.origins)}
         )
-        found = _long(batch, self.names) if self.is_long else _wide(batch, self.names)
+        if self.is_long:
+            paths, cells = _long(batch, self.names)
+            if set(map(type, cells)) <= {str, type(None)}:
+                given = base.with_columns(path=texts(paths).replace("", None), value=texts(cells))
+                return _answered(_ordered(given))
+            found: Cells = zip(range(len(cells)), paths, cells, repeat(None))
+        else:
+            found = _wide(batch, self.names)
         found = _leaves_of(found, batch, frozenset(whole), is_long=self.is_long)
         return _answered(_placed(found, base, batch))
 
@@ -257,7 +278,7 @@ def _is_long(
     fields = [n for n in others if n not in {*RECORD, *DOCUMENT, *tables.RECORDS}]
 
     def again(name: str) -> bool:
-        return len(set(map(as_text, batch.column(names[name])))) < len(batch.rows)
+        return len(set(map(as_text, batch.column(names[name])))) < len(batch.origins)
 
     if "value" in columns or "path" in columns:
         is_long = True
@@ -265,7 +286,7 @@ def _is_long(
         both = {names[name].lower() for name in ("path", "value")} == {"path", "value"}
         # A table of values names a document again for its next value, or a field in the next one.
         is_long = both or again("doc_id") or (
-            not fields and (len(batch.rows) == 1 or again("path"))
+            not fields and (len(batch.origins) == 1 or again("path"))
         )  # fmt: skip
     else:
         is_long = "value" in names and not fields
@@ -292,7 +313,7 @@ def _checked(seen: pl.DataFrame, documents: list[str], batch: Batch, column: str
         return seen
     doc_id = seen["doc_id"].filter(again)[0]
     first, second = seen.filter(pl.col("doc_id") == doc_id)["origin"].head(2)
-    remedy, rest = "keep one of them", [name for name in batch.rows[0] if name != column]
+    remedy, rest = "keep one of them", [name for name in batch.names if name != column]
     if len(rest) == 2:
         remedy += f"; or if each row is a value: --columns path={rest[0]},value={rest[1]}"
     what = f"two rows for document {doc_id!r}, the first at {first}"
@@ -312,8 +333,9 @@ def texts(values: list[Any]) -> pl.Series:
 
 def _documents(batch: Batch, column: str) -> list[str]:
     cells = batch.column(column)
-    names = [(as_text(cell) or "").strip() for cell in cells]
-    for number, (name, cell) in enumerate(zip(names, cells, strict=True)):
+    names = [cell.strip() if type(cell) is str else (as_text(cell) or "").strip() for cell in cells]
+    is_odd = "" in names or not {*map(type, cells)}.isdisjoint((dict, list, tuple))
+    for number, (name, cell) in enumerate(zip(names, cells, strict=True)) if is_odd else ():
         if not name or isinstance(cell, dict | list | tuple):
             what = f"{column} is no text but a list or an object" if name else f"no {column}"
             remedy = "a name of the document in every row"
@@ -376,16 +398,15 @@ def _several(cell: Any) -> list[str]:
 Cells = Iterator[tuple[int, str, Any, Any]]
 
 
-def _long(batch: Batch, names: Mapping[str, str]) -> Cells:
-    """The one cell of each row."""
-    known: dict[Any, str] = {}
-    path, value = names.get("path"), names["value"]
-    for number, row in enumerate(batch.rows):
-        stated, cell = row.get(path), row.get(value)
-        if stated not in known:
-            known[stated] = pointer(as_text(stated)) or ""
-        where = known[stated]
-        yield number, where, row.get("text") if cell is None and not where else cell, None
+def _long(batch: Batch, names: Mapping[str, str]) -> tuple[list[str], list[Any]]:
+    """The path and the cell of each row."""
+    stated = list(map(as_text, batch.column(names.get("path"))))
+    pointers = {path: pointer(path) or "" for path in set(stated)}
+    paths, cells = [pointers[path] for path in stated], batch.column(names["value"])
+    if "" in pointers.values() and None in cells:
+        both = zip(cells, paths, batch.column("text"), strict=True)
+        cells = [text if cell is None and not path else cell for cell, path, text in both]
+    return paths, cells
 
 
 def _wide(batch: Batch, names: Mapping[str, str]) -> Cells:
@@ -393,7 +414,7 @@ def _wide(batch: Batch, names: Mapping[str, str]) -> Cells:
     beside = {*names.values()} | ({"doc_id"} if batch.documents else set())
     # Of each name its pointer, whether that is of an item of a list, and its confidence's name.
     known: dict[str, tuple[str, bool]] = {}
-    for number, row in enumerate(batch.rows):
+    for number, row in enumerate(rows_of(batch.cells)):
         count, row = 0, _unwrapped(row, beside)
         sure = {m[1]: n for n in row if (m := _BESIDE.fullmatch(n)) and m[1] in row}
         for name, cell in row.items():
@@ -444,7 +465,7 @@ def _leaves_of(
             what = f"nested deeper than {_DEEPEST} levels"
             raise DataBroken(what, where=f"{batch.where(number)}#{path[:80]}") from None
     # A document of empty lists alone is there.
-    bare = set() if is_long else set(range(len(batch.rows))) - {number for number, *_ in found}
+    bare = set() if is_long else set(range(len(batch.origins))) - {number for number, *_ in found}
     if bare:
         found = sorted([*found, *((n, None, None, None) for n in bare)], key=lambda each: each[0])
     return tuple(map(list, zip(*found, strict=True))) or ([], [], [], [])
@@ -529,8 +550,12 @@ def _placed(found: tuple[list[Any], ...], base: pl.DataFrame, batch: Batch) -> p
     if batch.documents:
         below = pl.concat_str("origin", pl.lit("#"), "path")
         frame = frame.with_columns(origin=pl.coalesce(below, "origin"))
-    first, last = ["doc_id", "path", "value"], ["origin"]
-    return frame.select(*first, pl.exclude(*first, *last), *last)
+    return _ordered(frame)
+
+
+def _ordered(frame: pl.DataFrame) -> pl.DataFrame:
+    first = ("doc_id", "path", "value")
+    return frame.select(*first, pl.exclude(*first, "origin"), "origin")
 
 
 def _answered(values: pl.DataFrame) -> pl.DataFrame:

@@ -373,6 +373,21 @@ def test_answers_alone_are_those_of_score(funsd_root, tmp_path):
     assert logs.headlines(evaluation)["by"].to_list() == ["formlab"]
 
 
+def test_a_log_is_answers_to_a_corpus_too(tmp_path):
+    put(tmp_path, {"results.json": [ENTRY, FAILED | {"trueJson": None}]})
+    (tmp_path / "gold").mkdir()
+    for name, url in {"a": ENTRY["fileUrl"], "b": "https://other.example/f4.png"}.items():
+        item = {"imageUrl": url, "trueJsonOutput": {"total": 9.5}}
+        put(tmp_path, {f"gold/{name}.json": item})
+    corpus = formlab.load("omniai", root=tmp_path / "gold")
+    predictions = formlab.read_predictions(tmp_path / "results.json", corpus)
+    assert predictions.responses.select("doc_id", "seconds").rows() == [("a", 4.1), ("b", None)]
+    # By its address, and by the name of its file.
+    assert dict(predictions.records.select("doc_id", "status").rows()) == {
+        "a": "ok", "b": "api_error",
+    }  # fmt: skip
+
+
 def test_a_plug_in_is_tried_first(tmp_path):
     def read(source):
         yield {"role": "gold", "doc_id": "a", "path": "/x", "value": "1"}

@@ -48,12 +48,16 @@ def of_rows(
 
     Answers that state a task name documents and paths as the gold does; others are matched.
     """
-    roles = by_role(rows)
-    systems = {row.pop("system", None) for row in roles["answer"]} - {None}
+    roles, notes = by_role(rows), source.notes
+    systems = {row.get("system") for row in roles["answer"]} - {None}
     system = name or source.name or system_of(systems, source.path)
+    if len({row.get("epoch") for row in roles["answer"]}) > 1:
+        raise DataBroken("a log of several epochs", where=source.path, remedy="formlab open")
     mark = {"benchmark": corpus.benchmark, "split": corpus.split, "system": system}
-    responses = [mark | row for row in roles["call"]]
-    given, notes = roles["answer"], source.notes
+    # What a log says of its own task is nothing of the corpus, and a call has no path.
+    known = tables.RESPONSES.keys() - mark.keys()
+    responses = [mark | {n: row[n] for n in row if n in known} for row in roles["call"]]
+    given = [{n: row[n] for n in row if n not in (*mark, "epoch")} for row in roles["answer"]]
     exact = [mark | {"role": "prediction"} | row for row in given if row.get("task")]
     records = [tables.table("records", exact)]
     if loose := [row for row in given if not row.get("task")]:

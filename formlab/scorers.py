@@ -15,7 +15,7 @@ from formlab.analysis.summarise import summarise
 from formlab.errors import UnknownName
 from formlab.folders import Evaluation
 from formlab.own import FieldTypes
-from formlab.readers.inspect import sample_from
+from formlab.readers.inspect import sample_of
 from formlab.readers.join import evaluation
 from formlab.readers.logs import runs_of
 from formlab.readers.rows import Source
@@ -118,7 +118,7 @@ def _evaluations(
 ) -> list[Evaluation]:
     """An evaluation for each epoch."""
     source = Source(Path("samples"))
-    rows = sample_rows((sample_from(sample, source) for sample in samples), source, "samples")
+    rows = sample_rows((sample_of(sample, source) for sample in samples), source, "samples")
     return [evaluation(run, types=types) for run in runs_of(rows, source, "inspect").values()]
 
 

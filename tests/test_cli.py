@@ -85,7 +85,7 @@ def test_undefined_is_null_in_json_and_never_zero(formlab, funsd_root, tmp_path)
     [
         (None, "no such file or folder"),
         ("", "the file is empty"),
-        ('{"doc_id": "a", "text": "x"}\n' * 1 + "{}\n" * 5 + '{"doc_id": \n', "p.jsonl:2"),
+        ('{"doc_id": "a", "text": "x"}\n' * 1 + "{}\n" * 5 + '{"doc_id": \n', "p.jsonl:7"),
         ("\n" * 6 + '{"doc_id": \n', "p.jsonl:7"),
         ('{"doc_id": "zzz", "text": "x"}\n', "none of the predictions"),
         ('{"doc_id": "a", "text": "x"}\n' * 2, "two predictions"),
@@ -278,7 +278,7 @@ def test_large_own_data_are_scored_piece_by_piece_with_the_same_output(
         with monkeypatch.context() as patch:
             patch.setattr("formlab.cli_score._SMALL", 0)
             patch.setattr("formlab.scoring.part.SHARD", 9)
-            out = tmp_path / "-".join(("out", *map(str, options)))
+            out = tmp_path / "-".join(map(str, options)) / "answers"
             pieces = formlab(*asked, *options, "--out", out)
             alone = formlab(*asked, *options)
         assert whole.exit_code == pieces.exit_code == 0, whole.stderr + pieces.stderr

@@ -21,7 +21,8 @@ from formlab.readers import is_run
 from formlab.readers.answers import sources_of, unread
 from formlab.readers.content import stem
 from formlab.readers.door import FRAME, columns_of
-from formlab.readers.values import DOCUMENT, RECORD, pattern, read_values
+from formlab.readers.layout import DOCUMENT, RECORD
+from formlab.readers.values import pattern, read_values
 
 BENCHMARK = "own"
 INFERRED = tables.INFERRED

@@ -17,7 +17,7 @@ from formlab import files, readers, tables
 from formlab.errors import DataBroken
 from formlab.folders import Corpus, Predictions
 from formlab.readers import runs, values
-from formlab.readers.door import document_files, home_of, stem
+from formlab.readers.door import document_files, stem
 from formlab.readers.rows import Row, Source, by_role, counted
 from formlab.text import answers as text_answers
 
@@ -48,12 +48,16 @@ def of_rows(
 
     Answers that state a task name documents and paths as the gold does; others are matched.
     """
-    roles = by_role(rows)
-    systems = {row.pop("system", None) for row in roles["answer"]} - {None}
+    roles, notes = by_role(rows), source.notes
+    systems = {row.get("system") for row in roles["answer"]} - {None}
     system = name or source.name or system_of(systems, source.path)
+    if len({row.get("epoch") for row in roles["answer"]}) > 1:
+        raise DataBroken("a log of several epochs", where=source.path, remedy="formlab open")
     mark = {"benchmark": corpus.benchmark, "split": corpus.split, "system": system}
-    responses = [mark | row for row in roles["call"]]
-    given, notes = roles["answer"], source.notes
+    # What a log says of its own task is nothing of the corpus, and a call has no path.
+    known = tables.RESPONSES.keys() - mark.keys()
+    responses = [mark | {n: row[n] for n in row if n in known} for row in roles["call"]]
+    given = [{n: row[n] for n in row if n not in (*mark, "epoch")} for row in roles["answer"]]
     exact = [mark | {"role": "prediction"} | row for row in given if row.get("task")]
     records = [tables.table("records", exact)]
     if loose := [row for row in given if not row.get("task")]:
@@ -83,7 +87,7 @@ def of_table(
     given = pl.concat([*values.pieces(source, columns, notes, set(jsons))], how="diagonal")
     given = _of_corpus(given, corpus, path, notes)
     keyed = given if corpus.benchmark != OWN else given.filter(pl.col("path").is_null())
-    _check_once(keyed.filter(pl.col("value").is_not_null()), home_of(source))
+    _check_once(keyed.filter(pl.col("value").is_not_null()), path)
     given = _matched(values.listed(given, values.lists_of(given)), corpus, notes)
     systems = set(given["system"].drop_nulls()) if "system" in given.columns else set()
     return of_values(
@@ -110,15 +114,15 @@ def _of_corpus(
     return given
 
 
-def _check_once(given: pl.DataFrame, home: Path | None) -> None:
+def _check_once(given: pl.DataFrame, path: Path | None) -> None:
     """`DataBroken` if two rows answer one path of a document."""
     key = given.select("doc_id", "path")
     if key.is_duplicated().any():
-        doc_id, path = key.filter(key.is_duplicated()).row(0)
-        same = given.filter(pl.col("doc_id") == doc_id, pl.col("path").eq_missing(path))
+        doc_id, field = key.filter(key.is_duplicated()).row(0)
+        same = given.filter(pl.col("doc_id") == doc_id, pl.col("path").eq_missing(field))
         first, second = same["origin"].head(2)
-        what = f"two predictions for doc_id {doc_id!r}{f', path {path!r}' if path else ''}"
-        where = home / second if home else second
+        what = f"two predictions for doc_id {doc_id!r}{f', path {field!r}' if field else ''}"
+        where = (path if path.is_dir() else path.parent) / second if path else second
         raise DataBroken(f"{what}, the first at {first}", where=where, remedy="keep one of them")
 
 

@@ -29,7 +29,7 @@ else:
 T = TypeVar("T")
 _HEAD = 65_536
 _PACKED = (".gz", ".zst")
-_WIDE = (b"\xff\xfe", b"\xfe\xff")
+WIDE = (b"\xff\xfe", b"\xfe\xff")
 _BROKEN = (*files.UNPACKABLE, zipfile.BadZipFile, zstd.ZstdError)
 
 
@@ -55,7 +55,7 @@ class Member(NamedTuple):
         """Its text, line ends as they are; `DataBroken` where it is none or cannot be unpacked."""
         try:
             with self.open() as stream:
-                encoding = "utf-16" if stream.peek(2)[:2] in _WIDE else "utf-8-sig"
+                encoding = "utf-16" if stream.peek(2)[:2] in WIDE else "utf-8-sig"
                 yield io.TextIOWrapper(stream, encoding, newline="")
         except UnicodeDecodeError:
             place, data = 0, self.read()

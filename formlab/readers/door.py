@@ -11,14 +11,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
 from formlab import files
 from formlab.addresses import local
 from formlab.errors import DataBroken, DataMissing
-from formlab.readers import workbook
+from formlab.readers import content, workbook
 from formlab.readers.content import (
     Member,
     as_text,
@@ -34,18 +34,17 @@ from formlab.readers.rows import Row
 from formlab.text.answers import arguments
 
 __all__ = [
-    "FRAME", "TABLES", "Member", "as_text", "columns_of", "decoded", "ending", "head", "home_of",
-    "items", "kind", "members", "open_text", "read_bytes", "stem",
+    "FRAME", "TABLES", "Batch", "Member", "as_text", "batches", "columns_of", "decoded", "ending",
+    "head", "items", "kind", "members", "open_text", "read_bytes", "stem",
 ]  # fmt: skip
 
-# The origins and the cells of some rows, those of a table by column, and whether the rows are
-# documents, a member each field.
-Cells = list[Row] | dict[str, list[Any]]
-Chunk = tuple[list[str], Cells, bool]
 # What stands for a name where there is no file.
 FRAME = "frame"
-DELIMITED, JSON_LINES = (".csv", ".tsv", ".tab"), (".jsonl", ".ndjson")
-TABLES = (*DELIMITED, *JSON_LINES, ".parquet", *workbook.ENDINGS)
+_DELIMITED, _LINES = (".csv", ".tsv", ".tab"), (".jsonl", ".ndjson")
+TABLES = (*_DELIMITED, *_LINES, ".parquet", *workbook.ENDINGS)
+_FORMS = dict.fromkeys(_LINES, "lines") | dict.fromkeys(_DELIMITED, "delimited")
+_FORMS |= dict.fromkeys(workbook.ENDINGS, "workbook")
+_FORMS |= {".json": "json", ".parquet": "parquet", ".zip": "zip"}
 # Names under which services list what they have read, and names of a document.
 WRAPPERS = ("predictions", "documents", "results", "result", "data", "response", "answers")
 _IDS = {"doc_id", "id", "document", "document_id", "file", "filename", "file_name", "image"}
@@ -53,72 +52,89 @@ _IDS = {"doc_id", "id", "document", "document_id", "file", "filename", "file_nam
 _ROWS, _FILES, _ABOVE = 50_000, 1_000, 20
 
 
+class Batch(NamedTuple):
+    """Some rows as read, those of a table by column, and their origins, which follow `home`.
+
+    The rows of `documents` are whole documents, a member each field.
+    """
+
+    origins: list[str]
+    cells: list[Row] | dict[str, list[Any]]
+    documents: bool = False
+    home: str = ""
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns, in the order in which rows have them."""
+        by_row = isinstance(self.cells, list)
+        return list(dict.fromkeys(chain.from_iterable(self.cells) if by_row else self.cells))
+
+    @property
+    def rows(self) -> list[Row]:
+        """Each row as a dict."""
+        if isinstance(self.cells, list):
+            return self.cells
+        cells = zip(*self.cells.values(), strict=True)
+        return [dict(zip(self.cells, row, strict=True)) for row in cells]
+
+    def column(self, name: str | None) -> list[Any]:
+        """The cells of a column; null where there is none."""
+        if isinstance(self.cells, dict):
+            return self.cells.get(name) or [None] * len(self.origins)
+        return [row.get(name) for row in self.cells]
+
+    def where(self, number: int) -> str:
+        """The place of a row, from 0, as an error names it."""
+        return f"{self.home}{self.origins[number]}"
+
+
 def items(source: Any, notes: Counter[str] | None = None) -> Iterator[tuple[str, Row, bool]]:
     """Origin and cells, as written, of each row of whatever it is; whether it is a document.
-
-    Raises
-    ------
-    DataMissing, DataBroken
-        If there is nothing, or nothing that can be read.
 
     Examples
     --------
     >>> list(items([{"doc_id": "a", "total": 9}]))
     [('frame, row 1', {'doc_id': 'a', 'total': 9}, False)]
     """
-    for origins, cells, is_document in chunks(source, Counter() if notes is None else notes):
-        for origin, row in zip(origins, rows_of(cells), strict=True):
-            yield origin, row, is_document
+    for batch in batches(source, Counter() if notes is None else notes):
+        for origin, row in zip(batch.origins, batch.rows, strict=True):
+            yield origin, row, batch.documents
 
 
-def rows_of(cells: Cells) -> list[Row]:
-    """The rows of a table that is kept by column, too."""
-    if isinstance(cells, list):
-        return cells
-    return [dict(zip(cells, row, strict=True)) for row in zip(*cells.values(), strict=True)]
+def batches(source: Any, notes: Counter[str]) -> Iterator[Batch]:
+    """The rows of a path, an address, a frame or mappings, many at a time.
 
-
-def chunks(source: Any, notes: Counter[str]) -> Iterator[Chunk]:
-    """The same, many rows at a time."""
+    `DataMissing` or `DataBroken` if there is nothing, or nothing that can be read.
+    """
     if isinstance(source, str | Path):
         yield from _of_path(local(source), notes)
         return
     if isinstance(source, Mapping):
         named = {str(name): member for name, member in source.items()}
-        yield _of_value(named, "object", FRAME, None)
+        yield _of_value(named, "object", FRAME, "")
         return
     if isinstance(source, pl.LazyFrame):
         source = source.collect()
     if isinstance(source, pl.DataFrame):
-        rows: Iterable[Any] = source.iter_rows(named=True)
+        rows: Any = source.to_dicts()
     elif type(source).__module__.partition(".")[0] == "pandas":
-        rows = _pandas(source)
+        rows = list(_pandas(source))
     else:
-        rows = source if isinstance(source, Iterable) else [None]
-    rows = list(rows)
-    if not all(isinstance(row, Mapping) for row in rows):
-        what = f"values cannot be read from {type(source).__name__}"
-        raise DataBroken(what, remedy="a path, a polars or pandas frame, or a list of dicts")
-    named = [{str(name): cell for name, cell in row.items()} for row in rows]
-    yield [f"{FRAME}, row {number}" for number, _ in enumerate(rows, start=1)], named, False
-
-
-def home_of(source: Any) -> Path | None:
-    """The folder that the origins of a source are relative to."""
-    if not isinstance(source, Path):
-        return None
-    return source if source.is_dir() or kind(source) == "zip" else source.parent
+        rows = list(source) if isinstance(source, Iterable) else [None]
+        if not all(isinstance(row, Mapping) for row in rows):
+            what = f"values cannot be read from {type(source).__name__}"
+            raise DataBroken(what, remedy="a path, a polars or pandas frame, or a list of dicts")
+        rows = [{str(name): cell for name, cell in row.items()} for row in rows]
+    yield Batch([f"{FRAME}, row {number}" for number in range(1, len(rows) + 1)], rows)
 
 
 def columns_of(source: Any) -> list[str]:
     """The names of a source's columns, by its first rows."""
-    return list(
-        dict.fromkeys(chain.from_iterable(row for _, row, _ in islice(items(source), 1000)))
-    )
+    return next((batch.names for batch in batches(source, Counter())), [])
 
 
 def document_files(path: Path) -> list[Member]:
-    """The files of a folder or archive with a document each: JSON, else texts; else a table."""
+    """The files of a folder or archive with a document each: JSON, else texts; else its tables."""
     if path.is_dir():
         paths = (file for file in sorted(path.rglob("*")) if file.is_file())
         named = [Member.of(file, file.relative_to(path).as_posix()) for file in paths]
@@ -132,6 +148,37 @@ def document_files(path: Path) -> list[Member]:
     raise DataBroken(what, where=path, remedy="one JSON file a document, or a table")
 
 
+def kind(path: Path | str, start: bytes | None = None) -> str:
+    """What a file holds by its first bytes, else by its ending; empty if neither tells.
+
+    One of delimited, lines, json, parquet, workbook and zip.
+    """
+    start, end = head(path) if start is None else start, ending(path)
+    form = _FORMS.get(end, "")
+    if start[:4] == b"PAR1" or form in ("parquet", "workbook"):
+        return "parquet" if start[:4] == b"PAR1" else form
+    if start[:4] == b"\xd0\xcf\x11\xe0" or b"[Content_Types].xml" in start[:1000]:
+        return "workbook"
+    if start[:4] == b"PK\x03\x04" or form == "zip":
+        return "zip"
+    encoding = "utf-16" if start[:2] in content.WIDE else "utf-8-sig"
+    text = start.decode(encoding, "replace").lstrip()
+    first, newline, rest = text.partition("\n")
+    if text[:1] in ("{", "[") and form != "delimited":
+        is_line = first[:1] == "{" and rest.strip() and _is_json(first)
+        return "lines" if is_line or form == "lines" else "json"
+    is_table = newline and "\0" not in text and any(map(first.count, ",;\t"))
+    return form or ("delimited" if is_table else "")
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text, parse_int=str)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
 def _pandas(frame: Any) -> Iterator[Row]:
     if not frame.columns.is_unique:
         twice = frame.columns[frame.columns.duplicated()][0]
@@ -139,42 +186,11 @@ def _pandas(frame: Any) -> Iterator[Row]:
     if frame.index.name is not None and frame.index.name not in frame.columns:
         frame = frame.reset_index()
     # What is missing is NaN, NaT or NA by its dtype; all of them are null here.
-    filled = frame.astype(object).where(frame.notna(), None)
-    return (dict(zip(frame, row, strict=True)) for row in filled.itertuples(False, None))
+    filled, names = frame.astype(object).where(frame.notna(), None), list(map(str, frame))
+    return (dict(zip(names, row, strict=True)) for row in filled.itertuples(False, None))
 
 
-def kind(path: Path | str, start: bytes | None = None) -> str:
-    """What a file holds by its first bytes, else by its ending; empty if neither tells."""
-    start, end = head(path) if start is None else start, ending(path)
-    if start[:4] == b"PAR1" or end == ".parquet":
-        return "parquet"
-    is_zip = start[:4] == b"PK\x03\x04"
-    if end in workbook.ENDINGS or start[:4] == b"\xd0\xcf\x11\xe0" or (
-        is_zip and (b"xl/" in start or b"[Content_Types].xml" in start)
-    ):  # fmt: skip
-        return "workbook"
-    if is_zip or end == ".zip":
-        return "zip"
-    wide = start[:2] in (b"\xff\xfe", b"\xfe\xff")
-    text = start.decode("utf-16" if wide else "utf-8-sig", "replace").lstrip()
-    first, newline, rest = text.partition("\n")
-    if text[:1] in ("{", "[") and end not in DELIMITED:
-        is_line = first[:1] == "{" and rest.strip() and _is_json(first)
-        return "lines" if is_line or end in JSON_LINES else "json"
-    known = dict.fromkeys(JSON_LINES, "lines") | dict.fromkeys(DELIMITED, "delimited")
-    is_table = newline and "\0" not in text and any(map(first.count, ",;\t"))
-    return (known | {".json": "json"}).get(end) or ("delimited" if is_table else "")
-
-
-def _is_json(text: str) -> bool:
-    try:
-        json.loads(text, parse_int=str)
-        return True
-    except (ValueError, RecursionError):
-        return False
-
-
-def _of_path(path: Path, notes: Counter[str]) -> Iterator[Chunk]:
+def _of_path(path: Path, notes: Counter[str]) -> Iterator[Batch]:
     # Not Path.exists(), which raises on names that no file can have.
     if not os.path.exists(path):
         raise DataMissing("no such file or folder", where=path, remedy="check the path")
@@ -194,32 +210,28 @@ def _of_path(path: Path, notes: Counter[str]) -> Iterator[Chunk]:
     for start in range(0, len(found), _FILES):
         some, called = found[start : start + _FILES], names[start:]
         rows = [{"doc_id": n} | _document(m, notes) for n, m in zip(called, some, strict=False)]
-        yield [member.name for member in some], rows, True
+        yield Batch([member.name for member in some], rows, documents=True, home=f"{path}/")
 
 
-def _of_file(member: Member, notes: Counter[str]) -> Iterator[Chunk]:
+def _of_file(member: Member, notes: Counter[str]) -> Iterator[Batch]:
+    home = member.where.removesuffix(member.name)
     with member.open() as stream:
         form = kind(member.name, stream.read(65_536))
     if form == "workbook":
         rows = workbook.rows(member.read(), member.where, notes)
-        yield from _table(iter(rows), member, ", row ", notes)
+        found = _table(iter(rows), member, ", row ", notes)
     elif form == "parquet":
-        yield from _parquet(member)
+        found = _parquet(member)
     elif form in ("delimited", "lines", "json"):
         with member.text() as stream:
-            if form == "json":
-                where, text = member.where, stream.read()
-                value = files.parse_json(text, where=where, as_written=True, once=True)
-                yield _of_value(value, member.name, stem(member.name), where)
-            elif form == "lines":
-                yield from _lines(stream, member)
-            else:
-                yield from _delimited(stream, member, notes)
+            read = {"delimited": _delimited, "lines": _lines, "json": _json}[form]
+            yield from (batch._replace(home=home) for batch in read(stream, member, notes))
+        return
     else:
         what = f"values cannot be read from {ending(member.name) or 'this file'}"
-        listed = ", ".join((*TABLES, ".json", ".zip"))
-        remedy = f"a folder of JSON files, or one of: {listed}"
+        remedy = f"a folder of JSON files, or one of: {', '.join(_FORMS)}"
         raise DataBroken(what, where=member.where, remedy=remedy)
+    yield from (batch._replace(home=home) for batch in found)
 
 
 def _document(member: Member, notes: Counter[str]) -> Row:
@@ -235,14 +247,19 @@ def _document(member: Member, notes: Counter[str]) -> Row:
         value = files.parse_json(text, where=member.where, as_written=True, once=True)
         if not isinstance(value, dict | list):
             what = f"a JSON object is expected, this is {type(value).__name__}"
-            raise DataBroken(what, remedy="one object of fields a file")
+            raise DataBroken(what, where=member.where)
     except DataBroken as error:
         notes[f"files that cannot be read: {error.what}"] += 1
         return {"/": f"cannot be read: {error.what}"}
     return value if isinstance(value, dict) else {f"/{n}": item for n, item in enumerate(value)}
 
 
-def _of_value(value: Any, name: str, document: str, where: str | None) -> Chunk:
+def _json(stream: Any, member: Member, _: Counter[str]) -> Iterator[Batch]:
+    value = files.parse_json(stream.read(), where=member.where, as_written=True, once=True)
+    yield _of_value(value, member.name, stem(member.name), member.where)
+
+
+def _of_value(value: Any, name: str, document: str, where: str) -> Batch:
     """One JSON value: a list of rows, a document for each key, or one document."""
     below = ""
     if isinstance(value, dict):
@@ -250,14 +267,15 @@ def _of_value(value: Any, name: str, document: str, where: str | None) -> Chunk:
         if len(inside) == 1 and _are_documents(inside[0][1]):
             below, value = f"{inside[0][0]}/", inside[0][1]
     if isinstance(value, list) and value and all(isinstance(row, dict) for row in value):
-        return [f"{name}#/{below}{number}" for number in range(len(value))], value, False
+        return Batch([f"{name}#/{below}{number}" for number in range(len(value))], value)
     if not isinstance(value, dict) or not value:
         what = "a list of objects or an object of documents is expected"
-        raise DataBroken(what, where=where, remedy='such as {"scan_1": {"total": "9.00"}}')
+        remedy = 'such as {"scan_1": {"total": "9.00"}}'
+        raise DataBroken(what, where=where or None, remedy=remedy)
     if not all(isinstance(inner, dict) for inner in value.values()):
-        return [name], [{"doc_id": document} | value], True
+        return Batch([name], [{"doc_id": document} | value], documents=True)
     rows = [{"doc_id": key} | row for key, row in value.items()]
-    return [f"{name}#/{below}{key}" for key in value], rows, True
+    return Batch([f"{name}#/{below}{key}" for key in value], rows, documents=True)
 
 
 def _are_documents(value: Any) -> bool:
@@ -268,7 +286,7 @@ def _are_documents(value: Any) -> bool:
     return bool(each) and all(_IDS & row.keys() for row in value)
 
 
-def _lines(stream: Any, member: Member) -> Iterator[Chunk]:
+def _lines(stream: Any, member: Member, _: Counter[str]) -> Iterator[Batch]:
     """JSON lines, numbers as they are written."""
     # Only newlines end a line: a value may hold U+2028 or a form feed unescaped.
     stream.reconfigure(newline="\n")
@@ -283,7 +301,7 @@ def _lines(stream: Any, member: Member) -> Iterator[Chunk]:
             except (StopIteration, ValueError, RecursionError):
                 row = _object(member.where, number, line.removesuffix("\n"))
             rows.append(row)
-        yield [f"{member.name}:{number}" for number, _ in some], rows, False
+        yield Batch([f"{member.name}:{number}" for number, _ in some], rows)
         count += len(rows)
     if not count:
         raise DataBroken("the file is empty", where=member.where, remedy="one JSON object a line")
@@ -298,37 +316,28 @@ def _object(where: str, number: int, line: str) -> Row:
     return value
 
 
-def _parquet(member: Member) -> Iterator[Chunk]:
+def _parquet(member: Member) -> Iterator[Batch]:
     start = 1
     try:
         source = member.where if files.is_file(member.where) else io.BytesIO(member.read())
         lazy = pl.scan_parquet(source, glob=False)
-        for batch in lazy.collect_batches(chunk_size=_ROWS, maintain_order=True):
-            numbers = range(start, start + batch.height)
-            yield [f"{member.name}, row {number}" for number in numbers], batch.to_dicts(), False
-            start += batch.height
+        for frame in lazy.collect_batches(chunk_size=_ROWS, maintain_order=True):
+            numbers = range(start, start + frame.height)
+            yield Batch([f"{member.name}, row {number}" for number in numbers], frame.to_dicts())
+            start += frame.height
     except (pl.exceptions.PolarsError, OSError) as error:
-        first = str(error).splitlines()[0]
-        what = f"not a readable Parquet file: {first}"
+        what = f"not a readable Parquet file: {str(error).splitlines()[0]}"
         raise DataBroken(what, where=member.where) from error
 
 
-def _delimited(stream: Any, member: Member, notes: Counter[str]) -> Iterator[Chunk]:
+def _delimited(stream: Any, member: Member, notes: Counter[str]) -> Iterator[Batch]:
     # Spreadsheets of many countries write semicolons; a title may stand above the header.
     above = list(islice(stream, _ABOVE))
-    counts = {mark: max((line.count(mark) for line in above), default=0) for mark in ",;\t"}
     is_tabbed = ending(member.name) in (".tsv", ".tab")
+    counts = {mark: max((line.count(mark) for line in above), default=0) for mark in ",;\t"}
     delimiter = "\t" if is_tabbed else max(counts, key=counts.__getitem__)
-    lines = _texts(chain(above, stream), member.where)
-    reader = csv.reader(lines, delimiter=delimiter, strict=True)
-    yield from _table(_numbered(reader, member.where), member, ":", notes)
-
-
-def _texts(lines: Iterable[str], where: str) -> Iterator[str]:
-    for number, line in enumerate(lines, start=1):
-        if "\0" in line:
-            raise DataBroken("a NUL byte: this is no text", where=f"{where}:{number}")
-        yield line
+    reader = csv.reader(chain(above, stream), delimiter=delimiter, strict=True)
+    return _table(_numbered(reader, member.where), member, ":", notes)
 
 
 def _numbered(reader: Any, where: str) -> Iterator[tuple[int, list[str]]]:
@@ -338,6 +347,8 @@ def _numbered(reader: Any, where: str) -> Iterator[tuple[int, list[str]]]:
         with files.csv_cells(sys.maxsize):
             for cells in reader:
                 if any(cells):
+                    if "\0" in "".join(cells):
+                        raise csv.Error("a NUL byte: this is no text")
                     yield line, cells
                 line = reader.line_num + 1
     except csv.Error as error:
@@ -347,9 +358,9 @@ def _numbered(reader: Any, where: str) -> Iterator[tuple[int, list[str]]]:
 
 def _table(
     numbered: Iterator[tuple[int, list[Any]]], member: Member, mark: str, notes: Counter[str]
-) -> Iterator[Chunk]:
+) -> Iterator[Batch]:
     """The rows under the header of a table, which lines of a title may stand above."""
-    above, is_sheet = list(islice(numbered, _ABOVE)), mark != ":"
+    above, place = list(islice(numbered, _ABOVE)), f"{member.where}{mark}"
     if not above:
         remedy = "a header and one row a value"
         raise DataBroken("the file is empty", where=member.where, remedy=remedy)
@@ -358,39 +369,37 @@ def _table(
     names = [str(cell).strip() for cell in above[title][1]]
     while names and not names[-1]:
         names.pop()
-    width = len(names)
     notes["columns without a name, left out"] += names.count("")
     if twice := [name for name, n in Counter(names).items() if n > 1 and name]:
-        what, where = f"two columns are called {twice[0]!r}", f"{member.where}{mark}"
-        remedy = "rename one: the first row of the table names its columns"
-        raise DataBroken(what, where=f"{where}{above[title][0]}", remedy=remedy)
+        what, where = f"two columns are called {twice[0]!r}", f"{place}{above[title][0]}"
+        raise DataBroken(what, where=where, remedy="rename one: the first row names the columns")
     if title + 1 == len(above):
         raise DataBroken("the file has no rows", where=member.where, remedy="one row a value")
-    numbered = chain(above[title + 1 :], numbered)
+    numbered, width = chain(above[title + 1 :], numbered), len(names)
     while some := list(islice(numbered, _ROWS)):
         for number, cells in some:
             if len(cells) == width:
                 continue
             if any(cell != "" for cell in cells[width:]):
                 what = f"{len(cells)} cells, and {width} in the header"
-                remedy = "a name above each column" if is_sheet else "quote cells with a delimiter"
-                raise DataBroken(what, where=f"{member.where}{mark}{number}", remedy=remedy)
+                remedy = "quote cells with a delimiter" if mark == ":" else "a name for each column"
+                raise DataBroken(what, where=f"{place}{number}", remedy=remedy)
             notes["rows shorter than their header"] += len(cells) < width
             cells[width:] = [""] * (width - len(cells))
         columns = zip(*(cells for _, cells in some), strict=True)
         found = {
             name: [None if cell == "" else cell for cell in column]
             for name, column in zip(names, columns, strict=True)
+            if name
         }
-        found.pop("", None)
-        yield [f"{member.name}{mark}{number}" for number, _ in some], found, False
+        yield Batch([f"{member.name}{mark}{number}" for number, _ in some], found)
 
 
 def _titles(rows: list[list[Any]]) -> int:
     """How many rows stand above the header: a single text, or two above a row that names more."""
     filled = [{str(cell).strip().lower() for cell in cells} - {""} for cells in rows]
     first = next((n for n, cells in enumerate(filled) if len(cells) > 1), 0)
-    if filled and len(filled[first]) == 2 and filled[first].isdisjoint(_IDS):
+    if len(filled[first]) == 2 and filled[first].isdisjoint(_IDS):
         wider = (n for n, cells in enumerate(filled) if len(cells) > 2 and cells & _IDS)
         return next(wider, first)
     return first

@@ -2,19 +2,21 @@
 
 Layout of ``.eval``: ``header.json`` with what was asked and the results, ``samples/*.json`` one for
 each sample and epoch, and ``_journal/start.json``, the header of a run that has not ended. Long
-texts stand apart, under `attachments`.
+texts stand apart, under `attachments`. A sample stands at the `doc_id` and `path` of its metadata,
+if it has them; else its id is the document's name. One that ended in an error is `api_error`, an
+answer that was cut off `truncated`, a filtered one `refused`. The system is the model that
+answered, where it is one, else the one that was asked.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from formlab import files
 from formlab.errors import DataBroken
 from formlab.readers import door, samples
 from formlab.readers.rows import Reader, Row, Source
@@ -24,7 +26,6 @@ ODD = "scores that are neither a letter, a number nor yes or no"
 # Values as Inspect itself turns them into numbers.
 _VALUES = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0, "yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 _STOPPED = {"max_tokens": "truncated", "model_length": "truncated", "content_filter": "refused"}
-_REFERENCE = "attachment://"
 
 
 class _Choice(msgspec.Struct):
@@ -32,7 +33,7 @@ class _Choice(msgspec.Struct):
     stop_reason: str | None = None
 
 
-class _Output(msgspec.Struct):
+class _Output(msgspec.Struct, frozen=True):
     model: str | None = None
     completion: Any = None
     choices: list[_Choice] = []
@@ -45,9 +46,7 @@ class _Log(msgspec.Struct):
     samples: list[Any] | None = None
 
 
-class Inspected(msgspec.Struct):
-    """A sample of a log, as far as it is read."""
-
+class _Sample(msgspec.Struct):
     id: str | int
     epoch: int = 1
     target: Any = None
@@ -56,59 +55,39 @@ class Inspected(msgspec.Struct):
     # Older logs have one score without a name.
     score: dict[str, Any] | None = None
     metadata: dict[str, Any] | None = None
-    model_usage: dict[str, dict[str, Any]] | None = None
+    model_usage: dict[str, Any] | None = None
     attachments: dict[str, Any] | None = None
     error: dict[str, Any] | None = None
     limit: dict[str, Any] | None = None
     working_time: float | None = None
     total_time: float | None = None
 
-    @property
-    def answer(self) -> str | None:
-        """The text that was answered, with a long one put back."""
-        output = self.output or _Output()
-        content = next(iter(output.choices), _Choice()).message.get("content")
-        return self.text(output.completion or content)
-
     def text(self, content: Any) -> str | None:
-        """The text of a message or target; images are left out."""
+        """The text of a message or target, a long one put back; images are left out."""
         if isinstance(content, list):
             texts = [item.get("text") for item in content if isinstance(item, dict)]
             content = "\n".join(str(text) for text in texts if text) or None
-        if isinstance(content, str) and content.startswith(_REFERENCE):
-            return str((self.attachments or {}).get(content.removeprefix(_REFERENCE), content))
+        if isinstance(content, str) and content.startswith("attachment://"):
+            content = (self.attachments or {}).get(content.removeprefix("attachment://"), content)
         return None if content is None else str(content)
 
 
 def fits(path: Path) -> bool:
     """Whether `path` is a zip file named ``.eval``, or JSON that starts as a log does."""
-    if not path.is_file():
-        return False
     if door.ending(path) == ".eval":
-        return files.read_bytes(path, 4) == b"PK\3\4"
-    start = door.head(path) if door.ending(path) == ".json" else b""
-    return all(name in start[:4096] for name in (b'"eval"', b'"status"', b'"version"'))
+        return door.head(path)[:4] == b"PK\3\4"
+    start = door.head(path)[:4096] if door.ending(path) == ".json" else b""
+    return all(name in start for name in (b'"eval"', b'"status"', b'"version"'))
 
 
 def read(source: Source) -> Iterator[Row]:
-    """The rows of a log.
-
-    A sample stands at the `doc_id` and `path` of its metadata, if it has them; else its id is the
-    document's name. One that ended in an error has the status `api_error`; an answer that was cut
-    off is `truncated`, a filtered one `refused`. The system is the model that answered where it is
-    one, else the one that was asked.
-
-    Raises
-    ------
-    DataBroken
-        If the log cannot be read; a member that cannot is counted.
-    """
-    path, members = source.path, []
+    """The rows of a log; a member that cannot be read is counted."""
+    path, members = source.path, {}
     source.files.append(path)
     if door.ending(path) == ".json":
         log = door.decoded(door.read_bytes(path), _Log, path)
         for number, sample in enumerate(log.samples or ()):
-            members.append((f"#/samples/{number}", partial(msgspec.convert, sample, Inspected)))
+            members[f"#/samples/{number}"] = partial(msgspec.convert, sample, _Sample)
     else:
         named = door.members(path)
         head = named.get("header.json") or named.get("_journal/start.json")
@@ -116,20 +95,20 @@ def read(source: Source) -> Iterator[Row]:
             what = "a log has header.json or, of an unfinished run, _journal/start.json"
             raise DataBroken(what, where=path)
         log = door.decoded(head.read(), _Log, head.where)
-        for name, member in named.items():
+        for name in named:
             if name.startswith("samples/"):
-                members.append((f"#{name}", partial(_unpacked, member)))
+                members[f"#{name}"] = partial(_unpacked, named[name])
     listed, ids, models = [], set(), set()
-    for place, unpack in members:
+    for place, unpack in members.items():
         with samples.reading(source, origin := path.name + place):
-            inspected = unpack()
-            listed.append(sample_of(inspected, source, origin))
-            ids.add(str(inspected.id))
-            if inspected.output and listed[-1].status not in ("api_error", "missing"):
-                models.add(inspected.output.model)
+            sample = unpack()
+            listed.append(sample_of(sample, source, origin))
+            ids.add(str(sample.id))
+            if sample.output and listed[-1].status not in ("api_error", "missing"):
+                models.add(sample.output.model)
     asked = str(log.eval.get("model") or "unknown")
     for sample in listed:
-        sample.system = next(iter(models)) or asked if len(models) == 1 else asked
+        sample.system = (next(iter(models)) if len(models) == 1 else None) or asked
     dataset = log.eval.get("dataset")
     dataset = dataset if isinstance(dataset, dict) else {}
     task = dataset.get("name") or log.eval.get("task") or "log"
@@ -141,87 +120,74 @@ def read(source: Source) -> Iterator[Row]:
         yield from list(_figures(log.results or {}))
 
 
-def _unpacked(member: door.Member) -> Inspected:
-    return door.decoded(member.read(), Inspected, member.where)
+def _unpacked(member: door.Member) -> _Sample:
+    return door.decoded(member.read(), _Sample, member.where)
 
 
-def sample_from(logged: Mapping[str, Any], source: Source) -> samples.Sample:
-    """A sample as it stands in a log; `msgspec.ValidationError` if it is none."""
-    return sample_of(msgspec.convert(logged, Inspected), source)
-
-
-def sample_of(inspected: Inspected, source: Source, origin: str | None = None) -> samples.Sample:
-    """A sample as formlab reads it; odd scores are counted in the source's notes."""
-    columns = dict(inspected.metadata or {})
+def sample_of(sample: Any, source: Source, origin: str | None = None) -> samples.Sample:
+    """A sample, as it stands in a log, as formlab reads it; odd scores are counted."""
+    sample = msgspec.convert(sample, _Sample)
+    columns = dict(sample.metadata or {})
     doc_id, path = columns.pop("doc_id", None), columns.pop("path", None)
-    status, error = _outcome(inspected)
+    output = sample.output or _Output()
+    choice = next(iter(output.choices), _Choice())
+    answer = sample.text(output.completion or choice.message.get("content"))
+    status, error = "missing" if answer is None else "ok", output.error
+    if sample.error:
+        status, error = "api_error", str(sample.error.get("message") or "error")
+    elif sample.limit:
+        status, error = "truncated", f"limit: {sample.limit.get('type')}"
+    elif stopped := _STOPPED.get(choice.stop_reason or ""):
+        status, error = stopped, choice.stop_reason
     scores: dict[str, float | None] = {}
     judged, compared = set(), None
-    for name, score in _scores(inspected):
-        scores |= _numbers(name, score.get("value"), source)
-        compared = compared or inspected.text(score.get("answer"))
-        if "model_graded" in name or "grading" in (score.get("metadata") or {}):
-            judged.add(name)
-    target = inspected.target
+    named = sample.scores or ({"score": sample.score} if sample.score else {})
+    for name, score in named.items():
+        if isinstance(score, dict):
+            scores |= _numbers(name, score.get("value"), source)
+            compared = compared or sample.text(score.get("answer"))
+            if "model_graded" in name or "grading" in (score.get("metadata") or {}):
+                judged.add(name)
+    target = sample.target
     is_list = isinstance(target, list)
-    seconds = inspected.working_time or inspected.total_time
+    call = {"error": error, "seconds": sample.working_time or sample.total_time}
     return samples.Sample(
-        inspected.id if doc_id is None else doc_id,
+        sample.id if doc_id is None else doc_id,
         samples.ANSWER if path is None else str(path),
-        gold=[inspected.text(text) for text in target] if is_list else inspected.text(target),
-        answer=inspected.answer,
+        gold=[sample.text(text) for text in target] if is_list else sample.text(target),
+        answer=answer,
         status=status,
-        epoch=inspected.epoch or 1,
-        request=inspected.id,
+        epoch=sample.epoch or 1,
+        request=sample.id,
         origin=origin,
         scores=scores,
         judged=judged,
         compared=compared,
         columns=columns,
-        call=samples.tokens((inspected.model_usage or {}).values())
-        | {"error": error, "seconds": seconds},
+        call=call | samples.tokens((sample.model_usage or {}).values()),
     )
 
 
-def _outcome(inspected: Inspected) -> tuple[str, str | None]:
-    """Status and reason of a sample's answer."""
-    output = inspected.output or _Output()
-    if inspected.error:
-        return "api_error", str(inspected.error.get("message") or "error")
-    if inspected.limit:
-        return "truncated", f"limit: {inspected.limit.get('type')}"
-    reason = next(iter(output.choices), _Choice()).stop_reason
-    if stopped := _STOPPED.get(reason or ""):
-        return stopped, reason
-    return "ok" if inspected.answer is not None else "missing", output.error
-
-
-def _scores(inspected: Inspected) -> Iterator[tuple[str, Row]]:
-    scores = inspected.scores or ({"score": inspected.score} if inspected.score else {})
-    yield from ((name, score) for name, score in scores.items() if isinstance(score, dict))
-
-
 def _numbers(name: str, value: Any, source: Source) -> dict[str, float | None]:
+    """The number of a score, or of each value of one that has several."""
     if isinstance(value, dict):
         inner = (_numbers(f"{name}/{key}", item, source) for key, item in value.items())
         return {key: number for numbers in inner for key, number in numbers.items()}
-    if isinstance(value, str) and value in _VALUES:
-        return {name: _VALUES[value]}
-    score = samples.number(value)
+    letter = _VALUES.get(value) if isinstance(value, str) else None
+    score = samples.number(value) if letter is None else letter
     # Without a value a sample is unscored, and that is nothing odd.
     source.notes[ODD] += score is None and value is not None and value == value
     return {name: score}
 
 
-def _figures(results: Mapping[str, Any]) -> Iterator[Row]:
+def _figures(results: Row) -> Iterator[Row]:
     for score in results.get("scores") or ():
         # Inspect averages over the samples that it could score, and leaves the others out.
         count = score.get("scored_samples") or results.get("completed_samples")
+        scorer = score.get("name") or score.get("scorer")
         for name, metric in (score.get("metrics") or {}).items():
             kind = name if not score.get("reducer") else f"{name}, {score['reducer']} of epochs"
-            yield samples.figure(
-                score.get("name") or score.get("scorer"), kind, metric.get("value"), count
-            )
+            yield samples.figure(scorer, kind, metric.get("value"), count)
 
 
 INSPECT = Reader("inspect", "Inspect's .eval, or .json", fits, read)

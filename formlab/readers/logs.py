@@ -20,6 +20,7 @@ from formlab.readers.door import as_text
 from formlab.readers.join import ALL, ASKED, Run, evaluation, fitting, frame_of
 from formlab.readers.rows import Row, Source
 from formlab.readers.samples import ANSWER, ODD, Sample, names, number, reading, sample_rows
+from formlab.readers.values import pointer
 from formlab.scoring.evaluate import evaluate
 
 if TYPE_CHECKING:
@@ -310,7 +311,8 @@ def _table(source: Source, table: Any) -> Iterator[Row]:
     named = dict(source.columns)
     for column, usual in NAMES.items():
         free = [name for name in usual if name in known and name not in named.values()]
-        named |= {column: name for name in free[:1] if column not in named}
+        if free and column not in named:
+            named[column] = free[0]
     if "value" not in named:
         what = f"no column is the answer; the table has: {', '.join(known)}"
         raise DataBroken(what, where=source.path, remedy="--columns value=NAME")
@@ -330,15 +332,13 @@ def _samples(source: Source, rows: list[tuple[str, Row]], named: Row) -> Iterato
                 status = "api_error" if error and cell["value"] is None else "ok"
             if "doc_id" in named and not text["doc_id"]:
                 source.notes[f"rows without {named['doc_id']}, called by their number"] += 1
-            path = text["path"] and f"/{text['path'].removeprefix('/')}"
             score = _CREDIT.get(str(cell.get("score")).strip().lower(), number(cell.get("score")))
+            gold, answer = cell.get("gold"), cell["value"]
             yield Sample(
                 text["doc_id"] or str(number_),
-                path if "path" in named else ANSWER,
-                gold=cell.get("gold")
-                if isinstance(cell.get("gold"), dict | list)
-                else text["gold"],
-                answer=cell["value"] if isinstance(cell["value"], dict) else text["value"],
+                pointer(text["path"]) if "path" in named else ANSWER,
+                gold=gold if isinstance(gold, dict | list) else text["gold"],
+                answer=answer if isinstance(answer, dict) else text["value"],
                 status=status,
                 system=text["system"] or "",
                 epoch=int(number(cell.get("epoch")) or 1),

@@ -3,7 +3,8 @@
 A test is a field: for `present` its text is asked for, for `absent` nothing, and for `order` two
 texts in their order. It is judged as the bench does (allenai/olmocr, olmocr/bench/tests.py): the
 answer to a test that passes is what is asked for, else the passage that fits best. Tests of tables,
-formulas, formats and footnotes need the bench's own rules and are not scored.
+formulas, formats and footnotes need the bench's own rules and are not scored. A system is a
+candidate, an epoch a repeat.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ from rapidfuzz import fuzz
 
 from formlab import files
 from formlab.errors import DataBroken, DataMissing
+from formlab.readers import samples
 from formlab.readers.rows import Reader, Row, Source
-from formlab.readers.samples import MISSING, Sample, json_lines, names, reading, sample_rows
 from formlab.text import normalise
 from formlab.trees import escape
 
@@ -30,8 +31,8 @@ _TEXTS = ("present", "absent", "order")
 # Of which percent of a text a passage has to have something to be shown as what was read.
 _NEAR = 50
 # The bench compares without bold and italics, with spaces and these characters written one way.
-_MARKS = [(r"<br/?>", " "), (r"</?[bi]>", ""), (r"\*\*(.*?)\*\*", r"\1"), (r"__(.*?)__", r"\1"),
-          (r"\*(.*?)\*", r"\1"), (r"_(.*?)_", r"\1"), (r"\s+", " ")]  # fmt: skip
+_MARKS = {r"<br/?>": " ", r"</?[bi]>": "", r"(\*\*|__)(.*?)\1": r"\2", r"(\*|_)(.*?)\1": r"\2"}
+_MARKS[r"\s+"] = " "
 _PLAIN = str.maketrans("‘’‚“”„＿–—‑‒−\u00b5", "'''\"\"\"_-----\u03bc")
 
 
@@ -58,25 +59,18 @@ def fits(path: Path) -> bool:
 
 
 def read(source: Source) -> Iterator[Row]:
-    """The rows of a folder: a system is a candidate, an epoch a repeat.
-
-    Raises
-    ------
-    DataBroken
-        If there are no tests beside the pages.
-    """
-    candidates = _candidates(source.path)
+    """The rows of a folder; `DataBroken` if there are no tests beside the pages."""
+    candidates, tests = _candidates(source.path), []
     home = candidates[0].resolve().parent
-    lines = [line for file in _test_files(home) for line in json_lines(source, file)]
-    if not lines:
+    for file in _test_files(home):
+        for origin, line in samples.json_lines(source, file):
+            with samples.reading(source, origin):
+                tests.append((origin, msgspec.convert(line, Test)))
+    if not source.files:
         remedy = "the folder of candidates with its *.jsonl"
         raise DataBroken("no tests beside the pages", where=home, remedy=remedy)
-    tests = []
-    for origin, line in lines:
-        with reading(source, origin):
-            tests.append((origin, msgspec.convert(line, Test)))
-    samples = (sample for folder in candidates for sample in _samples(source, folder, tests))
-    yield from sample_rows(samples, source, home.name)
+    listed = (sample for folder in candidates for sample in _samples(source, folder, tests))
+    yield from samples.sample_rows(listed, source, home.name)
 
 
 def _candidates(path: Path) -> list[Path]:
@@ -94,51 +88,48 @@ def _pages(folder: Path) -> Iterator[tuple[tuple[str, int, int], Path]]:
 
 
 def _test_files(folder: Path) -> Iterator[Path]:
-    return (file for file in sorted(folder.glob("*.jsonl")) if {"pdf", "type", "id"} <= names(file))
+    needed = {"pdf", "type", "id"}
+    return (file for file in sorted(folder.glob("*.jsonl")) if needed <= samples.names(file))
 
 
-def _samples(source: Source, folder: Path, tests: list[tuple[str, Test]]) -> Iterator[Sample]:
+def _samples(
+    source: Source, folder: Path, tests: list[tuple[str, Test]]
+) -> Iterator[samples.Sample]:
     pages = dict(_pages(folder))
-    for repeat in sorted({key[2] for key in pages}):
-        for origin, test in tests:
-            pdf = test.pdf.removesuffix(".pdf")
-            file = pages.get((pdf, test.page, repeat))
-            source.notes[MISSING] += file is None
-            source.notes[OTHER] += test.type not in _TEXTS
-            status, error, answer = "missing" if file is None else "ok", None, None
-            try:
-                if file and test.type in _TEXTS:
-                    # What a model wrote may be cut inside a character.
-                    answer = answer_to(test, files.read_bytes(file).decode("utf-8", "replace"))
-            except DataMissing as fault:
-                status, error = "api_error", str(fault)
-            gold = {"present": test.text, "order": f"{test.before} … {test.after}"}
-            yield Sample(
-                pdf,
-                f"/{escape(test.id)}",
-                gold=gold.get(test.type, ""),
-                answer=answer,
-                status=status,
-                system=folder.name,
-                epoch=repeat,
-                request=test.id,
-                origin=origin,
-                call={"error": error},
-                columns={
-                    "test": test.type,
-                    "max_diffs": test.max_diffs,
-                    "jsonl": origin.partition(":")[0],
-                    "page": test.page,
-                    "status": "ok" if test.type in _TEXTS else "unscored",
-                },
-            )
+    asked = [(repeat, *test) for repeat in sorted({key[2] for key in pages}) for test in tests]
+    for repeat, origin, test in asked:
+        pdf, is_judged = test.pdf.removesuffix(".pdf"), test.type in _TEXTS
+        file = pages.get((pdf, test.page, repeat))
+        source.notes[samples.MISSING] += file is None
+        source.notes[OTHER] += not is_judged
+        status, error, answer = "missing" if file is None else "ok", None, None
+        try:
+            if file and is_judged:
+                # What a model wrote may be cut inside a character.
+                answer = answer_to(test, files.read_bytes(file).decode("utf-8", "replace"))
+        except DataMissing as fault:
+            status, error = "api_error", str(fault)
+        gold = {"present": test.text, "order": f"{test.before} … {test.after}"}
+        columns = {"test": test.type, "max_diffs": test.max_diffs, "page": test.page}
+        columns |= {"jsonl": origin.partition(":")[0], "status": "ok" if is_judged else "unscored"}
+        yield samples.Sample(
+            pdf,
+            f"/{escape(test.id)}",
+            gold=gold.get(test.type, ""),
+            answer=answer,
+            status=status,
+            system=folder.name,
+            epoch=repeat,
+            request=test.id,
+            origin=origin,
+            call={"error": error},
+            columns=columns,
+        )
 
 
 def answer_to(test: Test, markdown: str) -> str | None:
     """What a page has for a test: what is asked for if the bench passes it, else what it has.
 
-    Examples
-    --------
     >>> answer_to(Test("a.pdf", "1", "present", text="Due", max_diffs=1), "The *total* Duo")
     'Due'
     >>> answer_to(Test("a.pdf", "1", "absent", text="Page 1"), "Total 9.00  Page 1")
@@ -146,29 +137,26 @@ def answer_to(test: Test, markdown: str) -> str | None:
     """
     page = plain(markdown)
     if test.type == "order":
-        before, after = (
-            _starts(plain(text), page, test.max_diffs) for text in (test.before, test.after)
-        )
-        if before and after and min(before) < max(after):
+        places = [_starts(plain(text), page, test.max_diffs) for text in (test.before, test.after)]
+        before, after = places
+        if before and after and before[0] < after[-1]:
             return f"{test.before} … {test.after}"
-        places = [(min(before, default=None), test.before), (max(after, default=None), test.after)]
-        found = sorted((place, text) for place, text in places if place is not None)
-        return " … ".join(text for _, text in found) or None
+        found = [
+            (at[0], text) for at, text in zip(places, (test.before, test.after), strict=True) if at
+        ]
+        return " … ".join(text for _, text in sorted(found)) or None
     text = plain(test.text)
     if test.first_n or test.last_n:
         page = page[: test.first_n or 0] + page[-test.last_n if test.last_n else len(page) :]
-    if not test.case_sensitive:
-        text, folded = text.lower(), page.lower()
-    else:
-        folded = page
-    # Of a page that is shorter than the text the bench finds nothing.
-    is_long = len(folded) >= len(text) - test.max_diffs
-    best = fuzz.partial_ratio_alignment(text, folded) if is_long and text else None
-    found = best and best.score / 100 >= 1 - test.max_diffs / len(text)
+    read, asked = (page, text) if test.case_sensitive else (page.lower(), text.lower())
+    # In a page that is shorter than the text the bench finds nothing.
+    is_long = len(read) >= len(asked) - test.max_diffs
+    best = fuzz.partial_ratio_alignment(asked, read) if is_long and asked else None
+    is_found = best is not None and best.score / 100 >= 1 - test.max_diffs / len(asked)
     passage = page[best.dest_start : best.dest_end] if best else ""
     if test.type == "absent":
-        return passage if found else ""
-    if found:
+        return passage if is_found else ""
+    if is_found:
         return test.text
     # A passage that is no better, or that formlab takes for the text, is none for the bench.
     is_near = best is not None and best.score >= _NEAR
@@ -178,37 +166,27 @@ def answer_to(test: Test, markdown: str) -> str | None:
 def plain(markdown: str) -> str:
     """A page's text as the bench compares it.
 
-    Examples
-    --------
     >>> plain("**Total**  due: *9.00*<br/>“net”")
     'Total due: 9.00 "net"'
     """
-    for mark, text in _MARKS:
+    for mark, text in _MARKS.items():
         markdown = re.sub(mark, text, markdown)
     return unicodedata.normalize("NFC", markdown).translate(_PLAIN)
 
 
 def _starts(phrase: str, text: str, allowed: int) -> list[int]:
     """Where a phrase begins in a text, with at most `allowed` characters changed, added or lost."""
-    if not allowed:
-        return [match.start() for match in re.finditer(f"(?={re.escape(phrase)})", text)]
     # Sellers' algorithm from the right: row by row over all places of the text at once.
     letters = np.array([ord(letter) for letter in reversed(text)], dtype=np.int64)
     places = np.arange(len(letters) + 1)
     row = np.zeros(len(letters) + 1, dtype=np.int64)
     for count, letter in enumerate(reversed(phrase), start=1):
         changed = np.minimum(row[:-1] + (letters != ord(letter)), row[1:] + 1)
-        row = np.concatenate(([count], changed))
-        row = np.minimum.accumulate(row - places) + places
-    ends = len(text) - np.flatnonzero(row <= allowed)
-    best = {int(end): int(row[len(text) - end]) for end in ends}
-    # Of places side by side the one where the least is changed.
-    near = range(-allowed, allowed + 1)
-    return sorted(
-        place
-        for place, count in best.items()
-        if count == min(best.get(place + n, count) for n in near)
-    )
+        row = np.minimum.accumulate(np.concatenate(([count], changed)) - places) + places
+    # Of places side by side those where the least is changed.
+    near = np.pad(row, allowed, constant_values=len(phrase))
+    least = np.lib.stride_tricks.sliding_window_view(near, 2 * allowed + 1).min(axis=1)
+    return sorted((len(text) - np.flatnonzero((row <= allowed) & (row == least))).tolist())
 
 
 OLMOCR = Reader("olmocr", "olmOCR-bench's folder of pages and tests", fits, read)

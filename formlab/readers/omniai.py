@@ -1,7 +1,10 @@
 """OmniAI's benchmark tool: ``results.json``, one array with an entry per document and model.
 
 The answer stands in `predictedMarkdown` and `predictedJson`, the gold, if it is there, in
-`trueMarkdown` and `trueJson`. `levenshteinDistance` is a similarity; durations are in milliseconds.
+`trueMarkdown` and `trueJson`, in the shape of the benchmark `omniai`: the page's text, the whole
+JSON (task `value`) and its leaves. An entry with an error, even an empty one, or without either
+output is `api_error`. It belongs to the document of the corpus whose image has the same address or
+file name. `levenshteinDistance` is a similarity; durations are in milliseconds.
 """
 
 from __future__ import annotations
@@ -14,11 +17,9 @@ from typing import Any
 import msgspec
 
 from formlab.benchmarks.omniai import WHOLE, basename, image_url, records_of
-from formlab.folders import Corpus
 from formlab.readers import door
-from formlab.readers.door import as_text
 from formlab.readers.rows import Reader, Row, Source
-from formlab.readers.samples import Sample, as_object, fields, number, reading, sample_rows
+from formlab.readers.samples import Sample, as_object, count, fields, number, reading, sample_rows
 
 NAME = "results.json"
 FAILED = "entries with an error, which the tool's own mean leaves out"
@@ -40,102 +41,79 @@ class _Entry(msgspec.Struct, rename="camel"):
     error: Any = None
     usage: dict[str, Any] | None = None
 
-    @property
-    def system(self) -> str:
-        """The pair of models, once if they are one; reading images directly is another system."""
-        names = [name for name in (self.ocr_model, self.extraction_model) if name]
-        direct = " (image)" if self.direct_image_extraction else ""
-        return " + ".join(dict.fromkeys(names)) + direct or "omniai"
-
 
 def fits(path: Path) -> bool:
     """Whether `path` is such a file, or a folder with one named ``results.json``."""
     file = path / NAME if path.is_dir() else path
     start = door.head(file) if door.ending(file) == ".json" else b""
-    return b'"fileUrl"' in start or b'"predictedMarkdown"' in start or b'"predictedJson"' in start
+    return any(name in start for name in (b'"fileUrl"', b'"predictedMarkdown"', b'"predictedJson"'))
 
 
 def read(source: Source) -> Iterator[Row]:
-    """The rows of a file.
-
-    The gold has the shape of the benchmark `omniai`: the Markdown as a page's text, the JSON as a
-    whole (task `value`) and its leaves. An entry with an error, even an empty one, or without
-    either output, is `api_error`. It belongs to the document of the corpus whose image has the same
-    address or file name.
-    """
+    """The rows of a file, of any number of models; an entry that cannot be read is counted."""
     file = source.path / NAME if source.path.is_dir() else source.path
     source.files.append(file)
-    entries = door.decoded(door.read_bytes(file), list[dict[str, Any]], file)
-    ids = _ids(source.corpus) if source.corpus else {}
-    documents: dict[str, Row] = {}
-    samples = []
-    for index, entry in enumerate(entries):
+    ids = _ids(source)
+    samples, documents = [], []
+    for index, entry in enumerate(door.decoded(door.read_bytes(file), list[Any], file)):
         with reading(source, origin := f"{file.name}#/{index}"):
-            one = msgspec.convert(entry, _Entry)
-            name = basename(one.file_url or "")
-            doc_id = ids.get(one.file_url or "") or ids.get(name) or PurePosixPath(name).stem
-            samples.append(_sample(one, doc_id or f"entry {index}", origin, source))
-            if one.true_json is not msgspec.UNSET:
-                documents.setdefault(samples[-1].doc_id, {"meta": _meta(one)})
+            entry = msgspec.convert(entry, _Entry)
+            url, name = entry.file_url or "", basename(entry.file_url or "")
+            doc_id = ids.get(url) or ids.get(name) or PurePosixPath(name).stem
+            samples.append(_sample(entry, doc_id or f"entry {index}", origin, source))
+            if samples[-1].golds and samples[-1].doc_id not in {row["doc_id"] for row in documents}:
+                meta = {"imageUrl": url, "jsonSchema": entry.json_schema}
+                meta = json.dumps(meta | {"metadata": entry.metadata}, ensure_ascii=False)
+                documents.append({"doc_id": samples[-1].doc_id, "meta": meta})
     yield from sample_rows(samples, source, file.resolve().parent.name)
-    of_corpus = {"role": "document", "benchmark": "omniai"}
-    yield from (of_corpus | {"doc_id": doc_id} | row for doc_id, row in documents.items())
+    yield from ({"role": "document", "benchmark": "omniai"} | row for row in documents)
 
 
 def _sample(entry: _Entry, doc_id: str, origin: str, source: Source) -> Sample:
-    text, answer = entry.predicted_markdown, entry.predicted_json
+    text, answer, usage = entry.predicted_markdown, entry.predicted_json, entry.usage or {}
     # An error of JavaScript may be written as {}.
     failed = entry.error not in (None, "", False) or (text is None and answer is None)
     status = "api_error" if failed else "ok"
     source.notes[FAILED] += number(entry.json_accuracy) is None
-    page = "missing" if text is None and not failed else status
-    claims = [("text", None, "page", text, page)]
+    page_status = "missing" if text is None and not failed else status
+    claims = [{"task": "text", "path": None, "kind": "page", "value": text, "status": page_status}]
     if answer is not None and not failed:
         # A model that was asked for JSON may have given it as text.
-        claims.append(("value", WHOLE, "json", as_text(answer), status))
+        whole = {"task": "value", "path": WHOLE, "kind": "json", "value": door.as_text(answer)}
         leaves = fields(as_object(answer) or {})
-        claims += [("text", path, None, value, status) for path, value in leaves]
-    names = ("task", "path", "kind", "value", "status")
-    usage = entry.usage or {}
-    seconds = number(usage.get("duration"))
+        claims += [whole, *({"task": "text", "path": path, "value": leaf} for path, leaf in leaves)]
     golds = None
     if entry.true_json is not msgspec.UNSET:
         item = {"trueJsonOutput": entry.true_json, "trueMarkdownOutput": entry.true_markdown}
         item["jsonSchema"] = entry.json_schema
         golds = list(records_of(item, origin, source.notes))
+    # The pair of models, once if they are one; reading images directly is another system.
+    models = dict.fromkeys(filter(None, (entry.ocr_model, entry.extraction_model)))
+    is_direct = " (image)" if entry.direct_image_extraction else ""
+    seconds = number(usage.get("duration"))
+    call = {f"tokens_{end}": count(usage.get(f"{end}putTokens")) for end in ("in", "out")}
+    call |= {"task": "value", "cost": number(usage.get("totalCost"))}
+    call["seconds"] = None if seconds is None else seconds / 1000
+    scores = {"json_accuracy": entry.json_accuracy}
     return Sample(
         doc_id,
         None,
         golds=golds,
+        claims=[{"status": status, "origin": origin} | claim for claim in claims],
         answer=text,
-        claims=[dict(zip(names, claim, strict=True)) | {"origin": origin} for claim in claims],
         status=status,
-        system=entry.system,
+        system=" + ".join(models) + is_direct or "omniai",
         request=entry.file_url,
-        scores={
-            "json_accuracy": entry.json_accuracy,
-            "levenshtein_similarity": entry.levenshtein_distance,
-        },
-        call={
-            "task": "value",
-            "error": str(entry.error) if entry.error else None,
-            "tokens_in": number(usage.get("inputTokens")),
-            "tokens_out": number(usage.get("outputTokens")),
-            "cost": number(usage.get("totalCost")),
-            "seconds": None if seconds is None else seconds / 1000,
-        },
+        scores=scores | {"levenshtein_similarity": entry.levenshtein_distance},
+        call=call | {"error": str(entry.error) if entry.error else None},
     )
 
 
-def _meta(entry: _Entry) -> str:
-    meta = {"imageUrl": entry.file_url, "jsonSchema": entry.json_schema, "metadata": entry.metadata}
-    return json.dumps(meta, ensure_ascii=False)
-
-
-def _ids(corpus: Corpus) -> dict[str, str]:
+def _ids(source: Source) -> dict[str, str]:
     """The documents of a corpus by the addresses and file names of their images."""
     ids: dict[str, str] = {}
-    for doc_id, meta, image in corpus.documents.select("doc_id", "meta", "image").rows():
+    documents = source.corpus.documents.select("doc_id", "meta", "image") if source.corpus else None
+    for doc_id, meta, image in documents.rows() if documents is not None else ():
         url = image_url(meta)
         for name in filter(None, (url, basename(url), basename(image or ""))):
             ids.setdefault(name, doc_id)

@@ -134,10 +134,8 @@ def names(path: Path) -> set[str]:
 
 def figure(scorer: Any, kind: Any, score: Any, n: Any = None) -> Row:
     """The row of what a log states of its samples, `n` of them."""
-    count = number(n)
-    count = None if count is None or abs(count) > 2**53 else int(count)
     row = {"role": "figure", "scorer": str(scorer), "kind": str(kind)}
-    return row | {"score": number(score), "n": count}
+    return row | {"score": number(score), "n": count(n)}
 
 
 def tokens(used: Iterable[Any]) -> Row:
@@ -184,6 +182,12 @@ def number(value: Any) -> float | None:
     except (TypeError, ValueError, OverflowError):
         return None
     return result if abs(result) < 1e300 else None
+
+
+def count(value: Any) -> int | None:
+    """A whole number that a table can hold; else None."""
+    result = number(value)
+    return None if result is None or abs(result) > 2**53 else int(result)
 
 
 def _call(sample: Sample) -> Row:

@@ -2,45 +2,36 @@
 
 from __future__ import annotations
 
-import json
-import math
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
-from difflib import get_close_matches
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import chain, repeat
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import polars as pl
 
 from formlab import tables
-from formlab.errors import DataBroken, UnknownName
-from formlab.readers.door import WRAPPERS, as_text, chunks, home_of, rows_of
+from formlab.errors import DataBroken
+from formlab.readers.door import WRAPPERS, Batch, as_text, batches
+from formlab.readers.layout import (
+    PLACE,
+    SYNONYMS,
+    Layout,
+    column_of,
+    documents_of,
+    finite,
+    texts,
+)
 from formlab.readers.rows import Row
 from formlab.text import answers
 from formlab.trees import escape
 
-# Other names of the three columns that make a table of values.
-SYNONYMS = {
-    "doc_id": ("document", "document_id", "doc", "id", "file", "filename", "file_name", "image"),
-    "path": ("field", "key", "label", "name", "pointer"),
-    "value": ("gold", "target", "expected", "truth", "prediction", "pred", "answer", "output",
-              "text"),
-}  # fmt: skip
-# What a row may say beside its value: of the record, then of its document.
-PLACE = ("confidence", "page", *tables.BOX)
-RECORD = (*PLACE, "kind", "accepted", "status", "modality", "subtype", "task", "scope",
-          "reference", "complexity", "modal")  # fmt: skip
-DOCUMENT = ("image", "width", "height", "template", "domain", "context")
-_SCHEMA = tables.DOCUMENTS | tables.RECORDS
-_ALLOWED = {"status": tables.STATUSES, "task": tables.TASKS}
-# How many rows are read at once, how deep they may be nested, and what is no page and no width.
-_ROWS, _DEEPEST, _MOST = 50_000, 60, 2.0**53
+# How deep values may be nested.
+_DEEPEST = 60
 # `items[0].price`, `$.vendor.name`.
 _DOTTED = re.compile(r"(?:\$\.?)?[^\W\d][\w-]*(?:\.[\w-]+|\.?\[(?:\d+|\*)\])+")
-_STEPS = re.compile(r"[\w*-]+")
-_BESIDE = re.compile(r"(.+?)[ _.-]?(?:confidence|conf)", re.IGNORECASE)
+_STEP = re.compile(r"[\w*-]+")
+_CONFIDENCE = re.compile(r"(.+?)[ _.-]?(?:confidence|conf)", re.IGNORECASE)
 # What services call a value, and what they say of it in the same object.
 _VALUES = ("value", "content", "text")
 _SAID = {
@@ -48,11 +39,13 @@ _SAID = {
     "page": ("page", "page_number", "pageNumber"),
     "box": ("box", "bbox", "bounding_box", "boundingBox", "polygon"),
 }
-_OF_VALUE = {*chain.from_iterable(_SAID.values()), "type", "kind"}
+_BESIDE = {*chain.from_iterable(_SAID.values()), "type", "kind"}
 # Around an answer: names that may hold all of it, and what may stand beside these.
 _AROUND = {*WRAPPERS, "fields", "output", "prediction", "answer", "json"}
 _CALL = {"model", "usage", "status", "created", "finish_reason", "error", "latency", "seconds",
          "cost", "confidence", "system", "tokens", "request_id"}  # fmt: skip
+# The number of a row, the path of a cell ("" for that of a page), the cell, and what is said of it.
+Cells = Iterable[tuple[int, str, Any, Row | None]]
 
 
 @tables.uncollected()
@@ -129,7 +122,7 @@ def pointer(path: str | None) -> str | None:
     """
     path = (path or "").strip()
     if _DOTTED.fullmatch(path):
-        return "/" + "/".join(_STEPS.findall(path))
+        return "/" + "/".join(_STEP.findall(path))
     return None if path in ("", "/") else path if path.startswith("/") else f"/{path}"
 
 
@@ -140,262 +133,65 @@ def _member(name: str) -> str:
     return tables.storable((pointer(name) or "") if is_pointer else f"/{escape(name)}")
 
 
-class Batch(NamedTuple):
-    """Some rows of a source, and where they stand in the folder `home`."""
-
-    cells: list[Row] | dict[str, list[Any]]
-    origins: list[str]
-    home: Path | None
-    documents: bool
-
-    @property
-    def names(self) -> list[str]:
-        """The names of the columns, in the order in which rows have them."""
-        return list(dict.fromkeys(
-            chain.from_iterable(self.cells) if isinstance(self.cells, list) else self.cells
-        ))  # fmt: skip
-
-    def column(self, name: str | None) -> list[Any]:
-        """The cells of a column; null where there is none."""
-        if isinstance(self.cells, dict):
-            return self.cells.get(name) or [None] * len(self.origins)
-        return [row.get(name) for row in self.cells]
-
-    def where(self, number: int) -> str:
-        """The place of a row, from 0, as an error names it."""
-        return str(self.home / self.origins[number]) if self.home else self.origins[number]
-
-
-def batches(source: Any, notes: Counter[str]) -> Iterator[Batch]:
-    """The rows of a source, some at a time; `DataBroken` if it has none."""
-    count, home = 0, home_of(source)
-    for origins, cells, documents in chunks(source, notes):
-        for start in range(0, len(origins), _ROWS):
-            some, part = slice(start, start + _ROWS), cells
-            if len(origins) > _ROWS:
-                is_list = isinstance(cells, list)
-                part = cells[some] if is_list else {n: c[some] for n, c in cells.items()}
-            yield Batch(part, origins[some], home, documents)
-            count += 1
-    if not count:
-        raise DataBroken("no rows", where=home, remedy="one row a value")
-
-
 def pieces(
     source: Any, columns: Mapping[str, str], notes: Counter[str], whole: Collection[str] = ()
 ) -> Iterator[pl.DataFrame]:
     """The values of a source, some at a time, lists as the source has them; see `read_values`.
 
-    Objects at the paths `whole` stay one value, their JSON.
+    The first rows decide what each column is. Objects at the paths `whole` stay their JSON.
     """
     layout, seen = None, pl.DataFrame(schema={"doc_id": pl.String, "origin": pl.String})
     for batch in batches(source, notes):
-        layout = layout or Layout.of(batch, columns)
-        documents = _documents(batch, layout.names["doc_id"])
-        if not layout.is_long:
-            seen = _checked(seen, documents, batch, layout.names["doc_id"])
-        yield layout.values(batch, documents, whole)
+        if batch.origins:
+            layout = layout or Layout.of(batch, columns)
+            values, documents = values_of(batch, layout, frozenset(whole))
+            if not layout.is_long:
+                seen = _check_once(pl.concat([seen, documents]), batch, layout.names["doc_id"])
+            yield values
+    if layout is None:
+        where = source if isinstance(source, str) or hasattr(source, "name") else None
+        raise DataBroken("no rows", where=where, remedy="one row a value")
 
 
-class Layout(NamedTuple):
-    """A table's own name of each column, and whether each row is a value."""
-
-    names: dict[str, str]
-    is_long: bool
-
-    @classmethod
-    def of(cls, batch: Batch, columns: Mapping[str, str]) -> Layout:
-        """The layout of a source that begins with these rows."""
-        known = batch.names
-        for name in columns.values():
-            if name not in known:
-                raise UnknownName.of("column", name, known)
-        if batch.documents:
-            return cls({"doc_id": "doc_id"} | dict(columns), is_long=False)
-        names = {name: column for name, column in columns.items() if name not in SYNONYMS}
-        names |= {n: columns.get(n) or _named(n, known, columns) for n in SYNONYMS}
-        names = {name: column for name, column in names.items() if column}
-        if "doc_id" not in names:
-            what = f"no column for the document among {', '.join(known[:12])}"
-            nearest = get_close_matches("doc_id", known, 1) or known[:1]
-            remedy = f"--columns doc_id={nearest[0] if nearest else '…'}"
-            raise DataBroken(what, where=batch.home, remedy=remedy)
-        others = [name for name in known if name not in names.values()]
-        if "path" not in names and _holds_json(batch, names.get("value")):
-            is_long = True
-        else:
-            is_long = _is_long(batch, names, others, columns)
-        if not is_long:
-            return cls({"doc_id": names["doc_id"]} | dict(columns), is_long=False)
-        # A row without a path may say `text` for its value, as in formlab's plainest file.
-        rest = {name: name for name in others if name not in (*names, "text")}
-        return cls(names | rest, is_long=True)
-
-    def values(
-        self, batch: Batch, documents: list[str], whole: Collection[str] = ()
-    ) -> pl.DataFrame:
-        """The values of some rows, of these documents."""
-        further = [name for name in self.names if name not in (*SYNONYMS, "origin")]
-        base = pl.DataFrame(
-            {"doc_id": texts(documents)}
-            | {tables.storable(n): _column(n, batch, self.names[n]) for n in further}
-            | {"origin": texts(batch.origins)}
-        )
-        if self.is_long:
-            paths, cells = _long(batch, self.names)
-            if set(map(type, cells)) <= {str, type(None)}:
-                given = base.with_columns(path=texts(paths).replace("", None), value=texts(cells))
-                return _answered(_ordered(given))
-            found: Cells = zip(range(len(cells)), paths, cells, repeat(None))
-        else:
-            found = _wide(batch, self.names)
-        found = _leaves_of(found, batch, frozenset(whole), is_long=self.is_long)
-        return _answered(_placed(found, base, batch))
-
-
-def _named(name: str, known: list[str], columns: Mapping[str, str]) -> str | None:
-    """The column of that name in any case, else the only one with a synonym of it."""
-    lower = {column.lower(): column for column in known if column not in columns.values()}
-    found = [lower[synonym] for synonym in SYNONYMS[name] if synonym in lower]
-    if name in lower:
-        return lower[name]
-    if name == "doc_id" and len(found) > 1:
-        what = f"the document's column may be any of {', '.join(found)}"
-        raise DataBroken(what, remedy=f"--columns doc_id={found[0]}")
-    return found[0] if len(found) == 1 else None
-
-
-def _holds_json(batch: Batch, column: str | None) -> bool:
-    """Whether the first text of a column is an answer in JSON, whatever columns stand beside it."""
-    cells = (cell for cell in batch.column(column) if isinstance(cell, str) and cell)
-    return column is not None and answers.is_json(next(cells, ""))
-
-
-def _is_long(
-    batch: Batch, names: dict[str, str], others: list[str], columns: Mapping[str, str]
-) -> bool:
-    """Whether each row is a value; a wide table may have fields called name and text as well."""
-    fields = [n for n in others if n not in {*RECORD, *DOCUMENT, *tables.RECORDS}]
-
-    def again(name: str) -> bool:
-        return len(set(map(as_text, batch.column(names[name])))) < len(batch.origins)
-
-    if "value" in columns or "path" in columns:
-        is_long = True
-    elif "value" in names and "path" in names:
-        both = {names[name].lower() for name in ("path", "value")} == {"path", "value"}
-        # A table of values names a document again for its next value, or a field in the next one.
-        is_long = both or again("doc_id") or (
-            not fields and (len(batch.origins) == 1 or again("path"))
-        )  # fmt: skip
+def values_of(
+    batch: Batch, layout: Layout, whole: Collection[str]
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The values of some rows, and the document and place of each row."""
+    documents = {"doc_id": texts(documents_of(batch, layout.names["doc_id"]))}
+    origins = {"origin": texts(batch.origins)}
+    further = [name for name in layout.names if name not in (*SYNONYMS, "origin")]
+    beside = {tables.storable(n): column_of(n, batch, layout.names[n]) for n in further}
+    base = pl.DataFrame(documents | beside | origins)
+    if layout.is_long:
+        paths, found = _long(batch, layout.names)
+        cells: Cells = zip(range(len(found)), paths, found, repeat(None))
+        is_plain = set(map(type, found)) <= {str, type(None)}
     else:
-        is_long = "value" in names and not fields
-        lacks = "value" if "path" in names else "path"
-        if not is_long and fields and {"path", "value"} & names.keys() and again("doc_id"):
-            raise _lacking(lacks, fields, [*names.values(), *others], batch)
-    if is_long and "value" not in names:
-        raise _lacking("value", fields, [*names.values(), *others], batch)
-    return is_long
+        cells, is_plain = _wide(batch, layout.names), False
+    if is_plain:
+        values = base.with_columns(path=texts(paths).replace("", None), value=texts(found))
+    else:
+        values = _placed(_leaves_of(cells, batch, whole, is_long=layout.is_long), base)
+    if batch.documents:
+        below = pl.concat_str("origin", pl.lit("#"), "path")
+        values = values.with_columns(origin=pl.coalesce(below, "origin"))
+    first = ("doc_id", "path", "value")
+    values = values.select(*first, pl.exclude(*first, "origin"), "origin")
+    return _answered(values), pl.DataFrame(documents | origins)
 
 
-def _lacking(name: str, candidates: list[str], known: list[str], batch: Batch) -> DataBroken:
-    """The error for a table of values in which a column is called otherwise."""
-    nearest = get_close_matches(name, candidates, 1, 0.3) or candidates or ["…"]
-    what = f"no column `{name}` (columns: {', '.join(known[:12])})"
-    return DataBroken(what, where=batch.home, remedy=f"--columns {name}={nearest[0]}")
-
-
-def _checked(seen: pl.DataFrame, documents: list[str], batch: Batch, column: str) -> pl.DataFrame:
+def _check_once(documents: pl.DataFrame, batch: Batch, column: str) -> pl.DataFrame:
     """The documents so far and their places; `DataBroken` if one has two rows of a wide table."""
-    new = pl.DataFrame({"doc_id": texts(documents), "origin": texts(batch.origins)})
-    seen = pl.concat([seen, new])
-    if not (again := seen["doc_id"].is_duplicated()).any():
-        return seen
-    doc_id = seen["doc_id"].filter(again)[0]
-    first, second = seen.filter(pl.col("doc_id") == doc_id)["origin"].head(2)
+    again = documents["doc_id"].is_duplicated()
+    if not again.any():
+        return documents
+    doc_id = documents["doc_id"].filter(again)[0]
+    first, second = documents.filter(pl.col("doc_id") == doc_id)["origin"].head(2)
     remedy, rest = "keep one of them", [name for name in batch.names if name != column]
     if len(rest) == 2:
         remedy += f"; or if each row is a value: --columns path={rest[0]},value={rest[1]}"
     what = f"two rows for document {doc_id!r}, the first at {first}"
-    where = str(batch.home / second) if batch.home else second
-    raise DataBroken(what, where=where, remedy=remedy)
-
-
-def texts(values: list[Any]) -> pl.Series:
-    """Values as texts of a column; half of a surrogate pair is kept as its escape."""
-    if not set(map(type, values)) <= {str, type(None)}:
-        values = list(map(as_text, values))
-    try:
-        return pl.Series(values, dtype=pl.String)
-    except UnicodeEncodeError:
-        return pl.Series(list(map(tables.storable, values)), dtype=pl.String)
-
-
-def _documents(batch: Batch, column: str) -> list[str]:
-    cells = batch.column(column)
-    names = [cell.strip() if type(cell) is str else (as_text(cell) or "").strip() for cell in cells]
-    is_odd = "" in names or not {*map(type, cells)}.isdisjoint((dict, list, tuple))
-    for number, (name, cell) in enumerate(zip(names, cells, strict=True)) if is_odd else ():
-        if not name or isinstance(cell, dict | list | tuple):
-            what = f"{column} is no text but a list or an object" if name else f"no {column}"
-            remedy = "a name of the document in every row"
-            raise DataBroken(what, where=batch.where(number), remedy=remedy)
-    return names
-
-
-def _column(name: str, batch: Batch, column: str) -> pl.Series:
-    """What rows say beside their values, as the dtype of its column; an own column is text."""
-    dtype = _SCHEMA.get(name, pl.String) if name in (*RECORD, *DOCUMENT) else pl.String
-    cells = batch.column(column)
-    if dtype == pl.String and name not in _ALLOWED:
-        return texts([cell if cell != "" else None for cell in cells])
-    if isinstance(dtype, pl.List):
-        return pl.Series([None if cell is None else _several(cell) for cell in cells], dtype=dtype)
-    known: dict[Any, Any] = {}
-    for number, cell in enumerate(cells):
-        text = (as_text(cell) or "").strip()
-        if text not in known:
-            known[text] = _typed(name, text, dtype, batch, number)
-        cells[number] = known[text]
-    return pl.Series(cells, dtype=dtype)
-
-
-def _typed(name: str, text: str, dtype: Any, batch: Batch, number: int) -> Any:
-    if not text or text in _ALLOWED.get(name, ()):
-        return text or None
-    if name in _ALLOWED:
-        remedy = f"one of: {', '.join(_ALLOWED[name])}"
-        raise DataBroken(f"unknown {name} {text!r}", where=batch.where(number), remedy=remedy)
-    value = _number(text)
-    if value is None or (dtype == pl.Int64 and not (value.is_integer() and abs(value) < _MOST)):
-        what = f"{name} cannot be {text!r:.80}"
-        raise DataBroken(what, where=batch.where(number), remedy="a number")
-    return int(value) if dtype == pl.Int64 else value
-
-
-def _number(value: Any) -> float | None:
-    try:
-        number = float(value)
-    except (TypeError, ValueError, OverflowError):
-        return None
-    return number if math.isfinite(number) else None
-
-
-def _several(cell: Any) -> list[str]:
-    """Further right values: a list, a JSON list, or texts between ``|``."""
-    if isinstance(cell, str):
-        try:
-            parsed = json.loads(cell)
-        except (ValueError, RecursionError):
-            parsed = None
-        cell = parsed if isinstance(parsed, list) else cell.split("|")
-    cell = cell.tolist() if hasattr(cell, "tolist") else cell
-    found = cell if isinstance(cell, list | tuple) else [cell]
-    return [tables.storable(as_text(item)) for item in found if item not in (None, "")]
-
-
-# The number of a row, the path of a cell ("" for that of a page), the cell, its confidence.
-Cells = Iterator[tuple[int, str, Any, Any]]
+    raise DataBroken(what, where=batch.home + second, remedy=remedy)
 
 
 def _long(batch: Batch, names: Mapping[str, str]) -> tuple[list[str], list[Any]]:
@@ -410,65 +206,59 @@ def _long(batch: Batch, names: Mapping[str, str]) -> tuple[list[str], list[Any]]
 
 
 def _wide(batch: Batch, names: Mapping[str, str]) -> Cells:
-    """The cells of each row; one without path and value for a row without any."""
+    """The cells of each row."""
     beside = {*names.values()} | ({"doc_id"} if batch.documents else set())
-    # Of each name its pointer, whether that is of an item of a list, and its confidence's name.
+    # Of each name its pointer, and whether that is of an item of a list.
     known: dict[str, tuple[str, bool]] = {}
-    for number, row in enumerate(rows_of(batch.cells)):
-        count, row = 0, _unwrapped(row, beside)
-        sure = {m[1]: n for n in row if (m := _BESIDE.fullmatch(n)) and m[1] in row}
+    for number, row in enumerate(batch.rows):
+        row = _unwrapped(row, beside)
+        sure = {m[1]: n for n in row if (m := _CONFIDENCE.fullmatch(n)) and m[1] in row}
+        left_out = beside | set(sure.values())
         for name, cell in row.items():
-            if name in beside or (sure and name in sure.values()):
+            if name in left_out:
                 continue
             if name not in known:
-                start = _member(name)
-                known[name] = start, "*" in pattern(start)
+                known[name] = (start := _member(name)), "*" in pattern(start)
             start, is_item = known[name]
             # A column for the third item is blank where there are two.
             if cell is not None or not is_item:
-                yield number, start, cell, row[sure[name]] if name in sure else None
-                count += 1
-        if not count:
-            yield number, "", None, None
+                said = {"confidence": row[sure[name]]} if name in sure else None
+                yield number, start, cell, said
 
 
-def _unwrapped(row: Row, beside: Collection[str]) -> Row:
+def _unwrapped(row: Row, beside: Collection[str] = ()) -> Row:
     """A row without the one object, or text in JSON, that stands around all of its answer."""
     rest = {name: cell for name, cell in row.items() if name not in beside}
     around = [name for name in rest if name.lower() in _AROUND]
     if len(around) != 1 or not rest.keys() <= _CALL | {around[0]}:
         return row
     inner = rest[around[0]]
-    if isinstance(inner, list) and len(inner) == 1:
-        inner = inner[0]
+    inner = inner[0] if isinstance(inner, list) and len(inner) == 1 else inner
+    if isinstance(inner, str) and answers.is_json(inner):
+        inner = {"/": inner}
     kept = {name: cell for name, cell in row.items() if name not in rest}
-    if isinstance(inner, dict) and inner:
-        return kept | inner
-    is_json = isinstance(inner, str) and answers.is_json(inner)
-    return kept | {"/": inner} if is_json else row
+    return kept | inner if isinstance(inner, dict) and inner else row
 
 
 def _leaves_of(
     cells: Cells, batch: Batch, whole: Collection[str], *, is_long: bool
-) -> tuple[list[Any], ...]:
-    """The values in cells: numbers of rows, paths, texts, and what objects say beside these."""
-    found: list[tuple[int, str | None, str | None, Row | None]] = []
-    for number, path, cell, confidence in cells:
-        beside = None if confidence is None else {"confidence": confidence}
+) -> list[tuple[int, str, str | None, Row | None]]:
+    """The values in cells; without a path for a document that has none."""
+    found: list[tuple[int, str, str | None, Row | None]] = []
+    for number, path, cell, said in cells:
         if cell is None or type(cell) is str or path in whole:
-            found.append((number, path or None, as_text(cell), beside))
+            found.append((number, path, as_text(cell), said))
             continue
         try:
-            below = leaves(cell, path)
-            found += [(number, end or None, leaf, said or beside) for end, leaf, said in below]
+            found += [(number, end, leaf, more or said) for end, leaf, more in leaves(cell, path)]
         except RecursionError:
             what = f"nested deeper than {_DEEPEST} levels"
             raise DataBroken(what, where=f"{batch.where(number)}#{path[:80]}") from None
-    # A document of empty lists alone is there.
     bare = set() if is_long else set(range(len(batch.origins))) - {number for number, *_ in found}
     if bare:
-        found = sorted([*found, *((n, None, None, None) for n in bare)], key=lambda each: each[0])
-    return tuple(map(list, zip(*found, strict=True))) or ([], [], [], [])
+        found += [(number, "", None, None) for number in bare]
+        found.sort(key=lambda each: each[0])
+    return found
 
 
 def leaves(
@@ -481,7 +271,7 @@ def leaves(
     Examples
     --------
     >>> list(leaves({"total": {"value": 9, "confidence": 0.5}, "paid": [True]}))
-    [('/total', '9', {'confidence': 0.5}), ('/paid/0', 'true', None)]
+    [('/total', '9', {'confidence': 0.5, 'page': None}), ('/paid/0', 'true', None)]
     """
     if hasattr(value, "tolist"):  # An array in a cell of a frame.
         value = value.tolist()
@@ -491,29 +281,28 @@ def leaves(
     if depth > _DEEPEST:
         raise RecursionError
     if isinstance(value, dict) and (name := _value_of(value)):
-        for end, leaf, beside in leaves(value[name], path, depth + 1):
-            yield end, leaf, beside or _said(value)
+        for end, leaf, said in leaves(value[name], path, depth + 1):
+            yield end, leaf, said or _said(value)
         return
-    pairs = value.items() if isinstance(value, dict) else enumerate(value)
-    for step, inner in pairs:
-        below = f"{path}/{tables.storable(escape(str(step)))}"
-        yield from leaves(inner, below, depth + 1)
+    for step, inner in value.items() if isinstance(value, dict) else enumerate(value):
+        yield from leaves(inner, f"{path}/{tables.storable(escape(str(step)))}", depth + 1)
 
 
 def _value_of(members: Row) -> str | None:
     """The member that is the value of an object which says more of it; null if it is none."""
     found = [name for name in _VALUES if name in members]
     rest = members.keys() - set(found)
+    if not found or not rest <= _BESIDE or rest <= {"type", "kind"}:
+        return None
     is_sure = not rest.isdisjoint(_SAID["confidence"])
-    is_value = bool(found) and rest and rest <= _OF_VALUE and not rest <= {"type", "kind"}
-    return found[0] if is_value and (is_sure or found[0] == "value") else None
+    return found[0] if is_sure or found[0] == "value" else None
 
 
 def _said(members: Row) -> Row:
-    """The confidence, page and box of a value, as far as they are numbers."""
+    """The confidence, page and box of a value."""
     stated = {key: members[n] for key, names in _SAID.items() for n in names if n in members}
-    beside = {"confidence": stated.get("confidence"), "page": stated.get("page")}
-    return beside | dict(zip(tables.BOX, box(stated.get("box")) or (), strict=False))
+    said = {"confidence": stated.get("confidence"), "page": stated.get("page")}
+    return said | dict(zip(tables.BOX, box(stated.get("box")) or (), strict=False))
 
 
 def box(value: Any) -> tuple[float, float, float, float] | None:
@@ -524,38 +313,30 @@ def box(value: Any) -> tuple[float, float, float, float] | None:
     >>> box([1, 2, 3, 4]), box([[1, 2], [5, 2], [5, 9], [1, 9]]), box("x")
     ((1.0, 2.0, 3.0, 4.0), (1.0, 2.0, 5.0, 9.0), None)
     """
-    if isinstance(value, list) and any(isinstance(point, list | dict) for point in value):
-        points = [list(p.values()) if isinstance(p, dict) else p for p in value]
-        value = list(chain.from_iterable(p for p in points if isinstance(p, list)))
-    numbers = [_number(part) for part in value] if isinstance(value, list) else []
+    points = value if isinstance(value, list) else []
+    parts = [list(p.values()) if isinstance(p, dict) else p for p in points]
+    flat = chain.from_iterable(part if isinstance(part, list) else [part] for part in parts)
+    numbers = list(map(finite, flat))
     if len(numbers) < 4 or len(numbers) % 2 or None in numbers:
         return None
     across, down = numbers[::2], numbers[1::2]
     return min(across), min(down), max(across), max(down)
 
 
-def _placed(found: tuple[list[Any], ...], base: pl.DataFrame, batch: Batch) -> pl.DataFrame:
-    """The values beside what their rows say."""
-    numbers, paths, values, said = found
-    is_all = len(numbers) == base.height and numbers == list(range(base.height))
-    frame = (base if is_all else base[numbers]).with_columns(path=texts(paths), value=texts(values))
-    if any(said):
-        more = {n: [s and s.get(n) for s in said] for n in PLACE}
-        for name, cells in more.items():
-            if any(cell is not None for cell in cells):
-                cells = [_number(cell) for cell in cells]
-                stated = pl.Series(cells, dtype=pl.Float64).cast(tables.RECORDS[name], strict=False)
-                known = [pl.col(name)] if name in frame.columns else []
-                frame = frame.with_columns(pl.coalesce(*known, pl.lit(stated)).alias(name))
-    if batch.documents:
-        below = pl.concat_str("origin", pl.lit("#"), "path")
-        frame = frame.with_columns(origin=pl.coalesce(below, "origin"))
-    return _ordered(frame)
-
-
-def _ordered(frame: pl.DataFrame) -> pl.DataFrame:
-    first = ("doc_id", "path", "value")
-    return frame.select(*first, pl.exclude(*first, "origin"), "origin")
+def _placed(
+    found: list[tuple[int, str, str | None, Row | None]], base: pl.DataFrame
+) -> pl.DataFrame:
+    """The values beside what their rows say, and what is said of each."""
+    numbers, paths, leaf_texts, said = map(list, zip(*found, strict=True)) if found else [[]] * 4
+    path = texts(paths).replace("", None)
+    values = base[numbers].with_columns(path=path, value=texts(leaf_texts))
+    for name in PLACE if any(said) else ():
+        stated = pl.Series([finite(s and s.get(name)) for s in said], dtype=pl.Float64)
+        if stated.count():
+            stated = stated.cast(tables.RECORDS[name], strict=False)
+            known = [pl.col(name)] if name in values.columns else []
+            values = values.with_columns(pl.coalesce(*known, pl.lit(stated)).alias(name))
+    return values
 
 
 def _answered(values: pl.DataFrame) -> pl.DataFrame:
@@ -566,26 +347,28 @@ def _answered(values: pl.DataFrame) -> pl.DataFrame:
     """
     text, is_page = pl.col("value"), pl.col("path").is_null()
     marked = text.str.contains(answers.MARKED) | (is_page & text.str.contains("{", literal=True))
-    found: list[tuple[int, str | None, str | None, str, Row | None]] = []
+    found: list[tuple[int, str, str | None, Row | None]] = []
+    statuses: dict[int, str] = {}
     for number in values.select(marked.fill_null(False).arg_true()).to_series():
         path, value = values["path"][number], values["value"][number]
         parsed = answers.plain(value) if path else answers.read(value)
-        if not isinstance(parsed.value, str | None):
-            inner = _unwrapped(parsed.value, ()) if isinstance(parsed.value, dict) else parsed.value
+        inner = parsed.value
+        if not isinstance(inner, str | None):
+            inner = _unwrapped(inner) if isinstance(inner, dict) else inner
             below = [each for each in leaves(inner) if each[1] is not None]
-            below = below or [("", None, None)]
-            found += [(number, p or None, leaf, parsed.status, more) for p, leaf, more in below]
+            found += [(number, *each) for each in below or [("", None, None)]]
         elif parsed.changes and parsed.status != "bad_json":
-            found.append((number, path, parsed.value, parsed.status, None))
+            found.append((number, path or "", inner, None))
+        else:
+            continue
+        statuses[number] = parsed.status
     if not found:
         return values
-    numbers, paths, leaf_values, statuses, said = map(list, zip(*found, strict=True))
-    stated = values["status"] if "status" in values.columns else pl.lit(None, pl.String)
-    values = values.with_columns(status=stated).with_row_index("number")
-    own = Batch([], [], None, documents=False)
-    read = _placed((numbers, paths, leaf_values, said), values.drop("path", "value"), own)
-    read = read.with_columns(status=pl.coalesce("status", pl.lit(pl.Series(statuses))))
-    rest = values.filter(~pl.col("number").is_in(numbers))
+    stated = pl.col("status") if "status" in values.columns else pl.lit(None, pl.String)
+    status = pl.coalesce(stated, pl.col("number").replace_strict(statuses, default=None))
+    values = values.with_row_index("number").with_columns(status=status)
+    read = _placed(found, values)
+    rest = values.filter(~pl.col("number").is_in(list(statuses)))
     both = pl.concat([rest, read], how="diagonal_relaxed")
     return both.sort("number", maintain_order=True).drop("number")
 

@@ -107,7 +107,8 @@ def _read(source: Source) -> Iterator[Row]:
 
 
 def _entries(file: Path) -> Iterator[tuple[int, Row]]:
-    content = files.parse_json(door.Member.of(file).text(), where=str(file), once=True)
+    with door.open_text(file) as stream:
+        content = files.parse_json(stream.read(), where=str(file), once=True)
     entries = content.get("results") if isinstance(content, dict) else content
     entries = [content] if isinstance(content, dict) and entries is None else entries
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):

@@ -116,9 +116,10 @@ def batches(source: Any, notes: Counter[str]) -> Iterator[Batch]:
     if isinstance(source, pl.LazyFrame):
         source = source.collect()
     if isinstance(source, pl.DataFrame):
-        rows: Any = source.to_dicts()
-    elif type(source).__module__.partition(".")[0] == "pandas":
-        rows = list(_pandas(source))
+        yield _framed(source, FRAME, 1)
+        return
+    if type(source).__module__.partition(".")[0] == "pandas":
+        rows: list[Any] = list(_pandas(source))
     else:
         rows = list(source) if isinstance(source, Iterable) else [None]
         if not all(isinstance(row, Mapping) for row in rows):
@@ -179,6 +180,11 @@ def _is_json(text: str) -> bool:
     return True
 
 
+def _framed(frame: pl.DataFrame, name: str, start: int) -> Batch:
+    numbers = range(start, start + frame.height)
+    return Batch([f"{name}, row {number}" for number in numbers], frame.to_dict(as_series=False))
+
+
 def _pandas(frame: Any) -> Iterator[Row]:
     if not frame.columns.is_unique:
         twice = frame.columns[frame.columns.duplicated()][0]
@@ -194,11 +200,9 @@ def _of_path(path: Path, notes: Counter[str]) -> Iterator[Batch]:
     # Not Path.exists(), which raises on names that no file can have.
     if not os.path.exists(path):
         raise DataMissing("no such file or folder", where=path, remedy="check the path")
-    if not path.is_dir() and kind(path) != "zip":
-        yield from _of_file(Member.of(path), notes)
-        return
-    found = document_files(path)
-    if ending(found[0].name) in TABLES:
+    is_file = not path.is_dir() and kind(path) != "zip"
+    found = [Member.of(path)] if is_file else document_files(path)
+    if is_file or ending(found[0].name) in TABLES:
         if len(found) > 1:
             what = f"several tables: {', '.join(member.name for member in found[:5])}"
             raise DataBroken(what, where=path, remedy="one of them, or one JSON file a document")
@@ -299,21 +303,19 @@ def _lines(stream: Any, member: Member, _: Counter[str]) -> Iterator[Batch]:
                 if line[end:] not in ("\n", "\r\n", "") or type(row) is not dict:
                     raise ValueError
             except (StopIteration, ValueError, RecursionError):
-                row = _object(member.where, number, line.removesuffix("\n"))
+                # What a closer look finds has an error with its line.
+                how = {"where": member.where, "first_line": number, "as_written": True}
+                row = files.parse_json(line.removesuffix("\n"), once=True, **how)
+                if not isinstance(row, dict):
+                    what = f"a JSON object is expected, this is a {type(row).__name__}"
+                    remedy = 'one object a line, such as {"doc_id": "1", "text": "…"}'
+                    where = f"{member.where}:{number}"
+                    raise DataBroken(what, where=where, remedy=remedy) from None
             rows.append(row)
         yield Batch([f"{member.name}:{number}" for number, _ in some], rows)
         count += len(rows)
     if not count:
         raise DataBroken("the file is empty", where=member.where, remedy="one JSON object a line")
-
-
-def _object(where: str, number: int, line: str) -> Row:
-    value = files.parse_json(line, where=where, first_line=number, as_written=True, once=True)
-    if not isinstance(value, dict):
-        what = f"a JSON object is expected, this is a {type(value).__name__}"
-        remedy = 'one object a line, such as {"doc_id": "1", "text": "…"}'
-        raise DataBroken(what, where=f"{where}:{number}", remedy=remedy)
-    return value
 
 
 def _parquet(member: Member) -> Iterator[Batch]:
@@ -322,8 +324,7 @@ def _parquet(member: Member) -> Iterator[Batch]:
         source = member.where if files.is_file(member.where) else io.BytesIO(member.read())
         lazy = pl.scan_parquet(source, glob=False)
         for frame in lazy.collect_batches(chunk_size=_ROWS, maintain_order=True):
-            numbers = range(start, start + frame.height)
-            yield Batch([f"{member.name}, row {number}" for number in numbers], frame.to_dicts())
+            yield _framed(frame, member.name, start)
             start += frame.height
     except (pl.exceptions.PolarsError, OSError) as error:
         what = f"not a readable Parquet file: {str(error).splitlines()[0]}"

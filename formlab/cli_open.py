@@ -113,7 +113,7 @@ def _folders(opened: list[tuple[Path, Evaluation]], out: Path | None) -> list[Pa
 
 
 def _row(log: Path, evaluation: Evaluation, folder: Path | None) -> dict[str, Any]:
-    from formlab.readers.logs import differences, headlines, join_report, stated
+    from formlab.readers.beside import differences, headlines, join_report, stated
 
     differ = differences(evaluation)
     counts = Counter(differ["why"].to_list() if differ.width and differ.height else [])

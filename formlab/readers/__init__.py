@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterator, Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,7 @@ _NAMES = (
     "lmms_eval", "omniai", "vlmevalkit", "stickler", "olmocr", "docling_eval", "fincriticaled",
     "formcraft", "formfactory", "vrdu",
 )  # fmt: skip
+_LOGS = ("called", "differences", "headlines", "join_report", "open_log", "open_logs", "read")
 READERS = Registry("readers", {name: f"formlab.readers.{name}:{name.upper()}" for name in _NAMES})
 
 
@@ -142,5 +144,13 @@ def predictions(
 
 
 read_predictions = predictions
+
+
+def __getattr__(name: str) -> Any:
+    # Logs score, and what scores reads answers.
+    if name in _LOGS:
+        return getattr(import_module("formlab.readers.logs"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 frames.door(globals(), __all__)

@@ -17,25 +17,8 @@ from formlab.readers import door, samples
 from formlab.readers.rows import Reader, Row, Source
 
 # What a sample has beside its metrics.
-_FIELDS = frozenset(
-    [
-        "doc",
-        "doc_id",
-        "target",
-        "arguments",
-        "resps",
-        "filtered_resps",
-        "doc_hash",
-        "prompt_hash",
-        "target_hash",
-        "input",
-        "input_media",
-        "token_counts",
-        "filter",
-        "metrics",
-        "reasoning_tags",
-    ]
-)
+_FIELD = r"(doc|target|prompt)_hash|doc(_id)?|target|arguments|(filtered_)?resps|input(_media)?"
+_FIELD = re.compile(rf"{_FIELD}|token_counts|filter|metrics|reasoning_tags")
 _NAME = re.compile(r"(?P<stamp>.*?)_?samples_(?P<task>.+)\.jsonl$", re.IGNORECASE)
 NO_RESULTS = "no results file beside the samples: the log states no figures"
 CHANGED = "documents that stand under one number with two contents (doc_hash)"
@@ -108,7 +91,7 @@ def _scores(line: Row) -> Iterator[tuple[str, Any]]:
     for name, value in line.items():
         score = value.get("score") if isinstance(value, dict) else value
         is_number = isinstance(value, int | float | dict) and samples.number(score) is not None
-        if name not in _FIELDS and is_number:
+        if is_number and not _FIELD.fullmatch(name):
             yield name, score
 
 

@@ -6,6 +6,7 @@ import dataclasses
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ from formlab import benchmarks, files, frames, readers, tables
 from formlab.addresses import local
 from formlab.errors import DataBroken, DataMissing, FormlabError, UnknownName
 from formlab.readers import door
-from formlab.readers.beside import differences, headlines, join_report, stated
+from formlab.readers.beside import differences, headlines, join_report
 from formlab.readers.door import as_text
 from formlab.readers.join import ALL, ASKED, Run, evaluation, fitting, frame_of
 from formlab.readers.rows import Row, Source
@@ -26,16 +27,7 @@ from formlab.scoring.evaluate import evaluate
 if TYPE_CHECKING:
     from formlab.folders import Corpus, Evaluation
 
-__all__ = [
-    "called",
-    "differences",
-    "headlines",
-    "join_report",
-    "open_log",
-    "open_logs",
-    "read",
-    "stated",
-]
+__all__ = ["called", "differences", "headlines", "join_report", "open_log", "open_logs", "read"]
 
 # What a column of a table can be, with the names that tell it where `columns` does not.
 NAMES = {
@@ -176,6 +168,8 @@ def open_logs(
             for corpus in answered
         ]
     runs = runs_of(listed, origin, form)
+    if not runs:
+        raise DataBroken("the log has no samples", where=origin.path)
     if run is not None:
         if run not in runs:
             raise UnknownName.of("run of the log", run, list(runs))
@@ -183,7 +177,7 @@ def open_logs(
     if corpus is None:
         return [evaluation(one, types=types) for one in runs.values()]
     first, *others = runs.values()
-    corpus, matches = fitting(first, _after(corpus, corpora))
+    corpus, matches = fitting(first, chain([corpus], corpora))
     opened = [evaluation(first, corpus, documents=documents, matches=matches)]
     return opened + [evaluation(one, corpus, documents=documents) for one in others]
 
@@ -251,11 +245,6 @@ def _corpora(
             continue
 
 
-def _after(first: Corpus, others: Iterator[Corpus]) -> Iterator[Corpus]:
-    yield first
-    yield from others
-
-
 def _opened(
     source: Any, columns: Mapping[str, str], corpus: Corpus | None
 ) -> tuple[str, Source, Iterable[Row]]:
@@ -290,12 +279,10 @@ def _rows(reader: readers.Reader, source: Source) -> Iterator[Row]:
     except FormlabError:
         raise
     except ODD as error:
-        if source.corpus is None and reader.name in benchmarks.BENCHMARKS:
-            what = f"{reader.title}: answers without gold"
-            remedy = f"--benchmark {reader.name}"
-            raise DataBroken(what, where=source.path, remedy=remedy) from error
         what = f"not laid out as {reader.title}: {type(error).__name__}: {error}"
         remedy = "a log as the harness wrote it"
+        if source.corpus is None and reader.name in benchmarks.BENCHMARKS:
+            what, remedy = "answers without gold", f"--benchmark {reader.name}"
         raise DataBroken(what, where=source.path, remedy=remedy) from error
 
 

@@ -1,12 +1,9 @@
 """The door: the same content has the same rows, and what does not meet is said."""
 
-import csv
 import gzip
 import io
 import json
 import re
-import sys
-import time
 from pathlib import Path
 
 import openpyxl
@@ -36,11 +33,11 @@ def named(rename):
     return {name: {rename(key): text for key, text in form.items()} for name, form in RIGHT.items()}
 
 
-def sure(form):
-    return {key: {"value": text, "confidence": 0.9, "page": 1} for key, text in form.items()}
+def sure(text):
+    return {"value": text, "confidence": 0.9, "page": 1}
 
 
-SURE = {name: sure(form) for name, form in RIGHT.items()}
+SURE = {n: {key: sure(text) for key, text in form.items()} for n, form in RIGHT.items()}
 BESIDE = {n: form | {f"{key}_confidence": 0.5 for key in form} for n, form in RIGHT.items()}
 # The same answers by name of their file: all are right.
 FILES = {
@@ -85,7 +82,7 @@ def test_d02_answers_to_a_benchmark_are_one_whatever_their_ending(work):
 SAID = {
     "doc_id,path,val\nform-1,name,A\nform-1,date,B\n": (2, "--columns value=val"),
     "doc_id,feild,value\nform-1,name,A\nform-1,date,B\n": (2, "--columns path=feild"),
-    '{"doc_id": "form-1", "total": 1, "total": 2}\n': (2, r"name 'total' twice \(.*p.csv:1\)"),
+    '{"doc_id": "form-1", "total": 1, "total": 2}\n': (2, r"name 'total' twice \(.*p\.jsonl:1\)"),
     '{"doc_id": "form-1", "sum": 1, "day": 2}\n': (2, r"gold has: /day.*, /sum.*no answer has"),
     '{"doc_id": "form-1", "totl": 1, "date": "x"}\n': (0, r"no gold has: /totl \(nearest: /total"),
     '{"doc_id": "form-1", "TOTAL": 1, "date": "x"}\n': (0, "named alike but for case"),
@@ -95,12 +92,9 @@ SAID = {
 @pytest.mark.parametrize("content", SAID)
 def test_d03_what_does_not_meet_is_said(content, work):
     code, message = SAID[content]
-    Path("p.csv" if content.startswith("doc") else "p.jsonl").write_text(content)
-    file = next(Path().glob("p.*"))
-    _, err = cli(*SCORE, file, code=code)
-    assert re.search(message.replace("p.csv", file.name), err.replace("\n", " ")), err
-    if "no answer" in message:
-        assert cli(*SCORE, file, "--allow-unmatched")[0]
+    Path(file := "p.csv" if content.startswith("doc") else "p.jsonl").write_text(content)
+    assert re.search(message, cli(*SCORE, file, code=code)[1].replace("\n", " "))
+    assert "no answer" not in message or cli(*SCORE, file, "--allow-unmatched")[0]
 
 
 def test_d04_one_broken_file_of_many_is_a_document_that_failed(work):
@@ -117,14 +111,10 @@ def test_d05_errors_and_formulas_of_a_workbook_are_counted(work):
     cells = [["doc_id", "name", "total"], ["form-1", "Ada Berg", "=1+1"], ["form-2", "#N/A", 5]]
     Path("gold.xlsx").write_bytes(book(cells))
     _, err = cli("score", "--gold", "gold.xlsx", "--predictions", "first.jsonl")
-    assert "error cells" in err
-    assert "formulas without a saved value" in err
+    assert all(words in err for words in ("error cells", "formulas without a saved value"))
 
 
 def test_d06_a_name_a_folder_and_what_replaces_another_are_said(work):
-    names = [name for out in ("evals/first", "evals/second") for name in [
-        formlab.open_evaluation(out).system]]  # fmt: skip
-    assert names == ["first", "second"]
     Path("answers.jsonl").write_text(LINES)
     for options, name in (((), "run1"), (("--name", "mine"), "mine")):
         _, err = cli(*SCORE, "answers.jsonl", "--out", "evals/run1", *options)
@@ -139,13 +129,3 @@ def test_d07_an_old_evaluation_says_the_command_that_makes_it_anew(work, tmp_pat
     _, err = cli("compare", "evals/first", "evals/second", code=2)
     command = re.search(r"formlab (score .*--out) FOLDER", err.replace("\n", " "))[1].split()
     assert value(rows(*command, tmp_path / "new", *F1), "match_accuracy") == 1
-
-
-def test_d08_300_000_rows_are_read_in_three_seconds(tmp_path):
-    with (tmp_path / "a.csv").open("w", newline="") as stream:
-        table = csv.writer(stream)
-        table.writerow(["doc_id", "path", "value"])
-        table.writerows([f"d{n // 10}", f"f{n % 10}", f"{n}.00"] for n in range(300_000))
-    start = time.process_time()
-    assert formlab.own.read_values(tmp_path / "a.csv").height == 300_000
-    assert time.process_time() - start < (3 if sys.gettrace() is None else 30)

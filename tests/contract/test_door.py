@@ -13,7 +13,6 @@ import pytest
 import formlab
 from tests.contract.doors import GOLD, SCORE, cli, json_folder, rows, value
 
-# Right answers to the two forms of the README.
 RIGHT = {name: fields | {"total": f"{fields['total']}0"} for name, fields in GOLD.items()}
 LONG = [(name, key, text) for name, form in RIGHT.items() for key, text in form.items()]
 TABLE = "".join(f"{','.join(row)}\n" for row in [("doc_id", "path", "value"), *LONG])

@@ -87,9 +87,6 @@ def corpus(
     gold = located(gold)
     values = read_values(gold, columns=columns, flaws=flaws)
     path = gold if isinstance(gold, Path) else None
-    if path and path.is_dir() and len(broken := unread(values)):
-        what, origin = broken.select("value", "origin").row(0)
-        raise DataBroken(f"no JSON: {what!r:.200}", where=path / origin, remedy="mend that file")
     name = name or (stem(path.resolve()) if path else FRAME)
     known, declared = typed(FieldTypes.inferred(values), types, flaws)
     root = root_of(path, images, "image" in values.columns)
@@ -147,6 +144,10 @@ def of_values(
     sources: dict[str, str],
 ) -> Corpus:  # fmt: skip
     """The corpus of values, all of whose types, pages and files of text are known."""
+    is_file = pl.col("origin").str.to_lowercase().str.ends_with(".json")
+    if len(broken := unread(values).filter(is_file)):
+        what, origin = broken.select("value", "origin").row(0)
+        raise DataBroken(f"no JSON: {what!r:.200}", where=origin, remedy="mend that file")
     key = {"benchmark": BENCHMARK, "split": name}
     records = _records(values, known, declared, key)
     flaws["required fields without a value"] += _without(records, declared)

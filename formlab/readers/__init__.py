@@ -82,14 +82,17 @@ def predictions(
     *,
     name: str | None = None,
     columns: Mapping[str, str] | None = None,
+    documents: Collection[str] | None = None,
+    others: bool = False,
 ) -> Predictions:
     """Answers to a corpus, whether its user's own or a benchmark, in whatever they are kept.
 
     A document may be named by its file (``scans/a.png`` for ``a``), and a field in other case or
-    with other spaces, underscores or hyphens; both are noted. One value where the gold has a list
-    is its first item, and a list of where the gold has one value begins with it. An answer without
-    a value claims nothing: where the gold is blank as well, that is right; a document with no other
-    answers is `missing`.
+    with other spaces, underscores or hyphens; both are noted, and so are fields of either side that
+    the other has not. One value where the gold has a list is its first item, and a list of where
+    the gold has one value begins with it. An answer without a value claims nothing: where the gold
+    is blank as well, that is right; a document with no other answers is `missing`. A file of many
+    that cannot be read is a document of status ``bad_json``.
 
     Parameters
     ----------
@@ -103,6 +106,9 @@ def predictions(
         ``answers``.
     columns
         The table's name for each column; what is read with them is a table.
+    documents, others
+        Of which documents (`doc_id`), or of all others; without them, of all. A finished run is
+        then read in parts. Notes and sources are those of the whole.
 
     Raises
     ------
@@ -117,61 +123,27 @@ def predictions(
     >>> predictions(answers, gold).records.select("doc_id", "path").rows()
     [('a', '/total'), ('a', '/date')]
     """
-    from formlab.addresses import local
-    from formlab.readers import answers
-
-    path = local(source) if isinstance(source, str | Path) else None
-    if path is None:
-        return answers.of_table(source, corpus, name=name, columns=columns or {})
-    if not os.path.exists(path):
-        raise DataMissing("no such file or folder", where=path, remedy="check --predictions")
-    return answers.of_path(path, corpus, name=name, columns=columns or {})
-
-
-def read_predictions(
-    path: str | Path,
-    corpus: Corpus,
-    *,
-    documents: Collection[str] | None = None,
-    others: bool = False,
-) -> Predictions:
-    """The predictions in a file or folder, as `predictions` reads them, of some documents.
-
-    Parameters
-    ----------
-    path
-        The file or folder.
-    corpus
-        What they are for. A reader may need all of it: a row's task, where the file does not say
-        it, is the commonest of the corpus.
-    documents
-        Of which documents, such as those of a shard: `doc_id`; without them, of all. A finished run
-        is then read in parts; all else is read as a whole and cut. Notes and sources are those of
-        the whole.
-    others
-        All documents but those.
-
-    Raises
-    ------
-    DataMissing
-        If there is nothing at `path`.
-    DataBroken
-        If nothing can be read there.
-    """
-    if documents is None:
-        return predictions(path, corpus)
     import dataclasses
 
     import polars as pl
 
-    from formlab.readers import runs
+    from formlab.addresses import local
+    from formlab.readers import answers, runs
 
+    source = local(source) if isinstance(source, str | Path) else source
+    if isinstance(source, Path) and not os.path.exists(source):
+        raise DataMissing("no such file or folder", where=source, remedy="check --predictions")
+    if documents is None:
+        return answers.read(source, corpus, name, columns or {})
     chosen = pl.col("doc_id").is_in(sorted(documents)).xor(pl.lit(others))
-    if is_run(Path(path)):
-        return runs.read_some(Path(path), corpus, chosen)
-    whole = predictions(path, corpus)
+    if is_run(source):
+        return runs.read_some(source, corpus, chosen)
+    whole = answers.read(source, corpus, name, columns or {})
     records, responses = whole.records.filter(chosen), whole.responses.filter(chosen)
     return dataclasses.replace(whole, records=records, responses=responses)
+
+
+read_predictions = predictions
 
 
 def __getattr__(name: str) -> Any:

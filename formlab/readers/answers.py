@@ -27,18 +27,16 @@ _FOLDED = re.compile(r"[\s_-]+")
 _EXAMPLES, _NAME = 2, 80
 
 
-def of_path(
-    path: Path, corpus: Corpus, *, name: str | None, columns: Mapping[str, str]
-) -> Predictions:
-    """The predictions in a file or folder; see `readers.predictions`."""
-    if readers.is_run(path):
-        run = runs.read(path, corpus)
+def read(source: Any, corpus: Corpus, name: str | None, columns: Mapping[str, str]) -> Predictions:
+    """The answers in any source; see `readers.predictions`."""
+    if readers.is_run(source):
+        run = runs.read(source, corpus)
         return dataclasses.replace(run, system=name or run.system)
-    reader = None if columns else readers.reader_of(path, corpus)
-    if reader is None:
-        return of_table(path, corpus, name=name, columns=columns)
-    source = Source(path, corpus, columns)
-    return of_rows(reader.read(source), corpus, source, name=name)
+    path = source if isinstance(source, Path) else None
+    if path and not columns and (reader := readers.reader_of(path, corpus)):
+        found = Source(path, corpus, columns)
+        return of_rows(reader.read(found), corpus, found, name=name)
+    return of_table(source, corpus, name=name, columns=columns)
 
 
 def of_rows(

@@ -38,19 +38,15 @@ class _Answer(msgspec.Struct):
     error: Any = None
 
 
-class _Output(msgspec.Struct):
-    """A result of a run, as far as it is read."""
-
-    template_used: str | None = None
-    form: str | None = None
-    data_source: str | None = None
-    instance: Whole | None = None
-    model_response: _Answer | str | None = None
-
-
 class _Submission(msgspec.Struct):
     form: str | None = None
     instance: Whole | None = None
+
+
+class _Output(_Submission):
+    template_used: str | None = None
+    data_source: str | None = None
+    model_response: _Answer | str | None = None
 
 
 def _files(path: Path) -> tuple[list[Path], int]:
@@ -102,18 +98,17 @@ def _read(source: Source) -> Iterator[Row]:
             continue
         for place, entry in _entries(file):
             where = f"{file.name}#/{place}"
-            code = _code(entry, file)
-            if code is None:
-                source.notes["outputs of a form that is not known"] += 1
-            elif "submission_time" in entry:
-                yield from _submission(documents.of(entry, code, "submission", where), entry, where)
-            else:
-                document = documents.of(entry, code, "output", where)
+            kind = "submission" if "submission_time" in entry else "output"
+            document = documents.of(entry, file, kind, where)
+            if document is not None and kind == "submission":
+                yield from _submission(document, entry, where)
+            elif document is not None:
                 yield from _result(document, entry, where, source.notes)
 
 
 def _entries(file: Path) -> Iterator[tuple[int, Row]]:
-    content = files.read_json(file, once=True)
+    with door.open_text(file) as stream:
+        content = files.parse_json(stream.read(), where=str(file), once=True)
     entries = content.get("results") if isinstance(content, dict) else content
     entries = [content] if isinstance(content, dict) and entries is None else entries
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
@@ -126,15 +121,6 @@ def _entries(file: Path) -> Iterator[tuple[int, Row]]:
         yield index, entry
 
 
-def _code(entry: Row, file: Path) -> str | None:
-    names = [entry.get("template_used"), entry.get("form"), entry.get("data_source"), file.stem]
-    for name in map(str, names):
-        for form in forms().values():
-            if name.partition("_")[0] == form.code or name.partition(".")[0] == form.file:
-                return form.code
-    return None
-
-
 @dataclass
 class _Documents:
     """The documents that have an output or a submission, each one."""
@@ -143,14 +129,21 @@ class _Documents:
     numbers: Counter[tuple[str, str]] = field(default_factory=Counter)
     taken: set[tuple[str, str]] = field(default_factory=set)
 
-    def of(self, entry: Row, code: str, kind: str, where: str) -> str:
+    def of(self, entry: Row, file: Path, kind: str, where: str) -> str | None:
         """The document of an entry: that of its instance, else the next one of its form."""
+        names = [entry.get(name) for name in ("template_used", "form", "data_source")]
+        names = [str(name) for name in (*names, file.stem)]
+        codes = [(name.partition("_")[0], name.partition(".")[0]) for name in names]
+        found = (f for c, n in codes for f in forms().values() if c == f.code or n == f.file)
+        if (form := next(found, None)) is None:
+            self.notes["outputs of a form that is not known"] += 1
+            return None
         number = entry.get("instance")
         if number is None:
             self.notes[f"{kind}s without an instance number, taken in order"] += 1
-            self.numbers[code, kind] += 1
-            number = self.numbers[code, kind]
-        return self.claimed(doc_id(forms()[code], number), kind, where)
+            self.numbers[form.code, kind] += 1
+            number = self.numbers[form.code, kind]
+        return self.claimed(doc_id(form, number), kind, where)
 
     def claimed(self, document: str, kind: str, where: str) -> str:
         """A document, which has no other entry of this kind."""

@@ -49,4 +49,4 @@ def _found(element: etree._Element, page: int) -> Found:
     return Found(text, corners, number(sure[1], 100) if sure else None, page)
 
 
-HOCR = engine.reader("hocr", "hOCR", _ENDINGS, _MARK.search, _read)
+HOCR = engine.reader("hocr", "OCR as hOCR", _ENDINGS, _MARK.search, _read)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -70,13 +69,9 @@ def by_role(rows: Iterable[Row]) -> dict[str, list[Row]]:
     ([{'doc_id': 'a'}], [])
     """
     found: dict[str, list[Row]] = {role: [] for role in ROLES}
-    for role, some in groupby(rows, key=_role):
-        found[role] += ({n: cell for n, cell in row.items() if n != "role"} for row in some)
+    for row in rows:
+        found[row["role"]].append({name: cell for name, cell in row.items() if name != "role"})
     return found
-
-
-def _role(row: Row) -> str:
-    return row["role"]
 
 
 def counted(notes: Mapping[str, int]) -> dict[str, int]:

@@ -59,10 +59,8 @@ def read(source: Source) -> Iterator[Row]:
         raise DataBroken(what, where=file, remedy='{"meta": {}, "results": {"f.pdf": []}}')
     meta = content.get("meta")
     system = meta.get("model") if isinstance(meta, dict) else None
-    if isinstance(system, str) and system:
-        source.name = system
-    elif path.is_file():
-        source.name = split
+    stated = system if isinstance(system, str) and system else None
+    source.name = stated or (split if path.is_file() else None)
     source.files.append(file)
     source.notes["no 'meta': the published evaluator stops at such a file"] += "meta" not in content
     others = content.keys() - {"meta", "results"}

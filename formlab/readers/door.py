@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import polars as pl
 
@@ -30,7 +30,7 @@ from formlab.readers.content import (
     read_bytes,
     stem,
 )
-from formlab.readers.rows import Row
+from formlab.readers.rows import Batch, Row
 from formlab.text.answers import arguments
 
 __all__ = [
@@ -50,42 +50,6 @@ WRAPPERS = ("predictions", "documents", "results", "result", "data", "response",
 _IDS = {"doc_id", "id", "document", "document_id", "file", "filename", "file_name", "image"}
 # How many rows, and files of documents, are read at once; how many rows may be above a header.
 _ROWS, _FILES, _ABOVE = 50_000, 1_000, 20
-
-
-class Batch(NamedTuple):
-    """Some rows as read, those of a table by column, and their origins, which follow `home`.
-
-    The rows of `documents` are whole documents, a member each field.
-    """
-
-    origins: list[str]
-    cells: list[Row] | dict[str, list[Any]]
-    documents: bool = False
-    home: str = ""
-
-    @property
-    def names(self) -> list[str]:
-        """The names of the columns, in the order in which rows have them."""
-        by_row = isinstance(self.cells, list)
-        return list(dict.fromkeys(chain.from_iterable(self.cells) if by_row else self.cells))
-
-    @property
-    def rows(self) -> list[Row]:
-        """Each row as a dict."""
-        if isinstance(self.cells, list):
-            return self.cells
-        cells = zip(*self.cells.values(), strict=True)
-        return [dict(zip(self.cells, row, strict=True)) for row in cells]
-
-    def column(self, name: str | None) -> list[Any]:
-        """The cells of a column; null where there is none."""
-        if isinstance(self.cells, dict):
-            return self.cells.get(name) or [None] * len(self.origins)
-        return [row.get(name) for row in self.cells]
-
-    def where(self, number: int) -> str:
-        """The place of a row, from 0, as an error names it."""
-        return f"{self.home}{self.origins[number]}"
 
 
 def items(source: Any, notes: Counter[str] | None = None) -> Iterator[tuple[str, Row, bool]]:
@@ -255,6 +219,8 @@ def _document(member: Member, notes: Counter[str]) -> Row:
     except DataBroken as error:
         notes[f"files that cannot be read: {error.what}"] += 1
         return {"/": f"cannot be read: {error.what}"}
+    if isinstance(value, list) and all(isinstance(v, dict) and "value" in v for v in value):
+        value = {"fields": value}
     return value if isinstance(value, dict) else {f"/{n}": item for n, item in enumerate(value)}
 
 

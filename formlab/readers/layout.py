@@ -6,7 +6,7 @@ import json
 import math
 from collections.abc import Mapping
 from difflib import get_close_matches
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, NamedTuple
 
 import polars as pl
@@ -20,8 +20,8 @@ from formlab.text import answers
 SYNONYMS = {
     "doc_id": ("document", "document_id", "doc", "id", "file", "filename", "file_name", "image"),
     "path": ("field", "key", "label", "name", "pointer"),
-    "value": ("gold", "target", "expected", "truth", "prediction", "pred", "answer", "output",
-              "text"),
+    "value": ("gold", "target", "expected", "truth", "ground_truth", "prediction", "pred", "answer",
+              "output", "response", "completion", "text"),
 }  # fmt: skip
 # What a row may say beside its value: of the record, then of its document.
 PLACE = ("confidence", "page", *tables.BOX)
@@ -179,3 +179,21 @@ def _several(cell: Any) -> list[str]:
     cell = cell.tolist() if hasattr(cell, "tolist") else cell
     found = cell if isinstance(cell, list | tuple) else [cell]
     return [tables.storable(as_text(item)) for item in found if item not in (None, "")]
+
+
+def box(value: Any) -> tuple[float, float, float, float] | None:
+    """The box around corners: of four numbers, of eight, or of points.
+
+    Examples
+    --------
+    >>> box([1, 2, 3, 4]), box([[1, 2], [5, 2], [5, 9], [1, 9]]), box("x")
+    ((1.0, 2.0, 3.0, 4.0), (1.0, 2.0, 5.0, 9.0), None)
+    """
+    points = value if isinstance(value, list) else []
+    parts = [list(p.values()) if isinstance(p, dict) else p for p in points]
+    flat = chain.from_iterable(part if isinstance(part, list) else [part] for part in parts)
+    numbers = list(map(finite, flat))
+    if len(numbers) < 4 or len(numbers) % 2 or None in numbers:
+        return None
+    across, down = numbers[::2], numbers[1::2]
+    return min(across), min(down), max(across), max(down)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -58,6 +59,42 @@ class Reader(NamedTuple):
     fits: Callable[[Path], bool]
     read: Callable[[Source], Iterable[Row]]
     splits: Callable[[Path], list[str]] | None = None
+
+
+class Batch(NamedTuple):
+    """Some rows as read, those of a table by column, and their origins, which follow `home`.
+
+    The rows of `documents` are whole documents, a member each field.
+    """
+
+    origins: list[str]
+    cells: list[Row] | dict[str, list[Any]]
+    documents: bool = False
+    home: str = ""
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns, in the order in which rows have them."""
+        by_row = isinstance(self.cells, list)
+        return list(dict.fromkeys(chain.from_iterable(self.cells) if by_row else self.cells))
+
+    @property
+    def rows(self) -> list[Row]:
+        """Each row as a dict."""
+        if isinstance(self.cells, list):
+            return self.cells
+        cells = zip(*self.cells.values(), strict=True)
+        return [dict(zip(self.cells, row, strict=True)) for row in cells]
+
+    def column(self, name: str | None) -> list[Any]:
+        """The cells of a column; null where there is none."""
+        if isinstance(self.cells, dict):
+            return self.cells.get(name) or [None] * len(self.origins)
+        return [row.get(name) for row in self.cells]
+
+    def where(self, number: int) -> str:
+        """The place of a row, from 0, as an error names it."""
+        return f"{self.home}{self.origins[number]}"
 
 
 def by_role(rows: Iterable[Row]) -> dict[str, list[Row]]:

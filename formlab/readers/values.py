@@ -17,6 +17,7 @@ from formlab.readers.layout import (
     PLACE,
     SYNONYMS,
     Layout,
+    box,
     column_of,
     documents_of,
     finite,
@@ -69,22 +70,21 @@ def read_values(
     ----------
     source
         A path, or an address that fsspec takes (``s3://…``): CSV, TSV, JSON lines, JSON, Parquet, a
-        workbook (its first sheet), a folder or a zip archive with one JSON file for each document,
-        in any depth; a polars or pandas frame; a list of dicts; or a dict of documents.
+        workbook (its first sheet), a folder or zip archive with a JSON file for each document; a
+        polars or pandas frame; a list of dicts; or a dict of documents.
     columns
-        The source's name for each column, such as ``{"doc_id": "id", "value": "target"}``. Without
-        it the names of formlab and their usual synonyms (`SYNONYMS`) are looked for. A wide table's
-        columns that are named here are no fields.
+        The source's name for each column, such as ``{"doc_id": "id", "value": "target"}``; else the
+        usual names (`layout.SYNONYMS`) are looked for. Columns named here are no fields.
     flaws
         Counts what is odd in the source, by a short name.
 
     Returns
     -------
     polars.DataFrame
-        doc_id, path (null for the text of a whole page), value, those of `RECORD` and `DOCUMENT`
-        that the source has, its own columns as text, and origin (file and line). A document without
-        any value has one row without path and value. Where a document has several values at a
-        path, they and all others at that path are a list: ``/party/0``, ``/party/1``.
+        doc_id, path (null for the text of a whole page), value, what rows say beside it, own
+        columns as text, and origin (file and line). A document without any value has one row
+        without path and value. Where a document has several values at a path, they and all others
+        at that path are a list: ``/party/0``, ``/party/1``.
 
     Raises
     ------
@@ -232,12 +232,26 @@ def _unwrapped(row: Row, beside: Collection[str] = ()) -> Row:
     around = [name for name in rest if name.lower() in _AROUND]
     if len(around) != 1 or not rest.keys() <= _CALL | {around[0]}:
         return row
-    inner = rest[around[0]]
-    inner = inner[0] if isinstance(inner, list) and len(inner) == 1 else inner
+    inner = _by_name(rest[around[0]])
     if isinstance(inner, str) and answers.is_json(inner):
         inner = {"/": inner}
     kept = {name: cell for name, cell in row.items() if name not in rest}
-    return kept | inner if isinstance(inner, dict) and inner else row
+    # There may be several around one another.
+    return _unwrapped(kept | inner, beside) if isinstance(inner, dict) and inner else row
+
+
+def _by_name(value: Any) -> Any:
+    """A list of fields that say their names as an object of them; a list of one object as that."""
+    if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
+        return value
+    for name in SYNONYMS["path"]:
+        if value and all(isinstance(item.get(name), str) and "value" in item for item in value):
+            found: dict[str, Any] = {}
+            for item in value:
+                said = {key: cell for key, cell in item.items() if key != name}
+                found.setdefault(item[name], []).append(said if _value_of(said) else item["value"])
+            return {key: cells if len(cells) > 1 else cells[0] for key, cells in found.items()}
+    return value[0] if len(value) == 1 else value
 
 
 def _leaves_of(
@@ -292,7 +306,8 @@ def _value_of(members: Row) -> str | None:
     """The member that is the value of an object which says more of it; null if it is none."""
     found = [name for name in _VALUES if name in members]
     rest = members.keys() - set(found)
-    if not found or not rest <= _BESIDE or rest <= {"type", "kind"}:
+    is_known = rest <= _BESIDE or "confidence" in rest
+    if not found or not is_known or rest <= {"type", "kind"}:
         return None
     is_sure = not rest.isdisjoint(_SAID["confidence"])
     return found[0] if is_sure or found[0] == "value" else None
@@ -303,24 +318,6 @@ def _said(members: Row) -> Row:
     stated = {key: members[n] for key, names in _SAID.items() for n in names if n in members}
     said = {"confidence": stated.get("confidence"), "page": stated.get("page")}
     return said | dict(zip(tables.BOX, box(stated.get("box")) or (), strict=False))
-
-
-def box(value: Any) -> tuple[float, float, float, float] | None:
-    """The box around corners: of four numbers, of eight, or of points.
-
-    Examples
-    --------
-    >>> box([1, 2, 3, 4]), box([[1, 2], [5, 2], [5, 9], [1, 9]]), box("x")
-    ((1.0, 2.0, 3.0, 4.0), (1.0, 2.0, 5.0, 9.0), None)
-    """
-    points = value if isinstance(value, list) else []
-    parts = [list(p.values()) if isinstance(p, dict) else p for p in points]
-    flat = chain.from_iterable(part if isinstance(part, list) else [part] for part in parts)
-    numbers = list(map(finite, flat))
-    if len(numbers) < 4 or len(numbers) % 2 or None in numbers:
-        return None
-    across, down = numbers[::2], numbers[1::2]
-    return min(across), min(down), max(across), max(down)
 
 
 def _placed(
@@ -340,11 +337,7 @@ def _placed(
 
 
 def _answered(values: pl.DataFrame) -> pl.DataFrame:
-    """The values with the fields of what is JSON as text, and without reasoning.
-
-    A text in JSON that cannot be read stays: gold may be any text, and of answers
-    `answers.of_values` says so.
-    """
+    """The values with the fields of what is JSON as text, without reasoning; broken JSON stays."""
     text, is_page = pl.col("value"), pl.col("path").is_null()
     marked = text.str.contains(answers.MARKED) | (is_page & text.str.contains("{", literal=True))
     found: list[tuple[int, str, str | None, Row | None]] = []
@@ -380,10 +373,7 @@ def lists_of(values: pl.DataFrame) -> set[str]:
 
 
 def first_items(paths: pl.Series) -> set[str]:
-    """The paths of which there is also a first item; items of lists stay what their document has.
-
-    What one document has at a place says nothing of the item at that place in another.
-    """
+    """The paths of which there is also a first item; an item of a list is none of them."""
     lists = paths.filter(paths.str.ends_with("/0")).str.strip_suffix("/0")
     lists = lists.filter(~lists.str.contains("/[0-9]+$"))
     return set(lists.filter(lists.is_in(paths.implode())))

@@ -147,23 +147,22 @@ def members(path: str | Path) -> dict[str, Member]:
     path = Path(path)
     files.read_bytes(path, 1)
     try:
-        with zipfile.ZipFile(path) as archive:
-            infos = {info.filename: info for info in archive.infolist() if not info.is_dir()}
+        # Open as long as its members are: to read the list again for each takes its square.
+        archive = zipfile.ZipFile(path)
     except _BROKEN as error:
         remedy = "a whole copy of it: the list of members stands at a zip file's end"
         raise DataBroken(f"no zip file: {error}", where=path, remedy=remedy) from error
+    infos = {info.filename: info for info in archive.infolist() if not info.is_dir()}
     return {
-        name: Member(f"{path}#{name}", name, partial(_unzipped, path, info))
+        name: Member(f"{path}#{name}", name, partial(_unzipped, archive, info, f"{path}#{name}"))
         for name, info in infos.items()
     }
 
 
-def _unzipped(path: Path, info: Any) -> BinaryIO:
-    where = f"{path}#{info.filename}"
+def _unzipped(archive: Any, info: Any, where: str) -> BinaryIO:
     files.check_unpacked(info.file_size, info.compress_size, where=where)
     try:
-        with zipfile.ZipFile(path) as archive:
-            return io.BufferedReader(io.BytesIO(archive.read(info)))
+        return io.BufferedReader(io.BytesIO(archive.read(info)))
     except _BROKEN as error:
         raise DataBroken(f"cannot be unpacked: {error}", where=where) from error
 

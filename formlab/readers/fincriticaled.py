@@ -9,6 +9,7 @@ from pathlib import Path
 from formlab.benchmarks.fincriticaled import decoded
 from formlab.errors import DataBroken
 from formlab.readers.rows import Reader, Row, Source
+from formlab.text.answers import plain
 
 # Python makes no integer of more digits than some thousand.
 _NAME = re.compile(r"pred_([0-9]{1,18})\.txt")
@@ -28,9 +29,13 @@ def _read(source: Source) -> Iterator[Row]:
             what = f"two pages of number {number}, the first in {known[number].name}"
             raise DataBroken(what, where=file, remedy="keep one of them")
         known[number] = file
-        page = {"task": "text", "kind": "page", "status": "ok", "origin": file.name}
         text = decoded(file, source.notes)
-        yield {"role": "answer", "doc_id": str(number), "value": text} | page
+        # A fence stays, as the released code has it; reasoning is no part of a page.
+        answer = plain(text)
+        has_reasoning = "reasoning left out" in answer.changes
+        value, status = (answer.value, answer.status) if has_reasoning else (text, "ok")
+        page = {"role": "answer", "doc_id": str(number), "task": "text", "kind": "page"}
+        yield page | {"value": value, "status": status, "origin": file.name}
     source.files += known.values()
 
 

@@ -57,7 +57,8 @@ SOURCES = {
         ),
         (
             {
-                "a.txt": '<think>{"fields": []}</think>So:\n```json\n{fields: [{label: "Name", value: "Ada"}'
+                "a.txt": '<think>{"fields": []}</think>So:\n```json\n'
+                '{fields: [{label: "Name", value: "Ada"}'
             },
             [("/Name", "Ada", "repaired"), (None, None, "repaired")],
         ),
@@ -158,6 +159,10 @@ SOURCES = {
         (
             {"pred_2.txt": "<p>Page 27</p>", "pred_0.txt": b"caf\xe9 07", "pred_1.txt": ""},
             [(None, "café 07", "ok"), (None, "", "ok"), (None, "<p>Page 27</p>", "ok")],
+        ),
+        (
+            {"pred_0.txt": "<think>No.</think>Page 07", "pred_1.txt": "```html\n17\n```"},
+            [(None, "Page 07", "repaired"), (None, "```html\n17\n```", "ok")],
         ),
     ],
 }

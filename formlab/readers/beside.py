@@ -15,8 +15,8 @@ from formlab.tables import USABLE
 
 # Two figures of a document that differ by more than rounding.
 _CLOSE = 0.005
-_REPORT = {"matched": MATCHED, "missing": MISSING, "duplicate": DUPLICATES, "failed": FAILED,
-           "unreadable": UNREADABLE}  # fmt: skip
+_REPORT = {"matched": MATCHED, "missing": MISSING, "duplicate": DUPLICATES}
+_REPORT |= {"failed": FAILED, "unreadable": UNREADABLE}
 _FIGURES: dict[str, Any] = dict.fromkeys(("by", "measure", "over"), pl.String)
 _FIGURES |= {"value": pl.Float64, "n": pl.Int64}
 _COLUMNS = ("doc_id", "path", "gold", "pred", "status", "log_score", "formlab")
@@ -60,11 +60,10 @@ def headlines(evaluation: Evaluation) -> pl.DataFrame:
     [('log', 'scored', 0.0, 1), ('log', 'all', 0.0, 2), ('formlab', 'scored', 1.0, 1), \
 ('formlab', 'all', 0.5, 2)]
     """
-    rows = [
-        ("log, as stated", f"{figure['scorer']}: {figure['metric']}", "scored", figure["value"],
-         figure["n"])
-        for figure in stated(evaluation).get("headline", ())
-    ]  # fmt: skip
+    rows = []
+    for figure in stated(evaluation).get("headline", ()):
+        measure = f"{figure['scorer']}: {figure['metric']}"
+        rows.append(("log, as stated", measure, "scored", figure["value"], figure["n"]))
     units = _units(evaluation)
     scorer = units["log_scorer"].drop_nulls().first() if "log_scorer" in units.columns else None
     whole = "log_document_score" in evaluation.documents.columns
@@ -74,8 +73,8 @@ def headlines(evaluation: Evaluation) -> pl.DataFrame:
     if "log_scorer" in units.columns:
         up = scorer not in metrics.METRICS or metrics.get(scorer).direction == "up"
         rows += _both(units, "log", scorer or "score", "log_score", up=up)
-    ours = _both(units, "formlab", measure, "formlab") if units.height else []
-    rows += ours if "log_scorer" in units.columns else ours[1:]
+    figures = _both(units, "formlab", measure, "formlab") if units.height else []
+    rows += figures if "log_scorer" in units.columns else figures[1:]
     return pl.DataFrame(rows, schema=_FIGURES, orient="row", strict=False)
 
 

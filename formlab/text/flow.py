@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from formlab.text.markup import SILENT, Event, is_html, shown_events
+from formlab.text.markup import SILENT, Event, events, is_html
 
 _BLOCKS = frozenset([
     "address", "article", "aside", "blockquote", "body", "br", "caption", "center", "dd", "div",
@@ -226,7 +226,7 @@ def read(text: str) -> Flow:
     [('a', 0, 0), ('b', 0, 1), ('c', 1, 0), ('1', 1, 1)]
     """
     if is_html(text):
-        return Flow(shown_events(text), lines=_LAYOUT.search(text) is None)
+        return Flow(events(text), lines=_LAYOUT.search(text) is None)
     flow = Flow(())
     table = -1
     row = 0

@@ -62,7 +62,6 @@ def _typed(text: str) -> None:
 def _markup(text: str) -> None:
     markup.visible_text(text)
     list(markup.events(text))
-    list(markup.shown_events(text))
     read_flow(text)
     unmarked(text)
 

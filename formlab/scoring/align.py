@@ -251,9 +251,6 @@ def _compared(
     sides = [joined[name].gather(unlike).to_list() for name in ("gold", "used", "kind", "accepted")]
     written = [orders[row] for row in unlike.tolist()]
     rungs = text.ladders(*sides, threshold=threshold, orders=written)
-    rungs = rungs.with_columns(
-        pl.Series("ambiguous", text.ambiguous(*sides, rungs["typed"].to_list()), pl.Boolean)
-    )
     columns = []
     for name in (*LADDER, "similarity", "ambiguous"):
         whole = exact & (name != "ambiguous")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import operator
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -26,8 +25,6 @@ from formlab.text.values import (
     possible_dates,
 )
 
-# Pairs compared at a time, which bounds the memory used.
-_CHUNK = 16_384
 # A kind of value, and which of day and month comes first in it.
 Kind = tuple[str | None, str | None]
 
@@ -137,11 +134,6 @@ def parser_for(kind: str | None, order: str | None = None) -> Parser:
     return _KINDS.get(kind) or _GUESSES[order]
 
 
-def swapped(gold: str, pred: str, kind: str | None) -> bool:
-    """Whether two texts may be one date, if each may have day or month first."""
-    return kind not in _KINDS and _DATES["either"](gold, pred)
-
-
 class Ladder(NamedTuple):
     """The four rungs for one pair, each implied by the one before, and the edit similarity."""
 
@@ -195,19 +187,9 @@ def ladder(
     >>> [ladder("2020-05-07", "07/05/2020", order=order).typed for order in (None, "day", "month")]
     [False, True, False]
     """
-    _check(threshold)
-    same = parser_for(kind, order)
-    theirs = normalise(pred, LADDER_STEPS)
-    rungs, closest = [False] * 4, 0.0
-    for right in (gold, *accepted):
-        ours = normalise(right, LADDER_STEPS)
-        alike = Levenshtein.normalized_similarity(ours, theirs)
-        holds = [right == pred, ours == theirs]
-        holds.append(holds[1] or same(right, pred))
-        holds.append(holds[2] or alike >= threshold)
-        rungs = [before or other for before, other in zip(rungs, holds, strict=True)]
-        closest = max(closest, alike)
-    return Ladder(*rungs, closest)
+    golds = [gold, *accepted]
+    holds, similarity = _judge(golds, [pred] * len(golds), [(kind, order)] * len(golds), threshold)
+    return Ladder(*holds.any(axis=0).tolist(), float(similarity.max()))
 
 
 def keys(value: str, kind: str | None = None, *, parsed: bool = True) -> set[int]:
@@ -232,11 +214,6 @@ def _atoms(reading: Any) -> Iterator[Any]:
             yield from _atoms(part)
     elif reading is not None:
         yield reading
-
-
-def _check(threshold: float) -> None:
-    if not 0 <= threshold <= 1:
-        raise ValueError(f"threshold must lie in [0, 1], it is {threshold}")
 
 
 def ladders(
@@ -264,7 +241,8 @@ def ladders(
     Returns
     -------
     polars.DataFrame
-        n rows; the columns of `Ladder`.
+        n rows; the columns of `Ladder`, and `ambiguous`: whether the two are no more than the same
+        date if day and month are read in the other order.
 
     Raises
     ------
@@ -274,91 +252,38 @@ def ladders(
     Examples
     --------
     >>> ladders(["a", "1.0"], ["A", "2.0"], threshold=0.6).rows()
-    [(False, True, True, True, 1.0), (False, False, False, True, 0.6666666666666667)]
+    [(False, True, True, True, 1.0, False), (False, False, False, True, 0.6666666666666667, False)]
     """
     n = len(golds)
-    kinds = [None] * n if kinds is None else kinds
-    accepted = [()] * n if accepted is None else accepted
-    orders = [None] * n if orders is None else orders
-    if not len(preds) == len(kinds) == len(accepted) == len(orders) == n:
-        raise ValueError(
-            f"{n} golds, {len(preds)} preds, {len(kinds)} kinds, {len(accepted)} accepted and "
-            f"{len(orders)} orders must be as many"
-        )
-    _check(threshold)
-    holds, similarity = np.zeros((n, 4), dtype=bool), np.zeros(n)
-    sides = zip(golds, preds, strict=True)
-    exact = [row for row, (gold, pred) in enumerate(sides) if None is not gold == pred]
-    # What is equal as it is needs no reading.
-    holds[exact], similarity[exact] = True, 1.0
-    read_as = list(zip(kinds, orders, strict=True))
-    for rows, *pairs in _candidates(golds, preds, read_as, accepted, skip=holds[:, 0].tolist()):
-        some, close = _judge(*pairs, threshold)
-        np.logical_or.at(holds, rows, some)
-        np.maximum.at(similarity, rows, close)
-    columns = dict(zip(Ladder._fields, [*holds.T, similarity], strict=True))
-    return pl.DataFrame(columns)
-
-
-def ambiguous(
-    golds: Sequence[str | None],
-    preds: Sequence[str | None],
-    kinds: Sequence[str | None],
-    accepted: Sequence[Sequence[str] | None],
-    typed: Sequence[bool],
-) -> list[bool]:
-    """Of n pairs, which are the same date only if day and month are read in the other order.
-
-    Parameters
-    ----------
-    golds, preds, kinds, accepted
-        As for `ladders`.
-    typed
-        Whether each pair holds on the rung `typed`.
-
-    Examples
-    --------
-    >>> preds = ["07/05/2020", "08/05/2020"]
-    >>> ambiguous(["2020-05-07"] * 2, preds, [None] * 2, [()] * 2, [False] * 2)
-    [True, False]
-    """
-    swaps = [False] * len(golds)
-    for rows, *pairs in _candidates(golds, preds, kinds, accepted, skip=typed):
-        for row, gold, pred, kind in zip(rows, *pairs, strict=True):
-            swaps[row] |= swapped(gold, pred, kind)
-    return swaps
-
-
-def _candidates(
-    golds: Sequence[str | None],
-    preds: Sequence[str | None],
-    kinds: Sequence[Kind],
-    accepted: Sequence[Sequence[str] | None],
-    *,
-    skip: Sequence[bool],
-) -> Iterator[tuple[list[int], list[str], list[str], list[Kind]]]:
-    """Row, right value, prediction and kind of each comparison but those of `skip`, in chunks."""
-    sides = enumerate(zip(golds, preds, kinds, accepted, skip, strict=True))
-    compared = (
-        (row, right, pred, kind)
-        for row, (gold, pred, kind, more, skipped) in sides
-        if not skipped and gold is not None and pred is not None
+    kinds, orders = ([None] * n if some is None else some for some in (kinds, orders))
+    sides = zip(golds, preds, kinds, orders, accepted or [()] * n, strict=True)
+    compared = [
+        (row, right, pred, (kind, order))
+        for row, (gold, pred, kind, order, more) in enumerate(sides)
+        if gold is not None and pred is not None
         for right in ((gold, *more) if more else (gold,))
-    )
-    while chunk := list(itertools.islice(compared, _CHUNK)):
-        yield tuple(map(list, zip(*chunk, strict=True)))
+    ]
+    holds, similarity, swapped = np.zeros((n, 4), dtype=bool), np.zeros(n), np.zeros(n, dtype=bool)
+    rows, *pairs = zip(*compared, strict=True) if compared else [()] * 4
+    some, close = _judge(*pairs, threshold)
+    np.logical_or.at(holds, list(rows), some)
+    np.maximum.at(similarity, list(rows), close)
+    for (row, gold, pred, (kind, _)), typed in zip(compared, some[:, 2].tolist(), strict=True):
+        swapped[row] |= not typed and kind not in _KINDS and _DATES["either"](gold, pred)
+    columns = [*holds.T, similarity, swapped & ~holds[:, 2]]
+    return pl.DataFrame(dict(zip((*Ladder._fields, "ambiguous"), columns, strict=True)))
 
 
 def _judge(
-    golds: list[str], preds: list[str], kinds: list[Kind], threshold: float
+    golds: Sequence[str], preds: Sequence[str], kinds: Sequence[Kind], threshold: float
 ) -> tuple[np.ndarray, np.ndarray]:
+    if not 0 <= threshold <= 1:
+        raise ValueError(f"threshold must lie in [0, 1], it is {threshold}")
     texts = {text: index for index, text in enumerate(dict.fromkeys([*golds, *preds]))}
     codes = {kind: code for code, kind in enumerate(dict.fromkeys(kinds))}
-    ours, theirs = (np.array([texts[text] for text in side]) for side in (golds, preds))
-    return rungs(
-        list(texts), ours, theirs, np.array([codes[kind] for kind in kinds]), list(codes),
-        threshold=threshold,
-    )  # fmt: skip
+    ours, theirs = (np.array([texts[text] for text in side], int) for side in (golds, preds))
+    coded = np.array([codes[kind] for kind in kinds], dtype=int)
+    return rungs(list(texts), ours, theirs, coded, list(codes), threshold=threshold)
 
 
 def rungs(

@@ -230,6 +230,7 @@ def judged(
     joined = joined.with_columns(outcome.alias("outcome"))
     written = rules.orders_of(joined, orders)
     joined = joined.with_columns(_compared(joined, written, threshold))
+    joined = joined.with_columns(rules.right_centuries(joined))
     right = pl.col("normalised").alias("right")
     if rules.RULE in joined.columns:
         right = rules.rights(joined, written)

@@ -17,7 +17,7 @@ import polars as pl
 
 from formlab import own, text
 from formlab.tables import LADDER
-from formlab.text.values import date_readings
+from formlab.text.values import date_readings, possible_dates
 
 # The column of a case with the `meta` of its gold record, where there are rules.
 RULE = "rule"
@@ -30,6 +30,8 @@ _WORDS = '"(?:comparator|tolerance|weight|required|ordered)":'
 
 # What may be a word for "no value": most answers need not be read for it.
 _NO_FIGURES = r"^[^\d,:]{1,32}$"
+# How many years before and after a document's latest date a year of two digits may lie.
+_BEFORE, _AFTER = 80, 20
 
 # A field by the pattern of its path, its kind, and the `meta` with its rule.
 Declared = tuple[str, str | None, str]
@@ -96,6 +98,30 @@ def rights(cases: pl.DataFrame, orders: Sequence[str | None]) -> pl.Series:
             _within(known, value, rule, kind, orders[row]) for known in (gold, *(accepted or ()))
         )
     return pl.Series("right", flags, dtype=pl.Boolean)
+
+
+def right_centuries(cases: pl.DataFrame) -> pl.Series:
+    """The rung `typed`, without answers whose century other dates of the document rule out."""
+    typed, dates = cases["typed"], cases.select("doc_id", "gold", "used").with_row_index("row")
+    short = pl.col("gold").str.contains(r"[-/. ',][0-9]{2}\.?$") & typed & ~cases["normalised"]
+    dates = dates.filter(short.fill_null(False))
+    docs = dates["doc_id"].unique()
+    fields = cases.filter(pl.col("doc_id").is_in(docs.implode()), pl.col("path").is_not_null())
+    years: dict[str, set[int]] = {}
+    for doc_id, gold in fields.select("doc_id", "gold").drop_nulls().unique().iter_rows():
+        certain = {day.year for days in possible_dates(gold) if len(days) == 1 for day in days}
+        years[doc_id] = years.get(doc_id, set()) | certain
+    wrong = []
+    for row, doc_id, gold, used in dates.iter_rows():
+        known = years.get(doc_id) or set()
+        meant = {day for days in possible_dates(gold) for day in days}
+        latest = max(known, default=None)
+        likely = {day for day in meant if day.year in known} or {
+            day for day in meant if latest and latest - _BEFORE < day.year <= latest + _AFTER
+        }
+        if likely and likely.isdisjoint(day for days in possible_dates(used) for day in days):
+            wrong.append(row)
+    return typed.scatter(wrong, False) if wrong else typed
 
 
 def null_answers(cases: pl.DataFrame) -> pl.Series:

@@ -26,6 +26,12 @@ _PLAIN = {code: unicodedata.normalize("NFKC", chr(code)) for code in _FORMS}
 _UNSEEN = [0xAD, 0x61C, 0x180E, *range(0x200B, 0x2010), *range(0x202A, 0x202F)]
 _UNSEEN += [*range(0x2060, 0x206A), 0xFEFF, *range(0xFE00, 0xFE10)]
 _PLAIN |= dict.fromkeys(_UNSEEN, "")
+# Between a number and its unit, and within a range, a space says nothing.
+_UNITS = (
+    "%|‰|°|°c|°f|kg|g|mg|µg|μg|t|lbs?|oz|km|m|cm|mm|m²|m2|km²|m³|ha|in|ft|yd|mi|l|ml|cl|dl|gal|sec|min|hrs?|h"
+    "|kwh?|mhz|ghz|hz|kb|mb|gb|tb|km/h|mph|mg/dl|mg/l|psi|kpa|bar|kcal|px|pt"
+)
+_TIGHT = re.compile(rf"(?<=[0-9]) (?=(?:{_UNITS})(?![\w/]))|(?<=[0-9]) ?(-) ?(?=[0-9])")
 # Every combining mark falls outside \w, so this finds all long runs of them, and little else.
 _LONG_RUN = re.compile(r"[^\w\s\x00-\x7f]{32,}")
 
@@ -64,6 +70,10 @@ def _forms(text: str) -> str:
     return text if text.isascii() else text.translate(_PLAIN)
 
 
+def _units(text: str) -> str:
+    return _TIGHT.sub(lambda gap: gap[1] or "", text)
+
+
 STEPS: dict[str, Callable[[str], str]] = {
     "nfc": _nfc,
     "space": _space,
@@ -71,9 +81,10 @@ STEPS: dict[str, Callable[[str], str]] = {
     "forms": _forms,
     "dashes": _dashes,
     "quotes": _quotes,
+    "units": _units,
 }
 # NFC comes again at the end: lower-casing can leave a letter and a mark that compose.
-LADDER_STEPS = ("nfc", "forms", "dashes", "quotes", "space", "lower", "nfc")
+LADDER_STEPS = ("nfc", "forms", "dashes", "quotes", "space", "lower", "nfc", "units")
 
 
 def normalise(text: str, steps: Sequence[str] = ("nfc", "space", "lower")) -> str:
@@ -87,7 +98,8 @@ def normalise(text: str, steps: Sequence[str] = ("nfc", "space", "lower")) -> st
         Names from `STEPS`: `nfc` (Unicode NFC), `space` (each run of white space is one space,
         none at the ends), `lower` (lower case), `forms` (full-width characters and ligatures as
         plain ones, none that is invisible), `dashes` (every dash and minus is `-`),
-        `quotes` (typographic quotes and primes are `'` or `"`).
+        `quotes` (typographic quotes and primes are `'` or `"`), `units` (no space before the
+        unit of a number or in a range of numbers).
 
     Raises
     ------

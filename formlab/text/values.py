@@ -28,7 +28,7 @@ _LANGUAGES = (
     " km lo lt lv mk mn ms nb ne nl nn pl pt ro ru sk sl sq sr sv sw ta th tr uk ur uz vi"
 )
 # Named in the settings of scores that compare values as parsed.
-VALUE_RULE = "currency=where both name one"
+VALUE_RULE = "currency=where both name one|century=document,else either"
 # What people and models write where there is no value.
 NULL_WORDS = (
     "n/a", "n.a.", "na", "#n/a", "none", "null", "nil", "nan", "-", "--", "not available",
@@ -98,9 +98,9 @@ _BETWEEN = "(?: ?,? del? | of | ?, ?|[ /-])?"
 _WORDED = (
     rf"%(weekday)s%(month)s[ -]?{_DAY}(?: ?, ?|[ -])%(year)s",
     rf"%(weekday)s(?:the )?{_DAY}(?: day)?(?: of | de |[ /-])?%(month)s{_BETWEEN}"
-    r"%(year)s(?: г\.?)?",
+    r"%(year)s(?: [гr]\.?)?",
     rf"%(year)s[.,]? %(month)s {_DAY}",
-    rf"%(month)s{_BETWEEN}{_FULL}(?: г\.?)?",
+    rf"%(month)s{_BETWEEN}{_FULL}(?: [гr]\.?)?",
     rf"{_FULL}\.?[ -]%(month)s",
 )
 _ENGLISH = {"month": rf"(?P<month>{'|'.join(_MONTHS)})\.?", "year": _YEAR, "weekday": _WEEKDAY}
@@ -135,10 +135,11 @@ _BULLET = re.compile(r"^(?:[-*•☑☒✓✔]|\[x\])\s+", re.IGNORECASE)
 _BRACKETS = ("[]", "()", "{}")
 # Words of forms and of Azure, Textract and Document AI, and the signs that forms are drawn with.
 _YES = re.compile(
-    r"yes|y|true|on|1|1\.0|x|checked|:?selected:?|filledcheckbox|[✓✔✅☑☒■🗹]|\[x\]|\(x\)"
+    r"yes|y|true|on|1|1\.0|x|checked|:?selected:?|filledcheckbox|ticked|[✓✔✅☑☒■◼⬛●◉🗹]|\[x\]|\(x\)"
 )
 _NO = re.compile(
-    r"no|n|false|off|0|0\.0|(?:un|not)checked|:?unselected:?|notselected|unfilledcheckbox|[☐□]"
+    r"no|n|false|off|0|0\.0|(?:un|not)(?:check|tick)ed|:?unselected:?|notselected"
+    r"|unfilledcheckbox|[☐□◻⬜○◯]"
     r"|\[\]|\(\)"
 )
 _GAPS = str.maketrans("", "", " _")

@@ -15,6 +15,8 @@ import json_repair
 LONGEST, _STEPS = 80_000, 300_000
 # How many broken places are passed, and how far from the ends of a page its JSON is an answer.
 _TRIES, _TALK = 50, 200
+# How deep objects and lists of an answer may be nested.
+DEEPEST = 60
 # What a text has in it that may be more than the answer, as polars searches for it.
 MARKED = r"(?i)</|<\||◁/|\[/THINK|<think|```"
 _MARK = "(?:think(?:ing)?|thoughts?|reasoning|reflection|scratchpad|seed:think)"
@@ -82,6 +84,8 @@ def parse(text: str, *, lists: bool = False, calls: bool = True) -> Parsed:
             changes += ("control characters in strings kept",)
     if value is None:
         return Parsed(None, "bad_json", changes)
+    if not _is_flat(value):
+        return Parsed(None, "bad_json", (f"nested deeper than {DEEPEST} levels",))
     value = (calls and arguments(value)) or value
     if isinstance(value, list) and not (lists and len(value) > 1):
         value = max(value, key=lambda item: len(str(item)))
@@ -130,6 +134,14 @@ def _loaded(text: str) -> Any:
 def _is_answer(value: Any) -> bool:
     items = value if isinstance(value, list) else [value]
     return bool(items) and all(isinstance(item, dict) and item for item in items)
+
+
+def _is_flat(value: Any) -> bool:
+    level = [value]
+    for _ in range(DEEPEST):
+        inner = [item.values() if isinstance(item, dict) else item for item in level]
+        level = [part for items in inner for part in items if isinstance(part, dict | list)]
+    return not level
 
 
 def _search(text: str) -> tuple[Any, int, int]:

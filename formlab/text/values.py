@@ -31,8 +31,9 @@ _LANGUAGES = (
 VALUE_RULE = "currency=where both name one|century=document,else either"
 # What people and models write where there is no value.
 NULL_WORDS = (
-    "n/a", "n.a.", "na", "#n/a", "none", "null", "nil", "nan", "-", "--", "not available",
-    "not applicable", "not provided", "not specified", "not found", "not present", "not stated",
+    "n/a", "n.a", "na", "n\\a", "#n/a", "<na>", "none", "null", "nil", "nan", "-", "--", "---",
+    "not available", "not applicable", "not provided", "not specified", "not found", "not given",
+    "not present", "not stated", "not mentioned", "no value", "undefined",
 )  # fmt: skip
 
 _SIGNED = re.compile(
@@ -77,8 +78,8 @@ _MONEY = re.compile(
     rf"(?P<head>[-+(]* ?)(?P<before>{_SIGN})? ?(?P<rest>[-+(]? ?[0-9.,' ]*[0-9](?: ?[-)])?) ?"
     rf"(?P<after>{_SIGN})?(?P<tail> ?[-)]*)"
 )
-# "400,-" and "500/-" are amounts without a decimal part.
-_ROUND = re.compile(r"(?<=[0-9]) ?[,./]--?(?=[^0-9]*$)")
+# "400,-", "500/-" and "$5." are amounts without a decimal part.
+_ROUND = re.compile(r"(?<=[0-9]) ?(?:[,./]--?(?=[^0-9]*$)|\.$)")
 _ONE_DOT = re.compile(r"[^.,]*[1-9][0-9]{0,2}\.[0-9]{3}(?![0-9.,]).*")
 
 MONTH_NAMES = (
@@ -457,7 +458,8 @@ def _is_ticked(cleaned: str) -> bool | None:
 
 def is_null_word(text: str) -> bool:
     """Whether `text` says that there is no value (N/A, none, null, nil, a dash …)."""
-    return _clean(text) in NULL_WORDS
+    word = _clean(text)
+    return word in NULL_WORDS or word.strip("()[]\"'.") in NULL_WORDS
 
 
 def address(text: str) -> tuple[str, ...] | None:

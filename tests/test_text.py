@@ -6,13 +6,11 @@ import sys
 import unicodedata
 from decimal import Decimal
 
-import numpy as np
 import polars as pl
 import pytest
 
 from formlab import text
 from formlab.errors import UnknownName
-from formlab.text import rungs
 from formlab.text.normalise import _LONG_RUN
 
 ODD = "aAbZz019 .,-–—−()$€%'’“”\"/\n\t[]{};|&<>"
@@ -340,12 +338,3 @@ def test_wrong_lengths_and_thresholds_are_refused():
         text.ladders(["a", "b"], ["a"])
     with pytest.raises(ValueError, match=r"\[0, 1\]"):
         text.ladder("a", "b", threshold=80)
-
-
-def test_pairs_that_are_just_as_alike_as_asked_for_stay_when_the_rest_is_left_out():
-    # One letter of five differs: 0.8; two of five: 0.6. 7 and 7.0 are one number, 1/3 alike.
-    texts = ["abcde", "abcdx", "abcxy", "7", "7.0"]
-    golds, preds, kinds = np.array([0, 0, 3]), np.array([1, 2, 4]), np.zeros(3, dtype=int)
-    held, alike = rungs(texts, golds, preds, kinds, [(None, None)], threshold=0.8, unlike=False)
-    assert held[:, 3].tolist() == [True, False, True]
-    assert alike.tolist() == pytest.approx([0.8, 0, 1 / 3])

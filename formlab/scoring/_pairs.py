@@ -14,6 +14,7 @@ from rapidfuzz import fuzz
 from rapidfuzz.distance import Levenshtein
 
 from formlab import text
+from formlab.text.normalise import UNITS
 from formlab.text.values import possible_dates
 
 # Longer texts are compared by what they contain, not letter by letter.
@@ -41,12 +42,16 @@ _WIDE = frozenset(
     frozenset(pair)
     for pair in (("rn", "m"), ("vv", "w"), ("cl", "d"), ("ii", "u"), ("li", "u"), ("lo", "b"))
 )
-_UNITS = frozenset({
-    "%", "‰", "°", "°c", "°f", "pct", "percent", "kg", "g", "mg", "µg", "lb", "lbs", "oz", "km",
-    "m", "cm", "mm", "in", "inch", "inches", "ft", "yd", "mi", "l", "ml", "gal", "sec", "min",
-    "mins", "hr", "hrs", "hours", "day", "days", "week", "weeks", "month", "months", "year",
-    "years",
-})  # fmt: skip
+_UNITS = frozenset(UNITS.split("|")) | {
+    "pct",
+    "percent",
+    "day",
+    "days",
+    "week",
+    "weeks",
+    "month",
+    "months",
+}
 _TIME = re.compile(
     r"(?:^|(?<=[0-9])(?:T|,? +))([0-9]{1,2}):([0-9]{2})(?::([0-9]{2})(?:\.[0-9]+)?)?"
     r"(?: ?(?:([ap])\.?m\.?|z|utc|gmt|[-+][0-9]{2}:?[0-9]{2}))?$",
@@ -55,6 +60,8 @@ _TIME = re.compile(
 _AMOUNT = re.compile(r"(?P<before>[^\d(+.,-]*)(?P<number>[(+-]?[\d.,' ]*\d\)?-?)(?P<after>\D*)")
 
 
+# Forms repeat values, and so do errors.
+@lru_cache(maxsize=1 << 16)
 def cause_of(gold: str, pred: str, right: bool) -> str:
     """The cause of a difference; of a pair that counts as `right`, how it is written otherwise.
 

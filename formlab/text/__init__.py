@@ -2,7 +2,7 @@
 
 from formlab.text.dates import RULE as DATE_RULE
 from formlab.text.dates import date_order, date_orders, orders_shown
-from formlab.text.ladder import Ladder, keys, ladder, ladders, rungs
+from formlab.text.ladder import Ladder, keys, ladder, ladders
 from formlab.text.normalise import LADDER_STEPS, STEPS, normalise
 from formlab.text.values import (
     NULL_WORDS,
@@ -20,5 +20,5 @@ from formlab.text.values import (
 __all__ = [
     "DATE_RULE", "LADDER_STEPS", "NULL_WORDS", "STEPS", "VALUE_RULE", "Ladder", "Money", "address",
     "checked", "choices", "date", "date_order", "date_orders", "is_null_word", "keys",
-    "ladder", "ladders", "money", "normalise", "number", "orders_shown", "rungs",
+    "ladder", "ladders", "money", "normalise", "number", "orders_shown",
 ]  # fmt: skip

@@ -132,16 +132,9 @@ class Flow:
         return self._length
 
     def _flush(self) -> None:
-        if self._buffer:
-            self._measured()
-            text = "".join(self._buffer).rstrip()
-            self._buffer, self._length = [], 0
-        elif self._texts:
-            text = " ".join("".join(self._texts).split())
-            self._texts.clear()
-        else:
-            return
-        self._spaced = True
+        self._measured()
+        text = "".join(self._buffer).rstrip()
+        self._buffer, self._length, self._spaced = [], 0, True
         if not text:
             return
         units = self.units

@@ -6,6 +6,7 @@ import operator
 import re
 from collections.abc import Callable, Iterator, Sequence
 from datetime import date as Date  # noqa: N812 - a kind of value is called `date`
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -225,24 +226,11 @@ def ladders(
     threshold: float = 0.8,
     orders: Sequence[str | None] | None = None,
 ) -> pl.DataFrame:
-    """`ladder` of many pairs at once.
+    """`ladder` of n pairs at once: n golds, preds, kinds, accepted, orders (null: none at all).
 
-    Parameters
-    ----------
-    golds, preds
-        n values each. Where either is None nothing was compared: no rung holds, similarity is 0.
-    kinds, accepted
-        n kinds and n lists of further values, or None for none at all.
-    threshold
-        As for `ladder`.
-    orders
-        n orders of day and month, as for `ladder`, or None for none at all.
-
-    Returns
-    -------
-    polars.DataFrame
-        n rows; the columns of `Ladder`, and `ambiguous`: whether the two are no more than the same
-        date if day and month are read in the other order.
+    The data frame has n rows with the columns of `Ladder`, and `ambiguous`: whether a pair is the
+    same date only if day and month are read in the other order. Where a gold or a pred is null
+    nothing was compared: no rung holds, and the similarity is 0.
 
     Raises
     ------
@@ -256,18 +244,21 @@ def ladders(
     """
     n = len(golds)
     kinds, orders = ([None] * n if some is None else some for some in (kinds, orders))
-    sides = zip(golds, preds, kinds, orders, accepted or [()] * n, strict=True)
+    sides = list(zip(golds, preds, kinds, orders, accepted or [()] * n, strict=True))
     compared = [
         (row, right, pred, (kind, order))
         for row, (gold, pred, kind, order, more) in enumerate(sides)
-        if gold is not None and pred is not None
+        if gold is not None and pred is not None and gold != pred
         for right in ((gold, *more) if more else (gold,))
     ]
-    holds, similarity, swapped = np.zeros((n, 4), dtype=bool), np.zeros(n), np.zeros(n, dtype=bool)
-    rows, *pairs = zip(*compared, strict=True) if compared else [()] * 4
+    exact = np.array([gold is not None and gold == pred for gold, pred, *_ in sides], dtype=bool)
+    # What is equal as it is needs no reading.
+    holds, similarity = np.repeat(exact[:, None], 4, axis=1), exact.astype(float)
+    swapped = np.zeros(n, dtype=bool)
+    rows, *pairs = map(list, zip(*compared, strict=True)) if compared else [[]] * 4
     some, close = _judge(*pairs, threshold)
-    np.logical_or.at(holds, list(rows), some)
-    np.maximum.at(similarity, list(rows), close)
+    np.logical_or.at(holds, rows, some)
+    np.maximum.at(similarity, rows, close)
     for (row, gold, pred, (kind, _)), typed in zip(compared, some[:, 2].tolist(), strict=True):
         swapped[row] |= not typed and kind not in _KINDS and _DATES["either"](gold, pred)
     columns = [*holds.T, similarity, swapped & ~holds[:, 2]]
@@ -277,85 +268,28 @@ def ladders(
 def _judge(
     golds: Sequence[str], preds: Sequence[str], kinds: Sequence[Kind], threshold: float
 ) -> tuple[np.ndarray, np.ndarray]:
+    """The rungs of n pairs, shape (n, 4), and how alike each is; a text is read only once."""
     if not 0 <= threshold <= 1:
         raise ValueError(f"threshold must lie in [0, 1], it is {threshold}")
-    texts = {text: index for index, text in enumerate(dict.fromkeys([*golds, *preds]))}
-    codes = {kind: code for code, kind in enumerate(dict.fromkeys(kinds))}
-    ours, theirs = (np.array([texts[text] for text in side], int) for side in (golds, preds))
-    coded = np.array([codes[kind] for kind in kinds], dtype=int)
-    return rungs(list(texts), ours, theirs, coded, list(codes), threshold=threshold)
-
-
-def rungs(
-    texts: Sequence[str], golds: np.ndarray, preds: np.ndarray, kinds: np.ndarray,
-    names: Sequence[Kind], *, threshold: float = 0.8, unlike: bool = True,
-) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
-    """`ladder` of n pairs among few texts, each of which is normalised and read only once.
-
-    Parameters
-    ----------
-    texts, names
-        Different texts, and kinds each with an order of day and month, as for `ladder`.
-    golds, preds, kinds
-        n places in `texts`, twice, and in `names`.
-    threshold
-        As for `ladder`.
-    unlike
-        Whether to compute the similarity of pairs that are not `fuzzy` too; else it is 0, which
-        is faster.
-
-    Returns
-    -------
-    numpy.ndarray, numpy.ndarray
-        The rungs, boolean, shape (n, 4), and the similarity, shape (n,).
-
-    Examples
-    --------
-    >>> KIND = ("number", None)
-    >>> held, similarity = rungs(["7", "7.0"], np.array([0]), np.array([1]), np.array([0]), [KIND])
-    >>> held.tolist(), similarity.round(3).tolist()
-    ([[False, False, True, True]], [0.333])
-    """
-    normal = [normalise(text, LADDER_STEPS) for text in texts]
-    places = {text: index for index, text in enumerate(normal)}
-    spelled = np.array([places[text] for text in normal], dtype=np.int64)
-    holds = np.empty((len(golds), 4), dtype=bool)
-    holds[:, 0] = golds == preds
-    holds[:, 1] = holds[:, 2] = spelled[golds] == spelled[preds]
-    groups: dict[Parser, list[int]] = {}
-    for code, name in enumerate(names):
-        groups.setdefault(parser_for(*name), []).append(code)
-    for parser, codes in groups.items():
-        rows = np.flatnonzero(~holds[:, 1] & np.isin(kinds, codes))
-        holds[rows, 2] = _same(parser, texts, golds[rows], preds[rows])
-    # Rounding in the library would drop pairs exactly at the threshold.
-    similarity = _alike(normal, golds, preds, least=0.0 if unlike else max(0.0, threshold - 1e-6))
-    holds[:, 3] = holds[:, 2] | (similarity >= threshold)
-    if not unlike:
-        similarity[similarity < threshold] = 0.0
-        rows = np.flatnonzero(holds[:, 2] & (similarity < threshold))
-        similarity[rows] = _alike(normal, golds[rows], preds[rows])
-    return holds, similarity
-
-
-def _alike(
-    texts: list[str], golds: np.ndarray, preds: np.ndarray, *, least: float = 0.0
-) -> np.ndarray:
-    """The similarity of each pair; 0 below `least`."""
-    return process.cpdist(
-        [texts[index] for index in golds.tolist()], [texts[index] for index in preds.tolist()],
-        scorer=Levenshtein.normalized_similarity, score_cutoff=least, dtype=np.float64, workers=1,
-    )  # fmt: skip
-
-
-def _same(parser: Parser, texts: Sequence[str], golds: np.ndarray, preds: np.ndarray) -> np.ndarray:
-    """Whether the texts at the places `golds` and `preds` are the same value, pair by pair."""
-    read: list[Any] = [None] * len(texts)
-    for index in np.unique(np.concatenate([golds, preds])).tolist():
-        read[index] = parser.read(texts[index])
-    known = np.array([value is not None for value in read], dtype=bool)
-    both = np.flatnonzero(known[golds] & known[preds])
-    same = np.zeros(len(golds), dtype=bool)
-    pairs = zip(golds[both].tolist(), preds[both].tolist(), strict=True)
-    same[both] = [parser.same(read[gold], read[pred]) for gold, pred in pairs]
-    return same
+    normal = {text: normalise(text, LADDER_STEPS) for text in {*golds, *preds}}
+    ours, theirs = ([normal[text] for text in side] for side in (golds, preds))
+    similarity = process.cpdist(
+        ours,
+        theirs,
+        scorer=Levenshtein.normalized_similarity,
+        dtype=np.float64,
+        workers=1,
+    )
+    parsers = {kind: parser_for(*kind) for kind in set(kinds)}
+    read = cache(lambda parser, text: parser.read(text))
+    holds = []
+    for gold, pred, kind, plain, other in zip(golds, preds, kinds, ours, theirs, strict=True):
+        typed = plain == other
+        if not typed:
+            parser = parsers[kind]
+            first, second = read(parser, gold), read(parser, pred)
+            typed = first is not None and second is not None and parser.same(first, second)
+        holds.append((gold == pred, plain == other, typed, typed))
+    rungs = np.array(holds, dtype=bool).reshape(-1, 4)
+    rungs[:, 3] |= similarity >= threshold
+    return rungs, similarity

@@ -27,11 +27,12 @@ _UNSEEN = [0xAD, 0x61C, 0x180E, *range(0x200B, 0x2010), *range(0x202A, 0x202F)]
 _UNSEEN += [*range(0x2060, 0x206A), 0xFEFF, *range(0xFE00, 0xFE10)]
 _PLAIN |= dict.fromkeys(_UNSEEN, "")
 # Between a number and its unit, and within a range, a space says nothing.
-_UNITS = (
-    "%|‰|°|°c|°f|kg|g|mg|µg|μg|t|lbs?|oz|km|m|cm|mm|m²|m2|km²|m³|ha|in|ft|yd|mi|l|ml|cl|dl|gal|sec|min|hrs?|h"
-    "|kwh?|mhz|ghz|hz|kb|mb|gb|tb|km/h|mph|mg/dl|mg/l|psi|kpa|bar|kcal|px|pt"
+UNITS = (
+    "%|‰|°|°c|°f|kg|g|mg|µg|μg|t|lb|lbs|oz|km|m|cm|mm|m²|m2|km²|m³|ha|in|inch|inches|ft|yd|mi|l|ml"
+    "|cl|dl|gal|sec|min|mins|hr|hrs|h|hours|year|years|months|kw|kwh|mhz|ghz|hz|kb|mb|gb|tb|km/h|mph"
+    "|mg/dl|mg/l|psi|kpa|bar|kcal|px|pt"
 )
-_TIGHT = re.compile(rf"(?<=[0-9]) (?=(?:{_UNITS})(?![\w/]))|(?<=[0-9]) ?(-) ?(?=[0-9])")
+_TIGHT = re.compile(rf"(?<=[0-9]) (?=(?:{UNITS})(?![\w/]))|(?<=[0-9]) ?(-) ?(?=[0-9])")
 # Every combining mark falls outside \w, so this finds all long runs of them, and little else.
 _LONG_RUN = re.compile(r"[^\w\s\x00-\x7f]{32,}")
 

@@ -113,13 +113,13 @@ def right_centuries(cases: pl.DataFrame) -> pl.Series:
         years[doc_id] = years.get(doc_id, set()) | certain
     wrong = []
     for row, doc_id, gold, used in dates.iter_rows():
-        known = years.get(doc_id) or set()
-        meant = {day for days in possible_dates(gold) for day in days}
-        latest = max(known, default=None)
+        known = years.get(doc_id) or {0}
+        meant, given = ({day for days in possible_dates(v) for day in days} for v in (gold, used))
+        window = range(max(known) - _BEFORE + 1, max(known) + _AFTER + 1)
         likely = {day for day in meant if day.year in known} or {
-            day for day in meant if latest and latest - _BEFORE < day.year <= latest + _AFTER
+            d for d in meant if d.year in window
         }
-        if likely and likely.isdisjoint(day for days in possible_dates(used) for day in days):
+        if likely and likely.isdisjoint(given):
             wrong.append(row)
     return typed.scatter(wrong, False) if wrong else typed
 

@@ -121,7 +121,7 @@ class Flow:
     def _measured(self) -> int:
         """How long the block's text is so far, with one space for each run of white space."""
         if self._texts:
-            piece = _spaced("".join(self._texts))
+            piece = _SPACE.sub(" ", "".join(self._texts))
             self._texts.clear()
             if self._spaced:
                 piece = piece.lstrip(" ")
@@ -194,17 +194,6 @@ class Flow:
             self.marks[number] = (unit, start, len(self.units[unit].text))
         elif unit == len(self.units) and length:
             self.marks[number] = (unit, start, length)
-
-
-def _spaced(text: str) -> str:
-    """`text` with one space for each run of white space."""
-    words = text.split()
-    if not words:
-        return " " if text else ""
-    if len(words[0]) == len(text):
-        return text
-    before, after = text[0].isspace(), text[-1].isspace()
-    return f"{' ' * before}{' '.join(words)}{' ' * after}"
 
 
 def read(text: str) -> Flow:

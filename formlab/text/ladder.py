@@ -273,13 +273,8 @@ def _judge(
         raise ValueError(f"threshold must lie in [0, 1], it is {threshold}")
     normal = {text: normalise(text, LADDER_STEPS) for text in {*golds, *preds}}
     ours, theirs = ([normal[text] for text in side] for side in (golds, preds))
-    similarity = process.cpdist(
-        ours,
-        theirs,
-        scorer=Levenshtein.normalized_similarity,
-        dtype=np.float64,
-        workers=1,
-    )
+    options = {"scorer": Levenshtein.normalized_similarity, "dtype": np.float64, "workers": 1}
+    similarity = process.cpdist(ours, theirs, **options)
     parsers = {kind: parser_for(*kind) for kind in set(kinds)}
     read = cache(lambda parser, text: parser.read(text))
     holds = []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import html
 import re
 from collections.abc import Iterable, Iterator
@@ -87,11 +86,6 @@ def written_events(markup: str) -> list[Event]:
     return parser.events
 
 
-@functools.lru_cache(maxsize=512)
-def _tag(what: str, name: str) -> Event:
-    return Event(what, name)
-
-
 def tree(markup: str) -> etree._Element | None:
     """The tree that libxml2 makes of HTML, of whatever quality and size; None for no content."""
     # NUL and half surrogate pairs are no characters of a document.
@@ -113,7 +107,7 @@ def events(markup: str) -> Iterator[Event]:
         if isinstance(tag, str):
             cell = what == "start" and (tag == "td" or tag == "th")
             spans = _spans(node) if cell else _ONE
-            yield _tag(what, tag) if spans == _ONE else Event(what, tag, spans)
+            yield Event(what, tag, spans)
         text = node.text if what == "start" else node.tail
         # iterwalk yields a comment once; its text is not shown, its tail is.
         if text and (what != "start" or isinstance(tag, str)):

@@ -54,7 +54,6 @@ _BODIES = tuple(
         r"([1-9][0-9]?(?:,[0-9]{2})+,[0-9]{3})(?:\.([0-9]+))?",
     )
 )
-_FIGURE = re.compile("[0-9]")
 _NO_DIGIT = str.maketrans("", "", ",.' ")
 _FRACTION = re.compile(r"(-?)(?:([0-9]{1,6})[ -]?)??(?:([¼-¾⅐-⅞])|([0-9]{1,2})[/⁄]([0-9]{1,2}))")
 _ARABIC_SEPARATORS = {0x066B: ".", 0x066C: ","}
@@ -92,8 +91,6 @@ _MONTHS = {
 _WEEKDAY = r"(?:(?:mon|tues?|wed(?:nes)?|thu(?:rs?)?|fri|sat(?:ur)?|sun)(?:day)?\.?,? )?"
 _DAY = r"(?P<day>[0-9]{1,2})(?:st|nd|rd|th|er|º|\.)?"
 _YEAR = r"'?(?P<year>[0-9]{4}|[0-9]{2})"
-
-
 _FULL = "(?P<year>(?:1[5-9]|20)[0-9]{2})"
 _BETWEEN = "(?: ?,? del? | of | ?, ?|[ /-])?"
 _WORDED = (
@@ -361,7 +358,7 @@ def possible_dates(text: str) -> tuple[Days, Days]:
     """
     cleaned = _clean(text)
     # Most texts that are no date have no figure.
-    return _read_date(cleaned) if _FIGURE.search(cleaned) else ((), ())
+    return _read_date(cleaned) if re.search("[0-9]", cleaned) else ((), ())
 
 
 def _days(year: str, month: str | int, day: str | None) -> Days:

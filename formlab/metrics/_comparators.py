@@ -33,9 +33,12 @@ _NUMERIC = re.compile(
 _SHORT_MONTH = re.compile(rf"({'|'.join(_SHORT)}){_DD}/([0-9]{{2}})", re.IGNORECASE)
 _LONG_MONTH = re.compile(rf"({'|'.join(_MONTH)}){_DD},([0-9]{{4}})", re.IGNORECASE)
 _YEAR_FIRST = re.compile(rf"([0-9]{{4}})/{_MM}/{_DD}")
+_PLAIN_DATE = re.compile(r"([0-9]{1,2})([/-])([0-9]{1,2})\2([0-9]{4}|[0-9]{2})")
 # What the strictest parser reads; a longer text is no date and no amount.
 _LONGEST = 64
 _NONE = -1.0
+# The plainest amounts, which need no parser.
+_PLAIN = re.compile(r"\$? ?(?:[0-9]+|[1-9][0-9]{0,2}(?:,[0-9]{3})+)(?:\.[0-9]{1,2})?")
 
 Key = tuple[float, float, float]
 
@@ -127,7 +130,7 @@ def _close(gold: Columns, pred: Columns, _codes: Codes) -> np.ndarray:
 
 
 def _signed_price(value: str, _codes: Codes) -> Key:
-    amount = text.money(value)
+    amount = None if _PLAIN.fullmatch(value) else text.money(value)
     return (_digits(value) if amount is None else float(amount.amount), 0.0, 0.0)
 
 
@@ -172,6 +175,10 @@ def _same_published_date(gold: Columns, pred: Columns, _codes: Codes) -> np.ndar
 
 def _both_orders(value: str) -> tuple[datetime.date | None, datetime.date | None]:
     """The date that `value` is when read month first, and when read day first."""
+    # Most dates look like this, and the full parser is slow.
+    if match := _PLAIN_DATE.fullmatch(value):
+        first, _, second, year = match.groups()
+        return day_of(year, first, second), day_of(year, second, first)
     dates = date_readings(value)
     if dates != (None, None):
         return dates

@@ -372,6 +372,12 @@ def _days(year: str, month: str | int, day: str | None) -> Days:
 def _read_date(cleaned: str) -> tuple[Days, Days]:
     if ":" in cleaned:
         cleaned = _MIDNIGHT.sub("", cleaned)
+    # Most dates are numbers alone.
+    if match := next(filter(None, (form.fullmatch(cleaned) for form in _NUMERIC)), None):
+        month_first = _days(match["year"], match[1], match[3])
+        day_first = _days(match["year"], match[3], match[1])
+        # Dots mean day first wherever that is possible.
+        return (day_first or month_first) if match[2] == "." else month_first, day_first
     for pattern in _WRITTEN:
         if match := pattern.fullmatch(cleaned):
             found, name = match.groupdict(), match["month"]
@@ -380,13 +386,7 @@ def _read_date(cleaned: str) -> tuple[Days, Days]:
             weekday = found.get("weekday")
             if days and (not weekday or weekday in _local_words()[2]):
                 return days, days
-    match = next((found for pattern in _NUMERIC if (found := pattern.fullmatch(cleaned))), None)
-    if match is None:
-        return (), ()
-    month_first = _days(match["year"], match[1], match[3])
-    day_first = _days(match["year"], match[3], match[1])
-    # Dots mean day first wherever that is possible.
-    return (day_first or month_first) if match[2] == "." else month_first, day_first
+    return (), ()
 
 
 def date(text: str) -> frozenset[Date] | None:

@@ -3,12 +3,11 @@
 from formlab.text.dates import RULE as DATE_RULE
 from formlab.text.dates import date_order, date_orders, orders_shown
 from formlab.text.ladder import Ladder, keys, ladder, ladders
-from formlab.text.normalise import LADDER_STEPS, STEPS, normalise
+from formlab.text.normalise import LADDER_STEPS, STEPS, address, normalise
 from formlab.text.values import (
     NULL_WORDS,
     VALUE_RULE,
     Money,
-    address,
     checked,
     choices,
     date,

@@ -14,11 +14,10 @@ import polars as pl
 from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
 
-from formlab.text.normalise import LADDER_STEPS, normalise
+from formlab.text.normalise import LADDER_STEPS, address, normalise
 from formlab.text.values import (
     Days,
     Money,
-    address,
     checked,
     choices,
     money,

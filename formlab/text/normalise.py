@@ -33,6 +33,18 @@ UNITS = (
     "|mg/dl|mg/l|psi|kpa|bar|kcal|px|pt"
 )
 _TIGHT = re.compile(rf"(?<=[0-9]) (?=(?:{UNITS})(?![\w/]))|(?<=[0-9]) ?(-) ?(?=[0-9])")
+# No address is longer.
+_LONGEST = 10_000
+_INITIAL_DOT = re.compile(r"(?<=\b[^\W\d_])\.(?=[^\W\d_]\b)")
+_WORD = re.compile(r"[^\W_]+")
+_SHORT = {
+    "street": "st", "avenue": "ave", "av": "ave", "road": "rd", "boulevard": "blvd",
+    "drive": "dr", "lane": "ln", "court": "ct", "place": "pl", "square": "sq", "highway": "hwy",
+    "parkway": "pkwy", "terrace": "ter", "circle": "cir", "suite": "ste", "apartment": "apt",
+    "floor": "fl", "building": "bldg", "room": "rm", "north": "n", "south": "s", "east": "e",
+    "west": "w", "northeast": "ne", "northwest": "nw", "southeast": "se", "southwest": "sw",
+    "saint": "st", "mount": "mt", "jalan": "jln", "lorong": "lrg", "taman": "tmn",
+}  # fmt: skip
 # Every combining mark falls outside \w, so this finds all long runs of them, and little else.
 _LONG_RUN = re.compile(r"[^\w\s\x00-\x7f]{32,}")
 
@@ -119,6 +131,22 @@ def normalise(text: str, steps: Sequence[str] = ("nfc", "space", "lower")) -> st
             raise UnknownName.of("normaliser", step, STEPS)
         text = STEPS[step](text)
     return text
+
+
+def address(text: str) -> tuple[str, ...] | None:
+    """The words and numbers of an address, street words shortened, or None if there are none.
+
+    Case, punctuation and line breaks do not count; order does.
+
+    Examples
+    --------
+    >>> address("12 North Main Street,\\nSuite 4") == address("12 N. Main St., Ste. 4")
+    True
+    """
+    if len(text) > _LONGEST:
+        return None
+    cleaned = _INITIAL_DOT.sub("", normalise(text, LADDER_STEPS)).replace("'", "")
+    return tuple(_SHORT.get(word, word) for word in _WORD.findall(cleaned)) or None
 
 
 def as_text(value: Any) -> str:

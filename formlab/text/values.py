@@ -142,17 +142,6 @@ _NO = re.compile(
 )
 _GAPS = str.maketrans("", "", " _")
 
-_INITIAL_DOT = re.compile(r"(?<=\b[^\W\d_])\.(?=[^\W\d_]\b)")
-_WORD = re.compile(r"[^\W_]+")
-_SHORT = {
-    "street": "st", "avenue": "ave", "av": "ave", "road": "rd", "boulevard": "blvd",
-    "drive": "dr", "lane": "ln", "court": "ct", "place": "pl", "square": "sq", "highway": "hwy",
-    "parkway": "pkwy", "terrace": "ter", "circle": "cir", "suite": "ste", "apartment": "apt",
-    "floor": "fl", "building": "bldg", "room": "rm", "north": "n", "south": "s", "east": "e",
-    "west": "w", "northeast": "ne", "northwest": "nw", "southeast": "se", "southwest": "sw",
-    "saint": "st", "mount": "mt", "jalan": "jln", "lorong": "lrg", "taman": "tmn",
-}  # fmt: skip
-
 
 class Month(NamedTuple):
     """A month of a year, where no day is written."""
@@ -457,19 +446,3 @@ def is_null_word(text: str) -> bool:
     """Whether `text` says that there is no value (N/A, none, null, nil, a dash …)."""
     word = _clean(text)
     return word in NULL_WORDS or word.strip("()[]\"'.") in NULL_WORDS
-
-
-def address(text: str) -> tuple[str, ...] | None:
-    """The words and numbers of an address, street words shortened, or None if there are none.
-
-    Case, punctuation and line breaks do not count; order does.
-
-    Examples
-    --------
-    >>> address("12 North Main Street,\\nSuite 4") == address("12 N. Main St., Ste. 4")
-    True
-    """
-    if len(text) > _LONGEST_LIST:
-        return None
-    cleaned = _INITIAL_DOT.sub("", normalise(text, LADDER_STEPS)).replace("'", "")
-    return tuple(_SHORT.get(word, word) for word in _WORD.findall(cleaned)) or None

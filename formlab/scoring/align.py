@@ -49,6 +49,9 @@ def cases(
         is_null = rules.null_answers(both)
         notes["answers that say there is no value, taken for none"] = int(is_null.sum())
         both = _without_answers(both, is_null)
+        notes["values that are none of their field's type, compared as text"] = rules.odd_values(
+            both
+        )
     else:
         both = side_by_side(gold, claims, same_paths(gold, claims))
     # A document-level row without a value gives only the status of the document.

@@ -17,6 +17,7 @@ import polars as pl
 
 from formlab import own, text
 from formlab.tables import LADDER
+from formlab.text.ladder import parser_for
 from formlab.text.values import date_readings, possible_dates
 
 # The column of a case with the `meta` of its gold record, where there are rules.
@@ -113,15 +114,21 @@ def right_centuries(cases: pl.DataFrame) -> pl.Series:
         years[doc_id] = years.get(doc_id, set()) | certain
     wrong = []
     for row, doc_id, gold, used in dates.iter_rows():
-        known = years.get(doc_id) or {0}
+        latest = max(years.get(doc_id) or {0})
         meant, given = ({day for days in possible_dates(v) for day in days} for v in (gold, used))
-        window = range(max(known) - _BEFORE + 1, max(known) + _AFTER + 1)
-        likely = {day for day in meant if day.year in known} or {
-            d for d in meant if d.year in window
-        }
+        window = range(latest - _BEFORE + 1, latest + _AFTER + 1)
+        likely = {day for day in meant if day.year in window}
         if likely and likely.isdisjoint(given):
             wrong.append(row)
     return typed.scatter(wrong, False) if wrong else typed
+
+
+def odd_values(cases: pl.DataFrame) -> int:
+    """How many different values are none of their field's type, where the two sides differ."""
+    cases = cases.filter(pl.col("gold") != pl.col("pred"), pl.col("kind").is_in(PARSED))
+    sides = [cases.select("kind", value=side) for side in ("gold", "pred")]
+    values = pl.concat(sides).filter(pl.col("value").str.strip_chars() != "").unique()
+    return sum(parser_for(kind).read(value) is None for kind, value in values.iter_rows())
 
 
 def null_answers(cases: pl.DataFrame) -> pl.Series:

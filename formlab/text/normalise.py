@@ -83,10 +83,6 @@ def _forms(text: str) -> str:
     return text if text.isascii() else text.translate(_PLAIN)
 
 
-def _units(text: str) -> str:
-    return _TIGHT.sub(lambda gap: gap[1] or "", text)
-
-
 STEPS: dict[str, Callable[[str], str]] = {
     "nfc": _nfc,
     "space": _space,
@@ -94,7 +90,7 @@ STEPS: dict[str, Callable[[str], str]] = {
     "forms": _forms,
     "dashes": _dashes,
     "quotes": _quotes,
-    "units": _units,
+    "units": lambda text: _TIGHT.sub(lambda gap: gap[1] or "", text),
 }
 # NFC comes again at the end: lower-casing can leave a letter and a mark that compose.
 LADDER_STEPS = ("nfc", "forms", "dashes", "quotes", "space", "lower", "nfc", "units")

@@ -197,7 +197,9 @@ def text_rows(
                 pairs = pairs or _pairs(cases, norm)
                 how = f"norm={','.join(norm)}" if norm else f"norm={_AS_IT_IS[view]}"
                 how += "|of=gold fields" if asked else ""
-                tallies = _counted(metric, *pairs)
+                golds, preds, places = pairs
+                tallies = metric.count(golds, preds)
+                tallies = tallies[places] if len(tallies) == len(golds) else tallies
             counted.append((metric, tallies, made_by(how, *rules, read=read)))
         yield score_table(cases, counted, level=level, mode=mode)
 
@@ -216,9 +218,3 @@ def _pairs(
         plain = {value: text.normalise(value, norm) for value in {*golds, *preds}}
         golds, preds = ([plain[value] for value in side] for side in (golds, preds))
     return golds, preds, places
-
-
-def _counted(metric: Metric, golds: list[str], preds: list[str], places: np.ndarray) -> np.ndarray:
-    """The tallies of cases whose pairs of texts are counted once however often they occur."""
-    tallies = metric.count(golds, preds)
-    return tallies if tallies.shape[:1] != (len(golds),) else tallies[places]

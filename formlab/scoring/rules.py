@@ -27,8 +27,6 @@ PARSED = ("number", "money", "date", "checkbox", "choice")
 _RUNGS = {"exact": "exact", "text": "normalised", "typed": "typed", "fuzzy": "fuzzy"}
 # What a declared rule says in `meta`, to find those that say anything.
 _WORDS = '"(?:comparator|tolerance|weight|required|ordered)":'
-
-
 # What may be a word for "no value": most answers need not be read for it.
 _NO_FIGURES = r"^[^\d,:]{1,32}$"
 # How many years before and after a document's latest date a year of two digits may lie.

@@ -1,19 +1,16 @@
 """Normalisers, typed parsers and the strictness ladder."""
 
 import datetime
-import importlib
 import random
 import sys
 import unicodedata
 from decimal import Decimal
 
-import numpy as np
 import polars as pl
 import pytest
 
 from formlab import text
 from formlab.errors import UnknownName
-from formlab.text import rungs
 from formlab.text.normalise import _LONG_RUN
 
 ODD = "aAbZz019 .,-–—−()$€%'’“”\"/\n\t[]{};|&<>"
@@ -235,12 +232,12 @@ def test_day_and_month_are_swapped_only_where_the_document_says_which_comes_firs
             orders = {None: unknown, "day": day, "month": month}
             for order, same in orders.items():
                 assert text.ladder(ours, theirs, kind=kind, order=order).typed == same
-            said = text.ambiguous([ours], [theirs], [kind], [()], [unknown])
-            assert said == [swapped]
+            assert text.ladders([ours], [theirs], [kind])["ambiguous"].to_list() == [swapped]
 
 
 def test_values_of_another_kind_are_no_dates():
-    assert text.ambiguous(["2020-05-07"], ["07/05/2020"], ["number"], [()], [False]) == [False]
+    found = text.ladders(["2020-05-07"], ["07/05/2020"], ["number"])
+    assert found["ambiguous"].to_list() == [False]
 
 
 def test_a_document_shows_its_order_by_dates_that_leave_no_choice():
@@ -279,9 +276,8 @@ def test_every_way_to_write_a_date_is_equal_under_its_order_and_in_the_other_onl
         assert text.ladder(numeric[order], plain, kind="date", order=order).typed
         clear = max(day.day, day.month) > 12 or day.day == day.month
         for said in (None, other):
-            typed = text.ladder(numeric[order], plain, kind="date", order=said).typed
-            assert typed == clear
-            assert text.ambiguous([numeric[order]], [plain], ["date"], [()], [typed]) == [not clear]
+            found = text.ladders([numeric[order]], [plain], ["date"], orders=[said])
+            assert found.select("typed", "ambiguous").row(0) == (clear, not clear)
 
 
 def test_similarity_is_one_less_edits_over_the_longer_length():
@@ -314,16 +310,14 @@ def test_each_rung_implies_the_next_and_similarity_is_a_ratio():
     assert 0 < rungs[:, 0].sum() < rungs[:, 1].sum() < len(rungs)
 
 
-def test_batch_gives_what_one_at_a_time_gives(monkeypatch):
-    # `formlab.text.ladder` is the function; the module of that name is found by import.
-    monkeypatch.setattr(importlib.import_module("formlab.text.ladder"), "_CHUNK", 100)
+def test_batch_gives_what_one_at_a_time_gives():
     golds, preds, kinds, accepted = pairs(700)
     found = text.ladders(golds, preds, kinds, accepted, threshold=0.5)
     alone = [
         text.ladder(gold, pred, kind=kind, accepted=more or (), threshold=0.5)
         for gold, pred, kind, more in zip(golds, preds, kinds, accepted, strict=True)
     ]
-    assert found.rows() == [tuple(one) for one in alone]
+    assert found.drop("ambiguous").rows() == [tuple(one) for one in alone]
 
 
 def test_value_is_on_every_rung_with_itself_and_rungs_are_symmetric():
@@ -336,20 +330,11 @@ def test_missing_side_holds_no_rung():
     found = text.ladders(["a", None, "b"], [None, "a", "b"])
     assert found["fuzzy"].to_list() == [False, False, True]
     assert found["similarity"].to_list() == [0.0, 0.0, 1.0]
-    assert text.ladders([], []).columns == ["exact", "normalised", "typed", "fuzzy", "similarity"]
+    assert text.ladders([], []).columns == [*text.Ladder._fields, "ambiguous"]
 
 
 def test_wrong_lengths_and_thresholds_are_refused():
-    with pytest.raises(ValueError, match="2 golds, 1 preds"):
+    with pytest.raises(ValueError, match="shorter"):
         text.ladders(["a", "b"], ["a"])
     with pytest.raises(ValueError, match=r"\[0, 1\]"):
         text.ladder("a", "b", threshold=80)
-
-
-def test_pairs_that_are_just_as_alike_as_asked_for_stay_when_the_rest_is_left_out():
-    # One letter of five differs: 0.8; two of five: 0.6. 7 and 7.0 are one number, 1/3 alike.
-    texts = ["abcde", "abcdx", "abcxy", "7", "7.0"]
-    golds, preds, kinds = np.array([0, 0, 3]), np.array([1, 2, 4]), np.zeros(3, dtype=int)
-    held, alike = rungs(texts, golds, preds, kinds, [(None, None)], threshold=0.8, unlike=False)
-    assert held[:, 3].tolist() == [True, False, True]
-    assert alike.tolist() == pytest.approx([0.8, 0, 1 / 3])

@@ -130,7 +130,7 @@ def _close(gold: Columns, pred: Columns, _codes: Codes) -> np.ndarray:
 
 
 def _signed_price(value: str, _codes: Codes) -> Key:
-    amount = None if _PLAIN.fullmatch(value) or len(value) > _LONGEST else text.money(value)
+    amount = None if _PLAIN.fullmatch(value) else text.money(value)
     return (_digits(value) if amount is None else float(amount.amount), 0.0, 0.0)
 
 
@@ -179,7 +179,7 @@ def _both_orders(value: str) -> tuple[datetime.date | None, datetime.date | None
     if match := _PLAIN_DATE.fullmatch(value):
         first, _, second, year = match.groups()
         return day_of(year, first, second), day_of(year, second, first)
-    dates = date_readings(value) if len(value) <= _LONGEST else (None, None)
+    dates = date_readings(value)
     if dates != (None, None):
         return dates
     # What the published evaluator overlooks around a date does not make its order known.

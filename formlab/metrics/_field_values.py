@@ -9,6 +9,7 @@ import numpy as np
 
 from formlab import text
 from formlab.metrics._forms import DESCRIPTION, GoldField, TargetValue
+from formlab.tables import LADDER
 
 
 class Pairs:
@@ -61,15 +62,11 @@ def match_values(
     # Forms repeat options, names of files and the like: what is the same is compared once.
     keys = (golds * len(texts) + preds) * len(kinds) + kind
     _, first, back = np.unique(keys, return_index=True, return_inverse=True)
-    rungs, close = text.rungs(
-        list(texts),
-        golds[first],
-        preds[first],
-        kind[first],
-        list(kinds),
-        threshold=threshold,
-        unlike=False,
-    )
+    names, ways = list(kinds), list(texts)
+    sides = ([ways[n] for n in side[first].tolist()] for side in (golds, preds))
+    read_as, orders = zip(*(names[code] for code in kind[first].tolist()), strict=True)
+    judged = text.ladders(*sides, read_as, threshold=threshold, orders=orders)
+    rungs, close = judged.select(LADDER).to_numpy(), judged["similarity"].to_numpy()
     best = np.logical_or.reduceat(rungs[back], starts)
     alike = np.where(best[:, 3], np.maximum.reduceat(close[back], starts), 0.0)
     long = np.array([want.kind == DESCRIPTION for want, _ in items], dtype=bool)[pairs.second]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from formlab.benchmarks.fincriticaled import FACTS
+from formlab.text import number
 
 Answer = dict[str, Any]
 ENTRIES = "entity_diagnostics"
@@ -90,10 +92,8 @@ def figure(value: Any) -> float | None:
     """
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
-    text = str(value).strip()
-    if not re.fullmatch(r"[+-]?\d{1,15}(\.\d{0,15})?%?", text, re.ASCII):
-        return None
-    return float(text.rstrip("%")) / (100 if text.endswith("%") else 1)
+    found = number(str(value))
+    return None if found is None or not math.isfinite(found) else float(found)
 
 
 def stated_counts(answer: Mapping[str, Any]) -> dict[str, tuple[float, float]]:

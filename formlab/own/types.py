@@ -24,6 +24,7 @@ from formlab.own import _schemas
 from formlab.own._schemas import TYPES
 from formlab.readers.values import pattern, pointer
 from formlab.structure import checked
+from formlab.text.values import possible_dates
 
 COMPARATORS = ("exact", "text", "typed", "fuzzy")
 # How many values of a field are read to infer its type.
@@ -36,7 +37,10 @@ _NO_BOX = re.compile(r"[a-z0-9]|[01]\.0|on|off", re.IGNORECASE)
 _FEW, _SHARE = 5, 0.8
 _TESTS = {
     "boolean": lambda value: text.checked(value) is not None and not _NO_BOX.fullmatch(value),
-    "date": lambda value: text.date(value) is not None,
+    # 10.1999 may be October, but a field of such values has numbers.
+    "date": lambda value: (
+        text.date(value) is not None or (any(possible_dates(value)) and text.number(value) is None)
+    ),
     "number": lambda value: text.number(value) is not None,
     "money": lambda value: text.money(value) is not None,
 }

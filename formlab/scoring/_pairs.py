@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable
+from datetime import date as Date  # noqa: N812 - as in `text.values`
 from decimal import Decimal
 from functools import lru_cache
 from itertools import combinations, product
@@ -13,6 +14,7 @@ from rapidfuzz import fuzz
 from rapidfuzz.distance import Levenshtein
 
 from formlab import text
+from formlab.text.normalise import UNITS
 from formlab.text.values import possible_dates
 
 # Longer texts are compared by what they contain, not letter by letter.
@@ -40,16 +42,26 @@ _WIDE = frozenset(
     frozenset(pair)
     for pair in (("rn", "m"), ("vv", "w"), ("cl", "d"), ("ii", "u"), ("li", "u"), ("lo", "b"))
 )
-_UNITS = frozenset({
-    "%", "‰", "°", "°c", "°f", "pct", "percent", "kg", "g", "mg", "µg", "lb", "lbs", "oz", "km",
-    "m", "cm", "mm", "in", "inch", "inches", "ft", "yd", "mi", "l", "ml", "gal", "sec", "min",
-    "mins", "hr", "hrs", "hours", "day", "days", "week", "weeks", "month", "months", "year",
-    "years",
-})  # fmt: skip
-_TIME = re.compile(r"(?<=[0-9])(?:T| +)[0-9]{1,2}:[0-9]{2}\S*(?: ?[AaPp][Mm])?$")
+_UNITS = frozenset(UNITS.split("|")) | {
+    "pct",
+    "percent",
+    "day",
+    "days",
+    "week",
+    "weeks",
+    "month",
+    "months",
+}
+_TIME = re.compile(
+    r"(?:^|(?<=[0-9])(?:T|,? +))([0-9]{1,2}):([0-9]{2})(?::([0-9]{2})(?:\.[0-9]+)?)?"
+    r"(?: ?(?:([ap])\.?m\.?|z|utc|gmt|[-+][0-9]{2}:?[0-9]{2}))?$",
+    re.IGNORECASE,
+)
 _AMOUNT = re.compile(r"(?P<before>[^\d(+.,-]*)(?P<number>[(+-]?[\d.,' ]*\d\)?-?)(?P<after>\D*)")
 
 
+# Forms repeat values, and so do errors.
+@lru_cache(maxsize=1 << 16)
 def cause_of(gold: str, pred: str, right: bool) -> str:
     """The cause of a difference; of a pair that counts as `right`, how it is written otherwise.
 
@@ -82,6 +94,8 @@ def _spelling(gold: str, pred: str) -> str | None:
 
 def _marks(gold: str, pred: str) -> str | None:
     """`notation` where only a check box, a tick or a bullet is written otherwise."""
+    if text.checked(gold) is not None and text.checked(gold) == text.checked(pred):
+        return "notation"
     if not _MARK.search(gold) and not _MARK.search(pred):
         return None
     ours, theirs = _unmarked(gold), _unmarked(pred)
@@ -117,14 +131,22 @@ def _values(gold: str, pred: str) -> str | None:
             return "sign" if ("+" in gold) != ("+" in pred) else "number_format"
         if ours == -theirs:
             return "sign"
-    if bool(_TIME.search(gold)) != bool(_TIME.search(pred)):
-        gold, pred = _TIME.sub("", gold), _TIME.sub("", pred)
-        if gold == pred and text.date(gold):
-            return "date_format"
-    dates = text.date(gold), text.date(pred)
-    if None not in dates:
-        return _dates(gold, pred)
-    return None
+    (gold, time), (pred, other) = map(_timed, (gold, pred))
+    if None not in (time, other) and time != other:
+        return None
+    if gold == pred:
+        return "date_format"
+    return _dates(gold, pred) if all(any(possible_dates(day)) for day in (gold, pred)) else None
+
+
+def _timed(value: str) -> tuple[str, tuple[int, ...] | None]:
+    """The date in a text, or whatever stands there, and the time of day behind it."""
+    match = _TIME.search(value)
+    if match is None:
+        return value, None
+    hour, minute, second = (int(part or 0) for part in match.group(1, 2, 3))
+    hour = hour % 12 + 12 * (match[4] in "pP") if match[4] else hour
+    return value[: match.start()], (hour, minute, second)
 
 
 # A pair is compared as numbers more than once.
@@ -141,7 +163,7 @@ def _units(gold: str, pred: str) -> str | None:
     ours, theirs = _AMOUNT.fullmatch(gold.strip()), _AMOUNT.fullmatch(pred.strip())
     if ours is None or theirs is None:
         return None
-    if text.number(ours["number"]) != text.number(theirs["number"]):
+    if text.number(ours["number"].lstrip(".")) != text.number(theirs["number"].lstrip(".")):
         return None
     sides = [(amount["before"], amount["after"]) for amount in (ours, theirs)]
     changed = {
@@ -156,7 +178,8 @@ def _units(gold: str, pred: str) -> str | None:
 def _is_unit(word: str) -> bool:
     if word in _UNITS or (len(word) == 1 and unicodedata.category(word) == "Sc"):
         return True
-    amount = text.money(f"1 {word}")
+    # Codes of currencies are words in lower case.
+    amount = text.money(f"1 {word.upper()}")
     return amount is not None and amount.currency is not None
 
 
@@ -172,7 +195,7 @@ def _dates(gold: str, pred: str) -> str | None:
         return "date_order"
     sides = [{*month_first, *day_first} for month_first, day_first in (ours, theirs)]
     if sides[0].isdisjoint(sides[1]):
-        pairs = product(*sides)
+        pairs = product(*({day for day in side if isinstance(day, Date)} for side in sides))
         swapped = any((a.day, a.month, a.year) == (b.month, b.day, b.year) for a, b in pairs)
         return "date_order" if swapped else None
     same = letters(gold) == letters(pred) and separators(gold) == separators(pred)

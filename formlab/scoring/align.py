@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
-import numpy as np
 import polars as pl
 
 from formlab import tables, text
@@ -16,7 +15,7 @@ from formlab.scoring.fields import READER, filled
 from formlab.scoring.item_alignment import placed, same_fields, same_paths
 from formlab.scoring.kinds import Kinds
 from formlab.scoring.page_text import INSERTED, inserted, read_page_text, texts_only
-from formlab.tables import BOX, LADDER, USABLE
+from formlab.tables import BOX, USABLE
 
 # Columns of *records* under the names that *cases* has for the side they come from.
 GOLD = {"value": "gold", "origin": "gold_origin", "status": "gold_status"}
@@ -50,6 +49,9 @@ def cases(
         is_null = rules.null_answers(both)
         notes["answers that say there is no value, taken for none"] = int(is_null.sum())
         both = _without_answers(both, is_null)
+        notes["values that are none of their field's type, compared as text"] = rules.odd_values(
+            both
+        )
     else:
         both = side_by_side(gold, claims, same_paths(gold, claims))
     # A document-level row without a value gives only the status of the document.
@@ -229,7 +231,9 @@ def judged(
     outcome = pl.when(unscored.fill_null(False)).then(pl.lit("unscored")).otherwise("outcome")
     joined = joined.with_columns(outcome.alias("outcome"))
     written = rules.orders_of(joined, orders)
-    joined = joined.with_columns(_compared(joined, written, threshold))
+    sides = (joined[name].to_list() for name in ("gold", "used", "kind", "accepted"))
+    joined = joined.with_columns(text.ladders(*sides, threshold=threshold, orders=written))
+    joined = joined.with_columns(rules.right_centuries(joined))
     right = pl.col("normalised").alias("right")
     if rules.RULE in joined.columns:
         right = rules.rights(joined, written)
@@ -240,27 +244,6 @@ def judged(
     missing = [name for name in tables.CASES if name not in joined.columns]
     joined = joined.with_columns(pl.lit(None).alias(name) for name in missing)
     return joined.select(pl.col(name).cast(kind) for name, kind in tables.CASES.items())
-
-
-def _compared(
-    joined: pl.DataFrame, orders: Sequence[str | None], threshold: float
-) -> list[pl.Series]:
-    """The rungs, the similarity and whether a date is ambiguous; what is equal needs no reading."""
-    exact = (joined["gold"] == joined["used"]).fill_null(False).to_numpy()
-    unlike = np.flatnonzero((joined["gold"] != joined["used"]).fill_null(False).to_numpy())
-    sides = [joined[name].gather(unlike).to_list() for name in ("gold", "used", "kind", "accepted")]
-    written = [orders[row] for row in unlike.tolist()]
-    rungs = text.ladders(*sides, threshold=threshold, orders=written)
-    rungs = rungs.with_columns(
-        pl.Series("ambiguous", text.ambiguous(*sides, rungs["typed"].to_list()), pl.Boolean)
-    )
-    columns = []
-    for name in (*LADDER, "similarity", "ambiguous"):
-        whole = exact & (name != "ambiguous")
-        whole = whole.astype(float if name == "similarity" else bool)
-        whole[unlike] = rungs[name].to_numpy()
-        columns.append(pl.Series(name, whole))
-    return columns
 
 
 def rights(cases: pl.DataFrame, rung: str, *, threshold: float) -> pl.Series:

@@ -128,7 +128,6 @@ IN_WORDS = {
 }  # fmt: skip
 # What is only written otherwise stays so even where the page supports the answer.
 _WRITTEN = frozenset(STAGES["form"]) | {"space", "diacritic"}
-_PAIR_CACHE = 100_000
 
 
 def cause(gold: str, pred: str, *, right: bool = False) -> str:
@@ -184,9 +183,9 @@ def causes(
     documents = Documents(whole.filter(pl.col("doc_id").is_in(wrong["doc_id"].implode())))
     if words is None:
         words = Words(cases.filter(pl.col("path").is_not_null()).select("doc_id", "gold"))
-    agreed, seen = _answers(others), {}
+    agreed = _answers(others)
     for row in wrong.iter_rows(named=True):
-        named[row["row"]] = _cause(row, documents.of[row["doc_id"]], words, agreed, seen)
+        named[row["row"]] = _cause(row, documents.of[row["doc_id"]], words, agreed)
     return named
 
 
@@ -214,9 +213,7 @@ def _answers(others: pl.DataFrame | None) -> frozenset[tuple[str, str, str]]:
     return frozenset((doc, path, " ".join(pred.split()).casefold()) for doc, path, pred in rows)
 
 
-def _cause(
-    row: dict, document: DocumentEvidence, words: Words, agreed: frozenset, seen: dict
-) -> str | None:
+def _cause(row: dict, document: DocumentEvidence, words: Words, agreed: frozenset) -> str | None:
     if row["status"] in BAD_OUTPUT:
         return row["status"]
     if row["by_rule"]:
@@ -232,7 +229,7 @@ def _cause(
     if row["ambiguous"]:
         return "date_order"
     if right:
-        return _written(gold, pred, row["accepted"] or (), seen)
+        return _written(gold, pred, row["accepted"] or ())
     if row["outcome"] == "spurious" and not pred.strip():
         # A claim without a value, at a path that the gold does not have: nothing was missed.
         return "spurious"
@@ -242,7 +239,7 @@ def _cause(
         return document.spurious_cause(row, words)
     if exchanged := document.exchanged(row):
         return exchanged
-    first = _pair(gold, pred, False, seen)
+    first = _pair(gold, pred, False)
     if first in _WRITTEN and first not in ("scale", "sign"):
         return first
     answer = (row["doc_id"], row["path"], " ".join(pred.split()).casefold()) if agreed else None
@@ -250,18 +247,12 @@ def _cause(
     return document.refined(row, first, words, supported=supported)
 
 
-def _written(gold: str, pred: str, accepted: list[str] | tuple, seen: dict) -> str:
+def _written(gold: str, pred: str, accepted: list[str] | tuple) -> str:
     """How a right value is written otherwise, than the accepted value that is closest."""
-    names = [_pair(value, pred, True, seen) for value in (gold, *accepted) if value.strip()]
+    names = [_pair(value, pred, True) for value in (gold, *accepted) if value.strip()]
     return next((name for name in names if name != "notation"), "notation")
 
 
-def _pair(gold: str, pred: str, right: bool, seen: dict) -> str:
-    if not pred.strip() or not gold.strip() or gold == pred:
-        return "notation"
-    key = (gold, pred, right)
-    if key not in seen:
-        if len(seen) >= _PAIR_CACHE:
-            seen.clear()
-        seen[key] = cause_of(*key)
-    return seen[key]
+def _pair(gold: str, pred: str, right: bool) -> str:
+    same = not pred.strip() or not gold.strip() or gold == pred
+    return "notation" if same else cause_of(gold, pred, right)

@@ -111,10 +111,7 @@ def read_fields(fields: pl.DataFrame, seen: pl.DataFrame, *, reader: str = READE
             pieces = [_ASSIGN[name](boxes, page) for name in names]
             by_field = zip(*pieces, strict=True)
             for path, box, own in zip(group["path"].to_list(), boxes, by_field, strict=True):
-                # Rules mostly agree: what the same pieces say is made out once.
-                readings = {tuple(some): None for some in own}
-                readings = {some: page.joined(some, box[3] - box[1]) for some in readings}
-                main, *rest = (readings[tuple(some)] for some in own)
+                main, *rest = (page.joined(some, box[3] - box[1]) for some in own)
                 rows.append((at[0], path, at[1], *main, [more[0] for more in rest]))
     schema = {"doc_id": pl.String, "path": pl.String, "pred_page": pl.Int64, "pred": pl.String}
     schema |= {"confidence": pl.Float64} | {f"pred_{side}": pl.Float64 for side in BOX}

@@ -30,7 +30,7 @@ from formlab.scoring.rules import RULE, is_parsed, rights
 from formlab.tables import USABLE
 
 LARGEST = 25_000_000
-# As many pairs as are compared at a time; of one document's values with a tolerance, at most.
+# As many pairs of one document's values with a tolerance are compared at most.
 COMPARED = 1_000_000
 # Deeper than any form, shallower than Python's stack.
 _TOO_DEEP = pl.col("path").str.count_matches("/") > 60
@@ -80,16 +80,10 @@ def same_fields(
         side.filter(pl.col("list").is_not_null() | pl.col("row").is_in(rows), ~_TOO_DEEP)
         for side, rows in zip(sides, alone, strict=True)
     ]
-    sizes = _sizes(*items).filter("few")
-    items = [side.join(sizes, on="doc_id", maintain_order="left") for side in items]
+    few = _few_pairs(*items)
+    items = [side.join(few, on="doc_id", how="semi", maintain_order="left") for side in items]
     rest = [side.join(part, on="row", how="anti") for side, part in zip(sides, items, strict=True)]
-    pairs, ordered = [same_paths(*rest)], _ordered(gold)
-    # Only so many values at a time are kept in memory.
-    batches = [side.partition_by("batch", as_dict=True) for side in items]
-    for number in batches[0].keys() & batches[1].keys():
-        batch = [side[number] for side in batches]
-        pairs.append(_assigned(*batch, ordered, threshold, orders))
-    return pl.concat(pairs)
+    return pl.concat([same_paths(*rest), _assigned(*items, _ordered(gold), threshold, orders)])
 
 
 def same_paths(gold: pl.DataFrame, claims: pl.DataFrame) -> pl.DataFrame:
@@ -193,23 +187,14 @@ def _inexact(meta: str | None) -> bool:
     return rule.tolerance is not None or rule.comparator == "fuzzy"
 
 
-def _sizes(gold: pl.DataFrame, claims: pl.DataFrame) -> pl.DataFrame:
-    """Of each document, whether its pairs of values are few enough to try, and its batch."""
+def _few_pairs(gold: pl.DataFrame, claims: pl.DataFrame) -> pl.DataFrame:
+    """The documents whose pairs of values are few enough to try."""
     golds = gold.group_by(_FIELD).agg(pl.len().alias("count"), pl.col("inexact").sum())
     both = golds.join(claims.group_by(_FIELD).agg(pl.len().alias("claims")), on=_FIELD)
     both = both.with_columns(pl.col("count", "inexact", "claims").cast(pl.Int64))
-    sizes = (
-        both.group_by("doc_id")
-        .agg(
-            pairs=(pl.col("count") * pl.col("claims")).max(),
-            near=(pl.col("inexact") * pl.col("claims")).sum(),
-            values=(pl.col("count") + pl.col("claims")).sum(),
-        )
-        .sort("doc_id")
-    )
-    cost = (pl.col("near") + pl.col("values")).clip(upper_bound=COMPARED)
-    few = (pl.col("pairs") <= LARGEST) & (pl.col("near") <= COMPARED)
-    return sizes.select("doc_id", few=few, batch=cost.cum_sum() // COMPARED)
+    pairs = (pl.col("count") * pl.col("claims")).max() <= LARGEST
+    near = (pl.col("inexact") * pl.col("claims")).sum() <= COMPARED
+    return both.group_by("doc_id").agg(few=pairs & near).filter("few")
 
 
 # A gold value with all that says which answers agree with it: its kind, the accepted values, its
@@ -409,7 +394,7 @@ class _Document:
         listed = [[n for n, (is_list, _) in enumerate(side) if is_list] for side in read]
         if all(listed):
             sides = ([side[n][1] for n in some] for side, some in zip(read, listed, strict=True))
-            total[_grid(*listed)] = self._list_worths(*sides, f"{place}/*")
+            total[np.ix_(*listed)] = self._list_worths(*sides, f"{place}/*")
         nodes = [
             [(n, node) for n, (is_list, node) in enumerate(side) if not is_list] for side in read
         ]
@@ -422,7 +407,7 @@ class _Document:
                     if step is None
                     else self._worths(*inner, _below(place, step))
                 )
-                total[_grid(*places)] += worths
+                total[np.ix_(*places)] += worths
         return total
 
     def _list_worths(self, golds: list[_Tree], preds: list[_Tree], place: str) -> np.ndarray:
@@ -461,13 +446,8 @@ class _Document:
             for value in self._agreeing.get(gold.gold, ()):
                 if value in places:
                     alike[row, places[value]] = self._most + (value == gold.gold[0])
-        total[_grid(rows, columns)] = alike[_grid(right_codes, given_codes)]
+        total[np.ix_(rows, columns)] = alike[np.ix_(right_codes, given_codes)]
         return total
-
-
-def _grid(rows: list[int], columns: list[int]) -> tuple[np.ndarray, list[int]]:
-    """All pairs of rows and columns; `numpy.ix_` takes longer than what most documents need."""
-    return np.array(rows)[:, None], columns
 
 
 def _coded(values: Iterable[Any]) -> tuple[list[Any], list[int]]:

@@ -17,7 +17,8 @@ import polars as pl
 
 from formlab import own, text
 from formlab.tables import LADDER
-from formlab.text.values import date_readings
+from formlab.text.ladder import parser_for
+from formlab.text.values import date_readings, possible_dates
 
 # The column of a case with the `meta` of its gold record, where there are rules.
 RULE = "rule"
@@ -26,10 +27,10 @@ PARSED = ("number", "money", "date", "checkbox", "choice")
 _RUNGS = {"exact": "exact", "text": "normalised", "typed": "typed", "fuzzy": "fuzzy"}
 # What a declared rule says in `meta`, to find those that say anything.
 _WORDS = '"(?:comparator|tolerance|weight|required|ordered)":'
-
-
 # What may be a word for "no value": most answers need not be read for it.
 _NO_FIGURES = r"^[^\d,:]{1,32}$"
+# How many years before and after a document's latest date a year of two digits may lie.
+_BEFORE, _AFTER = 80, 20
 
 # A field by the pattern of its path, its kind, and the `meta` with its rule.
 Declared = tuple[str, str | None, str]
@@ -96,6 +97,36 @@ def rights(cases: pl.DataFrame, orders: Sequence[str | None]) -> pl.Series:
             _within(known, value, rule, kind, orders[row]) for known in (gold, *(accepted or ()))
         )
     return pl.Series("right", flags, dtype=pl.Boolean)
+
+
+def right_centuries(cases: pl.DataFrame) -> pl.Series:
+    """The rung `typed`, without answers whose century other dates of the document rule out."""
+    typed, dates = cases["typed"], cases.select("doc_id", "gold", "used").with_row_index("row")
+    short = pl.col("gold").str.contains(r"[-/. ',][0-9]{2}\.?$") & typed & ~cases["normalised"]
+    dates = dates.filter(short.fill_null(False))
+    docs = dates["doc_id"].unique()
+    fields = cases.filter(pl.col("doc_id").is_in(docs.implode()), pl.col("path").is_not_null())
+    years: dict[str, set[int]] = {}
+    for doc_id, gold in fields.select("doc_id", "gold").drop_nulls().unique().iter_rows():
+        certain = {day.year for days in possible_dates(gold) if len(days) == 1 for day in days}
+        years[doc_id] = years.get(doc_id, set()) | certain
+    wrong = []
+    for row, doc_id, gold, used in dates.iter_rows():
+        latest = max(years.get(doc_id) or {0})
+        meant, given = ({day for days in possible_dates(v) for day in days} for v in (gold, used))
+        window = range(latest - _BEFORE + 1, latest + _AFTER + 1)
+        likely = {day for day in meant if day.year in window}
+        if likely and likely.isdisjoint(given):
+            wrong.append(row)
+    return typed.scatter(wrong, False) if wrong else typed
+
+
+def odd_values(cases: pl.DataFrame) -> int:
+    """How many different values are none of their field's type, where the two sides differ."""
+    cases = cases.filter(pl.col("gold") != pl.col("pred"), pl.col("kind").is_in(PARSED))
+    sides = [cases.select("kind", value=side) for side in ("gold", "pred")]
+    values = pl.concat(sides).filter(pl.col("value").str.strip_chars() != "").unique()
+    return sum(parser_for(kind).read(value) is None for kind, value in values.iter_rows())
 
 
 def null_answers(cases: pl.DataFrame) -> pl.Series:

@@ -15,6 +15,8 @@ import json_repair
 LONGEST, _STEPS = 80_000, 300_000
 # How many broken places are passed, and how far from the ends of a page its JSON is an answer.
 _TRIES, _TALK = 50, 200
+# How deep objects and lists of an answer may be nested.
+DEEPEST = 60
 # What a text has in it that may be more than the answer, as polars searches for it.
 MARKED = r"(?i)</|<\||◁/|\[/THINK|<think|```"
 _MARK = "(?:think(?:ing)?|thoughts?|reasoning|reflection|scratchpad|seed:think)"
@@ -33,6 +35,7 @@ _BEFORE = re.compile(rf"(?:```[\w-]*|{_WORDS})\s*\Z")
 _BRACED_LIST = re.compile(r"(:\s*)\{(?=\s*\{)")
 # A key without quotes and without its colon.
 _NO_COLON = re.compile(r"(\{\s*)([A-Za-z_]\w*)\s+(?=\")")
+_AROUND = "text around the JSON left out"
 _CALL = {"id", "type", "index", "function", "name", "arguments", "parameters", "input"}
 _AS_WRITTEN: dict[str, Any] = {"parse_int": str, "parse_float": str, "parse_constant": str}
 _DECODER = json.JSONDecoder(strict=False, **_AS_WRITTEN)
@@ -64,21 +67,30 @@ def parse(text: str, *, lists: bool = False, calls: bool = True) -> Parsed:
     >>> parse('{"fields": {label: "Name"').value
     {'fields': {'label': 'Name'}}
     """
-    if _is_answer(value := _loaded(text.removeprefix("\ufeff"))) or value == {}:
-        return _settled(value, (), lists=lists, calls=calls)
-    text, changes = _behind_reasoning(text)
-    if changes and not text:
-        return Parsed(None, "truncated", changes)
-    value, start, end = _search(text)
+    value, changes = _loaded(text.removeprefix("\ufeff")), ()
+    if not _is_answer(value) and value != {}:
+        text, changes = _behind_reasoning(text)
+        if changes and not text:
+            return Parsed(None, "truncated", changes)
+        value, start, end = _search(text)
+        if value is None:
+            value, repairs = _repaired(text, start)
+            changes += repairs
+        elif _FENCE.search(text, max(0, start - 40), start):
+            changes += ("code fence left out",)
+        elif text[:start].strip() or text[end:].strip():
+            changes += (_AROUND,)
+        elif _loaded(text) is None:
+            changes += ("control characters in strings kept",)
     if value is None:
-        return _repaired(text, start, changes, lists=lists, calls=calls)
-    if _FENCE.search(text, max(0, start - 40), start):
-        changes += ("code fence left out",)
-    elif text[:start].strip() or text[end:].strip():
-        changes += ("text around the JSON left out",)
-    elif _loaded(text) is None:
-        changes += ("control characters in strings kept",)
-    return _settled(value, changes, lists=lists, calls=calls)
+        return Parsed(None, "bad_json", changes)
+    if not _is_flat(value):
+        return Parsed(None, "bad_json", (f"nested deeper than {DEEPEST} levels",))
+    value = (calls and arguments(value)) or value
+    if isinstance(value, list) and not (lists and len(value) > 1):
+        value = max(value, key=lambda item: len(str(item)))
+        changes = changes or (_AROUND,)
+    return Parsed(value, "repaired" if changes else "ok", changes)
 
 
 def plain(text: str) -> Parsed:
@@ -124,6 +136,14 @@ def _is_answer(value: Any) -> bool:
     return bool(items) and all(isinstance(item, dict) and item for item in items)
 
 
+def _is_flat(value: Any) -> bool:
+    level = [value]
+    for _ in range(DEEPEST):
+        inner = [item.values() if isinstance(item, dict) else item for item in level]
+        level = [part for items in inner for part in items if isinstance(part, dict | list)]
+    return not level
+
+
 def _search(text: str) -> tuple[Any, int, int]:
     """The last complete answer and its bounds; else null and where the last broken one begins."""
     found, broken, place, tries = None, text.find("{"), 0, 0
@@ -142,14 +162,6 @@ def _search(text: str) -> tuple[Any, int, int]:
     return (found, *bounds) if found else (None, broken, len(text))
 
 
-def _settled(value: Any, changes: tuple[str, ...], *, lists: bool, calls: bool) -> Parsed:
-    value = (calls and arguments(value)) or value
-    if isinstance(value, list) and not (lists and len(value) > 1):
-        value = max(value, key=lambda item: len(str(item)))
-        changes = changes or ("text around the JSON left out",)
-    return Parsed(value, "repaired" if changes else "ok", changes)
-
-
 def arguments(value: Any) -> Any:
     """The arguments of a tool call, the last of several; null if it is none."""
     if isinstance(value, list):
@@ -165,13 +177,12 @@ def arguments(value: Any) -> Any:
     return parse(stated[0]).value if isinstance(stated[0], str) else stated[0]
 
 
-def _repaired(
-    text: str, start: int, changes: tuple[str, ...], *, lists: bool, calls: bool
-) -> Parsed:
+def _repaired(text: str, start: int) -> tuple[Any, tuple[str, ...]]:
+    """The answer in broken JSON, null if there is none, and what was mended."""
     if start < 0:
-        return Parsed(None, "bad_json", (*changes, "no JSON object"))
+        return None, ("no JSON object",)
     inside = re.split(r"\n[ \t]*+```", text[start:], maxsplit=1)[0]
-    changes += ("text around the JSON left out",) if len(inside) < len(text.strip()) else ()
+    changes = (_AROUND,) if len(inside) < len(text.strip()) else ()
     listed, braces = _BRACED_LIST.subn(r"\1[", inside)
     listed, colons = _NO_COLON.subn(r'\1"\2": ', listed)
     changes += (f"braces around a list of objects made brackets: {braces}",) if braces else ()
@@ -181,18 +192,18 @@ def _repaired(
         # As text numbers need no bounds, of which Python has one.
         value = _loaded(json.dumps(value))
     except (ValueError, RecursionError) as error:
-        return Parsed(None, "bad_json", (f"beyond repair: {error}"[:200],))
+        return None, (f"beyond repair: {error}"[:200],)
     if isinstance(value, list):
         # A stray closing brace makes the repair see several values; the answer is the largest.
         value = [item for item in value if isinstance(item, dict) and item]
-        lists = lists and inside.startswith("[")
+        value = (
+            value if inside.startswith("[") else max(value, key=lambda v: len(str(v)), default=[])
+        )
     if not _is_answer(value):
-        return Parsed(None, "bad_json", (*changes, "no JSON object in it"))
-    counts = Counter(entry["text"] for entry in log)
-    repairs = (f"{kind} ({count} times)" for kind, count in counts.most_common(8))
-    return Parsed(
-        _settled(value, (), lists=lists, calls=calls).value, "repaired", (*changes, *repairs)
-    )
+        return None, (*changes, "no JSON object in it")
+    counts = Counter(entry["text"] for entry in log).most_common(8)
+    repairs = tuple(f"{kind} ({count} times)" for kind, count in counts)
+    return value, (*changes, *repairs) or ("mended",)
 
 
 class _Counted(str):

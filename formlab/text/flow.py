@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from formlab.text.markup import SILENT, Event, is_html, shown_events
+from formlab.text.markup import SILENT, Event, events, is_html
 
 _BLOCKS = frozenset([
     "address", "article", "aside", "blockquote", "body", "br", "caption", "center", "dd", "div",
@@ -121,7 +121,7 @@ class Flow:
     def _measured(self) -> int:
         """How long the block's text is so far, with one space for each run of white space."""
         if self._texts:
-            piece = _spaced("".join(self._texts))
+            piece = _SPACE.sub(" ", "".join(self._texts))
             self._texts.clear()
             if self._spaced:
                 piece = piece.lstrip(" ")
@@ -132,16 +132,9 @@ class Flow:
         return self._length
 
     def _flush(self) -> None:
-        if self._buffer:
-            self._measured()
-            text = "".join(self._buffer).rstrip()
-            self._buffer, self._length = [], 0
-        elif self._texts:
-            text = " ".join("".join(self._texts).split())
-            self._texts.clear()
-        else:
-            return
-        self._spaced = True
+        self._measured()
+        text = "".join(self._buffer).rstrip()
+        self._buffer, self._length, self._spaced = [], 0, True
         if not text:
             return
         units = self.units
@@ -203,17 +196,6 @@ class Flow:
             self.marks[number] = (unit, start, length)
 
 
-def _spaced(text: str) -> str:
-    """`text` with one space for each run of white space."""
-    words = text.split()
-    if not words:
-        return " " if text else ""
-    if len(words[0]) == len(text):
-        return text
-    before, after = text[0].isspace(), text[-1].isspace()
-    return f"{' ' * before}{' '.join(words)}{' ' * after}"
-
-
 def read(text: str) -> Flow:
     """The units of model output: HTML, Markdown with pipe tables, or plain lines.
 
@@ -226,7 +208,7 @@ def read(text: str) -> Flow:
     [('a', 0, 0), ('b', 0, 1), ('c', 1, 0), ('1', 1, 1)]
     """
     if is_html(text):
-        return Flow(shown_events(text), lines=_LAYOUT.search(text) is None)
+        return Flow(events(text), lines=_LAYOUT.search(text) is None)
     flow = Flow(())
     table = -1
     row = 0

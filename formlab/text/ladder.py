@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
 import operator
 import re
 from collections.abc import Callable, Iterator, Sequence
 from datetime import date as Date  # noqa: N812 - a kind of value is called `date`
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,11 +14,10 @@ import polars as pl
 from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
 
-from formlab.text.normalise import LADDER_STEPS, normalise
+from formlab.text.normalise import LADDER_STEPS, address, normalise
 from formlab.text.values import (
     Days,
     Money,
-    address,
     checked,
     choices,
     money,
@@ -26,8 +25,6 @@ from formlab.text.values import (
     possible_dates,
 )
 
-# Pairs compared at a time, which bounds the memory used.
-_CHUNK = 16_384
 # A kind of value, and which of day and month comes first in it.
 Kind = tuple[str | None, str | None]
 
@@ -137,11 +134,6 @@ def parser_for(kind: str | None, order: str | None = None) -> Parser:
     return _KINDS.get(kind) or _GUESSES[order]
 
 
-def swapped(gold: str, pred: str, kind: str | None) -> bool:
-    """Whether two texts may be one date, if each may have day or month first."""
-    return kind not in _KINDS and _DATES["either"](gold, pred)
-
-
 class Ladder(NamedTuple):
     """The four rungs for one pair, each implied by the one before, and the edit similarity."""
 
@@ -195,19 +187,9 @@ def ladder(
     >>> [ladder("2020-05-07", "07/05/2020", order=order).typed for order in (None, "day", "month")]
     [False, True, False]
     """
-    _check(threshold)
-    same = parser_for(kind, order)
-    theirs = normalise(pred, LADDER_STEPS)
-    rungs, closest = [False] * 4, 0.0
-    for right in (gold, *accepted):
-        ours = normalise(right, LADDER_STEPS)
-        alike = Levenshtein.normalized_similarity(ours, theirs)
-        holds = [right == pred, ours == theirs]
-        holds.append(holds[1] or same(right, pred))
-        holds.append(holds[2] or alike >= threshold)
-        rungs = [before or other for before, other in zip(rungs, holds, strict=True)]
-        closest = max(closest, alike)
-    return Ladder(*rungs, closest)
+    golds = [gold, *accepted]
+    holds, similarity = _judge(golds, [pred] * len(golds), [(kind, order)] * len(golds), threshold)
+    return Ladder(*holds.any(axis=0).tolist(), float(similarity.max()))
 
 
 def keys(value: str, kind: str | None = None, *, parsed: bool = True) -> set[int]:
@@ -234,11 +216,6 @@ def _atoms(reading: Any) -> Iterator[Any]:
         yield reading
 
 
-def _check(threshold: float) -> None:
-    if not 0 <= threshold <= 1:
-        raise ValueError(f"threshold must lie in [0, 1], it is {threshold}")
-
-
 def ladders(
     golds: Sequence[str | None],
     preds: Sequence[str | None],
@@ -248,23 +225,11 @@ def ladders(
     threshold: float = 0.8,
     orders: Sequence[str | None] | None = None,
 ) -> pl.DataFrame:
-    """`ladder` of many pairs at once.
+    """`ladder` of n pairs at once: n golds, preds, kinds, accepted, orders (null: none at all).
 
-    Parameters
-    ----------
-    golds, preds
-        n values each. Where either is None nothing was compared: no rung holds, similarity is 0.
-    kinds, accepted
-        n kinds and n lists of further values, or None for none at all.
-    threshold
-        As for `ladder`.
-    orders
-        n orders of day and month, as for `ladder`, or None for none at all.
-
-    Returns
-    -------
-    polars.DataFrame
-        n rows; the columns of `Ladder`.
+    The data frame has n rows with the columns of `Ladder`, and `ambiguous`: whether a pair is the
+    same date only if day and month are read in the other order. Where a gold or a pred is null
+    nothing was compared: no rung holds, and the similarity is 0.
 
     Raises
     ------
@@ -274,163 +239,51 @@ def ladders(
     Examples
     --------
     >>> ladders(["a", "1.0"], ["A", "2.0"], threshold=0.6).rows()
-    [(False, True, True, True, 1.0), (False, False, False, True, 0.6666666666666667)]
+    [(False, True, True, True, 1.0, False), (False, False, False, True, 0.6666666666666667, False)]
     """
     n = len(golds)
-    kinds = [None] * n if kinds is None else kinds
-    accepted = [()] * n if accepted is None else accepted
-    orders = [None] * n if orders is None else orders
-    if not len(preds) == len(kinds) == len(accepted) == len(orders) == n:
-        raise ValueError(
-            f"{n} golds, {len(preds)} preds, {len(kinds)} kinds, {len(accepted)} accepted and "
-            f"{len(orders)} orders must be as many"
-        )
-    _check(threshold)
-    holds, similarity = np.zeros((n, 4), dtype=bool), np.zeros(n)
-    sides = zip(golds, preds, strict=True)
-    exact = [row for row, (gold, pred) in enumerate(sides) if None is not gold == pred]
-    # What is equal as it is needs no reading.
-    holds[exact], similarity[exact] = True, 1.0
-    read_as = list(zip(kinds, orders, strict=True))
-    for rows, *pairs in _candidates(golds, preds, read_as, accepted, skip=holds[:, 0].tolist()):
-        some, close = _judge(*pairs, threshold)
-        np.logical_or.at(holds, rows, some)
-        np.maximum.at(similarity, rows, close)
-    columns = dict(zip(Ladder._fields, [*holds.T, similarity], strict=True))
-    return pl.DataFrame(columns)
-
-
-def ambiguous(
-    golds: Sequence[str | None],
-    preds: Sequence[str | None],
-    kinds: Sequence[str | None],
-    accepted: Sequence[Sequence[str] | None],
-    typed: Sequence[bool],
-) -> list[bool]:
-    """Of n pairs, which are the same date only if day and month are read in the other order.
-
-    Parameters
-    ----------
-    golds, preds, kinds, accepted
-        As for `ladders`.
-    typed
-        Whether each pair holds on the rung `typed`.
-
-    Examples
-    --------
-    >>> preds = ["07/05/2020", "08/05/2020"]
-    >>> ambiguous(["2020-05-07"] * 2, preds, [None] * 2, [()] * 2, [False] * 2)
-    [True, False]
-    """
-    swaps = [False] * len(golds)
-    for rows, *pairs in _candidates(golds, preds, kinds, accepted, skip=typed):
-        for row, gold, pred, kind in zip(rows, *pairs, strict=True):
-            swaps[row] |= swapped(gold, pred, kind)
-    return swaps
-
-
-def _candidates(
-    golds: Sequence[str | None],
-    preds: Sequence[str | None],
-    kinds: Sequence[Kind],
-    accepted: Sequence[Sequence[str] | None],
-    *,
-    skip: Sequence[bool],
-) -> Iterator[tuple[list[int], list[str], list[str], list[Kind]]]:
-    """Row, right value, prediction and kind of each comparison but those of `skip`, in chunks."""
-    sides = enumerate(zip(golds, preds, kinds, accepted, skip, strict=True))
-    compared = (
-        (row, right, pred, kind)
-        for row, (gold, pred, kind, more, skipped) in sides
-        if not skipped and gold is not None and pred is not None
+    kinds, orders = ([None] * n if some is None else some for some in (kinds, orders))
+    sides = list(zip(golds, preds, kinds, orders, accepted or [()] * n, strict=True))
+    compared = [
+        (row, right, pred, (kind, order))
+        for row, (gold, pred, kind, order, more) in enumerate(sides)
+        if gold is not None and pred is not None and gold != pred
         for right in ((gold, *more) if more else (gold,))
-    )
-    while chunk := list(itertools.islice(compared, _CHUNK)):
-        yield tuple(map(list, zip(*chunk, strict=True)))
+    ]
+    exact = np.array([gold is not None and gold == pred for gold, pred, *_ in sides], dtype=bool)
+    # What is equal as it is needs no reading.
+    holds, similarity = np.repeat(exact[:, None], 4, axis=1), exact.astype(float)
+    swapped = np.zeros(n, dtype=bool)
+    rows, *pairs = map(list, zip(*compared, strict=True)) if compared else [[]] * 4
+    some, close = _judge(*pairs, threshold)
+    np.logical_or.at(holds, rows, some)
+    np.maximum.at(similarity, rows, close)
+    for (row, gold, pred, (kind, _)), typed in zip(compared, some[:, 2].tolist(), strict=True):
+        swapped[row] |= not typed and kind not in _KINDS and _DATES["either"](gold, pred)
+    columns = [*holds.T, similarity, swapped & ~holds[:, 2]]
+    return pl.DataFrame(dict(zip((*Ladder._fields, "ambiguous"), columns, strict=True)))
 
 
 def _judge(
-    golds: list[str], preds: list[str], kinds: list[Kind], threshold: float
+    golds: Sequence[str], preds: Sequence[str], kinds: Sequence[Kind], threshold: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    texts = {text: index for index, text in enumerate(dict.fromkeys([*golds, *preds]))}
-    codes = {kind: code for code, kind in enumerate(dict.fromkeys(kinds))}
-    ours, theirs = (np.array([texts[text] for text in side]) for side in (golds, preds))
-    return rungs(
-        list(texts), ours, theirs, np.array([codes[kind] for kind in kinds]), list(codes),
-        threshold=threshold,
-    )  # fmt: skip
-
-
-def rungs(
-    texts: Sequence[str], golds: np.ndarray, preds: np.ndarray, kinds: np.ndarray,
-    names: Sequence[Kind], *, threshold: float = 0.8, unlike: bool = True,
-) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
-    """`ladder` of n pairs among few texts, each of which is normalised and read only once.
-
-    Parameters
-    ----------
-    texts, names
-        Different texts, and kinds each with an order of day and month, as for `ladder`.
-    golds, preds, kinds
-        n places in `texts`, twice, and in `names`.
-    threshold
-        As for `ladder`.
-    unlike
-        Whether to compute the similarity of pairs that are not `fuzzy` too; else it is 0, which
-        is faster.
-
-    Returns
-    -------
-    numpy.ndarray, numpy.ndarray
-        The rungs, boolean, shape (n, 4), and the similarity, shape (n,).
-
-    Examples
-    --------
-    >>> KIND = ("number", None)
-    >>> held, similarity = rungs(["7", "7.0"], np.array([0]), np.array([1]), np.array([0]), [KIND])
-    >>> held.tolist(), similarity.round(3).tolist()
-    ([[False, False, True, True]], [0.333])
-    """
-    normal = [normalise(text, LADDER_STEPS) for text in texts]
-    places = {text: index for index, text in enumerate(normal)}
-    spelled = np.array([places[text] for text in normal], dtype=np.int64)
-    holds = np.empty((len(golds), 4), dtype=bool)
-    holds[:, 0] = golds == preds
-    holds[:, 1] = holds[:, 2] = spelled[golds] == spelled[preds]
-    groups: dict[Parser, list[int]] = {}
-    for code, name in enumerate(names):
-        groups.setdefault(parser_for(*name), []).append(code)
-    for parser, codes in groups.items():
-        rows = np.flatnonzero(~holds[:, 1] & np.isin(kinds, codes))
-        holds[rows, 2] = _same(parser, texts, golds[rows], preds[rows])
-    # Rounding in the library would drop pairs exactly at the threshold.
-    similarity = _alike(normal, golds, preds, least=0.0 if unlike else max(0.0, threshold - 1e-6))
-    holds[:, 3] = holds[:, 2] | (similarity >= threshold)
-    if not unlike:
-        similarity[similarity < threshold] = 0.0
-        rows = np.flatnonzero(holds[:, 2] & (similarity < threshold))
-        similarity[rows] = _alike(normal, golds[rows], preds[rows])
-    return holds, similarity
-
-
-def _alike(
-    texts: list[str], golds: np.ndarray, preds: np.ndarray, *, least: float = 0.0
-) -> np.ndarray:
-    """The similarity of each pair; 0 below `least`."""
-    return process.cpdist(
-        [texts[index] for index in golds.tolist()], [texts[index] for index in preds.tolist()],
-        scorer=Levenshtein.normalized_similarity, score_cutoff=least, dtype=np.float64, workers=1,
-    )  # fmt: skip
-
-
-def _same(parser: Parser, texts: Sequence[str], golds: np.ndarray, preds: np.ndarray) -> np.ndarray:
-    """Whether the texts at the places `golds` and `preds` are the same value, pair by pair."""
-    read: list[Any] = [None] * len(texts)
-    for index in np.unique(np.concatenate([golds, preds])).tolist():
-        read[index] = parser.read(texts[index])
-    known = np.array([value is not None for value in read], dtype=bool)
-    both = np.flatnonzero(known[golds] & known[preds])
-    same = np.zeros(len(golds), dtype=bool)
-    pairs = zip(golds[both].tolist(), preds[both].tolist(), strict=True)
-    same[both] = [parser.same(read[gold], read[pred]) for gold, pred in pairs]
-    return same
+    """The rungs of n pairs, shape (n, 4), and how alike each is; a text is read only once."""
+    if not 0 <= threshold <= 1:
+        raise ValueError(f"threshold must lie in [0, 1], it is {threshold}")
+    normal = {text: normalise(text, LADDER_STEPS) for text in {*golds, *preds}}
+    ours, theirs = ([normal[text] for text in side] for side in (golds, preds))
+    options = {"scorer": Levenshtein.normalized_similarity, "dtype": np.float64, "workers": 1}
+    similarity = process.cpdist(ours, theirs, **options)
+    parsers = {kind: parser_for(*kind) for kind in set(kinds)}
+    read = cache(lambda parser, text: parser.read(text))
+    holds = []
+    for gold, pred, kind, plain, other in zip(golds, preds, kinds, ours, theirs, strict=True):
+        typed = plain == other
+        if not typed:
+            parser = parsers[kind]
+            first, second = read(parser, gold), read(parser, pred)
+            typed = first is not None and second is not None and parser.same(first, second)
+        holds.append((gold == pred, plain == other, typed, typed))
+    rungs = np.array(holds, dtype=bool).reshape(-1, 4)
+    rungs[:, 3] |= similarity >= threshold
+    return rungs, similarity

@@ -26,6 +26,25 @@ _PLAIN = {code: unicodedata.normalize("NFKC", chr(code)) for code in _FORMS}
 _UNSEEN = [0xAD, 0x61C, 0x180E, *range(0x200B, 0x2010), *range(0x202A, 0x202F)]
 _UNSEEN += [*range(0x2060, 0x206A), 0xFEFF, *range(0xFE00, 0xFE10)]
 _PLAIN |= dict.fromkeys(_UNSEEN, "")
+# Between a number and its unit, and within a range, a space says nothing.
+UNITS = (
+    "%|‰|°|°c|°f|kg|g|mg|µg|μg|t|lb|lbs|oz|km|m|cm|mm|m²|m2|km²|m³|ha|in|inch|inches|ft|yd|mi|l|ml"
+    "|cl|dl|gal|sec|min|mins|hr|hrs|h|hours|year|years|months|kw|kwh|mhz|ghz|hz|kb|mb|gb|tb|km/h|mph"
+    "|mg/dl|mg/l|psi|kpa|bar|kcal|px|pt"
+)
+_TIGHT = re.compile(rf"(?<=[0-9]) (?=(?:{UNITS})(?![\w/]))|(?<=[0-9]) ?(-) ?(?=[0-9])")
+# No address is longer.
+_LONGEST = 10_000
+_INITIAL_DOT = re.compile(r"(?<=\b[^\W\d_])\.(?=[^\W\d_]\b)")
+_WORD = re.compile(r"[^\W_]+")
+_SHORT = {
+    "street": "st", "avenue": "ave", "av": "ave", "road": "rd", "boulevard": "blvd",
+    "drive": "dr", "lane": "ln", "court": "ct", "place": "pl", "square": "sq", "highway": "hwy",
+    "parkway": "pkwy", "terrace": "ter", "circle": "cir", "suite": "ste", "apartment": "apt",
+    "floor": "fl", "building": "bldg", "room": "rm", "north": "n", "south": "s", "east": "e",
+    "west": "w", "northeast": "ne", "northwest": "nw", "southeast": "se", "southwest": "sw",
+    "saint": "st", "mount": "mt", "jalan": "jln", "lorong": "lrg", "taman": "tmn",
+}  # fmt: skip
 # Every combining mark falls outside \w, so this finds all long runs of them, and little else.
 _LONG_RUN = re.compile(r"[^\w\s\x00-\x7f]{32,}")
 
@@ -71,9 +90,10 @@ STEPS: dict[str, Callable[[str], str]] = {
     "forms": _forms,
     "dashes": _dashes,
     "quotes": _quotes,
+    "units": lambda text: _TIGHT.sub(lambda gap: gap[1] or "", text),
 }
 # NFC comes again at the end: lower-casing can leave a letter and a mark that compose.
-LADDER_STEPS = ("nfc", "forms", "dashes", "quotes", "space", "lower", "nfc")
+LADDER_STEPS = ("nfc", "forms", "dashes", "quotes", "space", "lower", "nfc", "units")
 
 
 def normalise(text: str, steps: Sequence[str] = ("nfc", "space", "lower")) -> str:
@@ -87,7 +107,8 @@ def normalise(text: str, steps: Sequence[str] = ("nfc", "space", "lower")) -> st
         Names from `STEPS`: `nfc` (Unicode NFC), `space` (each run of white space is one space,
         none at the ends), `lower` (lower case), `forms` (full-width characters and ligatures as
         plain ones, none that is invisible), `dashes` (every dash and minus is `-`),
-        `quotes` (typographic quotes and primes are `'` or `"`).
+        `quotes` (typographic quotes and primes are `'` or `"`), `units` (no space before the
+        unit of a number or in a range of numbers).
 
     Raises
     ------
@@ -106,6 +127,22 @@ def normalise(text: str, steps: Sequence[str] = ("nfc", "space", "lower")) -> st
             raise UnknownName.of("normaliser", step, STEPS)
         text = STEPS[step](text)
     return text
+
+
+def address(text: str) -> tuple[str, ...] | None:
+    """The words and numbers of an address, street words shortened, or None if there are none.
+
+    Case, punctuation and line breaks do not count; order does.
+
+    Examples
+    --------
+    >>> address("12 North Main Street,\\nSuite 4") == address("12 N. Main St., Ste. 4")
+    True
+    """
+    if len(text) > _LONGEST:
+        return None
+    cleaned = _INITIAL_DOT.sub("", normalise(text, LADDER_STEPS)).replace("'", "")
+    return tuple(_SHORT.get(word, word) for word in _WORD.findall(cleaned)) or None
 
 
 def as_text(value: Any) -> str:

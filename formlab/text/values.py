@@ -7,6 +7,7 @@ one reading; here a date has all its readings, or none.
 
 from __future__ import annotations
 
+import math
 import re
 import unicodedata
 from datetime import date as Date  # noqa: N812 - the parser below is called `date`
@@ -27,15 +28,16 @@ _LANGUAGES = (
     " km lo lt lv mk mn ms nb ne nl nn pl pt ro ru sk sl sq sr sv sw ta th tr uk ur uz vi"
 )
 # Named in the settings of scores that compare values as parsed.
-VALUE_RULE = "currency=where both name one"
+VALUE_RULE = "currency=where both name one|century=document,else either"
 # What people and models write where there is no value.
 NULL_WORDS = (
-    "n/a", "n.a.", "na", "#n/a", "none", "null", "nil", "nan", "-", "--", "not available",
-    "not applicable", "not provided", "not specified", "not found", "not present", "not stated",
+    "n/a", "n.a", "na", "n\\a", "#n/a", "<na>", "none", "null", "nil", "nan", "-", "--", "---",
+    "not available", "not applicable", "not provided", "not specified", "not found", "not given",
+    "not present", "not stated", "not mentioned", "no value", "undefined",
 )  # fmt: skip
 
 _SIGNED = re.compile(
-    r"(?P<open>\( ?)?(?P<sign>[-+] ?)?(?P<body>[0-9.,' ]*[0-9])(?P<power>e[-+][0-9]{1,3})?\.?"
+    r"(?P<open>\( ?)?(?P<sign>[-+] ?)?(?P<body>[0-9.,' ]*[0-9])(?P<power>e[-+]?[0-9]{1,3})?\.?"
     r"(?P<trail> ?-)?(?P<percent> ?%)?(?P<close> ?\))?"
 )
 _LEAD = "[1-9][0-9]{0,2}"
@@ -53,7 +55,7 @@ _BODIES = tuple(
     )
 )
 _NO_DIGIT = str.maketrans("", "", ",.' ")
-_FRACTION = re.compile(r"(?:([0-9]{1,6}) ?)?([¼-¾⅐-⅞])|([0-9]{1,6}) ([0-9]{1,2})/([0-9]{1,2})")
+_FRACTION = re.compile(r"(-?)(?:([0-9]{1,6})[ -]?)??(?:([¼-¾⅐-⅞])|([0-9]{1,2})[/⁄]([0-9]{1,2}))")
 _ARABIC_SEPARATORS = {0x066B: ".", 0x066C: ","}
 
 # A sign of several currencies has all of them. What is not here is asked of babel.
@@ -65,14 +67,18 @@ _CURRENCIES = {
     "inr": "INR", "rm": "MYR", "myr": "MYR", "₩": "KRW", "krw": "KRW", "원": "KRW", "rp": "IDR",
     "rp.": "IDR", "chf": "CHF", "fr.": "CHF", "sek": "SEK", "nok": "NOK", "dkk": "DKK",
     "kr": "SEK/NOK/DKK/ISK", "kr.": "SEK/NOK/DKK/ISK", "mxn": "MXN", "ft": "HUF", "lei": "RON",
+    "₦": "NGN", "₲": "PYG", "₡": "CRC", "gh₵": "GHS", "s/": "PEN", "s/.": "PEN", "bs": "BOB",
+    "ksh": "KES", "tl": "TRY", "đ": "VND", "đồng": "VND", "грн": "UAH", "руб": "RUB",
+    "р": "RUB", "лв": "BGN", "บาท": "THB", "人民币": "CNY", "ر.س": "SAR", "د.إ": "AED", "j$": "JMD",
+    "tt$": "TTD", "sfr": "CHF", "euro": "EUR", "euros": "EUR", "元整": "CNY",
 }  # fmt: skip
 _SIGN = r"[^\d\s%.,'()+-][^\d\s%,'()+-]{0,5}"
 _MONEY = re.compile(
     rf"(?P<head>[-+(]* ?)(?P<before>{_SIGN})? ?(?P<rest>[-+(]? ?[0-9.,' ]*[0-9](?: ?[-)])?) ?"
     rf"(?P<after>{_SIGN})?(?P<tail> ?[-)]*)"
 )
-# "400,-" and "500/-" are amounts without a decimal part.
-_ROUND = re.compile(r"(?<=[0-9]) ?[,./]-(?=[^0-9]*$)")
+# "400,-", "500/-" and "$5." are amounts without a decimal part.
+_ROUND = re.compile(r"(?<=[0-9]) ?(?:[,./]--?(?=[^0-9]*$)|\.$)")
 _ONE_DOT = re.compile(r"[^.,]*[1-9][0-9]{0,2}\.[0-9]{3}(?![0-9.,]).*")
 
 MONTH_NAMES = (
@@ -85,30 +91,40 @@ _MONTHS = {
 _WEEKDAY = r"(?:(?:mon|tues?|wed(?:nes)?|thu(?:rs?)?|fri|sat(?:ur)?|sun)(?:day)?\.?,? )?"
 _DAY = r"(?P<day>[0-9]{1,2})(?:st|nd|rd|th|er|º|\.)?"
 _YEAR = r"'?(?P<year>[0-9]{4}|[0-9]{2})"
-
-
+_FULL = "(?P<year>(?:1[5-9]|20)[0-9]{2})"
+_BETWEEN = "(?: ?,? del? | of | ?, ?|[ /-])?"
 _WORDED = (
-    rf"{_WEEKDAY}%(month)s[ -]?{_DAY}(?: ?, ?|[ -])%(year)s",
-    rf"{_WEEKDAY}(?:the )?{_DAY}(?: day)?(?: of | de |[ -])?%(month)s"
-    r"(?: ?,? del? | ?, ?|[ -])?%(year)s(?: г\.?)?",
-    rf"%(year)s\.? %(month)s {_DAY}",
+    rf"%(weekday)s%(month)s[ -]?{_DAY}(?: ?, ?|[ -])%(year)s",
+    rf"%(weekday)s(?:the )?{_DAY}(?: day)?(?: of | de |[ /-])?%(month)s{_BETWEEN}"
+    r"%(year)s(?: [гr]\.?)?",
+    rf"%(year)s[.,]? %(month)s {_DAY}",
+    rf"%(month)s{_BETWEEN}{_FULL}(?: [гr]\.?)?",
+    rf"{_FULL}\.?[ -]%(month)s",
 )
-_ENGLISH = {"month": rf"(?P<month>{'|'.join(_MONTHS)})\.?", "year": _YEAR}
+_ENGLISH = {"month": rf"(?P<month>{'|'.join(_MONTHS)})\.?", "year": _YEAR, "weekday": _WEEKDAY}
 # A year of four digits, so that few texts have other languages looked up.
-_OTHERS = {"month": r"(?P<month>[^\W\d_]{2}[^\d\s_,.-]*)\.?", "year": "(?P<year>[0-9]{4})"}
-_WRITTEN = tuple(re.compile(form % words) for words in (_ENGLISH, _OTHERS) for form in _WORDED)
-_YEAR_FIRST = re.compile(
-    r"(?P<year>[0-9]{4})(?:(?P<mark>[-/.]) ?(?P<month>[0-9]{1,2})(?P=mark) ?(?P<day>[0-9]{1,2})\.?"
-    r"|(?P<month_2>[0-9]{2})(?P<day_2>[0-9]{2})"
-    r"| ?[年년] ?(?P<month_3>[0-9]{1,2}) ?[月월] ?(?P<day_3>[0-9]{1,2}) ?[日일])"
+_OTHERS = {"month": r"(?P<month>[^\W\d_][^\d\s_,./-]+)\.?", "year": _FULL}
+_OTHERS["weekday"] = r"(?:(?P<weekday>[^\W\d_][^\d_,./]+)\.?,? )?"
+_TWO = "(?P<%s>[0-9]{1,2})"
+_NUMBERED = (
+    rf"(?P<year>[0-9]{{4}})(?P<mark>[-/.]) ?{_TWO % 'month'}(?P=mark) ?{_TWO % 'day'}\.?",
+    rf"(?P<year>[0-9]{{4}}) ?[年년] ?{_TWO % 'month'} ?[月월](?: ?{_TWO % 'day'} ?[日일])?",
+    r"(?P<year>[0-9]{4})(?P<month>[0-9]{2})(?P<day>[0-9]{2})",
+    rf"{_FULL}[-/.]{_TWO % 'month'}",
+    rf"{_TWO % 'month'}[-/.]{_FULL}",
+)
+_WRITTEN = tuple(
+    re.compile(form)
+    for form in (*_NUMBERED, *(form % words for words in (_ENGLISH, _OTHERS) for form in _WORDED))
 )
 _NUMERIC = (
-    re.compile(rf"([0-9]{{1,2}}) ?([-/.]) ?([0-9]{{1,2}}) ?\2 ?{_YEAR}"),
+    re.compile(rf"([0-9]{{1,2}}) ?([-/.]) ?([0-9]{{1,2}}) ?\2 ?{_YEAR}\.?(?: ?г\.?)?"),
     re.compile(r"([0-9]{1,2})( )([0-9]{1,2}) (?P<year>[0-9]{4})"),
     re.compile(r"([0-9]{2})()([0-9]{2})(?P<year>(?:19|20)[0-9]{2})"),
 )
 _MIDNIGHT = re.compile(
-    r"(?:[t ]0?0:00(?::00(?:\.0+)?)?(?: ?(?:z|utc|[-+][0-9]{2}:?[0-9]{2}))?| 12:00(?::00)? ?am)$"
+    r"(?:[t ]0?0:00(?::00(?:\.0+)?)?(?: ?(?:z|utc|gmt|[-+][0-9]{2}:?[0-9]{2}))?"
+    r"| 12:00(?::00)? ?am)$"
 )
 
 _ITEM = re.compile(r"""(?:"[^"]*"|'[^']*'(?=\s*(?:[,;|\n]|$))|[^,;|\n])+""")
@@ -117,27 +133,25 @@ _BULLET = re.compile(r"^(?:[-*•☑☒✓✔]|\[x\])\s+", re.IGNORECASE)
 _BRACKETS = ("[]", "()", "{}")
 # Words of forms and of Azure, Textract and Document AI, and the signs that forms are drawn with.
 _YES = re.compile(
-    r"yes|y|true|on|1|1\.0|x|checked|:?selected:?|filledcheckbox|[✓✔✅☑☒■🗹]|\[x\]|\(x\)"
+    r"yes|y|true|on|1|1\.0|x|checked|:?selected:?|filledcheckbox|ticked|[✓✔✅☑☒■◼⬛●◉🗹]|\[x\]|\(x\)"
 )
 _NO = re.compile(
-    r"no|n|false|off|0|0\.0|(?:un|not)checked|:?unselected:?|notselected|unfilledcheckbox|[☐□]"
+    r"no|n|false|off|0|0\.0|(?:un|not)(?:check|tick)ed|:?unselected:?|notselected"
+    r"|unfilledcheckbox|[☐□◻⬜○◯]"
     r"|\[\]|\(\)"
 )
 _GAPS = str.maketrans("", "", " _")
 
-_INITIAL_DOT = re.compile(r"(?<=\b[^\W\d_])\.(?=[^\W\d_]\b)")
-_WORD = re.compile(r"[^\W_]+")
-_SHORT = {
-    "street": "st", "avenue": "ave", "av": "ave", "road": "rd", "boulevard": "blvd",
-    "drive": "dr", "lane": "ln", "court": "ct", "place": "pl", "square": "sq", "highway": "hwy",
-    "parkway": "pkwy", "terrace": "ter", "circle": "cir", "suite": "ste", "apartment": "apt",
-    "floor": "fl", "building": "bldg", "room": "rm", "north": "n", "south": "s", "east": "e",
-    "west": "w", "northeast": "ne", "northwest": "nw", "southeast": "se", "southwest": "sw",
-    "saint": "st", "mount": "mt", "jalan": "jln", "lorong": "lrg", "taman": "tmn",
-}  # fmt: skip
+
+class Month(NamedTuple):
+    """A month of a year, where no day is written."""
+
+    year: int
+    month: int
+
 
 # What a date of one order may be: more than one where its year has two digits.
-Days = tuple[Date, ...]
+Days = tuple[Date | Month, ...]
 
 
 class Money(NamedTuple):
@@ -168,7 +182,8 @@ def number(text: str) -> Decimal | None:
     Thousands are grouped in threes by comma, dot, space or apostrophe, or as lakhs (1,20,000). One
     comma with three digits behind it groups (1,234 is 1234; 0,234 is not grouped); one dot is
     always decimal. Brackets, a leading or a trailing minus negate, one of them at most; per cent
-    divides by 100. Exponents have a sign (1e-05); fractions are ½ or stand behind a number (3 1/2).
+    divides by 100. Exponents have a sign (1e-05) or follow a point (1.2E5); a fraction is in lowest
+    terms (3 1/2, ½).
 
     Examples
     --------
@@ -183,15 +198,18 @@ def number(text: str) -> Decimal | None:
 @lru_cache(maxsize=_REMEMBERED)
 def _number(cleaned: str) -> Decimal | None:
     if fraction := _FRACTION.fullmatch(cleaned):
-        whole, sign, *numbers = fraction.groups()
-        whole, over, under = (
-            (whole or 0, *unicodedata.normalize("NFKC", sign).split("⁄")) if sign else numbers
-        )
-        return int(whole) + Decimal(over) / int(under) if 0 < int(over) < int(under) else None
+        minus, whole, sign, *numbers = fraction.groups()
+        over, under = map(int, unicodedata.normalize("NFKC", sign).split("⁄") if sign else numbers)
+        if not 0 < over < under or math.gcd(over, under) > 1:
+            return None
+        value = int(whole or 0) + Decimal(over) / under
+        return -value if minus else value
     match = _SIGNED.fullmatch(cleaned)
     if match is None or (match["open"] is None) != (match["close"] is None):
         return None
     if sum(match[mark] is not None for mark in ("open", "sign", "trail")) > 1:
+        return None
+    if match["power"] and match["power"][1] not in "+-" and "." not in match["body"]:
         return None
     body = next((parts for pattern in _BODIES if (parts := pattern.fullmatch(match["body"]))), None)
     if body is None:
@@ -235,7 +253,7 @@ def _money(cleaned: str) -> Money | None:
     rest, stated = match["rest"], set()
     for sign in filter(None, match.group("before", "after")):
         stated.add(_currency(sign) or _currency(sign.removesuffix(".")))
-        if sign.endswith(".") and sign == match["before"] and _currency(sign) is None:
+        if sign == match["before"] and sign[-1] == "." and not sign[-2].isalpha():
             rest = f".{rest}"
     currency = next(iter(stated), None)
     if len(stated) > 1 or None in stated:
@@ -273,13 +291,16 @@ def _has_decimal_comma(currency: str) -> bool:
 
 
 @lru_cache(maxsize=1)
-def _local_words() -> tuple[dict[str, int], dict[str, str]]:
-    """Months by name and currencies by sign, without what has several meanings."""
+def _local_words() -> tuple[dict[str, int], dict[str, str], dict[str, str]]:
+    """Months by name, currencies by sign, without what has several meanings; names of days."""
     from babel import Locale
 
     months: dict[str, set[int]] = {}
     signs: dict[str, set[str]] = {}
+    days: dict[str, set[str]] = {}
     for locale in map(Locale.parse, ("en", *_LANGUAGES.split())):
+        for names in (*locale.days["format"].values(), *locale.days["stand-alone"].values()):
+            days |= {_plain(name).rstrip("."): {""} for name in names.values()}
         for names in (*locale.months["format"].values(), *locale.months["stand-alone"].values()):
             for month, name in names.items():
                 months.setdefault(_plain(name).rstrip("."), set()).add(month)
@@ -287,7 +308,7 @@ def _local_words() -> tuple[dict[str, int], dict[str, str]]:
             signs.setdefault(_plain(sign), set()).add(code)
     return tuple(
         {word: next(iter(values)) for word, values in words.items() if len(values) == 1}
-        for words in (months, signs)
+        for words in (months, signs, days)
     )
 
 
@@ -312,16 +333,26 @@ def date_readings(text: str) -> tuple[Date | None, Date | None]:
     >>> [str(day) for day in date_readings("7/1/22")]
     ['2022-07-01', '2022-01-07']
     """
-    month_first, day_first = _read_date(_clean(text))
-    return next(iter(month_first), None), next(iter(day_first), None)
+    readings = ((day for day in days if isinstance(day, Date)) for days in possible_dates(text))
+    return tuple(next(days, None) for days in readings)
 
 
 def possible_dates(text: str) -> tuple[Days, Days]:
-    """`date_readings` with the dates of both centuries where the year has two digits."""
-    return _read_date(_clean(text))
+    """`date_readings` with both centuries where the year has two digits, and months without a day.
+
+    Examples
+    --------
+    >>> possible_dates("June 2022") == possible_dates("06/2022"), len(possible_dates("1/2/48")[0])
+    (True, 2)
+    """
+    cleaned = _clean(text)
+    # Most texts that are no date have no figure.
+    return _read_date(cleaned) if re.search("[0-9]", cleaned) else ((), ())
 
 
-def _days(year: str, month: str | int, day: str) -> Days:
+def _days(year: str, month: str | int, day: str | None) -> Days:
+    if not day:
+        return (Month(int(year), int(month)),) if 1 <= int(month) <= 12 else ()
     years = [year] if len(year) == 4 else [year, ("19" if int(year) < 69 else "20") + year]
     return tuple(filter(None, (day_of(written, month, day) for written in years)))
 
@@ -330,23 +361,21 @@ def _days(year: str, month: str | int, day: str) -> Days:
 def _read_date(cleaned: str) -> tuple[Days, Days]:
     if ":" in cleaned:
         cleaned = _MIDNIGHT.sub("", cleaned)
-    if match := _YEAR_FIRST.fullmatch(cleaned):
-        month, day = (match[n] or match[f"{n}_2"] or match[f"{n}_3"] for n in ("month", "day"))
-        days = _days(match["year"], month, day)
-        if days or not match["month_2"]:
-            return days, days
+    # Most dates are numbers alone.
+    if match := next(filter(None, (form.fullmatch(cleaned) for form in _NUMERIC)), None):
+        month_first = _days(match["year"], match[1], match[3])
+        day_first = _days(match["year"], match[3], match[1])
+        # Dots mean day first wherever that is possible.
+        return (day_first or month_first) if match[2] == "." else month_first, day_first
     for pattern in _WRITTEN:
         if match := pattern.fullmatch(cleaned):
-            name = match["month"]
-            month = _MONTHS.get(name) or _local_words()[0].get(name, 0)
-            return (_days(match["year"], month, match["day"]),) * 2
-    match = next((found for pattern in _NUMERIC if (found := pattern.fullmatch(cleaned))), None)
-    if match is None:
-        return (), ()
-    month_first = _days(match["year"], match[1], match[3])
-    day_first = _days(match["year"], match[3], match[1])
-    # Dots mean day first wherever that is possible.
-    return (day_first or month_first) if match[2] == "." else month_first, day_first
+            found, name = match.groupdict(), match["month"]
+            month = name if name.isdigit() else _MONTHS.get(name) or _local_words()[0].get(name, 0)
+            days = _days(match["year"], month, found.get("day"))
+            weekday = found.get("weekday")
+            if days and (not weekday or weekday in _local_words()[2]):
+                return days, days
+    return (), ()
 
 
 def date(text: str) -> frozenset[Date] | None:
@@ -415,20 +444,5 @@ def _is_ticked(cleaned: str) -> bool | None:
 
 def is_null_word(text: str) -> bool:
     """Whether `text` says that there is no value (N/A, none, null, nil, a dash …)."""
-    return _clean(text) in NULL_WORDS
-
-
-def address(text: str) -> tuple[str, ...] | None:
-    """The words and numbers of an address, street words shortened, or None if there are none.
-
-    Case, punctuation and line breaks do not count; order does.
-
-    Examples
-    --------
-    >>> address("12 North Main Street,\\nSuite 4") == address("12 N. Main St., Ste. 4")
-    True
-    """
-    if len(text) > _LONGEST_LIST:
-        return None
-    cleaned = _INITIAL_DOT.sub("", normalise(text, LADDER_STEPS)).replace("'", "")
-    return tuple(_SHORT.get(word, word) for word in _WORD.findall(cleaned)) or None
+    word = _clean(text)
+    return word in NULL_WORDS or word.strip("()[]\"'.") in NULL_WORDS

@@ -17,8 +17,6 @@ from formlab.tables import LADDER, USABLE, Settings
 
 # Texts are compared as NFC, with white space collapsed and trimmed, in lower case.
 NORM = ("nfc", "space", "lower")
-# What `NORM` does no more to than make it lower case.
-_PLAIN = r"\A(?:[!-~]+(?: [!-~]+)*)?\z"
 # What a text that is not normalised is.
 _AS_IT_IS = {"text": "visible", "markup": "markup"}
 
@@ -199,7 +197,9 @@ def text_rows(
                 pairs = pairs or _pairs(cases, norm)
                 how = f"norm={','.join(norm)}" if norm else f"norm={_AS_IT_IS[view]}"
                 how += "|of=gold fields" if asked else ""
-                tallies = _counted(metric, *pairs)
+                golds, preds, places = pairs
+                tallies = metric.count(golds, preds)
+                tallies = tallies[places] if len(tallies) == len(golds) else tallies
             counted.append((metric, tallies, made_by(how, *rules, read=read)))
         yield score_table(cases, counted, level=level, mode=mode)
 
@@ -215,20 +215,6 @@ def _pairs(
     places[distinct["row"].explode().to_numpy()] = np.repeat(np.arange(len(counts)), counts)
     golds, preds = (distinct[name].to_list() for name in ("gold", "pred"))
     if norm:
-        plain = _normalised(pl.concat([distinct["gold"], distinct["pred"]]).unique(), norm)
+        plain = {value: text.normalise(value, norm) for value in {*golds, *preds}}
         golds, preds = ([plain[value] for value in side] for side in (golds, preds))
     return golds, preds, places
-
-
-def _normalised(values: pl.Series, norm: Sequence[str]) -> dict[str, str]:
-    """`text.normalise` of each value; most need lower case alone, which is made of all at once."""
-    is_plain = values.str.contains(_PLAIN if tuple(norm) == NORM else r"\A\z")
-    same, others = values.filter(is_plain), values.filter(~is_plain).to_list()
-    plain = dict(zip(same.to_list(), same.str.to_lowercase().to_list(), strict=True))
-    return plain | {value: text.normalise(value, norm) for value in others}
-
-
-def _counted(metric: Metric, golds: list[str], preds: list[str], places: np.ndarray) -> np.ndarray:
-    """The tallies of cases whose pairs of texts are counted once however often they occur."""
-    tallies = metric.count(golds, preds)
-    return tallies if tallies.shape[:1] != (len(golds),) else tallies[places]

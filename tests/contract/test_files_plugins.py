@@ -32,7 +32,10 @@ def in_turn(*commands):
     """What commands print in a process of its own, since a plug-in stays where it was loaded."""
     code = "import json; from tests.contract.doors import cli\n"
     code += f"print(json.dumps([cli(*words)[0] for words in {commands}]))"
-    paths = {"PYTHONPATH": f"{Path.cwd()}{os.pathsep}{ROOT}", "FORMLAB_CACHE": "cache"}
+    paths = {
+        "PYTHONPATH": f"{Path.cwd()}{os.pathsep}{ROOT}",
+        "FORMLAB_CACHE": f"{Path.cwd()}/cache",
+    }
     return json.loads(subprocess.check_output([sys.executable, "-c", code], env=os.environ | paths))
 
 

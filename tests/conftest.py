@@ -20,8 +20,8 @@ from tests.states import LONG
 # They start first, the one of minutes before all: what starts last is waited for by one core.
 LONGEST = (
     "test_notebooks_run.py", "test_docs.py", "test_web_pages.py", "test_toys.py", "test_wheel.py",
-    "test_absent.py", "test_frozen.py", "test_sample_runs.py", "test_finding_list.py",
-    "test_fuzz.py",
+    "test_absent.py", "test_arena.py", "test_reports.py", "test_frozen.py", "test_install.py",
+    "test_sample_runs.py", "test_finding_list.py", "test_fuzz.py",
 )  # fmt: skip
 # Gold records that are scored together with --sharded: most evaluations are of several shards.
 FEW = 30

@@ -144,7 +144,7 @@ def test_a07_a_person_is_scored_as_an_agent_is():
             right = json.loads(Path("people/ada/E12-001/values.json").read_text())
             Path("values.json").write_text(json.dumps(right | {"proof": "Driving licence"}))
             page = ("--url", f"{address}/play/ada/E12-001", "--values", "values.json")
-            fill(*page, "--out", "hands")
+            fill(*page, "--steps", 4, "--out", "hands")
         finally:
             server.terminate()
     table = rows("arena", "score", "people/ada")

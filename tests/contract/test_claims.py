@@ -1,6 +1,5 @@
 """Claims: one share right, one p, no untrue power, and nothing found where there is only chance."""
 
-import json
 import re
 
 import polars as pl
@@ -8,7 +7,6 @@ import polars as pl
 import formlab
 from formlab import analysis
 from formlab_experiments import leaning_findings
-from tests.contract.doors import SCORE, cli
 
 
 def forms(count, wrong="", of=16):
@@ -79,24 +77,6 @@ def test_n6_no_advice_on_pages_without_pages_and_no_tendency_below_five_cases():
         found = analysis.findings([formlab.evaluate(gold, forms(count, wrong) | slips)])
         assert any("ften" in each.claim for each in found) == often
         assert not any(re.search("page|crop|image|scan", each.what_to_try) for each in found)
-
-
-def test_n6_findings_link_to_the_report_of_their_own_evaluations(work):
-    cli(*SCORE, "first.jsonl", "--out", "evals/zeta")
-    show = """from formlab import analysis, charts
-both = analysis.common([analysis.open_evaluation(each) for each in evaluations]).evaluations
-found = [*analysis.findings(both), *analysis.tell_apart(both, analysis.flip_matrices(both))]
-charts.findings_table(found, {"own": "65_own_forms", "systems": "80_compare_systems"})"""
-    many, empty = "evaluations = []", {"cell_type": "code", "outputs": [], "execution_count": None}
-    books = {"65_own_forms.ipynb": "evaluation = ''", "80_compare_systems.ipynb": many}
-    for name, source in (books | {"z.ipynb": many}).items():
-        cells = [(source, {"tags": ["parameters"]}), (show if name == "z.ipynb" else "1", {})]
-        cells = [empty | {"id": f"c{len(s)}", "source": s, "metadata": m} for s, m in cells]
-        book = {"cells": cells, "metadata": {"formlab": {"last": name == "z.ipynb"}}, "nbformat": 4}
-        (work / name).write_text(json.dumps(book | {"nbformat_minor": 5}), "utf-8")
-    cli("report", *books, "z.ipynb", "--eval=evals/second", "--eval=evals/zeta", "--no-figures")
-    linked = re.findall(r"[0-9]{2}_[\w-]+[.]html", (work / "reports/z.html").read_text("utf-8"))
-    assert {*linked} == {"65_own_forms--zeta.html", "80_compare_systems.html"}
 
 
 def test_n7_chance_is_no_weakness_of_a_kind_and_a_weak_kind_is_found():

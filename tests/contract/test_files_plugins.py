@@ -32,7 +32,10 @@ def in_turn(*commands):
     """What commands print in a process of its own, since a plug-in stays where it was loaded."""
     code = "import json; from tests.contract.doors import cli\n"
     code += f"print(json.dumps([cli(*words)[0] for words in {commands}]))"
-    paths = {"PYTHONPATH": f"{Path.cwd()}{os.pathsep}{ROOT}", "FORMLAB_CACHE": "cache"}
+    paths = {
+        "PYTHONPATH": f"{Path.cwd()}{os.pathsep}{ROOT}",
+        "FORMLAB_CACHE": f"{Path.cwd()}/cache",
+    }
     return json.loads(subprocess.check_output([sys.executable, "-c", code], env=os.environ | paths))
 
 
@@ -112,7 +115,17 @@ def test_f07_functions_return_pandas_where_the_user_chose_it(work, monkeypatch):
 
 def test_f08_the_core_works_without_add_ons_and_extras(work):
     (work / "sitecustomize.py").write_text(ABSENT)
-    report = ["report", "65_own_forms", "--eval", "evals/first", "--no-figures", "--out", "r"]
+    report = [
+        "report",
+        "65_own_forms",
+        "--eval",
+        "evals/first",
+        "--no-figures",
+        "--workers",
+        "1",
+        "--out",
+        "r",
+    ]
     score, compare = [*SCORE, "first.jsonl", "--json"], ["compare", "evals/first", "evals/second"]
     scores, compared, _, helped = in_turn(score, [*compare, "--json"], report, ["--help"])
     assert value(json.loads(scores), "cer") == pytest.approx(23 / 54, abs=1e-9)
@@ -126,5 +139,5 @@ def test_f09_a_report_is_of_the_notebook_that_the_user_changed(work):
     book = json.loads(file.read_text("utf-8"))
     own = book["cells"][1] | {"id": "own", "metadata": {}, "source": "print(6 * 7 * 10**6)"}
     file.write_text(json.dumps(book | {"cells": [*book["cells"][:2], own]}), "utf-8")
-    cli("report", file, "--eval", "evals/first", "--no-figures", "--out", "r")
+    cli("report", file, "--eval", "evals/first", "--no-figures", "--workers", "1", "--out", "r")
     assert "42000000" in next(work.glob("r/65_own_forms*.html")).read_text("utf-8")

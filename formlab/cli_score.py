@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from formlab import benchmarks, files, readers, systems
+from formlab import benchmarks, readers, systems
 from formlab.addresses import fetched
 from formlab.cli_summary import show_summary
 from formlab.console import (
@@ -223,7 +223,9 @@ def score(benchmark: str | None, predictions: Path, as_json: bool, **options: An
 
 def _called(system: str, answers: Path, options: dict[str, Any]) -> str:
     """What a system is called: as asked; like the folder of its evaluation, if only its file is."""
-    is_stem = system == readers.stem(answers.resolve()) and not readers.is_run(answers)
+    from formlab.readers.content import stem
+
+    is_stem = system == stem(answers.resolve()) and not readers.is_run(answers)
     return options["name"] or (options["out"].name if options["out"] and is_stem else system)
 
 
@@ -383,6 +385,7 @@ def _check_met(evaluation: Evaluation, options: dict[str, Any]) -> None:
 @contextmanager
 def _replacing(out: Path) -> Iterator[Callable[[Evaluation], None]]:
     """What says, of the evaluation that is now in a folder, that it replaced another system's."""
+    from formlab import files
     from formlab.folder import MANIFEST
 
     before: dict[str, Any] = {}

@@ -8,9 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from formlab import frames
 from formlab.errors import DataMissing, FormlabError
-from formlab.readers.content import stem
 from formlab.readers.rows import Reader, Row, Source
 from formlab.registry import Registry
 
@@ -18,7 +16,7 @@ if TYPE_CHECKING:
     from formlab.folders import Corpus, Predictions
 
 __all__ = ["READERS", "UNMET", "Reader", "Row", "Source", "is_run", "predictions",
-           "read_predictions", "reader_of", "splits", "stem"]  # fmt: skip
+           "read_predictions", "reader_of", "splits"]  # fmt: skip
 
 # The note of answers of which no field is one of the gold's.
 UNMET = "no field of the answers is one of the gold's"
@@ -151,6 +149,3 @@ def __getattr__(name: str) -> Any:
     if name in _LOGS:
         return getattr(import_module("formlab.readers.logs"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-frames.door(globals(), __all__)

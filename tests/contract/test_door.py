@@ -47,7 +47,7 @@ FILES = {
     LINES.splitlines()))}), "keys.json": json.dumps(named(str.upper)),
     "spaced.json": json.dumps(named("{} ".format)), "sure.json": json.dumps(SURE),
     "beside.json": json.dumps(BESIDE), "around.jsonl": "".join(
-        json.dumps({"doc_id": name, "response": json.dumps(form)}) + "\n"
+        json.dumps({"doc_id": name, "result": json.dumps(form), "model": "m"}) + "\n"
         for name, form in RIGHT.items()), "in.json": json.dumps({"data": RIGHT}),
     "titled.xlsx": book([["Invoices"], [], ["doc_id", "path", "value"], *map(list, LONG)]),
 }  # fmt: skip

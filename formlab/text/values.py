@@ -55,7 +55,10 @@ _BODIES = tuple(
     )
 )
 _NO_DIGIT = str.maketrans("", "", ",.' ")
-_FRACTION = re.compile(r"(-?)(?:([0-9]{1,6})[ -]?)??(?:([¼-¾⅐-⅞])|([0-9]{1,2})[/⁄]([0-9]{1,2}))")
+_FRACTION = re.compile(
+    r"(-?)(?:([0-9]{1,6})(?:[ -](?=[0-9])| ?(?=[^0-9])))?"
+    r"(?:([¼-¾⅐-⅞])|([0-9]{1,2})[/⁄]([0-9]{1,2}))"
+)
 _ARABIC_SEPARATORS = {0x066B: ".", 0x066C: ","}
 
 # A sign of several currencies has all of them. What is not here is asked of babel.
@@ -130,7 +133,6 @@ _MIDNIGHT = re.compile(
 _ITEM = re.compile(r"""(?:"[^"]*"|'[^']*'(?=\s*(?:[,;|\n]|$))|[^,;|\n])+""")
 _LONG_ITEM = re.compile(_ITEM.pattern.replace("|[^,;", "|[^;"))
 _BULLET = re.compile(r"^(?:[-*•☑☒✓✔]|\[x\])\s+", re.IGNORECASE)
-_BRACKETS = ("[]", "()", "{}")
 # Words of forms and of Azure, Textract and Document AI, and the signs that forms are drawn with.
 _YES = re.compile(
     r"yes|y|true|on|1|1\.0|x|checked|:?selected:?|filledcheckbox|ticked|[✓✔✅☑☒■◼⬛●◉🗹]|\[x\]|\(x\)"
@@ -346,7 +348,6 @@ def possible_dates(text: str) -> tuple[Days, Days]:
     (True, 2)
     """
     cleaned = _clean(text)
-    # Most texts that are no date have no figure.
     return _read_date(cleaned) if re.search("[0-9]", cleaned) else ((), ())
 
 
@@ -414,7 +415,7 @@ def choices(text: str, *, commas: bool = True) -> frozenset[str] | None:
     if not text or len(text) > _LONGEST_LIST:
         return None
     commas = commas or text[0] + text[-1] == "[]"
-    if text[0] + text[-1] in _BRACKETS:
+    if text[0] + text[-1] in ("[]", "()", "{}"):
         text = text[1:-1]
     options = set()
     for item in (_ITEM if commas else _LONG_ITEM).findall(normalise(text, ["quotes"])):

@@ -15,7 +15,7 @@ CALL = {"id": "1", "type": "function", "function": {"name": "send", "arguments":
 # Each text with the share of its three fields that are right: a draft is none, whatever its size.
 TEXTS = {
     f"<think>```json\n{WRONG}\n```</think>It is:\n```json\n{WHOLE}\n```": 1,
-    f"Perhaps {WRONG} is it?\n</thinking>\n\n{WHOLE} Anything else?": 1,
+    f"Perhaps {WRONG} is it?\n</thinking>\n\n{WHOLE[:-1]}": 1,
     f"First {WHOLE[:-1]}, {WRONG[1:]} and, corrected, {WHOLE}": 1,
     f"<think>{WHOLE}": 0, f"```json\n{WHOLE[:-1]}\n```": 1, WRONG: 0,
     json.dumps({"tool_calls": [CALL]}): 1,

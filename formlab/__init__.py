@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from formlab.analysis import compare, evaluate, open_evaluation, summarise
     from formlab.benchmarks import load
     from formlab.frames import options
-    from formlab.readers.logs import open_log
     from formlab.readers import read_predictions
+    from formlab.readers.logs import open_log
     from formlab.scorers import inspect_scorer
     from formlab.systems import run
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import polars as pl
 
-from formlab import resources
 from formlab import metrics as registry
+from formlab import resources
 from formlab.analysis.summarise import summarise
 from formlab.errors import UnknownName
 from formlab.folders import Evaluation

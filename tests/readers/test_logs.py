@@ -22,29 +22,65 @@ PLUGINS = Path(__file__).parents[2] / "docs" / "plugins"
 LONG_TEXT = "A clause of the lease. " * 20
 FORMS = "20260102_030405_samples_forms.jsonl"
 LMMS = [
-    {"doc_id": 4, "input": "Total?", "target": "118.40", "filtered_resps": "118.4",
-     "input_media": ["img/0004.png"], "doc_hash": "9f", "anls": 0.83, "acc": True,
-     "token_counts": [{"input_tokens": 902, "output_tokens": 31}]},
-    {"doc_id": 5, "target": "Ada Berg", "filtered_resps": ["Ada Berg"], "doc_hash": "a0",
-     "input_media": ["img/5.png"], "anls": {"score": 1.0, "id": "5"}},
-    {"doc_id": 6, "target": "3 May", "filtered_resps": [], "doc_hash": "a1",
-     "input_media": ["img/5.png"], "anls": 0.0},
-    {"doc_id": 4, "target": "118.40", "filtered_resps": "118.4", "doc_hash": "another",
-     "input_media": []},
-]  # fmt: skip
+    {
+        "doc_id": 4,
+        "input": "Total?",
+        "target": "118.40",
+        "filtered_resps": "118.4",
+        "input_media": ["img/0004.png"],
+        "doc_hash": "9f",
+        "anls": 0.83,
+        "acc": True,
+        "token_counts": [{"input_tokens": 902, "output_tokens": 31}],
+    },
+    {
+        "doc_id": 5,
+        "target": "Ada Berg",
+        "filtered_resps": ["Ada Berg"],
+        "doc_hash": "a0",
+        "input_media": ["img/5.png"],
+        "anls": {"score": 1.0, "id": "5"},
+    },
+    {
+        "doc_id": 6,
+        "target": "3 May",
+        "filtered_resps": [],
+        "doc_hash": "a1",
+        "input_media": ["img/5.png"],
+        "anls": 0.0,
+    },
+    {
+        "doc_id": 4,
+        "target": "118.40",
+        "filtered_resps": "118.4",
+        "doc_hash": "another",
+        "input_media": [],
+    },
+]
 RESULTS = {
     "model_name": "qwen",
     "n-samples": {"forms": {"effective": 3}},
     "results": {"forms": {"alias": "forms", "anls,none": 0.61, "anls_stderr,none": 0.3}},
 }
 ENTRY = {
-    "fileUrl": "https://host.example/f3.png", "ocrModel": "m1", "extractionModel": "m2",
-    "trueMarkdown": "Bill 9.50", "trueJson": {"total": 9.5}, "predictedMarkdown": "Bill 9.50",
-    "predictedJson": {"total": 9.0}, "levenshteinDistance": 1.0, "jsonAccuracy": 0.5,
+    "fileUrl": "https://host.example/f3.png",
+    "ocrModel": "m1",
+    "extractionModel": "m2",
+    "trueMarkdown": "Bill 9.50",
+    "trueJson": {"total": 9.5},
+    "predictedMarkdown": "Bill 9.50",
+    "predictedJson": {"total": 9.0},
+    "levenshteinDistance": 1.0,
+    "jsonAccuracy": 0.5,
     "usage": {"duration": 4100, "totalCost": 0.01},
-}  # fmt: skip
-FAILED = {"fileUrl": "https://host.example/f4.png", "ocrModel": "m1", "extractionModel": "m2",
-          "trueJson": {"total": 9.5}, "error": {}}  # fmt: skip
+}
+FAILED = {
+    "fileUrl": "https://host.example/f4.png",
+    "ocrModel": "m1",
+    "extractionModel": "m2",
+    "trueJson": {"total": 9.5},
+    "error": {},
+}
 KIT = [
     {"index": 17, "answer": "['A-204', 'A 204']", "prediction": "A-2O4", "hit": 1, "kind": "k"},
     {"index": 18, "answer": "3 May", "prediction": "Failed to obtain answer via API. "},
@@ -62,78 +98,129 @@ PARSE = {
     "duration_ms": 5100,
     "response": {"data": {"result": {"chunks": [{"blocks": [{"content": "Ada"}]}]}}},
 }
-TESTS = [{"pdf": "old/bill.pdf", "page": 1, "id": name, "type": kind} | more for name, kind, more in (
-    ("t1", "present", {"text": "Total due 9.00", "max_diffs": 1}),
-    ("t2", "absent", {"text": "Page 1 of 2"}),
-    ("t3", "order", {"before": "Ada Foods", "after": "Thank you"}),
-    ("t4", "table", {"cell": "tea"}), ("t5", "present", {"page": 2, "text": "Signature"}),
-)]  # fmt: skip
+TESTS = [
+    {"pdf": "old/bill.pdf", "page": 1, "id": name, "type": kind} | more
+    for name, kind, more in (
+        ("t1", "present", {"text": "Total due 9.00", "max_diffs": 1}),
+        ("t2", "absent", {"text": "Page 1 of 2"}),
+        ("t3", "order", {"before": "Ada Foods", "after": "Thank you"}),
+        ("t4", "table", {"cell": "tea"}),
+        ("t5", "present", {"page": 2, "text": "Signature"}),
+    )
+]
 PAGE = "Thank you\n\nTotal **due** 9.O0\n\nAda Foods\n"
 # The files of a log, what is opened of them, its system, rows of its answers and of its scores and
 # figures, and notes.
 SOURCES = {
     "lmms-eval": (
-        {FORMS: LMMS, FORMS.replace("samples_forms.jsonl", "results.json"): RESULTS}, FORMS,
+        {FORMS: LMMS, FORMS.replace("samples_forms.jsonl", "results.json"): RESULTS},
+        FORMS,
         "qwen",
         # Two questions are of 5.png: they keep their numbers. `4` is asked twice, once otherwise.
-        [("0004", "/answer", "118.4", "ok"), ("5", "/answer", "Ada Berg", "ok"),
-         ("6", "/answer", None, "missing"), ("4", "/answer", "118.4", "ok")],
+        [
+            ("0004", "/answer", "118.4", "ok"),
+            ("5", "/answer", "Ada Berg", "ok"),
+            ("6", "/answer", None, "missing"),
+            ("4", "/answer", "118.4", "ok"),
+        ],
         [("anls", 0.83), ("acc", 1.0), ("anls", 1.0), ("anls", 0.0), ("anls", 0.61)],
         {"documents that stand under one number with two contents (doc_hash)": 1},
     ),
     "VLMEvalKit": (
-        {"m_F.json": KIT, "m_F_acc.csv": '"split","Overall"\n"none","61.5"\n'}, "m_F.json", "m",
+        {"m_F.json": KIT, "m_F_acc.csv": '"split","Overall"\n"none","61.5"\n'},
+        "m_F.json",
+        "m",
         [("17", "/answer", "A-2O4", "ok"), ("18", "/answer", None, "api_error")],
-        [("hit", 1.0), ("acc", 61.5)], {},
+        [("hit", 1.0), ("acc", 61.5)],
+        {},
     ),
     "VLMEvalKit's workbook": (
-        {}, DATA / "model-a_FormsVQA.xlsx", "model-a",
-        [("0", "/answer", "A-2O4", "ok"), ("1", "/answer", "2021-05-03", "ok"),
-         ("2", "/answer", None, "api_error"), ("3", "/answer", None, "missing"),
-         ("4", "/answer", "9", "ok")],
+        {},
+        DATA / "model-a_FormsVQA.xlsx",
+        "model-a",
+        [
+            ("0", "/answer", "A-2O4", "ok"),
+            ("1", "/answer", "2021-05-03", "ok"),
+            ("2", "/answer", None, "api_error"),
+            ("3", "/answer", None, "missing"),
+            ("4", "/answer", "9", "ok"),
+        ],
         [("hit", score) for score in (0, 1, 0, 0, 1)],
         {"numbers that a workbook may have changed: 9.00 is 9 there": 1},
     ),
     "OmniAI": (
-        {"results.json": [ENTRY, FAILED]}, "", "m1 + m2",
-        [("f3", None, "Bill 9.50", "ok"), ("f3", "/", '{"total": 9.0}', "ok"),
-         ("f3", "/total", "9.0", "ok"), ("f4", None, None, "api_error")],
+        {"results.json": [ENTRY, FAILED]},
+        "",
+        "m1 + m2",
+        [
+            ("f3", None, "Bill 9.50", "ok"),
+            ("f3", "/", '{"total": 9.0}', "ok"),
+            ("f3", "/total", "9.0", "ok"),
+            ("f4", None, None, "api_error"),
+        ],
         [("json_accuracy", 0.5), ("levenshtein_similarity", 1.0)],
         {"entries with an error, which the tool's own mean leaves out": 1},
     ),
     "olmOCR-bench": (
-        {"tests.jsonl": TESTS, "tool/old/bill_pg1_repeat1.md": PAGE}, "", "tool",
-        [("old/bill", "/t1", "Total due 9.00", "ok"), ("old/bill", "/t2", "", "ok"),
-         ("old/bill", "/t3", "Thank you … Ada Foods", "ok"), ("old/bill", "/t4", None, "missing"),
-         ("old/bill", "/t5", None, "missing")],
-        [], {olmocr.OTHER: 1, samples.MISSING: 1},
+        {"tests.jsonl": TESTS, "tool/old/bill_pg1_repeat1.md": PAGE},
+        "",
+        "tool",
+        [
+            ("old/bill", "/t1", "Total due 9.00", "ok"),
+            ("old/bill", "/t2", "", "ok"),
+            ("old/bill", "/t3", "Thank you … Ada Foods", "ok"),
+            ("old/bill", "/t4", None, "missing"),
+            ("old/bill", "/t5", None, "missing"),
+        ],
+        [],
+        {olmocr.OTHER: 1, samples.MISSING: 1},
     ),
     "OCRBench v2": (
-        {"m.json": [QUESTION]}, "m.json", "m",
+        {"m.json": [QUESTION]},
+        "m.json",
+        "m",
         [("8", "/by", "Ada Foods", "repaired"), ("8", "/total", "8.00", "repaired")],
-        [("score", 0.5), ("score", 0.5)], {},
+        [("score", 0.5), ("score", 0.5)],
+        {},
     ),
     "funsd-bench": (
-        {"r/results/parses/a.json": PARSE, "r/results/parses/b.json": '{"success": ',
-         "r/results/results.json": {"cer_stats": {"mean": 0.25}, "summary": {},
-                                    "documents": [{"filename": "a", "cer": 0.25}]}}, "r", "results",
+        {
+            "r/results/parses/a.json": PARSE,
+            "r/results/parses/b.json": '{"success": ',
+            "r/results/results.json": {
+                "cer_stats": {"mean": 0.25},
+                "summary": {},
+                "documents": [{"filename": "a", "cer": 0.25}],
+            },
+        },
+        "r",
+        "results",
         [("a", None, "Ada", "ok"), ("b", None, None, "api_error")],
-        [("cer", 0.25), ("cer", 0.25)], {samples.UNREADABLE: 1},
+        [("cer", 0.25), ("cer", 0.25)],
+        {samples.UNREADABLE: 1},
     ),
     "docling-eval": (
-        {}, DATA / "docling", "Docling",
-        [("f1", None, "NAME: Ada Borg DATE: 3 May", "ok"), ("f1", "/NAME", "Ada Borg", "ok"),
-         ("f1", "/DATE/0", "3 May", "ok"), ("f2", None, None, "api_error")],
+        {},
+        DATA / "docling",
+        "Docling",
+        [
+            ("f1", None, "NAME: Ada Borg DATE: 3 May", "ok"),
+            ("f1", "/NAME", "Ada Borg", "ok"),
+            ("f1", "/DATE/0", "3 May", "ok"),
+            ("f2", None, None, "api_error"),
+        ],
         [("keyvalue/entity_f1", 0.5), ("keyvalue/relation_f1", 0.4), ("keyvalue/entity_f1", 0.5)],
         {"documents that docling-eval rejected: missing_prediction": 1},
     ),
     "a table": (
         {"t.csv": "id;target;output;score;model\n1;9.00;<think>8</think>9.00;true;x\n2;May;;;x\n"},
-        "t.csv", "x",
+        "t.csv",
+        "x",
         [("1", "/answer", "9.00", "repaired"), ("2", "/answer", None, "missing")],
-        [("score", 1.0)], {},
+        [("score", 1.0)],
+        {},
     ),
-}  # fmt: skip
+}
 
 
 def put(folder, files):
@@ -244,8 +331,9 @@ def test_names_of_samples_find_the_fields_of_a_benchmark(funsd_root):
     evaluation = formlab.open_log(rows, "funsd", root=funsd_root)
     assert evaluation.fields.select("doc_id", "path", "gold", "log_score").rows() == [
         # The benchmark's gold is used, and that the log has another is counted.
-        ("a", "/entities/1", "Ada Berg", 1.0), ("b", "/entities/0", "Total 9.00", 1.0),
-    ]  # fmt: skip
+        ("a", "/entities/1", "Ada Berg", 1.0),
+        ("b", "/entities/0", "Total 9.00", 1.0),
+    ]
     assert {note: n for note, n in evaluation.notes.items() if note.startswith("log: ")} == {
         "log: samples matched": 2,
         "log: samples that the benchmark does not have": 1,
@@ -268,16 +356,22 @@ def test_names_of_samples_find_the_fields_of_a_benchmark(funsd_root):
         ({"target": "May", "output": "may", "score": 0}, "normalisation: case"),
         ({"target": "May", "output": "May", "score": 0}, "the log's own rule refuses it"),
         ({"target": "May", "output": "May.", "score": 1}, "normalisation: punctuation"),
-        ({"target": "3 May", "output": "it is 3 May I think", "score": 1},
-         "the log takes gold that stands within a longer answer"),
+        (
+            {"target": "3 May", "output": "it is 3 May I think", "score": 1},
+            "the log takes gold that stands within a longer answer",
+        ),
         ({"target": "May", "output": "June", "score": 0.5}, "partial credit in the log"),
         ({"target": "May", "output": "May", "score": None}, "not scored in the log"),
-        ({"target": "May", "output": None, "error": "x", "score": None},
-         "api_error: left out of the log's mean, counted as wrong by formlab"),
-        ({"target": "May", "output": "May", "status": "truncated", "score": 1},
-         "truncated: scored in the log, nothing found for formlab"),
+        (
+            {"target": "May", "output": None, "error": "x", "score": None},
+            "api_error: left out of the log's mean, counted as wrong by formlab",
+        ),
+        (
+            {"target": "May", "output": "May", "status": "truncated", "score": 1},
+            "truncated: scored in the log, nothing found for formlab",
+        ),
     ],
-)  # fmt: skip
+)
 def test_difference_has_its_reason(row, why):
     other = {"id": "z", "target": "a", "output": "a", "score": 1}
     evaluation = formlab.open_log([{"id": "a", **row}, other])
@@ -312,23 +406,39 @@ def test_what_a_table_lacks_is_named():
 @pytest.mark.parametrize(
     ("test", "page", "answer"),
     [
-        ({"text": "invoice number", "case_sensitive": False}, "The INVOICE NUMBER is 7.", "invoice number"),
+        (
+            {"text": "invoice number", "case_sensitive": False},
+            "The INVOICE NUMBER is 7.",
+            "invoice number",
+        ),
         ({"text": "invoice number"}, "The INVOICE NUMBER is 7.", None),
         ({"text": "Net total"}, "The **_Net_** _total_ is 7", "Net total"),
         ({"text": "Net total", "max_diffs": 1}, "The Net tota1 is 7", "Net total"),
         ({"text": "Net total"}, "The Net tota1 is 7", "Net tota1"),
         ({"text": "a long phrase"}, "\n", None),
-        ({"type": "absent", "text": "Chapter 3", "case_sensitive": False}, "CHAPTER 3\nText", "CHAPTER 3"),
+        (
+            {"type": "absent", "text": "Chapter 3", "case_sensitive": False},
+            "CHAPTER 3\nText",
+            "CHAPTER 3",
+        ),
         ({"type": "absent", "text": "Chapter 3"}, "CHAPTER 3\nText", ""),
-        ({"type": "absent", "text": "Total due", "first_n": 20}, "A page with other words. Total due", ""),
+        (
+            {"type": "absent", "text": "Total due", "first_n": 20},
+            "A page with other words. Total due",
+            "",
+        ),
         ({"type": "absent", "text": "Total due", "last_n": 9}, "A page. Total due", "Total due"),
         ({"type": "present", "text": "Total due", "last_n": 8}, "A page. Total due", None),
         ({"type": "order", "before": "One", "after": "Two"}, "Two One Two", "One … Two"),
         ({"type": "order", "before": "One", "after": "Two"}, "Two One", "Two … One"),
-        ({"type": "order", "before": "Ome", "after": "Two", "max_diffs": 1}, "One Two", "Ome … Two"),
+        (
+            {"type": "order", "before": "Ome", "after": "Two", "max_diffs": 1},
+            "One Two",
+            "Ome … Two",
+        ),
         ({"type": "order", "before": "One", "after": "Six"}, "One Two", "One"),
     ],
-)  # fmt: skip
+)
 def test_tests_of_olmocr_are_judged_as_the_bench_does(test, page, answer):
     test = olmocr.Test(**{"pdf": "a.pdf", "id": "1", "type": "present"} | test)
     assert olmocr.answer_to(test, page) == answer
@@ -344,8 +454,11 @@ def test_answer_stands_where_stickler_paired_it(tmp_path):
     matches = rows.filter(role="score", scorer="match").select("path", "score").rows()
     # tea is below the threshold of its item, so that its fields were not compared.
     assert dict(matches) == {
-        "/number": 1, "/vendor": 1, "/items/0/name": 1, "/items/0/price": 1,
-    }  # fmt: skip
+        "/number": 1,
+        "/vendor": 1,
+        "/items/0/name": 1,
+        "/items/0/price": 1,
+    }
 
 
 def test_documents_of_docling_have_boxes_and_a_folder_of_them_needs_a_benchmark(tmp_path):
@@ -356,8 +469,11 @@ def test_documents_of_docling_have_boxes_and_a_folder_of_them_needs_a_benchmark(
     (tmp_path / "run [3] *" / "f4.json").write_text('{"schema_name": "DoclingDocument", ')
     answers = logs.read(tmp_path / "run [3] *").filter(role="answer")
     assert dict(answers.select("doc_id", "status").rows()) == {
-        "f1": "ok", "f2": "ok", "f3": "ok", "f4": "bad_json",
-    }  # fmt: skip
+        "f1": "ok",
+        "f2": "ok",
+        "f3": "ok",
+        "f4": "bad_json",
+    }
     with pytest.raises(DataBroken, match="the log has no gold.*--benchmark"):
         logs.open_log(tmp_path / "run [3] *")
     turned = {"children": [{"$ref": "#/groups/0"}] * 2, "text": "once"}
@@ -384,8 +500,9 @@ def test_a_log_is_answers_to_a_corpus_too(tmp_path):
     assert predictions.responses.select("doc_id", "seconds").rows() == [("a", 4.1), ("b", None)]
     # By its address, and by the name of its file.
     assert dict(predictions.records.select("doc_id", "status").rows()) == {
-        "a": "ok", "b": "api_error",
-    }  # fmt: skip
+        "a": "ok",
+        "b": "api_error",
+    }
 
 
 def test_a_plug_in_is_tried_first(tmp_path):
@@ -416,7 +533,7 @@ DAMAGES = [
     ({"header.json": HEADER, "samples/a.json": SAMPLE, "samples/b.json": "{"}, None),
     ({"header.json": HEADER, "samples/a.json": SAMPLE, "samples/b.json": ZEROS}, None),
     ({"header.json": HEADER, "samples/a.json": SAMPLE, "samples/b.json": b"\xff\xfe"}, None),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("members", "error"), DAMAGES)

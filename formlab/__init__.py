@@ -25,8 +25,8 @@ __all__ = [
 
 _HOME = {
     "compare": "analysis", "evaluate": "analysis", "inspect_scorer": "scorers",
-    "load": "benchmarks", "open_evaluation": "analysis", "open_log": "readers.logs", "options": "frames",
-    "read_predictions": "readers", "run": "systems", "summarise": "analysis",
+    "load": "benchmarks", "open_evaluation": "analysis", "open_log": "readers.logs",
+    "options": "frames", "read_predictions": "readers", "run": "systems", "summarise": "analysis",
 }  # fmt: skip
 # Decorators that register what stands below them; see `formlab.registry.register`.
 _DECORATORS = {

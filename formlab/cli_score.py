@@ -385,20 +385,18 @@ def _check_met(evaluation: Evaluation, options: dict[str, Any]) -> None:
 @contextmanager
 def _replacing(out: Path) -> Iterator[Callable[[Evaluation], None]]:
     """What says, of the evaluation that is now in a folder, that it replaced another system's."""
-    from formlab import files
-    from formlab.folder import MANIFEST
+    from formlab.folders import Evaluation
 
     before: dict[str, Any] = {}
-    with suppress(FormlabError, TypeError):
-        before = dict(files.read_json(out / MANIFEST)) if files.is_file(out / MANIFEST) else {}
+    with suppress(FormlabError):
+        before = Evaluation.manifest_of(out)
 
     def say_replaced(evaluation: Evaluation) -> None:
         old, new = before.get("sources") or {}, evaluation.sources
         is_other = bool(old.keys() - new.keys() and new.keys() - old.keys())
         if before and (is_other or before.get("system") != evaluation.system):
-            names = [f"{before.get('system')} ({', '.join(list(old)[-1:])})",
-                     f"{evaluation.system} ({', '.join(list(new)[-1:])})"]  # fmt: skip
-            note = f"note: in {out}, the evaluation of {names[0]} was replaced by {names[1]}"
+            names = (f"{before.get('system')} ({', '.join(old)})", evaluation.system)
+            note = "note: in {}, the evaluation of {} was replaced by {}".format(out, *names)
             click.secho(plain(note), fg="yellow", err=True)
 
     yield say_replaced

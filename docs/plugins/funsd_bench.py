@@ -20,6 +20,7 @@ def fits(path):
 
 
 def parses(path):
+    """The files of parses in a folder of results."""
     folders = [path / "results" / "parses", path / "parses", path]
     folder = next((folder for folder in folders if folder.is_dir()), None)
     return sorted(folder.glob("*.json")) if folder else []
@@ -45,6 +46,7 @@ def read(source):
 
 
 def sample_of(source, file, scores):
+    """The sample of a page, which one file of parses is of."""
     system = file.resolve().parents[1].name
     try:
         parse = door.decoded(door.read_bytes(file), dict, file)

@@ -29,6 +29,7 @@ def read(source):
 
 
 def each_sample(source, entries):
+    """The samples, each with its question, gold, answer and score."""
     for number, entry in enumerate(entries):
         # A sample that cannot be read is counted, and the others are read.
         with samples.reading(source, origin := f"{source.path.name}#/{number}"):

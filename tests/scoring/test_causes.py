@@ -1,6 +1,5 @@
 import json
 import random
-from collections import Counter
 from pathlib import Path
 
 import polars as pl
@@ -491,10 +490,4 @@ def figures(judgements):
     for title, rows in groups.items():
         (alone, count), (whole, _) = agreement(rows, "alone"), agreement(rows, "found")
         lines.append(f"| {title} | {alone} of {count} | {whole} of {count} |")
-    counts = Counter((row["cause"], row["found"]) for row in sure)
-    names = [name for name in CAUSES if any(name in pair for pair in counts)]
-    lines += ["", f"| by eye ↓ found → | {' | '.join(names)} |", f"|---{'|---' * len(names)}|"]
-    for name in names:
-        cells = [str(counts[name, other] or "·") for other in names]
-        lines.append(f"| {name} | {' | '.join(cells)} |")
     return "\n".join(lines)

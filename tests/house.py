@@ -83,17 +83,23 @@ def size(*patterns):
     return sum(file.stat().st_size for file in files(*patterns))
 
 
+# Cases that came in after the first hundred, which have a limit of their own.
+LATER = ("answers", "door", "engines", "logs_door", "values")
+
+
+def case_lines(is_later):
+    cases = {file.stem.removeprefix("test_"): file for file in files("tests/contract/test_*.py")}
+    return sum(lines(file) for name, file in cases.items() if (name in LATER) == is_later)
+
+
 # What else has a limit: limit, goal and how it is counted.
 OTHERS = {
     "core, lines": (58047, 28000, lambda: sum(map(lines, files("formlab/**/*.py")))),
     "all packages, lines": (84953, 38800, lambda: sum(map(lines, python_files()))),
     "all packages, modules": (489, 260, lambda: len(python_files())),
     "fmt: skip": (918, 30, skipped_formats),
-    "contract, lines of cases": (
-        1950,
-        1950,
-        lambda: sum(map(lines, files("tests/contract/test_*.py"))),
-    ),
+    "contract, lines of cases": (1950, 1950, lambda: case_lines(is_later=False)),
+    "contract, cases of doors and values": (377, 377, lambda: case_lines(is_later=True)),
     "contract, lines of its doors": (90, 90, lambda: lines(ROOT / "tests/contract/doors.py")),
     "JavaScript of the core, lines": (
         3007,

@@ -32,10 +32,8 @@ def in_turn(*commands):
     """What commands print in a process of its own, since a plug-in stays where it was loaded."""
     code = "import json; from tests.contract.doors import cli\n"
     code += f"print(json.dumps([cli(*words)[0] for words in {commands}]))"
-    paths = {
-        "PYTHONPATH": f"{Path.cwd()}{os.pathsep}{ROOT}",
-        "FORMLAB_CACHE": f"{Path.cwd()}/cache",
-    }
+    here = Path.cwd()
+    paths = {"PYTHONPATH": f"{here}{os.pathsep}{ROOT}", "FORMLAB_CACHE": f"{here}/cache"}
     return json.loads(subprocess.check_output([sys.executable, "-c", code], env=os.environ | paths))
 
 
@@ -115,22 +113,12 @@ def test_f07_functions_return_pandas_where_the_user_chose_it(work, monkeypatch):
 
 def test_f08_the_core_works_without_add_ons_and_extras(work):
     (work / "sitecustomize.py").write_text(ABSENT)
-    report = [
-        "report",
-        "65_own_forms",
-        "--eval",
-        "evals/first",
-        "--no-figures",
-        "--workers",
-        "1",
-        "--out",
-        "r",
-    ]
+    report = ["report", "65_own_forms", "--eval=evals/first", "--no-figures", "--workers=1"]
     score, compare = [*SCORE, "first.jsonl", "--json"], ["compare", "evals/first", "evals/second"]
     scores, compared, _, helped = in_turn(score, [*compare, "--json"], report, ["--help"])
     assert value(json.loads(scores), "cer") == pytest.approx(23 / 54, abs=1e-9)
     assert (json.loads(compared)[0]["n_docs"], "arena" in helped) == (2, False)
-    assert "Noor Hadad" in next(work.glob("r/65_own_forms*.html")).read_text("utf-8")
+    assert "Noor Hadad" in next(work.glob("reports/65_own_forms*.html")).read_text("utf-8")
 
 
 def test_f09_a_report_is_of_the_notebook_that_the_user_changed(work):

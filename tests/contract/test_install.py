@@ -29,10 +29,10 @@ def test_i01_the_pip_list_of_environment_yml_installs(tmp_path):
         (tmp_path / name).symlink_to(ROOT / name)
     (tmp_path / "condaenv.txt").write_text("\n".join(lines), "utf-8")
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "install", "--dry-run"]
-    # Every requirement is a line of its own; `make test-all` also asks what each requires.
+    # `make test-all` also asks what each requires.
     quick = [] if ALL else ["--no-deps"]
-    listed = run(*pip, "--no-index", *quick, "-r", "condaenv.txt", cwd=tmp_path)
-    assert "requirements.lock" in listed
+    command = (*pip, "--no-index", *quick, "-r", "condaenv.txt")
+    assert "requirements.lock" in run(*command, cwd=tmp_path)
 
 
 def test_i02_the_blocks_of_the_readme_run_in_a_new_shell_and_folder(tmp_path):
@@ -51,14 +51,11 @@ def test_i02_the_blocks_of_the_readme_run_in_a_new_shell_and_folder(tmp_path):
     script += "python -m formlab --help\n"
     assert "Usage: python -m formlab" in run("bash", "-c", script, cwd=tmp_path, env=environment)
     home = tmp_path / "five-minutes"
-    wrong = formlab.open_evaluation(home / "evals/first").fields.filter(
-        pl.col("outcome") != "match"
-    )
+    fields = formlab.open_evaluation(home / "evals/first").fields
+    wrong = fields.filter(pl.col("outcome") != "match")
     assert wrong["cause"].sort().to_list() == ["characters", "lost_separator"]
     assert (home / "reports" / "index.html").is_file()
     lines = (home / "look.txt").read_text("utf-8").splitlines()
     # A finding and what to try are two sentences.
     assert any("fields" in line for line in lines)
-    assert not [
-        line for line in lines if re.search(r"[a-z)] [A-Z][a-z]+ (at|the|what|how)\b", line)
-    ]
+    assert not any(re.search(r"[a-z)] [A-Z][a-z]+ (at|the|what|how)\b", line) for line in lines)

@@ -14,7 +14,7 @@ import polars as pl
 from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
 
-from formlab.text.normalise import LADDER_STEPS, address, normalise
+from formlab.text.normalise import LADDER_STEPS, STEPS, address, normalise
 from formlab.text.values import (
     Days,
     Money,
@@ -270,20 +270,22 @@ def _judge(
     """The rungs of n pairs, shape (n, 4), and how alike each is; a text is read only once."""
     if not 0 <= threshold <= 1:
         raise ValueError(f"threshold must lie in [0, 1], it is {threshold}")
-    normal = {text: normalise(text, LADDER_STEPS) for text in {*golds, *preds}}
+    normal = {text: normalise(text, LADDER_STEPS[:-1]) for text in {*golds, *preds}}
+    # Shorter by the spaces of its units, a text would be less like another.
+    tight = {text: STEPS[LADDER_STEPS[-1]](plain) for text, plain in normal.items()}
     ours, theirs = ([normal[text] for text in side] for side in (golds, preds))
     options = {"scorer": Levenshtein.normalized_similarity, "dtype": np.float64, "workers": 1}
     similarity = process.cpdist(ours, theirs, **options)
     parsers = {kind: parser_for(*kind) for kind in set(kinds)}
     read = cache(lambda parser, text: parser.read(text))
     holds = []
-    for gold, pred, kind, plain, other in zip(golds, preds, kinds, ours, theirs, strict=True):
-        typed = plain == other
+    for gold, pred, kind in zip(golds, preds, kinds, strict=True):
+        typed = is_equal = tight[gold] == tight[pred]
         if not typed:
             parser = parsers[kind]
             first, second = read(parser, gold), read(parser, pred)
             typed = first is not None and second is not None and parser.same(first, second)
-        holds.append((gold == pred, plain == other, typed, typed))
+        holds.append((gold == pred, is_equal, typed, typed))
     rungs = np.array(holds, dtype=bool).reshape(-1, 4)
     rungs[:, 3] |= similarity >= threshold
-    return rungs, similarity
+    return rungs, np.maximum(similarity, rungs[:, 1])

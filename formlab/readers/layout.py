@@ -52,10 +52,10 @@ class Layout(NamedTuple):
         names = {n: columns.get(n) or _named(n, known, columns) for n in SYNONYMS}
         names = {name: column for name, column in names.items() if column} | dict(columns)
         if "doc_id" not in names:
-            what = f"no column for the document among {', '.join(known[:12])}"
+            what = f"no column for the document among {', '.join(name[:40] for name in known[:12])}"
             nearest = get_close_matches("doc_id", known, 1) or [*known[:1], "…"]
             where = batch.home + batch.origins[0]
-            raise DataBroken(what, where=where, remedy=f"--columns doc_id={nearest[0]}")
+            raise DataBroken(what, where=where, remedy=f"--columns doc_id={nearest[0]:.40}")
         others = [name for name in known if name not in names.values()]
         is_answer = "path" not in names and _holds_json(batch, names.get("value"))
         if not (is_answer or _is_long(batch, names, others, columns)):
@@ -102,11 +102,11 @@ def _is_long(
     lacks = "path" if "value" in names else "value"
     has_one = bool({"path", "value"} & names.keys())
     if lacks == "value" if is_long else has_one and fields and again("doc_id"):
-        known = [*names.values(), *others][:12]
+        known = [name[:40] for name in [*names.values(), *others][:12]]
         nearest = get_close_matches(lacks, fields, 1, 0.3) or [*fields, "…"]
         what = f"no column `{lacks}` (columns: {', '.join(known)})"
         where = batch.home + batch.origins[0]
-        raise DataBroken(what, where=where, remedy=f"--columns {lacks}={nearest[0]}")
+        raise DataBroken(what, where=where, remedy=f"--columns {lacks}={nearest[0]:.40}")
     return is_long
 
 

@@ -31,7 +31,7 @@ ROOMS = {
     "systems": (5262, 2500, SYSTEMS),
     "charts, reports": (9268, 4200, [f"formlab/{room}" for room in PAGES]),
     "scoring, metrics, text": (
-        13100,
+        13101,
         7720,
         [f"formlab/{room}/" for room in ("scoring", "metrics", "text", "trees")],
     ),

@@ -273,9 +273,9 @@ def _judge(
     normal = {text: normalise(text, LADDER_STEPS[:-1]) for text in {*golds, *preds}}
     # Shorter by the spaces of its units, a text would be less like another.
     tight = {text: STEPS[LADDER_STEPS[-1]](plain) for text, plain in normal.items()}
-    ours, theirs = ([normal[text] for text in side] for side in (golds, preds))
-    options = {"scorer": Levenshtein.normalized_similarity, "dtype": np.float64, "workers": 1}
-    similarity = process.cpdist(ours, theirs, **options)
+    sides = ([normal[text] for text in side] for side in (golds, preds))
+    scorer = Levenshtein.normalized_similarity
+    similarity = process.cpdist(*sides, scorer=scorer, dtype=np.float64)
     parsers = {kind: parser_for(*kind) for kind in set(kinds)}
     read = cache(lambda parser, text: parser.read(text))
     holds = []

@@ -29,7 +29,7 @@ from formlab import benchmarks, metrics, readers, systems, tables
 from formlab.cli import main
 
 ROOT = Path(__file__).resolve().parent.parent
-LOGS = ("inspect", "lmms_eval", "vlmevalkit", "omniai", "stickler", "olmocr", "docling_eval")
+LOGS = ("inspect", "lmms_eval", "vlmevalkit", "omniai", "stickler", "olmocr")
 MADE = re.compile(r"^<!-- made: (.+?) -->.*$", re.MULTILINE)
 CHART = re.compile(r"^```python chart\n(.+?)^```$", re.MULTILINE | re.DOTALL)
 # Of metrics that a scorer counts: the tasks of the scorer.

@@ -17,9 +17,8 @@ from typing import Any
 from formlab import benchmarks
 from formlab.benchmarks import formfactory
 from formlab.errors import DataMissing
-from formlab.text import checked
+from formlab.text import as_text, checked
 from formlab.text import values as typed
-from formlab.text.normalise import as_text
 from formlab_arena import spec
 from formlab_arena.instances import Instance
 from formlab_arena.spec import FormField, FormPage, WebForm

@@ -112,11 +112,6 @@ SAMPLE = {
 }  # fmt: skip
 FIELD = {"expected_key": "items[0].k", "expected_value": "x", "actual_key": "items[0].k",
          "actual_value": {"a": 1}, "match": True, "score": 1.0}  # fmt: skip
-DOCLING = {
-    "schema_name": "DoclingDocument", "texts": [{"text": "Ada"}],
-    "body": {"children": [{"$ref": "#/texts/0"}]}, "pages": {"1": {"size": {"width": 1}}},
-    "tables": [{"data": {"table_cells": [{"text": "c"}]}}],
-}  # fmt: skip
 MARK = {"type": "hypertextlabels", "value": {
     "start": "/p[1]/text()[1]", "end": "/p[1]/text()[1]", "startOffset": 0, "endOffset": 1,
     "text": "5", "hypertextlabels": ["Number"]}}  # fmt: skip
@@ -222,7 +217,6 @@ SOURCES = {
         {"pdf": "a.pdf", "page": 1, "id": "t1", "type": "present", "text": "Ada", "max_diffs": 1},
         {"pdf": "b.pdf", "page": 1, "id": "t3", "type": "absent", "text": "zz"},
     ), "cand/b_pg1_repeat1.md": "Ada", "cand/a_pg1_repeat1.md": "Ada"}, {"b"}),
-    "docling": log_of({"a.json": DOCLING, "b.json": DOCLING}, {"a", "b"}),
     "label studio": ({"export.json": [TASK, TASK | {"id": 2}]}, annotated, ()),
     "label studio, JSON-MIN": ({"export.json": [
         {"id": 1, "html": "<p>5</p>", "annotator": 1, "label": [MARK["value"]]}]}, annotated, ()),
@@ -261,7 +255,7 @@ SOURCES = {
 }  # fmt: skip
 
 # What a model wrote is read whatever it is, and in a folder of documents each has its row.
-NEVER = ("formcraft", "fincriticaled", "docling", "funsd-bench")
+NEVER = ("formcraft", "fincriticaled", "funsd-bench")
 
 
 @pytest.mark.parametrize("name", list(SOURCES))

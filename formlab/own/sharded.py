@@ -9,22 +9,17 @@ any shard; together the shards are what `own.pair` of the whole is.
 from __future__ import annotations
 
 import dataclasses
-import hashlib
-import json
-import shutil
 from collections import Counter
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import polars as pl
 
-from formlab import files, readers, structure, tables
+from formlab import files, readers, tables
 from formlab.benchmarks import SHARD
-from formlab.errors import DataBroken, DataMissing, FormlabError
+from formlab.errors import DataBroken, DataMissing
 from formlab.folders import Corpus, Predictions
 from formlab.own import images as own_images
 from formlab.own._partition import Side, name_of, partition_run, shard_of, tables_of_run
@@ -49,15 +44,9 @@ _PAGES = "pages.parquet"
 class Plan:
     """The shards of gold and answers, in the order in which the gold names their documents.
 
-    Each of `sources` is plain data, valid as JSON, that `open` makes a corpus and predictions of,
-    in any process that sees `folder`: ``folder`` and ``shard`` (its name: ``00000``, ``00001`` …,
-    and ``strange`` last for answers to documents that the gold does not have, where there are any:
-    a corpus without documents); ``documents``, ``records`` and ``answers``, which count it; and
-    ``digest``, the same exactly if gold, answers and all arguments are. Flaws and notes of the
-    shards sum to those of the whole; `sources` of the opened folders name the user's own files.
-
-    `split`, `system` and `root` are those of every shard. Which kinds of records there are is
-    not in the plan: whoever needs it merges it from opened shards.
+    `sources` are plain data, valid as JSON: ``folder``, ``shard`` (``strange``, the last, has the
+    answers to documents that the gold does not have), and counts of its ``documents``,
+    ``records`` and ``answers``. Flaws and notes of the shards sum to those of the whole.
     """
 
     folder: Path
@@ -83,63 +72,29 @@ def plan(
     columns: Mapping[str, str] | None = None,
     records: int = SHARD,
 ) -> Plan:
-    """Gold and answers partitioned by document into `folder`, as `own.pair` would read them.
+    """Gold and answers partitioned by document into a new folder, as `own.pair` would read them.
 
-    A plan in `folder` that was made of the same files with the same arguments stays as it is; any
-    other is replaced.
-
-    Parameters
-    ----------
-    gold, answers
-        As for `own.pair`. CSV, TSV, JSON lines, Parquet and folders of JSON are read in pieces,
-        with memory that does not grow with them; workbooks, single JSON files and runs as a whole.
-    folder
-        Where the partition goes; it takes about as much space as the files themselves.
-    images, types, columns
-        As for `own.pair`.
-    records
-        How many gold records a shard has at most; a document is never cut.
-
-    Raises
-    ------
-    DataMissing, DataBroken, UnknownName
-        As for `own.pair`.
+    Of delimited text, JSON lines, Parquet and folders of JSON no more than a piece is in memory.
+    A shard has at most that many gold `records`, and whole documents. Errors are those of
+    `own.pair`.
     """
     folder = Path(folder)
     sides_read = [_source(side) for side in (gold, answers)]
     hashes = list(map(_hashes, sides_read))
-    digest = _digest(
-        sides_read, hashes, images=str(images), scans=_states(Path(images)) if images else {},
-        types=types if types is None else FieldTypes.read(types).stated(), records=records,
-        columns=dict(columns or {}),
-    )  # fmt: skip
-    # A damaged plan is made anew.
-    with suppress(FormlabError):
-        return _plan(folder, _read(folder, digest))
     with files.writing(folder):
-        for old in (folder / PLAN, folder / _PAGES):
-            old.unlink(missing_ok=True)
-        for name in (*SIDES, *map(_unread, SIDES)):
-            shutil.rmtree(folder / name, ignore_errors=True)
         for side, known in zip(SIDES, hashes, strict=True):
             frame = pl.DataFrame({"file": list(known), "sha256": list(known.values())})
             files.write_parquet(folder / _FILES.format(side), frame)
         cut = _cut(sides_read, folder, images, types, columns or {}, records)
-        files.write_json(folder / PLAN, {"digest": digest} | cut)
-    return _plan(folder, _read(folder, digest))
+        files.write_json(folder / PLAN, cut)
+    return _plan(folder, cut)
 
 
 @tables.uncollected()
 def open(source: Mapping[str, Any]) -> tuple[Corpus, Predictions]:
-    """The corpus and the predictions of one shard of a plan, its documents in the gold's order.
-
-    Raises
-    ------
-    DataMissing, DataBroken
-        If the folder of the plan is not there, or damaged.
-    """
+    """The corpus and the predictions of one shard of a plan, its documents in the gold's order."""
     folder, shard = Path(source["folder"]), source["shard"]
-    stated = _stated(folder, source["digest"].rpartition("-")[0])
+    stated = _stated(folder)
     is_first = shard == stated["sources"][0]["shard"]
     gold = listed(shard_of(folder / SIDES[0] / shard), stated["lists"])
     root = None if stated["root"] is None else Path(stated["root"])
@@ -158,15 +113,9 @@ def open(source: Mapping[str, Any]) -> tuple[Corpus, Predictions]:
     given = listed(shard_of(folder / SIDES[1] / shard), answers["lists"])
     sources = _sources(folder, 1, given, is_first=is_first)
     given = given.with_columns(pl.col("path").replace(answers["moved"]))
-    predictions = predictions_of(
-        given,
-        cut,
-        name=source.get("name") or answers["system"],
-        usual=answers["usual"],
-        sources=sources,
-        notes=notes,
-    )
-    return cut, predictions
+    name, usual = source.get("name") or answers["system"], answers["usual"]
+    made = predictions_of(given, cut, name=name, usual=usual, sources=sources, notes=notes)
+    return cut, made
 
 
 def _source(side: Any) -> Path | Rows | Predictions:
@@ -190,19 +139,6 @@ def _hashes(side: Path | Rows | Predictions) -> dict[str, str]:
 def _states(folder: Path) -> dict[str, str]:
     stats = {str(file): file.stat() for file in sorted(folder.rglob("*")) if file.is_file()}
     return {name: f"{stat.st_size} {stat.st_mtime_ns}" for name, stat in stats.items()}
-
-
-def _digest(sides_read: list[Any], hashes: list[dict[str, str]], **arguments: Any) -> str:
-    """What a plan is made of, as one hash. Of images only names, sizes and times count."""
-    stated: list[Any] = [files.version(), arguments, hashes]
-    for side in sides_read:
-        if isinstance(side, Predictions):
-            rows = [getattr(side, name).hash_rows().sum() for name in side.TABLES]
-            stated.append([side.system, side.settings, rows])
-        else:
-            stated.append(str(side.resolve()) if isinstance(side, Path) else side)
-    text = json.dumps(stated, default=str)
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _cut(
@@ -336,50 +272,13 @@ def _sources(folder: Path, side: int, values: pl.DataFrame, *, is_first: bool) -
 def _plan(folder: Path, stated: Mapping[str, Any]) -> Plan:
     root = None if stated["root"] is None else Path(stated["root"])
     named = {"folder": str(folder.resolve())}
-    sources = [
-        named | source | {"digest": f"{stated['digest']}-{source['shard']}"}
-        for source in stated["sources"]
-    ]
+    sources = [named | source for source in stated["sources"]]
     return Plan(folder, stated["split"], stated["system"], root, sources)
 
 
 @lru_cache(maxsize=4)
-def _stated(folder: Path, digest: str) -> dict[str, Any]:
-    return _read(folder, digest)
-
-
-def _read(folder: Path, digest: str) -> dict[str, Any]:
-    """What a plan says, if it is still the one of this digest, that of its shards."""
-    file, remedy = folder / PLAN, "make the plan anew"
-    stated = files.read_json(file)
-    structure.checked(stated, _Stated, where=file, remedy=remedy)
-    if stated["digest"] != digest:
-        what = "the plan in this folder is another than the shard's"
-        raise DataBroken(what, where=folder, remedy=remedy)
-    return stated
-
-
-class _Stated(msgspec.Struct):
-    """What stands in the file of a plan."""
-
-    digest: str
-    split: str
-    system: str
-    root: str | None
-    types: Any
-    declared: Any
-    lists: list[str]
-    flaws: dict[str, int]
-    answers: dict[str, Any]
-    notes: dict[str, int]
-    sources: list[_Source]
-
-
-class _Source(msgspec.Struct):
-    shard: str
-    documents: int
-    records: int
-    answers: int
+def _stated(folder: Path) -> dict[str, Any]:
+    return dict(files.read_json(folder / PLAN))
 
 
 def _unread(side: str) -> str:

@@ -23,7 +23,7 @@ UNMET = "no field of the answers is one of the gold's"
 # In the order in which they are tried, after plug-ins.
 _NAMES = (
     "azure", "textract", "document_ai", "hocr", "alto", "page_xml", "tesseract", "inspect",
-    "lmms_eval", "omniai", "vlmevalkit", "stickler", "olmocr", "docling_eval", "fincriticaled",
+    "lmms_eval", "omniai", "vlmevalkit", "stickler", "olmocr", "fincriticaled",
     "formcraft", "formfactory", "vrdu",
 )  # fmt: skip
 _LOGS = ("called", "differences", "headlines", "join_report", "open_log", "open_logs", "read")

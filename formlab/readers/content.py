@@ -220,3 +220,17 @@ def as_text(value: Any) -> str | None:
     if hasattr(value, "isoformat"):
         return value.isoformat()
     return as_text(value.item()) if hasattr(value, "item") else str(value)
+
+
+def number(value: Any, part: float = 1) -> float | None:
+    """A number, a text of one or a truth value, divided by `part`; null for all else.
+
+    >>> number("7"), number(95, 100), number(True), number("n/a"), number("1e999")
+    (7.0, 0.95, 1.0, None, None)
+    """
+    try:
+        found = float(value) / part
+    except (TypeError, ValueError, OverflowError):
+        return None
+    # No page, width or score is larger.
+    return found if abs(found) < 2.0**53 else None

@@ -17,6 +17,7 @@ from formlab import files
 from formlab.errors import DataBroken, FormlabError
 from formlab.readers import door
 from formlab.readers.answers import renames
+from formlab.readers.content import number
 from formlab.readers.rows import Reader, Row, Source
 from formlab.tables import BOX
 from formlab.trees import escape
@@ -25,8 +26,8 @@ Box = tuple[float, float, float, float]
 Spans = list[tuple[int, int]]
 Size = tuple[float | None, float | None]
 IsOne = Callable[[bytes], Any]
-# How many files of a folder are looked at to tell what they are, and numbers beyond any page.
-_LOOKED_AT, _MOST = 20, 2.0**53
+# How many files of a folder are looked at to tell what they are.
+_LOOKED_AT = 20
 
 
 class Found(NamedTuple):
@@ -198,19 +199,6 @@ def member(value: Any, name: str, kind: type[Any] | None = None) -> Any:
     if inner is not None:
         raise DataBroken(f"{name} is no {kind.__name__} but {inner!r:.40}")
     return kind()
-
-
-def number(value: Any, part: float = 1) -> float | None:
-    """A number, or a text of one, divided by `part`; null for all else.
-
-    >>> number("7"), number(95, 100), number(True), number("1e999")
-    (7.0, 0.95, None, None)
-    """
-    try:
-        found = float("nan" if isinstance(value, bool) else value) / part
-    except (TypeError, ValueError, OverflowError):
-        return None
-    return found if abs(found) < _MOST else None
 
 
 def whole(value: Any, default: int = 1) -> int:

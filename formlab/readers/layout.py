@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping
 from difflib import get_close_matches
 from itertools import chain, islice
@@ -13,6 +12,7 @@ import polars as pl
 
 from formlab import tables
 from formlab.errors import DataBroken, UnknownName
+from formlab.readers.content import number
 from formlab.readers.door import Batch, as_text
 from formlab.text import answers
 
@@ -30,8 +30,6 @@ RECORD = (*PLACE, "kind", "accepted", "status", "modality", "subtype", "task", "
 DOCUMENT = ("image", "width", "height", "template", "domain", "context")
 _SCHEMA = tables.DOCUMENTS | tables.RECORDS
 _ALLOWED = {"status": tables.STATUSES, "task": tables.TASKS}
-# From where on a number is no page and no width.
-_MOST = 2.0**53
 
 
 class Layout(NamedTuple):
@@ -146,26 +144,14 @@ def column_of(name: str, batch: Batch, column: str) -> pl.Series:
     for place, text in enumerate(stated):
         if text in known:
             continue
-        known[text] = value = text if dtype == pl.String else finite(text)
+        known[text] = value = text if dtype == pl.String else number(text)
         if text not in _ALLOWED.get(name, (text,)):
             remedy = f"one of: {', '.join(_ALLOWED[name])}"
             raise DataBroken(f"unknown {name} {text!r}", where=batch.where(place), remedy=remedy)
-        is_whole = dtype != pl.Int64 or (
-            value is not None and value % 1 == 0 and abs(value) < _MOST
-        )
-        if value is None or not is_whole:
+        if value is None or (dtype == pl.Int64 and value % 1 != 0):
             what = f"{name} cannot be {text!r:.80}"
             raise DataBroken(what, where=batch.where(place), remedy="a number")
     return pl.Series([known[text] for text in stated], strict=False).cast(dtype)
-
-
-def finite(value: Any) -> float | None:
-    """A finite number, however it is written; null if it is none."""
-    try:
-        found = float(value)
-    except (TypeError, ValueError, OverflowError):
-        return None
-    return found if math.isfinite(found) else None
 
 
 def _several(cell: Any) -> list[str]:
@@ -192,7 +178,7 @@ def box(value: Any) -> tuple[float, float, float, float] | None:
     points = value if isinstance(value, list) else []
     parts = [list(p.values()) if isinstance(p, dict) else p for p in points]
     flat = chain.from_iterable(part if isinstance(part, list) else [part] for part in parts)
-    numbers = list(map(finite, flat))
+    numbers = list(map(number, flat))
     if len(numbers) < 4 or len(numbers) % 2 or None in numbers:
         return None
     across, down = numbers[::2], numbers[1::2]

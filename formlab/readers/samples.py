@@ -13,6 +13,7 @@ from typing import Any
 from formlab import tables
 from formlab.errors import DataBroken, FormlabError
 from formlab.readers import door
+from formlab.readers.content import number
 from formlab.readers.rows import Row, Source, leaves
 from formlab.tables import USABLE
 from formlab.text import answers
@@ -169,19 +170,6 @@ def as_object(value: Any) -> Mapping[str, Any] | None:
         except (ValueError, RecursionError):
             return None
     return value if isinstance(value, Mapping) else None
-
-
-def number(value: Any) -> float | None:
-    """A finite number that a log may have written as text or as a truth value; else None.
-
-    >>> number("0.5"), number(True), number(float("nan")), number("n/a"), number(None)
-    (0.5, 1.0, None, None, None)
-    """
-    try:
-        result = float(value)
-    except (TypeError, ValueError, OverflowError):
-        return None
-    return result if abs(result) < 1e300 else None
 
 
 def count(value: Any) -> int | None:

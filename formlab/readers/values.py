@@ -12,6 +12,7 @@ import polars as pl
 
 from formlab import tables
 from formlab.errors import DataBroken
+from formlab.readers import content
 from formlab.readers.door import WRAPPERS, Batch, as_text, batches
 from formlab.readers.layout import (
     PLACE,
@@ -20,7 +21,6 @@ from formlab.readers.layout import (
     box,
     column_of,
     documents_of,
-    finite,
     texts,
 )
 from formlab.readers.rows import Row
@@ -328,7 +328,7 @@ def _placed(
     path = texts(paths).replace("", None)
     values = base[numbers].with_columns(path=path, value=texts(leaf_texts))
     for name in PLACE if any(said) else ():
-        stated = pl.Series([finite(s and s.get(name)) for s in said], dtype=pl.Float64)
+        stated = pl.Series([content.number(s and s.get(name)) for s in said], dtype=pl.Float64)
         if stated.count():
             stated = stated.cast(tables.RECORDS[name], strict=False)
             known = [pl.col(name)] if name in values.columns else []

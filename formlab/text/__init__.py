@@ -3,7 +3,7 @@
 from formlab.text.dates import RULE as DATE_RULE
 from formlab.text.dates import date_order, date_orders, orders_shown
 from formlab.text.ladder import Ladder, keys, ladder, ladders
-from formlab.text.normalise import LADDER_STEPS, STEPS, address, normalise
+from formlab.text.normalise import LADDER_STEPS, STEPS, address, as_text, as_texts, normalise
 from formlab.text.values import (
     NULL_WORDS,
     VALUE_RULE,
@@ -18,6 +18,6 @@ from formlab.text.values import (
 
 __all__ = [
     "DATE_RULE", "LADDER_STEPS", "NULL_WORDS", "STEPS", "VALUE_RULE", "Ladder", "Money", "address",
-    "checked", "choices", "date", "date_order", "date_orders", "is_null_word", "keys",
-    "ladder", "ladders", "money", "normalise", "number", "orders_shown",
+    "as_text", "as_texts", "checked", "choices", "date", "date_order", "date_orders",
+    "is_null_word", "keys", "ladder", "ladders", "money", "normalise", "number", "orders_shown",
 ]  # fmt: skip

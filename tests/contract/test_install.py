@@ -29,7 +29,6 @@ def test_i01_the_pip_list_of_environment_yml_installs(tmp_path):
         (tmp_path / name).symlink_to(ROOT / name)
     (tmp_path / "condaenv.txt").write_text("\n".join(lines), "utf-8")
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "install", "--dry-run"]
-    # `make test-all` also asks what each requires.
     command = (*pip, "--no-index", *([] if ALL else ["--no-deps"]), "-r", "condaenv.txt")
     assert "requirements.lock" in run(*command, cwd=tmp_path)
 

@@ -14,7 +14,8 @@ from tests.contract.doors import SCORE, WORDS, cli, json_folder, json_lines, row
 # Small logs: of three samples one is right for both, one for formlab alone, which ignores case,
 # and one is of a call that failed.
 FILES = json.loads(Path(__file__).with_name("data").joinpath("logs.json").read_text("utf-8"))
-OCRBENCH = Path(__file__).parents[2] / "docs/plugins/ocrbench.py"
+FOLDER = Path(__file__).parents[2] / "docs/plugins"
+PLUGINS = [f"--plugin={FOLDER}/{name}.py" for name in ("ocrbench", "docling_eval")]
 # What is opened, its samples, the figure that the log states, figures and counts of the log and of
 # formlab over what the log scored and over all, and words of why the two differ.
 THREE = ([(1 / 2, 2), (1 / 3, 3), (1, 2), (2 / 3, 3)], ["case", "left out"])
@@ -43,7 +44,7 @@ def test_l01_to_l09_a_log_has_its_own_figures_beside_ours_and_why_they_differ(na
     (tmp_path / "eval.zip").rename(tmp_path / "eval.eval")
     path, count, stated, figures, reasons = LOGS[name]
     columns = ("--columns", "doc_id=n,gold=want,value=got,score=mark") if "csv" in path else ()
-    (log,) = rows("--plugin", OCRBENCH, *WORDS["score a log"], tmp_path / path, *columns)
+    (log,) = rows(*PLUGINS, *WORDS["score a log"], tmp_path / path, *columns)
     assert log["join"]["matched"] == count
     table = [(entry["by"], entry["value"], entry["n"]) for entry in log["headlines"]]
     assert [figure for source, figure, _ in table if "stated" in source] == stated

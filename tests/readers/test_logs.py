@@ -13,7 +13,7 @@ from backports.zstd import zipfile
 import formlab
 from formlab import registry
 from formlab.errors import DataBroken, DataMissing, FormlabError, UnknownName
-from formlab.readers import READERS, docling_eval, logs, olmocr, samples
+from formlab.readers import READERS, logs, olmocr, samples
 from tests.seeds import seeds
 
 # Written by the harnesses themselves, see `generate_logs.py`.
@@ -248,8 +248,12 @@ def repack(source, target, change):
 
 @pytest.fixture
 def plugins():
-    for name in ("ocrbench", "funsd_bench"):
-        registry.load(PLUGINS / f"{name}.py")
+    files = [PLUGINS / f"{name}.py" for name in ("docling_eval", "ocrbench", "funsd_bench")]
+    for file in files:
+        registry.load(file)
+    yield
+    for file in files:
+        registry._unload(file)
 
 
 @pytest.mark.usefixtures("plugins")
@@ -461,6 +465,7 @@ def test_answer_stands_where_stickler_paired_it(tmp_path):
     }
 
 
+@pytest.mark.usefixtures("plugins")
 def test_documents_of_docling_have_boxes_and_a_folder_of_them_needs_a_benchmark(tmp_path):
     rows = logs.read(DATA / "docling").filter(doc_id="f1", path="/NAME")
     # The page is 200 high; the value of NAME stands from 180 to 190 above its bottom.
@@ -468,16 +473,9 @@ def test_documents_of_docling_have_boxes_and_a_folder_of_them_needs_a_benchmark(
     shutil.copytree(DATA / "docling" / "predictions", tmp_path / "run [3] *")
     (tmp_path / "run [3] *" / "f4.json").write_text('{"schema_name": "DoclingDocument", ')
     answers = logs.read(tmp_path / "run [3] *").filter(role="answer")
-    assert dict(answers.select("doc_id", "status").rows()) == {
-        "f1": "ok",
-        "f2": "ok",
-        "f3": "ok",
-        "f4": "bad_json",
-    }
+    assert dict(answers.select("doc_id", "status").rows()) == {"f1": "ok", "f4": "bad_json"}
     with pytest.raises(DataBroken, match="the log has no gold.*--benchmark"):
         logs.open_log(tmp_path / "run [3] *")
-    turned = {"children": [{"$ref": "#/groups/0"}] * 2, "text": "once"}
-    assert docling_eval.text_of({"groups": [turned], "body": turned}) == "once"
 
 
 def test_answers_alone_are_those_of_score(funsd_root, tmp_path):

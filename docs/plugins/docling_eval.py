@@ -1,4 +1,6 @@
-"""Logs of docling-eval: Parquet shards with gold and prediction, or a folder of predictions.
+"""A reader of one's own: logs of docling-eval, a benchmark of documents.
+
+They are Parquet shards with gold and prediction, or a folder of predictions.
 
 Both sides are Docling documents, written as JSON. The page's text is that of its body in reading
 order; a field is a key and the value that a link leads to, at ``/<key>``. A document whose
@@ -8,19 +10,18 @@ conversion failed is `api_error`, a partial one `truncated`. Figures of the run 
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import polars as pl
-import yaml
 
+import formlab
 from formlab import files
 from formlab.errors import DataBroken
 from formlab.readers import door, samples
-from formlab.readers.rows import Reader, Row, Source
+from formlab.readers.rows import Row, Source
 from formlab.tables import BOX, USABLE
 from formlab.trees import escape
 
@@ -41,6 +42,7 @@ def fits(path: Path) -> bool:
     return path.is_dir() and any(map(_is_document, sorted(path.iterdir())[:_FIRST]))
 
 
+@formlab.reader("docling_eval", title="docling-eval's Parquet or folder of predictions", fits=fits)
 def read(source: Source) -> Iterator[Row]:
     """The rows of a file or folder."""
     path, shards = source.path.resolve(), _shards(source.path)
@@ -65,8 +67,7 @@ def _shards(path: Path) -> list[Path]:
 
 def _is_document(file: Path) -> bool:
     start = door.head(file) if not file.name.startswith("evaluation_") else b""
-    is_json = file.suffix in (".json", ".yaml", ".yml") and b"DoclingDocument" in start
-    return is_json or (file.suffix == ".dt" and b"<" in start)
+    return door.ending(file) == ".json" and b"DoclingDocument" in start
 
 
 def _scored(sample: samples.Sample, scores: dict[str, Row]) -> samples.Sample:
@@ -78,14 +79,8 @@ def _predicted(file: Path, source: Source) -> samples.Sample:
     """One document of a folder of predictions: the text of its pages."""
     status, error, text = "ok", None, None
     try:
-        if file.suffix == ".dt":
-            # Without DocTags, places and labels around the text.
-            text = " ".join(re.sub(r"<[^<>]*>", " ", files.read_text(file)).split())
-        elif file.suffix == ".json":
-            text = text_of(door.decoded(door.read_bytes(file), dict[str, Any], file))
-        else:
-            text = text_of(yaml.safe_load(files.read_text(file)))
-    except (*samples.ODD, yaml.YAMLError) as problem:
+        text = text_of(door.decoded(door.read_bytes(file), dict[str, Any], file))
+    except samples.ODD as problem:
         source.notes[samples.UNREADABLE] += 1
         status, error = "bad_json", str(problem).partition("\n")[0]
     more = {"status": status, "call": {"error": error}, "system": file.parent.name}
@@ -222,6 +217,3 @@ def _figures(file: Path, scores: dict[str, Row], source: Source) -> Iterator[Row
         if key.endswith("_stats") and isinstance(value, dict) and "mean" in value:
             scorer = f"{modality}/{key.removesuffix('_stats')}"
             yield samples.figure(scorer, "mean", value["mean"], value.get("total"))
-
-
-DOCLING_EVAL = Reader("docling_eval", "docling-eval's Parquet or folder of predictions", fits, read)

@@ -83,14 +83,14 @@ def released_form(answer: Any) -> Answer:
 
 
 def figure(value: Any) -> float | None:
-    """A number in an answer, also one written as text or in percent; None for what is none.
+    """A number in an answer, also one written as text or in percent; None for all else, as ``2/3``.
 
     Examples
     --------
     >>> figure("61%"), figure(2), figure(True), figure("two")
     (0.61, 2.0, None, None)
     """
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
+    if isinstance(value, bool) or not isinstance(value, int | float | str) or "/" in str(value):
         return None
     found = number(str(value))
     return None if found is None or not math.isfinite(found) else float(found)

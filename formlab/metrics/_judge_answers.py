@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from formlab.benchmarks.fincriticaled import FACTS
-from formlab.text import number
 
 Answer = dict[str, Any]
 ENTRIES = "entity_diagnostics"
@@ -83,17 +81,19 @@ def released_form(answer: Any) -> Answer:
 
 
 def figure(value: Any) -> float | None:
-    """A number in an answer, also one written as text or in percent; None for all else, as ``2/3``.
+    """A number in an answer, also one written as text or in percent; None for what is none.
 
     Examples
     --------
     >>> figure("61%"), figure(2), figure(True), figure("two")
     (0.61, 2.0, None, None)
     """
-    if isinstance(value, bool) or not isinstance(value, int | float | str) or "/" in str(value):
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
-    found = number(str(value))
-    return None if found is None or not math.isfinite(found) else float(found)
+    text = str(value).strip()
+    if not re.fullmatch(r"[+-]?\d{1,15}(\.\d{0,15})?%?", text, re.ASCII):
+        return None
+    return float(text.rstrip("%")) / (100 if text.endswith("%") else 1)
 
 
 def stated_counts(answer: Mapping[str, Any]) -> dict[str, tuple[float, float]]:

@@ -91,6 +91,9 @@ def _is_long(
         return len(set(map(as_text, batch.column(names[name])))) < len(batch.origins)
 
     is_long = "value" in columns or "path" in columns
+    if names.get("path") == "path" and "value" not in names and not fields and others:
+        # Rows that only say what became of a field.
+        return True
     if not is_long and {"value", "path"} <= names.keys():
         # A table of values names a document again for its next value, or a field in the next one.
         is_alone = not fields and (len(batch.origins) == 1 or again("path"))

@@ -198,7 +198,7 @@ def _long(batch: Batch, names: Mapping[str, str]) -> tuple[list[str], list[Any]]
     """The path and the cell of each row."""
     stated = list(map(as_text, batch.column(names.get("path"))))
     pointers = {path: pointer(path) or "" for path in set(stated)}
-    paths, cells = [pointers[path] for path in stated], batch.column(names["value"])
+    paths, cells = [pointers[path] for path in stated], batch.column(names.get("value"))
     if "" in pointers.values() and None in cells:
         both = zip(cells, paths, batch.column("text"), strict=True)
         cells = [text if cell is None and not path else cell for cell, path, text in both]

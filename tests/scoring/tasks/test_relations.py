@@ -143,7 +143,7 @@ def test_a_system_that_answered_no_questions_is_not_scored_on_them(score):
 @pytest.mark.parametrize(
     ("answers", "metric", "notes"),
     [
-        ({"a.txt": "no"}, "vqa_accuracy", 0),
+        ({"a.txt": "fields: none"}, "vqa_accuracy", 0),
         ({"a.json": {"fields": [{"label": "Zzz", "value": "1"}], "groups": []}},
          "consistency_accuracy", 1),
     ],

@@ -15,10 +15,7 @@ from formlab.analysis.summarise import summarise
 from formlab.errors import UnknownName
 from formlab.folders import Evaluation
 from formlab.own import FieldTypes
-from formlab.readers.inspect import sample_of
-from formlab.readers.join import evaluation
-from formlab.readers.logs import runs_of
-from formlab.readers.rows import Source
+from formlab.readers import Source, inspect, join, logs
 from formlab.readers.samples import sample_rows
 
 __all__ = ["inspect_scorer"]
@@ -113,13 +110,12 @@ def _sample(state: Any, target: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _evaluations(
-    samples: Sequence[dict[str, Any]], types: dict[str, Any] | None
-) -> list[Evaluation]:
+def _evaluations(samples: Sequence[dict[str, Any]], types: Any) -> list[Evaluation]:
     """An evaluation for each epoch."""
     source = Source(Path("samples"))
-    rows = sample_rows((sample_of(sample, source) for sample in samples), source, "samples")
-    return [evaluation(run, types=types) for run in runs_of(rows, source, "inspect").values()]
+    listed = [inspect.sample_of(sample, source) for sample in samples]
+    runs = logs.runs_of(sample_rows(listed, source, "samples"), source, "inspect")
+    return [join.evaluation(run, types=types) for run in runs.values()]
 
 
 def _values(evaluation: Evaluation, metrics: Sequence[str]) -> dict[str, float]:

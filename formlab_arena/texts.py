@@ -14,8 +14,7 @@ import yaml
 from formlab import benchmarks, files, yaml_files
 from formlab.errors import DataBroken, DataMissing, UnknownName
 from formlab.folders import Corpus
-from formlab.text import normalise
-from formlab.text import values as typed
+from formlab.text import date, normalise
 from formlab_arena import instances, spec
 from formlab_arena.instances import Instance
 from formlab_arena.matching import options_in
@@ -185,7 +184,7 @@ def _how(field: FormField, value: Any, text: str, phrase: str) -> str:
     if field.options and _named(plain, field.options) == chosen:
         return "exact"
     if field.type == "date" and any(
-        {str(day) for day in typed.date(match[0]) or ()} == chosen
+        {str(day) for day in date(match[0]) or ()} == chosen
         for match in PATTERNS["date"].finditer(text)
     ):
         return "typed"

@@ -25,9 +25,9 @@ ROOMS = {
     # Its modules of scoring come first; at the end it has what no other room names.
     "spine": (7854, 3400, [f"formlab/scoring/{name}.py" for name in SPINE]),
     "decisions": (230, 180, ["formlab/decisions.py"]),
-    "benchmarks": (5177, 3000, ["formlab/benchmarks/"]),
-    "readers": (6470, 3200, [f"formlab/{room}/" for room in ("formats", "logs", "own", "readers")]),
-    "stats, analysis": (10521, 3900, ANALYSIS),
+    "benchmarks": (5176, 3000, ["formlab/benchmarks/"]),
+    "readers": (6468, 3200, [f"formlab/{room}/" for room in ("formats", "logs", "own", "readers")]),
+    "stats, analysis": (10517, 3900, ANALYSIS),
     "systems": (5262, 2500, SYSTEMS),
     "charts, reports": (9268, 4200, [f"formlab/{room}" for room in PAGES]),
     "scoring, metrics, text": (
@@ -35,7 +35,7 @@ ROOMS = {
         7720,
         [f"formlab/{room}/" for room in ("scoring", "metrics", "text", "trees")],
     ),
-    "arena": (12986, 5000, ["formlab_arena/"]),
+    "arena": (12984, 5000, ["formlab_arena/"]),
     "experiments": (6667, 2800, ["formlab_experiments/"]),
     "review": (4838, 1700, ["formlab_review/"]),
     "baselines": (2417, 1300, ["formlab_baselines/"]),
@@ -94,8 +94,8 @@ def case_lines(is_later):
 
 # What else has a limit: limit, goal and how it is counted.
 OTHERS = {
-    "core, lines": (57873, 28000, lambda: sum(map(lines, files("formlab/**/*.py")))),
-    "all packages, lines": (84781, 38800, lambda: sum(map(lines, python_files()))),
+    "core, lines": (57866, 28000, lambda: sum(map(lines, files("formlab/**/*.py")))),
+    "all packages, lines": (84772, 38800, lambda: sum(map(lines, python_files()))),
     "all packages, modules": (485, 260, lambda: len(python_files())),
     "fmt: skip": (858, 30, skipped_formats),
     "contract, lines of cases": (1950, 1950, lambda: case_lines(is_later=False)),

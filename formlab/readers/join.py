@@ -251,10 +251,14 @@ def _predictions(run: Run, corpus: Corpus, scores: pl.DataFrame) -> Predictions:
     answers = answers.with_columns(task=task, kind=pl.coalesce(page, "kind")).drop("usual")
     if scores.height:
         answers = answers.join(scores, on=KEY, how="left", maintain_order="left")
+    records = records_table(answers, key | {"role": "prediction"})
+    if "subtype" not in answers.columns:
+        # A log says what its questions are, and nothing of what its answers are.
+        records = records.with_columns(subtype=pl.lit(None, pl.String))
     calls = run.of("call").drop("path", "value")
     calls = calls.select(name for name in calls.columns if name in tables.RESPONSES)
     return Predictions(
-        records=records_table(answers, key | {"role": "prediction"}),
+        records=records,
         responses=tables.table("responses", calls.to_dict(as_series=False), **key),
         system=run.system,
         settings={"log": run.log},

@@ -19,7 +19,7 @@ import msgspec
 from formlab.benchmarks.omniai import WHOLE, basename, image_url, records_of
 from formlab.readers import door
 from formlab.readers.rows import Reader, Row, Source
-from formlab.readers.samples import Sample, as_object, count, fields, number, reading, sample_rows
+from formlab.readers.samples import Sample, as_object, fields, number, reading, sample_rows
 
 NAME = "results.json"
 FAILED = "entries with an error, which the tool's own mean leaves out"
@@ -91,7 +91,7 @@ def _sample(entry: _Entry, doc_id: str, origin: str, source: Source) -> Sample:
     models = dict.fromkeys(filter(None, (entry.ocr_model, entry.extraction_model)))
     is_direct = " (image)" if entry.direct_image_extraction else ""
     seconds = number(usage.get("duration"))
-    call = {f"tokens_{end}": count(usage.get(f"{end}putTokens")) for end in ("in", "out")}
+    call = {f"tokens_{end}": number(usage.get(f"{end}putTokens")) for end in ("in", "out")}
     call |= {"task": "value", "cost": number(usage.get("totalCost"))}
     call["seconds"] = None if seconds is None else seconds / 1000
     scores = {"json_accuracy": entry.json_accuracy}

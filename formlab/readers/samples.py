@@ -136,7 +136,7 @@ def names(path: Path) -> set[str]:
 def figure(scorer: Any, kind: Any, score: Any, n: Any = None) -> Row:
     """The row of what a log states of its samples, `n` of them."""
     row = {"role": "figure", "scorer": str(scorer), "kind": str(kind)}
-    return row | {"score": number(score), "n": count(n)}
+    return row | {"score": number(score), "n": number(n)}
 
 
 def tokens(used: Iterable[Any]) -> Row:
@@ -170,12 +170,6 @@ def as_object(value: Any) -> Mapping[str, Any] | None:
         except (ValueError, RecursionError):
             return None
     return value if isinstance(value, Mapping) else None
-
-
-def count(value: Any) -> int | None:
-    """A whole number that a table can hold; else None."""
-    result = number(value)
-    return None if result is None or abs(result) > 2**53 else int(result)
 
 
 def _call(sample: Sample) -> Row:

@@ -10,7 +10,6 @@ from formlab import tables, text
 from formlab.benchmarks.formfactory._boxes import Box, targets
 from formlab.benchmarks.formfactory._forms import FormField
 from formlab.benchmarks.meta import Row, meta_of
-from formlab.text.normalise import as_text
 from formlab.trees import escape
 
 
@@ -48,7 +47,7 @@ def gold_row(field: FormField, value: Any, entries: list[Row]) -> Row:
     page, *box = places[0] if places else [None] * 5
     return {
         "path": pointer(field.label), "kind": field.kind, "page": page,
-        "value": as_text(value), "accepted": _accepted(field, value),
+        "value": text.as_text(value), "accepted": _accepted(field, value),
         "meta": json.dumps({"items": entries}, ensure_ascii=False),
     } | {
         side: None if edge is None else float(edge)
@@ -83,13 +82,13 @@ def elements_of(document: Row | str | None) -> list[list[Any]]:
 
 def _typed(value: Any) -> str:
     """A list in one field is typed with commas."""
-    return ", ".join(map(as_text, value)) if isinstance(value, list) else as_text(value)
+    return ", ".join(map(text.as_text, value)) if isinstance(value, list) else text.as_text(value)
 
 
 def _accepted(field: FormField, value: Any) -> list[str] | None:
     """How else a value that is no text may be typed or said."""
     if field.kind == "checkbox":
-        ticked = text.checked(as_text(value))
+        ticked = text.checked(text.as_text(value))
         return ["Yes", "true", "checked", field.label] if ticked else ["No", "false", "unchecked"]
     if isinstance(value, float) and value.is_integer():
         return [str(int(value))]
@@ -102,4 +101,4 @@ def _left_empty(kind: str, value: Any) -> bool:
     """Whether the right thing to do is nothing: a box not to tick, a file not to upload."""
     if kind == "file":
         return value in (None, "", "None")
-    return value is None or (kind == "checkbox" and text.checked(as_text(value)) is False)
+    return value is None or (kind == "checkbox" and text.checked(text.as_text(value)) is False)

@@ -27,7 +27,7 @@ from formlab.own.corpus import BENCHMARK, corpus, located, root_of, sides, typed
 from formlab.own.corpus import of_values as corpus_of
 from formlab.own.types import FieldTypes
 from formlab.readers import is_run
-from formlab.readers.answers import moves, renames, sources_of, system_of
+from formlab.readers.answers import moves, renames, sources_of, system_of, with_paths
 from formlab.readers.answers import of_values as predictions_of
 from formlab.readers.content import stem
 from formlab.readers.door import FRAME, items
@@ -112,7 +112,7 @@ def open(source: Mapping[str, Any]) -> tuple[Corpus, Predictions]:
         return cut, Predictions(**run, **answers, notes=notes)
     given = listed(shard_of(folder / SIDES[1] / shard), answers["lists"])
     sources = _sources(folder, 1, given, is_first=is_first)
-    given = given.with_columns(pl.col("path").replace(answers["moved"]))
+    given = with_paths(given, answers["moved"])
     name, usual = source.get("name") or answers["system"], answers["usual"]
     made = predictions_of(given, cut, name=name, usual=usual, sources=sources, notes=notes)
     return cut, made

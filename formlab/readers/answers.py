@@ -271,7 +271,14 @@ def _matched(given: pl.DataFrame, corpus: Corpus, notes: Counter[str]) -> pl.Dat
     # What is read where it stands on the page has paths of its own.
     is_read = pl.col("kind").is_in(["word", "line"]) if "kind" in given.columns else pl.lit(False)
     moved = moves(given.filter(~is_read.fill_null(False))["path"].unique(), gold, notes)
-    return given.with_columns(pl.col("doc_id").replace(renamed), pl.col("path").replace(moved))
+    return with_paths(given.with_columns(pl.col("doc_id").replace(renamed)), moved)
+
+
+def with_paths(given: pl.DataFrame, moved: Mapping[str, str]) -> pl.DataFrame:
+    """The answers at the gold's paths; of two names of one field in a document both stay."""
+    place, is_moved = pl.col("path").replace(moved), pl.col("path").is_in(list(moved))
+    is_twice = pl.struct("doc_id", place).is_duplicated()
+    return given.with_columns(pl.when(is_moved & is_twice).then("path").otherwise(place))
 
 
 def renames(answered: pl.Series, known: pl.Series) -> dict[str, str]:
@@ -314,9 +321,6 @@ def moves(answered: pl.Series, known: pl.Series, notes: Counter[str]) -> dict[st
             other = _path(_at(candidates[0], path), paths)
         if other != path:
             moved[path] = other
-    # Two names of one field are no other way to write it.
-    taken = Counter([*(given - moved.keys()), *moved.values()])
-    moved = {path: other for path, other in moved.items() if taken[other] == 1}
     notes["fields named alike but for case, spaces, underscores and hyphens"] += len(alike)
     met = {values.pattern(moved.get(path, path)) for path in given}
     _note_strangers(fields, met, notes)
@@ -342,7 +346,7 @@ def _note_strangers(fields: set[str], met: set[str], notes: Counter[str]) -> Non
 
 
 def _fold(field: str) -> str:
-    return _FOLDED.sub("", _plain(field).casefold())
+    return _FOLDED.sub("", field.replace("~1", "/").replace("~0", "~").casefold())
 
 
 def _at(field: str, path: str) -> str:
@@ -356,7 +360,3 @@ def _path(path: str, known: Collection[str]) -> str:
     candidates = [path, f"{path}/0", path.removesuffix("/0"), path.removesuffix("/value"),
                   f"{path}/value"]  # fmt: skip
     return next((other for other in candidates if other in known), path)
-
-
-def _plain(path: str) -> str:
-    return path.replace("~1", "/").replace("~0", "~")

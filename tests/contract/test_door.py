@@ -17,7 +17,7 @@ RIGHT = {name: fields | {"total": f"{fields['total']}0"} for name, fields in GOL
 LONG = [(name, key, text) for name, form in RIGHT.items() for key, text in form.items()]
 TABLE = "".join(f"{','.join(row)}\n" for row in [("doc_id", "path", "value"), *LONG])
 LINES = "".join(json.dumps({"doc_id": name} | form) + "\n" for name, form in RIGHT.items())
-F1 = ("--resamples", 0)
+F1, ONE = ("--resamples", 0), {"form-1": RIGHT["form-1"]}
 
 
 def book(rows_of_sheet):
@@ -46,9 +46,9 @@ FILES = {
     "a.json": json.dumps(RIGHT), "c.JSON": json.dumps({"predictions": list(map(json.loads,
     LINES.splitlines()))}), "keys.json": json.dumps(named(str.upper)),
     "spaced.json": json.dumps(named("{} ".format)), "sure.json": json.dumps(SURE),
-    "beside.json": json.dumps(BESIDE), "around.jsonl": "".join(
-        json.dumps({"doc_id": name, "result": json.dumps(form), "model": "m"}) + "\n"
-        for name, form in RIGHT.items()), "in.json": json.dumps({"data": RIGHT}),
+    "beside.json": json.dumps(BESIDE), "in.json": json.dumps({"data": RIGHT}),
+    "around.jsonl": "".join(json.dumps({"doc_id": n, "result": json.dumps(f), "model": "m"}) + "\n"
+    for n, f in RIGHT.items()), "mixed.json": json.dumps(named(str.upper) | ONE),
     "titled.xlsx": book([["Invoices"], [], ["doc_id", "path", "value"], *map(list, LONG)]),
 }  # fmt: skip
 

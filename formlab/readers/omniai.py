@@ -90,10 +90,10 @@ def _sample(entry: _Entry, doc_id: str, origin: str, source: Source) -> Sample:
     # The pair of models, once if they are one; reading images directly is another system.
     models = dict.fromkeys(filter(None, (entry.ocr_model, entry.extraction_model)))
     is_direct = " (image)" if entry.direct_image_extraction else ""
-    seconds = number(usage.get("duration"))
-    call = {f"tokens_{end}": number(usage.get(f"{end}putTokens")) for end in ("in", "out")}
+    used = {f"tokens_{end}": number(usage.get(f"{end}putTokens")) for end in ("in", "out")}
+    call = {name: None if count is None else round(count) for name, count in used.items()}
     call |= {"task": "value", "cost": number(usage.get("totalCost"))}
-    call["seconds"] = None if seconds is None else seconds / 1000
+    call["seconds"] = number(usage.get("duration"), 1000)
     scores = {"json_accuracy": entry.json_accuracy}
     return Sample(
         doc_id,

@@ -18,7 +18,7 @@ LOCAL = {"base_url": "http://127.0.0.1:9/v1"}
 @pytest.mark.parametrize(
     ("settings", "error", "says"),
     [
-        (RunSettings("oracel"), UnknownName, "'oracle' .known: chat:MODEL, oracle, rules"),
+        (RunSettings("oracel"), UnknownName, "'oracle' .known: chat:MODEL, oracle, .*rules"),
         (RunSettings("chat:"), UnknownName, "chat:MODEL"),
         (RunSettings("rules", options={"max_calls": 1}), DataBroken, "leave out max_calls"),
         (RunSettings("chat:m"), NotAvailable, "OPENAI_API_KEY"),

@@ -23,12 +23,12 @@ PAGES = ["charts/", "gallery/", "explore/", "reports/", "previews.py"]
 # Lines of Python by room: limit and goal. A file belongs to the first room that names it.
 ROOMS = {
     # Its modules of scoring come first; at the end it has what no other room names.
-    "spine": (7854, 3400, [f"formlab/scoring/{name}.py" for name in SPINE]),
+    "spine": (7295, 3400, [f"formlab/scoring/{name}.py" for name in SPINE]),
     "decisions": (230, 180, ["formlab/decisions.py"]),
     "benchmarks": (5176, 3000, ["formlab/benchmarks/"]),
     "readers": (6468, 3200, [f"formlab/{room}/" for room in ("formats", "logs", "own", "readers")]),
-    "stats, analysis": (10517, 3900, ANALYSIS),
-    "systems": (5262, 2500, SYSTEMS),
+    "stats, analysis": (10511, 3900, ANALYSIS),
+    "systems": (5099, 2500, SYSTEMS),
     "charts, reports": (9268, 4200, [f"formlab/{room}" for room in PAGES]),
     "scoring, metrics, text": (
         13102,
@@ -39,7 +39,7 @@ ROOMS = {
     "experiments": (6667, 2800, ["formlab_experiments/"]),
     "review": (4838, 1700, ["formlab_review/"]),
     "baselines": (2417, 1300, ["formlab_baselines/"]),
-    "tests": (55110, 16000, ["tests/"]),
+    "tests": (54926, 16000, ["tests/"]),
 }
 
 
@@ -94,10 +94,10 @@ def case_lines(is_later):
 
 # What else has a limit: limit, goal and how it is counted.
 OTHERS = {
-    "core, lines": (57866, 28000, lambda: sum(map(lines, files("formlab/**/*.py")))),
-    "all packages, lines": (84772, 38800, lambda: sum(map(lines, python_files()))),
-    "all packages, modules": (485, 260, lambda: len(python_files())),
-    "fmt: skip": (858, 30, skipped_formats),
+    "core, lines": (57148, 28000, lambda: sum(map(lines, files("formlab/**/*.py")))),
+    "all packages, lines": (84054, 38800, lambda: sum(map(lines, python_files()))),
+    "all packages, modules": (480, 260, lambda: len(python_files())),
+    "fmt: skip": (842, 30, skipped_formats),
     "contract, lines of cases": (1950, 1950, lambda: case_lines(is_later=False)),
     "contract, cases of doors and values": (377, 377, lambda: case_lines(is_later=True)),
     "contract, lines of its doors": (90, 90, lambda: lines(ROOT / "tests/contract/doors.py")),

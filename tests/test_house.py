@@ -14,7 +14,7 @@ TESTS = Path(__file__).parent
 ROOMS = (
     "errors", "console", "frames", "selection", "resources", "files", "registry",
     "yaml_files", "quick_schemas", "pictures", "swap", "structure",
-    "addresses", "kept", "workers", "columns", "tables",
+    "addresses", "cache", "workers", "columns", "tables",
     "previews", "progress", "folder", "shard_parts", "folders", "decisions", "text", "trees",
     "browser", "benchmarks",
     "metrics", "systems", "readers", "scoring", "logs", "analysis", "testing", "scorers",

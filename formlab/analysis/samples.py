@@ -10,7 +10,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from formlab import benchmarks, kept, resources, swap, systems
+from formlab import benchmarks, cache, resources, swap, systems
 from formlab.analysis.comparability import named
 from formlab.console import plain
 from formlab.errors import DataBroken, DataMissing, NotAvailable, UnknownName
@@ -221,7 +221,7 @@ def _of_sample(
         return evaluate(corpus, shipped)
     if reader.extra:
         resources.need(reader.extra)
-    out = kept.run_folder(f"{benchmark}-{corpus.split}-{name}-{state_of(reader)}")
+    out = cache.run_folder(f"{benchmark}-{corpus.split}-{name}-{state_of(reader)}")
     # Two notebooks that run side by side may ask for the same sample.
     predictions = systems.run(corpus, reader, out=out, settings=settings, name=name, wait=True)
     return evaluate(corpus, predictions)

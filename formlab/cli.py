@@ -11,9 +11,10 @@ from typing import Any
 import click
 
 from formlab import registry
-from formlab.console import as_json, plain, show
+from formlab.console import as_json
 from formlab.errors import FormlabError, NotAvailable
 from formlab.registry import Registry
+from formlab.show import plain, show
 
 COMMANDS = Registry(
     "commands",

@@ -17,7 +17,7 @@ import msgspec
 from formlab import cache, files, registry, resources, structure, tables
 from formlab.errors import DataBroken, DataMissing, FormlabError, NotAvailable, TableBroken
 from formlab.folders import Corpus, Predictions
-from formlab.progress import progress
+from formlab.show import progress
 from formlab.systems._journal import BROKEN, Entry, Journal, entries
 from formlab.systems._runs import (
     HEAD,

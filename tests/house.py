@@ -23,7 +23,7 @@ PAGES = ["charts/", "gallery/", "explore/", "reports/"]
 # Lines of Python by room: limit and goal. A file belongs to the first room that names it.
 ROOMS = {
     # Its modules of scoring come first; at the end it has what no other room names.
-    "spine": (7123, 3400, [f"formlab/scoring/{name}.py" for name in SPINE]),
+    "spine": (7059, 3400, [f"formlab/scoring/{name}.py" for name in SPINE]),
     "decisions": (230, 180, ["formlab/decisions.py"]),
     "benchmarks": (5183, 3000, ["formlab/benchmarks/"]),
     "readers": (6468, 3200, [f"formlab/{room}/" for room in ("formats", "logs", "own", "readers")]),
@@ -39,7 +39,7 @@ ROOMS = {
     "experiments": (6648, 2800, ["formlab_experiments/"]),
     "review": (4838, 1700, ["formlab_review/"]),
     "baselines": (2417, 1300, ["formlab_baselines/"]),
-    "tests": (54892, 16000, ["tests/"]),
+    "tests": (54881, 16000, ["tests/"]),
 }
 
 
@@ -94,8 +94,8 @@ def case_lines(is_later):
 
 # What else has a limit: limit, goal and how it is counted.
 OTHERS = {
-    "core, lines": (56863, 28000, lambda: sum(map(lines, files("formlab/**/*.py")))),
-    "all packages, lines": (83757, 38800, lambda: sum(map(lines, python_files()))),
+    "core, lines": (56799, 28000, lambda: sum(map(lines, files("formlab/**/*.py")))),
+    "all packages, lines": (83693, 38800, lambda: sum(map(lines, python_files()))),
     "all packages, modules": (477, 260, lambda: len(python_files())),
     "fmt: skip": (839, 30, skipped_formats),
     "contract, lines of cases": (1950, 1950, lambda: case_lines(is_later=False)),
@@ -120,7 +120,7 @@ OTHERS = {
         1700,
         lambda: sum(map(notebook_lines, files("notebooks/*.ipynb"))),
     ),
-    "docs, bytes": (209646, 120000, lambda: size("docs/**/*.md")),
+    "docs, bytes": (209609, 120000, lambda: size("docs/**/*.md")),
     "CHANGELOG, bytes": (8207, 12000, lambda: size("CHANGELOG.md")),
     "ARCHITECTURE, bytes": (22986, 9000, lambda: size("ARCHITECTURE.md")),
 }

@@ -23,7 +23,7 @@ PAGES = ["charts/", "gallery/", "explore/", "reports/"]
 # Lines of Python by room: limit and goal. A file belongs to the first room that names it.
 ROOMS = {
     # Its modules of scoring come first; at the end it has what no other room names.
-    "spine": (7059, 3400, [f"formlab/scoring/{name}.py" for name in SPINE]),
+    "spine": (7016, 3400, [f"formlab/scoring/{name}.py" for name in SPINE]),
     "decisions": (230, 180, ["formlab/decisions.py"]),
     "benchmarks": (5183, 3000, ["formlab/benchmarks/"]),
     "readers": (6468, 3200, [f"formlab/{room}/" for room in ("formats", "logs", "own", "readers")]),
@@ -94,10 +94,10 @@ def case_lines(is_later):
 
 # What else has a limit: limit, goal and how it is counted.
 OTHERS = {
-    "core, lines": (56799, 28000, lambda: sum(map(lines, files("formlab/**/*.py")))),
-    "all packages, lines": (83693, 38800, lambda: sum(map(lines, python_files()))),
+    "core, lines": (56754, 28000, lambda: sum(map(lines, files("formlab/**/*.py")))),
+    "all packages, lines": (83641, 38800, lambda: sum(map(lines, python_files()))),
     "all packages, modules": (477, 260, lambda: len(python_files())),
-    "fmt: skip": (839, 30, skipped_formats),
+    "fmt: skip": (838, 30, skipped_formats),
     "contract, lines of cases": (1950, 1950, lambda: case_lines(is_later=False)),
     "contract, cases of doors and values": (377, 377, lambda: case_lines(is_later=True)),
     "contract, lines of its doors": (88, 90, lambda: lines(ROOT / "tests/contract/doors.py")),

@@ -114,7 +114,7 @@ def run(
     if own := getattr(system, "run", None):
         if isinstance(workers, str):
             what = "models are asked from one machine, which keeps their answers and limits"
-            raise NotAvailable(what, remedy="formlab run on the machine that reaches the model")
+            raise NotAvailable(what, remedy="--workers N")
         with cache.bypassed(not use_cache):
             return own(corpus, out=out, settings=settings, limit=limit, name=name)
     out, settings = Path(out), dict(system.defaults if settings is None else settings)
@@ -200,8 +200,7 @@ class _Plan:
     settings: dict[str, Any] = field(compare=False)
     examples: tuple[Corpus, ...] = field(compare=False)
     use_cache: bool
-    # A file that every worker has to see: other pages fail one by one.
-    probe: Path | None = None
+    probe: Path | None = None  # An image that every worker has to see.
     run: str = field(default_factory=lambda: uuid.uuid4().hex)
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import platform
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
@@ -144,7 +143,7 @@ def _pixels(image: Any) -> dict[str, Any]:
     return {"pixels": digest, "shape": list(pixels.shape), "type": str(pixels.dtype)}
 
 
-@functools.cache
+@lru_cache
 def _engine_state() -> dict[str, Any]:
     """Everything beside a picture and the settings that shapes a reading: versions and models."""
     state: dict[str, Any] = {"machine": platform.machine()}

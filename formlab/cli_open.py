@@ -11,8 +11,9 @@ import click
 
 from formlab import benchmarks
 from formlab.addresses import fetched
-from formlab.console import as_json, pairs, plain, root, say, show, split, workers_options
+from formlab.console import as_json, pairs, root, split, workers_options
 from formlab.errors import NotAvailable
+from formlab.show import plain, say, show
 
 if TYPE_CHECKING:
     from formlab.folders import Evaluation

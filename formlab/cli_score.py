@@ -22,16 +22,14 @@ from formlab.console import (
     asking,
     pairs,
     path,
-    plain,
     prompt,
     root,
-    say,
-    show,
     split,
     workers_options,
 )
 from formlab.errors import DataBroken, FormlabError
 from formlab.readers import UNMET
+from formlab.show import plain, say, show
 
 if TYPE_CHECKING:
     import polars as pl
@@ -318,9 +316,9 @@ def scored(
     for.
     """
     from formlab import analysis
-    from formlab.progress import working
     from formlab.scoring import many, part
     from formlab.scoring.fields import READER
+    from formlab.show import working
 
     if _spread(options) or corpus.records.height > part.SHARD:
         return _shards_scored(many.pairs(corpus, answers), options, as_json=as_json)
@@ -392,8 +390,8 @@ def _summary(evaluation: Evaluation, options: dict[str, Any], *, as_json: bool) 
     stderr, first of all which part of the corpus was scored.
     """
     from formlab import analysis, own
-    from formlab.progress import working
     from formlab.scoring import part
+    from formlab.show import working
 
     where = f"{evaluation.benchmark}:{evaluation.split}"
     if sentence := part.part_run(evaluation):

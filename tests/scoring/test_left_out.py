@@ -2,7 +2,7 @@
 
 import pytest
 
-from formlab import benchmarks, charts, previews
+from formlab import benchmarks, charts, show
 from formlab.folders import Corpus, Evaluation, Predictions
 from formlab.scoring import many, part
 from formlab.scoring.evaluate import evaluate
@@ -44,8 +44,8 @@ def test_it_stays_in_a_corpus_that_is_saved_cut_and_put_together(root, tmp_path)
         assert {name: why for each in shards for name, why in each.unreadable.items()} == {
             FILE: REASON
         }
-    assert "documents unreadable: 1" in previews.html(corpus)
-    assert f"left out: {FILE}: form: a list expected" in previews.html(corpus)
+    assert "documents unreadable: 1" in show.html(corpus)
+    assert f"left out: {FILE}: form: a list expected" in show.html(corpus)
 
 
 def test_it_stays_in_an_evaluation_of_one_piece_and_of_shards(root, run, tmp_path):

@@ -11,7 +11,6 @@ import os
 import platform
 import signal
 import sys
-import tempfile
 import threading
 import time
 import traceback
@@ -23,7 +22,6 @@ from functools import partial
 from importlib import metadata
 from itertools import islice
 from multiprocessing import connection, get_context, parent_process
-from pathlib import Path
 from typing import Any, TypeVar
 
 from formlab import registry, resources
@@ -34,7 +32,6 @@ R = TypeVar("R")
 Submit = Callable[[J], futures.Future]
 # Libraries that start a thread for each processor unless they are told otherwise.
 _THREADS = [f"{name}_NUM_THREADS" for name in ("OMP", "OPENBLAS", "MKL", "NUMBA", "RAYON")]
-KILLED = "its process was killed twice (out of memory?)"
 # Seconds for a process to clean up, for a scheduler to answer, and for its first worker to come.
 GRACE, ANSWER, WORKERS = 10.0, 10.0, 60.0
 # Jobs that a cluster has at a time, so that workers that come later find some.
@@ -45,7 +42,7 @@ _AHEAD = 100
 class Lost:
     """The result of a job that ended its process twice: killed, or out of memory."""
 
-    reason: str
+    reason: str = "its process was killed twice (out of memory?)"
 
 
 def each(
@@ -150,7 +147,7 @@ def _restarted(
         with pool(workers) as submit:
             yield from _completed(submit, jobs, width, death, dead)
         if width == 1:
-            yield from ((job, Lost(KILLED)) for job in dead)
+            yield from ((job, Lost()) for job in dead)
         elif dead:
             yield from _restarted(pool, iter(dead), 1, 1, death)
 
@@ -239,18 +236,14 @@ def _plug_ins() -> Any:
     """Has each worker, also one that comes later, load the plug-in files of this process."""
     from distributed import WorkerPlugin
 
-    versions = _versions()
-    files = {file: Path(file).read_bytes() for file in registry.named() if Path(file).is_file()}
+    versions, files = _versions(), registry.named()
 
     class PlugIns(WorkerPlugin):
         def setup(self, worker: Any) -> None:
             if _versions() != versions:
                 what = f"worker {worker.address} has {_versions()} instead of {versions}"
                 raise NotAvailable(what, remedy="the same versions here and on all workers")
-            for path, content in files.items():
-                if not (file := Path(path)).is_file():
-                    file = Path(tempfile.mkdtemp(prefix="formlab-plugin-"), file.name)
-                    file.write_bytes(content)
+            for file in files:
                 registry.load(file)
 
     return PlugIns()

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from formlab.addresses import fetched
-from formlab.console import as_json, path, plain, say, show, workers_options
+from formlab.console import as_json, fetched, path, plain, say, show, workers_options
 from formlab.errors import DataBroken
 
 if TYPE_CHECKING:

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from formlab import benchmarks
-from formlab.addresses import fetched
-from formlab.console import as_json, pairs, plain, root, say, show, split, workers_options
+from formlab.console import as_json, fetched, pairs, plain, root, say, show, split, workers_options
 from formlab.errors import NotAvailable
 
 if TYPE_CHECKING:

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from formlab.addresses import fetched
-from formlab.console import as_json, asking, plain, show, strict
+from formlab.console import as_json, asking, fetched, plain, show, strict
 from formlab.errors import DataBroken
 from formlab_arena.command_options import PATH, changes_of, of_tasks, progress_of, tasks_of
 

@@ -13,7 +13,7 @@ PACKAGE = Path(formlab.__file__).parent
 TESTS = Path(__file__).parent
 ROOMS = (
     "errors", "frames", "selection", "resources", "files", "console", "registry",
-    "quick_schemas", "pictures", "swap", "kept", "workers", "columns", "tables",
+    "quick_schemas", "pictures", "swap", "kept", "workers", "tables",
     "previews", "progress", "folder", "shard_parts", "folders", "decisions", "text", "trees",
     "browser", "benchmarks",
     "metrics", "systems", "readers", "scoring", "logs", "analysis", "testing", "scorers",

@@ -296,11 +296,11 @@ def _run(source: Source, code: Callable[[], Any]) -> Any:
         _STATE.loading = before
 
 
-def unload(source_name: str) -> None:
+def unload(source: str | Path) -> None:
     """Forget what a file, by its path, or a module, by its name, has registered."""
-    _STATE.files.pop(source_name, None)
-    _STATE.broken.pop(source_name, None)
-    for key in [key for key in _STATE.registered if key[-1] == source_name]:
+    for known in (_STATE.files, _STATE.broken):
+        known.pop(str(source), None)
+    for key in [key for key in _STATE.registered if key[-1] == str(source)]:
         del _STATE.registered[key]
 
 

@@ -119,7 +119,7 @@ def saved(tmp_path, funsd_root):
     corpus = benchmarks.load("funsd", root=funsd_root)
     evaluation = formlab.evaluate(corpus, formlab.read_predictions(tmp_path / "p.jsonl", corpus))
     folder = evaluation.save(tmp_path / "e")
-    registry.unload(str(file))
+    registry.unload(file)
     assert "letters" not in metrics.METRICS
     return file, folder
 
@@ -151,7 +151,7 @@ def test_file_that_has_changed_or_gone_is_an_error_that_says_what_to_do(
     registry.load(file)
     Evaluation.load(folder)
     assert "metric 'letters' has changed since" in capsys.readouterr().err
-    registry.unload(str(file))
+    registry.unload(file)
     file.unlink()
     with pytest.raises(NotAvailable, match=r"mine.py is needed"):
         Evaluation.load(folder)

@@ -21,10 +21,10 @@ import msgspec
 from formlab import files
 from formlab.benchmarks.formfactory import doc_id, forms, pointer
 from formlab.errors import DataBroken
+from formlab.files import Whole, convert
 from formlab.metrics._lines import parse_lines
 from formlab.readers import door
 from formlab.readers.rows import Reader, Row, Source
-from formlab.structure import Whole, checked
 from formlab.text.answers import plain
 
 _STAMP = re.compile(r"\d{8}_\d{6}")
@@ -117,7 +117,7 @@ def _entries(file: Path) -> Iterator[tuple[int, Row]]:
         raise DataBroken(what, where=file, remedy=remedy)
     for index, entry in enumerate(entries):
         kind = _Submission if "submission_time" in entry else _Output
-        checked(entry, kind, where=f"{file}#/{index}")
+        convert(entry, kind, where=f"{file}#/{index}")
         yield index, entry
 
 

@@ -173,7 +173,7 @@ DAMAGES = {
         ({"batch_x.json": {"batch_info": {}, "results": 3}}, "neither an output"),
         (
             {"batch_x.json": {"batch_info": {}, "results": [run("a") | {"instance": "2"}]}},
-            r"instance: an integer or null expected, got the text '2'.*batch_x\.json#/0",
+            r"got `str` - at `\$\.instance`.*batch_x\.json#/0",
         ),
         (
             {"batch_x.json": [run("a", instance=1), run("b", instance=1)]},

@@ -253,7 +253,7 @@ def plugins():
         registry.load(file)
     yield
     for file in files:
-        registry.unload(str(file))
+        registry.unload(file)
 
 
 @pytest.mark.usefixtures("plugins")

@@ -15,7 +15,7 @@ from formlab.analysis.summarise import summarise
 from formlab.errors import UnknownName
 from formlab.folders import Evaluation
 from formlab.own import FieldTypes
-from formlab.readers import Source, inspect, join, logs
+from formlab.readers import Source, inspect, join
 from formlab.readers.samples import sample_rows
 
 __all__ = ["inspect_scorer"]
@@ -113,8 +113,10 @@ def _sample(state: Any, target: Any) -> dict[str, Any]:
 def _evaluations(samples: Sequence[dict[str, Any]], types: Any) -> list[Evaluation]:
     """An evaluation for each epoch."""
     source = Source(Path("samples"))
-    listed = [inspect.sample_of(sample, source) for sample in samples]
-    runs = logs.runs_of(sample_rows(listed, source, "samples"), source, "inspect")
+    rows = sample_rows(
+        source, "samples", enumerate(samples), lambda sample, _: inspect.sample_of(source, sample)
+    )
+    runs = join.runs_of(rows, source, "inspect")
     return [join.evaluation(run, types=types) for run in runs.values()]
 
 

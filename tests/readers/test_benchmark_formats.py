@@ -173,7 +173,7 @@ DAMAGES = {
         ({"batch_x.json": {"batch_info": {}, "results": 3}}, "neither an output"),
         (
             {"batch_x.json": {"batch_info": {}, "results": [run("a") | {"instance": "2"}]}},
-            r"instance: an integer or null expected, got the text '2'.*batch_x\.json#/0",
+            r"Expected `int \| null`, got `str` - at `\$\.instance` \(batch_x\.json#/0",
         ),
         (
             {"batch_x.json": [run("a", instance=1), run("b", instance=1)]},
@@ -182,8 +182,8 @@ DAMAGES = {
         ({"A12_x.json": '{"template_used": "A12", "model_resp'}, r"broken JSON.*A12_x\.json"),
     ],
     "vrdu": [
-        ({SPLIT: {"results": []}}, "'results' is a list"),
-        ({SPLIT: {"results": {"a.pdf": {}}}}, r"an object, not a list.*#/results/a\.pdf"),
+        ({SPLIT: {"results": []}}, "'results' is no object of file names but list"),
+        ({SPLIT: {"results": {"a.pdf": {}}}}, r"`array`, got `object` .*#/results/a\.pdf"),
         (results([["who", [None, BOX, []]]]), r"not a predicted entity.*#/results/a\.pdf/0"),
         ({SPLIT: '{"results": {"a.pdf": [], "a.pdf": []}}'}, "the name 'a.pdf' twice"),
         ({"other-test_predictions.json": {"results": {}}}, "--split with one of: other"),

@@ -124,7 +124,7 @@ SOURCES = {
             ("4", "/answer", "118.4", "ok"),
         ],
         [("anls", 0.83), ("acc", 1.0), ("anls", 1.0), ("anls", 0.0), ("anls", 0.61)],
-        {"documents that stand under one number with two contents (doc_hash)": 1},
+        {},
     ),
     "VLMEvalKit": (
         {"m_F.json": KIT, "m_F_acc.csv": '"split","Overall"\n"none","61.5"\n'},
@@ -248,7 +248,7 @@ def repack(source, target, change):
 
 @pytest.fixture
 def plugins():
-    files = [PLUGINS / f"{name}.py" for name in ("docling_eval", "ocrbench", "funsd_bench")]
+    files = [PLUGINS / f"{name}.py" for name in ("ocrbench", "funsd_bench")]
     for file in files:
         registry.load(file)
     yield
@@ -466,10 +466,7 @@ def test_answer_stands_where_stickler_paired_it(tmp_path):
 
 
 @pytest.mark.usefixtures("plugins")
-def test_documents_of_docling_have_boxes_and_a_folder_of_them_needs_a_benchmark(tmp_path):
-    rows = logs.read(DATA / "docling").filter(doc_id="f1", path="/NAME")
-    # The page is 200 high; the value of NAME stands from 180 to 190 above its bottom.
-    assert rows.select("page", "x0", "y0", "x1", "y1").rows() == [(1, 50, 10, 80, 20)] * 2
+def test_a_folder_of_documents_of_docling_needs_a_benchmark(tmp_path):
     shutil.copytree(DATA / "docling" / "predictions", tmp_path / "run [3] *")
     (tmp_path / "run [3] *" / "f4.json").write_text('{"schema_name": "DoclingDocument", ')
     answers = logs.read(tmp_path / "run [3] *").filter(role="answer")

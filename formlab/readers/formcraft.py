@@ -26,7 +26,8 @@ from formlab.benchmarks.formcraft import (
     tidied,
 )
 from formlab.readers import door
-from formlab.readers.rows import Reader, Row, Source, by_name, written
+from formlab.readers.content import written
+from formlab.readers.rows import Reader, Row, Source, by_name
 from formlab.tables import USABLE
 from formlab.text.answers import parse
 from formlab.text.normalise import as_text

@@ -22,7 +22,8 @@ from formlab.benchmarks.formfactory import doc_id, forms, pointer
 from formlab.errors import DataBroken
 from formlab.metrics._lines import parse_lines
 from formlab.readers import door
-from formlab.readers.rows import Reader, Row, Source, written
+from formlab.readers.content import written
+from formlab.readers.rows import Reader, Row, Source
 from formlab.text.answers import plain
 
 _STAMP = re.compile(r"\d{8}_\d{6}")

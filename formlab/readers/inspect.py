@@ -116,7 +116,7 @@ def read(source: Source) -> Iterator[Row]:
         yield from list(_figures(log.results or {}))
 
 
-def sample_of(source: Source, entry: Row) -> samples.Sample:
+def sample_of(source: Source, entry: Row, _: str = "") -> samples.Sample:
     """A sample, as it stands in a log, as formlab reads it; odd scores are counted."""
     sample = msgspec.convert({n: cell for n, cell in entry.items() if cell is not None}, _Sample)
     columns, output = dict(sample.metadata), sample.output

@@ -11,8 +11,8 @@ from lxml import etree
 
 from formlab.errors import DataBroken
 from formlab.readers import door, engine
+from formlab.readers.content import written
 from formlab.readers.engine import Box, Found, Page, Reading, number, whole
-from formlab.readers.rows import written
 
 Element = etree._Element
 # Names of elements in ALTO and PAGE, and classes in hOCR.

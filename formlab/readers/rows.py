@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from formlab.errors import DataBroken, FormlabError
-from formlab.readers import content
 
 if TYPE_CHECKING:
     from formlab.folders import Corpus
@@ -145,8 +144,3 @@ def by_name(what: str, named: Iterable[tuple[Any, Path]]) -> dict[Any, Path]:
             problem = f"two {what} {name!r}, the first in {first.name}"
             raise DataBroken(problem, where=file, remedy="keep one of them")
     return found
-
-
-def written(path: Path) -> str:
-    """The text of a file as a model or tool wrote it, perhaps cut inside a character."""
-    return content.read_bytes(path).decode("utf-8-sig", "replace")

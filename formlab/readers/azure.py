@@ -1,7 +1,4 @@
-"""Azure Document Intelligence: fields of prebuilt and own models, key-value pairs, words.
-
-The whole response, its `analyzeResult`, or what either of the Python clients writes of it.
-"""
+"""Azure Document Intelligence's result, whole or in part: fields, key-value pairs, words."""
 
 from __future__ import annotations
 
@@ -32,23 +29,21 @@ def _read(path: Path) -> Reading:
     for count, document in enumerate(documents):
         fields = {"type": "object", "value": at(document, "fields") or {}}
         reading.values += _fields(f"/{count}" if len(documents) > 1 else "", fields)
-    stated = (
-        (at(p, "key", "content"), (at(p, "value") or {}) | {"confidence": at(p, "confidence")})
-        for p in pairs
-    )
-    reading.values = reading.values or engine.keyed((key, _found(value)) for key, value in stated)
+    sure = ({"confidence": at(pair, "confidence")} for pair in pairs)
+    stated = zip(pairs, sure, strict=True)
+    named = ((at(p, "key", "content"), _found((at(p, "value") or {}) | s)) for p, s in stated)
+    reading.values = reading.values or engine.keyed(named)
     return reading
 
 
 def _page(page: Any) -> Page:
-    def parts(name: str, text: str = "content") -> list[tuple[Found, engine.Spans]]:
+    def parts(name: str) -> list[tuple[Found, engine.Spans]]:
         place = whole(at(page, "pageNumber"))
-        return [(_found(part, place, text), _spans(part)) for part in at(page, name) or ()]
+        return [(_found(part, place), _spans(part)) for part in at(page, name) or ()]
 
     size = number(at(page, "width")), number(at(page, "height"))
-    marks = [mark for mark, _ in parts("selectionMarks", "state")]
     lines = engine.with_words(parts("lines"), parts("words"))
-    return Page(size, at(page, "unit") == "pixel", lines, marks)
+    return Page(size, at(page, "unit") == "pixel", lines)
 
 
 def _fields(path: str, value: Any) -> Iterator[tuple[str, Found]]:
@@ -65,13 +60,13 @@ def _fields(path: str, value: Any) -> Iterator[tuple[str, Found]]:
         yield path, found if is_shown else found._replace(text=as_text(typed))
 
 
-def _found(value: Any, page: int = 1, name: str = "content") -> Found:
+def _found(value: Any, page: int = 1) -> Found:
     region = next(iter(at(value, "boundingRegions") or ()), value)
     corners = at(region, "polygon") or []
     if all(isinstance(corner, dict) for corner in corners):
         corners = [corner.get(side) for corner in corners for side in "xy"]
     box = engine.around(zip(corners[::2], corners[1::2], strict=False))
-    text, sure = " ".join((at(value, name) or "").split()), number(at(value, "confidence"))
+    text, sure = " ".join((at(value, "content") or "").split()), number(at(value, "confidence"))
     return Found(text, box, sure, whole(at(region, "pageNumber"), page))
 
 

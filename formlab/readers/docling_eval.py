@@ -1,9 +1,7 @@
-"""Logs of docling-eval: Parquet shards with gold and prediction, or a folder of predictions.
+"""Logs of docling-eval: Parquet shards with gold and prediction, which are Docling documents.
 
-Both sides are Docling documents, written as JSON. The page's text is that of its body in reading
-order; a field is a key and the value that a link leads to, at ``/<key>``. A document whose
-conversion failed is `api_error`, a partial one `truncated`. Figures of the run stand beside them in
-``evaluation_<benchmark>_<modality>.json``. A folder of predictions has no gold.
+The page's text is that of the body in reading order; a field is a key and the value that a link
+leads to, at ``/<key>``. Figures stand beside them in ``evaluation_<benchmark>_<modality>.json``.
 """
 
 from __future__ import annotations
@@ -17,27 +15,28 @@ import polars as pl
 
 from formlab import files
 from formlab.readers import door, samples
-from formlab.readers.engine import at, numbered
+from formlab.readers.engine import at
 from formlab.readers.rows import Reader, Row, Source
 from formlab.tables import USABLE
 from formlab.trees import escape
 
-SEVERAL = "documents with several key-value items; docling-eval scores only the first"
 _COLUMNS = ("GroundTruthDocument", "PredictedDocument", "predictor_info", "status", "document_id")
 _STATUS = {"success": "ok", "partial_success": "truncated", "pending": "missing"}
-_PAGE = {"path": None, "kind": "page"}
-_FIRST = 50
+
+
+def _shards(path: Path) -> list[Path]:
+    found = path.rglob("*.parquet") if path.is_dir() else [path]
+    return sorted(f for f in found if door.ending(f) == ".parquet" and files.is_file(f))
 
 
 def fits(path: Path) -> bool:
-    """Whether Parquet files have these columns, or a folder holds Docling documents."""
+    """Whether Parquet files have the columns of both documents."""
     for shard in _shards(path)[:1]:
         try:
-            return {_COLUMNS[0], _COLUMNS[-1]} <= {*files.parquet_columns(shard)}
+            return {*_COLUMNS[:2]} <= {*files.parquet_columns(shard)}
         except (pl.exceptions.PolarsError, OSError):
-            return False
-    # Not all of a folder of thousands of answers, which is asked about too.
-    return path.is_dir() and any(map(_is_document, sorted(path.iterdir())[:_FIRST]))
+            break
+    return False
 
 
 def read(source: Source) -> Iterator[Row]:
@@ -57,76 +56,39 @@ def read(source: Source) -> Iterator[Row]:
                 scorer = f"{modality}/{key.removesuffix('_stats')}"
                 yield samples.figure(scorer, "mean", value["mean"], value.get("total"))
 
-    def sample_of(entry: Row | Path, origin: str) -> samples.Sample:
-        sample = (_predicted if isinstance(entry, Path) else _compared)(entry, origin, source)
-        sample.scores = scores.get(str(sample.doc_id), {})
-        return sample
+    def sample_of(row: Row, origin: str) -> samples.Sample:
+        gold, answer, info = (
+            value if isinstance(value, dict) else door.decoded(value or "{}", dict, origin)
+            for value in map(row.get, _COLUMNS[:3])
+        )
+        stated = str(row.get("status") or "success").lower().rpartition(".")[2]
+        status = _STATUS.get(stated, "api_error") if answer else "api_error"
+        is_usable = status in USABLE
+        return samples.Sample(
+            row["document_id"],
+            None,
+            golds=list(_values(gold)),
+            claims=list(_values(answer)) if is_usable else [{"path": None, "kind": "page"}],
+            answer=text_of(answer) if answer else None,
+            status=status,
+            scores=scores.get(str(row["document_id"]), {}),
+            call={"error": None if is_usable else f"conversion: {stated}"},
+            system=str(info.get("asset") or info.get("name") or "docling"),
+        )
 
     source.files += shards
     beside = sorted((path if path.is_dir() else path.parent).glob("evaluation_*.json"))
     headline = [row for file in beside for row in samples.stated(source, file, figures)]
-    documents = filter(_is_document, sorted(path.iterdir()) if path.is_dir() else ())
-    entries = _rows(shards) if shards else ((file.name, file) for file in documents)
-    yield from samples.sample_rows(source, door.stem(path), entries, sample_of)
+    yield from samples.sample_rows(source, door.stem(path), _rows(shards), sample_of)
     yield from headline
-
-
-def _shards(path: Path) -> list[Path]:
-    found = path.rglob("*.parquet") if path.is_dir() else [path]
-    return sorted(f for f in found if door.ending(f) == ".parquet" and files.is_file(f))
 
 
 def _rows(shards: list[Path]) -> Iterator[tuple[str, Row]]:
     for shard in shards:
         # Not the images, which are most of a shard.
-        names = [name for name in files.parquet_columns(shard) if name in _COLUMNS]
-        rows = pl.read_parquet(shard, columns=names, glob=False).to_dicts()
+        frame = pl.scan_parquet(shard, glob=False).select(pl.col(f"^({'|'.join(_COLUMNS)})$"))
+        rows = frame.collect().to_dicts()
         yield from ((f"{shard.name}, row {count}", row) for count, row in enumerate(rows, start=1))
-
-
-def _is_document(file: Path) -> bool:
-    start = door.head(file) if not file.name.startswith("evaluation_") else b""
-    return door.ending(file) == ".json" and b"DoclingDocument" in start
-
-
-def _predicted(file: Path, origin: str, source: Source) -> samples.Sample:
-    """One document of a folder of predictions: the text of its pages."""
-    sample = samples.Sample(file.stem, None, status="bad_json", system=file.parent.name)
-    with samples.reading(source, origin):
-        sample.answer = text_of(files.read_json(file))
-        sample.status = "ok"
-    return sample
-
-
-def _compared(row: Row, origin: str, source: Source) -> samples.Sample:
-    """One document with its gold: the texts of its pages, and the values of its keys."""
-    gold, answer, info = (
-        value if isinstance(value, dict) else door.decoded(value or "{}", dict[str, Any], origin)
-        for value in map(row.get, _COLUMNS[:3])
-    )
-    stated = str(row.get("status") or "success").lower().rpartition(".")[2]
-    status = _STATUS.get(stated, "api_error") if answer else "api_error"
-    is_usable = status in USABLE
-    source.notes[SEVERAL] += len(gold.get("key_value_items") or ()) > 1
-    sides = [list(_pairs(gold)), list(_pairs(answer)) if is_usable else []]
-    # Several values of one key, on either side, are numbered.
-    counts = [Counter(path for path, _ in side) for side in sides]
-    lists = {path for count in counts for path in count if count[path] > 1}
-    places = [numbered([path for path, _ in side], lists) for side in sides]
-    golds, claims = (
-        [{"path": path, "value": pair[1]} for path, pair in zip(paths, side, strict=True)]
-        for paths, side in zip(places, sides, strict=True)
-    )
-    return samples.Sample(
-        row["document_id"],
-        None,
-        golds=[_PAGE | {"value": text_of(gold)}, *golds],
-        claims=[_PAGE | {"value": text_of(answer) if is_usable else None}, *claims],
-        answer=text_of(answer) if answer else None,
-        status=status,
-        call={"error": None if is_usable else f"conversion: {stated}"},
-        system=str(info.get("asset") or info.get("name") or "docling"),
-    )
 
 
 def text_of(document: Row) -> str:
@@ -152,15 +114,20 @@ def text_of(document: Row) -> str:
     return " ".join(texts)
 
 
-def _pairs(document: Row) -> Iterator[tuple[str, str | None]]:
-    """The path of each key and the text of its value."""
+def _values(document: Row) -> Iterator[Row]:
+    """The text of the page, and of each value at its key; a further one of a key is numbered."""
+    yield {"path": None, "kind": "page", "value": text_of(document)}
+    seen = Counter[str]()
     for item in document.get("key_value_items") or ():
         cells = {cell.get("cell_id"): cell for cell in at(item, "graph", "cells") or ()}
         for link in at(item, "graph", "links") or ():
             key, value = (cells.get(link.get(f"{end}_cell_id")) for end in ("source", "target"))
             # A link may be there a second time, as seen from its value.
             if key and value and link.get("label") != "to_key":
-                yield f"/{escape(str(key.get('text') or ''))}", door.as_text(value.get("text"))
+                path = f"/{escape(str(key.get('text') or ''))}"
+                place = f"{path}/{seen[path]}" if seen[path] else path
+                seen[path] += 1
+                yield {"path": place, "value": door.as_text(value.get("text"))}
 
 
-DOCLING_EVAL = Reader("docling_eval", "docling-eval's Parquet or folder of predictions", fits, read)
+DOCLING_EVAL = Reader("docling_eval", "docling-eval's Parquet", fits, read)

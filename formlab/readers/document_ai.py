@@ -1,12 +1,10 @@
-"""Google Document AI: entities with their properties, form fields, words.
-
-The document or the response around it, in camelCase or snake_case.
-"""
+"""Google Document AI's document or the response around it: entities, form fields, words."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,21 +24,18 @@ def _read(path: Path) -> Reading:
     document = at(content, "document") or content
     pages, entities = (at(document, name) or [] for name in ("pages", "entities"))
     if not pages and not entities:
-        said = at(document, "error") or at(content, "error") or "no pages or entities"
-        raise DataBroken(as_text(said), where=path)
+        said = at(document, "error") or at(content, "error")
+        raise DataBroken(as_text(said) or "no pages or entities", where=path)
     text, fields, reading = at(document, "text") or "", [], Reading()
     for place, page in enumerate(pages, start=1):
         size = number(at(page, "dimension", "width")), number(at(page, "dimension", "height"))
-        bare = Page(size, in_pixels=True) if all(size) else Page()
-
-        def layout(part: Any, bare: Page = bare, place: int = place) -> tuple[Found, engine.Spans]:
-            return _layout(part, bare, place, text)
-
+        reading.pages[place] = Page(size, in_pixels=True) if all(size) else Page()
+        layout = partial(_layout, reading.pages[place], place, text)
         lines, words = (
             [layout(at(part, "layout")) for part in at(page, name) or ()]
             for name in ("lines", "tokens")
         )
-        bare.lines, reading.pages[place] = engine.with_words(lines, words), bare
+        reading.pages[place].lines = engine.with_words(lines, words)
         for field in at(page, "formFields") or ():
             name, value = (layout(at(field, f"field{end}"))[0] for end in ("Name", "Value"))
             tick = at(field, "valueType")
@@ -51,7 +46,7 @@ def _read(path: Path) -> Reading:
     return reading
 
 
-def _layout(layout: Any, page: Page, place: int, text: str) -> tuple[Found, engine.Spans]:
+def _layout(page: Page, place: int, text: str, layout: Any) -> tuple[Found, engine.Spans]:
     """A part of a page, and where it begins and ends in the text; a place of 0 is left out."""
     segments = at(layout, "textAnchor", "textSegments") or ()
     spans = [(whole(at(s, "startIndex"), 0), whole(at(s, "endIndex"), 0)) for s in segments]
@@ -66,8 +61,7 @@ def _box(layout: Any, page: Page | None) -> engine.Box | None:
     shares = at(layout, "boundingPoly", "normalizedVertices")
     width, height = page.size if page and shares else (1, 1)
     corners = shares or at(layout, "boundingPoly", "vertices") or ()
-    points = (((at(c, "x") or 0) * width, (at(c, "y") or 0) * height) for c in corners)
-    return engine.around(points)
+    return engine.around(((c.get("x") or 0) * width, (c.get("y") or 0) * height) for c in corners)
 
 
 def _entities(entities: list[Any], start: str, pages: dict[int, Page]) -> Iterator[Any]:

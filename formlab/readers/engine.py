@@ -39,12 +39,11 @@ class Found(NamedTuple):
 
 @dataclass
 class Page:
-    """Width and height of a page, whether in pixels; its lines in reading order, its marks."""
+    """Width and height of a page, whether in pixels; its lines in reading order."""
 
     size: tuple[float | None, float | None] = (1, 1)
     in_pixels: bool = False
     lines: list[Found] = field(default_factory=list)
-    marks: list[Found] = field(default_factory=list)
 
 
 @dataclass
@@ -65,14 +64,12 @@ class Reading:
         lines = [line for page in pages for line in page.lines]
         text = "\n".join(line.text or "" for line in lines)
         yield {"path": None, "kind": "page", "task": "text", "status": "ok", "value": text}
-        # Where those of formlab's own OCR stand.
-        marks = enumerate(mark for page in pages for mark in page.marks)
-        parts = [(f"marks/{count}", "checkbox", mark) for count, mark in marks]
-        for path, line in ((f"lines/{count}", line) for count, line in enumerate(lines)):
+        parts = []
+        for path, line in ((f"/ocr/lines/{count}", line) for count, line in enumerate(lines)):
             words = ((f"{path}/words/{count}", "word", w) for count, w in enumerate(line.words))
             parts += [(path, "line", line), *words]
         for path, kind, part in parts:
-            row = {"path": f"/ocr/{path}", "kind": kind, "task": "layout", "status": "ok"}
+            row = {"path": path, "kind": kind, "task": "layout", "status": "ok"}
             yield row | {"value": part.text} | self._place(part, size)
 
     def _place(self, found: Found, size: tuple[int, int] | None) -> Row:

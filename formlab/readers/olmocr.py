@@ -59,11 +59,6 @@ class Test(msgspec.Struct):
         return texts.get(self.type)
 
 
-def fits(path: Path) -> bool:
-    """Whether a folder holds such pages, itself or in the folders of candidates."""
-    return path.is_dir() and bool(_candidates(path))
-
-
 def read(source: Source) -> Iterator[Row]:
     """The rows of a folder; `DataBroken` if there are no tests beside the pages."""
     candidates, tests = _candidates(source.path), []
@@ -182,4 +177,9 @@ def _starts(phrase: str, text: str, allowed: int) -> list[int]:
     return sorted((len(text) - np.flatnonzero((row <= allowed) & (row == least))).tolist())
 
 
-OLMOCR = Reader("olmocr", "olmOCR-bench's folder of pages and tests", fits, read)
+OLMOCR = Reader(
+    "olmocr",
+    "olmOCR-bench's folder of pages and tests",
+    lambda path: path.is_dir() and bool(_candidates(path)),
+    read,
+)

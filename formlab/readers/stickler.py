@@ -21,11 +21,6 @@ NO_FIELDS = "documents without compared fields: document_field_comparisons was o
 _FIGURES = ("weighted_overall_score", "cm_f1", "cm_precision", "cm_recall", "cm_accuracy")
 
 
-def fits(path: Path) -> bool:
-    """Whether a file has documents that stickler compared."""
-    return door.ending(path) == ".jsonl" and "comparison_result" in samples.names(path)
-
-
 def read(source: Source) -> Iterator[Row]:
     """The rows of a file: a sample is a field, its answer at the place that stickler paired."""
 
@@ -78,4 +73,9 @@ def _side(field: Row, side: str) -> tuple[str, dict[str, str]]:
     return "".join(f"/{escape(index or name)}" for index, name in steps), values
 
 
-STICKLER = Reader("stickler", "stickler's JSON lines of compared documents", fits, read)
+STICKLER = Reader(
+    "stickler",
+    "stickler's JSON lines of compared documents",
+    lambda path: door.ending(path) == ".jsonl" and "comparison_result" in samples.names(path),
+    read,
+)

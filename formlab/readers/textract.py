@@ -21,19 +21,38 @@ def _read(path: Path) -> Reading:
     expenses = [e for response in responses for e in at(response, "ExpenseDocuments") or ()]
     blocks = list(_blocks([*responses, *expenses]))
     if not blocks and not expenses:
-        said = " ".join(at(response, "StatusMessage") or "" for response in responses)
+        said = " ".join(response.get("StatusMessage") or "" for response in responses)
         raise DataBroken(said or "neither Blocks nor ExpenseDocuments", where=path)
     by_id = {block.get("Id"): block for block in blocks}
-    reading = Reading(keyed(pair for block in blocks for pair in _pairs(block, by_id)))
+
+    def related(block: Row, kind: str = "CHILD") -> list[Row]:
+        relations = [r for r in block.get("Relationships") or () if r.get("Type") == kind]
+        return [by_id[name] for r in relations for name in r.get("Ids") or () if name in by_id]
+
+    def text(block: Row) -> str:
+        return " ".join(_found(child).text or "" for child in related(block))
+
+    def pairs(block: Row) -> Iterator[tuple[str, Found]]:
+        for answer in related(block, "ANSWER"):
+            yield at(block, "Query", "Alias") or at(block, "Query", "Text"), _found(answer)
+        if "KEY" in (block.get("EntityTypes") or ()):
+            values = related(block, "VALUE")
+            found = _found(values[0] if values else {"Page": block["Page"]})
+            yield text(block), found._replace(text=" ".join(map(text, values)))
+
+    reading = Reading(keyed(pair for block in blocks for pair in pairs(block)))
     for count, expense in enumerate(expenses):
-        reading.values += _expense(expense, f"/{count}" if len(expenses) > 1 else "")
+        start = f"/{count}" if len(expenses) > 1 else ""
+        reading.values += keyed(_typed(at(expense, "SummaryFields")), start)
+        groups = at(expense, "LineItemGroups") or ()
+        items = [item for group in groups for item in at(group, "LineItems") or ()]
+        for place, item in enumerate(items):
+            cells = _typed(at(item, "LineItemExpenseFields"))
+            reading.values += keyed(cells, f"{start}/line_items/{place}")
     for block in blocks:
         page = reading.pages.setdefault(block["Page"], Page())
         if block.get("BlockType") == "LINE":
-            words = tuple(_found(word) for word in _related(block, "CHILD", by_id))
-            page.lines.append(_found(block)._replace(words=words))
-        elif block.get("BlockType") == "SELECTION_ELEMENT":
-            page.marks.append(_found(block))
+            page.lines.append(_found(block)._replace(words=tuple(map(_found, related(block)))))
     return reading
 
 
@@ -48,42 +67,14 @@ def _blocks(responses: list[Any]) -> Iterator[Row]:
         yield from (block | {"Page": page + shift} for page, block in pages)
 
 
-def _expense(expense: Any, start: str) -> list[tuple[str, Found]]:
-    """The fields of a receipt by their type, or their label if that is OTHER, and its items."""
-    values = keyed(map(_typed, at(expense, "SummaryFields") or ()), start)
-    groups = at(expense, "LineItemGroups") or ()
-    for count, item in enumerate(i for group in groups for i in at(group, "LineItems") or ()):
-        cells = map(_typed, at(item, "LineItemExpenseFields") or ())
+def _typed(entries: list[Any] | None) -> Iterator[tuple[str, Found]]:
+    """The values of a receipt by their type, or by their label if that is OTHER."""
+    for entry in entries or ():
+        kind, label = at(entry, "Type", "Text"), at(entry, "LabelDetection", "Text")
         # The row as a whole says again what its cells say.
-        cells = (cell for cell in cells if cell[0] != "EXPENSE_ROW")
-        values += keyed(cells, f"{start}/line_items/{count}")
-    return values
-
-
-def _typed(entry: Any) -> tuple[str, Found]:
-    kind, label = at(entry, "Type", "Text"), at(entry, "LabelDetection", "Text")
-    found = _found((at(entry, "ValueDetection") or {}) | {"Page": at(entry, "PageNumber")})
-    return label if kind == "OTHER" and label else kind, found
-
-
-def _pairs(block: Row, by_id: dict[Any, Row]) -> Iterator[tuple[str, Found]]:
-    """The value of a key, or the answers to a query."""
-    for answer in _related(block, "ANSWER", by_id):
-        yield at(block, "Query", "Alias") or at(block, "Query", "Text"), _found(answer)
-    if "KEY" in (block.get("EntityTypes") or ()):
-        values = _related(block, "VALUE", by_id)
-        text = " ".join(_text(value, by_id) for value in values)
-        found = _found(values[0] if values else {"Page": block["Page"]})
-        yield _text(block, by_id), found._replace(text=text)
-
-
-def _text(block: Row, by_id: dict[Any, Row]) -> str:
-    return " ".join(_found(child).text or "" for child in _related(block, "CHILD", by_id))
-
-
-def _related(block: Row, kind: str, by_id: dict[Any, Row]) -> list[Row]:
-    related = [r for r in block.get("Relationships") or () if r.get("Type") == kind]
-    return [by_id[name] for r in related for name in r.get("Ids") or () if name in by_id]
+        if kind != "EXPENSE_ROW":
+            value = (at(entry, "ValueDetection") or {}) | {"Page": at(entry, "PageNumber")}
+            yield label if kind == "OTHER" and label else kind, _found(value)
 
 
 def _found(block: Row) -> Found:

@@ -10,7 +10,7 @@ from formlab.readers import logs
 from tests.fuzz.targets.common import DOCS, put, rows
 from tests.fuzz.verdicts import Found, Target
 
-# Written by the harnesses themselves, see `tests/readers/generate_logs.py`.
+# Written by the harnesses themselves.
 DATA = Path(__file__).parents[2] / "readers" / "logs"
 PLUGINS = Path(__file__).parents[3] / "docs" / "plugins"
 

@@ -92,7 +92,7 @@ def plugins():
         registry.load(PLUGINS / f"{name}.py")
     yield
     for name in ("ocrbench", "funsd_bench"):
-        registry._unload(PLUGINS / f"{name}.py")
+        registry.unload(str(PLUGINS / f"{name}.py"))
 
 
 @pytest.mark.parametrize("case", SOURCES, ids=lambda case: case.get("name", case.get("benchmark")))
@@ -309,8 +309,7 @@ def test_a_plug_in_is_tried_first(tmp_path):
         assert READERS["mine"].title == "mine"
         assert formlab.open_log(tmp_path / "a.csv").fields["outcome"].item() == "match"
     finally:
-        registry._STATE.registered["readers"].clear()
-        registry._forget("readers", "mine")
+        registry.unload(__name__)
 
 
 @pytest.mark.parametrize(

@@ -50,8 +50,8 @@ _SHOWN = 10
 def open_logs(logs: tuple[Path, ...], as_json: bool, out: Path | None, **options: Any) -> None:
     """Make evaluations of LOGs of other harnesses, with the log's own figures beside formlab's.
 
-    Reads logs of Inspect, lmms-eval, VLMEvalKit, OmniAI, stickler and olmOCR-bench,
-    and any table.
+    Reads logs of Inspect, lmms-eval, VLMEvalKit, OmniAI, stickler, docling-eval and
+    olmOCR-bench, and any table.
     """
     from formlab import workers
     from formlab.readers.logs import called

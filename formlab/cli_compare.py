@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from formlab.addresses import fetched
-from formlab.console import as_json, path, workers_options
+from formlab.console import as_json, fetched, path, workers_options
 from formlab.errors import DataBroken
 from formlab.show import plain, say, show
 

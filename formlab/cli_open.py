@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from formlab import benchmarks
-from formlab.addresses import fetched
-from formlab.console import as_json, pairs, root, split, workers_options
+from formlab.console import as_json, fetched, pairs, root, split, workers_options
 from formlab.errors import NotAvailable
 from formlab.show import plain, say, show
 
@@ -51,8 +50,8 @@ _SHOWN = 10
 def open_logs(logs: tuple[Path, ...], as_json: bool, out: Path | None, **options: Any) -> None:
     """Make evaluations of LOGs of other harnesses, with the log's own figures beside formlab's.
 
-    Reads logs of Inspect, lmms-eval, VLMEvalKit, OmniAI, stickler and olmOCR-bench,
-    and any table.
+    Reads logs of Inspect, lmms-eval, VLMEvalKit, OmniAI, stickler, docling-eval and
+    olmOCR-bench, and any table.
     """
     from formlab import workers
     from formlab.readers.logs import called

@@ -9,8 +9,7 @@ from typing import Any
 
 import click
 
-from formlab.addresses import fetched
-from formlab.console import as_json, pairs, path, workers_options
+from formlab.console import as_json, fetched, pairs, path, workers_options
 from formlab.errors import DataBroken
 from formlab.show import plain, show
 

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from formlab import benchmarks, readers, systems
-from formlab.addresses import fetched
 from formlab.cli_summary import show_summary
 from formlab.console import (
     answering,
     as_json,
     asked,
     asking,
+    fetched,
     pairs,
     path,
     prompt,

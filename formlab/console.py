@@ -31,6 +31,19 @@ class _Path(click.Path):
 path = _Path(path_type=Path)
 
 
+class _Fetched(click.Path):
+    """A path; of an address what is fetched from it."""
+
+    def convert(self, *arguments: Any) -> Path:
+        from formlab import files  # Lists and help need no polars.
+
+        return files.local(super().convert(*arguments))
+
+
+# The type of an option that takes an address, too.
+fetched = _Fetched(path_type=Path)
+
+
 class _Folder(_Path):
     """A folder that is read where it lies; an address is an error, not a path with a colon."""
 

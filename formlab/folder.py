@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Self, get_type_hints
 import msgspec
 import polars as pl
 
-from formlab import files, frames, registry, show, structure, swap, tables
+from formlab import files, frames, registry, show, swap, tables
 from formlab.errors import DataBroken, FormlabError, TableBroken
 
 # Names the SHA-256 of each table, and of the manifest of each part.
@@ -213,7 +213,7 @@ class Folder:
                 where=file,
                 remedy=cls._made_anew(manifest, folder),
             )
-        structure.checked(manifest, _stated(cls), where=file, remedy=ANEW)
+        files.convert(manifest, _stated(cls), where=file, remedy=ANEW)
         return {"plugins": [], "parts": {}} | manifest
 
     @classmethod

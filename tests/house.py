@@ -25,7 +25,7 @@ ROOMS = {
     # Its modules of scoring come first; at the end it has what no other room names.
     "spine": (7016, 3400, [f"formlab/scoring/{name}.py" for name in SPINE]),
     "decisions": (230, 180, ["formlab/decisions.py"]),
-    "benchmarks": (5183, 3000, ["formlab/benchmarks/"]),
+    "benchmarks": (5185, 3000, ["formlab/benchmarks/"]),
     "readers": (6468, 3200, [f"formlab/{room}/" for room in ("formats", "logs", "own", "readers")]),
     "stats, analysis": (10511, 3900, ANALYSIS),
     "systems": (5099, 2500, SYSTEMS),

@@ -13,8 +13,7 @@ PACKAGE = Path(formlab.__file__).parent
 TESTS = Path(__file__).parent
 ROOMS = (
     "errors", "frames", "selection", "resources", "files", "registry",
-    "yaml_files", "quick_schemas", "pictures", "swap", "structure",
-    "addresses", "cache", "workers", "columns", "tables", "show", "console",
+    "quick_schemas", "pictures", "swap", "cache", "workers", "tables", "show", "console",
     "folder", "shard_parts", "folders", "decisions", "text", "trees",
     "browser", "benchmarks",
     "metrics", "systems", "readers", "scoring", "logs", "analysis", "testing", "scorers",

@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from formlab import cache, files, registry, resources, structure, tables
+from formlab import cache, files, registry, resources, tables
 from formlab.errors import DataBroken, DataMissing, FormlabError, NotAvailable, TableBroken
 from formlab.folders import Corpus, Predictions
 from formlab.show import progress
@@ -162,7 +162,7 @@ def unfinished(folder: Path) -> Predictions | None:
     """What a run under way (or killed) has finished so far; None if `folder` is no run."""
     if not (folder / HEAD).is_file() or not (folder / JOURNAL).is_file():
         return None
-    head = structure.checked(read_head(folder), _Head, where=folder / HEAD, remedy=HEADLESS)
+    head = files.convert(read_head(folder), _Head, where=folder / HEAD, remedy=HEADLESS)
     journal = entries(folder / JOURNAL, _Page)
     latest = {entry["doc_id"]: entry for entry in journal.values}
     predictions = _predictions(msgspec.structs.asdict(head), latest.values(), folder)

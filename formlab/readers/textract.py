@@ -43,12 +43,11 @@ def _read(path: Path) -> Reading:
     reading = Reading(keyed(pair for block in blocks for pair in pairs(block)))
     for count, expense in enumerate(expenses):
         start = f"/{count}" if len(expenses) > 1 else ""
-        reading.values += keyed(_typed(at(expense, "SummaryFields")), start)
+        reading.values += keyed(_typed(expense, "Summary"), start)
         groups = at(expense, "LineItemGroups") or ()
-        items = [item for group in groups for item in at(group, "LineItems") or ()]
+        items = (item for group in groups for item in at(group, "LineItems") or ())
         for place, item in enumerate(items):
-            cells = _typed(at(item, "LineItemExpenseFields"))
-            reading.values += keyed(cells, f"{start}/line_items/{place}")
+            reading.values += keyed(_typed(item, "LineItem"), f"{start}/line_items/{place}")
     for block in blocks:
         page = reading.pages.setdefault(block["Page"], Page())
         if block.get("BlockType") == "LINE":
@@ -67,9 +66,9 @@ def _blocks(responses: list[Any]) -> Iterator[Row]:
         yield from (block | {"Page": page + shift} for page, block in pages)
 
 
-def _typed(entries: list[Any] | None) -> Iterator[tuple[str, Found]]:
-    """The values of a receipt by their type, or by their label if that is OTHER."""
-    for entry in entries or ():
+def _typed(part: Row, name: str) -> Iterator[tuple[str, Found]]:
+    """The values of a part of a receipt by their type, or by their label if that is OTHER."""
+    for entry in part.get(f"{name}Fields") or part.get(f"{name}ExpenseFields") or ():
         kind, label = at(entry, "Type", "Text"), at(entry, "LabelDetection", "Text")
         # The row as a whole says again what its cells say.
         if kind != "EXPENSE_ROW":

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from formlab.addresses import fetched
-from formlab.console import as_json, path, plain, say, show, workers_options
+from formlab.console import as_json, fetched, path, workers_options
 from formlab.errors import DataBroken
+from formlab.show import plain, say, show
 
 if TYPE_CHECKING:
     import polars as pl

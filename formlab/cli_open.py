@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from formlab import benchmarks
-from formlab.addresses import fetched
-from formlab.console import as_json, pairs, plain, root, say, show, split, workers_options
+from formlab.console import as_json, fetched, pairs, root, split, workers_options
 from formlab.errors import NotAvailable
+from formlab.show import plain, say, show
 
 if TYPE_CHECKING:
     from formlab.folders import Evaluation

@@ -13,25 +13,23 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from formlab import benchmarks, readers, systems
-from formlab.addresses import fetched
 from formlab.cli_summary import show_summary
 from formlab.console import (
     answering,
     as_json,
     asked,
     asking,
+    fetched,
     pairs,
     path,
-    plain,
     prompt,
     root,
-    say,
-    show,
     split,
     workers_options,
 )
 from formlab.errors import DataBroken, FormlabError
 from formlab.readers import UNMET
+from formlab.show import plain, say, show
 
 if TYPE_CHECKING:
     import polars as pl
@@ -318,9 +316,9 @@ def scored(
     for.
     """
     from formlab import analysis
-    from formlab.progress import working
     from formlab.scoring import many, part
     from formlab.scoring.fields import READER
+    from formlab.show import working
 
     if _spread(options) or corpus.records.height > part.SHARD:
         return _shards_scored(many.pairs(corpus, answers), options, as_json=as_json)
@@ -392,8 +390,8 @@ def _summary(evaluation: Evaluation, options: dict[str, Any], *, as_json: bool) 
     stderr, first of all which part of the corpus was scored.
     """
     from formlab import analysis, own
-    from formlab.progress import working
     from formlab.scoring import part
+    from formlab.show import working
 
     where = f"{evaluation.benchmark}:{evaluation.split}"
     if sentence := part.part_run(evaluation):

@@ -8,8 +8,9 @@ from typing import Any
 
 import click
 
-from formlab.console import as_json, asking, plain, show, workers_options
+from formlab.console import as_json, asking, workers_options
 from formlab.errors import DataBroken, NotAvailable
+from formlab.show import plain, show
 from formlab_arena.command_options import PATH, changes_of, progress_of
 
 

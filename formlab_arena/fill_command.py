@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from formlab.addresses import fetched
-from formlab.console import as_json, asking, plain, show, strict, workers_options
+from formlab.console import as_json, asking, fetched, strict, workers_options
 from formlab.errors import DataBroken
+from formlab.show import plain, show
 from formlab_arena.command_options import PATH, changes_of, of_tasks, progress_of, tasks_of
 
 if TYPE_CHECKING:

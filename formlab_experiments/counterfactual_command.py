@@ -9,19 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from formlab import benchmarks, resources, systems
-from formlab.console import (
-    as_json,
-    asked,
-    asking,
-    path,
-    plain,
-    prompt,
-    root,
-    say,
-    show,
-    split,
-    workers_options,
-)
+from formlab.console import as_json, asked, asking, path, prompt, root, split, workers_options
+from formlab.show import plain, say, show
 
 if TYPE_CHECKING:
     from formlab_experiments.counterfactual import Pages

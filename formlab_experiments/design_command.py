@@ -8,8 +8,9 @@ from typing import Any
 import click
 
 from formlab import resources, systems
-from formlab.console import as_json, pairs, path, plain, show, workers_options
+from formlab.console import as_json, pairs, path, workers_options
 from formlab.errors import DataBroken
+from formlab.show import plain, show
 
 NOTEBOOK = resources.folder("notebooks") / "71_designed_forms.ipynb"
 COLUMNS = (

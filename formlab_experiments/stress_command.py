@@ -8,18 +8,8 @@ from typing import Any
 import click
 
 from formlab import benchmarks, resources, systems
-from formlab.console import (
-    as_json,
-    asked,
-    asking,
-    path,
-    plain,
-    prompt,
-    root,
-    show,
-    split,
-    workers_options,
-)
+from formlab.console import as_json, asked, asking, path, prompt, root, split, workers_options
+from formlab.show import plain, show
 
 NOTEBOOK = resources.folder("notebooks") / "70_stress.ipynb"
 

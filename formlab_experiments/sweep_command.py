@@ -8,8 +8,9 @@ from typing import Any
 import click
 
 from formlab import benchmarks, resources, systems
-from formlab.console import as_json, pairs, path, plain, root, show, split, workers_options
+from formlab.console import as_json, pairs, path, root, split, workers_options
 from formlab.errors import DataBroken
+from formlab.show import plain, show
 
 NOTEBOOK = resources.folder("notebooks") / "73_settings.ipynb"
 _COLUMNS = (

@@ -127,7 +127,7 @@ def predictions(
 
     import polars as pl
 
-    from formlab.addresses import local
+    from formlab.files import local
     from formlab.readers import answers, runs
 
     source = local(source) if isinstance(source, str | Path) else source

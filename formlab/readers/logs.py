@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from formlab import benchmarks, frames, readers, tables
-from formlab.addresses import local
 from formlab.errors import DataBroken, DataMissing, FormlabError, UnknownName
+from formlab.files import local
 from formlab.readers import door
 from formlab.readers.beside import differences, headlines, join_report
 from formlab.readers.door import as_text

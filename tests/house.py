@@ -23,7 +23,7 @@ PAGES = ["charts/", "gallery/", "explore/", "reports/"]
 # Lines of Python by room: limit and goal. A file belongs to the first room that names it.
 ROOMS = {
     # Its modules of scoring come first; at the end it has what no other room names.
-    "spine": (6629, 3400, [f"formlab/scoring/{name}.py" for name in SPINE]),
+    "spine": (6620, 3400, [f"formlab/scoring/{name}.py" for name in SPINE]),
     "decisions": (230, 180, ["formlab/decisions.py"]),
     "benchmarks": (5185, 3000, ["formlab/benchmarks/"]),
     "readers": (6377, 3200, [f"formlab/{room}/" for room in ("formats", "logs", "own", "readers")]),
@@ -94,8 +94,8 @@ def case_lines(is_later):
 
 # What else has a limit: limit, goal and how it is counted.
 OTHERS = {
-    "core, lines": (56276, 28000, lambda: sum(map(lines, files("formlab/**/*.py")))),
-    "all packages, lines": (83162, 38800, lambda: sum(map(lines, python_files()))),
+    "core, lines": (56267, 28000, lambda: sum(map(lines, files("formlab/**/*.py")))),
+    "all packages, lines": (83153, 38800, lambda: sum(map(lines, python_files()))),
     "all packages, modules": (471, 260, lambda: len(python_files())),
     "fmt: skip": (822, 30, skipped_formats),
     "contract, lines of cases": (1950, 1950, lambda: case_lines(is_later=False)),

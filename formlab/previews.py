@@ -37,8 +37,8 @@ def line(folder: Any) -> str:
 
     Examples
     --------
-    >>> from formlab import own
-    >>> line(own.corpus([{"doc_id": "a", "total": "9.00"}]))
+    >>> from formlab.readers import gold
+    >>> line(gold.corpus([{"doc_id": "a", "total": "9.00"}]))
     'Corpus own:frame: 1 document, 1 gold value'
     """
     try:

@@ -6,9 +6,10 @@ import shutil
 import polars as pl
 import pytest
 
-from formlab import analysis, own, previews
+from formlab import analysis, previews
 from formlab.errors import DataBroken, DataMissing
 from formlab.folders import Evaluation
+from formlab.readers import gold as own
 from formlab.reports import inputs, plan
 from formlab.scoring import part
 

@@ -16,7 +16,8 @@ from formlab.folders import Evaluation
 
 ROOMS = (
     "formlab", "formlab.analysis", "formlab.charts", "formlab.decisions", "formlab.gallery",
-    "formlab.own", "formlab.readers", "formlab.readers.logs", "formlab.trees", "formlab_review",
+    "formlab.readers.gold", "formlab.readers", "formlab.readers.logs", "formlab.trees",
+    "formlab_review",
 )  # fmt: skip
 
 
@@ -129,7 +130,7 @@ def test_option_and_argument_choose_the_library_of_results(evaluation, pandas_ch
 
 
 def test_argument_gives_pandas(evaluation):
-    frame = formlab.own.read_values([{"doc_id": "a", "total": 9.5}], frames="pandas")
+    frame = formlab.readers.gold.read_values([{"doc_id": "a", "total": 9.5}], frames="pandas")
     assert frame["value"].tolist() == ["9.5"]
     assert "frames" in inspect.signature(formlab.summarise).parameters
     with pytest.raises(UnknownName, match="'pandas'"):

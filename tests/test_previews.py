@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 import formlab
-from formlab import own
+from formlab.readers import gold as own
 
 HOSTILE = '<script>alert("x")</script>\x1b[31m'
 GOLD = [

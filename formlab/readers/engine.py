@@ -17,7 +17,7 @@ from formlab import files
 from formlab.errors import DataBroken, FormlabError
 from formlab.readers import door
 from formlab.readers.answers import renames
-from formlab.readers.content import number
+from formlab.readers.door import number
 from formlab.readers.rows import Reader, Row, Source
 from formlab.tables import BOX
 from formlab.trees import escape

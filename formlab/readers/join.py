@@ -10,10 +10,11 @@ from typing import Any
 
 import polars as pl
 
-from formlab import own, tables
+from formlab import tables
 from formlab.errors import DataBroken
 from formlab.folders import Corpus, Evaluation, Predictions
-from formlab.own.corpus import table as records_table
+from formlab.readers import gold as own_gold
+from formlab.readers.answers import table as records_table
 from formlab.readers.rows import Row, counted
 from formlab.readers.samples import ANSWER
 from formlab.scoring.evaluate import evaluate
@@ -109,11 +110,14 @@ def _own_corpus(run: Run, types: Any) -> Corpus:
     if gold.is_empty():
         what = f"the log has no gold: {run.log['format']} keeps answers alone"
         raise DataBroken(what, where=_where(run), remedy="--benchmark with the gold they are of")
-    key = {"benchmark": run.rows["benchmark"].drop_nulls().first() or own.BENCHMARK, "split": name}
-    if key["benchmark"] == own.BENCHMARK:
+    key = {
+        "benchmark": run.rows["benchmark"].drop_nulls().first() or own_gold.BENCHMARK,
+        "split": name,
+    }
+    if key["benchmark"] == own_gold.BENCHMARK:
         # Named, so that no column of the log's own is taken for another.
         columns = {name: name for name in (*KEY, "value")}
-        corpus = own.corpus(gold, types=types, name=name, columns=columns)
+        corpus = own_gold.corpus(gold, types=types, name=name, columns=columns)
         return dataclasses.replace(corpus, sources=run.sources)
     counts = gold.group_by("doc_id", maintain_order=True)
     counts = counts.agg(n_fields=pl.col("path").is_not_null().sum().cast(pl.Int64))

@@ -21,6 +21,7 @@ from formlab.readers.door import as_text
 from formlab.readers.join import ALL, ASKED, Run, evaluation, fitting, frame_of
 from formlab.readers.rows import Row, Source
 from formlab.readers.samples import ANSWER, ODD, Sample, names, number, reading, sample_rows
+from formlab.readers.sources import FRAME, items
 from formlab.readers.values import pointer
 from formlab.scoring.evaluate import evaluate
 
@@ -250,7 +251,7 @@ def _opened(
 ) -> tuple[str, Source, Iterable[Row]]:
     """The name of what reads a source, what it says of it, and its rows."""
     if not isinstance(source, str | Path):
-        origin = Source(Path(door.FRAME), corpus, columns)
+        origin = Source(Path(FRAME), corpus, columns)
         return "table", origin, _table(origin, source)
     origin = Source(local(source), corpus, columns)
     path = origin.path
@@ -288,7 +289,7 @@ def _rows(reader: readers.Reader, source: Source) -> Iterator[Row]:
 
 def _table(source: Source, table: Any) -> Iterator[Row]:
     """The rows of a table with a row per sample."""
-    rows = [(origin, row) for origin, row, _ in door.items(table, source.notes)]
+    rows = [(origin, row) for origin, row, _ in items(table, source.notes)]
     known = dict.fromkeys(name for _, row in rows for name in row)
     for column, name in source.columns.items():
         if column not in NAMES:

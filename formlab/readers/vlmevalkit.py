@@ -16,6 +16,7 @@ from typing import Any
 from formlab.readers import door, samples
 from formlab.readers.door import as_text
 from formlab.readers.rows import Reader, Row, Source
+from formlab.readers.sources import items
 
 # What stands in `prediction` where there was no answer.
 FAILURES = ("Failed to obtain answer via API", "Failed to obtain answer")
@@ -48,7 +49,7 @@ def read(source: Source) -> Iterator[Row]:
 
 def _samples(source: Source, system: str, judged: tuple[str, ...]) -> Iterator[samples.Sample]:
     is_workbook = door.kind(source.path) == "workbook"
-    for origin, row, _ in door.items(source.path, source.notes):
+    for origin, row, _ in items(source.path, source.notes):
         with samples.reading(source, origin):
             prediction = row.get("prediction")
             answer = as_text(prediction) or ""
@@ -86,7 +87,7 @@ def _gold(text: str | None) -> Any:
 
 def _figures(file: Path) -> Iterator[Row]:
     """The figures of a table with a column per category, in the percent that they are stated in."""
-    for _, row, _ in door.items(file):
+    for _, row, _ in items(file):
         split = as_text(row.pop("split", None))
         for name, value in row.items():
             if samples.number(value) is not None:

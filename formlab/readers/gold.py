@@ -1,4 +1,4 @@
-"""A user's own gold as a corpus."""
+"""A user's own forms: gold in any table as a corpus, beside the answers to it."""
 
 from __future__ import annotations
 
@@ -10,22 +10,24 @@ from typing import Any
 
 import polars as pl
 
-from formlab import readers, tables
+from formlab import frames, tables
 from formlab.addresses import local
 from formlab.errors import DataBroken, UnknownName
 from formlab.folder import Folder
 from formlab.folders import Corpus, Predictions
-from formlab.own import images as own_images
-from formlab.own.types import FieldTypes, rule_text
-from formlab.readers import is_run
-from formlab.readers.answers import sources_of, unread
-from formlab.readers.content import stem
-from formlab.readers.door import FRAME, columns_of
-from formlab.readers.layout import DOCUMENT, RECORD
-from formlab.readers.values import pattern, read_values
+from formlab.readers import is_run, predictions
+from formlab.readers import pages as page_files
+from formlab.readers.answers import OWN, sources_of, table, unread
+from formlab.readers.door import as_text, stem
+from formlab.readers.layout import DOCUMENT
+from formlab.readers.rows import counted
+from formlab.readers.sources import FRAME, columns_of
+from formlab.readers.types import FieldType, FieldTypes, Rule, rule_of, rule_text
+from formlab.readers.values import read_values
 
-BENCHMARK = "own"
-INFERRED = tables.INFERRED
+__all__ = ["BENCHMARK", "INFERRED", "FieldType", "FieldTypes", "Rule", "as_text", "corpus", "pair"]
+__all__ += ["predictions", "read", "read_values", "rule_of", "splits"]
+BENCHMARK, INFERRED = OWN, tables.INFERRED
 # The names of the column of values that only one side has.
 SIDES = ("gold", "prediction")
 
@@ -48,29 +50,17 @@ def corpus(
     one has such a row that is not scored. Columns of the user's own are kept in the records, under
     ``own_<name>`` where formlab has a column of that name.
 
-    The text of a document that has no image, which is no gold, is the column `context` (of a wide
-    table one that `columns` names: ``{"context": "text"}``) or a file ``a.txt`` in `images`.
+    `gold` and `columns` are as for `read_values`, `types` as for `FieldTypes.read` (where none are
+    declared they are inferred, and `flaws` counts them under names that begin with `INFERRED`),
+    and `name` is that of the corpus, its `split`: by default the stem of the gold's path.
 
-    An image stands in `documents.image`, relative to `root`; a PDF or TIFF there may have several
-    pages. Where each page is a file, `documents.meta` lists them in order under `pages`, the first
-    being `image` as well (`meta.page_images`). `records.page` counts from 1 either way: systems
-    read page n, and the gallery shows it. Boxes are in pixels of their page, of a PDF in the unit
-    of `documents.width`, else in points.
-
-    Parameters
-    ----------
-    gold
-        As for `read_values`.
-    images
-        A folder with images and PDFs called like the documents, see `images.find`. Without one,
-        the gold's own column `image` is relative to the folder of its file.
-    types
-        As for `FieldTypes.read`; where none are declared they are inferred, and `flaws` counts them
-        under names that begin with `INFERRED`.
-    name
-        The name of the corpus, its `split`; the stem of the gold's path, or ``frame``.
-    columns
-        As for `read_values`.
+    `images` is a folder with images and PDFs called like the documents, see `pages.find`; without
+    one, the gold's own column `image` is relative to the folder of its file. An image stands in
+    `documents.image`, relative to `root`; a PDF or TIFF may have several pages. Where each page is
+    a file, `documents.meta` lists them in order under `pages` (`meta.page_images`). `records.page`
+    counts from 1 either way. Boxes are in pixels of their page, of a PDF in the unit of
+    `documents.width`, else in points. The text of a document without an image, which is no gold,
+    is the column `context` (of a wide table one that `columns` names) or a file ``a.txt`` there.
 
     Raises
     ------
@@ -94,12 +84,24 @@ def corpus(
     texts: dict[str, Path] = {}
     if images is not None and root:
         # Without a folder only the column `image` says where the pages are.
-        pages = own_images.find(root, without_image(values), flaws)
-        texts = own_images.text_files(root, values["doc_id"].unique(maintain_order=True))
+        names = values["doc_id"].unique(maintain_order=True)
+        if "image" in values.columns:
+            shown = values.filter(pl.col("image").is_not_null())["doc_id"]
+            pages = page_files.find(root, names.filter(~names.is_in(shown.implode())), flaws)
+        else:
+            pages = page_files.find(root, names, flaws)
+        texts = page_files.text_files(root, names)
     return of_values(
-        values, known, declared, name=name, root=root, pages=pages, texts=texts, flaws=flaws,
+        values,
+        known,
+        declared,
+        name=name,
+        root=root,
+        pages=pages,
+        texts=texts,
+        flaws=flaws,
         sources=sources_of(path),
-    )  # fmt: skip
+    )
 
 
 def typed(inferred: FieldTypes, types: Any, flaws: Counter[str]) -> tuple[FieldTypes, FieldTypes]:
@@ -111,8 +113,7 @@ def typed(inferred: FieldTypes, types: Any, flaws: Counter[str]) -> tuple[FieldT
     known = [f"{path}/".replace("/*", "") for path in inferred.fields]
     for path in declared.fields if declared.is_list else ():
         # A part of a document may be named, and a list with its items or without.
-        named = f"{path}/".replace("/*", "")
-        if not any(other.startswith(named) for other in known):
+        if not any(other.startswith(f"{path}/".replace("/*", "")) for other in known):
             raise UnknownName.of("field in the types", path, inferred.fields)
     guessed = FieldTypes({p: t for p, t in inferred.fields.items() if p not in declared.fields})
     # How many: a user is to see what was taken for what.
@@ -129,38 +130,50 @@ def root_of(path: Path | None, images: str | Path | None, has_image: bool) -> Pa
     return (path if path.is_dir() else path.parent).resolve() if path and has_image else None
 
 
-def without_image(values: pl.DataFrame) -> list[str]:
-    """The documents, in order, of which no row names an image."""
-    names = values["doc_id"].unique(maintain_order=True)
-    if "image" not in values.columns:
-        return names.to_list()
-    shown = values.filter(pl.col("image").is_not_null())["doc_id"].unique()
-    return names.filter(~names.is_in(shown.implode())).to_list()
-
-
 def of_values(
-    values: pl.DataFrame, known: FieldTypes, declared: FieldTypes, *, name: str, root: Path | None,
-    pages: Mapping[str, list[str]], texts: Mapping[str, Path], flaws: Counter[str],
+    values: pl.DataFrame,
+    known: FieldTypes,
+    declared: FieldTypes,
+    *,
+    name: str,
+    root: Path | None,
+    pages: Mapping[str, list[str]],
+    texts: Mapping[str, Path],
+    flaws: Counter[str],
     sources: dict[str, str],
-) -> Corpus:  # fmt: skip
+) -> Corpus:
     """The corpus of values, all of whose types, pages and files of text are known."""
     is_file = pl.col("origin").str.to_lowercase().str.ends_with(".json")
-    if len(broken := unread(values).filter(is_file)):
-        what, origin = broken.select("value", "origin").row(0)
+    for what, origin in (
+        values.filter(unread(values) & is_file).select("value", "origin").rows()[:1]
+    ):
         raise DataBroken(f"no JSON: {what!r:.200}", where=origin, remedy="mend that file")
     key = {"benchmark": BENCHMARK, "split": name}
     records = _records(values, known, declared, key)
-    flaws["required fields without a value"] += _without(records, declared)
+    must = [path for path, kind in declared.fields.items() if kind.required and "*" not in path]
+    filled = records.filter(pl.col("path").is_in(must), pl.col("value") != "")
+    lacking = len(must) * records["doc_id"].n_unique()
+    lacking -= filled.select("doc_id", "path").n_unique()
+    flaws["required fields without a value"] += lacking
     documents = _documents(values, records, known, key)
     if root is not None:
-        documents = _with_pages(documents, root, pages, texts, flaws)
+        rows = documents.to_dicts()
+        for row in rows:
+            if not row["context"] and row["doc_id"] in texts:
+                row["context"] = page_files.text_of(texts[row["doc_id"]])
+            several = [row["image"]] if row["image"] else pages.get(row["doc_id"], [])
+            row |= page_files.columns(root, several, row, flaws)
+            if len(several) > 1:
+                meta = json.loads(row["meta"]) | {"pages": several}
+                row["meta"] = json.dumps(meta, ensure_ascii=False)
+        documents = tables.table("documents", rows)
     return Corpus(
         documents=documents,
         records=records,
         benchmark=BENCHMARK,
         split=name,
         root=root,
-        flaws={what: count for what, count in sorted(flaws.items()) if count},
+        flaws=counted(flaws),
         sources=sources,
     ).check()
 
@@ -170,105 +183,40 @@ def _records(
 ) -> pl.DataFrame:
     """The gold records, with a row for the page of every document."""
     paths = values["path"].drop_nulls().unique(maintain_order=True)
-    typed = pl.DataFrame(
-        {
-            "path": paths,
-            "type_kind": [known.of(path).kind for path in paths],
-            "meta": [rule_text(declared.of(path)) for path in paths],
-        },
-        schema={"path": pl.String, "type_kind": pl.String, "meta": pl.String},
-    )
-    fields = values.filter(pl.col("path").is_not_null()).join(
-        typed, on="path", how="left", maintain_order="left"
+    rules = {path: rule_text(declared.of(path)) for path in paths}
+    kinds = {path: known.of(path).kind for path in paths}
+    kind, meta = (
+        pl.col("path").replace_strict(found, default=None, return_dtype=pl.String)
+        for found in (kinds, rules)
     )
     stated = [pl.col("kind")] if "kind" in values.columns else []
-    kind = pl.coalesce(*stated, "type_kind").alias("kind")
-    fields = fields.with_columns(kind, pl.col("value").fill_null("")).drop("type_kind")
-    texts = values.filter(pl.col("path").is_null(), pl.col("value").is_not_null())
+    is_page = pl.col("path").is_null()
+    fields = values.filter(~is_page).with_columns(
+        pl.col("value").fill_null(""), kind=pl.coalesce(*stated, kind), meta=meta
+    )
+    texts = values.filter(is_page, pl.col("value").is_not_null())
     texts = texts.unique("doc_id", keep="first", maintain_order=True)
     blank = values.select("doc_id").unique(maintain_order=True).join(texts, on="doc_id", how="anti")
     pages = pl.concat([texts, blank.with_columns(status=pl.lit("unscored"))], how="diagonal")
     pages = pages.with_columns(kind=pl.lit("page"), path=pl.lit(None, pl.String))
-    rows = pl.concat([pages, fields], how="diagonal")
-    return table(rows, key | {"role": "gold"})
-
-
-def table(rows: pl.DataFrame, key: Mapping[str, str]) -> pl.DataFrame:
-    """Rows of values as records: with every column, and those of the user's own after them."""
-    schema = tables.RECORDS
-    if key["benchmark"] == BENCHMARK:
-        # All items of a list are one field. It slices: also what only an answer has.
-        paths = rows["path"].drop_nulls().unique()
-        field = pl.col("path").replace_strict(paths, list(map(pattern, paths)), default=None)
-        stated = [pl.col("subtype")] if "subtype" in rows.columns else []
-        rows = rows.with_columns(subtype=pl.coalesce(*stated, field.cast(pl.String)))
-    usual = {"status": "ok", "task": "text"}
-    stated = [
-        pl.col(name).fill_null(value) if name in rows.columns else pl.lit(value).alias(name)
-        for name, value in usual.items()
-    ]
-    kept = {"doc_id", "path", "value", "meta", "origin", *RECORD}
-    own = [name for name in rows.columns if name not in (*kept, *DOCUMENT)]
-    names = {name: name for name in own if name not in tables.RESERVED}
-    for name in own:
-        if name not in names:
-            free = f"own_{name}"
-            while free in names:
-                free = f"own_{free}"
-            names[name] = free
-    absent = [
-        pl.lit(key.get(name)).alias(name)
-        for name in schema if name not in kept or name not in (*rows.columns, *usual)
-    ]  # fmt: skip
-    own_rows = rows.select(pl.col(name).alias(new) for name, new in names.items())
-    full = rows.with_columns(*stated).with_columns(*absent)
-    full = full.select(pl.col(name).cast(dtype) for name, dtype in schema.items())
-    return pl.concat([full, own_rows], how="horizontal") if names else full
-
-
-def _without(records: pl.DataFrame, declared: FieldTypes) -> int:
-    """How many required fields documents lack in the gold."""
-    must = [path for path, field in declared.fields.items() if field.required and "*" not in path]
-    filled = records.filter(pl.col("path").is_in(must), pl.col("value") != "")
-    return len(must) * records["doc_id"].n_unique() - filled.select("doc_id", "path").n_unique()
+    return table(pl.concat([pages, fields], how="diagonal"), key | {"role": "gold"})
 
 
 def _documents(
     values: pl.DataFrame, records: pl.DataFrame, known: FieldTypes, key: Mapping[str, str]
 ) -> pl.DataFrame:
     """A row for each document, with what its rows say of it and without any page."""
-    stated = [name for name in DOCUMENT if name in values.columns]
-    documents = values.group_by("doc_id", maintain_order=True).agg(
-        pl.col(name).drop_nulls().first() for name in stated
-    )
-    fields = records.filter(pl.col("path").is_not_null()).group_by("doc_id").agg(
-        n_fields=pl.len(), n_kinds=pl.col("kind").n_unique()
-    )  # fmt: skip
-    documents = documents.join(fields, on="doc_id", how="left", maintain_order="left")
+    stated = [pl.col(name).drop_nulls().first() for name in DOCUMENT if name in values.columns]
+    documents = values.group_by("doc_id", maintain_order=True).agg(stated)
+    fields = records.filter(pl.col("path").is_not_null()).group_by("doc_id")
+    counts = fields.agg(n_fields=pl.len(), n_kinds=pl.col("kind").n_unique())
+    documents = documents.join(counts, on="doc_id", how="left", maintain_order="left")
     meta = tables.storable(json.dumps({"types": known.stated()}, ensure_ascii=False))
     columns = {n: pl.lit(None) for n in tables.DOCUMENTS if n not in documents.columns}
     columns |= {n: pl.lit(value) for n, value in (key | {"meta": meta}).items()}
     columns |= {n: pl.col(n).fill_null(0) for n in ("n_fields", "n_kinds")}
     full = documents.with_columns(**columns)
     return full.select(pl.col(n).cast(dtype) for n, dtype in tables.DOCUMENTS.items())
-
-
-def _with_pages(
-    documents: pl.DataFrame, root: Path, pages: Mapping[str, list[str]],
-    texts: Mapping[str, Path], flaws: Counter[str],
-) -> pl.DataFrame:  # fmt: skip
-    """The documents with their images and the files of their text."""
-    rows = documents.to_dicts()
-    for row in rows:
-        if not row["context"] and row["doc_id"] in texts:
-            row["context"] = own_images.text_of(texts[row["doc_id"]])
-        several = [row["image"]] if row["image"] else pages.get(row["doc_id"], [])
-        row |= own_images.columns(root, several, row, flaws)
-        if len(several) > 1:
-            row["meta"] = json.dumps(
-                json.loads(row["meta"]) | {"pages": several}, ensure_ascii=False
-            )
-    return tables.table("documents", rows)
 
 
 def read(split: str, root: Path) -> Corpus:
@@ -310,14 +258,15 @@ def pair(
     if not isinstance(gold, Corpus):
         gold = corpus(gold, images=images, types=types, columns=named[0])
     if not isinstance(answers, Predictions):
-        answers = readers.predictions(answers, gold, columns=named[1])
+        answers = predictions(answers, gold, columns=named[1])
     return gold, answers
 
 
 def sides(gold: Any, answers: Any, columns: Mapping[str, str]) -> list[dict[str, str]]:
     """The columns of gold and of answers among those that were named for either; see `pair`."""
+    # A run is no table.
     known = [
-        _columns(side) if columns and not isinstance(side, Folder) else set()
+        set() if not columns or isinstance(side, Folder) or is_run(side) else {*columns_of(side)}
         for side in (gold, answers)
     ]
     named: list[dict[str, str]] = [{}, {}]
@@ -331,6 +280,4 @@ def sides(gold: Any, answers: Any, columns: Mapping[str, str]) -> list[dict[str,
     return named
 
 
-def _columns(source: Any) -> set[str]:
-    """The names of a source's columns; none of what is no table, such as a run."""
-    return set() if is_run(source) else set(columns_of(source))
+frames.door(globals(), __all__)

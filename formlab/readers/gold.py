@@ -20,7 +20,7 @@ from formlab.readers import pages as page_files
 from formlab.readers.answers import OWN, sources_of, table, unread
 from formlab.readers.door import as_text, stem
 from formlab.readers.layout import DOCUMENT
-from formlab.readers.rows import counted
+from formlab.readers.rows import Row, counted
 from formlab.readers.sources import FRAME, columns_of
 from formlab.readers.types import FieldType, FieldTypes, Rule, rule_of, rule_text
 from formlab.readers.values import read_values
@@ -85,11 +85,9 @@ def corpus(
     if images is not None and root:
         # Without a folder only the column `image` says where the pages are.
         names = values["doc_id"].unique(maintain_order=True)
-        if "image" in values.columns:
-            shown = values.filter(pl.col("image").is_not_null())["doc_id"]
-            pages = page_files.find(root, names.filter(~names.is_in(shown.implode())), flaws)
-        else:
-            pages = page_files.find(root, names, flaws)
+        has_image = pl.col("image").is_not_null() if "image" in values.columns else pl.lit(False)
+        shown = set(values.filter(has_image)["doc_id"])
+        pages = page_files.find(root, [name for name in names if name not in shown], flaws)
         texts = page_files.text_files(root, names)
     return of_values(
         values,
@@ -155,20 +153,18 @@ def of_values(
     lacking = len(must) * records["doc_id"].n_unique()
     lacking -= filled.select("doc_id", "path").n_unique()
     flaws["required fields without a value"] += lacking
-    documents = _documents(values, records, known, key)
-    if root is not None:
-        rows = documents.to_dicts()
-        for row in rows:
-            if not row["context"] and row["doc_id"] in texts:
-                row["context"] = page_files.text_of(texts[row["doc_id"]])
-            several = [row["image"]] if row["image"] else pages.get(row["doc_id"], [])
+    meta = {"types": known.stated()}
+    documents = _documents(values, records)
+    for row in documents:
+        several = [row["image"]] if row.get("image") else pages.get(row["doc_id"], [])
+        if root is not None:
             row |= page_files.columns(root, several, row, flaws)
-            if len(several) > 1:
-                meta = json.loads(row["meta"]) | {"pages": several}
-                row["meta"] = json.dumps(meta, ensure_ascii=False)
-        documents = tables.table("documents", rows)
+            if not row.get("context") and row["doc_id"] in texts:
+                row["context"] = page_files.text_of(texts[row["doc_id"]])
+        listed = {"pages": several} if root is not None and len(several) > 1 else {}
+        row["meta"] = tables.storable(json.dumps(meta | listed, ensure_ascii=False))
     return Corpus(
-        documents=documents,
+        documents=tables.table("documents", documents, **key),
         records=records,
         benchmark=BENCHMARK,
         split=name,
@@ -202,21 +198,14 @@ def _records(
     return table(pl.concat([pages, fields], how="diagonal"), key | {"role": "gold"})
 
 
-def _documents(
-    values: pl.DataFrame, records: pl.DataFrame, known: FieldTypes, key: Mapping[str, str]
-) -> pl.DataFrame:
+def _documents(values: pl.DataFrame, records: pl.DataFrame) -> list[Row]:
     """A row for each document, with what its rows say of it and without any page."""
     stated = [pl.col(name).drop_nulls().first() for name in DOCUMENT if name in values.columns]
     documents = values.group_by("doc_id", maintain_order=True).agg(stated)
     fields = records.filter(pl.col("path").is_not_null()).group_by("doc_id")
     counts = fields.agg(n_fields=pl.len(), n_kinds=pl.col("kind").n_unique())
     documents = documents.join(counts, on="doc_id", how="left", maintain_order="left")
-    meta = tables.storable(json.dumps({"types": known.stated()}, ensure_ascii=False))
-    columns = {n: pl.lit(None) for n in tables.DOCUMENTS if n not in documents.columns}
-    columns |= {n: pl.lit(value) for n, value in (key | {"meta": meta}).items()}
-    columns |= {n: pl.col(n).fill_null(0) for n in ("n_fields", "n_kinds")}
-    full = documents.with_columns(**columns)
-    return full.select(pl.col(n).cast(dtype) for n, dtype in tables.DOCUMENTS.items())
+    return documents.with_columns(pl.col("n_fields", "n_kinds").fill_null(0)).to_dicts()
 
 
 def read(split: str, root: Path) -> Corpus:

@@ -305,24 +305,20 @@ def with_paths(given: pl.DataFrame, moved: Mapping[str, str]) -> pl.DataFrame:
 
 def renames(answered: pl.Series, known: pl.Series) -> dict[str, str]:
     """The documents of the gold that answers name by their files, each by that name."""
-    unmatched = answered.filter(~answered.is_in(known.implode()))
-    if unmatched.is_empty():
-        return {}
-    stems: dict[str, list[str]] = {}
-    for doc_id in known:
-        for key in {pages.stem(doc_id), pages.last(pages.stem(doc_id))}:
+    strangers, stems = sorted({*answered} - {*known}), dict[str, list[str]]()
+    for doc_id in known if strangers else ():
+        name = pages.stem(doc_id)
+        for key in {name, pages.last(name)}:
             stems.setdefault(key, []).append(doc_id)
-    renamed: dict[str, str] = {}
     # Of two that could be one document, the first is; none is one that has answers already.
-    taken = set[str]()
-    for doc_id in unmatched.sort():
+    taken, renamed = {*answered}, dict[str, str]()
+    for doc_id in strangers:
         name = pages.stem(doc_id)
         candidates = stems.get(name) or stems.get(pages.last(name)) or []
         if len(candidates) == 1 and candidates[0] not in taken:
             renamed[doc_id] = candidates[0]
             taken.add(candidates[0])
-    free = taken - {*answered}
-    return {name: doc_id for name, doc_id in renamed.items() if doc_id in free}
+    return renamed
 
 
 def moves(answered: pl.Series, known: pl.Series, notes: Counter[str]) -> dict[str, str]:
@@ -359,8 +355,8 @@ def _note_strangers(what: str, names: set[str], others: set[str], notes: Counter
         near = get_close_matches(name, sorted(others)[:200], 1) if len(name) < _NAME else []
         examples.append(name[:_NAME] + (f" (nearest: {near[0][:_NAME]})" if near else ""))
     if names:
-        more = ", …" if len(names) > _EXAMPLES else ""
-        notes[f"{what}: {', '.join(examples)}{more}"] += len(names)
+        examples += ["…"] if len(names) > _EXAMPLES else []
+        notes[f"{what}: {', '.join(examples)}"] += len(names)
 
 
 def _fold(field: str) -> str:

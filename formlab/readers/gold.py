@@ -115,7 +115,7 @@ def typed(inferred: FieldTypes, types: Any, flaws: Counter[str]) -> tuple[FieldT
             raise UnknownName.of("field in the types", path, inferred.fields)
     guessed = FieldTypes({p: t for p, t in inferred.fields.items() if p not in declared.fields})
     # How many: a user is to see what was taken for what.
-    flaws.update({f"{INFERRED}: {kind}": count for kind, count in guessed.counts().items()})
+    flaws.update(f"{INFERRED}: {field.type}" for field in guessed.fields.values())
     odd = sum(count for path, count in inferred.odd.items() if path in guessed.fields)
     flaws["different values that are not of the inferred type, compared as text"] += odd
     return FieldTypes(inferred.fields | declared.fields), declared

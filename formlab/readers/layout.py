@@ -46,7 +46,7 @@ class Layout(NamedTuple):
     @classmethod
     def of(cls, batch: Batch, columns: Mapping[str, str]) -> Layout:
         """The layout of a source that begins with these rows."""
-        known, where = batch.names, batch.home + batch.origins[0]
+        known, keys = batch.names, {"path", "value"}
         for name in columns.values():
             if name not in known:
                 raise UnknownName.of("column", name, known)
@@ -55,17 +55,43 @@ class Layout(NamedTuple):
         names = {name: columns.get(name) or _named(name, known, columns) for name in SYNONYMS}
         names = {name: column for name, column in names.items() if column} | dict(columns)
         if "doc_id" not in names:
-            listed = ", ".join(name[:40] for name in known[:12])
-            nearest = get_close_matches("doc_id", known, 1) or [*known[:1], "…"]
-            what, remedy = f"no column for the document among {listed}", nearest[0][:40]
-            raise DataBroken(what, where=where, remedy=f"--columns doc_id={remedy}")
+            raise _lacks("doc_id", "no column for the document among ", known, known, batch)
         others = [name for name in known if name not in names.values()]
-        is_answer = "path" not in names and _holds_json(batch, names.get("value"))
-        if not (is_answer or _is_long(batch, names, others, columns, where)):
+        fields = [name for name in others if name not in {*RECORD, *DOCUMENT, *tables.RECORDS}]
+
+        def is_repeated(name: str) -> bool:
+            return len(set(map(as_text, batch.column(names[name])))) < len(batch.origins)
+
+        # A wide table may have fields called name and text as well.
+        if "path" not in names and _holds_json(batch, names.get("value")):
+            is_long = True
+        elif names.get("path") == "path" and "value" not in names and not fields and others:
+            # Rows that only say what became of a field.
+            is_long = True
+        elif keys <= names.keys() and keys.isdisjoint(columns):
+            # A table of values names a document again for its next value, or a field in the next.
+            is_alone = not fields and (len(batch.origins) == 1 or is_repeated("path"))
+            is_plain = {names[name].lower() for name in keys} == keys
+            is_long = is_plain or is_repeated("doc_id") or is_alone
+        else:
+            is_long = not keys.isdisjoint(columns) or ("value" in names and not fields)
+            lacks = "path" if "value" in names else "value"
+            has_one = not keys.isdisjoint(names)
+            if lacks == "value" if is_long else has_one and fields and is_repeated("doc_id"):
+                columns_ = [*names.values(), *others]
+                raise _lacks(lacks, f"no column `{lacks}` among ", columns_, fields, batch)
+        if not is_long:
             return cls({"doc_id": names["doc_id"]} | dict(columns), is_long=False)
         # A row without a path may say `text` for its value, as in formlab's plainest file.
         rest = {name: name for name in others if name not in (*names, "text")}
         return cls(names | rest, is_long=True)
+
+
+def _lacks(name: str, what: str, known: list[str], fields: list[str], batch: Batch) -> DataBroken:
+    """The error of a table without a column, with the one that is called most like it."""
+    near = get_close_matches(name, fields, 1, 0.3) or [*fields, "…"]
+    listed, where = ", ".join(column[:40] for column in known[:12]), batch.home + batch.origins[0]
+    return DataBroken(what + listed, where=where, remedy=f"--columns {name}={near[0]:.40}")
 
 
 def _named(name: str, known: list[str], columns: Mapping[str, str]) -> str | None:
@@ -84,35 +110,6 @@ def _holds_json(batch: Batch, column: str | None) -> bool:
     """Whether the first texts of a column are answers in JSON, or hold a model's reasoning."""
     found = (cell for cell in batch.column(column) if column and isinstance(cell, str) and cell)
     return any(answers.is_json(text) or answers.plain(text).changes for text in islice(found, 20))
-
-
-def _is_long(
-    batch: Batch, names: dict[str, str], others: list[str], columns: Mapping[str, str], where: str
-) -> bool:
-    """Whether each row is a value; a wide table may have fields called name and text as well."""
-    fields = [name for name in others if name not in {*RECORD, *DOCUMENT, *tables.RECORDS}]
-
-    def is_repeated(name: str) -> bool:
-        return len(set(map(as_text, batch.column(names[name])))) < len(batch.origins)
-
-    if names.get("path") == "path" and "value" not in names and not fields and others:
-        # Rows that only say what became of a field.
-        return True
-    is_long = "value" in columns or "path" in columns
-    if not is_long and {"value", "path"} <= names.keys():
-        # A table of values names a document again for its next value, or a field in the next one.
-        is_alone = not fields and (len(batch.origins) == 1 or is_repeated("path"))
-        is_plain = {names["path"].lower(), names["value"].lower()} == {"path", "value"}
-        return is_plain or is_repeated("doc_id") or is_alone
-    is_long = is_long or ("value" in names and not fields)
-    lacks = "path" if "value" in names else "value"
-    has_one = bool({"path", "value"} & names.keys())
-    if lacks == "value" if is_long else has_one and fields and is_repeated("doc_id"):
-        listed = ", ".join(name[:40] for name in [*names.values(), *others][:12])
-        nearest = get_close_matches(lacks, fields, 1, 0.3) or [*fields, "…"]
-        what, remedy = f"no column `{lacks}` (columns: {listed})", nearest[0][:40]
-        raise DataBroken(what, where=where, remedy=f"--columns {lacks}={remedy}")
-    return is_long
 
 
 def texts(values: list[Any]) -> pl.Series:
@@ -147,19 +144,18 @@ def column_of(name: str, batch: Batch, column: str) -> pl.Series:
     if dtype == pl.String and name not in _ALLOWED:
         return stated.replace("", None)
     stated = stated.str.strip_chars().replace("", None)
+    what, remedy = f"{name} cannot be", "a number"
     if dtype == pl.String:
-        is_known, cast = stated.is_in(_ALLOWED[name]), stated
+        known = stated.set(~stated.is_in(_ALLOWED[name]), None)
+        what, remedy = f"unknown {name}", f"one of: {', '.join(_ALLOWED[name])}"
     else:
         number = stated.cast(pl.Float64, strict=False)
-        is_known = number.abs() < _LARGEST
-        is_known &= (number % 1 == 0) if dtype == pl.Int64 else True
-        cast = number.cast(dtype, strict=False)
-    for row in (stated.is_not_null() & ~is_known.fill_null(False)).arg_true()[:1]:
-        what, remedy = f"{name} cannot be {stated[row]!r:.80}", "a number"
-        if dtype == pl.String:
-            what, remedy = f"unknown {name} {stated[row]!r}", f"one of: {', '.join(_ALLOWED[name])}"
-        raise DataBroken(what, where=batch.home + batch.origins[row], remedy=remedy)
-    return cast
+        is_odd = ~(number.abs() < _LARGEST) | ((number % 1 != 0) & (dtype == pl.Int64))
+        known = number.set(is_odd, None).cast(dtype)
+    for row in (stated.is_not_null() & known.is_null()).arg_true()[:1]:
+        where = batch.home + batch.origins[row]
+        raise DataBroken(f"{what} {stated[row]!r:.80}", where=where, remedy=remedy)
+    return known
 
 
 def _several(cell: Any) -> list[str]:

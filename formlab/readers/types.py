@@ -6,7 +6,6 @@ import json
 import pkgutil
 import re
 import sys
-from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -33,6 +32,7 @@ TYPES |= {
 }
 COMPARATORS = ("exact", "text", "typed", "fuzzy")
 _KNOWN = {"type": TYPES, "comparator": COMPARATORS}
+_FORMATS = {"date": "date", "date-time": "date", "money": "money", "currency": "money"}
 # What a JSON Schema may say of a field beside its own words.
 _WORDS = ("comparator", "tolerance", "relative", "weight", "question", "label")
 # How many values of a field are read to infer its type.
@@ -192,10 +192,6 @@ class FieldTypes:
         fields = {path: FieldType(type=name) for path, (name, _) in types.items()}
         return cls(fields, {path: count for path, (_, count) in types.items() if count})
 
-    def counts(self) -> dict[str, int]:
-        """How many fields have each type."""
-        return dict(Counter(each.type or "string" for each in self.fields.values()).most_common())
-
     def json_schema(self) -> dict[str, Any]:
         """A JSON Schema of a document with these fields, each of which may be null."""
         root: dict[str, Any] = {"properties": {}}
@@ -330,7 +326,11 @@ def _leaves(
     if inner is None and path:
         words = {"question": schema.description, "label": schema.title}
         words |= {"choices": [choice for choice in schema.enum or () if choice is not None]}
-        words |= {"type": _json_type(node, schema)} | {n: node[n] for n in _WORDS if n in node}
+        names = [schema.type] if isinstance(schema.type, str) else schema.type or ()
+        usual = next((name for name in names if name in TYPES), "string")
+        is_choice = schema.enum or "const" in node
+        words |= {"type": "choice" if is_choice else _FORMATS.get(schema.format or "", usual)}
+        words |= {name: node[name] for name in _WORDS if name in node}
         yield path, {name: said for name, said in (words | flags).items() if said}
     for name, member in (inner or {}).items():
         below = f"{path}/{name if inner is not schema.properties else escape(str(name))}"
@@ -362,20 +362,6 @@ def _resolved(node: Any, root: Any, where: str | None) -> dict[str, Any]:
 def _unescaped(step: str) -> str:
     """A step of a JSON Pointer as the name that it stands for."""
     return step.replace("~1", "/").replace("~0", "~")
-
-
-def _json_type(node: Mapping[str, Any], schema: _Schema) -> str:
-    if schema.enum or "const" in node:
-        return "choice"
-    formats = {
-        "date": "date",
-        "date-time": "date",
-        "money": "money",
-        "currency": "money",
-    }
-    names = [schema.type] if isinstance(schema.type, str) else schema.type or ()
-    usual = next((name for name in names if name in TYPES), "string")
-    return formats.get(schema.format or "", usual)
 
 
 def _leaf(declared: FieldType, name: str) -> dict[str, Any]:

@@ -11,15 +11,16 @@ from typing import Any
 import click
 
 from formlab import registry
-from formlab.console import as_json, plain, show
+from formlab.console import as_json
 from formlab.errors import FormlabError, NotAvailable
 from formlab.registry import Registry
+from formlab.show import plain, show
 
 COMMANDS = Registry(
     "commands",
     {
         "benchmarks": "formlab.cli:list_benchmarks",
-        "cache": "formlab.cli:cache",
+        "cache": "formlab.cli:show_cache",
         "compare": "formlab.cli_compare:compare",
         "filing": "formlab.cli_facts:filing",
         "history": "formlab.cli_compare:history",
@@ -128,21 +129,22 @@ def list_plugins(as_json: bool) -> None:
 @click.command()
 @click.option("--clear", is_flag=True, help="Drop all of it.")
 @as_json
-def cache(clear: bool, as_json: bool) -> None:
+def show_cache(clear: bool, as_json: bool) -> None:
     """Show what is kept so that it is not computed again: pages read, runs over the samples.
 
     It is in FORMLAB_CACHE, else in the user's cache folder. What was not used for the longest time
     is dropped first, once there is no room.
     """
-    from formlab import kept
+    from formlab import cache, files
 
     rows = []
-    for name in (kept.PAGES, kept.RUNS):
-        entries = kept.entries(kept.cache_folder() / name)
-        megabytes = sum(entry.size for entry in entries) / 1e6
+    for name in (cache.PAGES, cache.RUNS):
+        folder = files.cache_folder() / name
+        entries = cache.entries(folder)
+        megabytes = sum(size for _, size, _ in entries) / 1e6
         row = {"name": name, "entries": len(entries), "megabytes": round(megabytes, 1)}
-        row |= {"most": kept.GIGABYTES * 1000, "folder": str(kept.cache_folder() / name)}
-        rows.append(row | ({"dropped": kept.clear(name)} if clear else {}))
+        row |= {"most": cache.GIGABYTES * 1000, "folder": str(folder)}
+        rows.append(row | ({"dropped": cache.drop_oldest(folder, gigabytes=0)} if clear else {}))
     show(rows, as_json=as_json)
 
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from formlab.addresses import fetched
-from formlab.console import as_json, path, plain, say, show, workers_options
+from formlab.console import as_json, fetched, path, workers_options
 from formlab.errors import DataBroken
+from formlab.show import plain, say, show
 
 if TYPE_CHECKING:
     import polars as pl
@@ -72,10 +72,8 @@ def compare(folders: tuple[Path, ...], as_json: bool, **options: Any) -> None:
         columns = _FLIPS
     else:
         metrics = options["metric"] or None
-        spread = {name: options[name] for name in ("workers", "scheduler")}
-        table = analysis.compare(
-            evaluations, metric=metrics, by=by, reference=reference, **draws, **spread
-        )
+        how = {"by": by, "reference": reference, "workers": options["workers"]}
+        table = analysis.compare(evaluations, metric=metrics, **how, **draws)
         columns = _DIFFERENCES
     if as_json:
         show(table.to_dicts(), as_json=True)

@@ -8,8 +8,9 @@ from typing import Any
 import click
 
 from formlab import benchmarks, readers
-from formlab.console import as_json, asked, asking, path, plain, root, say, show, split
+from formlab.console import as_json, asked, asking, path, root, split
 from formlab.errors import DataBroken, DataMissing, UnknownName
+from formlab.show import plain, say, show
 
 
 @click.group()
@@ -74,7 +75,7 @@ def ask(
     from formlab.analysis import audit
     from formlab.analysis._fact_pages import texts_of
     from formlab.analysis.judge_scores import judge_scores
-    from formlab.progress import progress
+    from formlab.show import progress
     from formlab.systems import chat, prompts
     from formlab.systems.judge import has_places, judge_call
     from formlab.tables import USABLE

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import click
 
-from formlab.console import path, plain
+from formlab.console import path
 from formlab.errors import DataBroken
+from formlab.show import plain
 
 MANIFEST = "reports.yml"
 _HEAD = """\

@@ -9,11 +9,11 @@ from typing import Any
 
 import click
 
-from formlab.addresses import fetched
-from formlab.console import as_json, pairs, path, plain, show, workers_options
+from formlab.console import as_json, fetched, pairs, path, workers_options
 from formlab.errors import DataBroken
+from formlab.show import plain, show
 
-_BUILDING = ("out", "layout", "workers", "scheduler", "timeout", "figures")
+_BUILDING = ("out", "layout", "workers", "timeout", "figures")
 
 
 @click.command()

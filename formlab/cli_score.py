@@ -6,7 +6,6 @@ import dataclasses
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
-from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -14,31 +13,28 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from formlab import benchmarks, readers, systems
-from formlab.addresses import fetched
 from formlab.cli_summary import show_summary
 from formlab.console import (
     answering,
     as_json,
     asked,
     asking,
+    fetched,
     pairs,
     path,
-    plain,
     prompt,
     root,
-    say,
-    show,
     split,
     workers_options,
 )
 from formlab.errors import DataBroken, FormlabError
 from formlab.readers import UNMET
+from formlab.show import plain, say, show
 
 if TYPE_CHECKING:
     import polars as pl
 
     from formlab.folders import Corpus, Evaluation, Predictions
-    from formlab.workers import Crew
 
 # Bytes of a user's own gold and answers that are read as a whole.
 _SMALL = 250_000
@@ -111,7 +107,7 @@ def run(benchmark: str | None, system: str, as_json: bool, **options: Any) -> No
     )
     predictions = systems.run(
         corpus, reader, out=out, settings=settings, name=name,
-        limit=options["limit"], workers=options["workers"], scheduler=options["scheduler"],
+        limit=options["limit"], workers=options["workers"],
         use_cache=not options["no_cache"],
     )  # fmt: skip
     responses = predictions.responses
@@ -180,7 +176,6 @@ def score(benchmark: str | None, predictions: Path, as_json: bool, **options: An
     """
     import polars as pl
 
-    options["workers"] = click.get_current_context().with_resource(_crew(options))
     if own_options := _own(benchmark, options):
         summary = _own_scored(options["gold"], predictions, own_options, options, as_json=as_json)
         show_summary(summary, options, as_json=as_json)
@@ -269,20 +264,7 @@ def _size(path: Path) -> int:
 
 def _spread(options: dict[str, Any]) -> bool:
     """Whether processes or a cluster are asked for."""
-    return options.get("workers", 1) != 1 or bool(options.get("scheduler"))
-
-
-@contextmanager
-def _crew(options: dict[str, Any]) -> Iterator[int | Crew]:
-    """The processes asked for: they import what scoring needs while this one does the same."""
-    from formlab import workers
-
-    if options["workers"] == 1 or options["scheduler"]:
-        yield options["workers"]
-        return
-    with workers.crew(options["workers"]) as crew:
-        crew.begin(str, (import_module, ("formlab.scoring.many",)))
-        yield crew
+    return options.get("workers", 1) != 1
 
 
 @contextmanager
@@ -334,9 +316,9 @@ def scored(
     for.
     """
     from formlab import analysis
-    from formlab.progress import working
     from formlab.scoring import many, part
     from formlab.scoring.fields import READER
+    from formlab.show import working
 
     if _spread(options) or corpus.records.height > part.SHARD:
         return _shards_scored(many.pairs(corpus, answers), options, as_json=as_json)
@@ -364,8 +346,7 @@ def _shards_scored(
     with _home(options["out"]) as out, _replacing(out) as replaced:
         evaluation = many.score(
             sources, out, mode=options["mode"], documents=_wanted(options), limit=options["limit"],
-            reader=options.get("reader") or READER, workers=options.get("workers", 1),
-            scheduler=options.get("scheduler"), **how,
+            reader=options.get("reader") or READER, workers=options.get("workers", 1), **how,
         )  # fmt: skip
         _check_met(evaluation, options)
         replaced(evaluation)
@@ -409,8 +390,8 @@ def _summary(evaluation: Evaluation, options: dict[str, Any], *, as_json: bool) 
     stderr, first of all which part of the corpus was scored.
     """
     from formlab import analysis, tables
-    from formlab.progress import working
     from formlab.scoring import part
+    from formlab.show import working
 
     where = f"{evaluation.benchmark}:{evaluation.split}"
     if sentence := part.part_run(evaluation):

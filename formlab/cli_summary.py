@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from formlab.console import show
+from formlab.show import show
 
 if TYPE_CHECKING:
     import polars as pl

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from formlab.console import asked, plain
+from formlab.console import asked
+from formlab.show import plain
 from formlab.systems import CHAT
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def progress_of(
     system: str, total: int, what: str = "forms", status: str = "submitted"
 ) -> Iterator[Callable[[dict[str, Any]], None]]:
     """A bar that counts results, and among them those of a status."""
-    from formlab.progress import progress
+    from formlab.show import progress
 
     with progress(f"{what}, {{task.fields[sent]}} {status}") as bar:
         job, sent = bar.add_task(plain(system), total=total, sent=0), 0

@@ -14,8 +14,9 @@ import click
 from formlab import resources
 from formlab.cli_score import documents_of, scored, scoring
 from formlab.cli_summary import show_summary
-from formlab.console import as_json, asking, show
+from formlab.console import as_json, asking
 from formlab.errors import FormlabError, UnknownName
+from formlab.show import show
 from formlab.systems import CHAT
 from formlab_arena.command_options import PATH, changes_of, of_tasks, progress_of, tasks_of
 from formlab_arena.design_command import design

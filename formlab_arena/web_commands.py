@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from formlab.console import as_json, plain, show
+from formlab.console import as_json
+from formlab.show import plain, show
 from formlab_arena.command_options import PATH
 
 if TYPE_CHECKING:

@@ -9,19 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from formlab import benchmarks, resources, systems
-from formlab.console import (
-    as_json,
-    asked,
-    asking,
-    path,
-    plain,
-    prompt,
-    root,
-    say,
-    show,
-    split,
-    workers_options,
-)
+from formlab.console import as_json, asked, asking, path, prompt, root, split, workers_options
+from formlab.show import plain, say, show
 
 if TYPE_CHECKING:
     from formlab_experiments.counterfactual import Pages
@@ -97,7 +86,7 @@ def counterfactual(pages: str, out: Path, as_json: bool, **options: Any) -> None
     reader = systems.get(options["system"])
     evaluation = read_and_score(
         corpus, reader, out=out, settings=reader.settings(asked(options)),
-        workers=options["workers"], scheduler=options["scheduler"],
+        workers=options["workers"],
     )  # fmt: skip
     answers = follows(evaluation)
     tables = {

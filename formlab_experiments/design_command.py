@@ -8,8 +8,9 @@ from typing import Any
 import click
 
 from formlab import resources, systems
-from formlab.console import as_json, pairs, path, plain, show, workers_options
+from formlab.console import as_json, pairs, path, workers_options
 from formlab.errors import DataBroken
+from formlab.show import plain, show
 
 NOTEBOOK = resources.folder("notebooks") / "71_designed_forms.ipynb"
 COLUMNS = (
@@ -54,7 +55,7 @@ def design(
     corpus = designs.design(
         dict(map(_levels, factors)), out=out, replicates=options["replicates"],
         runs=options["runs"], seed=options["seed"], layout=options["layout"],
-        workers=options["workers"] or 1,
+        workers=options["workers"],
     )  # fmt: skip
     if system is None:
         varied = [name for name in designs.FACTORS if corpus.documents[name].n_unique() > 1]
@@ -64,7 +65,7 @@ def design(
     reader = systems.get(system)
     evaluation = read_and_score(
         corpus, reader, out=out, settings=reader.settings(pairs(options["changes"])),
-        workers=options["workers"], scheduler=options["scheduler"],
+        workers=options["workers"],
     )  # fmt: skip
     table = design_analysis.design_effects(evaluation)
     show(table.select(COLUMNS).to_dicts(), as_json=as_json)

@@ -8,18 +8,8 @@ from typing import Any
 import click
 
 from formlab import benchmarks, resources, systems
-from formlab.console import (
-    as_json,
-    asked,
-    asking,
-    path,
-    plain,
-    prompt,
-    root,
-    show,
-    split,
-    workers_options,
-)
+from formlab.console import as_json, asked, asking, path, prompt, root, split, workers_options
+from formlab.show import plain, show
 
 NOTEBOOK = resources.folder("notebooks") / "70_stress.ipynb"
 
@@ -70,7 +60,6 @@ def stress(benchmark: str, system: str, as_json: bool, **options: Any) -> None:
     )
     evaluation = read_and_score(
         made, reader, out=out, settings=settings, workers=options["workers"],
-        scheduler=options["scheduler"],
     )  # fmt: skip
     cases = print_sizes(judged_fields(evaluation))
     draws = {"resamples": options["resamples"], "seed": options["seed"]}

@@ -8,8 +8,9 @@ from typing import Any
 import click
 
 from formlab import benchmarks, resources, systems
-from formlab.console import as_json, pairs, path, plain, root, show, split, workers_options
+from formlab.console import as_json, pairs, path, root, split, workers_options
 from formlab.errors import DataBroken
+from formlab.show import plain, show
 
 NOTEBOOK = resources.folder("notebooks") / "73_settings.ipynb"
 _COLUMNS = (
@@ -53,7 +54,7 @@ def sweep(benchmark: str, system: str, as_json: bool, **options: Any) -> None:
     out = options["out"] or Path("sweeps") / name
     evaluations = sweeps.sweep(
         corpus, reader, _levels(options["changes"]), out=out,
-        **{n: options[n] for n in ("one_at_a_time", "runs", "workers", "scheduler", "limit")},
+        **{n: options[n] for n in ("one_at_a_time", "runs", "workers", "limit")},
     )  # fmt: skip
     table = sweep_effects.setting_effects(evaluations)
     if as_json:

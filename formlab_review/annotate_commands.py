@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import click
 
 from formlab import benchmarks
-from formlab.console import as_json, path, root, say, show
+from formlab.console import as_json, path, root
 from formlab.errors import DataBroken
+from formlab.show import say, show
 
 if TYPE_CHECKING:
     import polars as pl

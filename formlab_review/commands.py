@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from formlab import benchmarks, resources
-from formlab.console import as_json, asked, asking, path, plain, prompt, root, say, show, split
+from formlab.console import as_json, asked, asking, path, prompt, root, split
+from formlab.show import plain, say, show
 
 if TYPE_CHECKING:
     from formlab_review.acceptance import Accepted

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from formlab import console, resources
+from formlab import resources, show
 from formlab.benchmarks._own import OWN
 from formlab.benchmarks._spec import Benchmark, part_of
 from formlab.errors import DataBroken, DataMissing
@@ -71,7 +71,7 @@ def asked(name: str, options: Mapping[str, Any]) -> Corpus:
     """What `load` gives for the options of a command; says on stderr what was left out."""
     names = {"root", "split", "strict"} & options.keys()
     corpus = load(name, **{option: options[option] for option in names})
-    console.say({}, left_out=corpus.unreadable)
+    show.say({}, left_out=corpus.unreadable)
     return corpus
 
 

@@ -24,9 +24,11 @@ __all__ += ["read_predictions", "reader_of", "splits"]
 UNMET = "no field of the answers is one of the gold's"
 # In the order in which they are tried, after plug-ins.
 _NAMES = ("azure", "textract", "document_ai", "hocr", "alto", "page_xml", "tesseract", "inspect")
-_NAMES += ("lmms_eval", "omniai", "vlmevalkit", "stickler", "olmocr")
+_NAMES += ("lmms_eval", "omniai", "vlmevalkit", "stickler", "docling_eval", "olmocr")
 _NAMES += ("fincriticaled", "formcraft", "formfactory", "vrdu")
-READERS = Registry("readers", {name: f"formlab.readers.{name}:{name.upper()}" for name in _NAMES})
+_FILES = dict.fromkeys(("hocr", "alto", "page_xml", "tesseract"), "ocr_files")
+_FILES = {name: f"formlab.readers.{_FILES.get(name, name)}:{name.upper()}" for name in _NAMES}
+READERS = Registry("readers", _FILES)
 # Names of modules that score, or read answers and gold, as what scores does.
 _HOMES = {
     "logs": "called differences headlines join_report open_log open_logs read",
@@ -115,7 +117,7 @@ def predictions(
     """
     import polars as pl
 
-    from formlab.addresses import local
+    from formlab.files import local
     from formlab.readers import answers, runs
 
     source = local(source) if isinstance(source, str | Path) else source
@@ -125,7 +127,7 @@ def predictions(
         return answers.read(source, corpus, name, columns or {})
     chosen = pl.col("doc_id").is_in(sorted(documents)).xor(pl.lit(others))
     if is_run(source):
-        return runs.read_some(source, corpus, chosen)
+        return runs.read(source, corpus, chosen)
     whole = answers.read(source, corpus, name, columns or {})
     records, responses = whole.records.filter(chosen), whole.responses.filter(chosen)
     return dataclasses.replace(whole, records=records, responses=responses)

@@ -11,8 +11,8 @@ from typing import Any
 import polars as pl
 
 from formlab import frames, tables
-from formlab.addresses import local
 from formlab.errors import DataBroken, UnknownName
+from formlab.files import local
 from formlab.folder import Folder
 from formlab.folders import Corpus, Predictions
 from formlab.readers import is_run, predictions

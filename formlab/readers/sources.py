@@ -16,8 +16,8 @@ from typing import Any
 import polars as pl
 
 from formlab import files
-from formlab.addresses import local
 from formlab.errors import DataBroken, DataMissing
+from formlab.files import local
 from formlab.readers import workbook
 from formlab.readers.door import FORMS, TABLES, Member, ending, is_json, kind, members, stem
 from formlab.readers.rows import Batch, Row

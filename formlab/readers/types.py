@@ -15,7 +15,7 @@ from typing import Annotated, Any
 import msgspec
 import polars as pl
 
-from formlab import files, text, yaml_files
+from formlab import files, text
 from formlab.benchmarks.meta import meta_of
 from formlab.errors import DataBroken, NotAvailable, UnknownName
 from formlab.readers.values import pattern, pointer
@@ -257,7 +257,7 @@ def _declared(source: Any) -> Any:
     if isinstance(source, str | Path):
         if Path(source).suffix.lower() == ".json":
             return files.read_json(source, once=True)
-        return yaml_files.read(source, remedy="total: money")
+        return files.read_yaml(source, remedy="total: money")
     if not isinstance(source, Mapping):
         what = f"types cannot be read from {type(source).__name__}"
         raise DataBroken(what, remedy="a file, a dict or a pydantic model")
@@ -314,10 +314,7 @@ def _leaves(
     if depth > _DEEPEST:
         raise DataBroken("a JSON Schema that refers to itself", where=at)
     node = _resolved(node, root, at)
-    try:
-        schema = msgspec.convert(node, _Schema)
-    except msgspec.ValidationError as error:
-        raise DataBroken(str(error), where=at) from error
+    schema = files.convert(node, _Schema, where=at)
     inner = {"*": schema.items} if isinstance(schema.items, Mapping) else None
     inner = schema.properties if schema.properties is not None else inner
     # In a field, an old schema says by it that this field is required.

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from formlab import files, yaml_files
+from formlab import files
 from formlab.errors import DataBroken, DataMissing, FormlabError
 from formlab.reports import plan
 
@@ -28,8 +28,7 @@ class _Report(_Strict):
 class _Manifest(_Strict):
     out: str = "reports"
     layout: plan.Layout = "single"
-    workers: Annotated[int, Field(ge=1)] | None = None
-    scheduler: str | None = None
+    workers: Annotated[int, Field(ge=1)] | str | None = None
     timeout: Annotated[int, Field(ge=1)] | None = None
     figures: bool = True
     evaluations: list[str] = Field(default_factory=list)
@@ -44,7 +43,7 @@ def read(path: str | Path) -> tuple[list[plan.Request], dict[str, Any]]:
     notebooks runs over the evaluations that it is made for.
     """
     path = Path(path)
-    value, root = yaml_files.read_with_lines(path, remedy=_remedy(_Manifest))
+    value, root = files.read_yaml_nodes(path, remedy=_remedy(_Manifest))
     try:
         manifest = _Manifest.model_validate(value or {})
     except ValidationError as error:
@@ -58,7 +57,7 @@ def read(path: str | Path) -> tuple[list[plan.Request], dict[str, Any]]:
             where=f"{path}:{_line(root, keys)}",
             remedy=_remedy(kind),
         ) from error
-    settings = manifest.model_dump(include={"layout", "workers", "scheduler", "timeout", "figures"})
+    settings = manifest.model_dump(include={"layout", "workers", "timeout", "figures"})
     settings = {name: value for name, value in settings.items() if value is not None}
     return _requests(manifest, path, root), settings | {"out": path.parent / manifest.out}
 

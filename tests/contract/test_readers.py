@@ -15,7 +15,7 @@ from tests.contract.doors import SCORE, WORDS, cli, json_folder, json_lines, row
 # and one is of a call that failed.
 FILES = json.loads(Path(__file__).with_name("data").joinpath("logs.json").read_text("utf-8"))
 FOLDER = Path(__file__).parents[2] / "docs/plugins"
-PLUGINS = [f"--plugin={FOLDER}/{name}.py" for name in ("ocrbench", "docling_eval")]
+PLUGINS = [f"--plugin={FOLDER}/ocrbench.py"]
 # What is opened, its samples, the figure that the log states, figures and counts of the log and of
 # formlab over what the log scored and over all, and words of why the two differ.
 THREE = ([(1 / 2, 2), (1 / 3, 3), (1, 2), (2 / 3, 3)], ["case", "left out"])

@@ -9,7 +9,7 @@ import time
 import polars as pl
 import pytest
 
-from formlab import analysis
+from formlab import analysis, files
 from formlab.errors import DataBroken, DataMissing, UnknownName
 from formlab.folders import Evaluation
 from formlab.readers import gold as own
@@ -143,7 +143,8 @@ def test_what_was_interrupted_goes_on_and_keeps_what_is_finished(both, tmp_path,
     for name in ("00002", "00005"):
         (out / "shards" / name / "manifest.json").unlink()
         (out / "shards" / name / "cases.parquet").unlink()
-        (out / "shards" / name / ".cases.parquet.abc.part").touch()
+        killed = files.part_name("cases").replace(f"-{os.getpid()}-", "-999999999-")
+        (out / "shards" / name / killed).touch()
     times = {n: (out / "shards" / n / "scores.parquet").stat().st_mtime_ns for n in ("00001",)}
     with pytest.raises(DataMissing, match="not finished .* the same formlab score again"):
         Evaluation.load(out)
@@ -193,7 +194,7 @@ def test_on_a_cluster_of_which_a_worker_is_killed_the_files_are_the_same(
     scored(both, tmp_path / "here", monkeypatch, 7)
     expected = files_of(tmp_path / "here")
     with cluster(tmp_path, 2) as (address, processes):
-        scored(both, tmp_path / "there", monkeypatch, 7, scheduler=address)
+        scored(both, tmp_path / "there", monkeypatch, 7, workers=address)
         assert files_of(tmp_path / "there") == expected
 
         def kill():
@@ -205,7 +206,7 @@ def test_on_a_cluster_of_which_a_worker_is_killed_the_files_are_the_same(
 
         thread = threading.Thread(target=kill, daemon=True)
         thread.start()
-        scored(both, tmp_path / "killed", monkeypatch, 7, scheduler=address)
+        scored(both, tmp_path / "killed", monkeypatch, 7, workers=address)
         thread.join(LONG)
         assert not thread.is_alive()
         assert files_of(tmp_path / "killed") == expected

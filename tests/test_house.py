@@ -18,8 +18,7 @@ ROOMS = (
     "previews", "progress", "folder", "shard_parts", "folders", "decisions", "text", "trees",
     "browser", "benchmarks",
     "metrics", "systems", "readers", "scoring", "logs", "analysis", "testing", "scorers",
-    "charts", "gallery", "explore", "reports", "cli_facts", "cli_compare", "cli_init", "cli_open",
-    "cli_report", "cli_summary", "cli_score", "cli",
+    "charts", "gallery", "explore", "reports", "cli",
 )  # fmt: skip
 LOGS, SAME = ("beside", "join", "logs"), {"own": "readers"}
 

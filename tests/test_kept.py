@@ -111,9 +111,8 @@ def test_processes_share_a_shelf(shelf):
 
 def test_the_command_shows_what_is_kept_and_drops_it(shelf, formlab):
     shelf.get("key", lambda: 5)
-    shown = json.loads(formlab("cache", "--json").stdout)
+    shown = json.loads(formlab("list", "cache", "--json").stdout)
     assert [(row["name"], row["entries"]) for row in shown] == [("ocr", 1), ("runs", 0)]
-    assert [row["dropped"] for row in json.loads(formlab("cache", "--clear", "--json").stdout)] == [
-        1, 0,
-    ]  # fmt: skip
+    dropped = json.loads(formlab("list", "cache", "--clear", "--json").stdout)
+    assert [row["dropped"] for row in dropped] == [1, 0]
     assert not list(shelf.folder.iterdir())

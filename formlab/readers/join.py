@@ -108,7 +108,9 @@ def _own_corpus(run: Run, types: Any) -> Corpus:
     gold, name = run.of("gold"), run.log["name"]
     if gold.is_empty():
         what = f"the log has no gold: {run.log['format']} keeps answers alone"
-        raise DataBroken(what, where=_where(run), remedy="--benchmark with the gold they are of")
+        raise DataBroken(
+            what, where=_where(run), remedy="formlab score BENCHMARK --predictions LOG"
+        )
     key = {"benchmark": run.rows["benchmark"].drop_nulls().first() or own.BENCHMARK, "split": name}
     if key["benchmark"] == own.BENCHMARK:
         # Named, so that no column of the log's own is taken for another.
@@ -186,7 +188,7 @@ def _joined(run: Run, corpus: Corpus, matches: Matches, documents: str) -> tuple
         expected = corpus.documents["doc_id"].head(3).to_list()
         what = f"no sample is of {corpus.benchmark}:{corpus.split}: they are called {names}"
         what += f", its documents {expected}"
-        remedy = "doc_id and path in the samples' metadata, or another --benchmark or --split"
+        remedy = "doc_id and path in the samples' metadata, or another benchmark or --split"
         raise DataBroken(what, where=_where(run), remedy=remedy)
     renamed = {doc_id: match[0] for (doc_id, _), match in known.items()}
     # A whole document goes with its fields.

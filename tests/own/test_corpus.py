@@ -186,7 +186,7 @@ def files_of_a_user(tmp_path):
 
 def test_command_scores_ones_own_table_and_says_what_was_inferred(command, files_of_a_user):
     at = files_of_a_user
-    base = ("score", "--gold", at / "truth.csv", "--predictions", at / "answers.jsonl")
+    base = ("score", at / "truth.csv", "--predictions", at / "answers.jsonl")
     base = (*base, "--columns", "doc_id=scan", "--images", at / "scans")
     result = command(*base, "--out", at / "e")
     assert result.exit_code == 0, result.stderr
@@ -203,7 +203,7 @@ def test_command_scores_ones_own_table_and_says_what_was_inferred(command, files
 
 def test_command_lets_a_system_read_ones_own_scans(command, files_of_a_user):
     at = files_of_a_user
-    base = ("--gold", at / "truth.csv", "--columns", "doc_id=scan", "--images", at / "scans")
+    base = (at / "truth.csv", "--columns", "doc_id=scan", "--images", at / "scans")
     result = command("run", *base, "--system", "ocr", "--out", at / "run")
     assert result.exit_code == 0, result.stderr
     result = command("score", *base, "--predictions", at / "run", "--json", "--out", at / "e")
@@ -211,13 +211,9 @@ def test_command_lets_a_system_read_ones_own_scans(command, files_of_a_user):
     assert formlab.open_evaluation(at / "e").fields["outcome"].to_list() == ["match", "match"]
 
 
-def test_command_wants_a_benchmark_or_gold_and_not_both(command, files_of_a_user):
+def test_command_names_the_columns_that_may_be_the_document(command, files_of_a_user):
     at = files_of_a_user
-    for words in ((), ("funsd", "--gold", at / "truth.csv")):
-        result = command("score", *words, "--predictions", at / "answers.jsonl")
-        assert result.exit_code == 2
-        assert "either BENCHMARK or --gold" in result.stderr
-    result = command("score", "--gold", at / "truth.csv", "--predictions", at / "answers.jsonl")
+    result = command("score", at / "truth.csv", "--predictions", at / "answers.jsonl")
     assert result.exit_code == 2
     assert "no column for the document among scan, sum" in result.stderr
 

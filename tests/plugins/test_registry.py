@@ -201,12 +201,14 @@ def test_toys_are_registered_by_their_files():
 
 def test_command_goes_on_without_a_plug_in_that_cannot_be_loaded(tmp_path):
     (tmp_path / "bad.py").write_text("import no_such_library")
-    done = CliRunner().invoke(main, ["--plugin", str(tmp_path / "bad.py"), "plugins", "--json"])
+    done = CliRunner().invoke(
+        main, ["--plugin", str(tmp_path / "bad.py"), "list", "plugins", "--json"]
+    )
     assert done.exit_code == 0
     assert "note: plug-in cannot be loaded: ModuleNotFoundError" in done.stderr
     row = {"kind": "file", "name": "bad", "source": str(tmp_path / "bad.py")}
     assert row.items() <= json.loads(done.stdout)[-1].items()
-    done = CliRunner().invoke(main, ["--plugin", str(tmp_path / "absent.py"), "plugins"])
+    done = CliRunner().invoke(main, ["--plugin", str(tmp_path / "absent.py"), "list", "plugins"])
     assert done.exit_code == 2
     assert "no such file" in done.stderr
 

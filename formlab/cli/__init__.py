@@ -1,0 +1,125 @@
+"""The command line: parses, calls, prints. Errors go to stderr; the user's mistakes exit with 2."""
+
+from __future__ import annotations
+
+import ast
+import os
+import sys
+from importlib import metadata
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import click
+
+from formlab import registry
+from formlab.cli import renamed
+from formlab.console import plain
+from formlab.errors import FormlabError, NotAvailable
+from formlab.registry import Registry
+
+HELP = {
+    "compare": "Compare systems that were scored on the same forms, or runs over time.",
+    "facts": "Financial facts: a model as judge, a filing as pages, figures that add up.",
+    "init": "Copy the notebooks and a manifest of reports into a folder, to be changed there.",
+    "list": "List benchmarks, systems, metrics, plug-ins, or what the cache holds.",
+    "report": "Run notebooks over evaluations and write one HTML page each.",
+    "run": "Run a system on forms.",
+    "score": "Score predictions against gold, or a log by its own gold.",
+}
+_ROOMS = {"facts": "facts", "run": "scoring", "score": "scoring"}
+COMMANDS = Registry(
+    "commands",
+    {name: f"formlab.cli.{_ROOMS.get(name, 'comparing')}:{name}" for name in HELP}
+    | {"list": "formlab.cli.comparing:list_known"},
+)
+
+
+class _Group(click.Group):
+    """Finds commands in the registry, and turns what a user can mend into one line on stderr."""
+
+    def list_commands(self, _: click.Context) -> list[str]:
+        return sorted({*COMMANDS.builtin, *COMMANDS.plugins()})
+
+    def get_command(self, context: click.Context, name: str) -> click.Command | None:
+        if name not in COMMANDS and name in renamed.COMMANDS:
+            context.fail(f"{name} is now: {renamed.COMMANDS[name]}")
+        command = COMMANDS.get(name)
+        if command is None or isinstance(command, click.Command):
+            return command
+        # A plug-in's command may be a plain function, with click's options or without any.
+        return click.command(name)(command)
+
+    def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        rows = [(name, HELP.get(name) or _first_line(name)) for name in self.list_commands(context)]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
+    def invoke(self, context: click.Context) -> Any:
+        try:
+            return super().invoke(context)
+        except FormlabError as error:
+            _end(str(error))
+        except click.NoSuchOption as error:
+            renamed.explain(error)
+            raise
+        except click.ClickException as error:
+            error.message = plain(error.message)
+            raise
+        except BrokenPipeError:
+            # The reader of the output (head, less) has gone: nothing is wrong.
+            sys.stderr.close()
+            sys.exit(0)
+        except OSError as error:
+            # What the system refuses: no room, no permission, a file where a folder should be.
+            if error.strerror is None:
+                raise
+            _end(error.strerror + (f" ({error.filename})" if error.filename else ""))
+
+
+def _end(text: str) -> None:
+    click.echo(f"error: {plain(text)}", err=True)
+    sys.exit(2)
+
+
+def _first_line(name: str) -> str:
+    """The help line of a plug-in's command, whose module is read and not imported."""
+    for point in metadata.entry_points(group="formlab.commands", name=name):
+        package, *modules = point.module.split(".")
+        spec = find_spec(package)
+        file = (
+            Path(spec.origin or "").parent.joinpath(*modules).with_suffix(".py") if spec else None
+        )
+        if file and file.is_file():
+            body = ast.parse(file.read_bytes()).body
+            found = (n for n in body if isinstance(n, ast.FunctionDef) and n.name == point.attr)
+            return (ast.get_docstring(next(found)) or "").partition("\n")[0]
+        return ""
+    return (COMMANDS[name].__doc__ or COMMANDS[name].help).partition("\n")[0]
+
+
+def _load(context: click.Context, _: click.Parameter, files: tuple[Path, ...]) -> None:
+    """Run the plug-ins named; one that cannot be loaded is noted, and the command goes on."""
+    for file in files:
+        if not os.path.isfile(file):
+            raise click.BadParameter(f"no such file: {plain(str(file))}", ctx=context)
+        try:
+            registry.load(file)
+        except NotAvailable as error:
+            click.echo(f"note: {plain(str(error))}", err=True)
+
+
+@click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(metadata.version("formlab"), package_name="formlab")
+@click.option(
+    "--plugin",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    metavar="FILE.py",
+    callback=_load,
+    expose_value=False,
+    is_eager=True,
+    help="A file with benchmarks, metrics, systems … of your own; also FORMLAB_PLUGINS.",
+)
+def main() -> None:
+    """Show where and why models fail on forms."""

@@ -1,0 +1,426 @@
+"""The commands on evaluations and names: compare, report, list, init."""
+
+from __future__ import annotations
+
+import ast
+import math
+import os
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from formlab import plugin_records, registry
+from formlab.cli.options import (
+    BY,
+    EVERYTHING,
+    FETCHED,
+    PATH,
+    SEED,
+    SET,
+    Rows,
+    Table,
+    command,
+    option,
+    out,
+    pairs,
+    resamples,
+    spread,
+    workers,
+)
+from formlab.console import plain
+from formlab.errors import DataBroken
+
+if TYPE_CHECKING:
+    import polars as pl
+
+# Columns that only --json has.
+_HIDDEN = ("benchmark", "split", "task", "level", "mode", "p_bh", "n_undefined", "settings")
+_MAIN_DIFFERENCES = ("metric", "slice", "values", "difference", "better")
+_MAIN_FLIPS = ("slice", "only_a", "only_b", "difference", "p_holm")
+_HINT = "--all prints all rows with more columns, --json everything"
+
+
+@command(
+    click.argument("folders", metavar="EVAL…", nargs=-1, required=True, type=FETCHED),
+    option("--metric", "Only this metric, macro_ means included [all].", many=True),
+    BY,
+    option("--reference", "Compare every system with this one [all pairs]."),
+    option("--flips", "Count fields that only one of two gets right.", bool),
+    option("--over-time", "EVAL is a folder of runs: what each changed.", bool),
+    resamples(None),
+    SEED,
+    workers(),
+    EVERYTHING,
+)
+def compare(
+    folders: tuple[Path, ...], everything: bool, flips: bool, over_time: bool, **options: Any
+) -> Rows:
+    """Compare two or more systems that were scored on the same forms.
+
+    EVAL are folders that formlab score wrote with --out. A difference is the second system's value
+    minus the first's, with its interval; p is that of a permutation test, which swaps whole
+    documents. With --over-time, EVAL is one folder of evaluations: those of one corpus stand in the
+    order in which they were first saved, and each is tested against the one before.
+    """
+    from formlab import analysis
+    from formlab.folders import Evaluation
+
+    given = options["resamples"]
+    draws = {
+        "resamples": 1000 if given is None else given,
+        "permutations": 9999 if given is None else given,
+        "seed": options["seed"],
+    }
+    if over_time:
+        if len(folders) > 1:
+            raise DataBroken("--over-time beside several folders", remedy="the folder around them")
+        return _history(folders[0], options["metric"], draws, everything=everything)
+    by, reference = options["by"], options["reference"]
+    # Whole paths: workers open what is in them by themselves.
+    evaluations = [Evaluation.load(folder.absolute()) for folder in folders]
+    ground = analysis.common(evaluations)
+    if not flips:
+        table = analysis.compare(
+            evaluations,
+            metric=options["metric"] or None,
+            by=by,
+            reference=reference,
+            **draws,
+            **spread(options["workers"]),
+        )
+    elif options["metric"]:
+        what = "--flips counts fields that are right, whatever the metric"
+        raise DataBroken(what, remedy="--flips without --metric")
+    else:
+        table = analysis.flip_matrices(ground.evaluations, by=by, reference=reference, **draws)
+    hints = [] if everything else [_counted(table, asked=bool(options["metric"]))]
+    hints += _reading_rules(table["rules"].drop_nulls().to_list())
+    tables = (
+        [("", _readable(table).drop(_HIDDEN, strict=False))]
+        if everything
+        else _pairs(table, asked=bool(options["metric"]))
+    )
+    return Rows(table, tables, notes=ground.notes, hints=hints)
+
+
+def _readable(table: pl.DataFrame) -> pl.DataFrame:
+    """The table with one column for the slice, and a word where no test supports either system."""
+    from formlab.tables import readable
+
+    if "better" in table.columns:
+        table = table.with_columns(table["better"].fill_null("not shown"))
+    return readable(table)
+
+
+def _main_rows(table: pl.DataFrame, *, asked: bool) -> list[dict[str, Any]]:
+    """Rows for people: means over documents only if a metric was `asked` for."""
+    from formlab import metrics
+
+    rows = _readable(table).to_dicts()
+    if "metric" in table.columns and not asked:
+        rows = [row for row in rows if not metrics.is_mean(row["metric"])]
+    return rows
+
+
+def _counted(table: pl.DataFrame, *, asked: bool) -> str:
+    rows, columns = _main_rows(table, asked=asked), len(_MAIN_DIFFERENCES)
+    return f"{len(rows)} of {table.height} rows, {columns} columns; {_HINT}"
+
+
+def _pairs(table: pl.DataFrame, *, asked: bool) -> list[Table]:
+    """Five columns for each pair of systems."""
+    from formlab.analysis.paired_tests import documents_needed
+
+    rows = _main_rows(table, asked=asked)
+    for row in rows:
+        row["difference"] = _interval(row["difference"], row["ci_low"], row["ci_high"], "+")
+        if "metric" in row:
+            values = f"{row['value_a']:.4f} → {row['value_b']:.4f}"
+            row["values"] = values.replace("nan", "–")
+    columns = _MAIN_DIFFERENCES if "metric" in table.columns else _MAIN_FLIPS
+    systems = dict.fromkeys((row["system_a"], row["system_b"]) for row in rows)
+    needed, tables = documents_needed(0.05 / max(1, len(systems))), []
+    for pair in systems:
+        of_pair = [row for row in rows if (row["system_a"], row["system_b"]) == pair]
+        count = max(row["n_docs"] for row in of_pair)
+        title = f"{pair[0]} (a) → {pair[1]} (b), {count:,} documents"
+        if count < needed:
+            title += f": nothing can be shown, {needed} are needed"
+        tables.append((title, [{name: row[name] for name in columns} for row in of_pair]))
+    return tables
+
+
+def _history(
+    folder: Path, metric: tuple[str, ...], draws: dict[str, int], *, everything: bool
+) -> Rows:
+    """Each run of a corpus beside the one before: only the first metric unless all are wanted."""
+    from formlab import analysis
+
+    evaluations = analysis.open_history(folder)
+    table = analysis.history(evaluations, metric=metric, **draws)
+    tables = []
+    for corpus, runs in analysis.corpora(evaluations).items():
+        rows = table.filter(corpus=corpus).to_dicts()
+        if not everything:
+            rows = [row for row in rows if row["metric"] == rows[0]["metric"]]
+        title = (
+            f"{corpus}: {len(runs)} run{'s' * (len(runs) > 1)} of {rows[0]['n_docs']:,} documents"
+        )
+        tables.append((title, [_run(row) for row in rows]))
+    return Rows(table, tables)
+
+
+def _run(row: dict[str, Any]) -> dict[str, Any]:
+    """One run and metric for people."""
+    is_outcome = row["metric"] == "outcome"
+    ends = (row["difference"], row["difference_low"], row["difference_high"])
+    return {
+        "run": row["run"],
+        "at": (row["at"] or "–")[:16],
+        "of": "fields right" if is_outcome else f"{row['metric']} ({row['level']})",
+        "value": _interval(row["value"], row["ci_low"], row["ci_high"]),
+        "difference": _interval(*ends, sign="+"),
+        "p_adjusted": row["p_adjusted"],
+        "verdict": row["verdict"],
+        "fixed / broken": None if row["fixed"] is None else f"{row['fixed']} / {row['broken']}",
+        "changed": row["note"] or row["changed"],
+    }
+
+
+def _interval(value: float | None, low: float | None, high: float | None, sign: str = "") -> str:
+    """A value with its interval; both may be unknown."""
+    if value is None or math.isnan(value):
+        return "–"
+    unknown = low is None or high is None or math.isnan(low)
+    return f"{value:{sign}.4f}" + ("" if unknown else f" [{low:{sign}.4f}, {high:{sign}.4f}]")
+
+
+def _reading_rules(rules: list[str]) -> list[str]:
+    """The column `rules`, summed up in one line; none where fields are named by systems."""
+    from formlab.scoring.fields import READERS
+
+    depend, names = rules.count("depends"), ", ".join(READERS)
+    if not rules:
+        return []
+    if not depend:
+        return [f"reading rules: every verdict on fields is the same under all of them ({names})"]
+    return [
+        f"reading rules: {depend} of {len(rules)} verdicts on fields depend on how fields are read "
+        f"from a page ({names}); see the column rules of --all"
+    ]
+
+
+@command(
+    click.argument("notebooks", nargs=-1, type=PATH),
+    option("--eval evaluations", "Folder of an evaluation [the samples].", FETCHED, many=True),
+    option("-p --parameter changes", "NAME=VALUE: a parameter of the notebooks.", many=True),
+    option("--manifest", "A YAML file that lists reports and how they are built.", PATH),
+    out("Folder of the reports [reports]."),
+    workers(None),
+    SET,
+    option("--force", "Rebuild reports that have not changed, too.", bool),
+)
+def report(notebooks: tuple[Path, ...], manifest: Path | None, force: bool, **options: Any) -> Rows:
+    """Run NOTEBOOKS (all, if none is named) and write one HTML page each, and an index.
+
+    What has not changed since it was built is left as it is. The exit code is 1 if a report is
+    not complete. Settings are layout (single, site), timeout (seconds that a cell may take) and
+    figures (on: as files, too); a manifest, which formlab init writes, has them as well.
+    """
+    from formlab import reports
+
+    how = _building(options["settings"])
+    how |= {"out": options["out"]} if options["out"] else {}
+    how |= spread(options["workers"]) if options["workers"] else {}
+    parameters = {name: _literal(text) for name, text in pairs(options["changes"]).items()}
+    beside = {"NOTEBOOKS": notebooks, "--eval": options["evaluations"], "-p": parameters}
+    if manifest:
+        for name in (name for name, value in beside.items() if value):
+            raise DataBroken(f"{name} beside --manifest", remedy="put it into the manifest")
+        results = reports.build_manifest(manifest, force=force, **how)
+    else:
+        results = reports.build(
+            notebooks or None,
+            parameters=parameters,
+            evaluations=options["evaluations"],
+            force=force,
+            **{"out": Path("reports"), "workers": None} | how,
+        )
+    rows = [
+        {
+            "report": result.html.name if result.html else result.name,
+            "status": result.status,
+            "seconds": round(result.seconds, 1),
+            "error": result.error or "",
+        }
+        for result in results
+    ]
+    # Numbers of a table have four places.
+    main = [("", [row | {"seconds": f"{row['seconds']:.1f}"} for row in rows])]
+    notes = Counter(note for result in results for note in result.notes)
+    return Rows(rows, main, notes=notes, ok=all(result.ok for result in results))
+
+
+def _building(typed: dict[str, str]) -> dict[str, Any]:
+    """The settings of ``--set`` of how reports are built, each as its type."""
+    from formlab.systems._spec import System, above_zero
+
+    usual = {"layout": "single", "timeout": 600, "figures": True}
+    settings = System("a report", "", start=None, defaults=usual).settings(typed)
+    above_zero(settings, "timeout")
+    return {name: settings[name] for name in typed}
+
+
+def _literal(text: str) -> Any:
+    """A number, list, … where `text` is one as Python writes it, else the text itself."""
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return text
+
+
+def _benchmarks() -> list[dict[str, Any]]:
+    from formlab import benchmarks
+
+    return [
+        {
+            "name": name,
+            "title": benchmark.title,
+            "tasks": ", ".join(benchmark.tasks),
+            "splits": ", ".join(f"{split} ({n})" for split, n in benchmark.splits.items()),
+            "modes": ", ".join(benchmark.modes),
+            "licence": benchmark.licence,
+            "source": benchmark.source,
+            "citation": benchmark.citation,
+            "sample": (benchmarks.SAMPLES / name).is_dir(),
+        }
+        for name, benchmark in benchmarks.BENCHMARKS.items()
+    ]
+
+
+def _systems() -> list[dict[str, Any]]:
+    from formlab.systems import SYSTEMS
+
+    return [
+        {"name": name, "title": system.title, "settings": ", ".join(system.defaults)}
+        for name, system in SYSTEMS.items()
+    ]
+
+
+def _metrics() -> list[dict[str, Any]]:
+    from formlab.metrics import METRICS
+
+    return [
+        {
+            "name": name,
+            "title": metric.title,
+            "unit": metric.unit,
+            "better": {"up": "higher", "down": "lower"}[metric.direction],
+            "levels": ", ".join(metric.units),
+            "source": metric.source,
+        }
+        for name, metric in METRICS.items()
+    ]
+
+
+def _cache(clear: bool) -> list[dict[str, Any]]:
+    from formlab import kept
+
+    rows = []
+    for name in (kept.PAGES, kept.RUNS):
+        folder = kept.cache_folder() / name
+        entries = kept.entries(folder)
+        row = {
+            "name": name,
+            "entries": len(entries),
+            "megabytes": round(sum(entry.size for entry in entries) / 1e6, 1),
+            "most": kept.GIGABYTES * 1000,
+            "folder": str(folder),
+        }
+        rows.append(row | ({"dropped": kept.clear(name)} if clear else {}))
+    return rows
+
+
+@command(
+    click.argument(
+        "kind", type=click.Choice(["benchmarks", "systems", "metrics", "plugins", "cache"])
+    ),
+    option("--clear", "Of the cache: drop all of it.", bool),
+    name="list",
+)
+def list_known(kind: str, clear: bool) -> Rows:
+    """List benchmarks, systems, metrics, plug-ins, or what the cache holds.
+
+    Plug-ins say where each comes from, and why it cannot be used, if so. The cache has pages that
+    were read and runs over the samples, so that they are not computed again; it is in
+    FORMLAB_CACHE, else in the user's cache folder, and drops first what was not used for longest.
+    """
+    if clear and kind != "cache":
+        raise click.UsageError("--clear goes with formlab list cache")
+    if kind == "cache":
+        return Rows(_cache(clear))
+    if kind == "plugins":
+        return Rows(plugin_records.plugins())
+    rows = {"benchmarks": _benchmarks, "systems": _systems, "metrics": _metrics}[kind]()
+    short = [{name: row[name] for name in row if name != "citation"} for row in rows]
+    broken = registry.problems(kind)
+    for problem in broken:
+        text = f"{problem.name} ({problem.source}): {problem.reason}"
+        click.echo(f"note: plug-in that cannot be used: {plain(text)}", err=True)
+    return Rows(rows, [("", short)])
+
+
+MANIFEST = "reports.yml"
+_HEAD = """\
+# The reports of this folder: formlab report --manifest {manifest}
+out: reports
+# layout: site      # shared files once for the folder; single: everything inside each page
+# timeout: 600      # seconds that one cell may take
+# figures: false    # no files of figures (SVG, PNG, CSV) beside the pages
+
+# Folders that formlab score wrote with --out, as seen from here; without any, formlab's samples.
+evaluations: []
+# evaluations: ["evals/*"]
+
+# A notebook may have a name for its report, evaluations of its own, and parameters:
+# - notebook: notebooks/10_content_modality.ipynb
+#   name: blind-test
+#   evaluations: [evals/ocr]
+#   parameters: {{worst: 5}}
+reports:
+"""
+
+
+@click.command()
+@click.argument("folder", type=PATH)
+def init(folder: Path) -> None:
+    """Copy the notebooks and a manifest of reports into FOLDER, to be changed there.
+
+    Nothing is overwritten.
+    """
+    import shutil
+
+    from formlab import files
+    from formlab.reports import plan
+
+    books = {folder / "notebooks" / book.name: book for book in plan.own_notebooks()}
+    manifest = folder / MANIFEST
+    there = [path for path in (manifest, *books) if path.exists()]
+    if there:
+        raise DataBroken("nothing is overwritten", where=there[0], remedy="another folder")
+    try:
+        (folder / "notebooks").mkdir(parents=True, exist_ok=True)
+        for copy, book in books.items():
+            with files.atomic(copy) as temporary:
+                shutil.copyfile(book, temporary)
+        lines = [f"- notebook: notebooks/{copy.name}\n" for copy in books]
+        # Last: with a manifest the folder is whole.
+        files.write_text(manifest, _HEAD.format(manifest=MANIFEST) + "".join(lines))
+    except OSError as error:
+        raise DataBroken(f"cannot be written: {error.strerror}", where=folder) from error
+    shown = plain(os.path.relpath(manifest))
+    click.echo(f"{len(books)} notebooks in {plain(str(folder / 'notebooks'))}, listed in {shown}")
+    click.echo(f"next: formlab report --manifest {shown}")
+    click.echo("live: pip install 'formlab[lab]', then jupyter lab")

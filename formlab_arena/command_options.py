@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from formlab.cli.options import PATH, option
+from formlab.cli import options
+from formlab.cli.options import option
 from formlab.console import plain
 from formlab.systems import CHAT
 
@@ -22,7 +23,7 @@ TASKS = (
     option("--instances", kind=click.IntRange(1, 50), default=1),
     option("--seed", "Of the values.", default=0),
     option("--texts", "quoted, prose, or what arena write made: a folder or its file."),
-    option("--data", "FormFactory's release: its texts and its fields.", PATH),
+    option("--data", "FormFactory's release: its texts and its fields.", options.path),
 )
 OBSERVE = option(
     "--observe",

@@ -12,7 +12,8 @@ from typing import Any
 import click
 
 from formlab import resources
-from formlab.cli.options import COUNT, MODEL, PATH, Rows, command, option, out
+from formlab.cli import options
+from formlab.cli.options import Rows, command, option
 from formlab.cli.scoring import SCORING, scored
 from formlab.errors import FormlabError, UnknownName
 from formlab.systems import CHAT
@@ -37,18 +38,18 @@ arena.add_command(record)
 @arena.command()
 @option("--host", default="127.0.0.1")
 @option("--port", kind=click.IntRange(0, 65535), default=8000)
-@option("--database", kind=PATH, default=Path("runs/arena.sqlite"))
-@option("--forms folder", "Folder of YAML forms [ours].", PATH)
+@option("--database", kind=options.path, default=Path("runs/arena.sqlite"))
+@option("--forms folder", "Folder of YAML forms [ours].", options.path)
 @option("--public", "Allow a host that other machines can reach.", bool)
-@option("--allow-host names", "Another name of this machine.", many=True)
+@option("--allow-host names", "Another name of this machine.", multiple=True)
 @option("--play/--no-play", "Pages on which people are scored.", default=True)
 @option("--texts", "For people: prose [default], quoted, or what arena write made.")
-@option("--data", "For people: FormFactory's release.", PATH)
+@option("--data", "For people: FormFactory's release.", options.path)
 @option("--codes", "For people: codes of forms with commas; else all.", default="")
 @option("--instances", "For people: of a form.", click.IntRange(1, 50), 1)
 @option("--seed", "For people: of the values.", default=0)
 @option("--name", "Name of people in results.", default="human")
-@option("--out", kind=PATH, default=Path("runs/people"))
+@option("--out", kind=options.path, default=Path("runs/people"))
 @option("--until-eof", "End with stdin.", bool, hidden=True)
 def serve(
     host: str, port: int, database: Path, folder: Path | None, public: bool,
@@ -96,9 +97,9 @@ def _end_with_stdin() -> None:
     option("--system", "chat:MODEL.", required=True),
     TASKS,
     option("--kind", "letter, email, resume or notes for all texts; else each in turn."),
-    option("--tries", "For a text.", COUNT, 3),
-    MODEL,
-    out("Folder of the texts.", required=True),
+    option("--tries", "For a text.", options.COUNT, 3),
+    options.MODEL,
+    options.out("Folder of the texts.", required=True),
     group=arena,
 )
 def write(out: Path, **options: Any) -> Rows:
@@ -135,8 +136,8 @@ def write(out: Path, **options: Any) -> Rows:
 
 
 @command(
-    click.argument("folder", metavar="RUN", type=PATH),
-    option("--gold gold_file", "Other pages: JSON of answers by label.", PATH),
+    click.argument("folder", metavar="RUN", type=options.path),
+    option("--gold gold_file", "Other pages: JSON of answers by label.", options.path),
     SCORING,
     group=arena,
 )

@@ -8,18 +8,8 @@ from typing import Any
 
 import click
 
-from formlab.cli.options import (
-    COUNT,
-    MODEL,
-    SEED,
-    Rows,
-    command,
-    levels,
-    option,
-    out,
-    spread,
-    workers,
-)
+from formlab.cli import options
+from formlab.cli.options import Rows, command, option, spread
 from formlab.errors import DataBroken, NotAvailable
 from formlab_arena.command_options import OBSERVE, changes_of, progress_of
 
@@ -28,19 +18,19 @@ from formlab_arena.command_options import OBSERVE, changes_of, progress_of
     option(
         "--factors",
         "What varies: fields, kinds, pages, widgets (native, custom). Further ones follow.",
-        many=True,
+        multiple=True,
         metavar="NAME=LEVEL,LEVEL…",
     ),
     click.argument("more", nargs=-1, metavar="[NAME=LEVEL,LEVEL…]…"),
-    option("--replicates", "Forms of each combination [1].", COUNT, 1),
-    option("--runs", "A balanced fraction of so many combinations.", COUNT),
-    SEED,
-    out("Folder of the forms [web-designs].", default=Path("web-designs")),
+    option("--replicates", "Forms of each combination [1].", options.COUNT, 1),
+    option("--runs", "A balanced fraction of so many combinations.", options.COUNT),
+    options.SEED,
+    options.out("Folder of the forms [web-designs].", default=Path("web-designs")),
     option("--system", "Who fills in: oracle, rules, chat:MODEL. Without: only forms."),
     option("--agent", "Your own: module:Class, file.py:Class, or file.py with one agent."),
     OBSERVE,
-    MODEL,
-    workers(),
+    options.MODEL,
+    options.WORKERS,
 )
 def design(factors: tuple[str, ...], more: tuple[str, ...], out: Path, **options: Any) -> Rows:
     """Make web forms in which every factor varies on its own, and say what each does to an agent.
@@ -65,7 +55,9 @@ def design(factors: tuple[str, ...], more: tuple[str, ...], out: Path, **options
             raise click.UsageError("--agent goes without --system")
         options["system"] = agent_registry.load(options["agent"])
     plan = {name: options[name] for name in ("replicates", "runs", "seed")}
-    tasks = designs.web_tasks(levels(factors), out=out, **plan)
+    named = (text.partition("=") for text in factors)
+    levels = {name: [v for v in values.split(",") if v] for name, _, values in named}
+    tasks = designs.web_tasks(levels, out=out, **plan)
     if not options["system"]:
         rows = [
             {"form": form.code, "fields": len(form.fields), "pages": len(form.pages)}

@@ -8,20 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from formlab.cli.options import (
-    BENCHMARK,
-    COUNT,
-    FETCHED,
-    FIRST,
-    MODEL,
-    PATH,
-    Rows,
-    command,
-    option,
-    out,
-    spread,
-    workers,
-)
+from formlab.cli import options
+from formlab.cli.options import Rows, command, option, spread
 from formlab.errors import DataBroken
 from formlab_arena.command_options import OBSERVE, TASKS, changes_of, progress_of, tasks_of
 
@@ -57,32 +45,32 @@ _PLAYING = (
     OBSERVE,
     option("--scale", "Of screenshots.", click.FloatRange(0.1, 1), 1.0),
     option("--ruler", "Draw pixel axes on the screenshots.", bool),
-    option("--steps", "Most looks.", COUNT, 200),
+    option("--steps", "Most looks.", options.COUNT, 200),
     option("--deadline", "Seconds that an episode may take.", click.FloatRange(1), 300.0),
-    workers(),
+    options.WORKERS,
     option("--viewport", "Of the window [1280x800].", _Window(), (1280, 800)),
     option("--device", 'Imitate a device of Playwright: "iPhone 15".', default=""),
     option("--headed", "Show the browser.", bool),
-    option("--storage", "Playwright's file of cookies to begin with.", PATH),
-    MODEL,
+    option("--storage", "Playwright's file of cookies to begin with.", options.path),
+    options.MODEL,
 )
 _PAGES = (
     option("--pages", "Fill in what its pages say; without a text.", metavar="BENCHMARK"),
-    BENCHMARK,
-    FIRST,
-    option("--reading", "With --pages: a run of a system that read them.", FETCHED),
+    options.BENCHMARK,
+    options.FIRST,
+    option("--reading", "With --pages: a run of a system that read them.", options.file),
 )
 _OTHER_PAGES = (
     option("--url", "Fill in the form at this address instead."),
-    option("--text text_file", "With --url: file with the instructions.", FETCHED),
-    option("--values values_file", "With --url: JSON of right answers.", FETCHED),
-    option("--tasks tasks_file", "Fill in the pages of a JSONL file.", FETCHED),
+    option("--text text_file", "With --url: file with the instructions.", options.file),
+    option("--values values_file", "With --url: JSON of right answers.", options.file),
+    option("--tasks tasks_file", "Fill in the pages of a JSONL file.", options.file),
     option("--miniwob", "Tasks of MiniWoB++ with commas; all: forms.", metavar="NAMES"),
-    option("--allow", "With --url, --tasks: a server pages may reach.", many=True),
+    option("--allow", "With --url, --tasks: a server pages may reach.", multiple=True),
 )
 
 
-@command(_PLAYING, _PAGES, _OTHER_PAGES, out("The run's folder.", required=True))
+@command(_PLAYING, _PAGES, _OTHER_PAGES, options.out("The run's folder.", required=True))
 def fill(out: Path, **options: Any) -> Rows:
     """Let a system fill in forms; prints how many answers were right.
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from formlab.cli.options import PATH, Rows, command, option, out
+from formlab.cli import options
+from formlab.cli.options import Rows, command, option
 from formlab.console import plain
 
 if TYPE_CHECKING:
@@ -18,11 +19,11 @@ if TYPE_CHECKING:
 
 @command(
     option("--url", "Address of the form.", required=True),
-    option("--text", "File of the instructions for agents.", PATH),
+    option("--text", "File of the instructions for agents.", options.path),
     option("--name", "Of the task; else made of the address.", default=""),
-    option("--file uploads", "What file dialogs get, in turn.", PATH, many=True),
-    option("--allow", "Another server the page may reach.", many=True),
-    out("JSONL of tasks, made or added to.", required=True),
+    option("--file uploads", "What file dialogs get, in turn.", options.path, multiple=True),
+    option("--allow", "Another server the page may reach.", multiple=True),
+    options.out("JSONL of tasks, made or added to.", required=True),
 )
 def record(url: str, text: Path | None, out: Path, **options: Any) -> Rows:
     """Open a form in a window, and make a task of what you fill in and send.

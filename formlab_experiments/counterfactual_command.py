@@ -9,21 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from formlab import resources, systems
-from formlab.cli.options import (
-    BENCHMARK,
-    COUNT,
-    MODEL,
-    PATH,
-    PROMPT,
-    SEED,
-    Rows,
-    command,
-    corpus_of,
-    option,
-    out,
-    spread,
-    workers,
-)
+from formlab.cli import options
+from formlab.cli.options import Rows, command, corpus_of, option, spread
 from formlab.console import plain
 
 if TYPE_CHECKING:
@@ -38,22 +25,22 @@ _AS_FORMS = ("formcraft", "funsd", "sroie")
 @command(
     click.argument("pages"),
     option("--system", "What reads the copies: rules, chat:MODEL; none: only make them."),
-    option("--pages limit", "Only so many pages.", COUNT),
-    option("--each", "Only so many relations of a page.", COUNT),
-    option("--change copies", "Which copies [all].", click.Choice(CHANGES), many=True),
+    option("--pages limit", "Only so many pages.", options.COUNT),
+    option("--each", "Only so many relations of a page.", options.COUNT),
+    option("--change copies", "Which copies [all].", click.Choice(CHANGES), multiple=True),
     option(
         "--alone",
         "Also change values of this kind that follow from nothing: date, money, number.",
-        many=True,
+        multiple=True,
         metavar="KIND",
     ),
-    option("--decisions", "Decisions on replaced ink: what was rejected is left out.", PATH),
-    BENCHMARK,
-    SEED,
-    out("Folder of the experiment.", required=True),
-    workers(),
-    PROMPT,
-    MODEL,
+    option("--decisions", "Decisions on replaced ink; the rejected is left out.", options.path),
+    options.BENCHMARK,
+    options.SEED,
+    options.out("Folder of the experiment.", required=True),
+    options.WORKERS,
+    options.PROMPT,
+    options.MODEL,
 )
 def counterfactual(pages: str, out: Path, **options: Any) -> Rows:
     """Change values on PAGES and see whether answers follow the evidence, the ink or the prior.

@@ -8,18 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from formlab import resources, systems
-from formlab.cli.options import (
-    COUNT,
-    SEED,
-    SET,
-    Rows,
-    command,
-    levels,
-    option,
-    out,
-    spread,
-    workers,
-)
+from formlab.cli import options
+from formlab.cli.options import Rows, command, option, spread
 from formlab.errors import DataBroken
 
 if TYPE_CHECKING:
@@ -35,23 +25,23 @@ FACTORS = (
     option(
         "--factors",
         "What varies; further factors may follow.",
-        many=True,
+        multiple=True,
         metavar="NAME=LEVEL,LEVEL…",
     ),
     click.argument("more", nargs=-1, metavar="[NAME=LEVEL,LEVEL…]…"),
-    option("--replicates", "Forms of each combination [1].", COUNT, 1),
-    option("--runs", "A balanced fraction of so many combinations.", COUNT),
-    SEED,
+    option("--replicates", "Forms of each combination [1].", options.COUNT, 1),
+    option("--runs", "A balanced fraction of so many combinations.", options.COUNT),
+    options.SEED,
 )
 
 
 @command(
     FACTORS,
     option("--layout", "Whose files are written.", click.Choice(["funsd", "formcraft"]), "funsd"),
-    out("Folder of the forms [designs].", default=Path("designs")),
+    options.out("Folder of the forms [designs].", default=Path("designs")),
     option("--system", "What reads the forms: ocr, rules, chat:MODEL. Without: only draw."),
-    SET,
-    workers(),
+    options.SET,
+    options.WORKERS,
 )
 def design(
     factors: tuple[str, ...], more: tuple[str, ...], out: Path, system: str | None, **options: Any
@@ -98,8 +88,11 @@ def effects(evaluation: Evaluation, hint: str, **factors: Any) -> Rows:
 
 def _numbers(factors: tuple[str, ...]) -> dict[str, list[float]]:
     """The levels of each factor; none for those that are usual."""
+    levels: dict[str, list[float]] = {}
     try:
-        return {name: list(map(float, texts)) for name, texts in levels(factors).items()}
+        for name, _, listed in (text.partition("=") for text in factors):
+            levels.setdefault(name, []).extend(float(v) for v in listed.split(",") if v)
     except ValueError as error:
         remedy = "numbers with commas between, as in fields=5,10,20"
         raise DataBroken(f"no levels: {error}", remedy=remedy) from error
+    return levels

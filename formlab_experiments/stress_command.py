@@ -8,22 +8,8 @@ from typing import Any
 import click
 
 from formlab import resources, systems
-from formlab.cli.options import (
-    BENCHMARK,
-    BY,
-    COUNT,
-    MODEL,
-    PROMPT,
-    SEED,
-    Rows,
-    command,
-    corpus_of,
-    option,
-    out,
-    resamples,
-    spread,
-    workers,
-)
+from formlab.cli import options
+from formlab.cli.options import Rows, command, corpus_of, option, spread
 
 NOTEBOOK = resources.folder("notebooks") / "70_stress.ipynb"
 
@@ -34,18 +20,18 @@ NOTEBOOK = resources.folder("notebooks") / "70_stress.ipynb"
     option(
         "--vary",
         "Degradations: blur, noise, skew, scale, jpeg, contrast, fold, stain, ink [all].",
-        many=True,
+        multiple=True,
         metavar="NAME=FROM:TO:N,…",
     ),
-    option("--pages", "How many documents, drawn by --seed.", COUNT),
-    BENCHMARK,
-    SEED,
-    out("Folder of the experiment [stress/BENCH-SPLIT]."),
-    workers(),
-    BY,
-    resamples(2000),
-    PROMPT,
-    MODEL,
+    option("--pages", "How many documents, drawn by --seed.", options.COUNT),
+    options.BENCHMARK,
+    options.SEED,
+    options.out("Folder of the experiment [stress/BENCH-SPLIT]."),
+    options.WORKERS,
+    options.BY,
+    option("--resamples", "Draws for intervals.", options.FROM_ZERO, 2000),
+    options.PROMPT,
+    options.MODEL,
 )
 def stress(benchmark: str, system: str, **options: Any) -> Rows:
     """Make pages of BENCHMARK worse by known amounts, and see what SYSTEM still reads.

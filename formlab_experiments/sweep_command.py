@@ -8,19 +8,8 @@ from typing import Any
 import click
 
 from formlab import resources, systems
-from formlab.cli.options import (
-    BENCHMARK,
-    COUNT,
-    FIRST,
-    Rows,
-    command,
-    corpus_of,
-    option,
-    out,
-    pairs,
-    spread,
-    workers,
-)
+from formlab.cli import options
+from formlab.cli.options import Rows, command, corpus_of, option, pairs, spread
 from formlab.errors import DataBroken
 
 NOTEBOOK = resources.folder("notebooks") / "73_settings.ipynb"
@@ -36,16 +25,16 @@ _COLUMNS = (
     option(
         "--set changes",
         "A setting with its values; the others are compared with the first. Repeat it.",
-        many=True,
+        multiple=True,
         required=True,
         metavar="NAME=VALUE,VALUE…",
     ),
     option("--one-at-a-time", "Fewer runs, nothing about pairs of settings.", bool),
-    option("--runs", "A balanced fraction of so many combinations.", COUNT),
-    BENCHMARK,
-    FIRST,
-    out("Folder of the experiment [sweeps/BENCH-SPLIT-SYSTEM]."),
-    workers(),
+    option("--runs", "A balanced fraction of so many combinations.", options.COUNT),
+    options.BENCHMARK,
+    options.FIRST,
+    options.out("Folder of the experiment [sweeps/BENCH-SPLIT-SYSTEM]."),
+    options.WORKERS,
 )
 def sweep(benchmark: str, system: str, **options: Any) -> Rows:
     """Run SYSTEM on BENCHMARK with every combination of settings, and say what each does.

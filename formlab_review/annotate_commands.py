@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from formlab.cli.options import COUNT, PATH, ROOT, SEED, Rows, command, corpus_of, option, out
+from formlab.cli import options
+from formlab.cli.options import Rows, command, corpus_of, option
 from formlab.errors import DataBroken
 
 if TYPE_CHECKING:
     import polars as pl
 
-_EXPORTS = click.argument("exports", type=PATH, nargs=-1, required=True)
+_EXPORTS = click.argument("exports", type=options.path, nargs=-1, required=True)
 _LEAD = option("--lead", "The annotator who decides, and is not compared with the others.")
 _THRESHOLD = option(
     "--threshold",
@@ -30,13 +31,13 @@ def annotate() -> None:
 
 
 @command(
-    ROOT,
-    out("Folder for tasks.json and labelling.xml.", required=True),
+    options.ROOT,
+    options.out("Folder for tasks.json and labelling.xml.", required=True),
     option(
         "--label labels",
         "A type of fact, such as 'Monetary Unit'; repeat it.",
         default=("Number", "Date"),
-        many=True,
+        multiple=True,
     ),
     option("--image-url", "What comes before an image's name [the image is in the task]."),
     group=annotate,
@@ -83,8 +84,8 @@ def check(exports: tuple[Path, ...]) -> Rows:
         click.Choice(["fixed", "official"]),
         "fixed",
     ),
-    option("--ratings", "File (CSV) for what each annotator says of each item.", PATH),
-    SEED,
+    option("--ratings", "File (CSV) for what each annotator says of each item.", options.path),
+    options.SEED,
     group=annotate,
 )
 def agreement(
@@ -114,7 +115,7 @@ def agreement(
     _EXPORTS,
     _LEAD,
     _THRESHOLD,
-    out("File (JSON lines) in which the lead fills in `decision`."),
+    options.out("File (JSON lines) in which the lead fills in `decision`."),
     group=annotate,
 )
 def queue(exports: tuple[Path, ...], lead: str | None, threshold: float, out: Path | None) -> Rows:
@@ -141,10 +142,10 @@ def queue(exports: tuple[Path, ...], lead: str | None, threshold: float, out: Pa
     _EXPORTS,
     _LEAD,
     _THRESHOLD,
-    option("--decisions", "The queue's file with the lead's decisions.", PATH),
+    option("--decisions", "The queue's file with the lead's decisions.", options.path),
     option("--leave-out", "Write the gold without what nobody decided on.", bool),
-    ROOT,
-    out("A new folder for the pages.", required=True),
+    options.ROOT,
+    options.out("A new folder for the pages.", required=True),
     group=annotate,
 )
 def gold(
@@ -181,11 +182,11 @@ def gold(
 
 
 @command(
-    ROOT,
+    options.ROOT,
     option("--share", kind=click.FloatRange(0, 1, min_open=True), default=0.05),
-    option("--every", kind=COUNT, default=100),
-    SEED,
-    out("File (CSV) in which the expert fills in `right`."),
+    option("--every", kind=options.COUNT, default=100),
+    options.SEED,
+    options.out("File (CSV) in which the expert fills in `right`."),
     group=annotate,
 )
 def sample(root: Path | None, share: float, every: int, seed: int, out: Path | None) -> Rows:

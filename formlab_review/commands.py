@@ -9,20 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from formlab import benchmarks, resources
-from formlab.cli.options import (
-    BENCHMARK,
-    FIRST,
-    MODEL,
-    PATH,
-    PROMPT,
-    ROOT,
-    Rows,
-    command,
-    corpus_of,
-    option,
-    out,
-    resamples,
-)
+from formlab.cli import options
+from formlab.cli.options import Rows, command, corpus_of, option
 from formlab.console import plain, say
 
 if TYPE_CHECKING:
@@ -33,8 +21,13 @@ if TYPE_CHECKING:
 FILE = "drafts.jsonl"
 NOTEBOOK = resources.folder("notebooks") / "02_review.ipynb"
 _MODEL = option("--model", "The model, as the server names it.", required=True)
-_DRAFTED = (FIRST, PROMPT, MODEL, out(f"Folder of the drafts ({FILE}).", required=True))
-_FORMS = out("Folder of the forms.", required=True)
+_DRAFTED = (
+    options.FIRST,
+    options.PROMPT,
+    options.MODEL,
+    options.out(f"Folder of the drafts ({FILE}).", required=True),
+)
+_FORMS = options.out("Folder of the forms.", required=True)
 
 
 @click.group()
@@ -43,8 +36,8 @@ def formcraft() -> None:
 
 
 @command(
-    click.argument("annotations", type=PATH),
-    option("--images", "Their images [beside ANNOTATIONS, or in it].", PATH),
+    click.argument("annotations", type=options.path),
+    option("--images", "Their images [beside ANNOTATIONS, or in it].", options.path),
     _MODEL,
     _DRAFTED,
     group=formcraft,
@@ -90,8 +83,8 @@ def _drafting(task: str, help_text: str) -> click.Command:
 
     draft.__doc__ = help_text
     help_examples = "Forms with good items, to show to the model [formlab's own]."
-    examples = option("--examples", help_examples, PATH)
-    return command(BENCHMARK, _MODEL, examples, _DRAFTED, name=task, group=formcraft)(draft)
+    examples = option("--examples", help_examples, options.path)
+    return command(options.BENCHMARK, _MODEL, examples, _DRAFTED, name=task, group=formcraft)(draft)
 
 
 vqa = _drafting("vqa", "Draft questions that take several fields of a form to answer.")
@@ -101,9 +94,9 @@ consistency = _drafting(
 
 
 @command(
-    option("--drafts", f"Folder of drafts ({FILE}).", PATH, required=True),
-    option("--reviews", "Folder of decisions, one file a person.", PATH, required=True),
-    ROOT,
+    option("--drafts", f"Folder of drafts ({FILE}).", options.path, required=True),
+    option("--reviews", "Folder of decisions, one file a person.", options.path, required=True),
+    options.ROOT,
     _FORMS,
     group=formcraft,
 )
@@ -129,13 +122,13 @@ def accept(drafts: Path, reviews: Path, root: Path | None, out: Path) -> Rows:
 
 _REVIEWED = (
     click.argument("reviewers", nargs=-1, required=True),
-    option("--edits", "Folder of changes to forms, one file a person.", PATH, required=True),
-    BENCHMARK,
+    option("--edits", "Folder of changes, one file a person.", options.path, required=True),
+    options.BENCHMARK,
 )
-_DECISIONS = option("--decisions", "Folder of decisions on what reviewers left differently.", PATH)
+_DECISIONS = option("--decisions", "Folder of decisions on what differs.", options.path)
 
 
-@command(_REVIEWED, resamples(), group=formcraft)
+@command(_REVIEWED, options.RESAMPLES, group=formcraft)
 def agreement(reviewers: tuple[str, ...], resamples: int, **options: Any) -> Rows:
     """How far two reviewers agree on whole forms, attribute by attribute: Cohen's kappa, share, n.
 

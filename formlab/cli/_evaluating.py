@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from formlab import benchmarks, readers
+from formlab.cli import scoring
 from formlab.cli.options import spread
 from formlab.console import plain
 
 if TYPE_CHECKING:
     from formlab.folders import Corpus, Evaluation, Predictions
-    from formlab.workers import Crew
 
 # Bytes of a user's own gold and answers that are read as a whole.
 _SMALL = 250_000
@@ -28,19 +28,14 @@ How = dict[str, Any]
 
 def evaluations(gold: str | Path, answers: Path, how: How) -> Iterator[Evaluation]:
     """The evaluation of answers to gold for each split that they are for, saved in `out`."""
-    with _crew(how["workers"]) as crew:
-        how = how | {"crew": crew}
-        if isinstance(gold, Path):
-            yield from _of_own(gold, answers, how)
-        else:
-            yield from _of_benchmark(gold, answers, how)
+    yield from (_of_own if isinstance(gold, Path) else _of_benchmark)(gold, answers, how)
 
 
 def of_pair(corpus: Corpus, predictions: Predictions, how: How) -> Iterator[Evaluation]:
     """The evaluation of what is read already."""
-    with _crew(how["workers"]) as crew:
-        chosen = _listed(how["documents"], [corpus])
-        yield from _scored(corpus, predictions, how | {"crew": crew, "documents": chosen})
+    yield from _scored(
+        corpus, predictions, how | {"documents": _listed(how["documents"], [corpus])}
+    )
 
 
 def _of_benchmark(name: str, answers: Path, how: How) -> Iterator[Evaluation]:
@@ -86,7 +81,8 @@ def _of_own(gold: Path, answers: Path, how: How) -> Iterator[Evaluation]:
         predictions = _called(predictions, answers, how)
         yield from _scored(corpus, predictions, how | {"documents": chosen})
         return
-    with _home(how["out"]) as out, _temporary(out / ".sources") as folder:
+    with _home(how["out"]) as out:
+        folder = out / ".sources"
 
         def sources() -> Iterator[dict[str, Any]]:
             # Planned when they are asked for: the processes start meanwhile.
@@ -95,6 +91,7 @@ def _of_own(gold: Path, answers: Path, how: How) -> Iterator[Evaluation]:
             yield from (source | {"name": name} for source in plan.sources)
 
         yield from _in_shards(sources(), how | {"out": out}, open_source=sharded.open)
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _called(predictions: Predictions, answers: Path, how: How) -> Predictions:
@@ -152,9 +149,9 @@ def _scored(corpus: Corpus, predictions: Predictions, how: How) -> Iterator[Eval
     where = f"{corpus.benchmark}:{corpus.split}"
     with working(f"scoring {corpus.documents.height:,} documents of {where}"):
         evaluation = analysis.evaluate(corpus, predictions, **_chosen(how))
-    how["check"](evaluation)
+    scoring.check_met(evaluation, how)
     if how["out"]:
-        with how["replacing"](how["out"]) as replaced:
+        with scoring.replacing(how["out"]) as replaced:
             evaluation.save(how["out"])
             replaced(evaluation)
     yield evaluation
@@ -163,25 +160,11 @@ def _scored(corpus: Corpus, predictions: Predictions, how: How) -> Iterator[Eval
 def _in_shards(sources: Iterable[Any], how: How, **opening: Any) -> Iterator[Evaluation]:
     from formlab.scoring import many
 
-    with _home(how["out"]) as out, how["replacing"](out) as replaced:
-        spreading = spread(how["workers"]) | {"workers": how["crew"]}
-        evaluation = many.score(sources, out, **_chosen(how), **spreading, **opening)
-        how["check"](evaluation)
+    with _home(how["out"]) as out, scoring.replacing(out) as replaced:
+        evaluation = many.score(sources, out, **_chosen(how), **spread(how["workers"]), **opening)
+        scoring.check_met(evaluation, how)
         replaced(evaluation)
         yield evaluation
-
-
-@contextmanager
-def _crew(workers: int | str) -> Iterator[int | Crew]:
-    """The processes asked for: they import what scoring needs while this one does the same."""
-    from formlab import workers as processes
-
-    if workers == 1 or isinstance(workers, str):
-        yield 1
-        return
-    with processes.crew(workers) as crew:
-        crew.begin(str, (import_module, ("formlab.scoring.many",)))
-        yield crew
 
 
 @contextmanager
@@ -192,12 +175,3 @@ def _home(out: Path | None) -> Iterator[Path]:
     else:
         with TemporaryDirectory(prefix="formlab-") as name:
             yield Path(name)
-
-
-@contextmanager
-def _temporary(folder: Path) -> Iterator[Path]:
-    """A folder that stays for the next run if this one does not end well."""
-    import shutil
-
-    yield folder
-    shutil.rmtree(folder, ignore_errors=True)

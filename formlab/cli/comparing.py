@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import math
 import os
+import shutil
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,23 +13,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from formlab import plugin_records, registry
-from formlab.cli.options import (
-    BY,
-    EVERYTHING,
-    FETCHED,
-    PATH,
-    SEED,
-    SET,
-    Rows,
-    Table,
-    command,
-    option,
-    out,
-    pairs,
-    resamples,
-    spread,
-    workers,
-)
+from formlab.cli import options
+from formlab.cli.options import Rows, Table, command, option, pairs, spread
 from formlab.console import plain
 from formlab.errors import DataBroken
 
@@ -39,23 +25,22 @@ if TYPE_CHECKING:
 _HIDDEN = ("benchmark", "split", "task", "level", "mode", "p_bh", "n_undefined", "settings")
 _MAIN_DIFFERENCES = ("metric", "slice", "values", "difference", "better")
 _MAIN_FLIPS = ("slice", "only_a", "only_b", "difference", "p_holm")
-_HINT = "--all prints all rows with more columns, --json everything"
 
 
 @command(
-    click.argument("folders", metavar="EVAL…", nargs=-1, required=True, type=FETCHED),
-    option("--metric", "Only this metric, macro_ means included [all].", many=True),
-    BY,
+    click.argument("folders", metavar="EVAL…", nargs=-1, required=True, type=options.file),
+    option("--metric", "Only this metric, macro_ means included [all].", multiple=True),
+    options.BY,
     option("--reference", "Compare every system with this one [all pairs]."),
     option("--flips", "Count fields that only one of two gets right.", bool),
     option("--over-time", "EVAL is a folder of runs: what each changed.", bool),
-    resamples(None),
-    SEED,
-    workers(),
-    EVERYTHING,
+    option("--resamples", "Draws for intervals [1000] and tests [9999].", options.FROM_ZERO),
+    options.SEED,
+    options.WORKERS,
+    options.EVERYTHING,
 )
 def compare(
-    folders: tuple[Path, ...], everything: bool, flips: bool, over_time: bool, **options: Any
+    folders: tuple[Path, ...], everything: bool, flips: bool, over_time: bool, **how: Any
 ) -> Rows:
     """Compare two or more systems that were scored on the same forms.
 
@@ -67,89 +52,62 @@ def compare(
     from formlab import analysis
     from formlab.folders import Evaluation
 
-    given = options["resamples"]
-    draws = {
-        "resamples": 1000 if given is None else given,
-        "permutations": 9999 if given is None else given,
-        "seed": options["seed"],
-    }
+    metric, draws = how["metric"], {"seed": how["seed"]}
+    if how["resamples"] is not None:
+        draws |= dict.fromkeys(("resamples", "permutations"), how["resamples"])
     if over_time:
         if len(folders) > 1:
             raise DataBroken("--over-time beside several folders", remedy="the folder around them")
-        return _history(folders[0], options["metric"], draws, everything=everything)
-    by, reference = options["by"], options["reference"]
+        return _history(folders[0], metric, draws, everything=everything)
     # Whole paths: workers open what is in them by themselves.
     evaluations = [Evaluation.load(folder.absolute()) for folder in folders]
     ground = analysis.common(evaluations)
+    draws |= {"by": how["by"], "reference": how["reference"]}
     if not flips:
-        table = analysis.compare(
-            evaluations,
-            metric=options["metric"] or None,
-            by=by,
-            reference=reference,
-            **draws,
-            **spread(options["workers"]),
-        )
-    elif options["metric"]:
+        spreading = spread(how["workers"])
+        table = analysis.compare(evaluations, metric=metric or None, **draws, **spreading)
+    elif metric:
         what = "--flips counts fields that are right, whatever the metric"
         raise DataBroken(what, remedy="--flips without --metric")
     else:
-        table = analysis.flip_matrices(ground.evaluations, by=by, reference=reference, **draws)
-    hints = [] if everything else [_counted(table, asked=bool(options["metric"]))]
+        table = analysis.flip_matrices(ground.evaluations, **draws)
+    tables, hints = _pairs(table, everything=everything, asked=bool(metric))
     hints += _reading_rules(table["rules"].drop_nulls().to_list())
-    tables = (
-        [("", _readable(table).drop(_HIDDEN, strict=False))]
-        if everything
-        else _pairs(table, asked=bool(options["metric"]))
-    )
     return Rows(table, tables, notes=ground.notes, hints=hints)
 
 
-def _readable(table: pl.DataFrame) -> pl.DataFrame:
-    """The table with one column for the slice, and a word where no test supports either system."""
+def _pairs(table: pl.DataFrame, *, everything: bool, asked: bool) -> tuple[list[Table], list[str]]:
+    """Five columns for each pair of systems; means over documents only if a metric was `asked`."""
+    from formlab import metrics
+    from formlab.analysis.paired_tests import documents_needed
     from formlab.tables import readable
 
     if "better" in table.columns:
+        # Null: no test supports that either system is better.
         table = table.with_columns(table["better"].fill_null("not shown"))
-    return readable(table)
-
-
-def _main_rows(table: pl.DataFrame, *, asked: bool) -> list[dict[str, Any]]:
-    """Rows for people: means over documents only if a metric was `asked` for."""
-    from formlab import metrics
-
-    rows = _readable(table).to_dicts()
-    if "metric" in table.columns and not asked:
-        rows = [row for row in rows if not metrics.is_mean(row["metric"])]
-    return rows
-
-
-def _counted(table: pl.DataFrame, *, asked: bool) -> str:
-    rows, columns = _main_rows(table, asked=asked), len(_MAIN_DIFFERENCES)
-    return f"{len(rows)} of {table.height} rows, {columns} columns; {_HINT}"
-
-
-def _pairs(table: pl.DataFrame, *, asked: bool) -> list[Table]:
-    """Five columns for each pair of systems."""
-    from formlab.analysis.paired_tests import documents_needed
-
-    rows = _main_rows(table, asked=asked)
+    table = readable(table)
+    if everything:
+        return [("", table.drop(_HIDDEN, strict=False))], []
+    rows, columns = table.to_dicts(), _MAIN_FLIPS
+    if "metric" in table.columns:
+        rows = [row for row in rows if asked or not metrics.is_mean(row["metric"])]
+        columns = _MAIN_DIFFERENCES
+    by_pair: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for row in rows:
         row["difference"] = _interval(row["difference"], row["ci_low"], row["ci_high"], "+")
         if "metric" in row:
             values = f"{row['value_a']:.4f} → {row['value_b']:.4f}"
             row["values"] = values.replace("nan", "–")
-    columns = _MAIN_DIFFERENCES if "metric" in table.columns else _MAIN_FLIPS
-    systems = dict.fromkeys((row["system_a"], row["system_b"]) for row in rows)
-    needed, tables = documents_needed(0.05 / max(1, len(systems))), []
-    for pair in systems:
-        of_pair = [row for row in rows if (row["system_a"], row["system_b"]) == pair]
+        by_pair.setdefault((row["system_a"], row["system_b"]), []).append(row)
+    needed, tables = documents_needed(0.05 / max(1, len(by_pair))), []
+    for (first, second), of_pair in by_pair.items():
         count = max(row["n_docs"] for row in of_pair)
-        title = f"{pair[0]} (a) → {pair[1]} (b), {count:,} documents"
+        title = f"{first} (a) → {second} (b), {count:,} documents"
         if count < needed:
             title += f": nothing can be shown, {needed} are needed"
         tables.append((title, [{name: row[name] for name in columns} for row in of_pair]))
-    return tables
+    hint = f"{len(rows)} of {table.height} rows, {len(columns)} columns; --all prints all rows "
+    return tables, [f"{hint}with more columns, --json everything"]
 
 
 def _history(
@@ -213,16 +171,16 @@ def _reading_rules(rules: list[str]) -> list[str]:
 
 
 @command(
-    click.argument("notebooks", nargs=-1, type=PATH),
-    option("--eval evaluations", "Folder of an evaluation [the samples].", FETCHED, many=True),
-    option("-p --parameter changes", "NAME=VALUE: a parameter of the notebooks.", many=True),
-    option("--manifest", "A YAML file that lists reports and how they are built.", PATH),
-    out("Folder of the reports [reports]."),
-    workers(None),
-    SET,
+    click.argument("notebooks", nargs=-1, type=options.path),
+    option("--eval evaluations", "An evaluation's folder [samples].", options.file, multiple=True),
+    option("-p --parameter changes", "NAME=VALUE: a parameter of the notebooks.", multiple=True),
+    option("--manifest", "A YAML file that lists reports and how they are built.", options.path),
+    options.out("Folder of the reports [reports]."),
+    option("--workers", "As elsewhere [a process a processor].", options.processes),
+    options.SET,
     option("--force", "Rebuild reports that have not changed, too.", bool),
 )
-def report(notebooks: tuple[Path, ...], manifest: Path | None, force: bool, **options: Any) -> Rows:
+def report(notebooks: tuple[Path, ...], manifest: Path | None, force: bool, **given: Any) -> Rows:
     """Run NOTEBOOKS (all, if none is named) and write one HTML page each, and an index.
 
     What has not changed since it was built is left as it is. The exit code is 1 if a report is
@@ -231,11 +189,11 @@ def report(notebooks: tuple[Path, ...], manifest: Path | None, force: bool, **op
     """
     from formlab import reports
 
-    how = _building(options["settings"])
-    how |= {"out": options["out"]} if options["out"] else {}
-    how |= spread(options["workers"]) if options["workers"] else {}
-    parameters = {name: _literal(text) for name, text in pairs(options["changes"]).items()}
-    beside = {"NOTEBOOKS": notebooks, "--eval": options["evaluations"], "-p": parameters}
+    how = _building(given["settings"])
+    how |= {"out": given["out"]} if given["out"] else {}
+    how |= spread(given["workers"]) if given["workers"] else {}
+    parameters = {name: _literal(text) for name, text in pairs(given["changes"]).items()}
+    beside = {"NOTEBOOKS": notebooks, "--eval": given["evaluations"], "-p": parameters}
     if manifest:
         for name in (name for name, value in beside.items() if value):
             raise DataBroken(f"{name} beside --manifest", remedy="put it into the manifest")
@@ -244,7 +202,7 @@ def report(notebooks: tuple[Path, ...], manifest: Path | None, force: bool, **op
         results = reports.build(
             notebooks or None,
             parameters=parameters,
-            evaluations=options["evaluations"],
+            evaluations=given["evaluations"],
             force=force,
             **{"out": Path("reports"), "workers": None} | how,
         )
@@ -281,72 +239,16 @@ def _literal(text: str) -> Any:
         return text
 
 
-def _benchmarks() -> list[dict[str, Any]]:
-    from formlab import benchmarks
-
-    return [
-        {
-            "name": name,
-            "title": benchmark.title,
-            "tasks": ", ".join(benchmark.tasks),
-            "splits": ", ".join(f"{split} ({n})" for split, n in benchmark.splits.items()),
-            "modes": ", ".join(benchmark.modes),
-            "licence": benchmark.licence,
-            "source": benchmark.source,
-            "citation": benchmark.citation,
-            "sample": (benchmarks.SAMPLES / name).is_dir(),
-        }
-        for name, benchmark in benchmarks.BENCHMARKS.items()
-    ]
-
-
-def _systems() -> list[dict[str, Any]]:
-    from formlab.systems import SYSTEMS
-
-    return [
-        {"name": name, "title": system.title, "settings": ", ".join(system.defaults)}
-        for name, system in SYSTEMS.items()
-    ]
-
-
-def _metrics() -> list[dict[str, Any]]:
-    from formlab.metrics import METRICS
-
-    return [
-        {
-            "name": name,
-            "title": metric.title,
-            "unit": metric.unit,
-            "better": {"up": "higher", "down": "lower"}[metric.direction],
-            "levels": ", ".join(metric.units),
-            "source": metric.source,
-        }
-        for name, metric in METRICS.items()
-    ]
-
-
-def _cache(clear: bool) -> list[dict[str, Any]]:
-    from formlab import kept
-
-    rows = []
-    for name in (kept.PAGES, kept.RUNS):
-        folder = kept.cache_folder() / name
-        entries = kept.entries(folder)
-        row = {
-            "name": name,
-            "entries": len(entries),
-            "megabytes": round(sum(entry.size for entry in entries) / 1e6, 1),
-            "most": kept.GIGABYTES * 1000,
-            "folder": str(folder),
-        }
-        rows.append(row | ({"dropped": kept.clear(name)} if clear else {}))
-    return rows
+# What is listed of each kind beside the name.
+_FIELDS = {
+    "benchmarks": ("title", "tasks", "splits", "modes", "licence", "source", "citation"),
+    "systems": ("title", "defaults"),
+    "metrics": ("title", "unit", "direction", "units", "source"),
+}
 
 
 @command(
-    click.argument(
-        "kind", type=click.Choice(["benchmarks", "systems", "metrics", "plugins", "cache"])
-    ),
+    click.argument("kind", type=click.Choice([*_FIELDS, "plugins", "cache"])),
     option("--clear", "Of the cache: drop all of it.", bool),
     name="list",
 )
@@ -357,58 +259,60 @@ def list_known(kind: str, clear: bool) -> Rows:
     were read and runs over the samples, so that they are not computed again; it is in
     FORMLAB_CACHE, else in the user's cache folder, and drops first what was not used for longest.
     """
+    from formlab.benchmarks import SAMPLES
+
     if clear and kind != "cache":
         raise click.UsageError("--clear goes with formlab list cache")
     if kind == "cache":
         return Rows(_cache(clear))
     if kind == "plugins":
         return Rows(plugin_records.plugins())
-    rows = {"benchmarks": _benchmarks, "systems": _systems, "metrics": _metrics}[kind]()
-    short = [{name: row[name] for name in row if name != "citation"} for row in rows]
-    broken = registry.problems(kind)
-    for problem in broken:
+    rows = []
+    for name, entry in registry.view(kind).items():
+        rows.append({"name": name} | {f: _text(getattr(entry, f)) for f in _FIELDS[kind]})
+        if kind == "benchmarks":
+            rows[-1]["sample"] = (SAMPLES / name).is_dir()
+    for problem in registry.problems(kind):
         text = f"{problem.name} ({problem.source}): {problem.reason}"
         click.echo(f"note: plug-in that cannot be used: {plain(text)}", err=True)
-    return Rows(rows, [("", short)])
+    return Rows(rows, [("", [{n: row[n] for n in row if n != "citation"} for row in rows])])
 
 
-MANIFEST = "reports.yml"
-_HEAD = """\
-# The reports of this folder: formlab report --manifest {manifest}
-out: reports
-# layout: site      # shared files once for the folder; single: everything inside each page
-# timeout: 600      # seconds that one cell may take
-# figures: false    # no files of figures (SVG, PNG, CSV) beside the pages
+def _text(value: Any) -> str:
+    """Several values as one text."""
+    if isinstance(value, dict):
+        return ", ".join(f"{name} ({content})" for name, content in value.items())
+    return value if isinstance(value, str) else ", ".join(value)
 
-# Folders that formlab score wrote with --out, as seen from here; without any, formlab's samples.
-evaluations: []
-# evaluations: ["evals/*"]
 
-# A notebook may have a name for its report, evaluations of its own, and parameters:
-# - notebook: notebooks/10_content_modality.ipynb
-#   name: blind-test
-#   evaluations: [evals/ocr]
-#   parameters: {{worst: 5}}
-reports:
-"""
+def _cache(clear: bool) -> list[dict[str, Any]]:
+    from formlab import kept
+
+    rows = []
+    for name in (kept.PAGES, kept.RUNS):
+        folder = kept.cache_folder() / name
+        entries = kept.entries(folder)
+        megabytes = round(sum(entry.size for entry in entries) / 1e6, 1)
+        row = {"name": name, "entries": len(entries), "megabytes": megabytes}
+        row |= {"most": kept.GIGABYTES * 1000, "folder": str(folder)}
+        rows.append(row | ({"dropped": kept.clear(name)} if clear else {}))
+    return rows
 
 
 @click.command()
-@click.argument("folder", type=PATH)
+@click.argument("folder", type=options.path)
 def init(folder: Path) -> None:
     """Copy the notebooks and a manifest of reports into FOLDER, to be changed there.
 
     Nothing is overwritten.
     """
-    import shutil
-
     from formlab import files
     from formlab.reports import plan
 
     books = {folder / "notebooks" / book.name: book for book in plan.own_notebooks()}
-    manifest = folder / MANIFEST
-    there = [path for path in (manifest, *books) if path.exists()]
-    if there:
+    head = Path(__file__).with_name("reports.yml")
+    manifest = folder / head.name
+    if there := [path for path in (manifest, *books) if path.exists()]:
         raise DataBroken("nothing is overwritten", where=there[0], remedy="another folder")
     try:
         (folder / "notebooks").mkdir(parents=True, exist_ok=True)
@@ -417,7 +321,7 @@ def init(folder: Path) -> None:
                 shutil.copyfile(book, temporary)
         lines = [f"- notebook: notebooks/{copy.name}\n" for copy in books]
         # Last: with a manifest the folder is whole.
-        files.write_text(manifest, _HEAD.format(manifest=MANIFEST) + "".join(lines))
+        files.write_text(manifest, head.read_text(encoding="utf-8") + "".join(lines))
     except OSError as error:
         raise DataBroken(f"cannot be written: {error.strerror}", where=folder) from error
     shown = plain(os.path.relpath(manifest))

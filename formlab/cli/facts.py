@@ -7,21 +7,12 @@ from typing import Any
 
 import click
 
-from formlab.cli.options import (
-    BENCHMARK,
-    MODEL,
-    PATH,
-    PROMPT,
-    Rows,
-    command,
-    corpus_of,
-    option,
-    out,
-)
+from formlab.cli import options
+from formlab.cli.options import Rows, command, corpus_of, option
 from formlab.console import plain
 from formlab.errors import DataBroken, DataMissing, UnknownName
 
-_PREDICTIONS = option("--predictions", "Folder of pred_<i>.txt [ROOT/pred].", PATH)
+_PREDICTIONS = option("--predictions", "Folder of pred_<i>.txt [ROOT/pred].", options.path)
 _PAGES = (".html", ".htm", ".md", ".txt")
 
 
@@ -31,10 +22,10 @@ def facts() -> None:
 
 
 @command(
-    click.argument("raw", type=PATH),
-    option("--root", "Folder of the gold pages.", PATH, required=True),
+    click.argument("raw", type=options.path),
+    option("--root", "Folder of the gold pages.", options.path, required=True),
     _PREDICTIONS,
-    out("Folder for judge_checked.json and performance.json."),
+    options.out("Folder for judge_checked.json and performance.json."),
     group=facts,
 )
 def check(raw: Path, root: Path, predictions: Path | None, out: Path | None) -> Rows:
@@ -58,11 +49,11 @@ def check(raw: Path, root: Path, predictions: Path | None, out: Path | None) -> 
 @command(
     click.argument("benchmark"),
     option("--model", "The model, as the server names it.", required=True),
-    option("--predictions", "What the model judges.", PATH, required=True),
-    BENCHMARK,
-    MODEL,
-    PROMPT,
-    out("File for the raw answers.", required=True),
+    option("--predictions", "What the model judges.", options.path, required=True),
+    options.BENCHMARK,
+    options.MODEL,
+    options.PROMPT,
+    options.out("File for the raw answers.", required=True),
     group=facts,
 )
 def judge(
@@ -127,10 +118,10 @@ def judge(
 
 
 @command(
-    click.argument("file", type=PATH),
+    click.argument("file", type=options.path),
     option("--pages", "Only this many pages with a fact.", click.IntRange(min=1)),
     option("--dpi", kind=click.IntRange(36, 600), default=300),
-    out("An empty or new folder.", required=True),
+    options.out("An empty or new folder.", required=True),
     group=facts,
 )
 def filing(file: Path, out: Path, pages: int | None, dpi: int) -> Rows:
@@ -150,9 +141,9 @@ def filing(file: Path, out: Path, pages: int | None, dpi: int) -> Rows:
 
 
 @command(
-    click.argument("pages", type=PATH),
-    option("--filing", "An inline-XBRL filing with the same rows.", PATH),
-    option("--links", "Its calculation links, in a file …_cal.xml.", PATH),
+    click.argument("pages", type=options.path),
+    option("--filing", "An inline-XBRL filing with the same rows.", options.path),
+    option("--links", "Its calculation links, in a file …_cal.xml.", options.path),
     option("--all holding", "Also the sums that hold.", bool),
     group=facts,
 )

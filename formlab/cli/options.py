@@ -21,84 +21,68 @@ if TYPE_CHECKING:
     from formlab.folders import Corpus
 
 Option = Callable[[Callable[..., Any]], Callable[..., Any]]
+Table = tuple[str, "Sequence[Mapping[str, Any]] | pl.DataFrame"]
 
 
-class _Path(click.Path):
+# Types of options: functions of what was typed, which click calls by their names.
+def path(text: str) -> Path:
     """A path that a file could have."""
-
-    def convert(self, value: Any, *context: Any) -> Any:
-        try:
-            os.lstat(value)
-        except (OSError, ValueError) as error:
-            if getattr(error, "errno", errno.ENAMETOOLONG) == errno.ENAMETOOLONG:
-                self.fail(f"{plain(str(value)[:80])}: no file can have this name", *context)
-        return super().convert(value, *context)
-
-
-class _Folder(_Path):
-    """A folder that is read where it lies: an address is an error, not a path with a colon."""
-
-    def convert(self, value: Any, *context: Any) -> Any:
-        if "://" in str(value):
-            self.fail(f"{value} is an address; copy or mount the folder, and name that", *context)
-        return super().convert(value, *context)
+    try:
+        os.lstat(text)
+    except (OSError, ValueError) as error:
+        if getattr(error, "errno", errno.ENAMETOOLONG) == errno.ENAMETOOLONG:
+            name = plain(str(text)[:80])
+            raise click.BadParameter(f"{name}: no file can have this name") from error
+    return Path(text)
 
 
-class _Fetched(_Path):
+def folder(text: str) -> Path:
+    """A folder that is read where it lies, as a whole path: what keeps it may move."""
+    if "://" in text:
+        what = f"{plain(text)} is an address; copy or mount the folder, and name that"
+        raise click.BadParameter(what)
+    return path(text).resolve()
+
+
+def file(text: str) -> Path:
     """A path, or an address such as ``s3://…`` whose files are fetched."""
+    from formlab.addresses import local
 
-    def convert(self, value: Any, *context: Any) -> Any:
-        from formlab.addresses import local
-
-        return local(super().convert(value, *context))
+    return local(path(text))
 
 
-class _Gold(_Fetched):
+def gold(text: str) -> str | Path:
     """The name of a registered benchmark, else the path of gold."""
+    from formlab.benchmarks import BENCHMARKS
 
-    def convert(self, value: Any, *context: Any) -> Any:
-        from formlab.benchmarks import BENCHMARKS
-
-        path = super().convert(value, *context)
-        if str(value) in BENCHMARKS:
-            return value
-        if not os.path.exists(path):
-            raise UnknownName.of("benchmark or file", str(value), BENCHMARKS)
-        return path
+    if text in BENCHMARKS:
+        return text
+    found = file(text)
+    if not os.path.exists(found):
+        raise UnknownName.of("benchmark or file", text, BENCHMARKS)
+    return found
 
 
-class _Workers(click.ParamType):
+def processes(text: str) -> int | str:
     """A number of processes, or a Dask scheduler: its address or its file."""
-
-    name = "N|ADDRESS"
-
-    def convert(self, value: Any, *context: Any) -> int | str:
-        if str(value).isdecimal() and int(value) > 0:
-            return int(value)
-        if "://" not in value and not os.path.isfile(value):
-            self.fail(
-                f"{plain(value)} is neither a number from 1 up nor a Dask scheduler", *context
-            )
-        return value
+    if str(text).isdecimal() and int(text) > 0:
+        return int(text)
+    if "://" in text or os.path.isfile(text):
+        return text
+    what = f"{plain(text)} is neither a number from 1 up nor a Dask scheduler"
+    raise click.BadParameter(what)
 
 
-class _Documents(click.ParamType):
+def documents(text: str) -> str | int | Path:
     """Which documents: a word, the file that lists them, or how many."""
-
-    name = "all|answered|FILE|N"
-
-    def convert(self, value: Any, *context: Any) -> str | int | Path:
-        if value in ("all", "answered"):
-            return value
-        if str(value).isdecimal():
-            return int(value) or self.fail("0 documents", *context)
-        return PATH.convert(value, *context)
+    if text == "0":
+        raise click.BadParameter("0 documents")
+    return text if text in ("all", "answered") else int(text) if text.isdecimal() else path(text)
 
 
 def option(
-    names: str, text: str = "", kind: Any = None, default: Any = None, *, many: bool = False,
-    **settings: Any,
-) -> Option:  # fmt: skip
+    names: str, text: str = "", kind: Any = None, default: Any = None, **settings: Any
+) -> Option:
     """A click option by its names, help line and type; of the type `bool` it is a flag.
 
     Examples
@@ -110,58 +94,7 @@ def option(
         settings |= {"is_flag": True}
     else:
         settings |= {"type": kind, "default": default, "show_default": default is not None}
-    return click.option(*names.split(), help=text, multiple=many, **settings)
-
-
-PATH = _Path(path_type=Path)
-FETCHED = _Fetched(path_type=Path)
-COUNT = click.IntRange(min=1)
-GOLD_TYPE = _Gold(path_type=Path)
-GOLD = click.argument("gold", type=GOLD_TYPE)
-GOLDS = click.argument("gold", metavar="GOLD…", nargs=-1, required=True, type=GOLD_TYPE)
-# A whole path, because an evaluation keeps it and may be opened from another folder.
-ROOT = option(
-    "--root",
-    "Folder of a benchmark's files [the sample].",
-    _Folder(path_type=Path, resolve_path=True),
-)
-SPLIT = option("--split", "A split of the benchmark; its first if left out.")
-OWN_GOLD = (
-    option("--types", "Of your own gold: JSON Schema, YAML or module:Class that types the fields."),
-    option(
-        "--columns",
-        "What columns are called, such as doc_id=id,gold=target,prediction=output.",
-        callback=lambda _context, _option, text: pairs(text.split(",") if text else ()),
-    ),
-    option("--images", "Of your own gold: folder of scans or PDFs.", PATH),
-)
-BENCHMARK = (ROOT, SPLIT)
-DOCUMENTS = option(
-    "--documents", "FILE has one doc_id a line, N are the first so many.", _Documents(), "all"
-)
-FIRST = option("--documents limit", "Only the first so many documents.", COUNT, metavar="N")
-NAME = option("--name", "What the system is called in tables and charts.")
-SEED = option("--seed", kind=click.IntRange(min=0), default=0)
-BY = option("--by", "Column to slice by.", many=True)
-EVERYTHING = option("--all everything", "Print every row and column.", bool)
-
-
-def out(help_text: str, **settings: Any) -> Option:
-    """The option ``--out``."""
-    return option("--out", help_text, PATH, **settings)
-
-
-def workers(default: int | None = 1) -> Option:
-    """The option ``--workers``; without a default, a process for each processor."""
-    shown = "one a processor" if default is None else default
-    help_text = f"Processes on this machine, or the address of a Dask scheduler [{shown}]."
-    return option("--workers", help_text, _Workers(), default)
-
-
-def resamples(default: int | None = 1000) -> Option:
-    """The option ``--resamples``; without a default it is for tests, too."""
-    end = "." if default else " [1000] and tests [9999]."
-    return option("--resamples", f"Draws for intervals{end}", click.IntRange(min=0), default)
+    return click.option(*names.split(), help=text, **settings)
 
 
 def _keep_setting(context: click.Context, parameter: click.Parameter, value: Any) -> None:
@@ -177,17 +110,40 @@ def _batch(place: str) -> str:
     """Whether questions go into a folder, or what came back of them is there."""
     from formlab.systems.chat.batch import REQUESTS
 
-    folder = Path(place)
-    back = (file for file in folder.glob("*.jsonl") if not file.match(REQUESTS))
-    return "batch_results" if folder.is_file() or any(back) else "batch"
+    back = (file for file in Path(place).glob("*.jsonl") if not file.match(REQUESTS))
+    return "batch_results" if os.path.isfile(place) or any(back) else "batch"
 
 
-def _setting(name: str, text: str, **settings: Any) -> Option:
-    return option(name, text, callback=_keep_setting, expose_value=False, **settings)
-
-
-SET = _setting("--set", "A setting; repeat it.", many=True, metavar="NAME=VALUE")
+_setting = functools.partial(option, callback=_keep_setting, expose_value=False)
+COUNT, FROM_ZERO = click.IntRange(min=1), click.IntRange(min=0)
+GOLD = click.argument("gold", type=gold)
+GOLDS = click.argument("gold", metavar="GOLD…", nargs=-1, required=True, type=gold)
+ROOT = option("--root", "Folder of a benchmark's official files [the sample].", folder)
+SPLIT = option("--split", "A split of the benchmark; its first if left out.")
+BENCHMARK = (ROOT, SPLIT)
+OWN_GOLD = (
+    option("--types", "Of your own gold: JSON Schema, YAML or module:Class that types the fields."),
+    option(
+        "--columns",
+        "NAME=COLUMN,…: what columns are called, such as gold=target,prediction=output.",
+        callback=lambda _context, _option, text: pairs(text.split(",") if text else ()),
+    ),
+    option("--images", "Of your own gold: folder of scans or PDFs.", path),
+)
+DOCUMENTS = option(
+    "--documents", "FILE has a doc_id a line.", documents, "all", metavar="all|answered|FILE|N"
+)
+FIRST = option("--documents limit", "Only the first so many documents.", COUNT, metavar="N")
+NAME = option("--name", "What the system is called in tables and charts.")
+SEED = option("--seed", kind=FROM_ZERO, default=0)
+BY = option("--by", "Column to slice by.", multiple=True)
+EVERYTHING = option("--all everything", "Print every row and column.", bool)
+WORKERS = option(
+    "--workers", "Processes, or a Dask scheduler.", processes, "1", metavar="N|ADDRESS"
+)
+RESAMPLES = option("--resamples", "Draws for intervals.", FROM_ZERO, 1000)
 # A function with some of these has the argument `settings`, with what was typed by name.
+SET = _setting("--set", "A setting; repeat it.", multiple=True, metavar="NAME=VALUE")
 MODEL = (
     SET,
     _setting("--base-url", "chat: address of an OpenAI-compatible endpoint."),
@@ -195,6 +151,11 @@ MODEL = (
 )
 PROMPT = _setting("--prompt", "chat: formlab's instructions of a name, or a file's, verbatim.")
 BATCH = _setting("--batch", "chat: folder for questions in files; read once results are in it.")
+
+
+def out(text: str, **settings: Any) -> Option:
+    """The option ``--out``."""
+    return option("--out", text, path, **settings)
 
 
 def pairs(texts: Iterable[str]) -> dict[str, str]:
@@ -214,31 +175,14 @@ def pairs(texts: Iterable[str]) -> dict[str, str]:
     return values
 
 
-def levels(texts: Iterable[str]) -> dict[str, list[str]]:
-    """The values of ``NAME=VALUE,VALUE`` texts, those of one name together.
-
-    Examples
-    --------
-    >>> levels(("angle=on,off", "scale"))
-    {'angle': ['on', 'off'], 'scale': []}
-    """
-    values: dict[str, list[str]] = {}
-    for text in texts:
-        name, _, listed = text.partition("=")
-        values.setdefault(name, []).extend(value for value in listed.split(",") if value)
-    return values
-
-
-def corpus_of(gold: str | Path, options: Mapping[str, Any]) -> Corpus:
+def corpus_of(gold: str | Path, how: Mapping[str, Any]) -> Corpus:
     """The corpus that GOLD and its options name; files that cannot be read are said on stderr."""
     from formlab import benchmarks, own
 
     if isinstance(gold, Path):
-        known = ("types", "columns", "images")
-        corpus = own.corpus(gold, **{name: options[name] for name in known})
+        corpus = own.corpus(gold, **{name: how[name] for name in ("types", "columns", "images")})
     else:
-        known = ("root", "split")
-        corpus = benchmarks.load(gold, **{n: options[n] for n in known if n in options})
+        corpus = benchmarks.load(gold, **{n: how[n] for n in ("root", "split") if n in how})
     say({}, left_out=corpus.unreadable)
     return corpus
 
@@ -247,9 +191,6 @@ def spread(workers: int | str) -> dict[str, Any]:
     """The value of ``--workers`` as the functions take it that tell processes from a cluster."""
     is_number = isinstance(workers, int)
     return {"workers": workers if is_number else 1, "scheduler": None if is_number else workers}
-
-
-Table = tuple[str, "Sequence[Mapping[str, Any]] | pl.DataFrame"]
 
 
 class Rows(NamedTuple):
@@ -261,8 +202,8 @@ class Rows(NamedTuple):
         All rows and columns: what ``--json`` prints.
     main
         Titles and tables for people instead; a table may be empty.
-    notes, left_out
-        Counts of what was odd, and files that could not be read with the reason: on stderr.
+    notes
+        Counts of what was odd, printed first, on stderr.
     hints
         Sentences for people after the tables, on stderr.
     ok
@@ -272,22 +213,21 @@ class Rows(NamedTuple):
     frame: Sequence[Mapping[str, Any]] | pl.DataFrame
     main: Sequence[Table] | None = None
     notes: Mapping[str, int] = MappingProxyType({})
-    left_out: Mapping[str, str] = MappingProxyType({})
     hints: Sequence[str] = ()
     ok: bool = True
 
     def print(self, *, as_json: bool) -> None:
         """Print rows to stdout, and what is said about them to stderr."""
-        say(self.notes, left_out=self.left_out)
+        say(self.notes)
         if as_json:
             show(_dicts(self.frame), as_json=True)
-        else:
-            for title, table in [("", self.frame)] if self.main is None else self.main:
-                if title and not len(table):
-                    click.echo(plain(title))
-                else:
-                    show(_dicts(table), as_json=False, title=title)
-        for hint in () if as_json else self.hints:
+            return
+        for title, table in [("", self.frame)] if self.main is None else self.main:
+            if title and not len(table):
+                click.echo(plain(title))
+            else:
+                show(_dicts(table), as_json=False, title=title)
+        for hint in self.hints:
             click.echo(plain(hint), err=True)
 
 
@@ -310,7 +250,6 @@ def command(
 
     With ``--json``, `everything` is true for a function that has it.
     """
-    as_json = option("--json as_json", "Print JSON for programs.", bool)
 
     def made(function: Callable[..., Rows]) -> click.Command:
         @functools.wraps(function)
@@ -322,7 +261,8 @@ def command(
             if not rows.ok:
                 click.get_current_context().exit(1)
 
-        decorated = functools.reduce(_with_options, [as_json, *options[::-1]], printed)
+        as_json = option("--json as_json", "Print JSON for programs.", bool)
+        decorated = _with_options(printed, (*options, as_json))
         made = click.command(name or function.__name__.replace("_", "-"))(decorated)
         if group is not None:
             group.add_command(made)

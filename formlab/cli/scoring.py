@@ -2,64 +2,39 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from formlab.cli.options import (
-    BATCH,
-    BENCHMARK,
-    BY,
-    DOCUMENTS,
-    EVERYTHING,
-    FETCHED,
-    GOLD,
-    GOLDS,
-    MODEL,
-    NAME,
-    OWN_GOLD,
-    PROMPT,
-    SEED,
-    Rows,
-    Table,
-    command,
-    corpus_of,
-    option,
-    out,
-    resamples,
-    spread,
-    workers,
-)
+from formlab.cli import options
+from formlab.cli.options import Rows, Table, command, corpus_of, option, spread
 from formlab.console import plain, say
-from formlab.errors import DataBroken, FormlabError, NotAvailable
+from formlab.errors import DataBroken, FormlabError
 
 if TYPE_CHECKING:
     import polars as pl
 
     from formlab.folders import Corpus, Evaluation, Predictions
 
-# How many scores follow the main one without --all, and how many cases of a log.
-MAIN, _CASES = 5, 10
-_LOG_ROLES = {"gold", "score", "figure"}
+# How many scores follow the main one without --all.
+MAIN = 5
 
 
 @command(
-    GOLD,
+    options.GOLD,
     option("--system", "What reads the forms: ocr, rules, chat:MODEL.", required=True),
-    BENCHMARK,
-    OWN_GOLD,
-    DOCUMENTS,
-    out("Folder of the run [runs/BENCH-SPLIT-SYSTEM]."),
-    workers(),
-    NAME,
-    MODEL,
-    PROMPT,
-    BATCH,
+    options.BENCHMARK,
+    options.OWN_GOLD,
+    options.DOCUMENTS,
+    options.out("Folder of the run [runs/BENCH-SPLIT-SYSTEM]."),
+    options.WORKERS,
+    options.NAME,
+    options.MODEL,
+    options.PROMPT,
+    options.BATCH,
 )
 def run(
     gold: str | Path, system: str, documents: str | int | Path, settings: dict[str, str],
@@ -111,26 +86,26 @@ def run(
 
 # Of every command that scores.
 SCORING = (
-    DOCUMENTS,
+    options.DOCUMENTS,
     option("--mode", "How to score: official (as published) or fixed."),
     option("--reader", "How fields are read from a page's words: centre, overlap, cut."),
-    out("Folder for the evaluation; of several, a folder each inside of it."),
-    BY,
-    resamples(),
-    SEED,
-    EVERYTHING,
+    options.out("Folder for the evaluation; of several, a folder each inside of it."),
+    options.BY,
+    options.RESAMPLES,
+    options.SEED,
+    options.EVERYTHING,
 )
 
 
 @command(
-    GOLDS,
-    option("--predictions", "Answers, a run, or logs; see above.", FETCHED, many=True),
-    BENCHMARK,
-    OWN_GOLD,
+    options.GOLDS,
+    option("--predictions", "Answers, a run, or logs; see above.", options.file, multiple=True),
+    options.BENCHMARK,
+    options.OWN_GOLD,
     SCORING,
-    NAME,
+    options.NAME,
     option("--allow-unmatched", "Score answers of which no field is in the gold.", bool),
-    workers(),
+    options.WORKERS,
 )
 def score(
     gold: tuple[str | Path, ...], predictions: tuple[Path, ...], by: tuple[str, ...],
@@ -144,7 +119,7 @@ def score(
     the benchmark's gold. On a benchmark each split that predictions are for is scored.
     """
     from formlab import readers
-    from formlab.cli import _evaluating
+    from formlab.cli import _evaluating, logs
 
     first, *more = gold
     benchmark = first if isinstance(first, str) else None
@@ -152,50 +127,40 @@ def score(
         raise click.UsageError("one GOLD with --predictions")
     if benchmark and not predictions:
         raise click.UsageError("--predictions: what is scored against the benchmark")
-    if not predictions or (benchmark and all(map(_is_log, predictions))):
+    if not predictions or (benchmark and all(map(logs.is_log, predictions))):
         reader = None if predictions or more else readers.reader_of(first)
         if reader is None or reader.both is None:
-            return _logs(predictions or gold, benchmark, everything=everything, **how)
+            return logs.evaluated(predictions or gold, benchmark, everything=everything, **how)
     elif len(predictions) > 1:
         raise click.UsageError("one --predictions, unless they are logs")
     shown = {"by": by, "everything": everything, "resamples": resamples, "seed": seed}
     if not predictions:
         return scored(*reader.both(first), **how, **shown)
-    evaluations = _evaluating.evaluations(first, predictions[0], _checking(how))
-    return summary(evaluations, **shown)
+    return summary(_evaluating.evaluations(first, predictions[0], how), **shown)
 
 
-def scored(corpus: Corpus, predictions: Predictions, **options: Any) -> Rows:
+def scored(corpus: Corpus, predictions: Predictions, **how: Any) -> Rows:
     """The scores of what is read already, with the options `SCORING`."""
     from formlab.cli import _evaluating
 
-    shown = {name: options.pop(name) for name in ("by", "everything", "resamples", "seed")}
-    return summary(_evaluating.of_pair(corpus, predictions, _checking(options)), **shown)
+    shown = {name: how.pop(name) for name in ("by", "everything", "resamples", "seed")}
+    return summary(_evaluating.of_pair(corpus, predictions, {"workers": 1} | how), **shown)
 
 
-def _checking(how: Mapping[str, Any]) -> dict[str, Any]:
-    """The options with what looks at an evaluation before and after it is saved."""
-    return {"workers": 1} | how | {"replacing": _replacing, "check": _matched(how)}
-
-
-def _matched(how: Mapping[str, Any]) -> Callable[[Evaluation], None]:
-    """What raises `DataBroken` where answers are called otherwise than the gold: all would be 0."""
+def check_met(evaluation: Evaluation, how: Mapping[str, Any]) -> None:
+    """`DataBroken` if every score is 0 because answers are called otherwise than the gold."""
     from formlab.readers import UNMET
 
-    def check(evaluation: Evaluation) -> None:
-        notes = evaluation.notes
-        if how.get("allow_unmatched") or how["documents"] != "all" or UNMET not in notes:
-            return
-        starts = ("gold fields that", "answer fields that")
-        found = "; ".join(note for note in notes if note.startswith(starts))
-        remedy = "--columns for names of columns, or --allow-unmatched if it is meant"
-        raise DataBroken(f"{UNMET}: {found}", remedy=remedy)
-
-    return check
+    notes = evaluation.notes
+    if how.get("allow_unmatched") or how["documents"] != "all" or UNMET not in notes:
+        return
+    found = [note for note in notes if note.startswith(("gold fields that", "answer fields that"))]
+    remedy = "--columns for names of columns, or --allow-unmatched if it is meant"
+    raise DataBroken(": ".join([UNMET, "; ".join(found)]), remedy=remedy)
 
 
 @contextmanager
-def _replacing(out: Path) -> Iterator[Callable[[Evaluation], None]]:
+def replacing(out: Path) -> Iterator[Callable[[Evaluation], None]]:
     """What says, of the evaluation that is now in a folder, that it replaced another system's."""
     from formlab.folders import Evaluation
 
@@ -339,118 +304,3 @@ def _readable(summary: pl.DataFrame) -> pl.DataFrame:
         several += ["task", "level"]
     columns = (*several, "slice", "metric", "value", "ci_low", "ci_high", "macro", *counts)
     return rows.select(columns).rename(counts)
-
-
-def _is_log(path: Path) -> bool:
-    """Whether a file or folder has scores or gold of its own beside answers."""
-    from formlab import readers
-    from formlab.readers.logs import NAMES
-    from formlab.readers.rows import Source
-    from formlab.readers.samples import ODD, names
-
-    reader = readers.reader_of(path)
-    if reader is None:
-        known = names(path)
-        return all(known & {*NAMES[name]} for name in ("gold", "value"))
-    with suppress(FormlabError, *ODD):
-        return any(row["role"] in _LOG_ROLES for row in islice(reader.read(Source(path)), 1000))
-    return False
-
-
-def _logs(
-    logs: tuple[Path, ...], benchmark: str | None, *, everything: bool, workers: int | str,
-    out: Path | None, name: str | None, documents: str, **options: Any,
-) -> Rows:  # fmt: skip
-    """An evaluation of each run in logs, with the log's own figures beside formlab's."""
-    from formlab import workers as processes
-    from formlab.readers.logs import called
-
-    kept = ("columns", "types", "root", "split")
-    how = {key: options[key] for key in kept}
-    how |= {"benchmark": benchmark, "documents": "all" if documents == "all" else "asked"}
-    sharing = spread(workers)
-    sharing["workers"] = min(sharing["workers"], len(logs))
-    jobs = processes.each(_opened, enumerate(logs), begin=(dict, (how,)), lost=_lost, **sharing)
-    # In the order in which they were named, whichever was read first.
-    by_number = {number: evaluations for (number, _), evaluations in jobs}
-    opened = [(log, e) for number, log in enumerate(logs) for e in by_number[number]]
-    systems = Counter(name or evaluation.system for _, evaluation in opened)
-    rows, tables = [], []
-    folders = _folders(opened, out)
-    for (log, evaluation), folder in zip(opened, folders, strict=True):
-        system = name or evaluation.system
-        # Two logs of one model are told apart by their files.
-        system = system if systems[system] == 1 else f"{system} ({log.stem})"
-        evaluation = called(evaluation, system)
-        if folder:
-            evaluation.save(folder)
-        row = _log_row(log, evaluation, folder)
-        rows.append(row)
-        tables += _log_tables(row, everything=everything)
-        say(evaluation.notes, left_out=evaluation.unreadable)
-    hint = "--all prints cases that differ, --json everything"
-    return Rows(rows, tables, hints=[] if everything else [hint])
-
-
-def _opened(options: dict[str, Any], job: tuple[int, Path]) -> list[Evaluation]:
-    from formlab.readers import logs
-
-    return logs.open_logs(job[1], **options)
-
-
-def _lost(job: tuple[int, Path], reason: str) -> NoReturn:
-    raise NotAvailable(f"the log cannot be read: {reason}", where=job[1], remedy="more memory")
-
-
-def _folders(opened: list[tuple[Path, Evaluation]], out: Path | None) -> list[Path | None]:
-    """Where each evaluation goes: `out` itself, or for several a folder of a name of its own."""
-    if out is None or len(opened) == 1:
-        return [out] * len(opened)
-    stems = Counter(log.stem for log, _ in opened)
-    names = [log.stem if stems[log.stem] == 1 else f"{log.stem}-{e.system}" for log, e in opened]
-    taken: Counter[str] = Counter()
-    folders: list[Path | None] = []
-    for name in ("".join(c if c.isalnum() or c in "-_." else "-" for c in n) for n in names):
-        taken[name] += 1
-        folders.append(out / (name if taken[name] == 1 else f"{name}-{taken[name]}"))
-    return folders
-
-
-def _log_row(log: Path, evaluation: Evaluation, folder: Path | None) -> dict[str, Any]:
-    from formlab.readers.beside import differences, headlines, join_report, stated
-
-    differ = differences(evaluation)
-    counts = Counter(differ["why"].to_list() if differ.width and differ.height else [])
-    return {
-        "log": str(log),
-        "format": stated(evaluation).get("format"),
-        "system": evaluation.system,
-        "benchmark": f"{evaluation.benchmark}:{evaluation.split}",
-        "join": join_report(evaluation),
-        "notes": evaluation.notes,
-        "headlines": headlines(evaluation).to_dicts(),
-        "differences": differ.to_dicts(),
-        "why": dict(counts.most_common()),
-        "out": None if folder is None else str(folder),
-    }
-
-
-def _log_tables(row: Mapping[str, Any], *, everything: bool) -> list[Table]:
-    """The main number of a log's run, figures beside it, and with `everything` why they differ."""
-    figures = [figure for figure in row["headlines"] if figure["by"] == "formlab"]
-    title = f"{row['system']}, {row['benchmark']}, {row['log']}"
-    if figures:
-        last = figures[-1]
-        title += f": {last['measure']} {last['value']:.4f} ({last['n']} samples)"
-    tables: list[Table] = [(title, row["headlines"] if everything else row["headlines"][:MAIN])]
-    if row["format"]:
-        counts = ", ".join(f"{count} {word}" for word, count in row["join"].items())
-        tables.append((f"samples: {counts}", []))
-    if cases := row["differences"]:
-        tables.append((f"{len(cases)} cases that the log and formlab count differently", []))
-        if everything:
-            tables.append(("", [{"cases": n, "why": why} for why, n in row["why"].items()]))
-            tables.append((f"the first {min(_CASES, len(cases))} of them", cases[:_CASES]))
-    if row["out"]:
-        tables.append((f"saved in {row['out']}", []))
-    return tables

@@ -52,7 +52,7 @@ class Reader(NamedTuple):
 
     `title` is what an error calls it; `fits` tells quickly, by the first bytes or the names in a
     folder; `splits`, if not None, lists the splits that a path has answers for; `both`, if not
-    None, gives gold and answers of a path that brings both, to be scored without rows.
+    None, gives its gold and answers instead of rows.
     """
 
     name: str

@@ -103,7 +103,7 @@ def test_sample_that_an_add_on_opens_is_said_to_need_it(core):
     assert "nothing is installed that fills in forms" in core(code=opened).stderr
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["benchmarks"], ["score", "-h"]])
+@pytest.mark.parametrize("arguments", [["--help"], ["list", "benchmarks"], ["score", "-h"]])
 def test_lists_and_help_import_nothing_heavy(arguments):
     code = (
         "import sys\nfrom formlab.cli import main\n"

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Self, get_type_hints
 import msgspec
 import polars as pl
 
-from formlab import files, frames, plugin_records, previews, structure, swap, tables
+from formlab import files, frames, previews, registry, structure, swap, tables
 from formlab.errors import DataBroken, FormlabError, TableBroken
 
 # Names the SHA-256 of each table, and of the manifest of each part.
@@ -125,7 +125,7 @@ class Folder:
             for field in dataclasses.fields(self)
             if field.name in names
         }
-        manifest["plugins"] = plugin_records.needed(self.uses())
+        manifest["plugins"] = registry.needed(self.uses())
         manifest["root"] = None if manifest.get("root") is None else str(manifest["root"])
         manifest["tables"] = {}
         for name in self.TABLES:
@@ -149,7 +149,7 @@ class Folder:
         Tables that this process has checked before need not be `checked` against their schemas.
         `DataMissing` or `DataBroken` if the folder, its manifest or a table is absent, damaged,
         not as it was saved, or of another kind; `NotAvailable` if a plug-in is absent, see
-        `plugin_records.restore`.
+        `registry.restore`.
         """
         folder = Path(folder)
         while True:
@@ -164,7 +164,7 @@ class Folder:
     @classmethod
     def _read(cls, folder: Path, manifest: Mapping[str, Any], *, checked: bool) -> Self:
         if cls.NEEDS_PLUGINS:
-            plugin_records.restore(manifest["plugins"], where=folder)
+            registry.restore(manifest["plugins"], where=folder)
         values: dict[str, Any] = {
             name: table(folder, name, manifest["tables"][name]["sha256"]) for name in cls.TABLES
         }

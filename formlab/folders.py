@@ -13,7 +13,7 @@ from typing import Annotated, Any, ClassVar, Self
 import msgspec
 import polars as pl
 
-from formlab import files, plugin_records, shard_parts, swap, tables
+from formlab import files, registry, shard_parts, swap, tables
 from formlab.errors import DataMissing, FormlabError, TableBroken, UnknownName
 from formlab.folder import MANIFEST, Folder, check_unchanged
 from formlab.folder import table as read_table
@@ -166,7 +166,7 @@ class Evaluation(Folder):
         manifest = cls.manifest_of(Path(folder))
         if manifest.get("shards") is None:
             return super().load(folder, checked=checked)
-        plugin_records.restore(manifest.get("plugins"), where=folder)
+        registry.restore(manifest.get("plugins"), where=folder)
         return cls.opened(folder)
 
     @classmethod

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from formlab.cli import options
-from formlab.cli.options import Rows, command, option, spread
+from formlab.cli.options import Rows, command, option
 from formlab.errors import DataBroken, NotAvailable
 from formlab_arena.command_options import OBSERVE, changes_of, progress_of
 
@@ -71,8 +71,8 @@ def design(factors: tuple[str, ...], more: tuple[str, ...], out: Path, **options
     )
     name = re.sub(r"[^\w.-]+", "-", f"{system}-{shown}" if shown else system)
     with progress_of(system, len(tasks.instances)) as tell:
-        sharing = spread(options["workers"])
-        run.fill(out / "runs" / name, settings, tasks=tasks, tell=tell, **sharing)
+        workers = options["workers"]
+        run.fill(out / "runs" / name, settings, tasks=tasks, tell=tell, workers=workers)
     evaluation = designs.web_evaluation(out, out / "runs" / name)
     evaluation.save(out / "evals" / name)
     hint = f"formlab report 40_form_filling --eval {out / 'evals' / name}"

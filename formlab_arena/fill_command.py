@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from formlab.cli import options
-from formlab.cli.options import Rows, command, option, spread
+from formlab.cli.options import Rows, command, option
 from formlab.errors import DataBroken
 from formlab_arena.command_options import OBSERVE, TASKS, changes_of, progress_of, tasks_of
 
@@ -126,7 +126,7 @@ def _fill_ours(settings: RunSettings, out: Path, options: dict[str, Any]) -> Row
             reading=options["reading"],
             tell=tell,
             storage=options["storage"],
-            **spread(options["workers"]),
+            workers=options["workers"],
         )
     columns = ("doc_id", "form", "status", "right", "fields", "steps", "seconds", "error")
     short = [{key: result[key] for key in columns} for result in results]

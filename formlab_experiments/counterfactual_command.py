@@ -10,7 +10,7 @@ import click
 
 from formlab import resources, systems
 from formlab.cli import options
-from formlab.cli.options import Rows, command, corpus_of, option, spread
+from formlab.cli.options import Rows, command, corpus_of, option
 from formlab.console import plain
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def counterfactual(pages: str, out: Path, **options: Any) -> Rows:
         reader,
         out=out,
         settings=reader.settings(options["settings"]),
-        **spread(options["workers"]),
+        workers=options["workers"],
     )
     answers = follows(evaluation)
     tables = {

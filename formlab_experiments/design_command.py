@@ -9,7 +9,7 @@ import click
 
 from formlab import resources, systems
 from formlab.cli import options
-from formlab.cli.options import Rows, command, option, spread
+from formlab.cli.options import Rows, command, option
 from formlab.errors import DataBroken
 
 if TYPE_CHECKING:
@@ -58,20 +58,18 @@ def design(
 
     if not (factors := (*factors, *more)):
         raise DataBroken("no factor", remedy=f"--factors with some of {', '.join(designs.FACTORS)}")
-    sharing = spread(options["workers"])
     corpus = designs.design(
         _numbers(factors),
         out=out,
-        workers=sharing["workers"],
-        **{name: options[name] for name in ("replicates", "runs", "seed", "layout")},
+        **{name: options[name] for name in ("replicates", "runs", "seed", "layout", "workers")},
     )
     if system is None:
         varied = [name for name in designs.FACTORS if corpus.documents[name].n_unique() > 1]
         hint = f"{corpus.documents.height} forms in {out}"
         return Rows(corpus.documents.select("doc_id", *varied), hints=[hint])
     reader = systems.get(system)
-    settings = reader.settings(options["settings"])
-    evaluation = read_and_score(corpus, reader, out=out, settings=settings, **sharing)
+    how = {"settings": reader.settings(options["settings"]), "workers": options["workers"]}
+    evaluation = read_and_score(corpus, reader, out=out, **how)
     return effects(evaluation, hint=f"formlab report 71_designed_forms -p experiment={out}")
 
 

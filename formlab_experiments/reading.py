@@ -20,8 +20,7 @@ def read_and_score(
     *,
     out: str | Path,
     settings: dict[str, Any] | None = None,
-    workers: int = 1,
-    scheduler: str | None = None,
+    workers: int | str = 1,
     name: str | None = None,
     limit: int | None = None,
 ) -> Evaluation:
@@ -40,7 +39,7 @@ def read_and_score(
         ``out/evals/<name>``.
     settings
         Those of the system that differ from its defaults.
-    workers, scheduler
+    workers
         As for `formlab.run`.
     name
         What the run is called; by default the system with its settings.
@@ -72,11 +71,11 @@ def read_and_score(
     run, scores = (Path(out) / folder / name.replace("/", "-") for folder in (RUNS, EVALS))
     predictions = systems.run(
         corpus, system, out=run, settings=changed, limit=limit, workers=workers,
-        scheduler=scheduler, name=name,
+        name=name,
     )  # fmt: skip
     chosen = part.ALL if limit is None else predictions.responses["doc_id"].unique().to_list()
     if corpus.records.height > part.SHARD:
-        crew = {"workers": workers, "scheduler": scheduler}
-        return many.score(many.pairs(corpus, predictions), scores, documents=chosen, **crew)
+        pairs = many.pairs(corpus, predictions)
+        return many.score(pairs, scores, documents=chosen, workers=workers)
     evaluate(corpus, predictions, documents=chosen).save(scores)
     return Evaluation.load(scores)

@@ -9,7 +9,7 @@ import click
 
 from formlab import resources, systems
 from formlab.cli import options
-from formlab.cli.options import Rows, command, corpus_of, option, spread
+from formlab.cli.options import Rows, command, corpus_of, option
 
 NOTEBOOK = resources.folder("notebooks") / "70_stress.ipynb"
 
@@ -58,7 +58,7 @@ def stress(benchmark: str, system: str, **options: Any) -> Rows:
         corpus, options["vary"], out=out, pages=options["pages"], seed=options["seed"]
     )
     evaluation = read_and_score(
-        made, reader, out=out, settings=settings, **spread(options["workers"])
+        made, reader, out=out, settings=settings, workers=options["workers"]
     )
     cases = print_sizes(judged_fields(evaluation))
     draws = {"resamples": options["resamples"], "seed": options["seed"]}

@@ -9,7 +9,7 @@ import click
 
 from formlab import resources, systems
 from formlab.cli import options
-from formlab.cli.options import Rows, command, corpus_of, option, pairs, spread
+from formlab.cli.options import Rows, command, corpus_of, option, pairs
 from formlab.errors import DataBroken
 
 NOTEBOOK = resources.folder("notebooks") / "73_settings.ipynb"
@@ -55,7 +55,7 @@ def sweep(benchmark: str, system: str, **options: Any) -> Rows:
         _levels(options["changes"]),
         out=out,
         **{name: options[name] for name in ("one_at_a_time", "runs", "limit")},
-        **spread(options["workers"]),
+        workers=options["workers"],
     )
     table = sweep_effects.setting_effects(evaluations)
     findings = sweep_effects.settings_findings(evaluations, table)

@@ -6,9 +6,9 @@ Data are like FUNSD's: 47 fields a document, of five kinds. Measured are the tim
 the largest memory of every process of the command. With the default sizes it is to be so: time
 grows no more than 15 % faster than the fields, every process stays below 1 GiB.
 
-With `--workers 1,2` the scoring of 300,000 fields is measured by itself, too: by processes that
-have started, each on one thread, and here the second one is to make it 1.7 times as fast. Of the
-whole command it gains less, as starting, planning and the summary take the same time.
+With `--workers 1,2` the scoring of 300,000 fields is measured by itself, too: by processes of
+one thread each, their start included, and here the second one is to make it 1.7 times as fast. Of
+the whole command it gains less, as starting, planning and the summary take the same time.
 """
 
 from __future__ import annotations
@@ -20,15 +20,12 @@ import resource
 import sys
 import tempfile
 import time
-from importlib import import_module
 from pathlib import Path
-from types import ModuleType
 
 import measure
 import polars as pl
 import psutil
 
-from formlab import workers as run
 from formlab.own import sharded
 from formlab.scoring import many
 
@@ -125,22 +122,12 @@ def scoring_alone(gold: Path, answers: Path, folder: Path, workers: int) -> floa
     """Seconds until all shards of a plan are read and scored by processes that have started."""
     sources = sharded.plan(gold, answers, folder=folder / "plan").sources
     os.environ |= dict.fromkeys(ONE_THREAD, "1")
-    with run.crew(workers) as crew:
-        # Each process imports what scoring needs, and says so by the first result.
-        imports = import_module, ("formlab.scoring.many",)
-        list(run.each(_started, range(workers), workers=crew, begin=imports))
-        begin = time.perf_counter()
-        many.score(sources, folder / f"by-{workers}", open_source=sharded.open, workers=crew)
-        seconds = time.perf_counter() - begin
+    begin = time.perf_counter()
+    many.score(sources, folder / f"by-{workers}", open_source=sharded.open, workers=workers)
+    seconds = time.perf_counter() - begin
     for name in ONE_THREAD:
         del os.environ[name]
     return seconds
-
-
-def _started(_: ModuleType, job: int) -> int:
-    # Long enough for each process to have one of these jobs.
-    time.sleep(2)
-    return job
 
 
 def look(process: psutil.Process, peaks: dict[int, float]) -> None:

@@ -54,8 +54,7 @@ def compare(
     level: float = 0.95,
     power: float = 0.8,
     seed: int = 0,
-    workers: int = 1,
-    scheduler: str | None = None,
+    workers: int | str = 1,
 ) -> pl.DataFrame:
     """The difference of every metric between systems on the same documents.
 
@@ -74,7 +73,7 @@ def compare(
         The system that every other is compared with, as `system_a`; all pairs if left out.
     resamples, permutations, level, power, seed
         As for `paired_tests.differences`; the draws are those of `summarise`.
-    workers, scheduler
+    workers
         As for `workers.each`: who scores the shards under the other reading rules.
 
     Returns
@@ -122,10 +121,8 @@ def compare(
     read = pl.col("settings").struct.field("read").is_not_null()
     # Scoring anew under the other rules takes most of the time: only where a rule has a say.
     asked = table.select(read.any()).item()
-    spread = {"workers": workers, "scheduler": scheduler}
-    apart = workers > 1 or scheduler is not None
-    again = under_other_rules(evaluations, apart=apart) if asked else []
-    with rereading.scored([each for rule in again for each in rule], by, **spread) as made:
+    again = under_other_rules(evaluations, apart=workers != 1) if asked else []
+    with rereading.scored([each for rule in again for each in rule], by, workers=workers) as made:
         elsewhere = [
             compared(made[at : at + len(evaluations)])
             for at in range(0, len(made), len(evaluations))

@@ -24,7 +24,7 @@ _Made = tuple[Evaluation, pl.DataFrame]
 
 @contextmanager
 def scored(
-    evaluations: Sequence[Evaluation], by: Sequence[str], *, workers: int, scheduler: str | None
+    evaluations: Sequence[Evaluation], by: Sequence[str], *, workers: int | str
 ) -> Iterator[list[Evaluation]]:
     """The evaluations with every shard made once, by workers; on disk for as long as it lasts.
 
@@ -36,11 +36,12 @@ def scored(
         for at, shard in enumerate(evaluation.__dict__.get("_shards", ()))
     ]
     with TemporaryDirectory(prefix="formlab-") as home:
-        spread: dict[str, Any] = {"workers": min(workers, len(jobs)), "scheduler": scheduler}
         columns = list(dict.fromkeys((*BY, *by)))
-        for job, (shard, sums) in (
-            run.each(_made, jobs, begin=(list, (columns,)), lost=_lost, **spread) if jobs else ()
-        ):
+        for job, result in run.each(partial(_made, columns), jobs, workers=workers):
+            if isinstance(result, run.Lost):
+                what = f"a shard cannot be scored: {result.reason}"
+                raise NotAvailable(what, remedy="fewer --workers")
+            shard, sums = result
             shard.check().save_shard(_folder(home, job), tallies=sums, parts=False)
         yield [_opened(each, n, home) for n, each in enumerate(evaluations)]
 
@@ -56,10 +57,6 @@ def _made(columns: list[str], job: _Job) -> _Made:
     shard = job[2] if isinstance(job[2], Evaluation) else job[2]()
     bare = shard.changed(corpus=None, predictions=None)
     return bare, tallies(shard, columns)
-
-
-def _lost(_: _Job, reason: str) -> _Made:
-    raise NotAvailable(f"a shard cannot be scored: {reason}", remedy="fewer --workers")
 
 
 def _names() -> list[str]:

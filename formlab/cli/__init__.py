@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import ast
 import os
 import sys
 from importlib import metadata
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -18,20 +16,26 @@ from formlab.console import plain
 from formlab.errors import FormlabError, NotAvailable
 from formlab.registry import Registry
 
-HELP = {
-    "compare": "Compare systems that were scored on the same forms, or runs over time.",
-    "facts": "Financial facts: a model as judge, a filing as pages, figures that add up.",
-    "init": "Copy the notebooks and a manifest of reports into a folder, to be changed there.",
-    "list": "List benchmarks, systems, metrics, plug-ins, or what the cache holds.",
-    "report": "Run notebooks over evaluations and write one HTML page each.",
-    "run": "Run a system on forms.",
-    "score": "Score predictions against gold, or a log by its own gold.",
-}
-_ROOMS = {"facts": "facts", "run": "scoring", "score": "scoring"}
 COMMANDS = Registry(
     "commands",
-    {name: f"formlab.cli.{_ROOMS.get(name, 'comparing')}:{name}" for name in HELP}
-    | {"list": "formlab.cli.comparing:list_known"},
+    {
+        "compare": ("formlab.cli.comparing:compare", "Compare systems, or runs over time."),
+        "facts": ("formlab.cli.facts:facts", "Financial facts: judge, filings, sums."),
+        "init": ("formlab.cli.comparing:init", "Copy the notebooks and a manifest of reports."),
+        "list": ("formlab.cli.comparing:list_known", "List benchmarks, systems, metrics …"),
+        "report": ("formlab.cli.comparing:report", "Run notebooks and write an HTML page each."),
+        "run": ("formlab.cli.scoring:run", "Run a system on forms."),
+        "score": ("formlab.cli.scoring:score", "Score predictions against gold, or a log."),
+    },
+    {
+        "annotate": "Annotate facts on pages with Label Studio.",
+        "arena": "Web forms to fill in, by hand or by an agent.",
+        "counterfactual": "Change values on pages, and see what answers follow.",
+        "design": "Draw forms to a plan, and say what each factor does.",
+        "formcraft": "Make data like FORMCRAFT's with a model and people.",
+        "stress": "Make pages worse by known amounts, and see what is read.",
+        "sweep": "Run a system with every combination of settings.",
+    },
 )
 
 
@@ -39,7 +43,7 @@ class _Group(click.Group):
     """Finds commands in the registry, and turns what a user can mend into one line on stderr."""
 
     def list_commands(self, _: click.Context) -> list[str]:
-        return sorted({*COMMANDS.builtin, *COMMANDS.plugins()})
+        return sorted(COMMANDS.names())
 
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
         if name not in COMMANDS and name in renamed.COMMANDS:
@@ -51,7 +55,7 @@ class _Group(click.Group):
         return click.command(name)(command)
 
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
-        rows = [(name, HELP.get(name) or _first_line(name)) for name in self.list_commands(context)]
+        rows = [(name, COMMANDS.help(name)) for name in self.list_commands(context)]
         with formatter.section("Commands"):
             formatter.write_dl(rows)
 
@@ -80,22 +84,6 @@ class _Group(click.Group):
 def _end(text: str) -> None:
     click.echo(f"error: {plain(text)}", err=True)
     sys.exit(2)
-
-
-def _first_line(name: str) -> str:
-    """The help line of a plug-in's command, whose module is read and not imported."""
-    for point in metadata.entry_points(group="formlab.commands", name=name):
-        package, *modules = point.module.split(".")
-        spec = find_spec(package)
-        file = (
-            Path(spec.origin or "").parent.joinpath(*modules).with_suffix(".py") if spec else None
-        )
-        if file and file.is_file():
-            body = ast.parse(file.read_bytes()).body
-            found = (n for n in body if isinstance(n, ast.FunctionDef) and n.name == point.attr)
-            return (ast.get_docstring(next(found)) or "").partition("\n")[0]
-        return ""
-    return (COMMANDS[name].__doc__ or COMMANDS[name].help).partition("\n")[0]
 
 
 def _load(context: click.Context, _: click.Parameter, files: tuple[Path, ...]) -> None:

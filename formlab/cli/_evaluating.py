@@ -15,7 +15,6 @@ import click
 
 from formlab import benchmarks, readers
 from formlab.cli import scoring
-from formlab.cli.options import spread
 from formlab.console import plain
 
 if TYPE_CHECKING:
@@ -161,7 +160,7 @@ def _in_shards(sources: Iterable[Any], how: How, **opening: Any) -> Iterator[Eva
     from formlab.scoring import many
 
     with _home(how["out"]) as out, scoring.replacing(out) as replaced:
-        evaluation = many.score(sources, out, **_chosen(how), **spread(how["workers"]), **opening)
+        evaluation = many.score(sources, out, **_chosen(how), workers=how["workers"], **opening)
         scoring.check_met(evaluation, how)
         replaced(evaluation)
         yield evaluation

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from formlab import plugin_records, registry
+from formlab import registry
 from formlab.cli import options
-from formlab.cli.options import Rows, Table, command, option, pairs, spread
+from formlab.cli.options import Rows, Table, command, option, pairs
 from formlab.console import plain
 from formlab.errors import DataBroken
 
@@ -64,8 +64,8 @@ def compare(
     ground = analysis.common(evaluations)
     draws |= {"by": how["by"], "reference": how["reference"]}
     if not flips:
-        spreading = spread(how["workers"])
-        table = analysis.compare(evaluations, metric=metric or None, **draws, **spreading)
+        draws |= {"metric": metric or None, "workers": how["workers"]}
+        table = analysis.compare(evaluations, **draws)
     elif metric:
         what = "--flips counts fields that are right, whatever the metric"
         raise DataBroken(what, remedy="--flips without --metric")
@@ -191,7 +191,7 @@ def report(notebooks: tuple[Path, ...], manifest: Path | None, force: bool, **gi
 
     how = _building(given["settings"])
     how |= {"out": given["out"]} if given["out"] else {}
-    how |= spread(given["workers"]) if given["workers"] else {}
+    how |= {"workers": given["workers"]} if given["workers"] else {}
     parameters = {name: _literal(text) for name, text in pairs(given["changes"]).items()}
     beside = {"NOTEBOOKS": notebooks, "--eval": given["evaluations"], "-p": parameters}
     if manifest:
@@ -266,15 +266,15 @@ def list_known(kind: str, clear: bool) -> Rows:
     if kind == "cache":
         return Rows(_cache(clear))
     if kind == "plugins":
-        return Rows(plugin_records.plugins())
+        return Rows(registry.plugins())
     rows = []
     for name, entry in registry.view(kind).items():
         rows.append({"name": name} | {f: _text(getattr(entry, f)) for f in _FIELDS[kind]})
         if kind == "benchmarks":
             rows[-1]["sample"] = (SAMPLES / name).is_dir()
     for problem in registry.problems(kind):
-        text = f"{problem.name} ({problem.source}): {problem.reason}"
-        click.echo(f"note: plug-in that cannot be used: {plain(text)}", err=True)
+        name, source, reason = (plain(problem[key]) for key in ("name", "source", "problem"))
+        click.echo(f"note: plug-in that cannot be used: {name} ({source}): {reason}", err=True)
     return Rows(rows, [("", [{n: row[n] for n in row if n != "citation"} for row in rows])])
 
 

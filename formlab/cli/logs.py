@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
+from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
-from formlab.cli.options import Rows, Table, spread
+from formlab.cli.options import Rows, Table
 from formlab.console import say
 from formlab.errors import FormlabError, NotAvailable
 
@@ -49,11 +50,16 @@ def evaluated(
     kept = ("columns", "types", "root", "split")
     how = {key: options[key] for key in kept}
     how |= {"benchmark": benchmark, "documents": "all" if documents == "all" else "asked"}
-    sharing = spread(workers)
-    sharing["workers"] = min(sharing["workers"], len(logs))
-    jobs = processes.each(_opened, enumerate(logs), begin=(dict, (how,)), lost=_lost, **sharing)
+    if isinstance(workers, int):
+        workers = min(workers, len(logs))
+    jobs = [(number, log.resolve()) for number, log in enumerate(logs)]
     # In the order in which they were named, whichever was read first.
-    by_number = {number: evaluations for (number, _), evaluations in jobs}
+    by_number = {}
+    for (number, log), found in processes.each(partial(_opened, how), jobs, workers=workers):
+        if isinstance(found, processes.Lost):
+            what = f"the log cannot be read: {found.reason}"
+            raise NotAvailable(what, where=log, remedy="more memory")
+        by_number[number] = found
     opened = [(log, e) for number, log in enumerate(logs) for e in by_number[number]]
     systems = Counter(name or evaluation.system for _, evaluation in opened)
     rows, tables = [], []
@@ -77,10 +83,6 @@ def _opened(options: dict[str, Any], job: tuple[int, Path]) -> list[Evaluation]:
     from formlab.readers import logs
 
     return logs.open_logs(job[1], **options)
-
-
-def _lost(job: tuple[int, Path], reason: str) -> NoReturn:
-    raise NotAvailable(f"the log cannot be read: {reason}", where=job[1], remedy="more memory")
 
 
 def _folders(opened: list[tuple[Path, Evaluation]], out: Path | None) -> list[Path | None]:

@@ -187,12 +187,6 @@ def corpus_of(gold: str | Path, how: Mapping[str, Any]) -> Corpus:
     return corpus
 
 
-def spread(workers: int | str) -> dict[str, Any]:
-    """The value of ``--workers`` as the functions take it that tell processes from a cluster."""
-    is_number = isinstance(workers, int)
-    return {"workers": workers if is_number else 1, "scheduler": None if is_number else workers}
-
-
 class Rows(NamedTuple):
     """What a command gives to be printed.
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from formlab.cli import options
-from formlab.cli.options import Rows, Table, command, corpus_of, option, spread
+from formlab.cli.options import Rows, Table, command, corpus_of, option
 from formlab.console import plain, say
 from formlab.errors import DataBroken, FormlabError
 
@@ -67,7 +67,7 @@ def run(
         settings=chosen,
         name=name,
         limit=documents if isinstance(documents, int) else None,
-        **spread(workers),
+        workers=workers,
     )
     notes, responses = predictions.notes, predictions.responses
     if "batch" in settings:

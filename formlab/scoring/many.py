@@ -8,6 +8,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import polars as pl
 
 from formlab import benchmarks, files, readers, shard_parts
 from formlab import workers as run
-from formlab.errors import DataBroken, FormlabError
+from formlab.errors import DataBroken, DataMissing, FormlabError
 from formlab.folder import MANIFEST, check_unchanged
 from formlab.folders import TALLIES, Corpus, Evaluation, Predictions
 from formlab.progress import progress
@@ -101,8 +102,7 @@ def score(
     documents: str | Path | Sequence[str] = part.ALL,
     limit: int | None = None,
     reader: str = READER,
-    workers: int | run.Crew = 1,
-    scheduler: str | None = None,
+    workers: int | str = 1,
 ) -> Evaluation:
     """Score shards of documents, each on its own, into the folder `out`.
 
@@ -126,7 +126,7 @@ def score(
         As for `evaluate`.
     documents
         As for `evaluate`; or a file with one ``doc_id`` a line.
-    workers, scheduler
+    workers
         As for `formlab.workers.each`.
 
     Returns
@@ -141,17 +141,14 @@ def score(
     FormlabError
         If a shard ends its process twice.
     """
-    out = Path(out)
+    out = Path(out).resolve()
     others(reader)  # Whether there is such a rule.
     files.make_folder(out)
     new = shard_parts.begun(out)
     jobs = ((f"{number:05}", source) for number, source in enumerate(sources))
-    with run.shared(out) as mark, run.crew(workers) as crew:
-        in_crew = crew.workers > 1 and not scheduler
-        if in_crew:
-            # They import what they need while the sources are listed here.
-            crew.begin(_read, (_begun, (mark, (new, open_source))))
-        team = _Team(mark, crew if in_crew else workers, scheduler)
+    # Workers that see this file have the same folder.
+    with files.temporary(new, prefix=".seen.") as mark:
+        team = _Team(mark, workers)
         # What is here already goes to other processes by way of the disk.
         reading, jobs = (team, list(jobs)) if open_source else (_Team(mark), jobs)
         shards = reading.each("reading", _read, jobs, (new, open_source))
@@ -196,8 +193,7 @@ class _Team:
     """Who does the jobs; `mark` is a file that all of them must see."""
 
     mark: Path
-    workers: int | run.Crew = 1
-    scheduler: str | None = None
+    workers: int | str = 1
 
     def each(
         self, text: str, function: Callable[..., Any], jobs: Iterable[tuple[str, Any]],
@@ -205,12 +201,10 @@ class _Team:
     ) -> list[Any]:  # fmt: skip
         """The results in the order of the jobs' names; how many are done is shown."""
         results: dict[str, Any] = {}
-        options = {"workers": self.workers, "scheduler": self.scheduler}
+        job = partial(_there, self.mark.resolve(), function, state)
         with progress("shards") as bar:
             task = bar.add_task(text, total=len(jobs) if isinstance(jobs, list) else None)
-            for (name, _), result in run.each(
-                function, jobs, begin=(_begun, (self.mark, state)), **options
-            ):
+            for (name, _), result in run.each(job, jobs, workers=self.workers):
                 if isinstance(result, run.Lost):
                     what = f"shard {name} ended its process twice: {result.reason}"
                     raise FormlabError(what, remedy="fewer --workers, so that each has more memory")
@@ -219,9 +213,10 @@ class _Team:
         return [results[name] for name in sorted(results)]
 
 
-def _begun(mark: Path, state: tuple[Any, ...]) -> tuple[Any, ...]:
-    run.seen(mark)
-    return state
+def _there(mark: Path, function: Callable[..., Any], state: tuple[Any, ...], job: Any) -> Any:
+    if not mark.exists():
+        raise DataMissing("no such folder", where=mark.parent)
+    return function(state, job)
 
 
 def _read(

@@ -32,8 +32,7 @@ def test_comparison_is_the_same_whoever_scores_under_the_other_rules(readers_of_
 
 def test_shards_are_scored_once_and_lie_on_disk_as_long_as_they_are_needed(stored, monkeypatch):
     lazy = [each for rule in under_other_rules(stored) for each in rule]
-    spread = {"workers": 1, "scheduler": None}
-    with rereading.scored(lazy, ["kind"], **spread) as made:
+    with rereading.scored(lazy, ["kind"], workers=1) as made:
         for one, other in zip(lazy, made, strict=True):
             assert (one.system, one.settings) == (other.system, other.settings)
             assert one.cases.equals(other.cases)

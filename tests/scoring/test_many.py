@@ -192,7 +192,7 @@ def test_on_a_cluster_of_which_a_worker_is_killed_the_files_are_the_same(
     scored(both, tmp_path / "here", monkeypatch, 7)
     expected = files_of(tmp_path / "here")
     with cluster(tmp_path, 2) as (address, processes):
-        scored(both, tmp_path / "there", monkeypatch, 7, scheduler=address)
+        scored(both, tmp_path / "there", monkeypatch, 7, workers=address)
         assert files_of(tmp_path / "there") == expected
 
         def kill():
@@ -204,7 +204,7 @@ def test_on_a_cluster_of_which_a_worker_is_killed_the_files_are_the_same(
 
         thread = threading.Thread(target=kill, daemon=True)
         thread.start()
-        scored(both, tmp_path / "killed", monkeypatch, 7, scheduler=address)
+        scored(both, tmp_path / "killed", monkeypatch, 7, workers=address)
         thread.join(LONG)
         assert not thread.is_alive()
         assert files_of(tmp_path / "killed") == expected

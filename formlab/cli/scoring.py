@@ -202,8 +202,10 @@ def summary(
         usual = benchmarks.get(evaluation.benchmark).slices if everything else ()
         where = f"{evaluation.benchmark}:{evaluation.split}"
         with working(f"drawing {resamples:,} resamples of {where} for intervals"):
-            options = {"resamples": resamples, "seed": seed}
-            summaries.append(analysis.summarise(evaluation, by=by or usual, **options))
+            drawing = {"resamples": resamples, "seed": seed}
+            asked = options.columns(by or usual, [evaluation])
+            table = analysis.summarise(evaluation, by=asked, **drawing)
+            summaries.append(options.named(table, [evaluation]))
     table = pl.concat(summaries)
     every = _readable(table)
     if everything:

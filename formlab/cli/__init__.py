@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -98,7 +97,7 @@ def _load(context: click.Context, _: click.Parameter, files: tuple[Path, ...]) -
 
 
 @click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(metadata.version("formlab"), package_name="formlab")
+@click.version_option(package_name="formlab")
 @click.option(
     "--plugin",
     multiple=True,

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Self, get_type_hints
 import msgspec
 import polars as pl
 
-from formlab import files, frames, previews, registry, structure, swap, tables
+from formlab import files, frames, registry, show, swap, tables
 from formlab.errors import DataBroken, FormlabError, TableBroken
 
 # Names the SHA-256 of each table, and of the manifest of each part.
@@ -72,10 +72,10 @@ class Folder:
         return new
 
     def __repr__(self) -> str:
-        return previews.line(self)
+        return show.line(self)
 
     def _repr_html_(self) -> str:
-        return previews.html(self)
+        return show.html(self)
 
     def uses(self) -> dict[str, Iterable[str]]:
         """By kind of plug-in the names that its tables mention."""
@@ -213,7 +213,7 @@ class Folder:
                 where=file,
                 remedy=cls._made_anew(manifest, folder),
             )
-        structure.checked(manifest, _stated(cls), where=file, remedy=ANEW)
+        files.convert(manifest, _stated(cls), where=file, remedy=ANEW)
         return {"plugins": [], "parts": {}} | manifest
 
     @classmethod

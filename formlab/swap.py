@@ -7,18 +7,22 @@ decides. What is left to be moved into place is moved by whoever reads or writes
 from __future__ import annotations
 
 import os
-import secrets
 import shutil
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from formlab import files
 
+try:
+    import fcntl
+except ImportError:  # Windows has none, and does not let an open file be removed.
+    fcntl = None
+
 # In a folder: what takes long to write and goes on after a kill.
 UNFINISHED = ".unfinished"
-# A folder that is being written, one that is whole, and in this what it replaces.
-_PART, _WHOLE, _OLD = ".{}.part", ".saved", ".old"
+# A folder that is whole, and in this what it replaces.
+_WHOLE, _OLD = ".saved", ".old"
 
 
 @contextmanager
@@ -39,23 +43,37 @@ def together(folder: Path, *, gone: Iterable[str] = ()) -> Iterator[Path]:
     """
     files.make_folder(folder)
     with files.writing(folder):
-        with files.locked(folder):
+        with _locked(folder):
             _finish(folder)
-            files.sweep(folder.glob(_PART.format("*")))
-            part = folder / _PART.format(secrets.token_hex(8))
+            files.sweep(folder.glob(".*.part"))
+            part = folder / files.part_name("saved")
             part.mkdir()
         try:
-            with files.locked(part):
-                yield part
-                with files.locked(folder):
-                    _finish(folder)
-                    names = {path.name for path in part.iterdir()}
-                    part.rename(folder / _WHOLE)
-                    _finish(folder)
-                    for name in set(gone) - names:
-                        files.remove(folder / name)
+            yield part
+            with _locked(folder):
+                _finish(folder)
+                names = {path.name for path in part.iterdir()}
+                part.rename(folder / _WHOLE)
+                _finish(folder)
+                for name in set(gone) - names:
+                    files.remove(folder / name)
         finally:
             shutil.rmtree(part, ignore_errors=True)
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """A folder that no other process has locked; where the system has no locks, none is."""
+    if fcntl is None:
+        yield
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        with suppress(OSError):
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
 
 
 def settle(folder: Path) -> None:
@@ -64,7 +82,7 @@ def settle(folder: Path) -> None:
     `NotAvailable` if nothing can be written there.
     """
     if (folder / _WHOLE).is_dir():
-        with files.writing(folder), files.locked(folder):
+        with files.writing(folder), _locked(folder):
             _finish(folder)
 
 

@@ -11,7 +11,7 @@ import click
 
 from formlab.cli import options
 from formlab.cli.options import option
-from formlab.console import plain
+from formlab.show import plain
 from formlab.systems import CHAT
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def progress_of(
     system: str, total: int, what: str = "forms", status: str = "submitted"
 ) -> Iterator[Callable[[dict[str, Any]], None]]:
     """A bar that counts results, and among them those of a status."""
-    from formlab.progress import progress
+    from formlab.show import progress
 
     with progress(f"{what}, {{task.fields[sent]}} {status}") as bar:
         job, sent = bar.add_task(plain(system), total=total, sent=0), 0

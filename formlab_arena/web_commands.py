@@ -11,7 +11,7 @@ import click
 
 from formlab.cli import options
 from formlab.cli.options import Rows, command, option
-from formlab.console import plain
+from formlab.show import plain
 
 if TYPE_CHECKING:
     from formlab.folders import Corpus

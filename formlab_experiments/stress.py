@@ -19,7 +19,7 @@ from formlab.benchmarks import meta
 from formlab.errors import DataBroken
 from formlab.folder import MANIFEST
 from formlab.folders import Corpus
-from formlab.progress import progress
+from formlab.show import progress
 from formlab.systems._runs import first, page_pictures
 from formlab.tables import BOX
 from formlab_experiments.degradations import DEGRADATIONS, degrade, find

@@ -11,7 +11,7 @@ import click
 from formlab import benchmarks, resources
 from formlab.cli import options
 from formlab.cli.options import Rows, command, corpus_of, option
-from formlab.console import plain, say
+from formlab.show import plain, say
 
 if TYPE_CHECKING:
     from formlab_review.acceptance import Accepted

@@ -6,7 +6,7 @@ import shutil
 import polars as pl
 import pytest
 
-from formlab import analysis, own, previews
+from formlab import analysis, own, show
 from formlab.errors import DataBroken, DataMissing
 from formlab.folders import Evaluation
 from formlab.reports import inputs, plan
@@ -43,7 +43,7 @@ def test_shards_are_saved_one_by_one_and_opened_when_asked_for(pieces, whole, tm
     assert "cases" not in opened.__dict__
     assert opened.scan("cases").select(pl.len()).collect().item() == pieces.cases.height
     expected = "6 documents, 12 fields, 6 match, 6 mismatch"
-    assert expected in previews.line(opened)
+    assert expected in show.line(opened)
     assert "cases" not in opened.__dict__
     for table in Evaluation.TABLES:
         assert getattr(opened, table).equals(getattr(pieces, table))

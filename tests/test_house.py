@@ -12,10 +12,9 @@ from tests import house
 PACKAGE = Path(formlab.__file__).parent
 TESTS = Path(__file__).parent
 ROOMS = (
-    "errors", "console", "frames", "selection", "resources", "files", "registry",
-    "yaml_files", "quick_schemas", "pictures", "swap", "structure",
-    "addresses", "kept", "workers", "columns", "tables",
-    "previews", "progress", "folder", "shard_parts", "folders", "decisions", "text", "trees",
+    "errors", "frames", "selection", "resources", "files", "registry",
+    "quick_schemas", "pictures", "swap", "cache", "workers", "tables", "show",
+    "folder", "shard_parts", "folders", "decisions", "text", "trees",
     "browser", "benchmarks",
     "metrics", "systems", "readers", "scoring", "logs", "analysis", "testing", "scorers",
     "charts", "gallery", "explore", "reports", "cli",

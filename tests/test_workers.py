@@ -177,7 +177,7 @@ def test_cluster_gives_the_same_results_and_loses_a_worker_and_a_job(tmp_path, m
         processes.append(start_worker(tmp_path))
         until(lambda: next(drawn)[1] == (processes[-1].pid, "mine"))
         drawn.close()
-        registry.unload(str(plug_in))
+        registry.unload(plug_in)
         monkeypatch.delenv("FORMLAB_PLUGINS")
 
         with monkeypatch.context() as patch:

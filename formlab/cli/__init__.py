@@ -11,9 +11,9 @@ import click
 
 from formlab import registry
 from formlab.cli import renamed
-from formlab.console import plain
 from formlab.errors import FormlabError, NotAvailable
 from formlab.registry import Registry
+from formlab.show import plain
 
 COMMANDS = Registry(
     "commands",

@@ -15,7 +15,7 @@ import click
 
 from formlab import benchmarks, readers
 from formlab.cli import scoring
-from formlab.console import plain
+from formlab.show import plain
 
 if TYPE_CHECKING:
     from formlab.folders import Corpus, Evaluation, Predictions
@@ -139,8 +139,8 @@ def _chosen(how: How) -> dict[str, Any]:
 
 def _scored(corpus: Corpus, predictions: Predictions, how: How) -> Iterator[Evaluation]:
     from formlab import analysis
-    from formlab.progress import working
     from formlab.scoring import many, part
+    from formlab.show import working
 
     if how["workers"] != 1 or corpus.records.height > part.SHARD:
         yield from _in_shards(many.pairs(corpus, predictions), how)

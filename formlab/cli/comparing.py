@@ -15,8 +15,8 @@ import click
 from formlab import registry
 from formlab.cli import options
 from formlab.cli.options import Rows, Table, command, option, pairs
-from formlab.console import plain
 from formlab.errors import DataBroken
+from formlab.show import plain
 
 if TYPE_CHECKING:
     import polars as pl
@@ -288,16 +288,16 @@ def _text(value: Any) -> str:
 
 
 def _cache(clear: bool) -> list[dict[str, Any]]:
-    from formlab import kept
+    from formlab import cache, files
 
     rows = []
-    for name in (kept.PAGES, kept.RUNS):
-        folder = kept.cache_folder() / name
-        entries = kept.entries(folder)
-        megabytes = round(sum(entry.size for entry in entries) / 1e6, 1)
+    for name in (cache.PAGES, cache.RUNS):
+        folder = files.cache_folder() / name
+        entries = cache.entries(folder)
+        megabytes = round(sum(size for _, size, _ in entries) / 1e6, 1)
         row = {"name": name, "entries": len(entries), "megabytes": megabytes}
-        row |= {"most": kept.GIGABYTES * 1000, "folder": str(folder)}
-        rows.append(row | ({"dropped": kept.clear(name)} if clear else {}))
+        row |= {"most": cache.GIGABYTES * 1000, "folder": str(folder)}
+        rows.append(row | ({"dropped": cache.drop_oldest(folder, gigabytes=0)} if clear else {}))
     return rows
 
 

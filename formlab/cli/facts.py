@@ -9,8 +9,8 @@ import click
 
 from formlab.cli import options
 from formlab.cli.options import Rows, command, corpus_of, option
-from formlab.console import plain
 from formlab.errors import DataBroken, DataMissing, UnknownName
+from formlab.show import plain
 
 _PREDICTIONS = option("--predictions", "Folder of pred_<i>.txt [ROOT/pred].", options.path)
 _PAGES = (".html", ".htm", ".md", ".txt")
@@ -72,7 +72,7 @@ def judge(
     from formlab.analysis import audit
     from formlab.analysis._fact_pages import texts_of
     from formlab.analysis.judge_scores import judge_scores
-    from formlab.progress import progress
+    from formlab.show import progress
     from formlab.systems import chat, prompts
     from formlab.systems.judge import has_places, judge_call
     from formlab.tables import USABLE

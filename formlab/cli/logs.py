@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from formlab.cli.options import Rows, Table
-from formlab.console import say
 from formlab.errors import FormlabError, NotAvailable
+from formlab.show import say
 
 if TYPE_CHECKING:
     from formlab.folders import Evaluation

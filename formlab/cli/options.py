@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from formlab.console import plain, say, show
 from formlab.errors import DataBroken, UnknownName
+from formlab.show import plain, say, show
 
 if TYPE_CHECKING:
     import polars as pl
@@ -46,7 +46,7 @@ def folder(text: str) -> Path:
 
 def file(text: str) -> Path:
     """A path, or an address such as ``s3://…`` whose files are fetched."""
-    from formlab.addresses import local
+    from formlab.files import local
 
     return local(path(text))
 

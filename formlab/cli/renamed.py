@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from formlab.console import plain
+from formlab.show import plain
 
 COMMANDS = {
     "benchmarks": "formlab list benchmarks",

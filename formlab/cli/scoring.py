@@ -11,8 +11,8 @@ import click
 
 from formlab.cli import options
 from formlab.cli.options import Rows, Table, command, corpus_of, option
-from formlab.console import plain, say
 from formlab.errors import DataBroken, FormlabError
+from formlab.show import plain, say
 
 if TYPE_CHECKING:
     import polars as pl
@@ -194,7 +194,7 @@ def summary(
     import polars as pl
 
     from formlab import analysis, benchmarks
-    from formlab.progress import working
+    from formlab.show import working
 
     summaries = []
     for evaluation in evaluations:

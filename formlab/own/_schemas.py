@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from formlab.errors import DataBroken
-from formlab.structure import checked
+from formlab.files import convert
 from formlab.trees import escape
 
 # Names of types, and the kind that the fields of each get.
@@ -72,7 +72,7 @@ def _resolved(node: Any, root: Any, where: str | None) -> dict[str, Any]:
     """A schema with its reference followed, and the first of its choices that is not null."""
     node = dict(node) if isinstance(node, Mapping) else {}
     for _ in range(20):
-        checked(node, _Node, where=where)
+        convert(node, _Node, where=where)
         if reference := node.pop("$ref", None):
             target = root
             for step in reference.removeprefix("#").split("/")[1:]:

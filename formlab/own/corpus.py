@@ -11,8 +11,8 @@ from typing import Any
 import polars as pl
 
 from formlab import readers, tables
-from formlab.addresses import local
 from formlab.errors import DataBroken, UnknownName
+from formlab.files import local
 from formlab.folder import Folder
 from formlab.folders import Corpus, Predictions
 from formlab.own import images as own_images

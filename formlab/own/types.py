@@ -20,10 +20,10 @@ import polars as pl
 from formlab import files, text
 from formlab.benchmarks.meta import meta_of
 from formlab.errors import DataBroken, DataMissing, NotAvailable, UnknownName
+from formlab.files import convert
 from formlab.own import _schemas
 from formlab.own._schemas import TYPES
 from formlab.readers.values import pattern, pointer
-from formlab.structure import checked
 from formlab.text.values import possible_dates
 
 COMPARATORS = ("exact", "text", "typed", "fuzzy")
@@ -249,9 +249,7 @@ def _declared(source: Any) -> Any:
     if not files.is_file(source):
         remedy = "a JSON Schema, a YAML file, or module:Class"
         raise DataMissing("no such file of types", where=source, remedy=remedy)
-    from formlab import yaml_files  # Few have such a file.
-
-    return yaml_files.read(source, remedy="total: money")
+    return files.read_yaml(source, remedy="total: money")
 
 
 def _model(named: str) -> Any:
@@ -291,7 +289,7 @@ def _field(path: str, stated: dict[str, Any], where: str | None) -> FieldType:
     for name in stated:
         if name not in names:
             raise UnknownName.of(f"property of {path}", name, names)
-    checked(stated, _Stated, where=_schemas.at(where, path))
+    convert(stated, _Stated, where=_schemas.at(where, path))
     for name, known in (("type", TYPES), ("comparator", COMPARATORS)):
         if stated.get(name) is not None and stated[name] not in known:
             raise UnknownName.of(f"{name} of {path}", stated[name], known)

@@ -23,11 +23,13 @@ UNMET = "no field of the answers is one of the gold's"
 # In the order in which they are tried, after plug-ins.
 _NAMES = (
     "azure", "textract", "document_ai", "hocr", "alto", "page_xml", "tesseract", "inspect",
-    "lmms_eval", "omniai", "vlmevalkit", "stickler", "olmocr", "fincriticaled",
+    "lmms_eval", "omniai", "vlmevalkit", "stickler", "docling_eval", "olmocr", "fincriticaled",
     "formcraft", "formfactory", "vrdu",
 )  # fmt: skip
 _LOGS = ("called", "differences", "headlines", "join_report", "open_log", "open_logs", "read")
-READERS = Registry("readers", {name: f"formlab.readers.{name}:{name.upper()}" for name in _NAMES})
+_HOMES = dict.fromkeys(("hocr", "alto", "page_xml", "tesseract"), "ocr_files")
+_HOMES = {name: f"formlab.readers.{_HOMES.get(name, name)}:{name.upper()}" for name in _NAMES}
+READERS = Registry("readers", _HOMES)
 
 
 def reader_of(path: str | Path, corpus: Corpus | None = None) -> Reader | None:
@@ -125,7 +127,7 @@ def predictions(
 
     import polars as pl
 
-    from formlab.addresses import local
+    from formlab.files import local
     from formlab.readers import answers, runs
 
     source = local(source) if isinstance(source, str | Path) else source
@@ -135,7 +137,7 @@ def predictions(
         return answers.read(source, corpus, name, columns or {})
     chosen = pl.col("doc_id").is_in(sorted(documents)).xor(pl.lit(others))
     if is_run(source):
-        return runs.read_some(source, corpus, chosen)
+        return runs.read(source, corpus, chosen)
     whole = answers.read(source, corpus, name, columns or {})
     records, responses = whole.records.filter(chosen), whole.responses.filter(chosen)
     return dataclasses.replace(whole, records=records, responses=responses)

@@ -131,6 +131,11 @@ def read_bytes(path: str | Path) -> bytes:
         raise DataBroken(f"cannot be unpacked: {error}", where=path) from error
 
 
+def written(path: str | Path) -> str:
+    """The text of a file as a model or tool wrote it, perhaps cut inside a character."""
+    return read_bytes(path).decode("utf-8-sig", "replace")
+
+
 @contextmanager
 def open_text(path: str | Path) -> Iterator[TextIO]:
     """The content of a file as a stream of text, UTF-16 if it begins so, line ends as they are."""

@@ -16,8 +16,8 @@ from typing import Any
 import polars as pl
 
 from formlab import files
-from formlab.addresses import local
 from formlab.errors import DataBroken, DataMissing
+from formlab.files import local
 from formlab.readers import content, workbook
 from formlab.readers.content import (
     Member,

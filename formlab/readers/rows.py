@@ -9,6 +9,8 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from formlab.errors import DataBroken, FormlabError
+
 if TYPE_CHECKING:
     from formlab.folders import Corpus, Predictions
 
@@ -17,6 +19,9 @@ if TYPE_CHECKING:
 # `scorer`, `score`, `compared`, `correct` and `judged`, a figure `scorer`, `kind`, `score` and `n`.
 Row = dict[str, Any]
 ROLES = ("document", "gold", "answer", "call", "score", "figure")
+# What reading runs into where a file is not laid out as it should be.
+ODD = (ArithmeticError, AttributeError, FormlabError, LookupError, RuntimeError, TypeError)
+ODD += (ValueError,)
 
 
 @dataclass
@@ -131,3 +136,13 @@ def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
         return
     for step, inner in value.items() if isinstance(value, dict) else enumerate(value):
         yield from leaves(inner, f"{path}/{str(step).replace('~', '~0').replace('/', '~1')}")
+
+
+def by_name(what: str, named: Iterable[tuple[Any, Path]]) -> dict[Any, Path]:
+    """Files by name; `DataBroken` if there are two of one, `what` they are."""
+    found: dict[Any, Path] = {}
+    for name, file in named:
+        if (first := found.setdefault(name, file)) is not file:
+            problem = f"two {what} {name!r}, the first in {first.name}"
+            raise DataBroken(problem, where=file, remedy="keep one of them")
+    return found

@@ -13,17 +13,18 @@ from formlab.folder import table
 from formlab.folders import Corpus, Predictions
 
 
-def read(path: Path, corpus: Corpus) -> Predictions:
+def read(path: Path, corpus: Corpus, only: pl.Expr | None = None) -> Predictions:
     """The predictions of a run; of one under way or killed, what it has finished.
 
-    Raises
-    ------
-    DataBroken
-        If the run has not begun, read another benchmark than `corpus`, or a prompt has changed
-        since, so that its answers cannot be matched.
+    Of a finished run no other rows are read than those for which `only` is true. `DataBroken` if
+    the run has not begun, read another benchmark than `corpus`, or a prompt has changed since, so
+    that its answers cannot be matched.
     """
     if files.is_file(path / "manifest.json"):
-        predictions = Predictions.load(path)
+        manifest = Predictions.manifest_of(path)
+        hashes = {name: manifest["tables"][name]["sha256"] for name in Predictions.TABLES}
+        frames = {name: table(path, name, sha256, only) for name, sha256 in hashes.items()}
+        predictions = Predictions(**frames, **Predictions.fields_in(manifest)).check()
     else:
         # Nothing else here needs what asks models.
         from formlab.systems import chat
@@ -31,25 +32,9 @@ def read(path: Path, corpus: Corpus) -> Predictions:
         predictions = systems.unfinished(path) or chat.unfinished(path, corpus)
         if predictions is None:
             raise DataBroken("a run that has not begun", where=path, remedy="formlab run … --out")
-    return _checked(predictions, path, corpus)
-
-
-def read_some(path: Path, corpus: Corpus, only: pl.Expr) -> Predictions:
-    """The same for the rows for which `only` is true; of a finished run no others are read."""
-    if files.is_file(path / "manifest.json"):
-        manifest = Predictions.manifest_of(path)
-        saved = manifest["tables"]
-        frames = {
-            name: table(path, name, saved[name]["sha256"], only) for name in Predictions.TABLES
-        }
-        predictions = Predictions(**frames, **Predictions.fields_in(manifest)).check()
-        return _checked(predictions, path, corpus)
-    whole = read(path, corpus)
-    records, responses = whole.records.filter(only), whole.responses.filter(only)
-    return dataclasses.replace(whole, records=records, responses=responses)
-
-
-def _checked(predictions: Predictions, path: Path, corpus: Corpus) -> Predictions:
+        if only is not None:
+            parts = {name: getattr(predictions, name).filter(only) for name in Predictions.TABLES}
+            predictions = dataclasses.replace(predictions, **parts)
     others = set(predictions.records["benchmark"].unique()) - {corpus.benchmark}
     if others:
         listed = ", ".join(sorted(others))

@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from formlab import files
 from formlab.benchmarks.vrdu import Schema, flat_path, fractions, placed, whole
 from formlab.errors import DataBroken, DataMissing
@@ -18,8 +20,8 @@ from formlab.readers.rows import Reader, Row, Source
 from formlab.trees import escape
 
 SUFFIX = "-test_predictions.json"
-SHAPE = '["name", ["text", [page, x0, y0, x1, y1], [[start, end]]]]'
-_KINDS = {dict: "an object", list: "a list", str: "a text", type(None): "null or absent"}
+_REMEDY = 'a list of ["name", ["text", [page, x0, y0, x1, y1], [[start, end]]]]'
+_REMEDY += ", with the parts of line items one after the other"
 
 
 def splits(path: Path) -> list[str]:
@@ -55,7 +57,7 @@ def read(source: Source) -> Iterator[Row]:
     content = files.read_json(file, once=True)
     results = content.get("results") if isinstance(content, dict) else None
     if not isinstance(results, dict):
-        what = f"'results' is {_kind(results)}, not an object of file names"
+        what = f"'results' is no object of file names but {type(results).__name__}"
         raise DataBroken(what, where=file, remedy='{"meta": {}, "results": {"f.pdf": []}}')
     meta = content.get("meta")
     system = meta.get("model") if isinstance(meta, dict) else None
@@ -68,23 +70,19 @@ def read(source: Source) -> Iterator[Row]:
     schema = Schema.of(source.corpus)
     for name, entities in results.items():
         where = f"{file.name}#/results/{name}"
-        if not isinstance(entities, list):
-            what = f"the entities of a document are {_kind(entities)}, not a list"
-            raise DataBroken(what, where=where, remedy=f"a list of {SHAPE}")
         base = {"role": "answer", "doc_id": name, "task": "entity", "status": "ok"}
         rows = list(_entities(entities, schema, where, source.notes))
         yield from (base | row for row in rows or [{"origin": where}])
 
 
-def _entities(
-    entities: list[Any], schema: Schema, where: str, notes: Counter[str]
-) -> Iterator[Row]:
+def _entities(entities: Any, schema: Schema, where: str, notes: Counter[str]) -> Iterator[Row]:
     groups = {member: group for group in schema.groups for member in schema.names(group)}
     seen, items = Counter[str](), Counter[str]()
     members: dict[str, set[str]] = {group: set() for group in schema.groups}
-    for index, entity in enumerate(entities):
+    for index, entity in enumerate(_checked(entities, list[Any], where)):
         origin = f"{where}/{index}"
-        name, value, box, segments = _parts(entity, origin)
+        name, parts = _checked(entity, tuple[str, list[Any]], origin)
+        value, box, segments = _checked([*parts, None, None][:3], tuple[str, Any, Any], origin)
         name = whole(name, notes)
         if group := groups.get(name):
             if name in members[group]:
@@ -101,17 +99,12 @@ def _entities(
         yield row | {"meta": meta} | placed(box, [])
 
 
-def _parts(entity: Any, where: str) -> tuple[str, str, Any, Any]:
-    if isinstance(entity, list) and len(entity) == 2 and isinstance(entity[0], str):
-        name, parts = entity
-        if isinstance(parts, list) and parts and isinstance(parts[0], str):
-            return name, parts[0], *[*parts, None, None][1:3]
-    remedy = f"{SHAPE}, with the parts of line items one after the other"
-    raise DataBroken(f"not a predicted entity: {entity!r:.80}", where=where, remedy=remedy)
-
-
-def _kind(value: Any) -> str:
-    return _KINDS.get(type(value), f"a {type(value).__name__}")
+def _checked(value: Any, kind: Any, where: str) -> Any:
+    try:
+        return msgspec.convert(value, kind)
+    except msgspec.ValidationError as error:
+        what = f"not a predicted entity: {error}"
+        raise DataBroken(what, where=where, remedy=_REMEDY) from error
 
 
 def _plain(value: Any) -> Any:

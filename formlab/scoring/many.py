@@ -19,7 +19,6 @@ from formlab import workers as run
 from formlab.errors import DataBroken, DataMissing, FormlabError
 from formlab.folder import MANIFEST, check_unchanged
 from formlab.folders import TALLIES, Corpus, Evaluation, Predictions
-from formlab.progress import progress
 from formlab.scoring import part
 from formlab.scoring.evaluate import (
     STRANGE,
@@ -34,6 +33,7 @@ from formlab.scoring.evaluate import (
 from formlab.scoring.fields import READER, others
 from formlab.scoring.kinds import Kinds
 from formlab.scoring.tallies import BY, tallies
+from formlab.show import progress
 
 # In the folder of a shard: the digest of the source that its corpus and predictions are of.
 _SOURCE = "source.json"

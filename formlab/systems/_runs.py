@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 from PIL import Image
 
-from formlab import files, pictures, structure
+from formlab import files, pictures
 from formlab.benchmarks.meta import page_images
 from formlab.errors import DataBroken, DataMissing
 from formlab.folders import Corpus
@@ -119,7 +119,7 @@ def read_head(folder: Path) -> dict[str, Any]:
     """The head of a run; `DataBroken` if it is damaged."""
     file = folder / HEAD
     try:
-        return structure.checked(files.read_json(file), dict[str, Any], where=file)
+        return files.convert(files.read_json(file), dict[str, Any], where=file)
     except DataBroken as error:
         raise DataBroken(error.what, where=error.where, remedy=HEADLESS) from error
 

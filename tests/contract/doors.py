@@ -41,11 +41,6 @@ WORDS = {
 }
 
 
-def setting(name, value):
-    """The option that changes a setting of a system."""
-    return ["--set", f"{name}={value}"]
-
-
 def cli(*arguments, code=0):
     """Standard output and standard error of the installed command, run in this process."""
     (command,) = entry_points(group="console_scripts", name="formlab")

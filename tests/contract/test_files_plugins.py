@@ -127,6 +127,5 @@ def test_f09_a_report_is_of_the_notebook_that_the_user_changed(work):
     book = json.loads(file.read_text("utf-8"))
     own = book["cells"][1] | {"id": "own", "metadata": {}, "source": "print(6 * 7 * 10**6)"}
     file.write_text(json.dumps(book | {"cells": [*book["cells"][:2], own]}), "utf-8")
-    options = ("--eval", "evals/first", *WORDS["no figures"], "--workers", "1", "--out", "r")
-    cli("report", file, *options)
+    cli("report", file, "--eval=evals/first", *WORDS["no figures"], "--workers=1", "--out=r")
     assert "42000000" in next(work.glob("r/65_own_forms*.html")).read_text("utf-8")

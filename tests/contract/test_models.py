@@ -13,17 +13,7 @@ import polars as pl
 import pytest
 
 import formlab
-from tests.contract.doors import (
-    FIRST,
-    SCORE,
-    WORDS,
-    cli,
-    json_folder,
-    long_table,
-    rows,
-    setting,
-    value,
-)
+from tests.contract.doors import FIRST, SCORE, WORDS, cli, json_folder, long_table, rows, value
 
 RUN = "run truth.csv --images . --system chat:m --out run --set concurrency=1"
 KEY = "sk-nobody-may-read-this-0123456789"
@@ -109,7 +99,7 @@ def test_m02_bad_answers_have_a_status_and_are_asked_again_on_demand_only(server
 
 def test_m03_a_limit_of_calls_stops_a_run_and_the_next_goes_on(server):
     for total in (2, 4):
-        cli(*server.run, *setting("max_calls", 2))
+        cli(*server.run, "--set", "max_calls=2")
         found = (len(server.calls), statuses())
         assert found == (total, ["ok"] * total + ["missing"] * (4 - total))
 
@@ -117,7 +107,7 @@ def test_m03_a_limit_of_calls_stops_a_run_and_the_next_goes_on(server):
 def test_m04_no_call_begins_that_could_cost_more_than_is_left(server):
     # 100 tokens out, the most that is asked for, cost 1; those that go in are free.
     Path("prices.csv").write_text("model,input,output\nm,0,10000\n")
-    limits = ("--set", "max_tokens=100", "--max-cost", "2.5", *setting("prices", "prices.csv"))
+    limits = ("--set", "max_tokens=100", "--max-cost", "2.5", "--set", "prices=prices.csv")
     cli(*server.run, *limits, "--set", "concurrency=4")
     assert (len(server.calls), statuses().count("ok")) == (2, 2)
     _, error = cli(*server.run, *limits, "--system", "chat:free", "--out", "free", code=2)
@@ -137,7 +127,7 @@ def test_m05_a_key_that_a_server_says_back_is_in_no_file_and_no_output(server):
 
 def test_m06_a_folder_of_other_settings_is_refused_with_what_differs_and_nothing_else(server):
     cli(*server.run)
-    _, error = cli(*server.run, *setting("temperature", 0.7), code=2)
+    _, error = cli(*server.run, "--set", "temperature=0.7", code=2)
     assert len(server.calls) == 4
     (line,) = (line for line in error.splitlines() if line.startswith("error: "))
     assert {"temperature", "0.7"} <= set(line.replace(",", " ").split())
@@ -169,7 +159,7 @@ def test_m08_confidences_are_products_of_tokens_and_shares_of_samples(server):
     # The first answer counts: its name is in two of three, its date in all, its total in one.
     changes = {"total": "9"}, {}, {"name": "A. Berg"}
     server.replies = [completion(ADA | change) for change in changes]
-    samples = [*setting("samples", 3), *setting("temperature", 0.7)]
+    samples = ["--set", "samples=3", "--set", "temperature=0.7"]
     cli(*server.run, *samples, *WORDS["the first documents"], 1, "--out", "votes")
     tables = map(pl.read_parquet, ("run/records.parquet", "votes/records.parquet"))
     sure, votes = (dict(t.drop_nulls("value")[["path", "confidence"]].iter_rows()) for t in tables)

@@ -2,16 +2,15 @@
 
 import pytest
 
-from formlab import benchmarks, charts, previews
+from formlab import benchmarks, charts, show
 from formlab.folders import Corpus, Evaluation, Predictions
 from formlab.scoring import many, part
 from formlab.scoring.evaluate import evaluate
 from formlab.tables import table
 
 FILE = "testing_data/annotations/c.json"
-REASON = (
-    f"form: a list expected, got nothing ({FILE}). Try: an object with a list 'form' of entities"
-)
+WHAT = "Object missing required field `form`"
+REASON = f"{WHAT} ({FILE}). Try: an object with a list 'form' of entities"
 
 
 @pytest.fixture
@@ -44,8 +43,8 @@ def test_it_stays_in_a_corpus_that_is_saved_cut_and_put_together(root, tmp_path)
         assert {name: why for each in shards for name, why in each.unreadable.items()} == {
             FILE: REASON
         }
-    assert "documents unreadable: 1" in previews.html(corpus)
-    assert f"left out: {FILE}: form: a list expected" in previews.html(corpus)
+    assert "documents unreadable: 1" in show.html(corpus)
+    assert f"left out: {FILE}: {WHAT}" in show.html(corpus)
 
 
 def test_it_stays_in_an_evaluation_of_one_piece_and_of_shards(root, run, tmp_path):
@@ -63,7 +62,7 @@ def test_commands_say_it(root, run, tmp_path, formlab, monkeypatch):
     score = ("score", "funsd", "--root", root, "--predictions", run, "--resamples", "0", "--json")
     whole = formlab(*score)
     assert whole.exit_code == 0, whole.output
-    assert f"left out: {FILE}: form: a list expected" in whole.stderr
+    assert f"left out: {FILE}: {WHAT}" in whole.stderr
     monkeypatch.setattr(part, "SHARD", 1)
     folders = [tmp_path / name for name in ("one", "two")]
     for workers, folder in enumerate(folders, start=1):

@@ -9,7 +9,7 @@ import time
 import polars as pl
 import pytest
 
-from formlab import analysis, own
+from formlab import analysis, files, own
 from formlab.errors import DataBroken, DataMissing, UnknownName
 from formlab.folders import Evaluation
 from formlab.scoring import many, part
@@ -142,7 +142,8 @@ def test_what_was_interrupted_goes_on_and_keeps_what_is_finished(both, tmp_path,
     for name in ("00002", "00005"):
         (out / "shards" / name / "manifest.json").unlink()
         (out / "shards" / name / "cases.parquet").unlink()
-        (out / "shards" / name / ".cases.parquet.abc.part").touch()
+        killed = files.part_name("cases").replace(f"-{os.getpid()}-", "-999999999-")
+        (out / "shards" / name / killed).touch()
     times = {n: (out / "shards" / n / "scores.parquet").stat().st_mtime_ns for n in ("00001",)}
     with pytest.raises(DataMissing, match="not finished .* the same formlab score again"):
         Evaluation.load(out)

@@ -96,7 +96,7 @@ def run(benchmark: str | None, system: str, as_json: bool, **options: Any) -> No
     reader = systems.get(system)
     settings = reader.settings(asked(options))
     if own_options := _own(benchmark, options):
-        from formlab import own
+        from formlab.readers import gold as own
 
         corpus = own.corpus(options["gold"], **own_options)
     else:
@@ -218,7 +218,7 @@ def score(benchmark: str | None, predictions: Path, as_json: bool, **options: An
 
 def _called(system: str, answers: Path, options: dict[str, Any]) -> str:
     """What a system is called: as asked; like the folder of its evaluation, if only its file is."""
-    from formlab.readers.content import stem
+    from formlab.readers.door import stem
 
     is_stem = system == stem(answers.resolve()) and not readers.is_run(answers)
     return options["name"] or (options["out"].name if options["out"] and is_stem else system)
@@ -234,8 +234,8 @@ def _own_scored(
     as_json: bool,
 ) -> pl.DataFrame:  # fmt: skip
     """The summary of answers to a user's own gold, of any size."""
-    from formlab import own
     from formlab.own import sharded
+    from formlab.readers import gold as own
     from formlab.scoring import part
 
     if not _spread(options) and _size(gold) + _size(answers) < _SMALL:
@@ -389,20 +389,20 @@ def _summary(evaluation: Evaluation, options: dict[str, Any], *, as_json: bool) 
     Slices that were not asked for are summarised only where all scores are printed. Notes go to
     stderr, first of all which part of the corpus was scored.
     """
-    from formlab import analysis, own
+    from formlab import analysis, tables
     from formlab.scoring import part
     from formlab.show import working
 
     where = f"{evaluation.benchmark}:{evaluation.split}"
     if sentence := part.part_run(evaluation):
         click.secho(f"{plain(where)}: {sentence}", fg="yellow", bold=True, err=True)
-    inferred = f"gold: {own.INFERRED}: "
+    inferred = f"gold: {tables.INFERRED}: "
     types = {note: n for note, n in evaluation.notes.items() if note.startswith(inferred)}
     notes = {n: c for n, c in evaluation.notes.items() if n not in (*part.NOTES, *types)}
     say(notes, left_out=evaluation.unreadable)
     if types:
         counts = ", ".join(f"{n} {note.removeprefix(inferred)}" for note, n in types.items())
-        click.echo(plain(f"{own.INFERRED}: {counts}; --types FILE declares them"), err=True)
+        click.echo(plain(f"{tables.INFERRED}: {counts}; --types FILE declares them"), err=True)
     by = options["by"]
     if not by and (options["everything"] or as_json):
         by = benchmarks.get(evaluation.benchmark).slices

@@ -421,8 +421,14 @@ def _packages() -> list[Entry]:
 
 
 def _entry(kind: str, point: metadata.EntryPoint) -> Entry:
-    source = Source("package", point.dist.name, point.dist.version) if point.dist else OWN
+    source = _package(point.dist) if point.dist else OWN
     return Entry(kind, point.name, source, lambda: _run(source, point.load))
+
+
+@cache
+def _package(package: metadata.Distribution) -> Source:
+    # Each look at a package's name reads its metadata anew.
+    return Source("package", package.name, package.version)
 
 
 def _sources(entries: Iterable[Entry]) -> str:

@@ -1,4 +1,4 @@
-"""Shared by all runs: the documents that --limit leaves, and the run's head."""
+"""Shared by all runs: the documents that a limit leaves, and the run's head."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from formlab.benchmarks.meta import page_images
 from formlab.errors import DataBroken, DataMissing
 from formlab.folders import Corpus
 
-SKIPPED = "documents without an image, passed over by --limit"
+SKIPPED = "documents without an image, passed over by --documents N"
 HEAD = "run.json"
 HEADLESS = "delete this file and give formlab run the settings of before: what is finished stays"
 # Pixels to a point of a PDF: print of 8 points is read well.

@@ -15,9 +15,9 @@ from formlab import resources
 from formlab.analysis.summarise import summarise
 from formlab.errors import UnknownName
 from formlab.folders import Evaluation
-from formlab.own import FieldTypes
 from formlab.readers import Source, inspect, join
 from formlab.readers.samples import sample_rows
+from formlab.readers.types import FieldTypes
 
 __all__ = ["inspect_scorer"]
 
@@ -45,7 +45,7 @@ def inspect_scorer(
     Parameters
     ----------
     types
-        A file or dict of types, as for `own.FieldTypes.read`. If left out they are inferred: for a
+        A file or dict of types, as for `FieldTypes.read`. If left out they are inferred: for a
         sample's own value from its own target, for the results from all.
     metrics
         Names of metrics of fields, means over documents (``macro_``) included.

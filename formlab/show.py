@@ -163,8 +163,8 @@ def line(folder: Any) -> str:
 
     Examples
     --------
-    >>> from formlab import own
-    >>> line(own.corpus([{"doc_id": "a", "total": "9.00"}]))
+    >>> from formlab.readers import gold
+    >>> line(gold.corpus([{"doc_id": "a", "total": "9.00"}]))
     'Corpus own:frame: 1 document, 1 gold value'
     """
     kind = type(folder).__name__

@@ -9,10 +9,7 @@ import copy
 import logging
 import os
 import platform
-import signal
-import sys
 import threading
-import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator
 from concurrent import futures
@@ -32,8 +29,8 @@ R = TypeVar("R")
 Submit = Callable[[J], futures.Future]
 # Libraries that start a thread for each processor unless they are told otherwise.
 _THREADS = [f"{name}_NUM_THREADS" for name in ("OMP", "OPENBLAS", "MKL", "NUMBA", "RAYON")]
-# Seconds for a process to clean up, for a scheduler to answer, and for its first worker to come.
-GRACE, ANSWER, WORKERS = 10.0, 10.0, 60.0
+# Seconds for a scheduler to answer, and for its first worker to come.
+ANSWER, WORKERS = 10.0, 60.0
 # Jobs that a cluster has at a time, so that workers that come later find some.
 _AHEAD = 100
 
@@ -174,15 +171,11 @@ def _begin(pipe: connection.Connection, share: int) -> None:
 
     def watch() -> None:
         connection.wait([pipe, parent_process().sentinel])
-        os.kill(os.getpid(), signal.SIGTERM)
-        time.sleep(GRACE)
         os._exit(1)
 
     # This module imports no library that looks for them.
     for name in (*_THREADS, "POLARS_MAX_THREADS"):
         os.environ.setdefault(name, str(share))
-    # What is under way can clean up after itself.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     threading.Thread(target=watch, daemon=True).start()
 
 
@@ -190,8 +183,6 @@ def _do(function: Callable[[J], R], job: J) -> R:
     """One job in a worker process; an error that cannot be sent is told by its text."""
     try:
         return function(job)
-    except SystemExit:
-        os._exit(1)
     except Exception as error:
         sent = RuntimeError("".join(traceback.format_exception(error)))
         with suppress(Exception):  # Of unusual arguments it could not be made anew there.

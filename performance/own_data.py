@@ -21,8 +21,8 @@ from pathlib import Path
 import polars as pl
 
 import formlab
-from formlab import own
 from formlab.own import sharded
+from formlab.readers import gold as own
 
 FIELDS, MANY, OF_A_DOCUMENT = 100_000, 300_000, 10
 # Fields a second that each step has to reach.

@@ -6,9 +6,10 @@ import shutil
 import polars as pl
 import pytest
 
-from formlab import analysis, own, show
+from formlab import analysis, show
 from formlab.errors import DataBroken, DataMissing
 from formlab.folders import Evaluation
+from formlab.readers import gold as own
 from formlab.reports import inputs, plan
 from formlab.scoring import part
 

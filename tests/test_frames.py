@@ -16,7 +16,8 @@ from formlab.folders import Evaluation
 
 ROOMS = (
     "formlab", "formlab.analysis", "formlab.charts", "formlab.decisions", "formlab.gallery",
-    "formlab.own", "formlab.readers", "formlab.readers.logs", "formlab.trees", "formlab_review",
+    "formlab.readers.gold", "formlab.readers", "formlab.readers.logs", "formlab.trees",
+    "formlab_review",
 )  # fmt: skip
 
 

@@ -6,7 +6,8 @@ import polars as pl
 import pytest
 
 import formlab
-from formlab import own, show
+from formlab import show
+from formlab.readers import gold as own
 
 HOSTILE = '<script>alert("x")</script>\x1b[31m'
 GOLD = [

@@ -10,9 +10,10 @@ import time
 
 import pytest
 
-from formlab import analysis, files, own, swap
+from formlab import analysis, files, swap
 from formlab.errors import DataBroken, DataMissing, FormlabError, NotAvailable
 from formlab.folders import Corpus, Evaluation, Predictions
+from formlab.readers import gold as own
 from formlab.reports import inputs
 from formlab.scoring import part
 

@@ -85,9 +85,9 @@ _OWN = (
         licence="the user's own",
         source="formlab score GOLD",
         tasks=("text",),
-        read="formlab.own:read",
-        find_splits="formlab.own:splits",
-        schema="formlab.own.corpus:schema_of",
+        read="formlab.readers.gold:read",
+        find_splits="formlab.readers.gold:splits",
+        schema="formlab.readers.gold:schema_of",
     ),
     Benchmark(
         name="sroie",

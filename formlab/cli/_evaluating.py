@@ -69,8 +69,8 @@ def _of_benchmark(name: str, answers: Path, how: How) -> Iterator[Evaluation]:
 
 
 def _of_own(gold: Path, answers: Path, how: How) -> Iterator[Evaluation]:
-    from formlab import own
     from formlab.own import sharded
+    from formlab.readers import gold as own
     from formlab.scoring import part
 
     reading = {name: how[name] for name in ("images", "types", "columns")}
@@ -99,7 +99,7 @@ def _called(predictions: Predictions, answers: Path, how: How) -> Predictions:
 
 def system_name(system: str, answers: Path, how: How) -> str:
     """What a system is called: as asked; like the folder of its evaluation, if only its file is."""
-    from formlab.readers.content import stem
+    from formlab.readers.door import stem
 
     is_stem = system == stem(answers.resolve()) and not readers.is_run(answers)
     return how["name"] or (how["out"].name if how["out"] and is_stem else system)

@@ -177,10 +177,11 @@ def pairs(texts: Iterable[str]) -> dict[str, str]:
 
 def corpus_of(gold: str | Path, how: Mapping[str, Any]) -> Corpus:
     """The corpus that GOLD and its options name; files that cannot be read are said on stderr."""
-    from formlab import benchmarks, own
+    from formlab import benchmarks, readers
 
     if isinstance(gold, Path):
-        corpus = own.corpus(gold, **{name: how[name] for name in ("types", "columns", "images")})
+        reading = {name: how[name] for name in ("types", "columns", "images")}
+        corpus = readers.corpus(gold, **reading)
     else:
         corpus = benchmarks.load(gold, **{n: how[n] for n in ("root", "split") if n in how})
     say({}, left_out=corpus.unreadable)

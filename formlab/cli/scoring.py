@@ -218,19 +218,19 @@ def summary(
 
 def _say_notes(evaluation: Evaluation) -> None:
     """Print what was scored and what was odd, first of all which part of the corpus it is."""
-    from formlab import own
+    from formlab import tables
     from formlab.scoring import part
 
     if sentence := part.part_run(evaluation):
         where = f"{evaluation.benchmark}:{evaluation.split}"
         click.secho(f"{plain(where)}: {sentence}", fg="yellow", bold=True, err=True)
-    inferred = f"gold: {own.INFERRED}: "
+    inferred = f"gold: {tables.INFERRED}: "
     types = {note: n for note, n in evaluation.notes.items() if note.startswith(inferred)}
     notes = {n: c for n, c in evaluation.notes.items() if n not in (*part.NOTES, *types)}
     say(notes, left_out=evaluation.unreadable)
     if types:
         counts = ", ".join(f"{n} {note.removeprefix(inferred)}" for note, n in types.items())
-        click.echo(plain(f"{own.INFERRED}: {counts}; --types FILE declares them"), err=True)
+        click.echo(plain(f"{tables.INFERRED}: {counts}; --types FILE declares them"), err=True)
 
 
 def _main(summary: pl.DataFrame, by: Collection[str]) -> list[Table]:

@@ -13,7 +13,7 @@ import polars as pl
 
 from formlab import files
 from formlab.folders import Predictions
-from formlab.own.types import samples
+from formlab.readers.types import samples
 from formlab.readers.values import first_items, pieces
 
 # The name of the shard of answers to documents that the gold does not have.

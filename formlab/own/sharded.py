@@ -21,16 +21,16 @@ from formlab import files, readers, tables
 from formlab.benchmarks import SHARD
 from formlab.errors import DataBroken, DataMissing
 from formlab.folders import Corpus, Predictions
-from formlab.own import images as own_images
 from formlab.own._partition import Side, name_of, partition_run, shard_of, tables_of_run
-from formlab.own.corpus import BENCHMARK, corpus, located, root_of, sides, typed
-from formlab.own.corpus import of_values as corpus_of
-from formlab.own.types import FieldTypes
 from formlab.readers import is_run
+from formlab.readers import pages as own_images
 from formlab.readers.answers import moves, renames, sources_of, system_of, with_paths
 from formlab.readers.answers import of_values as predictions_of
-from formlab.readers.content import stem
-from formlab.readers.door import FRAME, items
+from formlab.readers.door import stem
+from formlab.readers.gold import BENCHMARK, corpus, located, root_of, sides, typed
+from formlab.readers.gold import of_values as corpus_of
+from formlab.readers.sources import FRAME, items
+from formlab.readers.types import FieldTypes
 from formlab.readers.values import listed
 
 Rows = list[dict[str, Any]]

@@ -16,7 +16,7 @@ from formlab import files
 from formlab.errors import DataBroken, FormlabError
 from formlab.readers import door
 from formlab.readers.answers import renames
-from formlab.readers.content import number, written
+from formlab.readers.door import number, written
 from formlab.readers.rows import ODD, Reader, Row, Source, by_name
 from formlab.tables import BOX
 from formlab.trees import escape

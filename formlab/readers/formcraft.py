@@ -26,7 +26,7 @@ from formlab.benchmarks.formcraft import (
     tidied,
 )
 from formlab.readers import door
-from formlab.readers.content import written
+from formlab.readers.door import written
 from formlab.readers.rows import Reader, Row, Source, by_name
 from formlab.tables import USABLE
 from formlab.text.answers import parse

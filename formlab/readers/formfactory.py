@@ -22,7 +22,7 @@ from formlab.benchmarks.formfactory import doc_id, forms, pointer
 from formlab.errors import DataBroken
 from formlab.metrics._lines import parse_lines
 from formlab.readers import door
-from formlab.readers.content import written
+from formlab.readers.door import written
 from formlab.readers.rows import Reader, Row, Source
 from formlab.text.answers import plain
 

@@ -10,11 +10,13 @@ from typing import Any
 
 import polars as pl
 
-from formlab import files, own, tables
+from formlab import files, tables
 from formlab.errors import DataBroken
 from formlab.folders import Corpus, Evaluation, Predictions
-from formlab.own.corpus import table as records_table
 from formlab.readers import door
+from formlab.readers.answers import OWN
+from formlab.readers.answers import table as records_table
+from formlab.readers.gold import corpus as own_corpus
 from formlab.readers.rows import Row, Source, counted
 from formlab.readers.samples import ANSWER
 from formlab.scoring.evaluate import evaluate
@@ -143,11 +145,11 @@ def _own_corpus(run: Run, types: Any) -> Corpus:
     if gold.is_empty():
         what = f"the log has no gold: {run.log['format']} keeps answers alone"
         raise _broken(run, what, "formlab score BENCHMARK --predictions LOG")
-    key = {"benchmark": run.rows["benchmark"].drop_nulls().first() or own.BENCHMARK, "split": name}
-    if key["benchmark"] == own.BENCHMARK:
+    key = {"benchmark": run.rows["benchmark"].drop_nulls().first() or OWN, "split": name}
+    if key["benchmark"] == OWN:
         # Named, so that no column of the log's own is taken for another.
         columns = {name: name for name in (*KEY, "value")}
-        corpus = own.corpus(gold, types=types, name=name, columns=columns)
+        corpus = own_corpus(gold, types=types, name=name, columns=columns)
         return dataclasses.replace(corpus, sources=run.sources)
     counts = gold.group_by("doc_id", maintain_order=True)
     counts = counts.agg(n_fields=pl.col("path").is_not_null().sum().cast(pl.Int64))

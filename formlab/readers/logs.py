@@ -20,6 +20,7 @@ from formlab.readers.door import as_text
 from formlab.readers.join import ALL, ASKED, evaluation, fitting, frame_of, runs_of
 from formlab.readers.rows import ODD, Row, Source
 from formlab.readers.samples import ANSWER, Sample, names, number, sample_rows
+from formlab.readers.sources import FRAME, items
 from formlab.readers.values import pointer
 from formlab.scoring.evaluate import evaluate
 
@@ -219,7 +220,7 @@ def _opened(
 ) -> tuple[str, Source, Iterable[Row]]:
     """The name of what reads a source, what it says of it, and its rows."""
     if not isinstance(source, str | Path):
-        origin = Source(Path(door.FRAME), corpus, columns)
+        origin = Source(Path(FRAME), corpus, columns)
         return "table", origin, _table(origin, source)
     origin = Source(path := local(source), corpus, columns)
     if not os.path.exists(path):
@@ -255,7 +256,7 @@ def _rows(reader: readers.Reader, source: Source) -> Iterator[Row]:
 
 def _table(source: Source, table: Any) -> Iterator[Row]:
     """The rows of a table with a row per sample."""
-    rows = [(origin, row) for origin, row, _ in door.items(table, source.notes)]
+    rows = [(origin, row) for origin, row, _ in items(table, source.notes)]
     known = dict.fromkeys(name for _, row in rows for name in row)
     for column, name in source.columns.items():
         if column not in NAMES:

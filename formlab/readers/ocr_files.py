@@ -11,7 +11,7 @@ from lxml import etree
 
 from formlab.errors import DataBroken
 from formlab.readers import door, engine
-from formlab.readers.content import written
+from formlab.readers.door import written
 from formlab.readers.engine import Box, Found, Page, Reading, number, whole
 
 Element = etree._Element

@@ -21,7 +21,7 @@ from rapidfuzz import fuzz
 from formlab import files
 from formlab.errors import DataBroken
 from formlab.readers import samples
-from formlab.readers.content import written
+from formlab.readers.door import written
 from formlab.readers.rows import Reader, Row, Source
 from formlab.text import normalise
 from formlab.trees import escape

@@ -22,26 +22,17 @@ ROLES = ("document", "gold", "answer", "call", "score", "figure")
 # What reading runs into where a file is not laid out as it should be.
 ODD = (ArithmeticError, AttributeError, FormlabError, LookupError, RuntimeError, TypeError)
 ODD += (ValueError,)
+# How deep values may be nested.
+DEEPEST = 60
 
 
 @dataclass
 class Source:
     """What a reader reads, and what it says of it beside its rows.
 
-    Attributes
-    ----------
-    path
-        The file or folder.
-    corpus
-        What the answers are for; None where a log is read by itself.
-    columns
-        The source's name for each column.
-    notes
-        What was met, in short sentences, with counts.
-    files
-        What was read: their hashes become `sources`.
-    name
-        The system's name where the source says one.
+    `corpus` is what the answers are for, None where a log is read by itself; `columns` are the
+    source's names for columns. A reader counts what it met in `notes`, lists in `files` what it
+    read, whose hashes become `sources`, and says the system's `name` where the source does.
     """
 
     path: Path
@@ -69,49 +60,28 @@ class Reader(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """Some rows as read, those of a table by column, and their origins, which follow `home`.
+    """Some rows as read, and their origins, which follow `home`.
 
     The rows of `documents` are whole documents, a member each field.
     """
 
     origins: list[str]
-    cells: list[Row] | dict[str, list[Any]]
+    rows: list[Row]
     documents: bool = False
     home: str = ""
 
     @property
     def names(self) -> list[str]:
         """The names of the columns, in the order in which rows have them."""
-        by_row = isinstance(self.cells, list)
-        return list(dict.fromkeys(chain.from_iterable(self.cells) if by_row else self.cells))
-
-    @property
-    def rows(self) -> list[Row]:
-        """Each row as a dict."""
-        if isinstance(self.cells, list):
-            return self.cells
-        cells = zip(*self.cells.values(), strict=True)
-        return [dict(zip(self.cells, row, strict=True)) for row in cells]
+        return list(dict.fromkeys(chain.from_iterable(self.rows)))
 
     def column(self, name: str | None) -> list[Any]:
         """The cells of a column; null where there is none."""
-        if isinstance(self.cells, dict):
-            return self.cells.get(name) or [None] * len(self.origins)
-        return [row.get(name) for row in self.cells]
-
-    def where(self, number: int) -> str:
-        """The place of a row, from 0, as an error names it."""
-        return f"{self.home}{self.origins[number]}"
+        return [row.get(name) for row in self.rows]
 
 
 def by_role(rows: Iterable[Row]) -> dict[str, list[Row]]:
-    """The rows of each role, in order, without their `role`.
-
-    Examples
-    --------
-    >>> by_role([{"role": "answer", "doc_id": "a"}])["answer"], by_role([])["gold"]
-    ([{'doc_id': 'a'}], [])
-    """
+    """The rows of each role, in order, without their `role`."""
     found: dict[str, list[Row]] = {role: [] for role in ROLES}
     for row in rows:
         found[row["role"]].append({name: cell for name, cell in row.items() if name != "role"})
@@ -123,19 +93,31 @@ def counted(notes: Mapping[str, int]) -> dict[str, int]:
     return {note: count for note, count in sorted(notes.items()) if count}
 
 
-def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+def leaves(
+    value: Any, path: str = "", is_value: Callable[[Row], Any] | None = None
+) -> Iterator[tuple[str, Any]]:
     """The values in an object or list as they are, each at its JSON pointer.
+
+    An object for which `is_value` holds is one of them. `RecursionError` deeper than `DEEPEST`.
 
     Examples
     --------
     >>> list(leaves({"items": [{"a/b": 1}]}))
     [('/items/0/a~1b', 1)]
     """
-    if not isinstance(value, dict | list):
+    if hasattr(value, "tolist"):  # An array in a cell of a frame.
+        value = value.tolist()
+    if not isinstance(value, dict | list | tuple) or (
+        is_value and isinstance(value, dict) and is_value(value)
+    ):
         yield path, value
         return
+    if path.count("/") > DEEPEST:
+        raise RecursionError(f"nested deeper than {DEEPEST} levels")
     for step, inner in value.items() if isinstance(value, dict) else enumerate(value):
-        yield from leaves(inner, f"{path}/{str(step).replace('~', '~0').replace('/', '~1')}")
+        yield from leaves(
+            inner, f"{path}/{str(step).replace('~', '~0').replace('/', '~1')}", is_value
+        )
 
 
 def by_name(what: str, named: Iterable[tuple[Any, Path]]) -> dict[Any, Path]:

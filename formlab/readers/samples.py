@@ -13,8 +13,9 @@ from typing import Any
 from formlab import tables
 from formlab.errors import DataBroken, FormlabError
 from formlab.readers import door
-from formlab.readers.content import number
+from formlab.readers.door import number
 from formlab.readers.rows import ODD, Row, Source, leaves
+from formlab.readers.sources import columns_of
 from formlab.tables import USABLE
 from formlab.text import answers
 
@@ -191,7 +192,7 @@ def names(path: Path) -> set[str]:
     """The names of a table's columns, or those of members at the start of a JSON file."""
     kind = door.kind(path) if path.is_file() else ""
     if kind in ("workbook", "parquet"):
-        return set(door.columns_of(path))
+        return set(columns_of(path))
     start = door.head(path).decode("utf-8-sig", "replace") if kind else ""
     if kind in ("json", "lines"):
         return set(_KEY.findall(start))

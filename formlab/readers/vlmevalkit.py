@@ -16,6 +16,7 @@ from typing import Any
 from formlab.readers import door, samples
 from formlab.readers.door import as_text
 from formlab.readers.rows import Reader, Row, Source
+from formlab.readers.sources import items
 
 # What stands in `prediction` where there was no answer.
 FAILURES = ("Failed to obtain answer via API", "Failed to obtain answer")
@@ -57,7 +58,7 @@ def read(source: Source) -> Iterator[Row]:
         )
 
     source.files.append(path)
-    entries = ((origin, row) for origin, row, _ in door.items(path, source.notes))
+    entries = ((origin, row) for origin, row, _ in items(path, source.notes))
     yield from samples.sample_rows(source, dataset, entries, sample_of, system=model or "unknown")
     for end in ("acc", "score"):
         yield from samples.stated(source, path.with_name(f"{stem}_{end}.csv"), _figures)
@@ -78,7 +79,7 @@ def _gold(text: str | None) -> Any:
 
 def _figures(file: Path) -> Iterator[Row]:
     """The figures of a table with a column per category, in the percent that they are stated in."""
-    for _, row, _ in door.items(file):
+    for _, row, _ in items(file):
         split = as_text(row.pop("split", None))
         for name, value in row.items():
             if samples.number(value) is not None:

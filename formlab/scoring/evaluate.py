@@ -10,11 +10,12 @@ from typing import Any
 
 import polars as pl
 
-from formlab import benchmarks, own, tables
+from formlab import benchmarks, tables
 from formlab.benchmarks import Benchmark
 from formlab.errors import DataBroken, TableBroken, UnknownName
 from formlab.folders import Corpus, Evaluation, Predictions
 from formlab.metrics.response_validity import VALIDITY_METRICS, answer_tallies
+from formlab.readers.gold import BENCHMARK, pair
 from formlab.scoring import part
 from formlab.scoring.align import unscored
 from formlab.scoring.fields import READER, others
@@ -49,12 +50,11 @@ def evaluate(
     ----------
     corpus
         As from `formlab.load`; or gold of one's own: a path, a polars or pandas frame, or whatever
-        else `formlab.own.corpus` takes, as it takes `images` and `types`.
+        else `formlab.readers.corpus` takes, as it takes `images` and `types`.
     predictions
-        As from `formlab.run` or `formlab.read_predictions`; or whatever `formlab.own.predictions`
-        takes.
+        As from `formlab.run`; or whatever `formlab.readers.predictions` takes.
     images, types, columns
-        Of what is not loaded yet; see `formlab.own.pair`.
+        Of what is not loaded yet; see `formlab.readers.pair`.
     mode
         One of the benchmark's modes; its first if left out.
     threshold
@@ -93,7 +93,7 @@ def evaluate(
     >>> evaluate(gold, answers).fields.select("doc_id", "outcome").rows()
     [('a', 'match'), ('b', 'mismatch')]
     """
-    corpus, predictions = own.pair(corpus, predictions, images=images, types=types, columns=columns)
+    corpus, predictions = pair(corpus, predictions, images=images, types=types, columns=columns)
     benchmark = benchmarks.get(corpus.benchmark)
     mode = mode_of(benchmark, mode)
     chosen = part.choose(corpus, predictions, documents, limit=limit)
@@ -289,7 +289,7 @@ def no_match(
 ) -> DataBroken:  # fmt: skip
     """The error where nothing is predicted for any of the `documents` of a corpus."""
     remedy = "the --split that was predicted, and doc_id as the benchmark spells it"
-    if benchmark == own.BENCHMARK:
+    if benchmark == BENCHMARK:
         remedy = "doc_id as the gold spells it, or as the files of the forms are called"
     return DataBroken(
         f"none of the predictions is for a document of {benchmark}:{split}: they are for "

@@ -58,8 +58,8 @@ class Kinds:
 
         Examples
         --------
-        >>> from formlab import own
-        >>> kinds = Kinds.of(*own.pair([{"doc_id": "a", "x": "1"}], [{"doc_id": "a", "x": "1"}]))
+        >>> from formlab.readers import gold
+        >>> kinds = Kinds.of(*gold.pair([{"doc_id": "a", "x": "1"}], [{"doc_id": "a", "x": "1"}]))
         >>> kinds.answers.select("task", "status", "path", "value").rows()
         [('text', 'ok', '', '')]
         """

@@ -19,7 +19,7 @@ PLUGIN = """import formlab
 def read(split, root):
     with (root / "loaded.txt").open("a") as stream:
         stream.write(f"{split} ")
-    return formlab.own.corpus([{"doc_id": split, "path": "/t", "value": "9"}], name=split)
+    return formlab.readers.corpus([{"doc_id": split, "path": "/t", "value": "9"}], name=split)
 """
 
 

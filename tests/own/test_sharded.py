@@ -10,9 +10,10 @@ import pytest
 from PIL import Image
 from polars.testing import assert_frame_equal
 
-from formlab import own, tables
+from formlab import tables
 from formlab.errors import DataBroken, DataMissing, UnknownName
 from formlab.own import sharded
+from formlab.readers import gold as own
 
 # Rows of one document lie apart; "party" is a list in one document; "day" is a date but once.
 GOLD = [
@@ -105,7 +106,7 @@ def check_equal(plan, gold, answers, **options):
 @pytest.mark.parametrize("records", [1, 12, 1000])
 def test_shards_together_are_the_whole(form, records, tmp_path, monkeypatch):
     # Pieces of few rows: documents go on from one to the next.
-    monkeypatch.setattr("formlab.readers.door._ROWS", 4)
+    monkeypatch.setattr("formlab.readers.sources._ROWS", 4)
     monkeypatch.setattr("formlab.own._partition._WAITING", 5)
     for side in ("gold", "answers"):
         (tmp_path / side).mkdir()
@@ -165,7 +166,7 @@ def test_answers_of_a_run_are_cut_as_well(is_saved, tmp_path):
     ],
 )
 def test_columns_of_later_rows_are_known_from_the_beginning(rows, tmp_path, monkeypatch):
-    monkeypatch.setattr("formlab.readers.door._ROWS", 2)
+    monkeypatch.setattr("formlab.readers.sources._ROWS", 2)
     file = tmp_path / "x.jsonl"
     file.write_text("".join(json.dumps(row) + "\n" for row in rows))
     options = {"columns": {"doc_id": "id"}} if "id" in rows[0] else {}
@@ -174,7 +175,7 @@ def test_columns_of_later_rows_are_known_from_the_beginning(rows, tmp_path, monk
 
 
 def test_wide_table_with_a_document_twice_is_an_error_also_far_apart(tmp_path, monkeypatch):
-    monkeypatch.setattr("formlab.readers.door._ROWS", 2)
+    monkeypatch.setattr("formlab.readers.sources._ROWS", 2)
     rows = [{"doc_id": name, "total": "1"} for name in "abcdeb"]
     file = written(rows, tmp_path / "x.jsonl")
     with pytest.raises(DataBroken) as error:

@@ -49,7 +49,7 @@ def test_shards_are_scored_as_the_whole(benchmark, system, shards_of):
 def test_strange_documents_and_a_choice_are_those_of_the_whole(shards_of):
     gold = [{"doc_id": name, "total": "1"} for name in "abc"]
     answers = [{"doc_id": name, "total": "1"} for name in "bcxy"]
-    corpus, predictions = formlab.own.pair(gold, answers)
+    corpus, predictions = formlab.readers.pair(gold, answers)
     whole = formlab.evaluate(corpus, predictions, documents="answered")
     split = shards_of(corpus, predictions, 1, documents="answered")
     assert len(list(split.shards())) == 2
@@ -62,7 +62,7 @@ def test_strange_documents_and_a_choice_are_those_of_the_whole(shards_of):
 def test_kinds_of_shards_are_those_of_the_whole():
     gold = [{"doc_id": "a", "total": "1", "items": [{"name": "Tea"}]}, {"doc_id": "b", "total": ""}]
     answers = [{"doc_id": "a", "total": "1"}, {"doc_id": "b", "items": [{"name": "x"}]}]
-    corpus, predictions = formlab.own.pair(gold, answers)
+    corpus, predictions = formlab.readers.pair(gold, answers)
     whole = Kinds.of(corpus, predictions)
     several = []
     for doc in corpus.documents["doc_id"]:
@@ -86,7 +86,7 @@ def test_dates_are_read_as_in_the_whole_corpus(shards_of):
     dates = ["31/12/2020", "30/11/2020", "29/10/2020", "05/06/2020"]
     gold = [{"doc_id": str(n), "due": date} for n, date in enumerate(dates)]
     answers = [{"doc_id": str(n), "due": "5 June 2020"} for n in range(4)]
-    both = formlab.own.pair(gold, answers, types={"due": "date"})
+    both = formlab.readers.pair(gold, answers, types={"due": "date"})
     for records in (10**6, 1):
         assert shards_of(*both, records).cases.filter(path="/due", doc_id="3")["typed"].item()
 
@@ -103,7 +103,7 @@ def test_words_kept_do_not_grow_with_right_fields():
         wrong = {1: {"number": "no0o001x"}, 2: {"name": "ADA BERG"}, 3: {"name": "Adu Berg"}}
         answers = [form | wrong.get(doc, {}) for doc, form in enumerate(gold)]
         shards = [
-            Kinds.of(*formlab.own.pair(gold[at:end], answers[at:end])).counted()
+            Kinds.of(*formlab.readers.pair(gold[at:end], answers[at:end])).counted()
             for at, end in ((0, count // 2), (count // 2, count))
         ]
         heights.append(Kinds.together(shards).words.table.height)
@@ -132,7 +132,7 @@ def test_words_kept_name_the_causes_that_all_words_name(listed):
             made.append({"doc_id": str(doc)} | fields)
         return made
 
-    both = formlab.own.pair(forms(), forms())
+    both = formlab.readers.pair(forms(), forms())
     corpus, predictions = both
     cases = formlab.evaluate(*both).cases
     shards = []

@@ -9,9 +9,10 @@ import time
 import polars as pl
 import pytest
 
-from formlab import analysis, files, own
+from formlab import analysis, files
 from formlab.errors import DataBroken, DataMissing, UnknownName
 from formlab.folders import Evaluation
+from formlab.readers import gold as own
 from formlab.scoring import many, part
 from tests.cluster import cluster
 from tests.states import LONG

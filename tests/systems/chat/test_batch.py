@@ -8,10 +8,11 @@ import polars as pl
 import pytest
 from click.testing import CliRunner
 
-from formlab import own, readers
+from formlab import readers
 from formlab.cli import main
 from formlab.errors import DataBroken, DataMissing, NotAvailable
 from formlab.folders import Predictions
+from formlab.readers import gold as own
 from formlab.systems import chat
 from formlab.systems.chat.batch import BatchRequests
 from tests.systems.chat.made_runs import FORM, KEY, kept, ran

@@ -7,9 +7,10 @@ import sqlite3
 import polars as pl
 import pytest
 
-from formlab import analysis, own
+from formlab import analysis
 from formlab.errors import DataBroken
 from formlab.folders import Predictions
+from formlab.readers import gold as own
 from formlab.systems import chat
 from formlab.systems.chat.confidence import token_spans, with_confidence
 from tests.systems import scripted_server

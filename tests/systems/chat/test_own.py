@@ -8,7 +8,8 @@ import polars as pl
 import pytest
 from PIL import Image
 
-from formlab import analysis, own
+from formlab import analysis
+from formlab.readers import gold as own
 from tests.systems.chat.made_runs import ran
 from tests.systems.scripted_server import serving
 

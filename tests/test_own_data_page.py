@@ -17,7 +17,7 @@ import formlab
 from formlab import benchmarks, reports
 from formlab.cli import main
 
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = Path(__file__).parents[1] / "docs"
 EXAMPLE = DOCS / "examples" / "kleister_nda.ipynb"
 PAGE = (DOCS / "tutorials" / "own-data.md").read_text()
 COMMANDS = [

@@ -1,4 +1,4 @@
-"""The pages of a user's own documents: images and PDFs that are called like them."""
+"""The pages of a user's own documents: images, PDFs and texts that are called like them."""
 
 from __future__ import annotations
 
@@ -7,19 +7,16 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path, PurePosixPath
-from typing import Any
 
 from formlab import files, pictures
 from formlab.errors import DataBroken, DataMissing
+from formlab.readers.rows import Row
 from formlab.tables import storable
 
 IMAGES = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".webp", ".bmp", ".gif", ".pdf")
 # `form_2`, `form-p2`, `form.page 2`: the second page of `form`.
 _PAGE = re.compile(r"(.+?)[ _.-]+(?:p(?:age)?[ _.-]?)?([0-9]{1,4})", re.IGNORECASE)
 _NUMBER = re.compile(r"([0-9]+)")
-Row = dict[str, Any]
-# Files by each name that a document may call them.
-Index = dict[str, list[PurePosixPath]]
 
 
 def find(folder: str | Path, documents: Sequence[str], flaws: Counter[str]) -> dict[str, list[str]]:
@@ -29,41 +26,39 @@ def find(folder: str | Path, documents: Sequence[str], flaws: Counter[str]) -> d
     have several pages), those that are called like it with a number (``a.png``, ``a_2.png``;
     ``a-p1.png``, ``a-p2.png``), or the files of a folder that is called like it. A document is
     named with or without the file's ending, and with or without its folders. Documents without a
-    page, and those of which several files have the name, are counted in `flaws`; they are the
-    first by folder and ending.
-
-    Raises
-    ------
-    DataMissing
-        If there is no such folder.
+    page, and those of which several files have the name (the first by folder and ending is read),
+    are counted in `flaws`. `DataMissing` if there is no such folder.
     """
     root = files.folder(folder, remedy="--images with the folder of the scans or PDFs")
-    named: Index = {}
-    inside: Index = {}
+    known = {key for name in map(stem, documents) for key in (name, last(name))}
+    # Files called like a document, like one with a number, and in a folder called like one.
+    named, numbered, inside = ({}, {}, {})
     for file in sorted(root.rglob("*")):
         path = PurePosixPath(file.relative_to(root).as_posix())
-        if path.suffix.lower() in IMAGES and not path.name.startswith(".") and file.is_file():
-            for key in {path.stem, str(path.with_suffix(""))}:
-                named.setdefault(_key(key), []).append(path)
-            for key in {path.parent.name, str(path.parent)} - {"", "."}:
-                inside.setdefault(_key(key), []).append(path)
-    numbered: Index = {}
-    known = {key for name in map(stem, documents) for key in (name, last(name))}
-    for key, paths in named.items():
-        match = _PAGE.fullmatch(key)
-        if match and key not in known:
-            numbered.setdefault(match[1], []).extend(paths)
-    pages_of = {}
+        if path.suffix.lower() not in IMAGES or path.name[0] == "." or not file.is_file():
+            continue
+        for key in map(_key, {path.stem, str(path.with_suffix(""))}):
+            named.setdefault(key, []).append(path)
+            if key not in known and (match := _PAGE.fullmatch(key)):
+                numbered.setdefault(match[1], []).append(path)
+        for key in map(_key, {path.parent.name, str(path.parent)} - {"", "."}):
+            inside.setdefault(key, []).append(path)
+    found = {}
     for name in documents:
-        key = stem(name)
-        pages, copies = _pages(key, named, numbered, inside)
-        if not pages:
-            pages, copies = _pages(last(key), named, numbered, inside)
-        flaws["documents with several files of one name: the first is read"] += copies
-        if pages:
-            pages_of[name] = [str(page) for page in pages]
-    flaws["documents without an image"] += len(documents) - len(pages_of)
-    return pages_of
+        for key in (stem(name), last(stem(name))):
+            own, further = (sorted(index.get(key, ()), key=_order) for index in (named, numbered))
+            pages = [*own[:1], *further] or sorted(inside.get(key, ()), key=_order)
+            if pages:
+                first: dict[str, PurePosixPath] = {}
+                for page in pages:
+                    if page.parent == pages[0].parent:
+                        first.setdefault(page.stem, page)
+                copies = len(first) < len(pages) + len(own[1:])
+                flaws["documents with several files of one name: the first is read"] += copies
+                found[name] = list(map(str, first.values()))
+                break
+    flaws["documents without an image"] += len(documents) - len(found)
+    return found
 
 
 def text_files(folder: str | Path, documents: Iterable[str]) -> dict[str, Path]:
@@ -82,19 +77,6 @@ def text_files(folder: str | Path, documents: Iterable[str]) -> dict[str, Path]:
 def text_of(file: Path) -> str:
     """The text of such a file."""
     return storable(files.read_text(file, encodings=("utf-8-sig", "latin-1")))
-
-
-def _pages(
-    key: str, named: Index, numbered: Index, inside: Index
-) -> tuple[list[PurePosixPath], bool]:
-    """The pages of a document, and whether there are further files of their names."""
-    own, further = (sorted(index.get(key, ()), key=_order) for index in (named, numbered))
-    pages = [*own[:1], *further] or sorted(inside.get(key, ()), key=_order)
-    first: dict[str, PurePosixPath] = {}
-    for page in pages:
-        if page.parent == pages[0].parent:
-            first.setdefault(page.stem, page)
-    return list(first.values()), len(first) < len(pages) + len(own[1:])
 
 
 def stem(name: str) -> str:
@@ -127,24 +109,21 @@ def _order(path: PurePosixPath) -> list[tuple[int, int | str]]:
     return [(1, int(s)) if s.isdecimal() else (0, s) for s in steps] + [(2, ending)]
 
 
-def columns(root: Path | None, pages: list[str], stated: Row, flaws: Counter[str]) -> Row:
+def columns(root: Path, pages: list[str], stated: Row, flaws: Counter[str]) -> Row:
     """The columns `image`, `width` and `height` of a document; what `stated` has stays."""
-    if root is None or not pages:
+    if not pages:
         return {"image": None}
     file = root / pages[0]
     if "\0" in pages[0] or not file.resolve().is_relative_to(root):
         # A path that leaves the folder is not followed.
         flaws["images outside of their folder"] += 1
         return {"image": None}
-    if file.suffix.lower() == ".pdf" and file.is_file():
-        return {"image": pages[0]}
     size: Row = {}
     try:
-        size = dict(zip(("width", "height"), pictures.image_size(file), strict=True))
-    except DataBroken:
+        # A PDF has a size for each page.
+        if file.suffix.lower() != ".pdf" or not file.is_file():
+            size = dict(zip(("width", "height"), pictures.image_size(file), strict=True))
+    except (DataBroken, DataMissing) as error:
         # The reader of the page gets to say why; the document stays.
-        flaws["images unreadable"] += 1
-    except DataMissing:
-        flaws["images missing"] += 1
-    stated = {name: stated[name] for name in ("width", "height") if stated.get(name)}
-    return {"image": pages[0]} | size | stated
+        flaws[f"images {'missing' if isinstance(error, DataMissing) else 'unreadable'}"] += 1
+    return {"image": pages[0]} | {name: stated.get(name) or side for name, side in size.items()}

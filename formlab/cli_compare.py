@@ -58,8 +58,7 @@ def compare(folders: tuple[Path, ...], as_json: bool, **options: Any) -> None:
     from formlab.folders import Evaluation
     from formlab.tables import readable
 
-    # Whole paths: workers open the shards by themselves.
-    evaluations = [Evaluation.load(folder.absolute()) for folder in folders]
+    evaluations = [Evaluation.load(folder) for folder in folders]
     ground = analysis.common(evaluations)
     say(ground.notes)
     draws = {name: options[name] for name in ("resamples", "permutations", "seed")}
@@ -72,10 +71,7 @@ def compare(folders: tuple[Path, ...], as_json: bool, **options: Any) -> None:
         columns = _FLIPS
     else:
         metrics = options["metric"] or None
-        spread = {name: options[name] for name in ("workers", "scheduler")}
-        table = analysis.compare(
-            evaluations, metric=metrics, by=by, reference=reference, **draws, **spread
-        )
+        table = analysis.compare(evaluations, metric=metrics, by=by, reference=reference, **draws)
         columns = _DIFFERENCES
     if as_json:
         show(table.to_dicts(), as_json=True)

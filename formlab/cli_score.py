@@ -249,7 +249,10 @@ def _own_scored(
         predictions = dataclasses.replace(predictions, system=name)
         chosen = documents_of(options["documents"], [corpus])
         return scored(corpus, predictions, options | {"documents": chosen}, as_json=as_json)
-    with _home(options["out"]) as out, _temporary(out / ".sources") as folder:
+    with (
+        _home(options["out"]) as out,
+        _temporary(out.parent / f".{out.name}.sources.part") as folder,
+    ):
 
         def sources() -> Iterator[dict[str, Any]]:
             # Planned when they are asked for: the processes start meanwhile.

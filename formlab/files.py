@@ -358,7 +358,11 @@ def writing(path: str | Path) -> Iterator[None]:
 
 def _is_at(name: str, path: Path) -> bool:
     """Whether a file is at or below `path`, above it, or about to take its place."""
-    return Path(name).is_relative_to(path) or path.is_relative_to(name) or name.endswith(".part")
+    return (
+        Path(name).is_relative_to(path)
+        or path.is_relative_to(name)
+        or name.endswith((".part", ".old"))
+    )
 
 
 def make_folder(path: str | Path) -> Path:

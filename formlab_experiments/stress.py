@@ -17,9 +17,9 @@ import polars as pl
 from formlab import files
 from formlab.benchmarks import meta
 from formlab.errors import DataBroken
-from formlab.folder import MANIFEST
 from formlab.folders import Corpus
 from formlab.progress import progress
+from formlab.saving import MANIFEST
 from formlab.systems._runs import first, page_pictures
 from formlab.tables import BOX
 from formlab_experiments.degradations import DEGRADATIONS, degrade, find

@@ -19,11 +19,11 @@ import sys
 
 import numpy as np
 import polars as pl
+from formlab.analysis.tallied import Parts
 
 from formlab import metrics, tables
 from formlab.analysis import summarise
 from formlab.analysis.intervals import drawn_parts, percentiles
-from formlab.analysis.tallied import Parts
 from formlab.folders import Evaluation
 from formlab.metrics import ratio
 

@@ -284,7 +284,7 @@ def test_large_own_data_are_scored_piece_by_piece_with_the_same_output(
         assert whole.exit_code == pieces.exit_code == 0, whole.stderr + pieces.stderr
         assert pieces.stdout == alone.stdout == whole.stdout
         assert set(whole.stderr.splitlines()) <= set(pieces.stderr.splitlines())
-        assert {file.name for file in out.iterdir()} == {"manifest.json", "shards"}
+        assert len(list((out / "cases").iterdir())) > 1
 
 
 def test_output_that_cannot_be_written_is_one_line(formlab, tmp_path):

@@ -13,8 +13,7 @@ import polars as pl
 from formlab import readers, tables
 from formlab.addresses import local
 from formlab.errors import DataBroken, UnknownName
-from formlab.folder import Folder
-from formlab.folders import Corpus, Predictions
+from formlab.folders import Corpus, Folder, Predictions
 from formlab.own import images as own_images
 from formlab.own.types import FieldTypes, rule_text
 from formlab.readers import is_run

@@ -9,7 +9,6 @@ import polars as pl
 
 from formlab import files, systems
 from formlab.errors import DataBroken
-from formlab.folder import table
 from formlab.folders import Corpus, Predictions
 
 
@@ -22,7 +21,7 @@ def read(path: Path, corpus: Corpus) -> Predictions:
         If the run has not begun, read another benchmark than `corpus`, or a prompt has changed
         since, so that its answers cannot be matched.
     """
-    if files.is_file(path / "manifest.json"):
+    if files.is_file(Predictions.home(path) / "manifest.json"):
         predictions = Predictions.load(path)
     else:
         # Nothing else here needs what asks models.
@@ -36,14 +35,10 @@ def read(path: Path, corpus: Corpus) -> Predictions:
 
 def read_some(path: Path, corpus: Corpus, only: pl.Expr) -> Predictions:
     """The same for the rows for which `only` is true; of a finished run no others are read."""
-    if files.is_file(path / "manifest.json"):
-        manifest = Predictions.manifest_of(path)
-        saved = manifest["tables"]
-        frames = {
-            name: table(path, name, saved[name]["sha256"], only) for name in Predictions.TABLES
-        }
-        predictions = Predictions(**frames, **Predictions.fields_in(manifest)).check()
-        return _checked(predictions, path, corpus)
+    if files.is_file(Predictions.home(path) / "manifest.json"):
+        run = Predictions.opened(path)
+        frames = {name: run.scan(name).filter(only).collect() for name in run.TABLES}
+        return _checked(dataclasses.replace(run, **frames).check(), path, corpus)
     whole = read(path, corpus)
     records, responses = whole.records.filter(only), whole.responses.filter(only)
     return dataclasses.replace(whole, records=records, responses=responses)

@@ -42,7 +42,7 @@ def read_again(evaluation: Evaluation, reader: str) -> Evaluation | None:
     if reader == evaluation.settings.get("reader", READER):
         return evaluation
     settings = evaluation.settings | {"reader": reader, "readings": readings}
-    if not any(shard.cases["readings"].count() for shard in evaluation.shards()):
+    if not any(shard.cases["readings"].count() for shard in evaluation.parts()):
         return evaluation.changed(settings=settings)
     return score_again(evaluation, settings=settings)
 
@@ -72,7 +72,7 @@ def score_again(
     Evaluation or None
         None where the gold or the predictions were not kept.
     """
-    if any(None in (shard.corpus, shard.predictions) for shard in evaluation.shards()):
+    if any(None in (shard.corpus, shard.predictions) for shard in evaluation.parts()):
         return None
     settings = dict(settings or evaluation.settings)
     marks = marks_of(benchmarks.get(evaluation.benchmark))
@@ -81,7 +81,7 @@ def score_again(
         "reader": settings.get("reader", READER),
         "kinds": Kinds.together(
             Kinds.of(gold(shard.corpus) if gold else shard.corpus, _sorted_out(shard)[0], marks)
-            for shard in evaluation.shards()
+            for shard in evaluation.parts()
         ),
     }  # fmt: skip
     chosen = settings.get("documents", part.ALL)

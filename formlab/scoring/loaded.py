@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from formlab import benchmarks, readers
-from formlab.folder import MANIFEST
 from formlab.folders import Corpus, Predictions
+from formlab.saving import MANIFEST
 from formlab.scoring import part
 
 
@@ -22,7 +22,7 @@ def sources(
     None where they cannot be read apart: to read a row, formats other than a finished run may look
     at the whole corpus.
     """
-    if not readers.is_run(predictions) or not (predictions / MANIFEST).is_file():
+    if not readers.is_run(predictions) or not (Predictions.home(predictions) / MANIFEST).is_file():
         return []
     shards = benchmarks.shards_of(
         benchmark, root=root, split=split, records=part.SHARD, strict=strict

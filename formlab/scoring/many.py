@@ -8,17 +8,19 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import polars as pl
 
-from formlab import benchmarks, files, readers, shard_parts
+from formlab import benchmarks, files, readers
 from formlab import workers as run
 from formlab.errors import DataBroken, FormlabError
-from formlab.folder import MANIFEST, check_unchanged
-from formlab.folders import TALLIES, Corpus, Evaluation, Predictions
+from formlab.folders import Corpus, Evaluation, Predictions
 from formlab.progress import progress
+from formlab.saving import MANIFEST
 from formlab.scoring import part
 from formlab.scoring.evaluate import (
     STRANGE,
@@ -32,7 +34,6 @@ from formlab.scoring.evaluate import (
 )  # fmt: skip
 from formlab.scoring.fields import READER, others
 from formlab.scoring.kinds import Kinds
-from formlab.scoring.tallies import BY, tallies
 
 # In the folder of a shard: the digest of the source that its corpus and predictions are of.
 _SOURCE = "source.json"
@@ -143,10 +144,14 @@ def score(
     """
     out = Path(out)
     others(reader)  # Whether there is such a rule.
-    files.make_folder(out)
-    new = shard_parts.begun(out)
-    jobs = ((f"{number:05}", source) for number, source in enumerate(sources))
-    with run.shared(out) as mark, run.crew(workers) as crew:
+    files.make_folder(out.parent)
+    with (
+        TemporaryDirectory(prefix=f".{out.name}.", suffix=".part", dir=out.parent) as home,
+        run.shared(out.parent) as mark,
+        run.crew(workers) as crew,
+    ):
+        new = Path(home).resolve()
+        jobs = ((f"{number:05}", source) for number, source in enumerate(sources))
         in_crew = crew.workers > 1 and not scheduler
         if in_crew:
             # They import what they need while the sources are listed here.
@@ -183,11 +188,10 @@ def score(
         how["kinds"] = Kinds.together(shard.kinds for shard in shards)
         scoring = [(shard.name, _digest(shard.digest, key)) for shard in shards]
         scored = team.each("scoring", _score, scoring, (new, choice.description, how))
-    notes += sum((Counter(each) for each in scored), Counter()) + Counter(choice.notes)
-    names = [shard.name for shard in shards]
-    known = {"notes": dict(notes), "sources": origins, "unreadable": unreadable}
-    Evaluation.finish(new, names, **known)
-    Evaluation.take(out)
+        notes += sum((Counter(each) for each in scored), Counter()) + Counter(choice.notes)
+        known = {"notes": dict(notes), "sources": origins, "unreadable": unreadable}
+        parts = [partial(Evaluation.opened, new / shard.name / "scored") for shard in shards]
+        Evaluation.of(parts, **known).save(out)
     return Evaluation.load(out)
 
 
@@ -229,7 +233,7 @@ def _read(
 ) -> Shard:
     """Write a shard's corpus and predictions, unless those of the same source are there."""
     (out, open_source), (name, source) = state, job
-    folder = Evaluation.shard_folder(out, name)
+    folder = _home(out, name)
     digest = source.get("digest") if isinstance(source, Mapping) else None
     # What is there and damaged is read again.
     with suppress(FormlabError):
@@ -243,7 +247,7 @@ def _read(
 
 def _rest(out: Path, shards: Sequence[Shard], run: Path) -> list[Shard]:
     """A shard without documents, of what a run has for others than those of `shards`, if any."""
-    corpus, _ = _stored(Evaluation.shard_folder(out, shards[0].name))
+    corpus, _ = _stored(_home(out, shards[0].name))
     known = [name for shard in shards for name in shard.documents]
     answers = readers.read_predictions(run, corpus, documents=known, others=True)
     if not answers.records.height + answers.responses.height:
@@ -251,7 +255,7 @@ def _rest(out: Path, shards: Sequence[Shard], run: Path) -> list[Shard]:
     none = {name: getattr(corpus, name).clear() for name in Corpus.TABLES}
     return [
         _written(
-            Evaluation.shard_folder(out, f"{len(shards):05}"),
+            _home(out, f"{len(shards):05}"),
             dataclasses.replace(corpus, **none, **{name: {} for name in _OF_CORPUS}),
             dataclasses.replace(answers, notes={}, sources={}),
         )
@@ -261,39 +265,32 @@ def _rest(out: Path, shards: Sequence[Shard], run: Path) -> list[Shard]:
 def _keep(state: tuple[Path], job: tuple[str, list[str] | None]) -> Shard:
     """Leave the chosen documents alone in a shard that has others; null for all of them."""
     (out,), (name, chosen) = state, job
-    folder = Evaluation.shard_folder(out, name)
+    folder = _home(out, name)
     both = _stored(folder)
     return _known(folder, *both) if chosen is None else _written(folder, *part.kept(*both, chosen))
 
 
 def _score(state: tuple[Path, str, dict[str, Any]], job: tuple[str, str]) -> dict[str, int]:
     """Score a shard, unless that was done with the same `key`; what there is to note of it."""
-    (out, description, how), (name, key) = state, job
-    folder = Evaluation.shard_folder(out, name)
-    with suppress(FormlabError):
-        manifest = Evaluation.manifest_of(folder)
-        if manifest.get("shard") == key:
-            for name in Evaluation.TABLES:
-                check_unchanged(folder / f"{name}.parquet", manifest["tables"][name]["sha256"])
-            check_unchanged(folder / f"{TALLIES}.parquet", manifest.get(TALLIES))
-            return manifest["notes"]
+    (out, description, how), (name, _) = state, job
+    folder = _home(out, name)
     # Whoever read this shard has checked it.
-    corpus, predictions = _stored(folder, checked=False)
+    corpus, predictions = _stored(folder)
     here, strange = by_corpus(corpus, predictions)
     shard = score_shard(corpus, dataclasses.replace(predictions, records=here), **how)
     if strange.height:
         shard = with_strange(shard, strange)
     shard = part.with_selection(shard, description)
-    by = dict.fromkeys((*BY, *benchmarks.get(shard.benchmark).slices))
-    shard.save_shard(folder, key=key, parts=False, tallies=tallies(shard, list(by)))
+    shard.save(folder / "scored")
     return shard.notes
 
 
-def _stored(folder: Path, *, checked: bool = True) -> tuple[Corpus, Predictions]:
-    return (
-        Corpus.load(folder / "corpus", checked=checked),
-        Predictions.load(folder / "predictions", checked=checked),
-    )
+def _home(folder: Path, name: str) -> Path:
+    return folder / name
+
+
+def _stored(folder: Path) -> tuple[Corpus, Predictions]:
+    return Corpus.load(folder / "corpus"), Predictions.load(folder / "predictions")
 
 
 def _written(folder: Path, corpus: Corpus, predictions: Predictions) -> Shard:

@@ -19,6 +19,7 @@ from formlab.systems._journal import BROKEN, Entry, Journal, entries
 from formlab.systems._runs import (
     HEAD,
     HEADLESS,
+    PREDICTIONS,
     SKIPPED,
     begin,
     first,
@@ -152,7 +153,7 @@ def run(
     if examples is not None:
         predictions.notes[LEARNT] = examples.documents.height
         predictions.notes.update({f"{LEARNT}: {f}": n for f, n in examples.flaws.items()})
-    predictions.save(out)
+    predictions.save(out / PREDICTIONS)
     return predictions
 
 

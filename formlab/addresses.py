@@ -11,7 +11,6 @@ import click
 
 from formlab import resources
 from formlab.errors import DataMissing, NotAvailable
-from formlab.known_files import cache_folder
 
 
 class _Fetched(click.Path):
@@ -53,7 +52,7 @@ def local(address: str | Path) -> Path:
     import fsspec
 
     # What reads pages and tables is not needed to list commands.
-    from formlab.files import atomic
+    from formlab.files import atomic, cache_folder
 
     url = f"{parts[1]}://{parts[2]}"
     try:

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from formlab import plugin_records, registry
+from formlab import registry
 from formlab.console import as_json, plain, show
 from formlab.errors import FormlabError, NotAvailable
 from formlab.registry import Registry
@@ -114,15 +114,15 @@ def list_benchmarks(as_json: bool) -> None:
     ]
     show(rows, as_json=as_json)
     for problem in registry.problems("benchmarks"):
-        what = f"{plain(problem.name)} ({plain(problem.source)}): {plain(problem.reason)}"
-        click.echo(f"note: plug-in that cannot be used: {what}", err=True)
+        name, source, reason = (plain(problem[key]) for key in ("name", "source", "problem"))
+        click.echo(f"note: plug-in that cannot be used: {name} ({source}): {reason}", err=True)
 
 
 @click.command("plugins")
 @as_json
 def list_plugins(as_json: bool) -> None:
     """List the plug-ins: where each comes from, and why it cannot be used, if so."""
-    show(plugin_records.plugins(), as_json=as_json)
+    show(registry.plugins(), as_json=as_json)
 
 
 @click.command()

@@ -65,6 +65,13 @@ def version() -> str:
     return metadata.version("formlab")
 
 
+def cache_folder() -> Path:
+    """The cache folder: FORMLAB_CACHE, else formlab's folder in the user's cache."""
+    chosen = os.environ.get("FORMLAB_CACHE")
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(chosen) if chosen else Path(base) / "formlab"
+
+
 def folder(path: str | Path, *, remedy: str) -> Path:
     """`path`, if it is a folder; else `DataMissing` with `remedy`."""
     path = Path(path)

@@ -18,7 +18,7 @@ from typing import Annotated, Any, ClassVar, NamedTuple, Self, get_type_hints
 import msgspec
 import polars as pl
 
-from formlab import files, frames, plugin_records, previews, structure, tables
+from formlab import files, frames, previews, registry, structure, tables
 from formlab.errors import DataBroken, FormlabError, TableBroken, UnknownName
 from formlab.saving import MANIFEST, replacing, settled
 
@@ -145,7 +145,7 @@ class Folder:
                 members[name] = files.sha256(folder / name / MANIFEST)
         manifest = {"kind": cls.__name__, "format": FORMAT, "formlab": files.version()}
         manifest |= {name: values[name] for name in cls.scalars()}
-        manifest["plugins"] = plugin_records.needed(uses)
+        manifest["plugins"] = registry.needed(uses)
         manifest["root"] = None if manifest.get("root") is None else str(manifest["root"])
         manifest["tables"] = {
             table: [list(part[1:]) for part in sorted(parts) if part.table == table]
@@ -164,7 +164,7 @@ class Folder:
 
         `DataMissing` or `DataBroken` if the folder, its manifest or a table is absent, damaged,
         not as it was saved, or of another kind; `NotAvailable` if a plug-in is absent, see
-        `plugin_records.restore`.
+        `registry.restore`.
         """
         folder = Path(folder)
         while True:
@@ -179,7 +179,7 @@ class Folder:
     @classmethod
     def _opened(cls, folder: Path, manifest: Mapping[str, Any]) -> Self:
         if cls.NEEDS_PLUGINS:
-            plugin_records.restore(manifest["plugins"], where=folder)
+            registry.restore(manifest["plugins"], where=folder)
         for table in cls.TABLES:
             for file, sha256 in _files(folder, manifest, table):
                 check_unchanged(file, sha256)

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 
 from formlab import files
 from formlab.errors import FormlabError, NotAvailable
-from formlab.known_files import cache_folder
+from formlab.files import cache_folder
 
 # Folders of the cache: what engines read on pages, and the systems' runs over samples.
 PAGES, RUNS = "ocr", "runs"

@@ -1,32 +1,29 @@
-"""Registries: benchmarks, metrics, systems, readers, agents and the rest by name.
+"""Benchmarks, metrics, systems, readers and the rest by name, with the plug-ins of other people.
 
-A `Registry` holds formlab's own entries as ``module:attribute``, imported when first used, and
-the plug-ins of other people. A plug-in is an entry point of an installed package (group
-``formlab.metrics`` and so on), or it is registered by a file that the user names (``--plugin`` or
-the environment variable FORMLAB_PLUGINS) or by a cell of a notebook, with a decorator such as
-``@formlab.metric("name")``.
-
-Only files that the user names are run; `formlab.plugin_records` says which plug-ins an evaluation
-needs, and finds them again.
+A plug-in is an entry point of an installed package (group ``formlab.metrics`` and so on), or is
+registered by a decorator such as ``@formlab.metric("name")``: in a notebook's cell, or in a file
+that the user names (``--plugin`` or the variable FORMLAB_PLUGINS). No other file is run. An
+evaluation records the plug-ins that it needs; a recorded file is run again only if this user has
+named it before and it has not changed since.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
 from functools import cache
 from importlib import import_module, metadata
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from pkgutil import resolve_name
 from types import ModuleType
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple, TypedDict
 
-from formlab import known_files
-from formlab.errors import DataBroken, DataMissing, NotAvailable, UnknownName
+from formlab.errors import DataBroken, FormlabError, NotAvailable, UnknownName
 
 VARIABLE = "FORMLAB_PLUGINS"
 # What is registered, and what a decorated function becomes: a class and the field it goes into.
@@ -41,12 +38,12 @@ KINDS: dict[str, tuple[str, str] | None] = {
 
 @dataclass(frozen=True)
 class Source:
-    """Where an entry comes from: formlab, an installed package, a file, or a notebook.
+    """Where an entry comes from: ``formlab``, a ``package``, a ``file`` or a ``notebook``.
 
-    `version` is the version of a package or the SHA-256 of a file.
+    `version` is that of a package, or the SHA-256 of a file.
     """
 
-    kind: Literal["formlab", "package", "file", "notebook"]
+    kind: str
     name: str
     version: str = ""
 
@@ -58,34 +55,36 @@ class Source:
         return self.name
 
 
-class Entry(NamedTuple):
-    """A name, where it comes from, and what imports its value."""
+OWN = Source("formlab", "formlab")
 
+
+class Entry(NamedTuple):
+    """A name of one kind, where it comes from, and what imports its value."""
+
+    kind: str
     name: str
     source: Source
     load: Callable[[], Any]
 
 
-class Problem(NamedTuple):
-    """A plug-in that cannot be used, and why; `kind` is empty for a whole file."""
+class Record(TypedDict):
+    """An entry that an evaluation needs: its kind and name, and the fields of its `Source`."""
 
+    plugin: str
+    entry: str
     kind: str
     name: str
-    source: str
-    reason: str
-
-
-OWN = Source("formlab", "formlab")
+    version: str
 
 
 @dataclass
 class _Plugins:
-    """The plug-ins of this process."""
+    """The plug-ins of this process; of its files the SHA-256, or why they cannot be run."""
 
-    registered: dict[str, dict[tuple[Source, str], Entry]] = field(default_factory=dict)
+    registered: dict[tuple[str, str, str], Entry] = field(default_factory=dict)
     registries: dict[str, Registry] = field(default_factory=dict)
-    # The SHA-256 of each file that was run, or why it could not be.
-    files: dict[Path, str | Problem] = field(default_factory=dict)
+    files: dict[str, str] = field(default_factory=dict)
+    broken: dict[str, str] = field(default_factory=dict)
     named: str = ""
     loading: Source | None = None
 
@@ -94,40 +93,47 @@ _STATE = _Plugins()
 
 
 class Registry(Mapping[str, Any]):
-    """The entries of one kind by name; a value is imported when it is asked for.
+    """The entries of one kind, a key of `KINDS`, by name; a value is imported when asked for.
 
     Iterating gives formlab's own entries in their order and then every plug-in that can be
     imported. `loaded` holds the values so far.
 
-    Parameters
-    ----------
-    kind
-        A key of `KINDS`; the entry points are those of the group ``formlab.<kind>``.
-    builtin
-        For each of formlab's own names ``module:attribute``; the attribute is the value, or a
-        mapping that has the value under that name.
+    `builtin` has for each of formlab's own names ``module:attribute``, or that and a help line; the
+    attribute is the value, or a mapping that has the value under that name. `help_lines` are those
+    of formlab's add-ons.
 
     Examples
     --------
-    >>> numbers = Registry("numbers", {"pi": "math:pi"})
-    >>> numbers["pi"], "tau" in numbers
-    (3.141592653589793, False)
+    >>> numbers = Registry("numbers", {"pi": ("math:pi", "The ratio of a circle."), "e": "math:e"})
+    >>> numbers["pi"], numbers.help("pi"), "tau" in numbers
+    (3.141592653589793, 'The ratio of a circle.', False)
     """
 
-    def __init__(self, kind: str, builtin: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        kind: str,
+        builtin: Mapping[str, str | tuple[str, str]],
+        help_lines: Mapping[str, str] | None = None,
+    ) -> None:
         self.kind = kind
-        self.builtin = dict(builtin)
+        self.builtin = {n: e if isinstance(e, str) else e[0] for n, e in builtin.items()}
+        self.help_lines = {n: e[1] for n, e in builtin.items() if not isinstance(e, str)}
+        self.help_lines |= help_lines or {}
         self.loaded: dict[str, Any] = {}
         _STATE.registries[kind] = self
 
     def __getitem__(self, name: str) -> Any:
-        if name not in self.loaded:
-            self.loaded[name] = self._entry(name).load()
-        return self.loaded[name]
+        if name in self.loaded:
+            return self.loaded[name]
+        entry = self._entry(name)
+        value = entry.load()
+        # What others register may be registered anew.
+        return self.loaded.setdefault(name, value) if entry.source == OWN else value
 
     def __iter__(self) -> Iterator[str]:
-        names = dict.fromkeys([*self.builtin, *self.loaded, *sorted(self.plugins())])
-        return (name for name in names if name in self.builtin or not self.reason(name))
+        for name in self.names():
+            if name in self.builtin or not isinstance(self.problem(name), NotAvailable):
+                yield name
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
@@ -135,92 +141,87 @@ class Registry(Mapping[str, Any]):
     def __contains__(self, name: object) -> bool:
         return name in self.builtin or name in self.loaded or name in self.plugins()
 
-    def find(self, name: str, *more: str) -> Any:
-        """The entry called `name`; `more` are names to suggest beside those that are registered.
+    def names(self) -> list[str]:
+        """Every name, also of plug-ins that cannot be used; nothing is imported."""
+        return list(dict.fromkeys([*self.builtin, *self.loaded, *sorted(self.plugins())]))
 
-        An `UnknownName` says that there is none, `DataBroken` that two plug-ins have the name,
-        and `NotAvailable` that its plug-in cannot be imported.
+    def find(self, name: str, *more: str) -> Any:
+        """The entry called `name`; if there is none, `more` may be suggested as well.
+
+        Raises
+        ------
+        UnknownName, DataBroken, NotAvailable
+            If there is none, if two plug-ins have the name, if its plug-in cannot be imported.
         """
-        if name not in self:
-            error = UnknownName.of(self.kind.removesuffix("s"), name, [*self, *more])
-            broken = [f"{p.source}: {p.reason}" for p in problems(self.kind)]
-            if broken:
-                remedy = f"{error.remedy}; plug-ins that cannot be loaded: {'; '.join(broken)}"
-                raise UnknownName(error.what, remedy=remedy)
-            raise error
-        return self[name]
+        if name in self:
+            return self[name]
+        error = UnknownName.of(self.kind.removesuffix("s"), name, [*self, *more])
+        broken = [f"{row['source']}: {row['problem']}" for row in problems(self.kind)]
+        raise UnknownName(error.what, remedy="; ".join([str(error.remedy), *broken]))
 
     def source(self, name: str) -> Source:
         """Where the entry called `name` comes from."""
         return self._entry(name).source
 
-    def reason(self, name: str) -> str:
-        """Why the entry called `name` cannot be used; empty if it can."""
-        if name in self.loaded:
-            return ""
+    def problem(self, name: str) -> FormlabError | None:
+        """Why the entry called `name` cannot be used; None if it can."""
         try:
-            entries = self._entries(name)
-            if len(entries) == 1:
-                self.loaded[name] = entries[0].load()
-        except NotAvailable as error:
-            return str(error)
-        return ""
+            self[name]
+        except (NotAvailable, DataBroken) as error:
+            return error
+        return None
 
-    def problems(self) -> list[Problem]:
-        """The plug-ins of this kind that cannot be used, and why."""
-        broken = []
-        for name in self.plugins():
-            try:
-                source, reason = str(self.source(name)), self.reason(name)
-            except DataBroken as error:
-                source, reason = "", str(error)
-            if reason:
-                broken.append(Problem(self.kind, name, source, reason))
-        return broken
+    def help(self, name: str) -> str:
+        """The line that is registered, for which nothing is imported, or the docstring's first."""
+        if name in self.help_lines and self.source(name).name == "formlab":
+            return self.help_lines[name]
+        if problem := self.problem(name):
+            return str(problem)
+        return (getattr(self[name], "help", None) or self[name].__doc__ or "").partition("\n")[0]
 
     def plugins(self) -> dict[str, list[Entry]]:
         """The plug-ins by name: entry points, then what files and notebooks register."""
         load_named()
         entries: dict[str, list[Entry]] = {}
-        registered = _STATE.registered.get(self.kind, {}).values()
-        for entry in (*_packages().get(self.kind, ()), *registered):
-            entries.setdefault(entry.name, []).append(entry)
+        for entry in (*_packages(), *_STATE.registered.values()):
+            if entry.kind == self.kind:
+                entries.setdefault(entry.name, []).append(entry)
         return entries
 
-    def _entries(self, name: str) -> list[Entry]:
-        entries = list(self.plugins().get(name, ()))
-        if name in self.builtin:
-            entries.insert(0, Entry(name, OWN, lambda: _imported(self.builtin[name], name)))
-        if len(entries) < 2:
-            return entries
-        # A package whose entry point names what its own decorator registers is one plug-in, and
-        # one that cannot be imported is in nobody's way.
-        several: list[tuple[Entry, Any]] = []
-        for entry in entries:
-            with suppress(NotAvailable):
-                value = entry.load()
-                if all(value is not other for _, other in several):
-                    several.append((entry, value))
-        return [entry for entry, _ in several] or entries[:1]
-
     def _entry(self, name: str) -> Entry:
-        entries = self._entries(name)
+        entries = self.plugins().get(name, [])
+        if target := self.builtin.get(name):
+            entries = [Entry(self.kind, name, OWN, lambda: _own(target, name)), *entries]
         if not entries:
             raise KeyError(name)
-        if len(entries) > 1:
-            sources = " and ".join(str(entry.source) for entry in entries)
-            remedy = "rename one, or leave out its plug-in"
-            raise DataBroken(f"two {self.kind} are called {name!r}: {sources}", remedy=remedy)
-        return entries[0]
+        if len(entries) == 1:
+            return entries[0]
+        # A package whose entry point names what its own decorator registers is one plug-in, and
+        # one that cannot be imported is in nobody's way.
+        values: dict[int, Entry] = {}
+        for entry in entries:
+            with suppress(NotAvailable):
+                values.setdefault(id(entry.load()), entry)
+        if len(values) > 1:
+            what = f"two {self.kind} are called {name!r}: {_sources(values.values())}"
+            raise DataBroken(what, remedy="rename one, or leave out its plug-in")
+        return next(iter(values.values()), entries[0])
+
+
+def view(kind: str) -> Registry:
+    """The registry of a kind; that of an add-on which is absent has plug-ins alone."""
+    if kind not in _STATE.registries and KINDS.get(kind):
+        import_module(f"formlab.{kind}")
+    registry = _STATE.registries.get(kind)  # Whether it has entries is not asked: that loads them.
+    return Registry(kind, {}) if registry is None else registry
 
 
 def register(kind: str, name: str, value: Any = None, **fields: Any) -> Any:
     """Register `value` under `name`, or, without a value, what the decorator stands above.
 
-    For benchmarks, metrics, systems and readers a function will do: it becomes `Benchmark.read`,
-    `Metric.tallies`, `System.start` or `Reader.read`, and `fields` are the other fields of that
-    entry. Two of one name are an error that names both when
-    it is used; a cell or a file that is run again replaces what it registered.
+    A function becomes a `Benchmark`, `Metric`, `System` or `Reader` with the other `fields`. Two
+    of one name are an error that names both when it is used; a cell or a file that is run again
+    replaces what it registered.
 
     Examples
     --------
@@ -234,14 +235,15 @@ def register(kind: str, name: str, value: Any = None, **fields: Any) -> Any:
         raise UnknownName.of("kind of plug-in", kind, KINDS)
     if value is None:
         return lambda function: register(kind, name, function, **fields)
+    source = _STATE.loading or Source("notebook", getattr(value, "__module__", "__main__"))
     if declared := KINDS[kind]:
         target, main = declared
-        entry_class = _imported(target)
+        entry_class = resolve_name(target)
         if not isinstance(value, entry_class):
             value = entry_class(name=name, **{main: value}, **fields)
-    source = _STATE.loading or Source("notebook", _caller())
-    _STATE.registered.setdefault(kind, {})[source, name] = Entry(name, source, lambda: value)
-    _forget(kind, name)
+    _STATE.registered[kind, name, source.name] = Entry(kind, name, source, lambda: value)
+    if kind in _STATE.registries:  # Where both are, its use is an error now.
+        _STATE.registries[kind].loaded.pop(name, None)
     return value
 
 
@@ -249,37 +251,60 @@ def load(path: str | Path) -> ModuleType:
     """Run the plug-in file at `path`, which registers its entries; worker processes do so too.
 
     A file that has changed is run again and replaces what it registered. One that is not there
-    (`DataMissing`) or cannot be run (`NotAvailable`) is noted in `problems` too.
+    (`DataMissing`) or cannot be run (`NotAvailable`) is listed by `problems` too.
     """
-    # Not Path.resolve() and is_file(): they raise on links in a circle and on endless names.
-    path = Path(os.path.realpath(path))
-    if not os.path.isfile(path):
-        problem = DataMissing("no such plug-in", where=path, remedy="check --plugin")
-        _STATE.files[path] = Problem("", path.stem, str(path), str(problem))
-        raise problem
-    code = path.read_bytes()
-    source = Source("file", str(path), hashlib.sha256(code).hexdigest())
-    name = f"formlab_plugin_{path.stem}_{hashlib.sha256(str(path).encode()).hexdigest()[:8]}"
+    # Not Path.resolve(), which raises on links in a circle.
+    path = os.path.realpath(path)
+    try:
+        module = _run_file(path)
+    except FormlabError as error:
+        unload(path)
+        _STATE.broken[path] = error.what
+        raise
+    # Processes that start from this one find it there, whatever folder they work in.
+    os.environ[VARIABLE] = os.pathsep.join(dict.fromkeys([*named(), path]))
+    return module
+
+
+def _run_file(path: str) -> ModuleType:
+    from formlab import files
+
+    code = files.read_bytes(path)
+    source = Source("file", path, hashlib.sha256(code).hexdigest())
+    name = f"formlab_plugin_{Path(path).stem}_{hashlib.sha256(path.encode()).hexdigest()[:8]}"
     if _STATE.files.get(path) == source.version:
         return sys.modules[name]
-    _unload(path)
-    loader = known_files.FileLoader(path, code)
-    module = module_from_spec(spec_from_file_location(name, path, loader=loader))
-    sys.modules[name] = module
-    try:
-        with _loading(source):
-            loader.exec_module(module)
-    except (Exception, SystemExit) as error:
-        del sys.modules[name]
-        _unload(path)
-        _STATE.files[path] = Problem("", path.stem, str(path), _why(error))
-        what = f"plug-in cannot be loaded: {_why(error)}"
-        raise NotAvailable(what, where=path, remedy="mend the file") from error
+    unload(path)
+    sys.modules[name] = module = ModuleType(name)
+    module.__file__ = path
+    # The very bytes that were hashed, and no bytecode is left beside the file.
+    _run(source, lambda: exec(compile(code, path, "exec"), vars(module)))  # noqa: S102
     _STATE.files[path] = source.version
-    known_files.remember(source.name, source.version)
-    # Processes that start from this one find it there, whatever folder they work in.
-    os.environ[VARIABLE] = os.pathsep.join(dict.fromkeys([*named(), str(path)]))
+    # Without a folder to write to, a later session has to name the file again.
+    with suppress(NotAvailable):
+        files.write_text(_note(source.version), path)
     return module
+
+
+def _run(source: Source, code: Callable[[], Any]) -> Any:
+    """The value of other people's code; what it registers is of that source."""
+    before, _STATE.loading = _STATE.loading, source
+    try:
+        return code()
+    except (Exception, SystemExit) as error:
+        reason = f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"
+        what = f"plug-in cannot be loaded: {reason.removesuffix(': ')}"
+        raise NotAvailable(what, where=source, remedy="mend it, or do without") from error
+    finally:
+        _STATE.loading = before
+
+
+def unload(source_name: str) -> None:
+    """Forget what a file, by its path, or a module, by its name, has registered."""
+    _STATE.files.pop(source_name, None)
+    _STATE.broken.pop(source_name, None)
+    for key in [key for key in _STATE.registered if key[-1] == source_name]:
+        del _STATE.registered[key]
 
 
 def load_named() -> None:
@@ -287,115 +312,126 @@ def load_named() -> None:
     if os.environ.get(VARIABLE, "") == _STATE.named or _STATE.loading:
         return
     files = named()
-    os.environ[VARIABLE] = _STATE.named = os.pathsep.join(files)
+    _STATE.named = os.environ[VARIABLE] = os.pathsep.join(files)
     for file in files:
-        with suppress(DataMissing, NotAvailable):
+        with suppress(FormlabError):
             load(file)
-
-
-def problems(*kinds: str) -> list[Problem]:
-    """Every plug-in that cannot be used: files, then entries of `kinds`, of all if none."""
-    load_named()
-    broken = [state for state in _STATE.files.values() if isinstance(state, Problem)]
-    return broken + [p for kind in kinds or KINDS for p in view(kind).problems()]
-
-
-def when_called(function: Callable[..., Any] | str) -> Callable[..., Any]:
-    """`function` itself; one that is named ``module:function`` is imported when it is called.
-
-    Examples
-    --------
-    >>> when_called("math:sqrt")(4)
-    2.0
-    """
-    if not isinstance(function, str):
-        return function
-    return lambda *values: _imported(function)(*values)
-
-
-def _imported(target: str, name: str = "") -> Any:
-    module, _, attribute = target.partition(":")
-    value = getattr(import_module(module), attribute)
-    return value[name] if isinstance(value, Mapping) and name else value
-
-
-@cache
-def _packages() -> dict[str, tuple[Entry, ...]]:
-    """The entry points of installed packages by kind; their metadata is read once."""
-    points = metadata.entry_points()
-    return {
-        kind: tuple(_entry(point) for point in points.select(group=f"formlab.{kind}"))
-        for kind in KINDS
-    }
-
-
-def _entry(point: metadata.EntryPoint) -> Entry:
-    """The entry of a package; one that cannot be imported fails each time with the same reason."""
-    package = point.dist
-    source = Source("package", package.name, package.version) if package else OWN
-
-    @cache
-    def outcome() -> tuple[Any, str]:
-        try:
-            with _loading(source):
-                return point.load(), ""
-        except (Exception, SystemExit) as error:  # Whatever other people's code meets.
-            return None, _why(error)
-
-    def value() -> Any:
-        value, reason = outcome()
-        if reason:
-            what = f"{point.group.removeprefix('formlab.').removesuffix('s')} {point.name!r}"
-            raise NotAvailable(f"{what} of {source} cannot be loaded: {reason}")
-        return value
-
-    return Entry(point.name, source, value)
-
-
-@contextmanager
-def _loading(source: Source) -> Iterator[None]:
-    before, _STATE.loading = _STATE.loading, source
-    try:
-        yield
-    finally:
-        _STATE.loading = before
-
-
-def view(kind: str) -> Registry:
-    """The registry of a kind; that of an add-on which is absent has plug-ins alone."""
-    if kind not in _STATE.registries and KINDS.get(kind):
-        import_module(f"formlab.{kind}")
-    known = _STATE.registries.get(kind)  # Whether it has entries is not asked: that loads them.
-    return Registry(kind, {}) if known is None else known
-
-
-def _forget(kind: str, name: str) -> None:
-    if kind in _STATE.registries:
-        _STATE.registries[kind].loaded.pop(name, None)
 
 
 def named() -> list[str]:
     """The files that FORMLAB_PLUGINS names."""
     files = os.environ.get(VARIABLE, "").split(os.pathsep)
-    return list(dict.fromkeys(str(Path(file).resolve()) for file in files if file))
+    return list(dict.fromkeys(os.path.realpath(file) for file in files if file))
 
 
-def _unload(path: Path) -> None:
-    _STATE.files.pop(path, None)
-    for kind, entries in _STATE.registered.items():
-        for key in [key for key in entries if key[0].name == str(path)]:
-            del entries[key]
-            _forget(kind, key[1])
+def plugins(*kinds: str) -> list[dict[str, str]]:
+    """Each plug-in (of `kinds`, if any): kind, name, source, and problem if it cannot be used."""
+    rows = [
+        (kind, name, _sources(entries), str(view(kind).problem(name) or ""))
+        for kind in kinds or KINDS
+        for name, entries in sorted(view(kind).plugins().items())
+    ]
+    rows += [("file", Path(path).stem, path, why) for path, why in _STATE.broken.items()]
+    return [dict(zip(("kind", "name", "source", "problem"), row, strict=True)) for row in rows]
 
 
-def _caller() -> str:
-    """The module whose code registers: the first frame outside of formlab's own rooms."""
-    frame = sys._getframe(1)
-    while frame.f_back and str(frame.f_globals.get("__name__", "")).split(".")[0] == "formlab":
-        frame = frame.f_back
-    return str(frame.f_globals.get("__name__", "__main__"))
+def problems(*kinds: str) -> list[dict[str, str]]:
+    """The rows of `plugins` that cannot be used."""
+    return [row for row in plugins(*kinds) if row["problem"]]
 
 
-def _why(error: BaseException) -> str:
-    first = str(error).strip().partition("\n")[0]
-    return f"{type(error).__name__}: {first}" if first else type(error).__name__
+def versions() -> dict[str, str]:
+    """The plug-ins in use, with the version of each package and the SHA-256 of each file."""
+    load_named()
+    sources = [entry.source for entry in (*_packages(), *_STATE.registered.values())]
+    return {str(source): source.version for source in sources if source.kind != "notebook"}
+
+
+def needed(names: Mapping[str, Iterable[str]]) -> list[Record]:
+    """A record for each name, by kind, that a plug-in provides; `restore` reads them.
+
+    The add-ons come with formlab: their entries need no record.
+    """
+    return [
+        Record(plugin=kind, entry=name, **asdict(source))
+        for kind, mentioned in names.items()
+        for name in dict.fromkeys(mentioned)
+        if name in view(kind)
+        if (source := view(kind).source(name)).name != "formlab"
+    ]
+
+
+def restore(records: object, *, where: object) -> None:
+    """Make sure that every plug-in of `records`, as `needed` made them, is there.
+
+    `NotAvailable` if one is neither there nor in a file that the user has named before and that is
+    as it was; `DataBroken` if `records`, which may come from anybody's file, are no such records.
+    """
+    import msgspec
+
+    try:
+        checked = msgspec.convert(records or [], list[Record])
+    except (msgspec.ValidationError, RecursionError) as error:
+        raise DataBroken(f"its plug-ins are no records: {error}", where=where) from error
+    for record in checked:
+        recorded = Source(record["kind"], record["name"], record["version"])
+        _restore(record["plugin"], record["entry"], recorded, where)
+
+
+def _restore(kind: str, name: str, recorded: Source, where: object) -> None:
+    registry, what = view(kind), f"{kind.removesuffix('s')} {name!r}"
+    if name not in registry and (path := _trusted_file(recorded.version)):
+        load(path)
+    if name in registry:
+        source = registry.source(name)
+        if source != recorded and (source.kind, source.name) == (recorded.kind, recorded.name):
+            print(f"note: {where}: {what} has changed since: {source}", file=sys.stderr)
+        return
+    remedy = "register it again first, or keep it in a file and name that with --plugin"
+    if recorded.kind == "package":
+        remedy = f"pip install {recorded.name}=={recorded.version}"
+    if recorded.kind == "file":
+        what += " as it was, in a file that you have named before,"
+        remedy = f"--plugin FILE.py (or {VARIABLE}) with that file, if you trust it"
+    raise NotAvailable(f"{what} of {recorded} is needed", where=where, remedy=remedy)
+
+
+def _note(version: str) -> Path:
+    """The file that holds where the user keeps the plug-in file of this SHA-256."""
+    from formlab import files
+
+    return files.cache_folder() / "plugins" / version
+
+
+def _trusted_file(version: str) -> str | None:
+    """The file of this SHA-256 which the user has named before, wherever it is kept now."""
+    from formlab import files
+
+    if re.fullmatch("[0-9a-f]{64}", version):
+        with suppress(FormlabError):
+            path = files.read_text(_note(version))
+            return path if files.sha256(path) == version else None
+    return None
+
+
+def _own(target: str, name: str) -> Any:
+    value = resolve_name(target)
+    return value[name] if isinstance(value, Mapping) else value
+
+
+@cache
+def _packages() -> list[Entry]:
+    """The entry points of installed packages; their metadata is read once."""
+    points = metadata.entry_points()
+    return [
+        _entry(kind, point) for kind in KINDS for point in points.select(group=f"formlab.{kind}")
+    ]
+
+
+def _entry(kind: str, point: metadata.EntryPoint) -> Entry:
+    source = Source("package", point.dist.name, point.dist.version) if point.dist else OWN
+    return Entry(kind, point.name, source, lambda: _run(source, point.load))
+
+
+def _sources(entries: Iterable[Entry]) -> str:
+    return " and ".join(str(entry.source) for entry in entries)

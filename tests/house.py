@@ -25,7 +25,7 @@ ROOMS = {
     # Its modules of scoring come first; at the end it has what no other room names.
     "spine": (7854, 3400, [f"formlab/scoring/{name}.py" for name in SPINE]),
     "decisions": (230, 180, ["formlab/decisions.py"]),
-    "benchmarks": (5176, 3000, ["formlab/benchmarks/"]),
+    "benchmarks": (5183, 3000, ["formlab/benchmarks/"]),
     "readers": (6468, 3200, [f"formlab/{room}/" for room in ("formats", "logs", "own", "readers")]),
     "stats, analysis": (10517, 3900, ANALYSIS),
     "systems": (5262, 2500, SYSTEMS),
@@ -121,7 +121,7 @@ OTHERS = {
         lambda: sum(map(notebook_lines, files("notebooks/*.ipynb"))),
     ),
     "docs, bytes": (210135, 120000, lambda: size("docs/**/*.md")),
-    "CHANGELOG, bytes": (43632, 12000, lambda: size("CHANGELOG.md")),
+    "CHANGELOG, bytes": (12000, 12000, lambda: size("CHANGELOG.md")),
     "ARCHITECTURE, bytes": (23238, 9000, lambda: size("ARCHITECTURE.md")),
 }
 

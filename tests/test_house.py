@@ -12,8 +12,8 @@ from tests import house
 PACKAGE = Path(formlab.__file__).parent
 TESTS = Path(__file__).parent
 ROOMS = (
-    "errors", "console", "frames", "selection", "known_files", "registry", "plugin_records",
-    "resources", "files", "yaml_files", "quick_schemas", "pictures", "swap", "structure",
+    "errors", "console", "frames", "selection", "resources", "files", "registry",
+    "yaml_files", "quick_schemas", "pictures", "swap", "structure",
     "addresses", "kept", "workers", "columns", "tables",
     "previews", "progress", "folder", "shard_parts", "folders", "decisions", "text", "trees",
     "browser", "benchmarks",

@@ -195,7 +195,7 @@ def test_cluster_gives_the_same_results_and_loses_a_worker_and_a_job(tmp_path, m
         plug_in.write_text("import formlab\nformlab.chart('of_cluster')(lambda: 'mine')\n")
         monkeypatch.setenv("FORMLAB_PLUGINS", str(plug_in))
         assert list(workers.each(jobs.drawn, ["of_cluster"], **on)) == [("of_cluster", "mine")]
-        registry._unload(plug_in)
+        registry.unload(str(plug_in))
         monkeypatch.delenv("FORMLAB_PLUGINS")
 
         own = _cluster._versions()

@@ -94,7 +94,7 @@ def abilities(evaluations: Sequence[Evaluation], *, level: float = 0.95) -> pl.D
     table = _Table.of(evaluations)
     fitted = rasch(table.patterns, table.counts)
     n_docs = len(table.counts)
-    reach = scipy.stats.t.ppf((1 + level) / 2, n_docs - 1) if n_docs > 1 else math.nan
+    reach = scipy.special.stdtrit(n_docs - 1, (1 + level) / 2) if n_docs > 1 else math.nan
     shares = table.patterns[table.pattern].mean(axis=0)
     rows = {
         "system": table.systems, "share": shares, "ability": fitted.ability,

@@ -10,7 +10,6 @@ import math
 
 import numpy as np
 import polars as pl
-from scipy import stats
 
 from formlab.analysis.intervals import drawn_sums
 from formlab.errors import DataMissing
@@ -211,7 +210,7 @@ def _document(values: pl.DataFrame) -> np.ndarray:
 def _grouped(values: pl.DataFrame, bins: int) -> tuple[pl.DataFrame, np.ndarray, np.ndarray]:
     """The answers, their groups by confidence, and of documents × (n, right, stated) × groups."""
     sure = confident(values)
-    rank = stats.rankdata(sure["confidence"].to_numpy(), method="average")
+    rank = sure["confidence"].rank().to_numpy()
     _, group = np.unique(np.ceil(rank * bins / sure.height), return_inverse=True)
     document, count = _document(sure), int(group.max()) + 1
     place, documents = document * count + group, int(document.max()) + 1

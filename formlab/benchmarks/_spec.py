@@ -5,14 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 from formlab.errors import UnknownName
-from formlab.registry import when_called
 
 if TYPE_CHECKING:
     from formlab.benchmarks._build import SplitReader
     from formlab.folders import Corpus
+
+
+def _when_called(function: Callable[..., Any] | str) -> Callable[..., Any]:
+    """`function` itself; one that is named ``module:function`` is imported when it is called."""
+    if not isinstance(function, str):
+        return function
+    return lambda *values: resolve_name(function)(*values)
 
 
 @dataclass(frozen=True)
@@ -49,16 +56,16 @@ class Benchmark:
 
     def __post_init__(self) -> None:
         # A reader named as text is imported when used, so that listing benchmarks imports none.
-        object.__setattr__(self, "read", when_called(self.read))
+        object.__setattr__(self, "read", _when_called(self.read))
         for name in ("find_splits", "reader"):
             if getattr(self, name):
-                object.__setattr__(self, name, when_called(getattr(self, name)))
+                object.__setattr__(self, name, _when_called(getattr(self, name)))
 
     def schema_of(self, document: dict[str, Any]) -> dict[str, Any] | None:
         """The JSON Schema of a model's answer about a document; None if there is none."""
         if self.schema is None or isinstance(self.schema, dict):
             return self.schema
-        return when_called(self.schema)(document)
+        return _when_called(self.schema)(document)
 
     def splits_in(self, root: Path) -> dict[str, int]:
         """The splits that can be asked for under `root`, and their counts of documents."""

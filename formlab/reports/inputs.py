@@ -15,7 +15,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from formlab import benchmarks, files, plugin_records, resources, saving
+from formlab import benchmarks, files, registry, resources, saving
 from formlab.errors import FormlabError
 from formlab.folders import rows_of
 from formlab.scoring import part
@@ -145,7 +145,7 @@ def key(
         "notebook": files.sha256(notebook), "data": data,
         "parameters": {name: repr(value) for name, value in parameters.items()},
         "sample": None if evaluated else sample(), "code": code(), "versions": versions(),
-        "plugins": plugin_records.versions(), **more,
+        "plugins": registry.versions(), **more,
     })  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from formlab import files, kept, plugin_records, resources, structure, tables
+from formlab import files, kept, registry, resources, structure, tables
 from formlab.errors import DataBroken, FormlabError, TableBroken
 from formlab.folders import Corpus, Predictions
 from formlab.progress import progress
@@ -122,7 +122,7 @@ def run(
         "settings": settings, "versions": {n: metadata.version(n) for n in system.versions},
         "name": name or system.run_name(settings),
     }  # fmt: skip
-    if plugins := plugin_records.needed({"systems": [system.name]}):
+    if plugins := registry.needed({"systems": [system.name]}):
         head["plugins"] = plugins
     examples = system.examples(corpus, settings)
     if examples is not None:
@@ -235,7 +235,8 @@ def _unread(_: Document, reason: str) -> dict[str, Any]:
 
 def _findable(system: System) -> None:
     """Raise `DataBroken` if a process that starts afresh would not find the system."""
-    if plugin_records.source_of("systems", system.name) in (None, "notebook"):
+    systems = registry.view("systems")
+    if system.name not in systems or systems.source(system.name).kind == "notebook":
         raise DataBroken(
             f"worker processes do not find system {system.name!r}",
             remedy="keep it in a file and load that with formlab.plugin, or workers=1",

@@ -17,9 +17,8 @@ def fresh(monkeypatch, tmp_path):
     monkeypatch.setenv("FORMLAB_CACHE", str(tmp_path / "cache"))
     # Set first, so that it is taken back whatever `load` makes of it.
     monkeypatch.setenv(registry.VARIABLE, "")
-    for name in ("registered", "files"):
+    for name in ("registered", "registries", "files", "broken"):
         monkeypatch.setattr(state, name, copy.copy(getattr(state, name)))
-    monkeypatch.setattr(state, "registered", {k: dict(v) for k, v in state.registered.items()})
     monkeypatch.setattr(state, "named", "")
     for view in state.registries.values():
         monkeypatch.setattr(view, "loaded", dict(view.loaded))

@@ -1,14 +1,15 @@
 import json
 import os
 import sys
+from contextlib import nullcontext
 
 import pytest
 from click.testing import CliRunner
 
 import formlab
-from formlab import benchmarks, known_files, metrics, plugin_records, readers, registry, systems
+from formlab import benchmarks, metrics, readers, registry, systems
 from formlab.cli import main
-from formlab.errors import DataBroken, DataMissing, NotAvailable, UnknownName
+from formlab.errors import DataBroken, DataMissing, FormlabError, NotAvailable, UnknownName
 from formlab.folders import Evaluation
 
 from .conftest import TOYS
@@ -70,7 +71,7 @@ def test_two_of_one_name_are_an_error_that_names_both(tmp_path, name):
     assert str(first) in str(caught.value)
     assert ("formlab" if name == "cer" else str(second)) in str(caught.value)
     assert metrics.get("wer").name == "wer"
-    assert [p.name for p in registry.problems("metrics")] == [name]
+    assert [row["name"] for row in registry.problems("metrics")] == [name]
 
 
 def test_package_is_found_by_its_entry_points_and_imported_when_used(installed):
@@ -88,9 +89,9 @@ def test_package_that_cannot_be_imported_is_listed_and_hurts_nobody(installed):
               systems=["odd = brokenpress:system"])  # fmt: skip
     assert "odd" not in list(metrics.METRICS)
     assert metrics.get("cer").name == "cer"
-    with pytest.raises(NotAvailable, match="package brokenpress 1.0 cannot be loaded: ModuleNot"):
+    with pytest.raises(NotAvailable, match="cannot be loaded: ModuleNot.*package brokenpress 1.0"):
         metrics.get("odd")
-    listed = {(row["kind"], row["name"]): row["problem"] for row in plugin_records.plugins()}
+    listed = {(row["kind"], row["name"]): row["problem"] for row in registry.plugins()}
     assert "No module named 'no_such_library'" in listed["systems", "odd"]
 
 
@@ -99,12 +100,14 @@ def test_file_that_cannot_be_run_is_listed_and_named_where_its_name_is_missed(
 ):
     (tmp_path / "bad.py").write_text("import formlab\nraise SystemExit('no')")
     monkeypatch.setenv(registry.VARIABLE, f"{tmp_path / 'bad.py'}")
-    assert [p.reason for p in registry.problems("metrics")] == ["SystemExit: no"]
-    with pytest.raises(UnknownName, match=r"unknown metric 'letters'.*bad.py: SystemExit: no"):
+    why = "plug-in cannot be loaded: SystemExit: no"
+    assert [row["problem"] for row in registry.problems("metrics")] == [why]
+    with pytest.raises(UnknownName, match=rf"unknown metric 'letters'.*bad.py: {why}"):
         metrics.get("letters")
     (tmp_path / "circle.py").symlink_to("circle.py")
-    for name in ("absent.py", "circle.py", "x" * 5000):
-        with pytest.raises(DataMissing, match="no such plug-in"):
+    os.mkfifo(tmp_path / "pipe.py")
+    for name in ("absent.py", "circle.py", "pipe.py", "x" * 5000):
+        with pytest.raises(DataMissing):
             registry.load(tmp_path / name)
 
 
@@ -116,7 +119,7 @@ def saved(tmp_path, funsd_root):
     corpus = benchmarks.load("funsd", root=funsd_root)
     evaluation = formlab.evaluate(corpus, formlab.read_predictions(tmp_path / "p.jsonl", corpus))
     folder = evaluation.save(tmp_path / "e")
-    registry._unload(file)
+    registry.unload(str(file))
     assert "letters" not in metrics.METRICS
     return file, folder
 
@@ -130,7 +133,7 @@ def test_evaluation_loads_the_file_it_needs_again_wherever_it_is_kept(tmp_path, 
 def test_file_that_was_never_named_here_is_not_run(tmp_path, funsd_root, monkeypatch):
     file, folder = saved(tmp_path, funsd_root)
     monkeypatch.setenv("FORMLAB_CACHE", str(tmp_path / "another user"))
-    with pytest.raises(NotAvailable, match=r"metric 'letters' .*mine.py has never been used here"):
+    with pytest.raises(NotAvailable, match=r"metric 'letters' as it was.* of .*mine.py is needed"):
         Evaluation.load(folder)
     assert "letters" not in metrics.METRICS
     registry.load(file)
@@ -142,29 +145,38 @@ def test_file_that_has_changed_or_gone_is_an_error_that_says_what_to_do(
 ):
     file, folder = saved(tmp_path, funsd_root)
     metric_file(tmp_path, times=2)
-    with pytest.raises(NotAvailable, match=r"mine.py has changed since.*Try: --plugin FILE.py"):
+    with pytest.raises(NotAvailable, match=r"mine.py is needed.*Try: --plugin FILE.py"):
         Evaluation.load(folder)
     # Whoever names the changed file wants it.
     registry.load(file)
     Evaluation.load(folder)
     assert "metric 'letters' has changed since" in capsys.readouterr().err
-    registry._unload(file)
+    registry.unload(str(file))
     file.unlink()
-    with pytest.raises(NotAvailable, match=r"mine.py is not there"):
+    with pytest.raises(NotAvailable, match=r"mine.py is needed"):
         Evaluation.load(folder)
 
 
+RECORD = dict.fromkeys(registry.Record.__annotations__, "")
+
+
 @pytest.mark.parametrize(
-    "records", [None, {}, "x", [5], [{"plugin": []}], [{"plugin": "charts", "kind": "file"}]]
-)
-def test_manifest_that_is_hostile_runs_nothing(tmp_path, records):
+    ("records", "message"),
+    [
+        (None, None), ({}, None), ([], None),
+        ("x", "plug-ins are no records"), ([5], "plug-ins are no records"),
+        ([{"plugin": []}], "plug-ins are no records"),
+        ([RECORD | {"plugin": "charts", "entry": "x", "kind": "file"}], "'x' as it was"),
+        ([RECORD | {"plugin": "odd", "entry": "x", "version": "../../x"}], "odd 'x' of  is needed"),
+        ([RECORD | {"plugin": "charts", "kind": "package", "name": "p", "version": "2"}], "p==2"),
+    ],
+)  # fmt: skip
+def test_manifest_that_is_hostile_runs_nothing(tmp_path, records, message):
     (tmp_path / "evil.py").write_text("raise AssertionError")
-    if isinstance(records, list) and records[0] == {"plugin": "charts", "kind": "file"}:
-        records[0] |= {"name": str(tmp_path / "evil.py"), "version": ""}
-        with pytest.raises(NotAvailable, match="has changed since"):
-            plugin_records.restore(records, where="here")
-    else:
-        plugin_records.restore(records, where="here")
+    if message == "'x' as it was":
+        records[0] |= {"name": str(tmp_path / "evil.py")}
+    with pytest.raises(FormlabError, match=message) if message else nullcontext():
+        registry.restore(records, where="here")
 
 
 def test_system_of_a_notebook_cannot_be_run_by_workers(tmp_path, funsd_root):
@@ -221,20 +233,22 @@ def test_plain_function_is_a_command_that_help_lists():
     assert CliRunner().invoke(main, ["hail"]).stdout == "hello\n"
 
 
-@pytest.mark.parametrize("content", ["[]", "{", '{"a.py": 5}', "[" * 100_000, None])
-def test_a_damaged_list_of_named_files_is_empty_and_stays_usable(tmp_path, monkeypatch, content):
+def test_help_lines_are_there_without_an_import_and_else_of_the_docstring(installed):
+    installed("hails", "def hail():\n    'Greet.'\n", charts=["hail = hails:hail", "odd = x:y"])
+    registry_ = registry.Registry("charts", {"own": ("no_such_module:own", "Own.")})
+    assert registry_.names() == ["own", "hail", "odd"]
+    assert [registry_.help(name) for name in ("own", "hail")] == ["Own.", "Greet."]
+    assert "cannot be loaded" in registry_.help("odd")
+    assert list(registry_) == ["own", "hail"]
+
+
+@pytest.mark.parametrize("content", ["", "/absent", "/dev/zero", "a\0b", None])
+def test_a_damaged_note_of_where_a_file_is_runs_nothing(tmp_path, monkeypatch, content):
     monkeypatch.setenv("FORMLAB_CACHE", str(tmp_path))
-    file = tmp_path / "plugins.json"
+    note = tmp_path / "plugins" / ("0" * 64)
+    note.parent.mkdir()
     if content is None:
-        os.mkfifo(file)
+        os.mkfifo(note)
     else:
-        file.write_text(content)
-    assert known_files.known() == {}
-    known_files.remember("b.py", "0")
-    assert known_files.known() == {"b.py": "0"}
-
-
-def test_a_record_that_names_a_pipe_or_no_file_reads_nothing(tmp_path):
-    os.mkfifo(tmp_path / "pipe")
-    for name in (str(tmp_path / "pipe"), "/dev/zero", "a\0b", str(tmp_path)):
-        assert known_files.sha256(name) == ""
+        note.write_text(content)
+    assert registry._trusted_file("0" * 64) is None

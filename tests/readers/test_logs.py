@@ -253,7 +253,7 @@ def plugins():
         registry.load(file)
     yield
     for file in files:
-        registry._unload(file)
+        registry.unload(str(file))
 
 
 @pytest.mark.usefixtures("plugins")
@@ -514,8 +514,7 @@ def test_a_plug_in_is_tried_first(tmp_path):
         assert READERS["mine"].title == "mine"
         assert formlab.open_log(tmp_path / "a.csv").fields["outcome"].item() == "match"
     finally:
-        registry._STATE.registered["readers"].clear()
-        registry._forget("readers", "mine")
+        registry.unload(__name__)
 
 
 # What is damaged, and what is said: an error, or the note with which the others are read.

@@ -15,8 +15,7 @@ from formlab import (
     files,
     folders,
     kept,
-    known_files,
-    plugin_records,
+    registry,
     selection,
     systems,
 )
@@ -210,7 +209,7 @@ def _cache(folder: Path) -> Iterator[None]:
 def _keep(folder: Path) -> None:
     with _cache(folder):
         kept.Shelf("pages").get({"page": 1}, lambda: KEPT)
-    put(folder, "plugins.json", {"/absent/plugin.py": "0" * 64})
+    put(folder / "plugins", "1" * 64, "/absent/plugin.py")
 
 
 def _read_kept(folder: Path) -> Found:
@@ -219,12 +218,10 @@ def _read_kept(folder: Path) -> Found:
         kept.Shelf("pages").get({"page": 1}, lambda: KEPT)
         kept.entries(folder / "pages")
         kept.drop_oldest(folder / "pages", gigabytes=0)
-        known_files.remember("/absent/other.py", "1" * 64)
-        known_files.known()
         # A metric that is in a file which is not here: one error.
         wanted = {"plugin": "metrics", "entry": "absent", "kind": "file", "version": "1" * 64}
         with suppress(NotAvailable):
-            plugin_records.restore([wanted | {"name": "/absent/other.py"}], where="manifest.json")
+            registry.restore([wanted | {"name": "/absent/other.py"}], where="manifest.json")
     return Found()
 
 

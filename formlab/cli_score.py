@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
-from importlib import import_module
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -37,11 +36,8 @@ from formlab.readers import UNMET
 if TYPE_CHECKING:
     import polars as pl
 
-    from formlab.folders import Corpus, Evaluation, Predictions
-    from formlab.workers import Crew
+    from formlab.folders import Corpus, Evaluation
 
-# Bytes of a user's own gold and answers that are read as a whole.
-_SMALL = 250_000
 _GOLD = (
     click.option(
         "--gold", type=fetched,
@@ -176,116 +172,49 @@ def scoring(command: Callable[..., Any]) -> Callable[..., Any]:
 def score(benchmark: str | None, predictions: Path, as_json: bool, **options: Any) -> None:
     """Score predictions against the gold of BENCHMARK, on each split that they are for.
 
-    What is large is scored piece by piece, in --out; the same command again goes on where it ended.
+    What is large is scored batch by batch, by --workers; tables go to --out as they are made.
     """
     import polars as pl
 
-    options["workers"] = click.get_current_context().with_resource(_crew(options))
     if own_options := _own(benchmark, options):
-        summary = _own_scored(options["gold"], predictions, own_options, options, as_json=as_json)
+        called = _own_name(options)
+        summary = scored(
+            options["gold"], predictions, options, as_json=as_json, **own_options, **called
+        )
         show_summary(summary, options, as_json=as_json)
         return
-    from formlab.scoring import loaded
-
     names = [options["split"]] if options["split"] else readers.splits(predictions) or [None]
     several = len(names) > 1
     how = {"root": options["root"], "strict": options["strict"]}
-    load = partial(benchmarks.load, benchmark, **how)
     # A list for several splits is of all of them together.
     listed = several and isinstance(_wanted(options), Path)
+    load = partial(benchmarks.load, benchmark, **how)
     documents = documents_of(options["documents"], (load(split=n) for n in names)) if listed else []
     summaries = []
-    for split_name in names:
-        shards = [] if listed else loaded.sources(benchmark, predictions, split=split_name, **how)
-        if len(shards) > 1:
-            changed = options | {"out": _folder(options["out"], shards[0]["split"], several)}
-            shards = [shard | {"name": options["name"]} for shard in shards]
-            opening = {"open_source": loaded.opened, "answers": predictions}
-            summaries.append(_shards_scored(shards, changed, as_json=as_json, **opening))
-            continue
-        corpus = load(split=split_name)
+    for name in names:
+        changed = dict(options)
+        corpora = benchmarks.corpora(benchmark, split=name, **how)
+        if several:
+            first = next(corpora)
+            corpora = chain([first], corpora)
+            changed["out"] = options["out"] and options["out"] / first.split
         if listed:
+            whole = load(split=name)
             # Those that this split has.
-            chosen = sorted(set(documents) & set(corpus.documents["doc_id"]))
-        else:
-            chosen = documents_of(options["documents"], [corpus])
-        if not chosen:
-            click.echo(f"note: none of the documents listed is in {plain(corpus.split)}", err=True)
-            continue
-        answers = readers.predictions(predictions, corpus)
-        name = _called(answers.system, predictions, options)
-        answers = dataclasses.replace(answers, system=name)
-        out = _folder(options["out"], corpus.split, several)
-        changed = options | {"documents": chosen, "out": out}
-        summaries.append(scored(corpus, answers, changed, as_json=as_json))
+            changed["documents"] = sorted(set(documents) & set(whole.documents["doc_id"]))
+            if not changed["documents"]:
+                note = f"note: none of the documents listed is in {plain(whole.split)}"
+                click.echo(note, err=True)
+                continue
+        called = _own_name(options)
+        summaries.append(scored(corpora, predictions, changed, as_json=as_json, **called))
     show_summary(pl.concat(summaries), options, as_json=as_json)
 
 
-def _called(system: str, answers: Path, options: dict[str, Any]) -> str:
-    """What a system is called: as asked; like the folder of its evaluation, if only its file is."""
-    from formlab.readers.content import stem
-
-    is_stem = system == stem(answers.resolve()) and not readers.is_run(answers)
-    return options["name"] or (options["out"].name if options["out"] and is_stem else system)
-
-
-def _folder(out: Path | None, split: str, several: bool) -> Path | None:
-    """Where the evaluation of a split goes, which may be one of several."""
-    return out / split if out and several else out
-
-
-def _own_scored(
-    gold: Path, answers: Path, own_options: dict[str, Any], options: dict[str, Any], *,
-    as_json: bool,
-) -> pl.DataFrame:  # fmt: skip
-    """The summary of answers to a user's own gold, of any size."""
-    from formlab import own
-    from formlab.own import sharded
-    from formlab.scoring import part
-
-    if not _spread(options) and _size(gold) + _size(answers) < _SMALL:
-        corpus, predictions = own.pair(gold, answers, **own_options)
-        name = _called(predictions.system, answers, options)
-        predictions = dataclasses.replace(predictions, system=name)
-        chosen = documents_of(options["documents"], [corpus])
-        return scored(corpus, predictions, options | {"documents": chosen}, as_json=as_json)
-    with (
-        _home(options["out"]) as out,
-        _temporary(out.parent / f".{out.name}.sources.part") as folder,
-    ):
-
-        def sources() -> Iterator[dict[str, Any]]:
-            # Planned when they are asked for: the processes start meanwhile.
-            how = own_options | {"folder": folder, "records": part.SHARD}
-            plan = sharded.plan(gold, answers, **how)
-            name = _called(plan.system, answers, options)
-            yield from (source | {"name": name} for source in plan.sources)
-
-        changed = options | {"out": out}
-        return _shards_scored(sources(), changed, as_json=as_json, open_source=sharded.open)
-
-
-def _size(path: Path) -> int:
-    """Bytes of a file or a folder; 0 if it is not there."""
-    return sum(file.stat().st_size for file in (path, *path.rglob("*")) if file.is_file())
-
-
-def _spread(options: dict[str, Any]) -> bool:
-    """Whether processes or a cluster are asked for."""
-    return options.get("workers", 1) != 1 or bool(options.get("scheduler"))
-
-
-@contextmanager
-def _crew(options: dict[str, Any]) -> Iterator[int | Crew]:
-    """The processes asked for: they import what scoring needs while this one does the same."""
-    from formlab import workers
-
-    if options["workers"] == 1 or options["scheduler"]:
-        yield options["workers"]
-        return
-    with workers.crew(options["workers"]) as crew:
-        crew.begin(str, (import_module, ("formlab.scoring.many",)))
-        yield crew
+def _own_name(options: dict[str, Any]) -> dict[str, Any]:
+    """What a system is called: as asked, or like the folder of its evaluation."""
+    fallback = options["out"].name if options["out"] else None
+    return {"name": options["name"], "fallback": fallback}
 
 
 @contextmanager
@@ -295,80 +224,42 @@ def _home(out: Path | None) -> Iterator[Path]:
         yield out
     else:
         with TemporaryDirectory(prefix="formlab-") as name:
-            yield Path(name)
-
-
-@contextmanager
-def _temporary(folder: Path) -> Iterator[Path]:
-    """A folder that stays for the next run if this one does not end well."""
-    import shutil
-
-    yield folder
-    shutil.rmtree(folder, ignore_errors=True)
+            yield Path(name, "evaluation")
 
 
 def _wanted(options: dict[str, Any]) -> Any:
-    """The documents asked for, as `many.score` takes them: a file of them as a path."""
-    from formlab.scoring import part
+    """The documents asked for, as `evaluate` takes them: a file of them as a path."""
+    from formlab.scoring import choice
 
     documents = options["documents"]
-    is_file = isinstance(documents, str) and documents not in (part.ALL, part.ANSWERED)
+    is_file = isinstance(documents, str) and documents not in (choice.ALL, choice.ANSWERED)
     return Path(documents) if is_file else documents
 
 
 def documents_of(chosen: str, corpora: Iterable[Corpus]) -> str | list[str]:
     """The value of `--documents`: a keyword, or the ids in a file, each of which is in a corpus."""
-    from formlab.scoring import part
+    from formlab.scoring import choice
 
-    if chosen in (part.ALL, part.ANSWERED):
+    if chosen in (choice.ALL, choice.ANSWERED):
         return chosen
-    names = part.listed(chosen)
+    names = choice.listed(chosen)
     known = [name for corpus in corpora for name in corpus.documents["doc_id"]]
-    part.check_listed(names, known, file=chosen)
+    choice.check_listed(names, known, file=chosen)
     return list(names)
 
 
 def scored(
-    corpus: Corpus, answers: Predictions, options: dict[str, Any], *, as_json: bool
+    gold: Any, answers: Any, options: dict[str, Any], *, as_json: bool, **more: Any
 ) -> pl.DataFrame:
-    """The summary of an evaluation, which is saved in the option `out`.
-
-    Of large corpora the parts are scored one by one, by processes or a cluster if these are asked
-    for.
-    """
+    """The summary of an evaluation, which is saved in `out`; `more` is for `evaluate`."""
     from formlab import analysis
-    from formlab.progress import working
-    from formlab.scoring import many, part
-    from formlab.scoring.fields import READER
-
-    if _spread(options) or corpus.records.height > part.SHARD:
-        return _shards_scored(many.pairs(corpus, answers), options, as_json=as_json)
-    where = f"{corpus.benchmark}:{corpus.split}"
-    with working(f"scoring {corpus.documents.height:,} documents of {where}"):
-        evaluation = analysis.evaluate(
-            corpus, answers, mode=options["mode"], documents=options["documents"],
-            limit=options["limit"], reader=options.get("reader") or READER,
-        )  # fmt: skip
-    _check_met(evaluation, options)
-    if options["out"]:
-        with _replacing(options["out"]) as replaced:
-            evaluation.save(options["out"])
-            replaced(evaluation)
-    return _summary(evaluation, options, as_json=as_json)
-
-
-def _shards_scored(
-    sources: Iterable[Any], options: dict[str, Any], *, as_json: bool, **how: Any
-) -> pl.DataFrame:
-    """The summary of what is scored shard by shard; `sources` and `how` as for `many.score`."""
-    from formlab.scoring import many
     from formlab.scoring.fields import READER
 
     with _home(options["out"]) as out, _replacing(out) as replaced:
-        evaluation = many.score(
-            sources, out, mode=options["mode"], documents=_wanted(options), limit=options["limit"],
-            reader=options.get("reader") or READER, workers=options.get("workers", 1),
-            scheduler=options.get("scheduler"), **how,
+        evaluation = analysis.evaluate(
+            gold, answers, mode=options["mode"], documents=_wanted(options), out=out,
+            limit=options["limit"], reader=options.get("reader") or READER,
+            workers=options.get("scheduler") or options.get("workers", 1), **more,
         )  # fmt: skip
         _check_met(evaluation, options)
         replaced(evaluation)
@@ -413,14 +304,14 @@ def _summary(evaluation: Evaluation, options: dict[str, Any], *, as_json: bool) 
     """
     from formlab import analysis, own
     from formlab.progress import working
-    from formlab.scoring import part
+    from formlab.scoring import choice
 
     where = f"{evaluation.benchmark}:{evaluation.split}"
-    if sentence := part.part_run(evaluation):
+    if sentence := choice.part_run(evaluation):
         click.secho(f"{plain(where)}: {sentence}", fg="yellow", bold=True, err=True)
     inferred = f"gold: {own.INFERRED}: "
     types = {note: n for note, n in evaluation.notes.items() if note.startswith(inferred)}
-    notes = {n: c for n, c in evaluation.notes.items() if n not in (*part.NOTES, *types)}
+    notes = {n: c for n, c in evaluation.notes.items() if n not in (*choice.NOTES, *types)}
     say(notes, left_out=evaluation.unreadable)
     if types:
         counts = ", ".join(f"{n} {note.removeprefix(inferred)}" for note, n in types.items())

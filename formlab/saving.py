@@ -24,7 +24,7 @@ MANIFEST = "manifest.json"
 # What formlab writes into such a folder, in this format and in older ones.
 _TABLE = r"(documents|cases|scores|records|responses|tallies|columns)"
 _OURS = re.compile(
-    rf"(shards/\d+/)?((corpus|predictions)/)?(manifest\.json|source\.json|{_TABLE}\.parquet"
+    rf"(\w+/\d+/)?((corpus|predictions)/)?(manifest\.json|source\.json|{_TABLE}\.parquet"
     rf"|{_TABLE}/\d{{5,}}\.parquet)|\.(unfinished|saved|[0-9a-f]+\.part)/.*"
 )
 # How long a reader waits for a folder that is between its two renames, in seconds.
@@ -165,7 +165,7 @@ def _check_own(folder: Path) -> None:
     ]
     strangers = sorted(name for name in names if not _OURS.fullmatch(name))
     if not strangers and names and not (folder / MANIFEST).is_file():
-        unfinished = any(name.startswith(("shards/", ".")) for name in names)
+        unfinished = any(name[0] == "." for name in names)
         strangers = [] if unfinished else sorted(names)
     if strangers:
         more = f" and {len(strangers) - 3} more" if len(strangers) > 3 else ""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from formlab import systems
+from formlab import benchmarks, systems
 from formlab.folders import Corpus, Evaluation
-from formlab.scoring import many, part
+from formlab.scoring.choice import ALL
 from formlab.scoring.evaluate import evaluate
 from formlab.systems import System
 
@@ -74,9 +74,12 @@ def read_and_score(
         corpus, system, out=run, settings=changed, limit=limit, workers=workers,
         scheduler=scheduler, name=name,
     )  # fmt: skip
-    chosen = part.ALL if limit is None else predictions.responses["doc_id"].unique().to_list()
-    if corpus.records.height > part.SHARD:
-        crew = {"workers": workers, "scheduler": scheduler}
-        return many.score(many.pairs(corpus, predictions), scores, documents=chosen, **crew)
-    evaluate(corpus, predictions, documents=chosen).save(scores)
-    return Evaluation.load(scores)
+    chosen = ALL if limit is None else predictions.responses["doc_id"].unique().to_list()
+    is_large = corpus.records.height > benchmarks.BATCH
+    return evaluate(
+        corpus,
+        predictions,
+        documents=chosen,
+        out=scores,
+        workers=scheduler or workers if is_large else 1,
+    )

@@ -22,7 +22,6 @@ import polars as pl
 
 import formlab
 from formlab import own
-from formlab.own import sharded
 
 FIELDS, MANY, OF_A_DOCUMENT = 100_000, 300_000, 10
 # Fields a second that each step has to reach.
@@ -97,8 +96,9 @@ def main() -> int:
 
         def cut() -> None:
             with tempfile.TemporaryDirectory() as folder:
-                for source in sharded.plan(gold, answers, folder=folder).sources:
-                    sharded.open(source)
+                cut_up = batches(own_gold(gold, folder / "own"), answers, folder)
+                for batch in cut_up.batches:
+                    batch.answers(batch.gold())
 
         rows.append(_rate("cut into shards and read each, csv", fastest(cut, 2), CUT))
         score = lambda: formlab.evaluate(gold, answers)  # noqa: E731

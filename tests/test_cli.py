@@ -272,12 +272,10 @@ def test_large_own_data_are_scored_piece_by_piece_with_the_same_output(
     asked = ("score", "--gold", tmp_path / "gold.csv", "--predictions", tmp_path / "answers.csv")
     asked += ("--resamples", 20)
     for options in (("--json", "--limit", 5), ("--documents", "answered")):
-        # With --sharded too, this one is whole.
-        monkeypatch.setattr("formlab.scoring.part.SHARD", 100)
         whole = formlab(*asked, *options)
         with monkeypatch.context() as patch:
-            patch.setattr("formlab.cli_score._SMALL", 0)
-            patch.setattr("formlab.scoring.part.SHARD", 9)
+            patch.setattr("formlab.scoring.evaluate.SMALL", 0)
+            patch.setattr("formlab.benchmarks.BATCH", 9)
             out = tmp_path / "-".join(map(str, options)) / "answers"
             pieces = formlab(*asked, *options, "--out", out)
             alone = formlab(*asked, *options)

@@ -17,10 +17,10 @@ from formlab.benchmarks.vrdu import Schema
 from formlab.folders import Corpus, Evaluation, Predictions
 from formlab.metrics import METRICS
 from formlab.metrics.entities import match_entities, same_values
-from formlab.scoring.evaluate import marks_of
-from formlab.scoring.kinds import Kinds
+from formlab.scoring.score_batch import marks_of
 from formlab.scoring.tasks import entities
 from formlab.scoring.tasks._leaves import Leaves, leaves
+from formlab.scoring.whole import Whole
 
 MODES = ("official", "fixed")
 SCORES = ("micro_f1", "macro_f1")
@@ -77,10 +77,10 @@ def _scored(evaluation: Evaluation) -> Iterator[tuple[Corpus, Predictions]]:
         yield part.corpus, _of_corpus(part.predictions, part.corpus)
 
 
-def _kinds(evaluation: Evaluation) -> Kinds:
+def _kinds(evaluation: Evaluation) -> Whole:
     """What is decided of all documents together, such as the order of day and month."""
     marks = marks_of(benchmarks.get(evaluation.benchmark))
-    return Kinds.together(Kinds.of(*both, marks) for both in _scored(evaluation))
+    return Whole.together(Whole.of(*both, marks) for both in _scored(evaluation))
 
 
 def both_modes(evaluations: Sequence[Evaluation]) -> pl.DataFrame:
@@ -160,7 +160,7 @@ def mode_changes(
     One row per gold entity that earns another share of itself: what either mode set beside it, the
     share in [0, 1], the reason and the effect; per prediction that one mode does not count (`gold`
     and `path` are null); and per entity name that no gold has (`doc_id` is null too), which
-    ``official`` averages as 0. `dates` are those of the whole corpus, see `Kinds`.
+    ``official`` averages as 0. `dates` are those of the whole corpus, see `Whole`.
     """
     schema = Schema.of(corpus)
     both = leaves(corpus, _of_corpus(predictions, corpus), schema, dates=dates)

@@ -19,8 +19,8 @@ from formlab.analysis.finding import ALPHA, DEPENDS, SAME, holds
 from formlab.analysis.paired_tests import Pair, adjusted_p, differences
 from formlab.errors import UnknownName
 from formlab.folders import Evaluation
-from formlab.scoring.again import read_again
 from formlab.scoring.bands import BANDS
+from formlab.scoring.evaluate import read_again
 from formlab.scoring.fields import READER, others
 from formlab.stats.sums import SLICE, Row, document_sums
 from formlab.tables import DOCUMENTS, Settings

@@ -29,7 +29,7 @@ from formlab.folders import Evaluation
 from formlab.metrics import ratio
 from formlab.scoring.align import rights
 from formlab.scoring.bands import BANDS, order, sliced
-from formlab.scoring.evaluate import THRESHOLD
+from formlab.scoring.score_batch import THRESHOLD
 from formlab.stats.sums import SLICE
 from formlab.tables import BOX, CASES, LADDER, Settings, own_columns
 

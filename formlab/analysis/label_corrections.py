@@ -19,7 +19,7 @@ from formlab.analysis.summarise import summarise
 from formlab.benchmarks.formfactory import with_value
 from formlab.errors import NotAvailable
 from formlab.folders import Corpus, Evaluation
-from formlab.scoring.again import score_again
+from formlab.scoring.evaluate import score_again
 
 NOTE = "verdicts: "
 _NOWHERE = "on nothing that is there"

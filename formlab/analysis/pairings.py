@@ -11,9 +11,9 @@ import polars as pl
 from formlab import benchmarks, metrics, tables
 from formlab.analysis.summarise import summarise
 from formlab.folders import Evaluation
-from formlab.scoring.evaluate import THRESHOLD
-from formlab.scoring.kinds import Kinds
+from formlab.scoring.score_batch import THRESHOLD
 from formlab.scoring.tasks import content
+from formlab.scoring.whole import Whole
 from formlab.tables import BOX
 
 PAIRINGS = ("default", "label", "box", "value", "oracle")
@@ -73,7 +73,7 @@ def pairings(evaluation: Evaluation, *, resamples: int = 1000, seed: int = 0) ->
     parts = [_unseen(part) for part in evaluation.parts()] if marking else []
     if not parts or any(each.corpus is None or each.predictions is None for each in parts):
         return pl.DataFrame(schema=SCHEMA)
-    kinds = Kinds.together(Kinds.of(each.corpus, each.predictions) for each in parts)
+    kinds = Whole.together(Whole.of(each.corpus, each.predictions) for each in parts)
     if not _fields(kinds.answers).drop_nulls("path").height:
         return pl.DataFrame(schema=SCHEMA)
     rows = [
@@ -95,7 +95,7 @@ def _unseen(part: Evaluation) -> Evaluation:
 
 
 def _scored(
-    parts: Sequence[Evaluation], kinds: Kinds, pairing: str, **draws: int
+    parts: Sequence[Evaluation], kinds: Whole, pairing: str, **draws: int
 ) -> Iterator[dict[str, Any]]:
     scored = []
     for part in parts:

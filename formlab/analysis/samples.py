@@ -16,8 +16,8 @@ from formlab.console import plain
 from formlab.errors import DataBroken, DataMissing, NotAvailable, UnknownName
 from formlab.folders import Corpus, Evaluation, Predictions
 from formlab.registry import Registry
+from formlab.scoring.choice import part_run
 from formlab.scoring.evaluate import evaluate
-from formlab.scoring.part import part_run
 
 # What opens the sample of a benchmark that a system does not simply read: a function of the
 # corpus, the system's name and its settings, which gives an `Evaluation`. Plug-ins alone.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -80,8 +80,6 @@ def predictions(
     *,
     name: str | None = None,
     columns: Mapping[str, str] | None = None,
-    documents: Collection[str] | None = None,
-    others: bool = False,
 ) -> Predictions:
     """Answers to a corpus, whether its user's own or a benchmark, in whatever they are kept.
 
@@ -104,9 +102,6 @@ def predictions(
         ``answers``.
     columns
         The table's name for each column; what is read with them is a table.
-    documents, others
-        Of which documents (`doc_id`), or of all others; without them, of all. A finished run is
-        then read in parts. Notes and sources are those of the whole.
 
     Raises
     ------
@@ -121,24 +116,13 @@ def predictions(
     >>> predictions(answers, gold).records.select("doc_id", "path").rows()
     [('a', '/total'), ('a', '/date')]
     """
-    import dataclasses
-
-    import polars as pl
-
     from formlab.addresses import local
-    from formlab.readers import answers, runs
+    from formlab.readers import answers
 
     source = local(source) if isinstance(source, str | Path) else source
     if isinstance(source, Path) and not os.path.exists(source):
         raise DataMissing("no such file or folder", where=source, remedy="check --predictions")
-    if documents is None:
-        return answers.read(source, corpus, name, columns or {})
-    chosen = pl.col("doc_id").is_in(sorted(documents)).xor(pl.lit(others))
-    if is_run(source):
-        return runs.read_some(source, corpus, chosen)
-    whole = answers.read(source, corpus, name, columns or {})
-    records, responses = whole.records.filter(chosen), whole.responses.filter(chosen)
-    return dataclasses.replace(whole, records=records, responses=responses)
+    return answers.read(source, corpus, name, columns or {})
 
 
 read_predictions = predictions

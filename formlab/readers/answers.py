@@ -85,7 +85,7 @@ def of_table(
     given = pl.concat([*values.pieces(source, columns, notes, set(jsons))], how="diagonal")
     given = _of_corpus(given, corpus, path, notes)
     keyed = given if corpus.benchmark != OWN else given.filter(pl.col("path").is_null())
-    _check_once(keyed.filter(pl.col("value").is_not_null()), path)
+    check_once(keyed.filter(pl.col("value").is_not_null()), path)
     given = _matched(values.listed(given, values.lists_of(given)), corpus, notes)
     systems = set(given["system"].drop_nulls()) if "system" in given.columns else set()
     return of_values(
@@ -112,7 +112,7 @@ def _of_corpus(
     return given
 
 
-def _check_once(given: pl.DataFrame, path: Path | None) -> None:
+def check_once(given: pl.DataFrame, path: Path | None) -> None:
     """`DataBroken` if two rows answer one path of a document."""
     key = given.select("doc_id", "path")
     if key.is_duplicated().any():

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -21,7 +21,7 @@ def read(path: Path, corpus: Corpus) -> Predictions:
         If the run has not begun, read another benchmark than `corpus`, or a prompt has changed
         since, so that its answers cannot be matched.
     """
-    if files.is_file(Predictions.home(path) / "manifest.json"):
+    if is_finished(path):
         predictions = Predictions.load(path)
     else:
         # Nothing else here needs what asks models.
@@ -33,19 +33,20 @@ def read(path: Path, corpus: Corpus) -> Predictions:
     return _checked(predictions, path, corpus)
 
 
-def read_some(path: Path, corpus: Corpus, only: pl.Expr) -> Predictions:
-    """The same for the rows for which `only` is true; of a finished run no others are read."""
-    if files.is_file(Predictions.home(path) / "manifest.json"):
-        run = Predictions.opened(path)
-        frames = {name: run.scan(name).filter(only).collect() for name in run.TABLES}
-        return _checked(dataclasses.replace(run, **frames).check(), path, corpus)
-    whole = read(path, corpus)
-    records, responses = whole.records.filter(only), whole.responses.filter(only)
-    return dataclasses.replace(whole, records=records, responses=responses)
+def is_finished(source: Any) -> bool:
+    """Whether a source is the folder of a run that has ended."""
+    is_folder = isinstance(source, Path) and source.is_dir()
+    return is_folder and files.is_file(Predictions.home(source) / "manifest.json")
+
+
+def opened(path: Path, corpus: Corpus) -> Predictions:
+    """The predictions of a finished run, which stay on disk until they are scanned."""
+    return _checked(Predictions.opened(path), path, corpus)
 
 
 def _checked(predictions: Predictions, path: Path, corpus: Corpus) -> Predictions:
-    others = set(predictions.records["benchmark"].unique()) - {corpus.benchmark}
+    known = predictions.scan("records").select(pl.col("benchmark").unique()).collect()
+    others = set(known["benchmark"]) - {corpus.benchmark}
     if others:
         listed = ", ".join(sorted(others))
         raise DataBroken(f"this run read {listed}, not {corpus.benchmark}", where=path)

@@ -18,7 +18,7 @@ from typing import Any
 from formlab import benchmarks, files, registry, resources, saving
 from formlab.errors import FormlabError
 from formlab.folders import rows_of
-from formlab.scoring import part
+from formlab.scoring import choice
 
 MANIFEST = "manifest.json"
 _PACKAGE = Path(__file__).parents[1]
@@ -107,10 +107,10 @@ def part_runs(home: Path, parameters: Mapping[str, Any], defaults: Mapping[str, 
     for manifest in (m for f in folders if f.is_dir() for m in evaluations_in(f)):
         content = files.read_json(manifest)
         notes = content.get("notes") if isinstance(content, dict) else None
-        if isinstance(notes, dict) and set(notes) & set(part.NOTES):
+        if isinstance(notes, dict) and set(notes) & set(choice.NOTES):
             rows = rows_of(content, "documents")
             subject = "{system} on {benchmark}:{split}".format_map(content)
-            note = part.partial_note(rows, content["settings"], notes)
+            note = choice.partial_note(rows, content["settings"], notes)
             sentences.append(f"{subject}: {note}.")
     return sentences
 

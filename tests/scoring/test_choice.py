@@ -7,7 +7,7 @@ from polars.testing import assert_frame_equal
 from formlab import analysis, benchmarks, tables
 from formlab.errors import DataBroken, DataMissing, UnknownName
 from formlab.folders import Predictions
-from formlab.scoring import part
+from formlab.scoring import choice
 
 
 def predictions(corpus, names, *, wrong=5):
@@ -41,11 +41,11 @@ def check_cut(corpus, names):
     assert_frame_equal(chosen.cases, cut.cases)
     of = f"documents=answered: {len(names)} of {corpus.documents.height}, sha256 "
     assert all(of in settings for settings in tables.readable(ours)["settings"])
-    assert part.part_run(cut) == ""
+    assert choice.part_run(cut) == ""
     every = analysis.evaluate(corpus, found)
     assert every.documents.height == corpus.documents.height
-    assert part.UNANSWERED not in chosen.notes
-    assert every.notes[part.UNANSWERED] == corpus.documents.height - len(names)
+    assert choice.UNANSWERED not in chosen.notes
+    assert every.notes[choice.UNANSWERED] == corpus.documents.height - len(names)
 
 
 @pytest.mark.parametrize("name", ["funsd", "formcraft", "vrdu", "fincriticaled"])
@@ -82,7 +82,7 @@ def test_failure_is_an_answer_and_what_was_never_tried_is_none(corpus, names):
             response(names[5], "ok") | {"split": "train"},
         ]),
     )  # fmt: skip
-    assert part.answered(corpus, found) == set(names[:3])
+    assert choice.answered(corpus, found) == set(names[:3])
 
 
 def test_documents_can_be_named_and_the_first_of_them_be_taken(corpus, names):
@@ -90,7 +90,7 @@ def test_documents_can_be_named_and_the_first_of_them_be_taken(corpus, names):
     some = analysis.evaluate(corpus, found, documents=[names[5], names[2]])
     assert some.documents["doc_id"].to_list() == [names[2], names[5]]
     assert some.settings["documents"].startswith("listed: 2 of 8, sha256 ")
-    assert some.notes[part.LEFT_OUT] == 6
+    assert some.notes[choice.LEFT_OUT] == 6
     # Predictions for documents left out are no claims about strangers.
     assert set(some.cases["doc_id"]) == {names[2], names[5]}
     one = analysis.evaluate(corpus, found, documents="answered", limit=1)
@@ -101,18 +101,18 @@ def test_documents_can_be_named_and_the_first_of_them_be_taken(corpus, names):
 
 def test_sentence_says_what_was_answered_and_what_was_chosen(corpus, names):
     found = predictions(corpus, names[:3])
-    assert part.part_run(analysis.evaluate(corpus, found)) == (
+    assert choice.part_run(analysis.evaluate(corpus, found)) == (
         "3 of 8 documents were answered; the rest count as missing "
         "(`--documents answered` scores the 3)"
     )
     answered = analysis.evaluate(corpus, found, documents="answered")
-    assert part.part_run(answered) == "Scored on 3 of 8 documents (answered)"
+    assert choice.part_run(answered) == "Scored on 3 of 8 documents (answered)"
     both = analysis.evaluate(corpus, found, documents=names[2:6])
-    assert part.part_run(both).startswith(
+    assert choice.part_run(both).startswith(
         "Scored on 4 of 8 documents (listed). 1 of 4 documents were answered; the rest"
     )
     whole = analysis.evaluate(corpus, predictions(corpus, names))
-    assert part.part_run(whole) == ""
+    assert choice.part_run(whole) == ""
     assert whole.settings["documents"] == "all"
 
 
@@ -120,7 +120,7 @@ def test_where_nothing_was_answered_all_is_missing_or_an_error(corpus, names):
     found = predictions(corpus, names[:1])
     found = dataclasses.replace(found, records=found.records.with_columns(status=pl.lit("missing")))
     every = analysis.evaluate(corpus, found)
-    assert part.part_run(every) == "0 of 8 documents were answered; all of them count as missing"
+    assert choice.part_run(every) == "0 of 8 documents were answered; all of them count as missing"
     with pytest.raises(DataBroken, match="none of the 8 documents of funsd:test was answered"):
         analysis.evaluate(corpus, found, documents="answered")
 
@@ -139,15 +139,15 @@ def test_list_names_file_line_and_remedy_of_what_is_wrong(tmp_path, names):
     file = tmp_path / "list.txt"
     for absent in (file, tmp_path, "x" * 5000):
         with pytest.raises(DataMissing, match="no such list"):
-            part.listed(absent)
+            choice.listed(absent)
     file.write_text("\n \n")
     with pytest.raises(DataBroken, match="is empty"):
-        part.listed(file)
+        choice.listed(file)
     file.write_text(f"{names[0]}\n\n{names[1]}x\nzzz\n")
-    wanted = part.listed(file)
+    wanted = choice.listed(file)
     assert list(wanted.values()) == [1, 3, 4]
     with pytest.raises(UnknownName) as caught:
-        part.check_listed(wanted, names, file=file)
+        choice.check_listed(wanted, names, file=file)
     said = str(caught.value)
     assert f"{names[1]}x" in said
     assert "1 more" in said
@@ -168,12 +168,12 @@ def test_choice_survives_verdicts_and_saving(corpus, names, tmp_path):
     one = analysis.evaluate(corpus, predictions(corpus, names[:3]), documents=names[:4])
     again = analysis.with_label_corrections(one, tables.table("decisions", []))
     assert again.settings == one.settings
-    assert part.part_run(again) == part.part_run(one) != ""
+    assert choice.part_run(again) == choice.part_run(one) != ""
     assert all(
         "documents=listed: 4 of 8" in said for said in tables.readable(again.scores)["settings"]
     )
     kept = one.save(tmp_path / "e")
-    assert part.part_run(type(one).load(kept)) == part.part_run(one)
+    assert choice.part_run(type(one).load(kept)) == choice.part_run(one)
 
 
 def test_opening_an_evaluation_of_a_part_says_so(corpus, names, tmp_path, capsys):

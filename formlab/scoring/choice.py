@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
 import polars as pl
 
 from formlab import files, tables
-from formlab.benchmarks import SHARD
 from formlab.errors import DataBroken, DataMissing, UnknownName
 from formlab.folders import Corpus, Evaluation, Predictions
 
@@ -19,20 +18,6 @@ ALL, ANSWERED, LISTED = "all", "answered", "listed"
 UNANSWERED = "documents without any answer, counted as missing"
 LEFT_OUT = "documents that were not chosen, left out"
 NOTES = (UNANSWERED, LEFT_OUT)
-
-
-@dataclasses.dataclass(frozen=True)
-class Selection:
-    """The documents of a corpus that are scored, and the predictions for them.
-
-    `description` tells which they are, for the settings; `notes` counts those without an answer and
-    those that were left out.
-    """
-
-    corpus: Corpus
-    predictions: Predictions
-    description: str
-    notes: dict[str, int]
 
 
 def answered(corpus: Corpus, predictions: Predictions) -> set[str]:
@@ -49,29 +34,13 @@ def answered(corpus: Corpus, predictions: Predictions) -> set[str]:
     return (set(predicted) | set(asked)) & set(corpus.documents["doc_id"])
 
 
-def choose(
-    corpus: Corpus,
-    predictions: Predictions,
-    documents: str | Sequence[str] = ALL,
-    *,
-    limit: int | None = None,
-) -> Selection:
-    """Cut corpus and predictions to the chosen documents, in the corpus' order.
-
-    They are ``all``, ``answered`` (see `answered`), or the named ones; with `limit` only the first
-    so many. `UnknownName` if a document is not in the corpus, or the word is neither; `DataBroken`
-    if no document is left.
-    """
-    names = corpus.documents["doc_id"].to_list()
-    where = f"{corpus.benchmark}:{corpus.split}"
-    choice = decide(names, answered(corpus, predictions), documents, limit=limit, where=where)
-    both = kept(corpus, predictions, choice.documents)
-    return Selection(*both, choice.description, choice.notes)
-
-
 @dataclasses.dataclass(frozen=True)
 class Choice:
-    """The documents that are scored, by their ids; see `Selection`."""
+    """The documents that are scored, by their ids.
+
+    `description` tells which they are, for the settings; `notes` counts those without an answer and
+    those that were left out.
+    """
 
     documents: list[str]
     description: str
@@ -82,7 +51,12 @@ def decide(
     names: list[str], with_answer: set[str], documents: str | Sequence[str], *,
     limit: int | None, where: str,
 ) -> Choice:  # fmt: skip
-    """Which of the documents `names` are scored, as for `choose`."""
+    """Which of the documents `names` are scored, in their order.
+
+    They are ``all``, ``answered`` (those `with_answer`), or the named ones; with `limit` only the
+    first so many. `UnknownName` if a document is not among them, or the word is neither;
+    `DataBroken` if no document is left.
+    """
     if isinstance(documents, str) and documents not in (ALL, ANSWERED):
         raise UnknownName.of("choice of documents", documents, (ALL, ANSWERED))
     chosen, word = _chosen(names, with_answer, documents, where)
@@ -114,47 +88,6 @@ def kept(
             responses=predictions.responses.filter(stays),
         ),
     )  # fmt: skip
-
-
-def cut(corpus: Corpus, predictions: Predictions) -> Iterator[tuple[Corpus, Predictions]]:
-    """Shards of at most `SHARD` gold records together, each of at least one document.
-
-    They are of contiguous documents in the corpus' order, with the predictions for them.
-    """
-    counts = corpus.records.group_by("doc_id").len()
-    ordered = corpus.documents.select("doc_id").join(
-        counts, on="doc_id", how="left", maintain_order="left"
-    )
-    numbers, number, size = [], 0, 0
-    for count in ordered["len"].fill_null(0):
-        if size and size + count > SHARD:
-            number, size = number + 1, 0
-        numbers.append(number)
-        size += count
-    if not number:
-        yield corpus, predictions
-        return
-    of = ordered.select("doc_id", shard=pl.Series(numbers, dtype=pl.UInt32))
-    sides = [
-        _by_shard(frame, of)
-        for frame in (corpus.documents, corpus.records, predictions.records, predictions.responses)
-    ]
-    for shard in range(number + 1):
-        documents, gold, records, responses = (side(shard) for side in sides)
-        yield (
-            dataclasses.replace(
-                corpus, documents=documents, records=gold, flaws={}, sources={}, unreadable={}
-            ),
-            dataclasses.replace(
-                predictions, records=records, responses=responses, notes={}, sources={}
-            ),
-        )
-
-
-def _by_shard(frame: pl.DataFrame, of: pl.DataFrame) -> Callable[[int], pl.DataFrame]:
-    marked = frame.join(of, on="doc_id", how="inner", maintain_order="left")
-    parts = marked.partition_by("shard", as_dict=True, include_key=False, maintain_order=True)
-    return lambda shard: parts.get((shard,), frame.clear())
 
 
 def _chosen(

@@ -1,7 +1,7 @@
-"""What the records of a whole corpus and of all its predictions are like: see `Kinds`.
+"""What the records of a whole corpus and of all its predictions are like: see `Whole`.
 
 How documents are scored depends at a few places on all of them: whether words were read at all, or
-only texts of pages were given. Shards are scored one by one, so these places ask `Kinds`.
+only texts of pages were given. Batches are scored one by one, so these places ask `Whole`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _READ = ("word", "line")
 
 
 @dataclasses.dataclass(frozen=True)
-class Kinds:
+class Whole:
     """One record for each combination of columns that scoring tells apart.
 
     `gold` and `answers` are such records of either side: task, status, whether there are a path, a
@@ -53,13 +53,13 @@ class Kinds:
     def of(
         cls, corpus: Corpus, predictions: Predictions,
         marks: Iterable[Callable[[Corpus, Predictions], set[str]]] = (),
-    ) -> Kinds:  # fmt: skip
+    ) -> Whole:  # fmt: skip
         """Those of a corpus and its predictions, with what the functions `marks` note of them.
 
         Examples
         --------
         >>> from formlab import own
-        >>> kinds = Kinds.of(*own.pair([{"doc_id": "a", "x": "1"}], [{"doc_id": "a", "x": "1"}]))
+        >>> kinds = Whole.of(*own.pair([{"doc_id": "a", "x": "1"}], [{"doc_id": "a", "x": "1"}]))
         >>> kinds.answers.select("task", "status", "path", "value").rows()
         [('text', 'ok', '', '')]
         """
@@ -84,14 +84,14 @@ class Kinds:
             text.orders_shown(corpus.records["doc_id"], corpus.records["value"]),
         )  # fmt: skip
 
-    def counted(self) -> Kinds:
+    def counted(self) -> Whole:
         """The same, without the gold's values: what the whole is made of, see `together`."""
         words = Words.counted(self.words.table, self.words.asked)
         return dataclasses.replace(self, words=words)
 
     @classmethod
-    def together(cls, several: Iterable[Kinds]) -> Kinds:
-        """Those of all shards, in any order."""
+    def together(cls, several: Iterable[Whole]) -> Whole:
+        """Those of all batches, in any order."""
         several = list(several)
         words = Words.together(kinds.words for kinds in several)
         dates = sum((Counter(kinds.dates) for kinds in several), Counter())
@@ -145,7 +145,7 @@ def representatives(records: pl.DataFrame) -> pl.DataFrame:
     return rows.select(list(RECORDS)).sort("task", "status", "kind", "path", "value", "x0")
 
 
-def _both(one: Kinds, other: Kinds) -> Kinds:
+def _both(one: Whole, other: Whole) -> Whole:
     fields = dict(other.fields)
     for place, kind in one.fields.items():
         fields[place] = min((kind, fields.get(place, kind)), key=lambda name: name or "")
@@ -153,7 +153,7 @@ def _both(one: Kinds, other: Kinds) -> Kinds:
         representatives(pl.concat([getattr(one, side), getattr(other, side)]))
         for side in ("gold", "answers")
     )
-    return Kinds(
+    return Whole(
         *sides, fields, one.declared | other.declared, one.by_rules or other.by_rules,
         one.prompted or other.prompted, one.marks | other.marks,
     )  # fmt: skip

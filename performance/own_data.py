@@ -22,6 +22,7 @@ import polars as pl
 
 import formlab
 from formlab import own
+from formlab.scoring.batches import batches, own_gold
 
 FIELDS, MANY, OF_A_DOCUMENT = 100_000, 300_000, 10
 # Fields a second that each step has to reach.

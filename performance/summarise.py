@@ -20,7 +20,6 @@ import sys
 import numpy as np
 import polars as pl
 
-
 from formlab import metrics, tables
 from formlab.analysis import summarise
 from formlab.analysis.intervals import Dense, drawn_parts, percentiles

@@ -78,7 +78,7 @@ performance: setup  ## speed and memory beside the libraries a user would pick i
 	$(BIN)/python performance/gallery.py
 	$(BIN)/python performance/chat.py
 	$(BIN)/python performance/own_data.py
-	$(BIN)/python performance/scale.py
+	$(BIN)/python performance/doors.py
 
 faults: setup  ## seeded faults, each of which must turn the contract red: make faults ROOM=scoring
 	$(BIN)/python -m tests.faults $(ROOM)

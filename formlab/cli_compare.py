@@ -71,7 +71,8 @@ def compare(folders: tuple[Path, ...], as_json: bool, **options: Any) -> None:
         columns = _FLIPS
     else:
         metrics = options["metric"] or None
-        table = analysis.compare(evaluations, metric=metrics, by=by, reference=reference, **draws)
+        how = {"by": by, "reference": reference, "workers": options["workers"]}
+        table = analysis.compare(evaluations, metric=metrics, **how, **draws)
         columns = _DIFFERENCES
     if as_json:
         show(table.to_dicts(), as_json=True)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -58,11 +59,17 @@ def open_logs(logs: tuple[Path, ...], as_json: bool, out: Path | None, **options
     columns, strict = options.pop("columns"), options.pop("strict")
     options["columns"] = pairs(tuple(columns.split(","))) if columns else None
     system = options.pop("system")
-    spread = {"workers": min(options.pop("workers"), len(logs))}
-    spread["scheduler"] = options.pop("scheduler")
-    done = workers.each(_opened, enumerate(logs), begin=(dict, (options,)), lost=_lost, **spread)
+    count = options.pop("workers")
+    if isinstance(count, int):
+        count = min(count, len(logs))
+    jobs = [(number, log.resolve()) for number, log in enumerate(logs)]
     # In the order in which they were named, whichever was read first.
-    by_number = {number: evaluations for (number, _), evaluations in done}
+    by_number = {}
+    for (number, log), evaluations in workers.each(partial(_opened, options), jobs, workers=count):
+        if isinstance(evaluations, workers.Lost):
+            what = f"the log cannot be read: {evaluations.reason}"
+            raise NotAvailable(what, where=log, remedy="more memory")
+        by_number[number] = evaluations
     opened = [
         (log, benchmarks.strictly(strict, each))
         for number, log in enumerate(logs)
@@ -91,10 +98,6 @@ def _opened(options: dict[str, Any], job: tuple[int, Path]) -> list[Evaluation]:
     from formlab.readers import logs
 
     return logs.open_logs(job[1], **options)
-
-
-def _lost(job: tuple[int, Path], reason: str) -> NoReturn:
-    raise NotAvailable(f"the log cannot be read: {reason}", where=job[1], remedy="more memory")
 
 
 def _folders(opened: list[tuple[Path, Evaluation]], out: Path | None) -> list[Path | None]:

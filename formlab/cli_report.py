@@ -13,7 +13,7 @@ from formlab.addresses import fetched
 from formlab.console import as_json, pairs, path, plain, show, workers_options
 from formlab.errors import DataBroken
 
-_BUILDING = ("out", "layout", "workers", "scheduler", "timeout", "figures")
+_BUILDING = ("out", "layout", "workers", "timeout", "figures")
 
 
 @click.command()

@@ -107,7 +107,7 @@ def run(benchmark: str | None, system: str, as_json: bool, **options: Any) -> No
     )
     predictions = systems.run(
         corpus, reader, out=out, settings=settings, name=name,
-        limit=options["limit"], workers=options["workers"], scheduler=options["scheduler"],
+        limit=options["limit"], workers=options["workers"],
         use_cache=not options["no_cache"],
     )  # fmt: skip
     responses = predictions.responses
@@ -259,7 +259,7 @@ def scored(
         evaluation = analysis.evaluate(
             gold, answers, mode=options["mode"], documents=_wanted(options), out=out,
             limit=options["limit"], reader=options.get("reader") or READER,
-            workers=options.get("scheduler") or options.get("workers", 1), **more,
+            workers=options.get("workers", 1), **more,
         )  # fmt: skip
         _check_met(evaluation, options)
         replaced(evaluation)

@@ -99,15 +99,18 @@ def root(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def workers_options(default: int | None = 1) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Add ``--workers`` and ``--scheduler``, as `workers.each` takes them; None: all processors."""
+    """Add ``--workers`` and ``--scheduler``, one value for `workers.each`; None: all processors."""
     shown = "one a processor" if default is None else default
     count = click.option(
         "--workers", type=click.IntRange(min=1), default=default,
+        callback=lambda context, _, number: context.meta["formlab.scheduler"] or number,
         help=f"Processes on this machine [{shown}].",
     )  # fmt: skip
     scheduler = click.option(
-        "--scheduler", metavar="ADDRESS", help="A Dask scheduler, whose workers are used instead."
-    )
+        "--scheduler", metavar="ADDRESS", is_eager=True, expose_value=False,
+        callback=lambda context, _, address: context.meta.update({"formlab.scheduler": address}),
+        help="A Dask scheduler, whose workers are used instead.",
+    )  # fmt: skip
     return lambda command: count(scheduler(command))
 
 

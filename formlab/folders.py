@@ -19,8 +19,9 @@ import msgspec
 import polars as pl
 
 from formlab import files, frames, previews, registry, structure, tables
-from formlab.errors import DataBroken, FormlabError, TableBroken, UnknownName
+from formlab.errors import DataBroken, FormlabError, NotAvailable, TableBroken, UnknownName
 from formlab.saving import MANIFEST, replacing, settled
+from formlab.workers import Lost, each
 
 FORMAT = 3
 ANEW = "the formlab command that wrote this folder again, or a fresh copy of the whole folder"
@@ -542,11 +543,18 @@ class Evaluation(Folder):
             raise TableBroken(f"own columns of documents and of cases: {', '.join(twice)}")
         return self
 
-    def save(self, folder: str | Path) -> Path:
-        """As for every folder, part by part; the first time it is saved, `made` is recorded."""
+    def save(self, folder: str | Path, *, workers: int | str = 1) -> Path:
+        """As for every folder, part by part; the first time it is saved, `made` is recorded.
+
+        Parts that are made when they are asked for are made by `workers`, as for `workers.each`.
+        """
         with replacing(folder) as new:
-            numbered = enumerate(self.parts())
-            written = [file for n, part in numbered for file in part.check().write_part(new, n)]
+            parts = enumerate(self.__dict__.get("_parts") or [self])
+            written = []
+            for (number, _), files_ in each(partial(_written, new), parts, workers=workers):
+                if isinstance(files_, Lost):
+                    raise NotAvailable(f"part {number} cannot be made: {files_.reason}")
+                written += files_
             values = {name: getattr(self, name) for name in (*self.scalars(), *self.MEMBERS)}
             self.finish(new, written, values | {"made": self.made or made_now()}, self.uses())
         return Path(folder)
@@ -593,6 +601,11 @@ def made_now() -> dict[str, str]:
 
 def _opened(part: Evaluation | Callable[[], Evaluation]) -> Evaluation:
     return part() if callable(part) else part
+
+
+def _written(folder: Path, part: tuple[int, Any]) -> list[PartFile]:
+    number, evaluation = part
+    return _opened(evaluation).check().write_part(folder, number)
 
 
 def _changed(part: Any, made: Mapping[str, Any], values: Mapping[str, Any]) -> Evaluation:

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from formlab.console import as_json, asking, plain, show
+from formlab.console import as_json, asking, plain, show, workers_options
 from formlab.errors import DataBroken, NotAvailable
 from formlab_arena.command_options import PATH, changes_of, progress_of
 
@@ -33,9 +33,7 @@ from formlab_arena.command_options import PATH, changes_of, progress_of
     help="What it is shown beside the screenshot, if not what it asks for.",
 )  # fmt: skip
 @asking
-@click.option("--workers", default=1, show_default=True, type=click.IntRange(1, 64),
-              help="Episodes at the same time.")  # fmt: skip
-@click.option("--scheduler", metavar="ADDRESS", help="A Dask scheduler.")
+@workers_options()
 @as_json
 def design(
     factors: tuple[str, ...], more: tuple[str, ...], out: Path, as_json: bool, **options: Any
@@ -79,7 +77,6 @@ def design(
     with progress_of(system, len(tasks.instances)) as tell:
         run.fill(
             out / "runs" / name, settings, tasks=tasks, tell=tell, workers=options["workers"],
-            scheduler=options["scheduler"],
         )  # fmt: skip
     evaluation = designs.web_evaluation(out, out / "runs" / name)
     evaluation.save(out / "evals" / name)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from formlab.addresses import fetched
-from formlab.console import as_json, asking, plain, show, strict
+from formlab.console import as_json, asking, plain, show, strict, workers_options
 from formlab.errors import DataBroken
 from formlab_arena.command_options import PATH, changes_of, of_tasks, progress_of, tasks_of
 
@@ -55,10 +55,7 @@ class _Window(click.ParamType):
     "--deadline", default=300.0, show_default=True, type=click.FloatRange(1),
     help="Seconds that an episode may take.",
 )  # fmt: skip
-@click.option("--workers", default=1, show_default=True, type=click.IntRange(1, 64),
-              help="Episodes at the same time.")  # fmt: skip
-@click.option("--scheduler", metavar="ADDRESS",
-              help="A Dask scheduler, whose workers play the episodes instead.")  # fmt: skip
+@workers_options()
 @click.option("--viewport", default=(1280, 800), type=_Window(), help="Of the window [1280x800].")
 @click.option("--device", default="", help='Imitate a device of Playwright: "iPhone 15".')
 @click.option("--headed", is_flag=True, help="Show the browser.")
@@ -93,7 +90,7 @@ def fill(out: Path, as_json: bool, **options: Any) -> None:
     """
     settings = _settings(options)
     if any(options[name] for name in _WEB):
-        if options["scheduler"]:
+        if isinstance(options["workers"], str):
             raise click.UsageError("--scheduler goes with formlab's own forms, or --pages")
         results = _fill_web(settings, out, options, as_json=as_json)
     else:
@@ -133,7 +130,7 @@ def _fill_ours(
     with progress_of(settings.system, len(tasks.instances)) as tell:
         results = run.fill(
             out, settings, tasks=tasks, reading=options["reading"], tell=tell,
-            workers=options["workers"], scheduler=options["scheduler"], storage=options["storage"],
+            workers=options["workers"], storage=options["storage"],
         )  # fmt: skip
     columns = ("doc_id", "form", "status", "right", "fields", "steps", "seconds", "error")
     if as_json:

@@ -8,16 +8,18 @@ import os
 import socket
 import threading
 import time
+import uuid
 from collections.abc import Callable, Generator, Sequence
-from functools import partial
+from dataclasses import dataclass, field
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from formlab import browser, files, resources
-from formlab.errors import FormlabError, NotAvailable
+from formlab.errors import DataMissing, FormlabError, NotAvailable
 from formlab.systems import chat
 from formlab.systems._journal import Journal
-from formlab.workers import each, seen, shared, threads
+from formlab.workers import Lost, each, threads
 from formlab_arena import action_groups, agent_registry, page_reading
 from formlab_arena.agent_registry import AGENTS
 from formlab_arena.agents import Agent, Halted
@@ -49,8 +51,7 @@ def fill(
     count: int = 1,
     tasks: TaskSet | None = None,
     reading: Path | None = None,
-    workers: int = 1,
-    scheduler: str | None = None,
+    workers: int | str = 1,
     storage: Path | None = None,
     wait: bool = False,
     tell: Callable[[dict[str, Any]], None] = lambda _: None,
@@ -75,11 +76,10 @@ def fill(
     reading
         Predictions of a system for the pages of `tasks`, in place of what the agent's own reads.
     workers
-        Episodes that run at the same time, each with a browser of its own.
-    scheduler
-        Address of a Dask scheduler, whose workers play whole episodes instead, each with a server
-        and browsers of its own; they see `out`. Not for models, whose answers and limits are kept
-        on one machine, and not for agents of a notebook.
+        Episodes that run at the same time, each with a browser of its own. Or the address of a
+        Dask scheduler: its workers, who see `out`, play whole episodes, each with a server and
+        browsers of its own. Not for models, whose answers and limits are kept on one machine, and
+        not for agents of a notebook.
     storage
         Playwright's file of cookies and local storage to begin with; it is nowhere recorded.
     wait
@@ -103,7 +103,7 @@ def fill(
         model's server refuses every call.
     """
     shaping = agent_registry.shaping_settings(settings)
-    if scheduler and settings.system.startswith(chat.PREFIX):
+    if isinstance(workers, str) and settings.system.startswith(chat.PREFIX):
         what = "models fill in forms from one machine, which keeps their answers and limits"
         raise NotAvailable(what, remedy="--workers N")
     if tasks is None:
@@ -123,11 +123,14 @@ def fill(
             serving(out / "submissions.sqlite", forms) as server,
             agent_registry.making(settings, out) as make,
         ):
-            away = partial(_elsewhere, scheduler, out, settings, forms, storage)
+            away = None
+            if isinstance(workers, str):
+                paths = (path and path.resolve() for path in (forms, storage))
+                away = partial(_elsewhere, _Place(out.resolve(), settings, *paths), workers)
             results = play_all(
                 todo, journal, lambda *task: _guarded(out, settings, server, make, storage, *task),
                 blank=blank_result, is_open=lambda _, entry: is_open(entry, settings),
-                workers=workers, tell=tell, elsewhere=away if scheduler else None,
+                workers=workers, tell=tell, elsewhere=away,
             )  # fmt: skip
     _write_values(out, results)
     return results
@@ -153,7 +156,7 @@ class Outcome(NamedTuple):
 def play_all(
     tasks: Sequence[T], journal: Journal, play: Callable[[T, Callable[[], bool]], Outcome], *,
     blank: Callable[[T], dict[str, Any]], is_open: Callable[[T, dict[str, Any]], bool],
-    workers: int, tell: Callable[[dict[str, Any]], None],
+    workers: int | str, tell: Callable[[dict[str, Any]], None],
     elsewhere: Callable[[Sequence[T]], Generator[tuple[T, dict[str, Any]]]] | None = None,
 ) -> list[dict[str, Any]]:  # fmt: skip
     """Play the episodes that the journal has not or that are still open; the result of each task.
@@ -191,44 +194,47 @@ def play_all(
     return [last[task.name] for task in tasks]
 
 
-def _elsewhere(
-    scheduler: str, out: Path, settings: RunSettings, forms: Path | None, storage: Path | None,
-    todo: Sequence[Instance],
-) -> Generator[tuple[Instance, dict[str, Any]]]:  # fmt: skip
-    """Tasks with their results, as the workers of a cluster have them."""
-    storage, forms = storage and storage.resolve(), forms and forms.resolve()
-    with shared(out.resolve()) as probe:
-        begin = (_Place, (probe, settings, forms, storage))
-        results = each(_episode, todo, scheduler=scheduler, begin=begin, lost=_lost)
-        with contextlib.closing(results):
-            yield from results
-
-
+@dataclass(frozen=True)
 class _Place:
-    """What a worker process plays episodes with: a server, submissions and agents of its own."""
+    """Where and how a cluster's workers play the episodes of a run; equal to no other run's."""
 
-    def __init__(
-        self, probe: Path, settings: RunSettings, forms: Path | None, storage: Path | None
-    ) -> None:
-        self.out, self.settings, self.storage = seen(probe).parent, settings, storage
-        browser.find()
-        name = f"submissions-{socket.gethostname()}-{os.getpid()}.sqlite"
-        self.server = Server(self.out / name, forms)
-        # It ends with this process.
-        atexit.register(self.server.stop)
-        stack = contextlib.ExitStack()
-        self.make = stack.enter_context(agent_registry.making(settings, self.out))
-        atexit.register(stack.close)
+    out: Path
+    settings: RunSettings = field(compare=False)
+    forms: Path | None
+    storage: Path | None
+    run: str = field(default_factory=lambda: uuid.uuid4().hex)
+
+
+def _elsewhere(
+    place: _Place, scheduler: str, todo: Sequence[Instance]
+) -> Generator[tuple[Instance, dict[str, Any]]]:
+    """Tasks with their results, as the workers of a cluster have them."""
+    for instance, result in each(partial(_episode, place), todo, workers=scheduler):
+        if isinstance(result, Lost):
+            result = blank_result(instance) | {"error": result.reason, "seconds": 0.0}
+        yield instance, result
+
+
+@lru_cache(maxsize=1)
+def _settled(place: _Place) -> tuple[Server, Callable[[Instance], Agent]]:
+    """A server and agents of this worker process, which end with it."""
+    if not (place.out / "run.json").is_file():
+        raise DataMissing("no such folder", where=place.out)
+    browser.find()
+    name = f"submissions-{socket.gethostname()}-{os.getpid()}.sqlite"
+    server = Server(place.out / name, place.forms)
+    atexit.register(server.stop)
+    stack = contextlib.ExitStack()
+    make = stack.enter_context(agent_registry.making(place.settings, place.out))
+    atexit.register(stack.close)
+    return server, make
 
 
 def _episode(place: _Place, instance: Instance) -> dict[str, Any]:
-    start, inputs = time.monotonic(), (place.out, place.settings, place.server, place.make)
-    result, _ = _guarded(*inputs, place.storage, instance, lambda: False)
+    start, (server, make) = time.monotonic(), _settled(place)
+    inputs = (place.out, place.settings, server, make, place.storage)
+    result, _ = _guarded(*inputs, instance, lambda: False)
     return result | {"seconds": round(time.monotonic() - start, 2)}
-
-
-def _lost(instance: Instance, reason: str) -> dict[str, Any]:
-    return blank_result(instance) | {"error": reason, "seconds": 0.0}
 
 
 def is_open(entry: dict[str, Any], settings: RunSettings) -> bool:

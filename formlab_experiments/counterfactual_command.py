@@ -97,7 +97,7 @@ def counterfactual(pages: str, out: Path, as_json: bool, **options: Any) -> None
     reader = systems.get(options["system"])
     evaluation = read_and_score(
         corpus, reader, out=out, settings=reader.settings(asked(options)),
-        workers=options["workers"], scheduler=options["scheduler"],
+        workers=options["workers"],
     )  # fmt: skip
     answers = follows(evaluation)
     tables = {

@@ -54,7 +54,7 @@ def design(
     corpus = designs.design(
         dict(map(_levels, factors)), out=out, replicates=options["replicates"],
         runs=options["runs"], seed=options["seed"], layout=options["layout"],
-        workers=options["workers"] or 1,
+        workers=options["workers"],
     )  # fmt: skip
     if system is None:
         varied = [name for name in designs.FACTORS if corpus.documents[name].n_unique() > 1]
@@ -64,7 +64,7 @@ def design(
     reader = systems.get(system)
     evaluation = read_and_score(
         corpus, reader, out=out, settings=reader.settings(pairs(options["changes"])),
-        workers=options["workers"], scheduler=options["scheduler"],
+        workers=options["workers"],
     )  # fmt: skip
     table = design_analysis.design_effects(evaluation)
     show(table.select(COLUMNS).to_dicts(), as_json=as_json)

@@ -17,10 +17,10 @@ import numpy as np
 import polars as pl
 
 from formlab import benchmarks, files
-from formlab.errors import DataBroken, DataMissing, UnknownName
+from formlab.errors import DataBroken, DataMissing, NotAvailable, UnknownName
 from formlab.folders import Corpus
 from formlab.progress import progress
-from formlab.workers import each
+from formlab.workers import Lost, each
 from formlab_experiments.form_contents import CONTENTS, Cell, Field, filled, form_of
 from formlab_experiments.forms import formcraft, funsd
 from formlab_experiments.forms.formcraft import Form
@@ -174,7 +174,7 @@ def design(
     runs: int | None = None,
     seed: int = 0,
     layout: Layout = "funsd",
-    workers: int = 1,
+    workers: int | str = 1,
 ) -> Corpus:
     """Draw the forms of a plan, with their gold, below `out`; the same call draws none again.
 
@@ -189,7 +189,7 @@ def design(
         ``funsd``: words, entities and links; ``formcraft``: a tree of fields, with a consistency
         check for each total. The pages are the same.
     workers
-        How many processes draw.
+        As for `formlab.workers.each`: who draws.
 
     Returns
     -------
@@ -233,15 +233,18 @@ def begin(out: Path, head: dict[str, Any], table: pl.DataFrame) -> None:
 
 
 def draw_rows(
-    experiment: str | Path, out: str | Path, names: Sequence[str], *, workers: int = 1
+    experiment: str | Path, out: str | Path, names: Sequence[str], *, workers: int | str = 1
 ) -> None:
     """Draw the forms of these names below `out`, by the plan in the folder of an experiment."""
     head, table = files.read_json(Path(experiment) / EXPERIMENT), _plan_in(Path(experiment))
-    how = {"out": str(out), "seed": head["seed"], "layout": head["layout"]}
+    how = {"out": str(Path(out).resolve()), "seed": head["seed"], "layout": head["layout"]}
     jobs = [row | how for row in table.to_dicts() if row["doc_id"] in set(names)]
     with progress("forms drawn") as bars:
         bar = bars.add_task("design", total=len(jobs))
-        for _ in each(_draw_one, jobs, workers=workers):
+        for job, result in each(_draw_one, jobs, workers=workers):
+            if isinstance(result, Lost):
+                remedy = "fewer --workers, so that each has more memory"
+                raise NotAvailable(f"{job['doc_id']} is not drawn: {result.reason}", remedy=remedy)
             bars.update(bar, advance=1)
 
 

@@ -20,8 +20,7 @@ def read_and_score(
     *,
     out: str | Path,
     settings: dict[str, Any] | None = None,
-    workers: int = 1,
-    scheduler: str | None = None,
+    workers: int | str = 1,
     name: str | None = None,
     limit: int | None = None,
 ) -> Evaluation:
@@ -40,7 +39,7 @@ def read_and_score(
         ``out/evals/<name>``.
     settings
         Those of the system that differ from its defaults.
-    workers, scheduler
+    workers
         As for `formlab.run`.
     name
         What the run is called; by default the system with its settings.
@@ -72,7 +71,7 @@ def read_and_score(
     run, scores = (Path(out) / folder / name.replace("/", "-") for folder in (RUNS, EVALS))
     predictions = systems.run(
         corpus, system, out=run, settings=changed, limit=limit, workers=workers,
-        scheduler=scheduler, name=name,
+        name=name,
     )  # fmt: skip
     chosen = ALL if limit is None else predictions.responses["doc_id"].unique().to_list()
     is_large = corpus.records.height > benchmarks.BATCH
@@ -81,5 +80,5 @@ def read_and_score(
         predictions,
         documents=chosen,
         out=scores,
-        workers=scheduler or workers if is_large else 1,
+        workers=workers if is_large else 1,
     )

@@ -70,7 +70,6 @@ def stress(benchmark: str, system: str, as_json: bool, **options: Any) -> None:
     )
     evaluation = read_and_score(
         made, reader, out=out, settings=settings, workers=options["workers"],
-        scheduler=options["scheduler"],
     )  # fmt: skip
     cases = print_sizes(judged_fields(evaluation))
     draws = {"resamples": options["resamples"], "seed": options["seed"]}

@@ -53,7 +53,7 @@ def sweep(benchmark: str, system: str, as_json: bool, **options: Any) -> None:
     out = options["out"] or Path("sweeps") / name
     evaluations = sweeps.sweep(
         corpus, reader, _levels(options["changes"]), out=out,
-        **{n: options[n] for n in ("one_at_a_time", "runs", "workers", "scheduler", "limit")},
+        **{n: options[n] for n in ("one_at_a_time", "runs", "workers", "limit")},
     )  # fmt: skip
     table = sweep_effects.setting_effects(evaluations)
     if as_json:

@@ -85,8 +85,7 @@ def sweep(
     out: str | Path,
     one_at_a_time: bool = False,
     runs: int | None = None,
-    workers: int = 1,
-    scheduler: str | None = None,
+    workers: int | str = 1,
     limit: int | None = None,
 ) -> list[Evaluation]:
     """Run a system with each combination of settings on the same pages, and score every run.
@@ -105,7 +104,7 @@ def sweep(
         The folder of the experiment, with a run and an evaluation for each combination.
     one_at_a_time, runs
         As for `settings_plan`.
-    workers, scheduler, limit
+    workers, limit
         As for `read_and_score`.
 
     Returns
@@ -142,7 +141,7 @@ def sweep(
     for run in plan:
         evaluation = read_and_score(
             corpus, system, out=out, settings=system.settings(run), workers=workers,
-            scheduler=scheduler, limit=limit,
+            limit=limit,
         )  # fmt: skip
         names.append(evaluation.system)
     head = {

@@ -1,8 +1,10 @@
 """What tests have workers do: a module that processes import in no time."""
 
+import multiprocessing
 import os
 import signal
 import time
+from pathlib import Path
 
 from formlab import registry, workers
 from formlab.errors import DataMissing
@@ -45,16 +47,12 @@ def wrong(n):
     return n
 
 
-def started():
-    return os.getpid(), time.monotonic_ns()
-
-
-def state_and_threads(state, _):
-    return state, workers.own_threads(), os.environ["POLARS_MAX_THREADS"]
+def pid_and_threads(_):
+    return os.getpid(), workers.own_threads(), os.environ["POLARS_MAX_THREADS"]
 
 
 def pid_and_wait(folder, n):
-    (folder / f"{n}.pid").write_text(str(os.getpid()))
+    Path(folder, f"{n}.pid").write_text(str(os.getpid()))
     time.sleep(900)
 
 
@@ -62,9 +60,15 @@ def where(path):
     return str(path)
 
 
-def seen_here(path):
-    return str(workers.seen(path))
+def drawn_elsewhere(name):
+    time.sleep(0.05)
+    return os.getpid(), registry.view("charts")[name]()
 
 
-def drawn(name):
-    return registry.view("charts")[name]()
+def nowhere_else(n):
+    return n
+
+
+if __name__ == "tests.jobs" and multiprocessing.parent_process():
+    # As a function of a notebook, it is not there in other processes.
+    del nowhere_else

@@ -99,7 +99,7 @@ def test_every_module_of_the_core_is_imported_without_an_extra(installed):
 import importlib, pkgutil, formlab
 for module in pkgutil.walk_packages(formlab.__path__, "formlab."):
     # These are loaded with the libraries whose classes they extend.
-    late = module.name.endswith(("chat._http", "chat._away", "chat._wire"))
+    late = module.name.endswith(("chat._http", "chat._wire"))
     if not late and not module.name.startswith("formlab._shipped"):
         importlib.import_module(module.name)
 print(module.name)

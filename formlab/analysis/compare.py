@@ -55,6 +55,7 @@ def compare(
     level: float = 0.95,
     power: float = 0.8,
     seed: int = 0,
+    workers: int | str = 1,
 ) -> pl.DataFrame:
     """The difference of every metric between systems on the same documents.
 
@@ -73,6 +74,8 @@ def compare(
         The system that every other is compared with, as `system_a`; all pairs if left out.
     resamples, permutations, level, power, seed
         As for `paired_tests.differences`; the draws are those of `summarise`.
+    workers
+        As for `workers.each`: who scores large evaluations under the other reading rules.
 
     Returns
     -------
@@ -122,7 +125,9 @@ def compare(
     again = under_other_rules(evaluations) if asked else []
     with TemporaryDirectory(prefix="formlab-") as home:
         elsewhere = [
-            compared([_once(each, Path(home, f"{n}-{at}")) for at, each in enumerate(rule)])
+            compared(
+                [_once(each, Path(home, f"{n}-{at}"), workers) for at, each in enumerate(rule)]
+            )
             for n, rule in enumerate(again)
         ]
     rules = agreeing(table, elsewhere, (*_ROW, "system_a", "system_b"), level=level)
@@ -130,10 +135,10 @@ def compare(
     return only_shown(table, alpha=1 - level)
 
 
-def _once(evaluation: Evaluation, folder: Path) -> Evaluation:
+def _once(evaluation: Evaluation, folder: Path, workers: int | str) -> Evaluation:
     """The evaluation, of several parts saved in `folder`: each is scored once, not when read."""
     several = len(list(itertools.islice(evaluation.parts(), 2))) > 1
-    return Evaluation.load(evaluation.save(folder)) if several else evaluation
+    return Evaluation.load(evaluation.save(folder, workers=workers)) if several else evaluation
 
 
 def columns_of_gold(evaluations: Sequence[Evaluation]) -> list[str]:

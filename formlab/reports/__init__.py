@@ -27,8 +27,7 @@ def build(
     out: str | Path,
     parameters: Mapping[str, Any] | None = None,
     evaluations: Sequence[str | Path] = (),
-    workers: int | None = 1,
-    scheduler: str | None = None,
+    workers: int | str | None = 1,
     timeout: int | None = None,
     layout: Layout = "single",
     figures: bool = True,
@@ -60,10 +59,8 @@ def build(
         runs once for all.
     workers
         Processes that run notebooks side by side; 1 runs them here, None takes a process for
-        each processor.
-    scheduler
-        Address of a Dask scheduler whose workers run the notebooks instead; they must see the
-        notebooks, the evaluations and `out` under the paths they have here.
+        each processor. Or the address of a Dask scheduler: its workers must see the notebooks,
+        the evaluations and `out` under the paths they have here.
     timeout
         Seconds that one cell may take.
     layout
@@ -110,7 +107,7 @@ for formlab's own
         for path in chosen
     ]
     count = cores() if workers is None else workers
-    settings = BuildSettings(Path(out), layout, count, timeout, figures, force, scheduler)
+    settings = BuildSettings(Path(out), layout, count, timeout, figures, force)
     return _build(requests, settings)
 
 
@@ -122,8 +119,8 @@ def build_manifest(path: str | Path, **changes: Any) -> list[ReportResult]:
     path
         The manifest.
     changes
-        What takes precedence over the manifest: out, layout, workers, scheduler, timeout,
-        figures, force.
+        What takes precedence over the manifest: out, layout, workers, timeout, figures,
+        force.
 
     Raises
     ------

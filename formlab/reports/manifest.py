@@ -28,8 +28,7 @@ class _Report(_Strict):
 class _Manifest(_Strict):
     out: str = "reports"
     layout: plan.Layout = "single"
-    workers: Annotated[int, Field(ge=1)] | None = None
-    scheduler: str | None = None
+    workers: Annotated[int, Field(ge=1)] | str | None = None
     timeout: Annotated[int, Field(ge=1)] | None = None
     figures: bool = True
     evaluations: list[str] = Field(default_factory=list)
@@ -58,7 +57,7 @@ def read(path: str | Path) -> tuple[list[plan.Request], dict[str, Any]]:
             where=f"{path}:{_line(root, keys)}",
             remedy=_remedy(kind),
         ) from error
-    settings = manifest.model_dump(include={"layout", "workers", "scheduler", "timeout", "figures"})
+    settings = manifest.model_dump(include={"layout", "workers", "timeout", "figures"})
     settings = {name: value for name, value in settings.items() if value is not None}
     return _requests(manifest, path, root), settings | {"out": path.parent / manifest.out}
 

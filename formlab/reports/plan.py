@@ -46,11 +46,10 @@ class BuildSettings:
 
     out: Path
     layout: Layout = "single"
-    workers: int = 1
+    workers: int | str = 1
     timeout: int | None = None
     figures: bool = True
     force: bool = False
-    scheduler: str | None = None
 
 
 @dataclasses.dataclass(frozen=True)

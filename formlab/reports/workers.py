@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
+from contextlib import chdir
+from functools import partial
 from pathlib import Path
 
-from formlab import workers
-from formlab.errors import FormlabError
+from formlab import files, workers
+from formlab.errors import DataMissing, FormlabError
 from formlab.reports.build_record import ReportResult, Summary
 from formlab.reports.plan import BuildSettings, Job
 
@@ -19,27 +22,28 @@ def results(jobs: Sequence[Job], settings: BuildSettings) -> Iterator[ReportResu
     DataMissing
         If the worker of a cluster does not see a notebook, an evaluation or the folder of reports.
     """
-    needed = {path for job in jobs for path in (job.notebook, *job.evaluations)}
-    with workers.shared(settings.out) as probe:
-        done = workers.each(
-            _build, jobs, workers=min(settings.workers, len(jobs)), scheduler=settings.scheduler,
-            begin=(_see, (probe, *sorted(needed))), lost=_failed,
-        )  # fmt: skip
-        yield from (result for _, result in done)
+    count = settings.workers
+    if isinstance(count, int):
+        count = min(count, len(jobs))
+    # Workers that see this file have the same folder.
+    with files.temporary(settings.out.resolve(), prefix=".seen.") as mark:
+        build = partial(_build, mark, os.getcwd())
+        for job, result in workers.each(build, jobs, workers=count):
+            yield _failed(job, result.reason) if isinstance(result, workers.Lost) else result
 
 
-def _see(*paths: Path) -> None:
-    for path in paths:
-        workers.seen(path)
-
-
-def _build(_: None, job: Job) -> ReportResult:
+def _build(mark: Path, folder: str, job: Job) -> ReportResult:
     """The result of one job; what keeps a report from being written at all is in it."""
     # papermill, nbconvert and the charts take seconds to import: only who builds pays for it.
     from formlab.reports.execute import run
 
+    for path in (mark, *(Path(folder, path) for path in (job.notebook, *job.evaluations))):
+        if not path.exists():
+            raise DataMissing("no such file or folder", where=path)
     try:
-        return run(job)
+        # The worker of a cluster has another folder, in which relative paths are not the same.
+        with chdir(folder):
+            return run(job)
     except (FormlabError, OSError, ValueError) as error:
         return _failed(job, f"{type(error).__name__}: {error}")
 

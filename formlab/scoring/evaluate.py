@@ -278,25 +278,15 @@ def _each(
 ) -> list[R]:
     """The results for batches, in their order; how many are done is shown."""
     results: dict[int, R] = {}
-    spread = {"scheduler": workers} if isinstance(workers, str) else {"workers": workers}
     with progress("batches") as bar:
         task = bar.add_task(text, total=len(jobs))
-        done = processes.each(_called, jobs, begin=(_same, (function,)), **spread)
-        for batch, result in done:
+        for batch, result in processes.each(function, jobs, workers=workers):
             if isinstance(result, processes.Lost):
                 what = f"batch {batch.number} ended its process twice: {result.reason}"
                 raise FormlabError(what, remedy="fewer --workers, so that each has more memory")
             results[batch.number] = result
             bar.update(task, advance=1)
     return [results[number] for number in sorted(results)]
-
-
-def _same(function: Callable[[Batch], R]) -> Callable[[Batch], R]:
-    return function
-
-
-def _called(function: Callable[[Batch], R], batch: Batch) -> R:
-    return function(batch)
 
 
 def _how(corpus: Corpus, decision: choice.Choice, options: Mapping[str, Any]) -> How:
@@ -416,7 +406,7 @@ def score_again(
     if any(None in (part.corpus, part.predictions) for part in evaluation.parts()):
         return None
     settings = dict(settings or evaluation.settings)
-    same = gold or (lambda corpus: corpus)
+    same = gold or _unchanged
     whole = Whole.together(
         know_batch(same(part.corpus), part.predictions) for part in evaluation.parts()
     )
@@ -429,6 +419,10 @@ def score_again(
     names = ("benchmark", "split", "system", "mode", "root", "notes", "sources", "made")
     known = {name: getattr(evaluation, name) for name in (*names, "unreadable")}
     return evaluation.mapped(again, settings=settings, **known)
+
+
+def _unchanged(corpus: Corpus) -> Corpus:
+    return corpus
 
 
 def _again(

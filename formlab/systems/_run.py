@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import time
+import uuid
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from functools import lru_cache, partial
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -12,7 +15,7 @@ from typing import Any
 import msgspec
 
 from formlab import files, kept, registry, resources, structure, tables
-from formlab.errors import DataBroken, FormlabError, TableBroken
+from formlab.errors import DataBroken, DataMissing, FormlabError, NotAvailable, TableBroken
 from formlab.folders import Corpus, Predictions
 from formlab.progress import progress
 from formlab.systems._journal import BROKEN, Entry, Journal, entries
@@ -27,7 +30,7 @@ from formlab.systems._runs import (
     read_head,
 )  # fmt: skip
 from formlab.systems._spec import Reader, System
-from formlab.workers import each, own_threads, seen
+from formlab.workers import Lost, each, own_threads
 
 JOURNAL = "pages.jsonl"
 LEARNT = "documents to learn from"
@@ -61,8 +64,7 @@ def run(
     out: str | Path,
     settings: dict[str, Any] | None = None,
     limit: int | None = None,
-    workers: int = 1,
-    scheduler: str | None = None,
+    workers: int | str = 1,
     name: str | None = None,
     wait: bool = False,
     use_cache: bool = True,
@@ -86,10 +88,8 @@ def run(
     limit
         Read only the first so many documents that have an image, where the system reads images.
     workers
-        How many processes read at once.
-    scheduler
-        Address of a Dask scheduler whose workers read instead; they must see the images under the
-        path they have here.
+        How many processes read at once, or the address of a Dask scheduler whose workers do; they
+        must see the images under the path they have here.
     name
         What the run is called in tables and charts; by default the system with its settings.
     wait
@@ -113,9 +113,11 @@ def run(
         resources.need(system.extra)
     # A model behind an endpoint is asked many pages at once and has a store of its own.
     if own := getattr(system, "run", None):
-        more = {"scheduler": scheduler} if scheduler else {}
+        if isinstance(workers, str):
+            what = "models are asked from one machine, which keeps their answers and limits"
+            raise NotAvailable(what, remedy="formlab run on the machine that reaches the model")
         with kept.bypassed(not use_cache):
-            return own(corpus, out=out, settings=settings, limit=limit, name=name, **more)
+            return own(corpus, out=out, settings=settings, limit=limit, name=name)
     out, settings = Path(out), dict(system.defaults if settings is None else settings)
     head = {
         "benchmark": corpus.benchmark, "split": corpus.split, "system": system.name,
@@ -139,9 +141,9 @@ def run(
         with progress("pages, {task.fields[failed]} failed") as bars:
             bar = bars.add_task(system.name, total=len(documents), completed=len(done), failed=0)
             failed = 0
-            for page, result in _read(
-                todo, corpus.root, system, settings, workers, scheduler, examples, use_cache
-            ):
+            given = () if examples is None else (examples,)
+            plan = _Plan(system, corpus.root, settings, given, use_cache)
+            for page, result in _read(todo, plan, workers) if todo else ():
                 journal.append({"doc_id": page["doc_id"], "key": keys[page["doc_id"]]} | result)
                 failed += result["error"] is not None
                 bars.update(bar, advance=1, failed=failed)
@@ -189,13 +191,39 @@ def _is_current(entry: dict[str, Any], keys: dict[str, str | None]) -> bool:
     return entry["doc_id"] in keys and entry["key"] == keys[entry["doc_id"]]
 
 
-def _attempt(reader: tuple[Reader, Path | None, bool], page: Document) -> dict[str, Any]:
-    read, root, use_cache = reader
+@dataclass(frozen=True)
+class _Plan:
+    """How a run reads its pages; equal to no other run's."""
+
+    # The name of the system, where other processes find it by that.
+    system: System | str = field(compare=False)
+    root: Path | None = field(compare=False)
+    settings: dict[str, Any] = field(compare=False)
+    examples: tuple[Corpus, ...] = field(compare=False)
+    use_cache: bool
+    # A file that every worker has to see: other pages fail one by one.
+    probe: Path | None = None
+    run: str = field(default_factory=lambda: uuid.uuid4().hex)
+
+
+@lru_cache(maxsize=1)
+def _reader(plan: _Plan) -> Reader:
+    """What this process reads the pages of a run with, once it sees its images."""
+    from formlab.systems import get
+
+    if plan.probe is not None and not plan.probe.is_file():
+        raise DataMissing("no such file", where=plan.probe)
+    system = get(plan.system) if isinstance(plan.system, str) else plan.system
+    return system.start(plan.settings, own_threads(), *plan.examples)
+
+
+def _attempt(plan: _Plan, page: Document) -> dict[str, Any]:
+    read = _reader(plan)
     begin, before = time.perf_counter(), kept.reused()
     rows, error = [], None
     try:
-        with kept.bypassed(not use_cache):
-            rows = read(page, root)
+        with kept.bypassed(not plan.use_cache):
+            rows = read(page, plan.root)
     except Exception as caught:  # An error on one page must not lose the others.
         error = str(caught) if isinstance(caught, FormlabError) else f"{caught!r}"
     seconds, after = time.perf_counter() - begin, kept.reused()
@@ -206,54 +234,28 @@ def _attempt(reader: tuple[Reader, Path | None, bool], page: Document) -> dict[s
 
 
 def _read(
-    pages: list[Document],
-    root: Path | None,
-    system: System,
-    settings: dict[str, Any],
-    workers: int,
-    scheduler: str | None,
-    examples: Corpus | None,
-    use_cache: bool,
+    pages: list[Document], plan: _Plan, workers: int | str
 ) -> Iterator[tuple[Document, dict[str, Any]]]:
-    if not pages:
-        return
-    elsewhere = workers > 1 or scheduler is not None
-    if elsewhere:
-        _findable(system)
-    # A worker that does not see this page sees none; other pages fail one by one.
-    probe = next((f for page in pages for f in _images(page, root)), None) if scheduler else None
-    inputs = (settings,) if examples is None else (settings, examples)
-    begin = (_start, (system.name if elsewhere else system, root, probe, use_cache, *inputs))
-    yield from each(
-        _attempt, pages, workers=workers, scheduler=scheduler, begin=begin, lost=_unread
-    )
+    if workers != 1:
+        plan = replace(plan, system=_findable(plan.system), root=plan.root and plan.root.resolve())
+    if isinstance(workers, str):
+        probe = next((f for page in pages for f in _images(page, plan.root)), None)
+        plan = replace(plan, probe=probe)
+    for page, result in each(partial(_attempt, plan), pages, workers=workers):
+        lost = isinstance(result, Lost)
+        yield page, {"seconds": None, "error": result.reason, "records": []} if lost else result
+    _reader.cache_clear()
 
 
-def _unread(_: Document, reason: str) -> dict[str, Any]:
-    return {"seconds": None, "error": reason, "records": []}
-
-
-def _findable(system: System) -> None:
-    """Raise `DataBroken` if a process that starts afresh would not find the system."""
+def _findable(system: System) -> str:
+    """The name by which a process that starts afresh finds the system."""
     systems = registry.view("systems")
     if system.name not in systems or systems.source(system.name).kind == "notebook":
         raise DataBroken(
             f"worker processes do not find system {system.name!r}",
             remedy="keep it in a file and load that with formlab.plugin, or workers=1",
         )
-
-
-def _start(
-    system: str | System, root: Path | None, probe: Path | None, use_cache: bool,
-    settings: dict[str, Any], *examples: Corpus,
-) -> tuple[Reader, Path | None, bool]:  # fmt: skip
-    """What a process reads pages with, once it sees `probe`."""
-    from formlab.systems import get
-
-    if probe is not None:
-        seen(probe)
-    system = get(system) if isinstance(system, str) else system
-    return system.start(settings, own_threads(), *examples), root, use_cache
+    return system.name
 
 
 def _predictions(

@@ -97,13 +97,13 @@ def test_a_worker_process_has_the_same_results_and_a_later_run_repeats_nothing(
 ):
     asked = []
 
-    def by_processes(function, jobs, *, scheduler, **options):
-        asked.append(scheduler)
-        return each(function, jobs, workers=2, **options)
+    def by_processes(function, jobs, *, workers):
+        asked.append(workers)
+        return each(function, jobs, workers=2)
 
     monkeypatch.setattr(run, "each", by_processes)
     # One form is one process with its server and browser.
-    results = fill(tmp_path, SETTINGS, codes=["A11"], scheduler="tcp://host:8786")
+    results = fill(tmp_path, SETTINGS, codes=["A11"], workers="tcp://host:8786")
     assert [(r["doc_id"], r["status"], r["right"]) for r in results] == [
         ("A11-001", "submitted", 4)
     ]
@@ -115,7 +115,7 @@ def test_a_worker_process_has_the_same_results_and_a_later_run_repeats_nothing(
 def test_models_fill_in_forms_from_one_machine(tmp_path, monkeypatch):
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:1/v1")
     with pytest.raises(NotAvailable, match="models fill in forms from one machine"):
-        fill(tmp_path, RunSettings("chat:m"), codes=["A13"], scheduler="tcp://127.0.0.1:1")
+        fill(tmp_path, RunSettings("chat:m"), codes=["A13"], workers="tcp://127.0.0.1:1")
 
 
 def own_browsers():

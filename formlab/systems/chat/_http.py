@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Callable
 from typing import Any
 
 from formlab.errors import NotAvailable
@@ -16,7 +15,6 @@ from formlab.systems.chat.prices import Price, usage_of
 
 # The server is overloaded.
 _OVERRUN = (429, 503, 529)
-Call = Callable[..., Any]
 
 
 class Http(Wire):
@@ -25,19 +23,12 @@ class Http(Wire):
     Before a request, ``last.most`` is the most that it may cost, and ``last.keep`` is called with
     what the server answered, before that counts or anything else happens.
 
-    With `call`, as from `workers.calling`, the workers of a cluster send them (`_away`).
-
     The library decides by a response's status whether to repeat the request; `_status` corrects
     the statuses that would mislead it.
     """
 
-    def __init__(self, limits: Limits, price: Price | None, call: Call | None = None) -> None:
-        away = {}
-        if call is not None:
-            from formlab.systems.chat._away import Away
-
-            away = {"transport": Away(call)}
-        super().__init__(**away)
+    def __init__(self, limits: Limits, price: Price | None) -> None:
+        super().__init__()
         self._limits, self._price, self.last = limits, price, threading.local()
 
     def send(self, request: Any, **options: Any) -> Any:

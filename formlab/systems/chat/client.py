@@ -40,7 +40,7 @@ class Client:
     for is over, else after 0.5 to 8 seconds. `options` are further members of the request's body,
     null ones left out; `timeout` are the seconds that a call may take in all. Redirects to another
     host and answers of over 32 MB are refused. A client that is `offline` asks nothing, and needs
-    no key. With `call`, as from `workers.calling`, the workers of a cluster make the calls.
+    no key.
 
     `NotAvailable` if OpenAI's own address is meant and OPENAI_API_KEY is not set, `DataBroken` if
     the address is none, or holds a password or a query.
@@ -57,7 +57,6 @@ class Client:
         limits: Limits | None = None,
         price: Price | None = None,
         offline: bool = False,
-        call: Callable[..., Any] | None = None,
     ) -> None:
         resources.need("chat")
         from formlab.systems.chat._http import Http
@@ -75,7 +74,7 @@ class Client:
         # A private server needs no key; the library needs some text.
         self._key = key or "none"
         self.limits, self.price = limits or Limits(), price
-        self._http = Http(self.limits, price, call)
+        self._http = Http(self.limits, price)
         try:
             self._client = _patient(self.limits)(
                 api_key=self._key, base_url=base_url, timeout=timeout,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import dataclasses
 import io
-import json
 import math
 import threading
 from pathlib import Path
@@ -22,7 +21,6 @@ _AS_IS = {"PNG": "image/png", "JPEG": "image/jpeg"}
 _QUALITY = 92
 # pdfium may be used by one thread at a time.
 _PDFIUM = threading.Lock()
-REFERENCE = "formlab-page:"
 Size = tuple[float, float]
 
 
@@ -95,21 +93,6 @@ class PageImage:
         with _PDFIUM:
             image = pictures.read_image(self.path, page=self.place, zoom=self.zoom)
         return image.resize(self.sent) if image.size != self.sent else image
-
-    def reference(self) -> str:
-        """What stands for the page in a request until `referred` has its data URL put there."""
-        place = {"path": str(self.path.resolve())}
-        return REFERENCE + json.dumps(dataclasses.asdict(self) | place)
-
-    @classmethod
-    def referred(cls, reference: str) -> PageImage:
-        """The page of a reference; `DataMissing` if its file is not there as it was."""
-        members = json.loads(reference.removeprefix(REFERENCE))
-        size, sent = tuple(members["size"]), tuple(members["sent"])
-        page = cls(**members | {"path": Path(members["path"]), "size": size, "sent": sent})
-        if not page.path.is_file() or files.sha256(page.path) != page.sha256:
-            raise DataMissing("no such page", where=page.path)
-        return page
 
     def url(self) -> str:
         """The page as a data URL, in the size it is sent in."""

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
-from contextlib import ExitStack, nullcontext
+from contextlib import ExitStack
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
@@ -27,7 +26,6 @@ from formlab.systems.chat.store import AnswerStore
 from formlab.systems.chat.tasks import Task, check_prompts, prompt_of, tasks_of
 from formlab.systems.prompts import read as read_prompt
 from formlab.systems.prompts import version_of
-from formlab.workers import calling
 
 PREFIX = "chat:"
 STORE = "answers.sqlite"
@@ -76,12 +74,8 @@ class ChatSystem(System):
         settings: dict[str, Any] | None = None,
         limit: int | None = None,
         name: str | None = None,
-        scheduler: str | None = None,
     ) -> Predictions:
         """Ask the model about the documents of `corpus` and save the predictions in `out`.
-
-        With the address of a Dask `scheduler` its workers make the calls; the limits of money,
-        calls and calls in flight hold over all of them together.
 
         Every answer is on disk before it counts, and the same call after a crash asks nothing
         again that was answered. A document without a usable answer has records with the reason as
@@ -96,14 +90,7 @@ class ChatSystem(System):
         """
         chosen = self.defaults | (settings or {})
         out = Path(out)
-        with calling(scheduler) if scheduler else nullcontext() as call:
-            return self._run(corpus, out, chosen, limit, name, call)
-
-    def _run(
-        self, corpus: Corpus, out: Path, chosen: dict[str, Any], limit: int | None,
-        name: str | None, call: Callable[..., Any] | None,
-    ) -> Predictions:  # fmt: skip
-        plan = _Plan.of(self.model, chosen, corpus, call=call)
+        plan = _Plan.of(self.model, chosen, corpus)
         head = {
             "benchmark": corpus.benchmark, "split": corpus.split, "system": self.name,
             "settings": plan.settings, "name": name or self.run_name(chosen),
@@ -182,13 +169,9 @@ class _Plan:
     prompts: dict[str, tuple[Task, str]]
     settings: dict[str, Any]
     examples: Corpus | None = None
-    away: bool = False
 
     @classmethod
-    def of(
-        cls, model: str, chosen: dict[str, Any], corpus: Corpus, *,
-        call: Callable[..., Any] | None = None,
-    ) -> _Plan:  # fmt: skip
+    def of(cls, model: str, chosen: dict[str, Any], corpus: Corpus) -> _Plan:
         tasks = tasks_of(corpus.benchmark, chosen["tasks"])
         if chosen["prompts"]:
             check_prompts(chosen["prompts"], corpus.benchmark)
@@ -200,7 +183,7 @@ class _Plan:
         examples = drawn(corpus, chosen)
         shown["shots"] = chosen["shots_as"] if examples is not None else ""
         prompts = {task.name: (task, prompt_of(task, **shown)) for task in tasks}
-        client = client_of(model, chosen, batches=True, call=call)
+        client = client_of(model, chosen, batches=True)
         # A bound that is not set is not named: runs of before there was one go on.
         unset = ("image_pixels", "image_dpi", "shots", "shots_seed", "logprobs", "samples")
         settings = {n: v for n in SHAPING if (v := chosen[n]) != SHAPING[n] or n not in unset}
@@ -213,7 +196,7 @@ class _Plan:
         settings |= {f"prompt {name}": version_of(text) for name, (_, text) in prompts.items()}
         if chosen["prompt"]:
             settings["prompt"] = read_prompt(chosen["prompt"]).version
-        return cls(client, prompts, settings, examples, away=call is not None)
+        return cls(client, prompts, settings, examples)
 
     def made(
         self,
@@ -233,7 +216,7 @@ class _Plan:
             versions["rapidocr"] = metadata.version("rapidocr")
         view = PageView(
             chosen["image_limit"], chosen["max_pages"], chosen["boxes"], ocr,
-            chosen["image_pixels"], chosen["image_dpi"], self.away,
+            chosen["image_pixels"], chosen["image_dpi"],
         )  # fmt: skip
         texts = benchmarks.get(corpus.benchmark).schema is not None
         documents, skipped = first(corpus, limit, images=view.limit > 0, texts=texts)

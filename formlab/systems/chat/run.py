@@ -67,8 +67,7 @@ class PageView:
     """How pages are shown: longest side in pixels, number of pages at most, and the unit of boxes.
 
     With ``limit=0`` no page is shown; with `ocr`, the lines that it reads stand for the image.
-    `pixels` and `dpi` bound a page's size further, see `images.pages`; 0 sets no bound. With
-    `away` a message names its pages, and the worker of a cluster that sends it shows them.
+    `pixels` and `dpi` bound a page's size further, see `images.pages`; 0 sets no bound.
     """
 
     limit: int = 2048
@@ -77,7 +76,6 @@ class PageView:
     ocr: OcrLines | None = None
     pixels: int = 0
     dpi: float = 0.0
-    away: bool = False
 
     def pages(self, document: Row, root: Path | None) -> list[PageImage]:
         """All pages of a document; none where no page is shown, or its own text stands for them."""
@@ -95,7 +93,7 @@ class PageView:
     def in_call(self, page: PageImage) -> Row:
         """What stands for a page in the message to the model."""
         with _readable(page.path):
-            return self._text(page) or _image(page.reference() if self.away else page.url())
+            return self._text(page) or _image(page.url())
 
     def _text(self, page: PageImage) -> Row | None:
         return {"type": "text", "text": self.ocr.text(page)} if self.ocr else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from formlab import files
@@ -74,13 +74,8 @@ def check_numbers(settings: Mapping[str, Any]) -> None:
             )
 
 
-def client_of(
-    model: str, settings: dict[str, Any], *, batches: bool = False,
-    call: Callable[..., Any] | None = None,
-) -> Client:  # fmt: skip
+def client_of(model: str, settings: dict[str, Any], *, batches: bool = False) -> Client:
     """A client of `model` with these settings; only where it `batches` may they name a batch.
-
-    With `call`, as from `workers.calling`, the workers of a cluster make its calls.
 
     `NotAvailable` or `DataBroken` if a number makes no sense (`check_numbers`), if `max_cost` is
     given and the model has no price or the questions go into a batch, if `extra` is no JSON object,
@@ -119,5 +114,5 @@ def client_of(
         model, base_url=settings["base_url"] or None, attempts=settings["attempts"],
         options=asked,
         timeout=settings["timeout"], limits=limits, price=price,
-        offline=offline, call=call,
+        offline=offline,
     )  # fmt: skip

@@ -1,0 +1,258 @@
+"""The one way to run many jobs: here, in processes of this machine, or on a Dask cluster.
+
+Only this module imports what starts processes and threads. Results come as they are finished.
+"""
+
+from __future__ import annotations
+
+import copy
+import logging
+import os
+import platform
+import signal
+import sys
+import tempfile
+import threading
+import time
+import traceback
+from collections.abc import Callable, Iterable, Iterator
+from concurrent import futures
+from contextlib import ExitStack, contextmanager, nullcontext
+from dataclasses import dataclass
+from functools import partial
+from importlib import metadata
+from itertools import islice
+from multiprocessing import connection, get_context, parent_process
+from pathlib import Path
+from typing import Any, TypeVar
+
+from formlab import registry, resources
+from formlab.errors import DataMissing, NotAvailable
+
+J = TypeVar("J")
+R = TypeVar("R")
+Submit = Callable[[J], futures.Future]
+# Libraries that start a thread for each processor unless they are told otherwise.
+THREADS = [f"{name}_NUM_THREADS" for name in ("OMP", "OPENBLAS", "MKL", "NUMBA", "RAYON")]
+THREADS += ["POLARS_MAX_THREADS"]
+KILLED = "its process was killed twice (out of memory?)"
+# Seconds for a process to clean up, for a scheduler to answer, and for its first worker to come.
+GRACE, ANSWER, WORKERS = 10.0, 10.0, 60.0
+# Jobs that a cluster has at a time, so that workers that come later find some.
+_AHEAD = 100
+
+
+@dataclass(frozen=True)
+class Lost:
+    """The result of a job that ended its process twice: killed, or out of memory."""
+
+    reason: str
+
+
+def each(
+    function: Callable[[J], R], jobs: Iterable[J], *, workers: int | str = 1
+) -> Iterator[tuple[J, R | Lost]]:
+    """Each job with its result, as soon as it is there; `jobs` are read a few at a time.
+
+    What was under way when a process died is done again, one job at a time: the one that ends its
+    process again is `Lost`. Closing the iterator, an error or the end of this process, also by
+    ``kill -9``, ends what still runs. `function` is importable; paths are such as all workers see.
+    `workers` are processes, 1 for none, or the address of a Dask scheduler (or of its file), whose
+    workers have the user's plug-in files, too.
+
+    Raises
+    ------
+    NotAvailable
+        If processes or workers cannot start, or have another version of formlab or Python.
+    Exception
+        The first error that `function` raises.
+
+    Examples
+    --------
+    >>> list(each(len, ["a", "bcd"]))
+    [('a', 1), ('bcd', 3)]
+    """
+    if isinstance(workers, str):
+        resources.need("scale")
+        return _on_cluster(function, iter(jobs), workers)
+    if workers > 1:
+        pool = partial(_processes, function, max(1, cores() // workers))
+        return _restarted(pool, iter(jobs), workers, 2 * workers, futures.BrokenExecutor)
+    return ((job, function(job)) for job in jobs)
+
+
+def threads(
+    function: Callable[[J], R],
+    jobs: Iterable[J],
+    *,
+    workers: int,
+    name: str = "formlab",
+    ended: Callable[[], None] = lambda: None,
+) -> Iterator[tuple[J, R]]:
+    """Each job with its result, by threads of this process: for jobs that wait for servers.
+
+    At the end jobs under way are waited for; `ended` is called first, and may make them hurry.
+
+    Examples
+    --------
+    >>> sorted(threads(len, ["a", "bcd"], workers=2))
+    [('a', 1), ('bcd', 3)]
+    """
+    pool = futures.ThreadPoolExecutor(max(1, workers), thread_name_prefix=name)
+    try:
+        yield from _completed(partial(pool.submit, function), iter(jobs), 2 * max(1, workers))
+    finally:
+        ended()
+        pool.shutdown(cancel_futures=True)
+
+
+def cores() -> int:
+    """How many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def own_threads() -> int:
+    """How many threads a job may use: in a worker process its share of the processors."""
+    return int(os.environ.get(THREADS[0]) or cores())
+
+
+def _completed(
+    submit: Submit, jobs: Iterator[J], width: int, death: Any = (), suspects: list[J] | None = None
+) -> Iterator[tuple[J, Any]]:
+    """Jobs with results, `width` under way at a time; `suspects` gets those of a `death`."""
+    running: dict[futures.Future, J] = {}
+
+    def fill() -> None:
+        for job in islice(jobs, width - len(running)):
+            try:
+                running[submit(job)] = job
+            except death:
+                suspects.append(job)
+                break
+
+    fill()
+    while running:
+        for future in futures.wait(running, return_when=futures.FIRST_COMPLETED).done:
+            job = running.pop(future)
+            if death and isinstance(future.exception(), death):
+                suspects.append(job)
+            else:
+                fill()
+                yield job, future.result()
+
+
+def _restarted(
+    pool: Callable[[int], Any], jobs: Iterator[J], workers: int, width: int, death: Any
+) -> Iterator[tuple[J, Any]]:
+    """Jobs with results, in a new pool after each death, once its jobs were done one by one."""
+    dead: list[J] | None = None
+    while dead != []:
+        dead = []
+        with pool(workers) as submit:
+            yield from _completed(submit, jobs, width, death, dead)
+        if width == 1:
+            yield from ((job, Lost(KILLED)) for job in dead)
+        elif dead:
+            yield from _restarted(pool, iter(dead), 1, 1, death)
+
+
+@contextmanager
+def _processes(function: Callable[[J], R], share: int, count: int) -> Iterator[Submit]:
+    """Submits jobs to new processes of `share` threads, which end with the context."""
+    pipe, end = connection.Pipe(duplex=False)
+    pool = futures.ProcessPoolExecutor(count, get_context("spawn"), _begin, (pipe, share))
+    try:
+        if count == 1:
+            # A process that does not even start is no job's fault.
+            pool.submit(callable, function).result()
+        yield partial(pool.submit, _do, function)
+    except futures.BrokenExecutor as error:
+        remedy = "functions of a file instead of a notebook's, or one worker"
+        raise NotAvailable("worker processes die while they start", remedy=remedy) from error
+    finally:
+        end.close()
+        pool.shutdown(cancel_futures=True)
+
+
+def _begin(pipe: connection.Connection, share: int) -> None:
+    """Have this process end with its pool, or with the process that started it."""
+
+    def watch() -> None:
+        connection.wait([pipe, parent_process().sentinel])
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(GRACE)
+        os._exit(1)
+
+    for name in THREADS:
+        os.environ.setdefault(name, str(share))
+    # What is under way can clean up after itself.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    threading.Thread(target=watch, daemon=True).start()
+
+
+def _do(function: Callable[[J], R], job: J) -> R:
+    """One job in a worker process; an error that cannot be sent is told by its text."""
+    try:
+        return function(job)
+    except SystemExit:
+        os._exit(1)
+    except Exception as error:
+        try:
+            copy.copy(error)  # Fails as the other side would, for an error of unusual arguments.
+        except Exception:
+            raise RuntimeError("".join(traceback.format_exception(error))) from None
+        raise
+
+
+def _on_cluster(function: Callable[[J], R], jobs: Iterator[J], address: str) -> Iterator[Any]:
+    from distributed import Client, KilledWorker
+
+    # A worker that dies is no news: its jobs are done again.
+    logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
+    where = {"scheduler_file" if address.endswith(".json") else "address": address}
+    with ExitStack() as stack:
+        try:
+            if "scheduler_file" in where:
+                os.stat(address)  # Dask would wait for it without an end.
+            client = stack.enter_context(Client(**where, timeout=ANSWER, set_as_default=False))
+            client.wait_for_workers(1, timeout=WORKERS)
+        except (OSError, ValueError, TimeoutError) as error:
+            what = f"no Dask scheduler with workers answers at {address}"
+            remedy = "dask scheduler, and on each machine dask worker ADDRESS --nthreads 1"
+            raise NotAvailable(what, remedy=f"start one: {remedy}") from error
+        client.register_plugin(_plug_ins(), name="formlab")
+        submit = partial(client.get_executor(pure=False).submit, _do, function)
+        try:
+            yield from _restarted(lambda _: nullcontext(submit), jobs, 0, _AHEAD, KilledWorker)
+        except (DataMissing, FileNotFoundError) as error:
+            what = f"a worker does not find what is here: {error}"
+            raise DataMissing(what, remedy="a path that every worker sees, or s3://…") from error
+        except (futures.CancelledError, ModuleNotFoundError) as error:
+            what = f"the scheduler at {address} is gone, or its workers lack a package"
+            remedy = "the same environment on every worker"
+            raise NotAvailable(f"{what}: {error or type(error).__name__}", remedy=remedy) from error
+
+
+def _versions() -> str:
+    return f"formlab {metadata.version('formlab')} and Python {platform.python_version()}"
+
+
+def _plug_ins() -> Any:
+    """Has each worker, also one that comes later, load the plug-in files of this process."""
+    from distributed import WorkerPlugin
+
+    versions = _versions()
+    files = {file: Path(file).read_bytes() for file in registry.named() if Path(file).is_file()}
+
+    class PlugIns(WorkerPlugin):
+        def setup(self, worker: Any) -> None:
+            if _versions() != versions:
+                what = f"worker {worker.address} has {_versions()} instead of {versions}"
+                raise NotAvailable(what, remedy="the same versions here and on all workers")
+            for path, content in files.items():
+                if not (file := Path(path)).is_file():
+                    file = Path(tempfile.mkdtemp(prefix="formlab-plugin-"), file.name)
+                    file.write_bytes(content)
+                registry.load(file)
+
+    return PlugIns()

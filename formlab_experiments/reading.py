@@ -75,10 +75,5 @@ def read_and_score(
     )  # fmt: skip
     chosen = ALL if limit is None else predictions.responses["doc_id"].unique().to_list()
     is_large = corpus.records.height > benchmarks.BATCH
-    return evaluate(
-        corpus,
-        predictions,
-        documents=chosen,
-        out=scores,
-        workers=workers if is_large else 1,
-    )
+    count = workers if is_large else 1
+    return evaluate(corpus, predictions, documents=chosen, out=scores, workers=count)

@@ -13,15 +13,15 @@ PACKAGE = Path(formlab.__file__).parent
 TESTS = Path(__file__).parent
 ROOMS = (
     "errors", "console", "frames", "selection", "resources", "files", "registry",
-    "yaml_files", "quick_schemas", "pictures", "swap", "structure",
+    "yaml_files", "quick_schemas", "pictures", "structure",
     "addresses", "kept", "workers", "columns", "tables",
-    "previews", "progress", "folder", "shard_parts", "folders", "decisions", "text", "trees",
+    "previews", "progress", "saving", "folders", "decisions", "text", "trees",
     "browser", "benchmarks",
     "metrics", "systems", "readers", "scoring", "logs", "analysis", "testing", "scorers",
     "charts", "gallery", "explore", "reports", "cli_facts", "cli_compare", "cli_init", "cli_open",
     "cli_report", "cli_summary", "cli_score", "cli",
 )  # fmt: skip
-LOGS, SAME = ("beside", "join", "logs"), {"own": "readers"}
+LOGS, SAME = ("beside", "join", "logs"), {"own": "readers", "stats": "analysis"}
 
 
 def imported_rooms(file):

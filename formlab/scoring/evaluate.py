@@ -143,9 +143,7 @@ def evaluate(
             answers = readers.predictions(answers, gold, columns=columns)
         answers = dataclasses.replace(answers, system=system_name(answers, source, name, fallback))
         evaluation = _in_memory(gold, answers, chosen, options)
-        if out is not None:
-            evaluation.save(out)
-        return evaluation
+        return evaluation if out is None else Evaluation.load(evaluation.save(out))
     with _staged(out) as (folder, new):
         if isinstance(gold, Corpus):
             corpora: Iterable[Corpus] = cut_corpus(gold, benchmarks.BATCH)

@@ -451,10 +451,14 @@ class Evaluation(Folder):
         whole.__dict__["_parts"] = tuple(parts)
         return whole
 
+    @property
+    def lazy_parts(self) -> tuple[Any, ...]:
+        """What opens each of its parts; empty where it is one."""
+        return self.__dict__.get("_parts") or ()
+
     def parts(self) -> Iterator[Evaluation]:
         """The evaluations that this one consists of, each of other documents; or itself alone."""
-        several = self.__dict__.get("_parts")
-        yield from map(_opened, several) if several else [self]
+        yield from map(_opened, self.lazy_parts) if self.lazy_parts else [self]
 
     def by_part(self, query: Callable[..., Any], *names: str) -> Iterator[pl.DataFrame]:
         """What `query` makes of the lazy tables `names` (or, without, of the evaluation) by part.

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
+import shutil
+import weakref
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, mkdtemp
 from typing import Any, TypeVar
 
 import polars as pl
 
-from formlab import benchmarks, own, readers, tables
+from formlab import benchmarks, files, own, readers, tables
 from formlab import workers as processes
 from formlab.benchmarks import Benchmark
 from formlab.benchmarks._build import cut as cut_corpus
@@ -144,7 +146,8 @@ def evaluate(
         answers = dataclasses.replace(answers, system=system_name(answers, source, name, fallback))
         evaluation = _in_memory(gold, answers, chosen, options)
         return evaluation if out is None else Evaluation.load(evaluation.save(out))
-    with _staged(out) as (folder, new):
+    home = None if out is not None else Home(mkdtemp(prefix="formlab-"))
+    with _staged(home.path / "evaluation" if home else out) as (folder, new):
         if isinstance(gold, Corpus):
             corpora: Iterable[Corpus] = cut_corpus(gold, benchmarks.BATCH)
         elif isinstance(gold, Iterator):
@@ -154,9 +157,32 @@ def evaluate(
             corpora = own_gold(gold, folder / "own", **own_options)
         cut = batches(corpora, predictions, folder, columns=columns, name=name, fallback=fallback)
         _in_batches(cut, new, chosen, options, workers)
-        if out is None:
-            return Evaluation.load(new).collected()
-    return Evaluation.load(out)
+    return home.held(Evaluation.load(home.path / "evaluation")) if home else Evaluation.load(out)
+
+
+class Home:
+    """A folder that is removed with the last evaluation whose parts are read from it."""
+
+    def __init__(self, path: str) -> None:
+        self.path = Path(path)
+        weakref.finalize(self, shutil.rmtree, path, ignore_errors=True)
+
+    def __reduce__(self) -> Any:
+        # Another process only reads there.
+        return Path, (self.path,)
+
+    def held(self, evaluation: Evaluation) -> Evaluation:
+        """The evaluation, which keeps this folder for as long as it is there."""
+        parts = [partial(_opened_in, self, part) for part in evaluation.lazy_parts]
+        known = {name: getattr(evaluation, name) for name in Evaluation.scalars()}
+        members = {name: getattr(evaluation, name) for name in Evaluation.MEMBERS}
+        for member in members.values():
+            member.__dict__["_home"] = self
+        return Evaluation.of(parts, **known, **members) if parts else evaluation
+
+
+def _opened_in(home: Home, part: Callable[[], Evaluation]) -> Evaluation:  # noqa: ARG001
+    return part()
 
 
 def _is_small(gold: Any, predictions: Any, workers: int | str) -> bool:
@@ -169,18 +195,14 @@ def _is_small(gold: Any, predictions: Any, workers: int | str) -> bool:
 
 
 @contextmanager
-def _staged(out: str | Path | None) -> Iterator[tuple[Path, Path]]:
+def _staged(out: str | Path) -> Iterator[tuple[Path, Path]]:
     """Where batches are written, and the evaluation of them: in `out` when the block ends well."""
-    home = None if out is None else Path(out).absolute().parent
-    if home is not None:
-        home.mkdir(parents=True, exist_ok=True)
-    with TemporaryDirectory(prefix=".formlab-", suffix=".part", dir=home) as name:
-        if out is None:
-            (new := Path(name, "evaluation")).mkdir()
-            yield Path(name, "batches"), new
-        else:
-            with replacing(out) as new:
-                yield Path(name), new
+    home = files.make_folder(Path(out).absolute().parent)
+    with (
+        TemporaryDirectory(prefix=".formlab-", suffix=".part", dir=home) as name,
+        replacing(out) as new,
+    ):
+        yield Path(name), new
 
 
 def _in_memory(
@@ -250,7 +272,7 @@ def _in_batches(
         "unreadable": corpus.unreadable,
         "made": made_now(),
     }
-    parts = [part for files, _ in scored for part in files]
+    parts = [part for written, _ in scored for part in written]
     scores = pl.scan_parquet(
         [new / p.table / p.name for p in parts if p.table == "scores"], glob=False
     )

@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from formlab import analysis, charts, gallery, own, readers, reports, testing
+    from formlab import analysis, charts, gallery, readers, reports, testing
     from formlab.analysis import compare, evaluate, open_evaluation, summarise
     from formlab.benchmarks import load
     from formlab.frames import options
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = [
     "agent", "analysis", "benchmark", "chart", "charts", "command", "compare", "evaluate",
     "gallery", "inspect_scorer", "load", "metric", "notebook", "open_evaluation", "open_log",
-    "options", "own", "plugin", "read_predictions", "reader", "readers", "reports", "run",
+    "options", "plugin", "read_predictions", "reader", "readers", "reports", "run",
     "summarise", "system", "testing",
 ]  # fmt: skip
 

@@ -18,9 +18,9 @@ class FormlabError(Exception):
 
     def __init__(self, what: str, *, where: object = None, remedy: str | None = None) -> None:
         # Names come from files of others: one of megabytes must not hide what is wrong.
-        what, where = _cut(what, 4000), where if where is None else _cut(str(where), 400)
-        self.what, self.where, self.remedy = what, where, remedy
-        message = what if where is None else f"{what} ({where})"
+        self.what, self.where = _cut(what, 4000), None if where is None else _cut(str(where), 400)
+        self.remedy = remedy
+        message = self.what if where is None else f"{self.what} ({self.where})"
         super().__init__(message if remedy is None else f"{message}. Try: {remedy}")
 
 

@@ -1,64 +1,56 @@
-"""Reading and writing: every read error names its file and line, every write is atomic."""
+"""Reading and writing: every read error names its file and line, every write is atomic.
+
+Whether something is a regular file, and how large it is, is looked at here and nowhere else.
+"""
 
 from __future__ import annotations
 
 import csv
-import errno
 import hashlib
 import io
 import json
 import lzma
 import os
+import platform
 import re
 import secrets
 import shutil
 import stat
-import sys
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from functools import cache, lru_cache
 from importlib import metadata
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, BinaryIO, TypeVar, get_args, get_origin
 
+import msgspec
 import numpy as np
 import polars as pl
+import yaml
 
+from formlab import resources
 from formlab.errors import DataBroken, DataMissing, NotAvailable
 
-try:
-    import fcntl
-except ImportError:  # Windows has none, and does not let an open file be removed.
-    fcntl = None
-
+T = TypeVar("T")
+# An integer that a table can hold.
+Whole = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 # What a member of a damaged archive raises.
-UNPACKABLE = (
-    LookupError, OSError, EOFError, ValueError, RuntimeError, NotImplementedError,
-    zipfile.BadZipFile, zlib.error, lzma.LZMAError,
-)  # fmt: skip
-
-# How many rows of a Parquet file stand together.
-_ROW_GROUP = 2**18
-_T = TypeVar("_T")
+UNPACKABLE = (LookupError, OSError, EOFError, ValueError, RuntimeError, NotImplementedError)
+UNPACKABLE += (zipfile.BadZipFile, zlib.error, lzma.LZMAError)
 # The most bytes of a file that are read at once, and how deep JSON may be nested.
 LARGEST, DEEPEST = 2**31, 200
-# There is no room, or only to read.
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
-# Not to wait for whoever writes into a pipe; elsewhere, not to read lines as text.
-_READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 _NO_BRACKETS = bytes(sorted(set(range(256)) - set(b"[]{}")))
 _STEPS = bytes.maketrans(b"[{]}", b"\1\1\xff\xff")
+_ROWS_OF_A_GROUP = 2**18
 
 
 @cache
 def version() -> str:
     """The installed version of formlab.
 
-    Examples
-    --------
     >>> version().count(".")
     2
     """
@@ -80,76 +72,9 @@ def folder(path: str | Path, *, remedy: str) -> Path:
     return path
 
 
-def read_text(path: str | Path, *, encodings: tuple[str, ...] = ("utf-8-sig",)) -> str:
-    """The text of a file, in the first of `encodings` that reads it."""
-    data, position = read_bytes(path), 0
-    for encoding in encodings:
-        try:
-            return data.decode(encoding)
-        except UnicodeDecodeError as error:
-            position = error.start
-    line = data[:position].count(b"\n") + 1
-    raise DataBroken(
-        f"not {' or '.join(encodings)} text: byte {data[position]:#04x}",
-        where=f"{path}:{line}",
-        remedy="save the file as UTF-8",
-    )
-
-
-def read_bytes(path: str | Path, count: int = -1) -> bytes:
-    """The first `count` bytes of a file, else all of them.
-
-    Raises
-    ------
-    DataMissing, DataBroken
-        If there is no such file, it is no regular one, or has more bytes than `LARGEST`.
-    """
-
-    def read(handle: int, state: os.stat_result) -> bytes:
-        if count >= 0:
-            return os.read(handle, count)
-        if state.st_size > LARGEST:
-            what = f"{state.st_size} bytes, at most {LARGEST} are read at once"
-            raise DataBroken(what, where=path, remedy="cut it into smaller files")
-        most = max(state.st_size + 1, 1 << 16)
-        first = os.read(handle, most)
-        if len(first) == state.st_size:
-            return first
-        # A file may be longer than it says, as those of the kernel are.
-        return b"".join([first, *iter(lambda: os.read(handle, most), b"")])
-
-    return opened(path, read)
-
-
-def opened(path: str | Path, use: Callable[[int, os.stat_result], _T]) -> _T:
-    """What `use` makes of a regular file that is open for reading.
-
-    It gets the system's number of it and its state: an object takes longer to set up than a small
-    file to be read. `DataMissing` for a pipe, a device, a folder or nothing.
-    """
-    try:
-        handle = os.open(path, _READ)
-        try:
-            if not stat.S_ISREG((state := os.fstat(handle)).st_mode):
-                what = "a folder" if stat.S_ISDIR(state.st_mode) else "not a regular file"
-                raise DataMissing(what, where=path, remedy="check the path")
-            return use(handle, state)
-        finally:
-            os.close(handle)
-    except FileNotFoundError as error:
-        raise DataMissing("no such file", where=path, remedy="check the path") from error
-    except OSError as error:
-        raise DataMissing(f"cannot be read: {error.strerror}", where=path) from error
-    # A name with a zero character, or with half a character.
-    except ValueError as error:
-        raise DataMissing(f"no name of a file: {error}", where=repr(str(path))[:200]) from error
-
-
 def is_file(path: str | Path) -> bool:
     """Whether there is a regular file; False for names that no file can have, too.
 
-    Examples
-    --------
     >>> is_file("x" * 10_000), is_file("a\\0b"), is_file(__file__)
     (False, False, True)
     """
@@ -159,10 +84,100 @@ def is_file(path: str | Path) -> bool:
         return False
 
 
+@contextmanager
+def _regular(path: str | Path) -> Iterator[BinaryIO]:
+    """A regular file, open for reading; `DataMissing` for a pipe, a device, a folder or nothing."""
+    try:
+        # Not to wait for whoever writes into a pipe.
+        flag = getattr(os, "O_NONBLOCK", 0)
+        with open(path, "rb", 0, opener=lambda name, flags: os.open(name, flags | flag)) as stream:
+            if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+                raise DataMissing("not a regular file", where=path, remedy="check the path")
+            yield stream
+    except FileNotFoundError as error:
+        raise DataMissing("no such file", where=path, remedy="check the path") from error
+    except OSError as error:
+        raise DataMissing(f"cannot be read: {error.strerror}", where=path) from error
+    except ValueError as error:  # A name with a zero character, or with half a character.
+        raise DataMissing(f"no name of a file: {error}", where=repr(str(path))[:200]) from error
+
+
+def read_bytes(path: str | Path, count: int = -1) -> bytes:
+    """The first `count` bytes of a file, else all of them.
+
+    `DataMissing` if there is no such file or it is no regular one, `DataBroken` if it has more
+    bytes than `LARGEST`.
+    """
+    with _regular(path) as stream:
+        if count < 0 and (size := os.fstat(stream.fileno()).st_size) > LARGEST:
+            what = f"{size} bytes, at most {LARGEST} are read at once"
+            raise DataBroken(what, where=path, remedy="cut it into smaller files")
+        return stream.read(count)
+
+
+def sha256(path: str | Path) -> str:
+    """The SHA-256 of a file's bytes, in hexadecimal."""
+    with _regular(path) as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def sha256_once(path: str | Path) -> str:
+    """The same; a file that stands as it did is not read again by this process."""
+    with _regular(path) as stream:
+        state = os.fstat(stream.fileno())
+    return _sha256_at(path, state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns)
+
+
+@lru_cache(maxsize=2**14)
+def _sha256_at(path: str | Path, *_: int) -> str:
+    return sha256(path)
+
+
+def read_text(path: str | Path, *, encodings: tuple[str, ...] = ("utf-8-sig",)) -> str:
+    """The text of a file, in the first of `encodings` that reads it."""
+    data, position = read_bytes(path), 0
+    for encoding in encodings:
+        try:
+            return data.decode(encoding)
+        except UnicodeDecodeError as error:
+            position = error.start
+    where = f"{path}:{data[:position].count(10) + 1}"
+    what = f"not {' or '.join(encodings)} text: byte {data[position]:#04x}"
+    raise DataBroken(what, where=where, remedy="save the file as UTF-8")
+
+
+def convert(value: Any, kind: type[T], *, where: object, remedy: str | None = None) -> T:
+    """A parsed value as a type that msgspec knows: a Struct, a dict, a list, …
+
+    Examples
+    --------
+    >>> convert({"a": {"box": 1}}, dict[str, dict[str, list[int]]], where="a.json")
+    Traceback (most recent call last):
+    ...
+    formlab.errors.DataBroken: Expected `array`, got `int` (a.json#a#box)
+    """
+    try:
+        return msgspec.convert(value, kind)
+    # Python's own errors are those of integers of thousands of digits.
+    except (ValueError, OverflowError, RecursionError) as error:
+        if get_origin(kind) is dict and isinstance(value, dict):
+            # msgspec does not say under which name of a dict something stands.
+            for name, member in value.items():
+                convert(member, get_args(kind)[1], where=f"{where}#{name}", remedy=remedy)
+        raise DataBroken(str(error), where=where, remedy=remedy) from error
+
+
 def parse_json(
-    text: str, *, where: str, first_line: int = 1, as_written: bool = False, once: bool = False
-) -> Any:
-    """The value of a JSON text; an error names `where`, line and column.
+    text: str,
+    kind: type[T] = object,
+    *,
+    where: str,
+    first_line: int = 1,
+    as_written: bool = False,
+    once: bool = False,
+    remedy: str | None = None,
+) -> T:
+    """The value of a JSON text, of a type as for `convert`; an error names `where` and the line.
 
     With `as_written`, a number is the text that it is written as: 9.00 stays. With `once`, an
     object that has a name twice, of which one value would be lost, is an error too.
@@ -175,37 +190,26 @@ def parse_json(
     formlab.errors.DataBroken: broken JSON, Expecting value at column 7 (x.json:1). Try: mend that \
 line
     """
-    kept: dict[str, Any] = {"parse_float": str, "parse_int": str} if as_written else {}
-    kept |= {"object_pairs_hook": _named_once} if once else {}
-    check_depth(text, where, first_line)
+    how: dict[str, Any] = {"parse_float": str, "parse_int": str} if as_written else {}
+    how |= {"object_pairs_hook": _named_once} if once else {}
+    _check_depth(text, f"{where}:{first_line}")
     try:
-        return json.loads(text, **kept)
-    except json.JSONDecodeError as error:
-        raise DataBroken(
-            f"broken JSON, {error.msg} at column {error.colno}",
-            where=f"{where}:{error.lineno + first_line - 1}",
-            remedy="mend that line",
-        ) from error
-    except _TwiceError as error:
-        line = "" if "\n" in text.strip() else f":{first_line}"
-        raise DataBroken(str(error), where=f"{where}{line}", remedy="keep one of them") from error
+        value = json.loads(text, **how)
     except ValueError as error:
-        # Python reads no integer of more than some thousand digits.
-        long = re.search(rf"\d{{{sys.get_int_max_str_digits() + 1}}}", text)
-        line = text.count("\n", 0, long.start() if long else 0) + first_line
-        what = f"broken JSON: an integer of more than {sys.get_int_max_str_digits()} digits"
-        raise DataBroken(what, where=f"{where}:{line}", remedy="mend that line") from error
-
-
-class _TwiceError(ValueError):
-    """An object has a name twice."""
+        what, line, remedy = str(error), 1 if "\n" not in text.strip() else None, "mend that value"
+        if isinstance(error, json.JSONDecodeError):
+            what, line = f"broken JSON, {error.msg} at column {error.colno}", error.lineno
+            remedy = "mend that line"
+        at = where if line is None else f"{where}:{line + first_line - 1}"
+        raise DataBroken(what, where=at, remedy=remedy) from error
+    return convert(value, kind, where=where, remedy=remedy)
 
 
 def _named_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     members = dict(pairs)
     if len(members) < len(pairs):
         twice = next(name for name, n in Counter(name for name, _ in pairs).items() if n > 1)
-        raise _TwiceError(f"an object has the name {twice[:80]!r} twice")
+        raise ValueError(f"an object has the name {twice[:80]!r} twice")
     return members
 
 
@@ -213,57 +217,83 @@ def _named_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 AS_WRITTEN = json.JSONDecoder(object_pairs_hook=_named_once, parse_float=str, parse_int=str)
 
 
-def check_depth(text: str, where: str, first_line: int) -> None:
+def _check_depth(text: str, where: str) -> None:
     """`DataBroken` if lists and objects stand in more than `DEEPEST` others."""
     if text.count("[") + text.count("{") <= DEEPEST:
         return
     # Every other piece between quotation marks is a text, in which brackets mean nothing.
     plain = text.encode("utf-8", "replace").replace(rb"\\", b"").replace(rb"\"", b"")
-    pieces = plain.split(b'"')[::2]
-    steps = np.frombuffer(b"".join(pieces).translate(_STEPS, _NO_BRACKETS), np.int8)
-    depth = np.cumsum(steps, dtype=np.int32)
-    if len(depth) and depth.max() > DEEPEST:
+    steps = b"".join(plain.split(b'"')[::2]).translate(_STEPS, _NO_BRACKETS)
+    if np.cumsum(np.frombuffer(steps, np.int8), dtype=np.int32).max(initial=0) > DEEPEST:
         what = f"nested more than {DEEPEST} deep"
-        raise DataBroken(what, where=f"{where}:{first_line}", remedy="mend that line")
+        raise DataBroken(what, where=where, remedy="mend that line")
 
 
-def read_json(path: str | Path, *, as_written: bool = False, once: bool = False) -> Any:
-    """The value of a JSON file; `as_written` and `once` as for `parse_json`."""
-    return parse_json(read_text(path), where=str(path), as_written=as_written, once=once)
+def read_json(path: str | Path, kind: type[T] = object, **how: Any) -> T:
+    """The value of a JSON file; `kind` and the rest as for `parse_json`."""
+    return parse_json(read_text(path), kind, where=str(path), **how)
 
 
 def each_jsonl(
-    path: str | Path, *, as_written: bool = False
-) -> Iterator[tuple[int, dict[str, Any]]]:
+    path: str | Path, kind: type[T] = dict[str, Any], *, as_written: bool = False
+) -> Iterator[tuple[int, T]]:
     """Line number and object of each line that is not blank; `as_written` as for `parse_json`.
 
-    Raises
-    ------
-    DataBroken
-        At the first line that is not a JSON object, and for a file without any.
+    `DataBroken` at the first line that is not a JSON object, and for a file without any.
     """
     count = 0
+    remedy = 'one object a line, such as {"doc_id": "1", "text": "…"}'
     # Not splitlines(): a value may hold U+2028 or a form feed, which JSON allows unescaped.
     for number, line in enumerate(read_text(path).split("\n"), start=1):
-        if not line.strip():
-            continue
-        value = parse_json(line, where=str(path), first_line=number, as_written=as_written)
-        if not isinstance(value, dict):
-            kind = type(value).__name__
-            what = f"a JSON object is expected, this is a {kind}"
-            remedy = 'one object a line, such as {"doc_id": "1", "text": "…"}'
-            raise DataBroken(what, where=f"{path}:{number}", remedy=remedy)
-        count += 1
-        yield number, value
+        if line.strip():
+            count += 1
+            how = {"where": str(path), "first_line": number, "as_written": as_written}
+            value = parse_json(line, **how)
+            yield number, convert(value, kind, where=f"{path}:{number}", remedy=remedy)
     if not count:
-        raise DataBroken("the file is empty", where=path, remedy="one JSON object a line")
+        raise DataBroken("the file is empty", where=path, remedy=remedy)
+
+
+# Tags such as !!bool before other words are followed without a look: all kinds of errors.
+_NOT_YAML = (yaml.YAMLError, ValueError, LookupError, AttributeError, TypeError, RecursionError)
+
+
+class _UniqueLoader(yaml.SafeLoader):
+    """JSON's types and days, and each key once; YAML's own reader takes the last one silently."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen = set()
+        for key, _ in node.value:
+            if (key.tag, str(key.value)) in seen:
+                what = f"the key {key.value!r} twice"
+                raise yaml.MarkedYAMLError(problem=what, problem_mark=key.start_mark)
+            seen.add((key.tag, str(key.value)))
+        return super().construct_mapping(node, deep)
+
+
+def read_yaml(path: str | Path, *, remedy: str) -> Any:
+    """The value of a YAML file; `DataBroken` with its line and `remedy` if it is none."""
+    return read_yaml_nodes(path, remedy=remedy)[0]
+
+
+def read_yaml_nodes(path: str | Path, *, remedy: str) -> tuple[Any, yaml.Node | None]:
+    """The same, and its nodes, which know their lines; null if the file is empty."""
+    text = read_text(path)
+    _check_depth(text, f"{path}:1")
+    try:
+        loader = _UniqueLoader(text)
+        root = loader.get_single_node()
+        return root and loader.construct_document(root), root
+    except _NOT_YAML as error:
+        mark, problem = (getattr(error, name, None) for name in ("problem_mark", "problem"))
+        what = f"not YAML: {problem}" if problem else "not YAML"
+        where = f"{path}:{mark.line + 1}" if mark else path
+        raise DataBroken(what, where=where, remedy=remedy) from error
 
 
 def csv_rows(path: str | Path, text: str) -> list[tuple[int, list[str]]]:
     """The rows of a CSV file's text that are not empty, each with the number of its last line.
 
-    Examples
-    --------
     >>> csv_rows("a.csv", "id,text\\n\\n1,two\\n2,\\"a\\nb\\"")
     [(1, ['id', 'text']), (3, ['1', 'two']), (5, ['2', 'a\\nb'])]
     """
@@ -290,9 +320,8 @@ def read_parquet(path: str | Path, only: pl.Expr | None = None) -> pl.DataFrame:
     """The table of a Parquet file, or the rows of it for which `only` is true."""
     read_bytes(path, 1)
     try:
-        if only is not None:
-            return pl.scan_parquet(path, glob=False).filter(only).collect()
-        return pl.read_parquet(path, glob=False)
+        scan = pl.scan_parquet(path, glob=False)
+        return (scan if only is None else scan.filter(only)).collect()
     except (pl.exceptions.PolarsError, OSError) as error:
         first = str(error).splitlines()[0]
         raise DataBroken(f"not a readable Parquet file: {first}", where=path) from error
@@ -308,37 +337,53 @@ def check_unpacked(size: int, packed: int, *, where: object) -> None:
     """`DataBroken` if a member of an archive unpacks to far more bytes than it is packed in.
 
     A small file of another's can unpack to anything. Texts are packed to a hundredth at most.
-
-    Examples
-    --------
-    >>> check_unpacked(3_000_000_000, 3_000_000, where="a.zip#b")
-    Traceback (most recent call last):
-    ...
-    formlab.errors.DataBroken: a member that unpacks from 3000000 to 3000000000 bytes (a.zip#b)
     """
     if size > max(20_000_000, min(1_000_000_000, 500 * packed)):
         raise DataBroken(f"a member that unpacks from {packed} to {size} bytes", where=where)
 
 
-def sha256(path: str | Path) -> str:
-    """The SHA-256 of a file's bytes, in hexadecimal."""
+def local(address: str | Path) -> Path:
+    """A path, or what is at an address as fsspec takes it, such as ``s3://bucket/a.csv``.
 
-    def digest(handle: int, _: os.stat_result) -> str:
-        with open(handle, "rb", buffering=0, closefd=False) as stream:
-            return hashlib.file_digest(stream, "sha256").hexdigest()
+    A file or folder behind an address is fetched into the cache folder, again once it has changed;
+    ``http`` has files only. `DataMissing` if nothing can be fetched, `NotAvailable` if the extra
+    ``scale``, or the library for this kind of address, is not installed.
 
-    return opened(path, digest)
+    >>> local("gold.csv").name, local("file:///data/gold.csv").name
+    ('gold.csv', 'gold.csv')
+    """
+    # A Path has made one slash of two; one letter is a drive of Windows.
+    parts = re.fullmatch(r"([a-z][a-z0-9+.]+):/{1,3}([^/].*)", str(address))
+    if parts is None:
+        return Path(address)
+    protocol, rest = parts.groups()
+    if protocol == "file":
+        return Path("/", rest)
+    resources.need("scale")
+    import fsspec
 
-
-def sha256_once(path: str | Path) -> str:
-    """The same; a file that stands as it did is not read again by this process."""
-    state = opened(path, lambda _, state: state)
-    return _hashed(path, state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns)
-
-
-@lru_cache(maxsize=2**14)
-def _hashed(path: str | Path, *_: int) -> str:
-    return sha256(path)
+    url = f"{protocol}://{rest}".rstrip("/")
+    try:
+        system, path = fsspec.url_to_fs(url)
+        # A page of the web with links would count as a folder.
+        is_folder = not protocol.startswith("http") and system.isdir(path)
+        names = sorted(system.find(path)) if is_folder else [path]
+        state = repr([url, *((name, system.ukey(name)) for name in names)])
+        home = cache_folder() / "fetched" / hashlib.sha256(state.encode()).hexdigest()[:16]
+        target = home / path.rpartition("/")[2]
+        for name in names:
+            file = Path(os.path.normpath(f"{target}/{name.removeprefix(path)}"))
+            if not file.is_relative_to(target):
+                raise ValueError(f"a name that leads out of the folder: {name!r}")
+            if not file.is_file():
+                with atomic(file) as part:
+                    system.get_file(name, str(part))
+    except ImportError as error:
+        raise NotAvailable(f"{protocol}:// needs a library: {error}", where=url) from error
+    except Exception as error:  # Each kind of address has errors of its own.
+        what = f"cannot be fetched: {type(error).__name__}: {error}"
+        raise DataMissing(what, where=url, remedy="check the address and your access") from error
+    return target
 
 
 @contextmanager
@@ -353,23 +398,11 @@ def writing(path: str | Path) -> Iterator[None]:
     except (OSError, pl.exceptions.PolarsError) as error:
         # Polars tells in words what the system refused.
         told = re.search(r"\(os error (\d+)\)", str(error))
-        code, name = getattr(error, "errno", None), getattr(error, "filename", None)
-        if code is None and told and int(told[1]) in _FULL:
-            code = int(told[1])
-        # Whoever reads another file meanwhile has an error of that.
-        if code is None or (isinstance(name, str) and not _is_at(name, Path(path))):
+        code = getattr(error, "errno", None) or (int(told[1]) if told else None)
+        if code is None:
             raise
         what, remedy = f"cannot write: {os.strerror(code)}", "make room there, or another place"
         raise NotAvailable(what, where=path, remedy=remedy) from error
-
-
-def _is_at(name: str, path: Path) -> bool:
-    """Whether a file is at or below `path`, above it, or about to take its place."""
-    return (
-        Path(name).is_relative_to(path)
-        or path.is_relative_to(name)
-        or name.endswith((".part", ".old"))
-    )
 
 
 def make_folder(path: str | Path) -> Path:
@@ -388,46 +421,38 @@ def remove(path: Path) -> None:
 
 
 @contextmanager
-def locked(path: Path, *, wait: bool = True) -> Iterator[None]:
-    """A file or folder that no other process has locked; it is `BlockingIOError` not to `wait`.
-
-    The system lets go of the lock with the process, however that ends. Where the file system has
-    no locks, nor Windows for folders, nothing is locked.
-    """
-    if fcntl is None:
-        yield
-        return
-    handle = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
-    try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-        except BlockingIOError:
-            raise
-        except OSError:
-            pass
-        yield
-    finally:
-        os.close(handle)
-
-
-@contextmanager
 def temporary(folder: Path, *, prefix: str, suffix: str = ".part") -> Iterator[Path]:
-    """A file in `folder` until the block ends; `sweep` leaves it as long as its process lives."""
-    part = folder / f"{prefix}{secrets.token_hex(8)}{suffix}"
+    """A file in `folder` until the block ends."""
+    part = folder / part_name(prefix, suffix=suffix)
     with writing(folder):
         part.touch(exist_ok=False)
     try:
-        with locked(part):
-            yield part
+        yield part
     finally:
         part.unlink(missing_ok=True)
 
 
+def part_name(name: str, *, suffix: str = ".part") -> str:
+    """A hidden name for what is written now: `sweep` leaves it as long as this process lives."""
+    return f".{name[:40]}.{_host()}-{os.getpid()}-{secrets.token_hex(4)}{suffix}"
+
+
+@cache
+def _host() -> str:
+    return f"{zlib.crc32(platform.node().encode()):08x}"
+
+
 def sweep(parts: Iterable[Path]) -> None:
-    """Remove what processes that were killed left of `temporary` files and folders."""
+    """Remove what processes of this machine that were killed left under a `part_name`."""
     for part in parts:
-        with suppress(OSError), locked(part, wait=False):  # A living process has locked it.
-            remove(part)
+        made = re.search(rf"\.{_host()}-(\d{{1,9}})-[0-9a-f]{{8}}\.part", part.name)
+        if made and os.name != "nt":  # On Windows the signal would end the process.
+            try:
+                os.kill(int(made[1]), 0)
+            except ProcessLookupError:
+                remove(part)
+            except OSError:
+                pass
 
 
 @contextmanager
@@ -439,7 +464,7 @@ def atomic(path: str | Path) -> Iterator[Path]:
     """
     path = Path(path)
     make_folder(path.parent)
-    with writing(path), temporary(path.parent, prefix=f".{path.name[:40]}.") as part:
+    with writing(path), temporary(path.parent, prefix=path.name) as part:
         yield part
         with part.open("rb") as stream:
             os.fsync(stream.fileno())
@@ -448,8 +473,8 @@ def atomic(path: str | Path) -> Iterator[Path]:
 
 def write_text(path: str | Path, text: str) -> None:
     """Write UTF-8 text, atomically; a lone surrogate is written as its escape."""
-    with atomic(path) as temporary:
-        temporary.write_bytes(text.encode("utf-8", "backslashreplace"))
+    with atomic(path) as part:
+        part.write_bytes(text.encode("utf-8", "backslashreplace"))
 
 
 def write_json(path: str | Path, value: Any) -> None:
@@ -457,16 +482,15 @@ def write_json(path: str | Path, value: Any) -> None:
     write_text(path, json.dumps(value, indent=1, ensure_ascii=False, default=str) + "\n")
 
 
-def write_parquet(path: str | Path, frame: pl.DataFrame, *, statistics: bool = True) -> None:
-    """Write a table as Parquet, atomically; with the range of each column, or without."""
-    with atomic(path) as temporary:
-        # The fastest level: tables of codes and short texts get no smaller by more. Groups of a
-        # stated size do not follow the pieces that a frame was put together from.
-        frame.write_parquet(
-            temporary, compression_level=1, statistics=statistics, row_group_size=_ROW_GROUP
-        )
-
-
 def write_jsonl(path: str | Path, rows: Iterable[dict[str, Any]]) -> None:
     """Write one JSON object a line, atomically."""
     write_text(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
+
+
+def write_parquet(path: str | Path, frame: pl.DataFrame, *, statistics: bool = True) -> None:
+    """Write a table as Parquet, atomically; with the range of each column, or without."""
+    with atomic(path) as part:
+        # The fastest level: tables of codes and short texts get no smaller by more. Groups of a
+        # stated size do not follow the pieces that a frame was put together from.
+        how = {"compression_level": 1, "row_group_size": _ROWS_OF_A_GROUP}
+        frame.write_parquet(part, statistics=statistics, **how)

@@ -18,7 +18,7 @@ from typing import Annotated, Any, ClassVar, NamedTuple, Self, get_type_hints
 import msgspec
 import polars as pl
 
-from formlab import files, frames, previews, registry, structure, tables
+from formlab import files, frames, registry, show, tables
 from formlab.errors import DataBroken, FormlabError, NotAvailable, TableBroken, UnknownName
 from formlab.saving import MANIFEST, replacing, settled
 from formlab.workers import Lost, each
@@ -78,10 +78,10 @@ class Folder:
         return new
 
     def __repr__(self) -> str:
-        return previews.line(self)
+        return show.line(self)
 
     def _repr_html_(self) -> str:
-        return previews.html(self)
+        return show.html(self)
 
     @classmethod
     def scalars(cls) -> list[str]:
@@ -267,7 +267,7 @@ class Folder:
                 where=file,
                 remedy=cls._made_anew(manifest, folder),
             )
-        structure.checked(manifest, _stated(cls), where=file, remedy=ANEW)
+        files.convert(manifest, _stated(cls), where=file, remedy=ANEW)
         parts = {tuple(name for name, *_ in manifest["tables"][table]) for table in cls.TABLES}
         if stated == FORMAT and (len(parts) > 1 or () in parts):
             raise DataBroken("its tables have different parts", where=file, remedy=ANEW)
@@ -570,7 +570,6 @@ class Evaluation(Folder):
         documents = str(how.get("documents", "")).partition(":")[0]
         is_own = manifest.get("benchmark") == "own"
         options = {
-            "gold": _gold_of(manifest, folder) if is_own else None,
             "images" if is_own else "root": manifest.get("root"),
             "predictions": folder / "predictions" if kept else "PREDICTIONS",
             **{name: manifest.get(name) for name in (() if is_own else ("split",)) + ("mode",)},
@@ -579,8 +578,8 @@ class Evaluation(Folder):
             "out": "FOLDER",
         }
         words = [f"--{name} {shlex.quote(str(word))}" for name, word in options.items() if word]
-        benchmark = [] if is_own else [shlex.quote(str(manifest.get("benchmark")))]
-        return " ".join(["formlab score", *benchmark, *words])
+        gold = _gold_of(manifest, folder) if is_own else manifest.get("benchmark")
+        return " ".join(["formlab score", shlex.quote(str(gold)), *words])
 
     def uses(self) -> dict[str, Iterable[str]]:
         """The benchmark, and the metrics of its scores."""

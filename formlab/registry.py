@@ -146,12 +146,9 @@ class Registry(Mapping[str, Any]):
         return list(dict.fromkeys([*self.builtin, *self.loaded, *sorted(self.plugins())]))
 
     def find(self, name: str, *more: str) -> Any:
-        """The entry called `name`; if there is none, `more` may be suggested as well.
+        """The entry called `name`; `UnknownName` if there is none, which suggests `more` too.
 
-        Raises
-        ------
-        UnknownName, DataBroken, NotAvailable
-            If there is none, if two plug-ins have the name, if its plug-in cannot be imported.
+        `DataBroken` if two plug-ins have the name, `NotAvailable` if its plug-in is not imported.
         """
         if name in self:
             return self[name]
@@ -299,11 +296,11 @@ def _run(source: Source, code: Callable[[], Any]) -> Any:
         _STATE.loading = before
 
 
-def unload(source_name: str) -> None:
+def unload(source: str | Path) -> None:
     """Forget what a file, by its path, or a module, by its name, has registered."""
-    _STATE.files.pop(source_name, None)
-    _STATE.broken.pop(source_name, None)
-    for key in [key for key in _STATE.registered if key[-1] == source_name]:
+    for known in (_STATE.files, _STATE.broken):
+        known.pop(str(source), None)
+    for key in [key for key in _STATE.registered if key[-1] == str(source)]:
         del _STATE.registered[key]
 
 
@@ -374,30 +371,29 @@ def restore(records: object, *, where: object) -> None:
     except (msgspec.ValidationError, RecursionError) as error:
         raise DataBroken(f"its plug-ins are no records: {error}", where=where) from error
     for record in checked:
+        registry, name = view(record["plugin"]), record["entry"]
         recorded = Source(record["kind"], record["name"], record["version"])
-        _restore(record["plugin"], record["entry"], recorded, where)
-
-
-def _restore(kind: str, name: str, recorded: Source, where: object) -> None:
-    registry, what = view(kind), f"{kind.removesuffix('s')} {name!r}"
-    if name not in registry and (path := _trusted_file(recorded.version)):
-        load(path)
-    if name in registry:
+        what = f"{record['plugin'].removesuffix('s')} {name!r}"
+        if name not in registry and (path := _trusted_file(recorded.version)):
+            load(path)
+        if name not in registry:
+            what = f"{what} of {recorded} is needed, as it was then"
+            raise NotAvailable(what, where=where, remedy=_remedy(recorded))
         source = registry.source(name)
         if source != recorded and (source.kind, source.name) == (recorded.kind, recorded.name):
             print(f"note: {where}: {what} has changed since: {source}", file=sys.stderr)
-        return
-    remedy = "register it again first, or keep it in a file and name that with --plugin"
+
+
+def _remedy(recorded: Source) -> str:
     if recorded.kind == "package":
-        remedy = f"pip install {recorded.name}=={recorded.version}"
+        return f"pip install {recorded.name}=={recorded.version}"
     if recorded.kind == "file":
-        what += " as it was, in a file that you have named before,"
-        remedy = f"--plugin FILE.py (or {VARIABLE}) with that file, if you trust it"
-    raise NotAvailable(f"{what} of {recorded} is needed", where=where, remedy=remedy)
+        return f"--plugin FILE.py (or {VARIABLE}) with that file, if you trust it"
+    return "register it again first, or keep it in a file and name that with --plugin"
 
 
 def _note(version: str) -> Path:
-    """The file that holds where the user keeps the plug-in file of this SHA-256."""
+    """The file that says where the user keeps the plug-in file of this SHA-256."""
     from formlab import files
 
     return files.cache_folder() / "plugins" / version
@@ -429,8 +425,14 @@ def _packages() -> list[Entry]:
 
 
 def _entry(kind: str, point: metadata.EntryPoint) -> Entry:
-    source = Source("package", point.dist.name, point.dist.version) if point.dist else OWN
+    source = _package(point.dist) if point.dist else OWN
     return Entry(kind, point.name, source, lambda: _run(source, point.load))
+
+
+@cache
+def _package(package: metadata.Distribution) -> Source:
+    # Each look at a package's name reads its metadata anew.
+    return Source("package", package.name, package.version)
 
 
 def _sources(entries: Iterable[Entry]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +15,13 @@ from formlab import resources
 from formlab.analysis.summarise import summarise
 from formlab.errors import UnknownName
 from formlab.folders import Evaluation
-from formlab.own import FieldTypes
-from formlab.readers import Source, inspect, join, logs
+from formlab.readers import Source, inspect, join
 from formlab.readers.samples import sample_rows
+from formlab.readers.types import FieldTypes
 
 __all__ = ["inspect_scorer"]
 
-# The first is the one that `formlab open` sets beside its own.
+# The first is the one that `formlab score LOG` sets beside its own.
 METRICS = ("normalised_accuracy", "exact_accuracy", "typed_accuracy", "fuzzy_accuracy", "match_f1")
 # What of a sample's metadata formlab reads.
 _PLACE = ("doc_id", "path")
@@ -39,12 +40,12 @@ def inspect_scorer(
     document may name it and their field as `doc_id` and `path` in their metadata.
 
     Inspect shows no scorer the samples that failed, unless the task sets ``score_on_error``;
-    `formlab open` counts them as nothing found.
+    `formlab score LOG` counts them as nothing found.
 
     Parameters
     ----------
     types
-        A file or dict of types, as for `own.FieldTypes.read`. If left out they are inferred: for a
+        A file or dict of types, as for `FieldTypes.read`. If left out they are inferred: for a
         sample's own value from its own target, for the results from all.
     metrics
         Names of metrics of fields, means over documents (``macro_``) included.
@@ -113,15 +114,14 @@ def _sample(state: Any, target: Any) -> dict[str, Any]:
 def _evaluations(samples: Sequence[dict[str, Any]], types: Any) -> list[Evaluation]:
     """An evaluation for each epoch."""
     source = Source(Path("samples"))
-    listed = [inspect.sample_of(sample, source) for sample in samples]
-    runs = logs.runs_of(sample_rows(listed, source, "samples"), source, "inspect")
+    read = partial(inspect.sample_of, source)
+    runs = join.runs_of(sample_rows(source, "samples", enumerate(samples), read), source, "inspect")
     return [join.evaluation(run, types=types) for run in runs.values()]
 
 
 def _values(evaluation: Evaluation, metrics: Sequence[str]) -> dict[str, float]:
-    rows = summarise(evaluation, by=(), resamples=0).filter(
-        pl.col("slice_by").is_null(), level="field"
-    )
+    rows = summarise(evaluation, by=(), resamples=0)
+    rows = rows.filter(pl.col("slice_by").is_null(), level="field")
     values = dict(rows.select("metric", "value").iter_rows())
     for name in metrics:
         if name not in values:

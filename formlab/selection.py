@@ -12,17 +12,14 @@ from formlab.errors import DataBroken, UnknownName
 # Columns that stand for themselves; all others are written as slices.
 NAMED = ("doc_id", "system", "task", "outcome", "cause", "status", "flip", "finding")
 # What a row of a frame may say about its cases without being asked: whose they are, and which.
-_IN_ROWS = (
-    "system", "benchmark", "level", "task",
-    "doc_id", "outcome", "cause", "status", "flip", "kind", "modality", "subtype",
-)  # fmt: skip
+_IN_ROWS = ("system", "benchmark", "level", "task", "doc_id", "outcome", "cause", "status", "flip")
+_IN_ROWS += ("kind", "modality", "subtype")
 # The column of a frame that has the lines of its rows already.
 LINES = "_cases"
 # Scores of whole documents and pages are of no cases of their own.
 _WHOLE = ("document", "page")
 # What tables of scores, flips and surfaces call a case without a value in a column.
-_NO_VALUE = ("null", "none")
-_NO_PLACE, _JOINT = "unknown", " & "
+_NO_VALUE, _NO_PLACE, _JOINT = ("null", "none"), "unknown", " & "
 
 Selection = Mapping[str, Sequence[str | None]]
 
@@ -37,26 +34,21 @@ def text(selection: Selection) -> str:
     >>> text({"kind": ["answer"], "cause": ["clipped"], "length": [None]})
     'slice=kind:answer&cause=clipped&slice=length'
     """
-    pairs = []
-    for column, values in selection.items():
-        for value in values:
-            name, written = quote(column, safe=" "), quote(value or "", safe=" /")
-            if column in NAMED and value is not None:
-                pairs.append(f"{name}={written}")
-            else:
-                pairs.append(f"slice={name}" if value is None else f"slice={name}:{written}")
-    return "&".join(pairs).replace(" ", "%20")
+
+    def part(column: str, value: str | None) -> str:
+        name, written = quote(column, safe=""), quote(value or "")
+        if value is None:
+            return f"slice={name}"
+        return f"{name}={written}" if column in NAMED else f"slice={name}:{written}"
+
+    return "&".join(part(column, value) for column, values in selection.items() for value in values)
 
 
 def read(line: str) -> dict[str, list[str | None]]:
     """The selection that a line, or an address that ends in it, stands for.
 
-    The ``case=…`` of an address, which opens one case, selects none.
-
-    Raises
-    ------
-    DataBroken
-        If a part of it is neither ``name=value`` nor ``slice=column:value``.
+    The ``case=…`` of an address, which opens one case, selects none. `DataBroken` if a part of it
+    is neither ``name=value`` nor ``slice=column:value``.
 
     Examples
     --------
@@ -65,20 +57,18 @@ def read(line: str) -> dict[str, list[str | None]]:
     """
     selection: dict[str, list[str | None]] = {}
     for part in filter(None, line.rpartition("#")[2].split("&")):
-        name, equals, value = part.partition("=")
-        if name == "case" and equals:
+        column, equals, value = part.partition("=")
+        if column == "case" and equals:
             continue
-        column: str = name
-        chosen: str | None = value
-        if name == "slice":
-            column, colon, value = value.partition(":")
-            chosen = value if colon else None
-        if not equals or not column or (name != "slice" and name not in NAMED):
-            raise DataBroken(
-                f"{part!r} selects no cases",
-                remedy="slice=column:value, or one of: " + ", ".join(f"{n}=…" for n in NAMED),
-            )
-        chosen = None if chosen is None else unquote(chosen)
+        of_slice = column == "slice"
+        known = equals and (of_slice or column in NAMED)
+        if of_slice:
+            column, equals, value = value.partition(":")
+        if not known or not column:
+            named = ", ".join(f"{name}=…" for name in NAMED)
+            remedy = f"slice=column:value, or one of: {named}"
+            raise DataBroken(f"{part!r} selects no cases", remedy=remedy)
+        chosen = unquote(value) if equals else None
         selection.setdefault(unquote(column), []).append(chosen)
     return selection
 
@@ -89,14 +79,9 @@ def of_rows(
     """For each row of a table the line that selects the cases behind it; None where it has none.
 
     `columns` names the columns of cases and those of the frame that hold their values, where null
-    is no value. Without it, what the frame names like a column of cases is taken, but for the
-    columns `without`; ``slice_by`` with ``slice_value``, and ``x`` with ``x_value``, always are.
-    A frame with a column `LINES` has its own.
-
-    Raises
-    ------
-    UnknownName
-        If `columns` names a column that the frame has not.
+    is no value (`UnknownName` if it has none of that name). Without it, what the frame names like a
+    column of cases is taken, but for the columns `without`; ``slice_by`` with ``slice_value``, and
+    ``x`` with ``x_value``, always are. A frame with a column `LINES` has its own.
 
     Examples
     --------
@@ -105,10 +90,8 @@ def of_rows(
     """
     if columns is None and LINES in frame.columns:
         return frame[LINES].to_list()
-    named = dict(columns or {})
-    if columns is None:
-        named = {name: name for name in _IN_ROWS if name in frame.columns and name not in without}
-    for name in named.values():
+    given = {name: name for name in _IN_ROWS if name in frame.columns and name not in without}
+    for name in (named := given if columns is None else columns).values():
         if name not in frame.columns:
             raise UnknownName.of("column", name, frame.columns)
     lines: list[str | None] = []

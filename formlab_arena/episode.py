@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from formlab import browser, files, resources, structure
+from formlab import browser, files, resources
 from formlab.errors import DataBroken, NotAvailable
 from formlab.systems._journal import Entry
 from formlab_arena import driving
@@ -305,7 +305,7 @@ def check_same_settings(
     if path.exists():
         remedy = "delete this file and give the settings of before: what was played stays"
         earlier = files.read_json(path)
-        structure.checked(earlier, _Settings, where=path, remedy=remedy)
+        files.convert(earlier, _Settings, where=path, remedy=remedy)
     if earlier not in (None, current):
         before, now = (content | content.get("options", {}) for content in (earlier, current))
         changed = [

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import msgspec
 
 from formlab.errors import DataBroken
-from formlab.structure import Whole, checked
+from formlab.files import Whole, convert
 
 # The name of an episode is that of its folder in the run.
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,79}")
@@ -125,18 +125,18 @@ class _Settings(msgspec.Struct):
 def event(value: Any, *, where: str) -> dict[str, Any]:
     """An event of a log, checked; `DataBroken` if it is none."""
     is_screen = isinstance(value, dict) and "screen" in value
-    checked(value, _Screen if is_screen else _Event, where=where)
+    convert(value, _Screen if is_screen else _Event, where=where)
     for name in ("asked", "done"):
         action = value.get(name)
         if action and action["do"] in ("Type", "Press"):
             kind = _Typed if action["do"] == "Type" else _Pressed
-            checked(action, kind, where=f"{where}#/{name}")
+            convert(action, kind, where=f"{where}#/{name}")
     return value
 
 
 def result(value: Any, *, where: str) -> dict[str, Any]:
     """The result of an episode, checked; `DataBroken` if it is none or names no folder."""
-    checked(value, _Result, where=where)
+    convert(value, _Result, where=where)
     if not _NAME.fullmatch(value["doc_id"]):
         raise DataBroken(f"no name of an episode: {value['doc_id']!r:.80}", where=where)
     return value
@@ -144,17 +144,17 @@ def result(value: Any, *, where: str) -> dict[str, Any]:
 
 def values(value: Any, *, where: object) -> dict[str, Any]:
     """The right answers of an episode, checked."""
-    checked(value, Values, where=where)
+    convert(value, Values, where=where)
     return value
 
 
 def page(value: Any, *, where: object) -> dict[str, Any]:
     """What was read on a page, checked."""
-    checked(value, _Page, where=where)
+    convert(value, _Page, where=where)
     return value
 
 
 def settings(value: Any, *, where: object) -> dict[str, Any]:
     """The settings of a run, checked."""
-    checked(value, _Settings, where=where, remedy="the run.json that formlab arena fill wrote")
+    convert(value, _Settings, where=where, remedy="the run.json that formlab arena fill wrote")
     return value

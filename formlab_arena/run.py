@@ -76,10 +76,9 @@ def fill(
     reading
         Predictions of a system for the pages of `tasks`, in place of what the agent's own reads.
     workers
-        Episodes that run at the same time, each with a browser of its own. Or the address of a
-        Dask scheduler: its workers, who see `out`, play whole episodes, each with a server and
-        browsers of its own. Not for models, whose answers and limits are kept on one machine, and
-        not for agents of a notebook.
+        Episodes at the same time, each with a browser of its own; or the address of a Dask
+        scheduler, whose workers, who see `out`, play whole episodes: not for models, whose answers
+        and limits are kept on one machine, nor for agents of a notebook.
     storage
         Playwright's file of cookies and local storage to begin with; it is nowhere recorded.
     wait
@@ -123,14 +122,12 @@ def fill(
             serving(out / "submissions.sqlite", forms) as server,
             agent_registry.making(settings, out) as make,
         ):
-            away = None
-            if isinstance(workers, str):
-                paths = (path and path.resolve() for path in (forms, storage))
-                away = partial(_elsewhere, _Place(out.resolve(), settings, *paths), workers)
+            paths = (path and path.resolve() for path in (forms, storage))
+            away = partial(_elsewhere, _Place(out.resolve(), settings, *paths), workers)
             results = play_all(
                 todo, journal, lambda *task: _guarded(out, settings, server, make, storage, *task),
                 blank=blank_result, is_open=lambda _, entry: is_open(entry, settings),
-                workers=workers, tell=tell, elsewhere=away,
+                workers=workers, tell=tell, elsewhere=away if isinstance(workers, str) else None,
             )  # fmt: skip
     _write_values(out, results)
     return results
@@ -208,7 +205,6 @@ class _Place:
 def _elsewhere(
     place: _Place, scheduler: str, todo: Sequence[Instance]
 ) -> Generator[tuple[Instance, dict[str, Any]]]:
-    """Tasks with their results, as the workers of a cluster have them."""
     for instance, result in each(partial(_episode, place), todo, workers=scheduler):
         if isinstance(result, Lost):
             result = blank_result(instance) | {"error": result.reason, "seconds": 0.0}
@@ -225,9 +221,8 @@ def _settled(place: _Place) -> tuple[Server, Callable[[Instance], Agent]]:
     server = Server(place.out / name, place.forms)
     atexit.register(server.stop)
     stack = contextlib.ExitStack()
-    make = stack.enter_context(agent_registry.making(place.settings, place.out))
     atexit.register(stack.close)
-    return server, make
+    return server, stack.enter_context(agent_registry.making(place.settings, place.out))
 
 
 def _episode(place: _Place, instance: Instance) -> dict[str, Any]:

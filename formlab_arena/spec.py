@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from formlab import files, yaml_files
+from formlab import files
 from formlab.errors import DataBroken, UnknownName
 
 FOLDER = Path(__file__).parent / "forms"
@@ -111,7 +111,7 @@ def load(path: Path) -> WebForm:
     DataBroken
         If the file is no YAML, or misses or misuses a key; names file, field and remedy.
     """
-    raw = yaml_files.read(path, remedy="see forms/A11.yaml")
+    raw = files.read_yaml(path, remedy="see forms/A11.yaml")
     try:
         form = WebForm(
             code=str(raw["code"]), name=raw["name"], domain=raw["domain"], style=raw["style"],

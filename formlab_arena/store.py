@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from formlab import files, structure
+from formlab import files
 from formlab.errors import DataBroken, NotAvailable
 from formlab.tables import storable
 
@@ -122,7 +122,7 @@ class SubmissionStore:
         if row is None:
             return None
         where = f"{self.path}: submission {row['number']}"
-        answers = structure.checked(
+        answers = files.convert(
             files.parse_json(row["answers"], where=where), dict[str, Any], where=where
         )
         return {**dict(row), "answers": answers}

@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml
 
-from formlab import benchmarks, files, yaml_files
+from formlab import benchmarks, files
 from formlab.errors import DataBroken, DataMissing, UnknownName
 from formlab.folders import Corpus
 from formlab.text import date, normalise
@@ -105,7 +105,7 @@ def read(path: Path) -> list[Instance]:
     the instance that formlab makes by that name from its `seed`.
     """
     remedy = "a list of entries with name, kind and text, as formlab arena write makes it"
-    entries = yaml_files.read(path, remedy=remedy)
+    entries = files.read_yaml(path, remedy=remedy)
     try:
         if not isinstance(entries, list) or not entries:
             raise ValueError("not a list of texts")

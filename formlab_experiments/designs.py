@@ -19,7 +19,7 @@ import polars as pl
 from formlab import benchmarks, files
 from formlab.errors import DataBroken, DataMissing, NotAvailable, UnknownName
 from formlab.folders import Corpus
-from formlab.progress import progress
+from formlab.show import progress
 from formlab.workers import Lost, each
 from formlab_experiments.form_contents import CONTENTS, Cell, Field, filled, form_of
 from formlab_experiments.forms import formcraft, funsd

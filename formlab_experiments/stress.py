@@ -18,8 +18,8 @@ from formlab import files
 from formlab.benchmarks import meta
 from formlab.errors import DataBroken
 from formlab.folders import Corpus
-from formlab.progress import progress
 from formlab.saving import MANIFEST
+from formlab.show import progress
 from formlab.systems._runs import first, page_pictures
 from formlab.tables import BOX
 from formlab_experiments.degradations import DEGRADATIONS, degrade, find

@@ -32,18 +32,16 @@ __all__ = [
 
 _HOME = {
     "Accepted": "acceptance", "accepted": "acceptance", "Pages": "pages", "Review": "session",
-    "disagreements": "agreement", "fact_agreement": "agreement",
-    "reviewer_agreement": "agreement", "proposals": "label_audit",
-    "by_majority": "label_audit", "agreement_tables": "charts", "annotation_tables": "charts",
-    "proposals_table": "charts", "review_cards": "charts", "form_tables": "charts",
-    "FormReview": "editor", "FormNodes": "forms", "adjudicate": "form_differences",
-    "form_agreement": "form_differences", "form_queue": "form_differences",
-    "gold": "form_differences",
+    "disagreements": "agreement", "fact_agreement": "agreement", "reviewer_agreement": "agreement",
+    "proposals": "label_audit", "by_majority": "label_audit", "agreement_tables": "charts",
+    "annotation_tables": "charts", "proposals_table": "charts", "review_cards": "charts",
+    "form_tables": "charts", "FormReview": "editor", "FormNodes": "forms",
+    "adjudicate": "form_differences", "form_agreement": "form_differences",
+    "form_queue": "form_differences", "gold": "form_differences",
 }  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
-    # Imported when first used: the commands are listed without it.
     if name not in __all__:
         raise AttributeError(f"module 'formlab_review' has no attribute {name!r}")
     home = import_module(f"formlab_review.{_HOME.get(name, 'items')}")

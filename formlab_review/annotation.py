@@ -14,8 +14,8 @@ import polars as pl
 
 from formlab import files
 from formlab.errors import DataBroken, UnknownName
+from formlab.files import convert
 from formlab.folders import Corpus
-from formlab.structure import checked
 from formlab.tables import storable
 from formlab_review._spans import LABELS, PageText, Span, without_tags
 from formlab_review.agreement import NOTHING
@@ -169,13 +169,13 @@ def read(*paths: Path) -> Annotations:
     marks: dict[tuple[str, str], list[Span]] = {}
     for path in paths:
         exported = files.read_json(path)
-        checked(exported, list[_Task], where=path, remedy="an export of Label Studio as JSON")
+        convert(exported, list[_Task], where=path, remedy="an export of Label Studio as JSON")
         for number, task in enumerate(exported):
             where = f"{path}#/{number}"
             page = _page(task, where, result)
             for at, annotation in enumerate(_annotations_of(task)):
                 place = f"{where}/annotations/{at}"
-                checked(annotation, _Annotation, where=place)
+                convert(annotation, _Annotation, where=place)
                 who = annotation.get("completed_by")
                 who = str(who.get("email") or who.get("id") if isinstance(who, dict) else who)
                 who = storable(who)
@@ -237,7 +237,7 @@ def _spans(
         value = mark.get("value") if isinstance(mark, dict) else None
         if not isinstance(value, dict) or mark.get("type", _MARKS[0]) not in _MARKS:
             continue
-        checked(value, _Value, where=place)
+        convert(value, _Value, where=place)
         labels = value.get("hypertextlabels") or value.get("labels") or []
         missing = [] if labels else ["label"]
         missing += [name for name in _NEEDED if value.get(name) is None]

@@ -32,7 +32,7 @@ from formlab.benchmarks.formcraft import (
     tidied,
 )
 from formlab.errors import DataBroken, UnknownName
-from formlab.structure import checked
+from formlab.files import convert
 from formlab.text.normalise import as_text
 from formlab_review.attributes import (
     MODELS,
@@ -116,7 +116,7 @@ class FormNodes:
     def of_file(cls, file: Path, reviewer: str) -> FormNodes:
         """The form in a file."""
         form, content = read_form(file), files.read_json(file, once=True)
-        checked(content, _Group, where=file)
+        convert(content, _Group, where=file)
         # Other names of keys, or fields elsewhere: such a file is written anew.
         content = dumped(form) if tidied(content)[1] else content
         return cls(content, files.read_text(file), reviewer)

@@ -20,7 +20,8 @@ import jiwer
 import own_data
 
 import formlab
-from formlab import own, tables
+from formlab import tables
+from formlab.readers import gold as own
 from formlab.scoring.causes import causes
 from formlab.text.marks import unmarked
 

@@ -18,27 +18,27 @@ PACKAGES = [
 SPINE = ("batches", "choice", "evaluate", "score_batch", "_gold_words", "whole")
 ANALYSIS = ["formlab/stats/", "formlab/analysis/", "formlab/testing.py", "formlab/scorers.py"]
 SYSTEMS = ["formlab/systems/", "formlab/browser.py", "formlab/pictures.py"]
-PAGES = ["charts/", "gallery/", "explore/", "reports/", "previews.py"]
+PAGES = ["charts/", "gallery/", "explore/", "reports/"]
 # Lines of Python by room: limit and goal. A file belongs to the first room that names it.
 ROOMS = {
     # Its modules of scoring come first; at the end it has what no other room names.
-    "spine": (7854, 3400, [f"formlab/scoring/{name}.py" for name in SPINE]),
+    "spine": (6620, 3400, [f"formlab/scoring/{name}.py" for name in SPINE]),
     "decisions": (230, 180, ["formlab/decisions.py"]),
-    "benchmarks": (5183, 3000, ["formlab/benchmarks/"]),
-    "readers": (6468, 3200, [f"formlab/{room}/" for room in ("formats", "logs", "own", "readers")]),
-    "stats, analysis": (10517, 3900, ANALYSIS),
-    "systems": (5262, 2500, SYSTEMS),
-    "charts, reports": (9268, 4200, [f"formlab/{room}" for room in PAGES]),
+    "benchmarks": (5185, 3000, ["formlab/benchmarks/"]),
+    "readers": (6377, 3200, [f"formlab/{room}/" for room in ("formats", "logs", "own", "readers")]),
+    "stats, analysis": (10511, 3900, ANALYSIS),
+    "systems": (5097, 2500, SYSTEMS),
+    "charts, reports": (9145, 4200, [f"formlab/{room}" for room in PAGES]),
     "scoring, metrics, text": (
         13102,
         7720,
         [f"formlab/{room}/" for room in ("scoring", "metrics", "text", "trees")],
     ),
-    "arena": (12984, 5000, ["formlab_arena/"]),
-    "experiments": (6667, 2800, ["formlab_experiments/"]),
+    "arena": (12983, 5000, ["formlab_arena/"]),
+    "experiments": (6648, 2800, ["formlab_experiments/"]),
     "review": (4838, 1700, ["formlab_review/"]),
     "baselines": (2417, 1300, ["formlab_baselines/"]),
-    "tests": (55110, 16000, ["tests/"]),
+    "tests": (54067, 16000, ["tests/"]),
 }
 
 
@@ -93,13 +93,13 @@ def case_lines(is_later):
 
 # What else has a limit: limit, goal and how it is counted.
 OTHERS = {
-    "core, lines": (57866, 28000, lambda: sum(map(lines, files("formlab/**/*.py")))),
-    "all packages, lines": (84772, 38800, lambda: sum(map(lines, python_files()))),
-    "all packages, modules": (485, 260, lambda: len(python_files())),
-    "fmt: skip": (858, 30, skipped_formats),
+    "core, lines": (56267, 28000, lambda: sum(map(lines, files("formlab/**/*.py")))),
+    "all packages, lines": (83153, 38800, lambda: sum(map(lines, python_files()))),
+    "all packages, modules": (471, 260, lambda: len(python_files())),
+    "fmt: skip": (822, 30, skipped_formats),
     "contract, lines of cases": (1950, 1950, lambda: case_lines(is_later=False)),
     "contract, cases of doors and values": (377, 377, lambda: case_lines(is_later=True)),
-    "contract, lines of its doors": (90, 90, lambda: lines(ROOT / "tests/contract/doors.py")),
+    "contract, lines of its doors": (88, 90, lambda: lines(ROOT / "tests/contract/doors.py")),
     "JavaScript of the core, lines": (
         3007,
         1400,
@@ -119,9 +119,9 @@ OTHERS = {
         1700,
         lambda: sum(map(notebook_lines, files("notebooks/*.ipynb"))),
     ),
-    "docs, bytes": (210135, 120000, lambda: size("docs/**/*.md")),
-    "CHANGELOG, bytes": (12000, 12000, lambda: size("CHANGELOG.md")),
-    "ARCHITECTURE, bytes": (23238, 9000, lambda: size("ARCHITECTURE.md")),
+    "docs, bytes": (209551, 120000, lambda: size("docs/**/*.md")),
+    "CHANGELOG, bytes": (8207, 12000, lambda: size("CHANGELOG.md")),
+    "ARCHITECTURE, bytes": (22740, 9000, lambda: size("ARCHITECTURE.md")),
 }
 
 

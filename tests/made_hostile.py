@@ -2,7 +2,8 @@
 
 import dataclasses
 
-from formlab import analysis, own
+from formlab import analysis
+from formlab.readers import gold as own
 from formlab.tables import storable
 from tests.hostile import STRINGS
 

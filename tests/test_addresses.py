@@ -1,9 +1,11 @@
+import http.server
 import json
+import threading
 
 import fsspec
 import pytest
 
-from formlab import addresses
+from formlab import files
 from formlab.errors import DataMissing, NotAvailable
 from formlab.scoring.evaluate import evaluate
 
@@ -14,31 +16,61 @@ def cache(tmp_path, monkeypatch):
 
 
 def test_paths_stay_and_addresses_are_fetched_until_they_change(tmp_path):
-    assert addresses.local(tmp_path / "a.csv") == tmp_path / "a.csv"
-    assert addresses.local(f"file://{tmp_path}/a.csv") == tmp_path / "a.csv"
+    assert files.local(tmp_path / "a.csv") == tmp_path / "a.csv"
+    assert files.local(f"file://{tmp_path}/a.csv") == tmp_path / "a.csv"
     memory = fsspec.filesystem("memory")
     memory.pipe("/forms/gold.csv", b"one")
-    first = addresses.local("memory://forms/gold.csv")
+    first = files.local("memory://forms/gold.csv")
     assert (first.name, first.read_bytes()) == ("gold.csv", b"one")
     written = first.stat().st_mtime_ns
-    assert addresses.local("memory:/forms/gold.csv") == first
+    assert files.local("memory:/forms/gold.csv") == first
     assert first.stat().st_mtime_ns == written
     memory.pipe("/forms/gold.csv", b"other")
-    assert addresses.local("memory://forms/gold.csv").read_bytes() == b"other"
+    assert files.local("memory://forms/gold.csv").read_bytes() == b"other"
 
 
 def test_what_cannot_be_fetched_is_one_error(monkeypatch):
     with pytest.raises(DataMissing, match=r"cannot be fetched.*memory://no/such.csv"):
-        addresses.local("memory://no/such.csv")
+        files.local("memory://no/such.csv")
     with pytest.raises(DataMissing, match=r"cannot be fetched: ValueError.*whale"):
-        addresses.local("whale://a/b.csv")
+        files.local("whale://a/b.csv")
 
     def absent(url):
         raise ImportError("install s3fs to access S3")
 
     monkeypatch.setattr(fsspec, "url_to_fs", absent)
     with pytest.raises(NotAvailable, match="s3:// needs a library: install s3fs"):
-        addresses.local("s3://bucket/b.csv")
+        files.local("s3://bucket/b.csv")
+
+
+class _Store(http.server.BaseHTTPRequestHandler):
+    """The answers of WebHDFS for a folder of one file."""
+
+    def do_GET(self):
+        path, _, query = self.path.removeprefix("/webhdfs/v1").partition("?")
+        is_there = path == "/gold.csv"
+        status = {"type": "FILE", "length": len(CSV), "pathSuffix": ""}
+        sums = {"FileStatus": status, "FileChecksum": {"algorithm": "x", "bytes": "1"}}
+        answer = CSV if "op=OPEN" in query else json.dumps(sums).encode()
+        self.send_response(200 if is_there else 404)
+        self.end_headers()
+        self.wfile.write(answer if is_there else b"")
+
+    def log_message(self, *_):
+        pass
+
+
+CSV = b"doc_id,total\na,9.00\n"
+
+
+def test_a_file_of_a_server_is_fetched_and_what_it_does_not_have_is_said():
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Store) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        address = f"webhdfs://127.0.0.1:{server.server_port}"
+        assert files.local(f"{address}/gold.csv").read_bytes() == CSV
+        with pytest.raises(DataMissing, match=r"cannot be fetched: .*absent\.csv"):
+            files.local(f"{address}/absent.csv")
+        server.shutdown()
 
 
 def test_gold_and_answers_may_be_addresses(formlab):
@@ -46,7 +78,7 @@ def test_gold_and_answers_may_be_addresses(formlab):
     memory.pipe("/own/gold.csv", b"doc_id,name,total\na,Ada,9.00\nb,Bo,7.50\n")
     memory.pipe("/own/answers.csv", b"doc_id,name,total\na,Ada,9.00\nb,Bob,7.50\n")
     result = formlab(
-        "score", "--gold", "memory://own/gold.csv", "--predictions", "memory://own/answers.csv",
+        "score", "memory://own/gold.csv", "--predictions", "memory://own/answers.csv",
         "--resamples", "0", "--json",
     )  # fmt: skip
     assert result.exit_code == 0, result.stderr
@@ -58,9 +90,9 @@ def test_a_folder_is_fetched_whole():
     memory = fsspec.filesystem("memory")
     for name in ("a.json", "deep/b.json"):
         memory.pipe(f"/run/{name}", name.encode())
-    folder = addresses.local("memory://run/")
-    files = {str(f.relative_to(folder)): f.read_text() for f in folder.rglob("*") if f.is_file()}
-    assert files == {"a.json": "a.json", "deep/b.json": "deep/b.json"}
+    folder = files.local("memory://run/")
+    found = {str(f.relative_to(folder)): f.read_text() for f in folder.rglob("*") if f.is_file()}
+    assert found == {"a.json": "a.json", "deep/b.json": "deep/b.json"}
 
 
 def test_evaluations_may_be_addresses_and_a_root_may_not(formlab, tmp_path):
@@ -71,7 +103,7 @@ def test_evaluations_may_be_addresses_and_a_root_may_not(formlab, tmp_path):
         evaluation.save(tmp_path / name)
         memory.put(str(tmp_path / name), f"/evals/{name}", recursive=True)
     named = ["memory://evals/a", "memory://evals/b"]
-    result = formlab("compare", *named, "--permutations", "0", "--resamples", "0", "--json")
+    result = formlab("compare", *named, "--resamples", "0", "--json")
     assert result.exit_code == 0, result.stderr
     rows = {row["metric"]: row["difference"] for row in json.loads(result.stdout)}
     assert rows["exact_accuracy"] == -1

@@ -9,10 +9,11 @@ import json
 import pytest
 import yaml
 
-from formlab import benchmarks, decisions, own, readers
+from formlab import benchmarks, decisions, readers
 from formlab.analysis import audit
 from formlab.analysis.judge_scores import judge_scores
 from formlab.benchmarks import formfactory, vrdu
+from formlab.readers import gold as own
 from formlab.readers import logs
 from formlab.systems.chat import prices
 from formlab_arena import released, spec, texts, web_tasks

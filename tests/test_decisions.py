@@ -67,7 +67,7 @@ def test_a_folder_merges_reviewers_and_refuses_one_who_contradicts_himself(file)
     ("line", "what"),
     [
         ("<<<<<<< ours", "broken JSON"),
-        ("[1]", "a JSON object is expected"),
+        ("[1]", "Expected `object`, got `array`"),
         (ROW | {"colour": "red"}, "unknown colour"),
         (ROW | {"decision": "maybe"}, "unknown decision 'maybe'"),
         (ROW | {"task": "dance"}, "unknown task 'dance'"),

@@ -25,7 +25,7 @@ PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
 # Pages whose Python is run by another file of tests.
 ELSEWHERE = {
     "README.md": "contract/test_install.py",
-    "docs/tutorials/own-data.md": "own/test_own_data_page.py",
+    "docs/tutorials/own-data.md": "test_own_data_page.py",
     "docs/plugins/README.md": "plugins/test_toys.py", "docs/ci.md": "test_testing.py",
     "docs/experiments/counterfactual.md": "experiments/test_counterfactual.py",
 }  # fmt: skip
@@ -169,7 +169,7 @@ def follow(name, run, execute):
                 words = shlex.split(line)[1:]
                 # One report tells that the command is right; figures as files take a browser.
                 if words[0] == "report":
-                    words += ["--no-figures"] + ["00_overview"] * words[1].startswith("--")
+                    words += ["--set", "figures=off"] + ["00_overview"] * words[1].startswith("--")
                 run(words)
         elif kind == "python":
             execute(content)

@@ -1,6 +1,9 @@
+"""What is read of files, what is refused with which words, and what stays of a failed write."""
+
 import json
 import os
 
+import msgspec
 import numpy as np
 import polars as pl
 import pytest
@@ -10,64 +13,122 @@ from formlab import files, pictures
 from formlab.errors import DataBroken, DataMissing, NotAvailable
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ('{"doc_id": "1"}\n' * 6 + '{"doc_id": \n', r"p\.jsonl:7"),
-        ('{"a": 1}\n[1]\n', r"list .*p\.jsonl:2"),
-        ("", "empty"),
-        ("\n \n", "empty"),
-    ],
-)
-def test_broken_lines_and_empty_files_are_named(tmp_path, content, message):
-    file = tmp_path / "p.jsonl"
-    file.write_text(content)
-    with pytest.raises(DataBroken, match=message):
-        list(files.each_jsonl(file))
+class Word(msgspec.Struct):
+    box: tuple[float, float, float, float]
+    text: str = ""
 
 
-def test_line_separators_inside_a_value_do_not_cut_the_line(tmp_path):
-    file = tmp_path / "p.jsonl"
-    file.write_text(json.dumps({"text": "a\u2028b\x0cc"}, ensure_ascii=False) + "\n", "utf-8")
-    assert [row["text"] for _, row in files.each_jsonl(file)] == ["a\u2028b\x0cc"]
+class Form(msgspec.Struct):
+    form: list[Word]
+    id: files.Whole | None = None
+    scores: dict[str, list[files.Whole]] = {}
 
 
-def test_text_that_is_not_utf8_names_its_line(tmp_path):
-    file = tmp_path / "t.json"
-    file.write_bytes(b'{"a":\n"caf\xe9"}')
-    with pytest.raises(DataBroken, match=r"0xe9 \(.*t\.json:2\)"):
-        files.read_json(file)
-    assert files.read_text(file, encodings=("utf-8", "latin-1")) == '{"a":\n"café"}'
+def read_all(path, *kind):
+    return [row for _, row in files.each_jsonl(path, *kind)]
 
 
-def test_json_nested_too_deeply_is_an_error_and_no_crash(tmp_path):
-    file = tmp_path / "deep.json"
-    file.write_text("[" * 200_000)
-    with pytest.raises(DataBroken):
-        files.read_json(file)
+def yaml(path):
+    return files.read_yaml(path, remedy="a: 1")
 
 
-def test_missing_file_is_one_clear_error(tmp_path):
-    for read in (files.read_json, files.read_parquet, pictures.read_image, pictures.image_size):
-        with pytest.raises(DataMissing, match="absent"):
-            read(tmp_path / "absent")
+DEEP = '{"a":' * 201 + "1" + "}" * 201
+BOX = [1, 2, 3, 4]
+# How a file is read, what is in it, and what is said of it.
+REFUSED = [
+    (files.read_text, b'{"a":\n"caf\xe9"}', r"not utf-8-sig text: byte 0xe9 \(.*a:2\)"),
+    (files.read_json, '{"a": 1,\n "b": }', r"broken JSON, Expecting value at column 7 \(.*a:2\)"),
+    (files.read_json, "[" * 200_000, r"nested more than 200 deep \(.*a:1\)"),
+    (files.read_json, DEEP, "nested more than 200 deep"),
+    (files.read_json, '["\\"", ' + "[" * 200 + "]" * 200 + "]", "nested more than 200 deep"),
+    (files.read_json, "[" + "1" * 5000 + "]", r"4300 digits.*a:1"),
+    (read_all, '{"doc_id": "1"}\n' * 6 + '{"doc_id": \n', r"broken JSON.*a:7"),
+    (read_all, '{"a": 1}\n[1]\n', r"Expected `object`, got `array` \(.*a:2\)"),
+    (read_all, "\n \n", "the file is empty"),
+    (yaml, "a: [", r"not YAML: .*a:1"),
+    (yaml, "a: &shared {b: 1}\nc: *shared\nd:\n - {e: 1,\n    e: 2}\n", r"'e' twice .*a:5"),
+    (yaml, "a: !!python/object:os.system x", "could not determine a constructor"),
+    *[(yaml, text, r"not YAML.*a") for text in (
+        "a: !!bool maybe", "a: !!timestamp x", "a: 2024-13-45", "- " * 5000,
+        "a: " + "9" * 5000, "? {a: 1}\n: b",
+    )],
+    (yaml, "[" * 100_000, "nested more than 200 deep"),
+    (files.read_parquet, "not what it should be", "not a readable Parquet file"),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize("data", [b"not what it should be", b"%PDF-1.7\n1 0 obj <<"])
-@pytest.mark.parametrize("read", [files.read_parquet, pictures.read_image, pictures.image_size])
-def test_file_of_another_kind_or_cut_off_is_one_clear_error(tmp_path, read, data):
-    file = tmp_path / "x"
-    file.write_bytes(data)
-    with pytest.raises(DataBroken, match="not a readable"):
+@pytest.mark.parametrize(("read", "content", "says"), REFUSED)
+def test_what_cannot_be_read_is_one_error_with_file_and_line(tmp_path, read, content, says):
+    file = tmp_path / "a"
+    file.write_bytes(content if isinstance(content, bytes) else content.encode())
+    with pytest.raises(DataBroken, match=says):
         read(file)
 
 
-def test_truncated_image_is_broken_and_not_half_read(tmp_path):
-    file = tmp_path / "x.png"
-    Image.effect_noise((200, 200), 50).save(file)
-    file.write_bytes(file.read_bytes()[:2000])
-    with pytest.raises(DataBroken, match="not a readable image"):
-        pictures.read_image(file)
+STRUCTURES = [
+    ([], "Expected `object`, got `array`"),
+    ({}, "missing required field `form`"),
+    ({"form": [{"box": BOX}, {"box": None}]}, "got `null` - at `$.form[1].box`"),
+    ({"form": [{"box": [1, 2, 3]}]}, "length 4, got 3 - at `$.form[0].box`"),
+    ({"form": [{"box": BOX, "text": 9}]}, "Expected `str`, got `int` - at `$.form[0].text`"),
+    ({"form": [], "id": True}, "got `bool` - at `$.id`"),
+    ({"form": [], "id": 10**4000}, "at `$.id`"),
+    ({"form": [], "scores": {"a": [], "b": [1, {}]}}, "got `object` - at `$.scores[...][1]`"),
+]
+
+
+@pytest.mark.parametrize(("value", "says"), STRUCTURES)
+def test_another_structure_is_an_error_with_its_path(tmp_path, value, says):
+    file = tmp_path / "a.json"
+    file.write_text(json.dumps(value))
+    with pytest.raises(DataBroken) as caught:
+        files.read_json(file, Form)
+    assert says in str(caught.value)
+    assert str(file) in str(caught.value)
+
+
+def test_what_is_read_is_as_it_was_written(tmp_path):
+    file = tmp_path / "a"
+    # Line separators and half characters in a value, brackets in texts, a byte order mark.
+    rows = [{"text": "a\u2028b\x0cc", "n": 9.5}, {"text": "\ud800"}, {"text": "[" * 500 + '"{\\'}]
+    lines = [json.dumps(row, ensure_ascii=n == 1) for n, row in enumerate(rows)]
+    file.write_text("\n\n".join(lines).replace("9.5", "9.50"), "utf-8-sig")
+    assert read_all(file) == rows
+    assert next(files.each_jsonl(file, as_written=True)) == (1, rows[0] | {"n": "9.50"})
+    file.write_text(json.dumps({"form": [{"box": BOX, "text": "\ud800"}], "id": 1, "more": 2}))
+    assert files.read_json(file, Form) == Form([Word((1, 2, 3, 4), "\ud800")], 1)
+    file.write_bytes(b"caf\xe9")
+    assert files.read_text(file, encodings=("utf-8", "latin-1")) == "café"
+    file.write_text("a: &itself [*itself, {b: 1}]\nc: {b: 1}\nd: &d {e: 1}\nf: {<<: *d, e: 2}\n")
+    assert (yaml(file)["c"], yaml(file)["f"]) == ({"b": 1}, {"e": 2})
+
+
+def test_name_that_an_object_has_twice_is_an_error_only_where_it_is_asked_for(tmp_path):
+    file = tmp_path / "p.json"
+    file.write_text('{"d": {"a": 1, "b": 2,\n "a": 3}}')
+    assert files.read_json(file) == {"d": {"a": 3, "b": 2}}
+    with pytest.raises(DataBroken, match=r"an object has the name 'a' twice \(.*p\.json\)"):
+        files.read_json(file, once=True)
+
+
+def test_only_regular_files_are_read_and_nothing_waits(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "circle").symlink_to(tmp_path / "circle")
+    for path, why in (
+        (tmp_path / "absent", "no such file"), (tmp_path / "pipe", "not a regular file"),
+        ("/dev/zero", "not a regular file"), (tmp_path, "directory"),
+        (tmp_path / "circle", "Too many levels"), ("x" * 5000, "name too long"),
+        ("a\0b", "null"), ("\ud800", "surrogates"),
+    ):  # fmt: skip
+        for read in (files.read_bytes, files.sha256, files.read_parquet):
+            with pytest.raises(DataMissing, match=why) as caught:
+                read(path)
+            assert len(str(caught.value)) < 700
+        assert not files.is_file(path)
+    (tmp_path / "large").touch()
+    os.truncate(tmp_path / "large", files.LARGEST + 1)
+    with pytest.raises(DataBroken, match="at most 2147483648 are read at once"):
+        files.read_text(tmp_path / "large")
 
 
 def test_failed_write_leaves_the_old_file_and_nothing_else(tmp_path):
@@ -80,19 +141,58 @@ def test_failed_write_leaves_the_old_file_and_nothing_else(tmp_path):
     assert list(tmp_path.iterdir()) == [file]
 
 
-def test_only_what_no_living_process_writes_is_swept_away(tmp_path):
-    left = tmp_path / ".x.txt.abc.part"
-    left.touch()
-    with files.temporary(tmp_path, prefix=".y.") as part:
-        files.sweep(tmp_path.glob(".*.part"))
-        assert list(tmp_path.iterdir()) == [part]
+def test_only_what_a_killed_process_left_is_swept_away(tmp_path):
+    living = tmp_path / files.part_name("x.txt")
+    killed = tmp_path / living.name.replace(f"-{os.getpid()}-", "-999999999-")
+    others = [
+        tmp_path / name for name in (".mine.part", f".x.00000000-{os.getpid()}-00000000.part")
+    ]
+    for file in (living, killed, *others):
+        file.touch()
+    files.sweep(tmp_path.glob(".*.part"))
+    assert {*tmp_path.iterdir()} == {living, *others}
+
+
+def test_nothing_is_written_to_a_name_that_is_not_utf8_or_where_it_cannot_be(tmp_path):
+    place = tmp_path / os.fsdecode(b"x\xff")
+    for write in (files.make_folder, lambda at: files.write_text(at / "a.csv", "")):
+        with pytest.raises(NotAvailable, match=r"not UTF-8 \(.*x\\xff.*another name"):
+            write(place)
     assert not list(tmp_path.iterdir())
+    with (
+        pytest.raises(NotAvailable, match="cannot write: No space left"),
+        files.atomic(tmp_path / "a"),
+    ):
+        raise pl.exceptions.ComputeError("No space left on device (os error 28)")
 
 
-def test_written_tables_come_back(tmp_path):
-    frame = pl.DataFrame({"a": ["\x00<b>", None]})
-    files.write_parquet(tmp_path / "a.parquet", frame)
-    assert files.read_parquet(tmp_path / "a.parquet").equals(frame)
+def test_tables_come_back_whole_or_the_rows_asked_for_whatever_pieces_they_were_in(tmp_path):
+    whole = pl.DataFrame({"n": range(150_000), "a": "\x00<b>"})
+    pieces = pl.concat([whole[:1000], whole[1000:]], rechunk=False)
+    for name, frame in {"whole": whole, "pieces": pieces}.items():
+        files.write_parquet(tmp_path / name, frame)
+    assert (tmp_path / "whole").read_bytes() == (tmp_path / "pieces").read_bytes()
+    assert files.read_parquet(tmp_path / "whole").equals(whole)
+    assert files.read_parquet(tmp_path / "whole", pl.col("n") < 2)["n"].to_list() == [0, 1]
+
+
+@pytest.mark.parametrize("read", [pictures.read_image, pictures.image_size])
+def test_what_is_no_image_is_one_error(tmp_path, read):
+    file = tmp_path / "x"
+    with pytest.raises(DataMissing, match="no such file"):
+        read(file)
+    for data in (b"not what it should be", b"%PDF-1.7\n1 0 obj <<"):
+        file.write_bytes(data)
+        with pytest.raises(DataBroken, match="not a readable"):
+            read(file)
+
+
+def test_truncated_image_is_broken_and_not_half_read(tmp_path):
+    file = tmp_path / "x.png"
+    Image.effect_noise((200, 200), 50).save(file)
+    file.write_bytes(file.read_bytes()[:2000])
+    with pytest.raises(DataBroken, match="not a readable image"):
+        pictures.read_image(file)
 
 
 @pytest.fixture
@@ -155,54 +255,6 @@ def test_size_of_a_png_is_read_from_its_header_unless_that_is_damaged(tmp_path, 
     assert pictures.image_size(tmp_path / "a.png") == (20, 10)
 
 
-def test_a_table_in_pieces_is_the_same_file_as_in_one(tmp_path):
-    whole = pl.DataFrame({"n": range(150_000)})
-    pieces = pl.concat([whole[:1000], whole[1000:]], rechunk=False)
-    for name, frame in {"whole": whole, "pieces": pieces}.items():
-        files.write_parquet(tmp_path / name, frame)
-    assert pieces.n_chunks() == 2
-    assert (tmp_path / "whole").read_bytes() == (tmp_path / "pieces").read_bytes()
-
-
-def test_rows_of_a_parquet_file_are_chosen_as_it_is_read(tmp_path):
-    pl.DataFrame({"doc_id": ["a", "b", "a"], "n": [1, 2, 3]}).write_parquet(tmp_path / "t.parquet")
-    rows = files.read_parquet(tmp_path / "t.parquet", pl.col("doc_id") == "a")
-    assert rows["n"].to_list() == [1, 3]
-
-
-def test_only_regular_files_are_read_and_nothing_waits(tmp_path):
-    os.mkfifo(tmp_path / "pipe")
-    (tmp_path / "circle").symlink_to(tmp_path / "circle")
-    for path, why in (
-        (tmp_path / "pipe", "not a regular file"), ("/dev/zero", "not a regular file"),
-        (tmp_path, "a folder"), (tmp_path / "circle", "Too many levels"),
-        ("x" * 5000, "name too long"), ("a\0b", "null"), ("\ud800", "surrogates"),
-    ):  # fmt: skip
-        with pytest.raises(DataMissing, match=why) as caught:
-            files.read_bytes(path)
-        assert len(str(caught.value)) < 700
-        assert not files.is_file(path)
-
-
-@pytest.mark.parametrize(
-    ("text", "what"),
-    [
-        ("[\n" + "1" * 5000 + "]", "more than 4300 digits (x:2)"),
-        ('{"a":' * 201 + "1" + "}" * 201, "nested more than 200 deep"),
-        ('["\\"", ' + "[" * 200 + "]" * 200 + "]", "nested more than 200 deep"),
-    ],
-)
-def test_json_beyond_its_limits_is_one_error(text, what):
-    with pytest.raises(DataBroken) as caught:
-        files.parse_json(text, where="x")
-    assert what in str(caught.value)
-
-
-def test_brackets_in_texts_are_no_depth():
-    text = json.dumps(["[" * 500, '"{\\', {"a": "[" * 500}])
-    assert files.parse_json(text, where="x") == json.loads(text)
-
-
 @pytest.mark.parametrize("orientation", range(1, 9))
 @pytest.mark.parametrize("name", ["a.png", "a.jpg", "a.webp", "a.tif"])
 def test_a_page_and_its_size_are_turned_as_its_exif_data_say(tmp_path, name, orientation):
@@ -242,19 +294,3 @@ def test_damaged_exif_data_do_not_cost_the_page(tmp_path):
 def test_greys_of_more_than_8_bits_are_not_cut_off(tmp_path, values, name, greys):
     Image.fromarray(values).save(tmp_path / name)
     assert np.asarray(pictures.read_image(tmp_path / name))[0, :, 0].tolist() == greys
-
-
-def test_name_that_an_object_has_twice_is_an_error_only_where_it_is_asked_for(tmp_path):
-    file = tmp_path / "p.json"
-    file.write_text('{"d": {"a": 1, "b": 2,\n "a": 3}}')
-    assert files.read_json(file) == {"d": {"a": 3, "b": 2}}
-    with pytest.raises(DataBroken, match=r"an object has the name 'a' twice \(.*p\.json\)"):
-        files.read_json(file, once=True)
-
-
-def test_nothing_is_written_to_a_name_that_is_not_utf8(tmp_path):
-    place = tmp_path / os.fsdecode(b"x\xff")
-    for write in (files.make_folder, lambda at: files.write_text(at / "a.csv", "")):
-        with pytest.raises(NotAvailable, match=r"not UTF-8 \(.*x\\xff.*another name"):
-            write(place)
-    assert not list(tmp_path.iterdir())

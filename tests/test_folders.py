@@ -12,9 +12,10 @@ import time
 import polars as pl
 import pytest
 
-from formlab import analysis, own, previews, saving
+from formlab import analysis, saving, show
 from formlab.errors import DataBroken, FormlabError, NotAvailable
 from formlab.folders import Corpus, Evaluation, Predictions
+from formlab.readers import gold
 from formlab.reports import inputs, plan
 from tests.made_parts import cut
 
@@ -23,7 +24,7 @@ GOLD = [{"doc_id": name, "total": "9.00", "name": "Ada"} for name in "abcdef"]
 
 def made(answer="8.00", size=None):
     """An evaluation of six documents, in parts of `size`."""
-    whole = analysis.evaluate(*own.pair(GOLD, [row | {"total": answer} for row in GOLD]))
+    whole = analysis.evaluate(*gold.pair(GOLD, [row | {"total": answer} for row in GOLD]))
     return cut(whole, size) if size else whole
 
 
@@ -50,7 +51,7 @@ def test_what_was_saved_is_loaded_again_in_one_part_or_several(tmp_path, size):
     opened = Evaluation.load(out)
     assert ("cases" in opened.__dict__) == (size is None)
     assert opened.scan("cases").select(pl.len()).collect().item() == whole.cases.height
-    assert "6 documents, 12 fields, 6 match, 6 mismatch" in previews.line(opened)
+    assert "6 documents, 12 fields, 6 match, 6 mismatch" in show.line(opened)
     assert state_of(opened) == state_of(whole)
     assert opened.made == manifest["made"] != {}
     assert pl.read_parquet(f"{tmp_path}/run [[]3] [*]/cases/*.parquet").height == whole.cases.height
@@ -86,7 +87,7 @@ def test_reports_and_histories_take_parts_for_one_evaluation(tmp_path):
 
 
 def test_predictions_and_corpora_of_format_1_are_read(tmp_path):
-    corpus = own.corpus(GOLD)
+    corpus = gold.corpus(GOLD)
     for table in corpus.TABLES:
         getattr(corpus, table).write_parquet(tmp_path / f"{table}.parquet")
     hashes = {t: saving.files.sha256(tmp_path / f"{t}.parquet") for t in corpus.TABLES}
@@ -253,7 +254,7 @@ def test_a_damaged_manifest_is_one_error_that_names_it(tmp_path, damage):
 
 
 def test_a_run_keeps_its_tables_beside_its_journal(tmp_path):
-    _, answers = own.pair(GOLD, GOLD)
+    _, answers = gold.pair(GOLD, GOLD)
     (tmp_path / "run.json").write_text("{}")
     answers.save(tmp_path / "predictions")
     assert Predictions.load(tmp_path).records.equals(answers.records)

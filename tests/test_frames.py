@@ -16,7 +16,8 @@ from formlab.folders import Evaluation
 
 ROOMS = (
     "formlab", "formlab.analysis", "formlab.charts", "formlab.decisions", "formlab.gallery",
-    "formlab.own", "formlab.readers", "formlab.readers.logs", "formlab.trees", "formlab_review",
+    "formlab.readers.gold", "formlab.readers", "formlab.readers.logs", "formlab.trees",
+    "formlab_review",
 )  # fmt: skip
 
 
@@ -61,20 +62,13 @@ def test_every_public_function_of_frames_takes_both_libraries(function):
         assert hasattr(function, "__wrapped__"), function
 
 
-@pytest.mark.parametrize(
-    ("part", "name"),
-    [("", "documents"), ("", "cases"), ("", "scores"), ("corpus", "records"),
-     ("predictions", "records"), ("predictions", "responses")],
-)  # fmt: skip
-def test_tables_come_back_from_pandas_as_they_were(evaluation, part, name):
-    table = getattr(getattr(evaluation, part) if part else evaluation, name)
-    assert_frame_equal(frames.to_polars(table.to_pandas()), table)
-
-
-def test_summary_comes_back_from_pandas_as_it_was(evaluation):
+def test_tables_come_back_from_pandas_as_they_were(evaluation):
     summary = formlab.summarise(evaluation, by=["kind", "scanner"], resamples=5)
     assert summary["ci_low"].is_nan().any()
-    assert_frame_equal(frames.to_polars(summary.to_pandas()), summary)
+    parts = evaluation, evaluation.corpus, evaluation.predictions
+    tables = [getattr(part, name) for part in parts for name in part.TABLES]
+    for table in (*tables, summary):
+        assert_frame_equal(frames.to_polars(table.to_pandas()), table)
 
 
 def test_evaluation_is_the_same_with_tables_of_pandas(evaluation, tmp_path):
@@ -111,11 +105,10 @@ def test_functions_give_the_same_for_frames_of_both_libraries(evaluation, tmp_pa
     assert decisions.version(decided.to_pandas()) == decisions.version(decided)
 
 
-def test_option_and_argument_choose_the_library_of_results(evaluation, pandas_chosen):
+def test_option_chooses_the_library_of_results(evaluation, pandas_chosen):
     summary = formlab.summarise(evaluation, resamples=0)
     assert isinstance(summary, pd.DataFrame)
     assert summary["settings"][0]["average"] == "micro"
-    assert isinstance(formlab.summarise(evaluation, resamples=0, frames="polars"), pl.DataFrame)
     first, second = evaluation, evaluation
     assert isinstance(analysis.flips(first, second), pd.DataFrame)
     counts = analysis.corrected_scores([evaluation], tables.table("decisions", []), resamples=0)
@@ -128,15 +121,11 @@ def test_option_and_argument_choose_the_library_of_results(evaluation, pandas_ch
     assert isinstance(explorer.selected, pl.DataFrame)
 
 
-def test_argument_gives_pandas(evaluation):
-    frame = formlab.own.read_values([{"doc_id": "a", "total": 9.5}], frames="pandas")
-    assert frame["value"].tolist() == ["9.5"]
-    assert "frames" in inspect.signature(formlab.summarise).parameters
+def test_options_are_those_that_there_are():
     with pytest.raises(UnknownName, match="'pandas'"):
-        formlab.summarise(evaluation, frames="panda")
+        formlab.options.frames = "panda"
     with pytest.raises(UnknownName, match="unknown option 'frame'"):
         formlab.options.frame = "pandas"
-    assert repr(formlab.options) == "options(frames='polars')"
 
 
 def test_missing_values_of_any_kind_are_null_and_a_named_index_is_a_column():
@@ -164,14 +153,15 @@ def test_frame_that_is_no_table_is_one_error():
         pd.DataFrame({"a": [1, "x", {}]}),
         pd.DataFrame({"page": ["first"]}),
     ):
-        with pytest.raises(TableBroken, match="this pandas frame cannot be read"):
+        with pytest.raises(TableBroken, match="this frame cannot be read"):
             analysis.top_errors(frame)
 
 
 @pytest.mark.parametrize("library", ["polars", "pandas"])
 def test_unknown_column_is_an_error_with_the_nearest_name(evaluation, library):
     cases = evaluation.cases if library == "polars" else evaluation.cases.to_pandas()
-    summary = formlab.summarise(evaluation, resamples=0, frames=library)
+    summary = formlab.summarise(evaluation, resamples=0)
+    summary = summary if library == "polars" else summary.to_pandas()
     for call in (
         lambda: formlab.summarise(evaluation, by="kin"),
         lambda: formlab.summarise(evaluation, by=["kin"]),
@@ -195,3 +185,10 @@ def test_unknown_column_is_an_error_with_the_nearest_name(evaluation, library):
 def test_one_column_needs_no_list(evaluation):
     both = [formlab.summarise(evaluation, by=by, resamples=0) for by in ("kind", ["kind"])]
     assert_frame_equal(*both)
+
+
+def test_what_stands_behind_is_no_list():
+    def function(frame, *names: "str", by: "Sequence[str]" = ()):  # noqa: F821
+        return names, by
+
+    assert frames.either(function)(1, "a", "b", by="c") == (("a", "b"), ("c",))

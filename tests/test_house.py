@@ -12,14 +12,12 @@ from tests import house
 PACKAGE = Path(formlab.__file__).parent
 TESTS = Path(__file__).parent
 ROOMS = (
-    "errors", "console", "frames", "selection", "resources", "files", "registry",
-    "yaml_files", "quick_schemas", "pictures", "structure",
-    "addresses", "kept", "workers", "columns", "tables",
-    "previews", "progress", "saving", "folders", "decisions", "text", "trees",
+    "errors", "frames", "selection", "resources", "files", "registry",
+    "quick_schemas", "pictures", "cache", "workers", "tables", "show",
+    "saving", "folders", "decisions", "text", "trees",
     "browser", "benchmarks",
     "metrics", "systems", "readers", "scoring", "logs", "analysis", "testing", "scorers",
-    "charts", "gallery", "explore", "reports", "cli_facts", "cli_compare", "cli_init", "cli_open",
-    "cli_report", "cli_summary", "cli_score", "cli",
+    "charts", "gallery", "explore", "reports", "cli",
 )  # fmt: skip
 LOGS, SAME = ("beside", "join", "logs"), {"own": "readers", "stats": "analysis"}
 

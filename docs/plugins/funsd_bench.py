@@ -1,9 +1,10 @@
 """A reader of one's own: logs of funsd-bench, ``results/parses/<image>.json`` and their figures.
 
 The figures' file keeps only the first 500 characters of each text: the text is read from the
-parses, and the gold is FUNSD's own, ``--benchmark funsd``.
+parses, and the gold is FUNSD's own, ``formlab score funsd --predictions LOG``.
 """
 
+from functools import partial
 from pathlib import Path
 
 import formlab
@@ -36,8 +37,9 @@ def read(source):
         stated = door.decoded(door.read_bytes(results), dict, results)
         scores = {row["filename"]: row for row in stated.get("documents", ())}
     source.files += [results, *files] if stated else files
-    listed = (sample_of(source, file, scores) for file in files)
-    yield from samples.sample_rows(listed, source, split="funsd")
+    entries = [(file.name, file) for file in files]
+    sample = partial(sample_of, source, scores)
+    yield from samples.sample_rows(source, "funsd", entries, sample)
     count = stated.get("summary", {}).get("successful_parses")
     for name, kind in FIGURES.items():
         if name in stated:
@@ -45,7 +47,7 @@ def read(source):
             yield samples.figure(scorer, kind, stated[name].get("mean"), n=count)
 
 
-def sample_of(source, file, scores):
+def sample_of(source, scores, file, _):
     """The sample of a page, which one file of parses is of."""
     system = file.resolve().parents[1].name
     try:
@@ -64,7 +66,6 @@ def sample_of(source, file, scores):
         answer=text_of(parse),
         status="ok" if is_done else "api_error",
         system=system,
-        origin=file.name,
         scores={scorer: figures.get(scorer) for scorer in SCORES},
         call={
             "error": None if is_done else str(parse.get("error") or "success is false"),

@@ -17,10 +17,14 @@ def fits(path):
 def read(source):
     """The rows of a file: its samples, and the mean of the scores of each type of question."""
     source.files.append(source.path)
-    entries = door.decoded(door.read_bytes(source.path), list[dict], source.path)
-    yield from samples.sample_rows(each_sample(source, entries), source, split="ocrbench")
+    listed = door.decoded(door.read_bytes(source.path), list[dict], source.path)
+    entries = [(f"{source.path.name}#/{number}", entry) for number, entry in enumerate(listed)]
+    system = door.stem(source.path)
+    # A sample that cannot be read is counted, and the others are read.
+    yield from samples.sample_rows(source, "ocrbench", entries, sample_of, system=system)
+    source.notes["samples without a score"] += sum(entry.get("score") is None for entry in listed)
     scores = defaultdict(list)
-    for entry in entries:
+    for entry in listed:
         if (score := samples.number(entry.get("score"))) is not None:
             scores[entry.get("type")].append(score)
     for kind, values in scores.items():
@@ -28,23 +32,15 @@ def read(source):
         yield samples.figure("score", f"mean of {kind}", mean, n=len(values))
 
 
-def each_sample(source, entries):
-    """The samples, each with its question, gold, answer and score."""
-    for number, entry in enumerate(entries):
-        # A sample that cannot be read is counted, and the others are read.
-        with samples.reading(source, origin := f"{source.path.name}#/{number}"):
-            answer, score = entry["predict"], entry.get("score")
-            source.notes["samples without a score"] += score is None
-            yield samples.Sample(
-                entry.get("id", number),
-                gold=gold_of(entry["answers"]),
-                answer=answer,
-                status="missing" if answer is None else "ok",
-                system=door.stem(source.path),
-                origin=origin,
-                scores={"score": score},
-                columns={name: entry.get(name) for name in ("type", "dataset_name", "question")},
-            )
+def sample_of(entry, origin):
+    """A sample: its question, gold, answer and score."""
+    return samples.Sample(
+        entry.get("id", origin),
+        gold=gold_of(entry["answers"]),
+        answer=entry["predict"],
+        scores={"score": entry.get("score")},
+        columns={name: entry.get(name) for name in ("type", "dataset_name", "question")},
+    )
 
 
 def gold_of(answers):

@@ -10,14 +10,14 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from formlab import benchmarks, kept, resources, saving, systems
+from formlab import benchmarks, cache, resources, saving, systems
 from formlab.analysis.comparability import named
-from formlab.console import plain
 from formlab.errors import DataBroken, DataMissing, NotAvailable, UnknownName
 from formlab.folders import Corpus, Evaluation, Predictions
 from formlab.registry import Registry
 from formlab.scoring.choice import part_run
 from formlab.scoring.evaluate import evaluate
+from formlab.show import plain
 
 # What opens the sample of a benchmark that a system does not simply read: a function of the
 # corpus, the system's name and its settings, which gives an `Evaluation`. Plug-ins alone.
@@ -221,7 +221,7 @@ def _of_sample(
         return evaluate(corpus, shipped)
     if reader.extra:
         resources.need(reader.extra)
-    out = kept.run_folder(f"{benchmark}-{corpus.split}-{name}-{state_of(reader)}")
+    out = cache.run_folder(f"{benchmark}-{corpus.split}-{name}-{state_of(reader)}")
     # Two notebooks that run side by side may ask for the same sample.
     predictions = systems.run(corpus, reader, out=out, settings=settings, name=name, wait=True)
     return evaluate(corpus, predictions)

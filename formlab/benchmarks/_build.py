@@ -7,14 +7,12 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from formlab import benchmarks, files, pictures, tables
-from formlab.columns import Columns, height_of
 from formlab.errors import DataBroken, DataMissing, FormlabError, GoldInDoubt
 from formlab.folders import Corpus
 
@@ -74,7 +72,8 @@ class SplitReader:
         flaws, sources = Counter[str](), dict[str, str]()
         for unit in self.units[start:stop]:
             for document, rows in self._parts(unit, flaws, sources, growing.unreadable):
-                if growing.documents and growing.height + height_of(rows) > records:
+                rows = _by_row(rows)
+                if growing.documents and growing.height + len(rows) > records:
                     yield growing.corpus()
                     growing, first = _Growing(self, Counter()), False
                 growing.add(document, rows)
@@ -116,6 +115,12 @@ class SplitReader:
             yield from parts
 
 
+def _by_row(rows: Rows) -> list[Row]:
+    if isinstance(rows, list):
+        return rows
+    return [dict(zip(rows, values, strict=True)) for values in zip(*rows.values(), strict=True)]
+
+
 def _check_paths(document: Row, rows: Rows, file: Path) -> None:
     """`GoldInDoubt` if two values of a document stand at one path."""
     if isinstance(rows, list):
@@ -135,18 +140,18 @@ class _Growing:
         self.base = {"benchmark": split.benchmark, "split": split.split}
         self.gold = self.base | {"role": "gold", "status": "ok"}
         self.height, self.parts = 0, list[pl.DataFrame]()
-        self.records = Columns(**self.gold)
+        self.records: list[Row] = []
 
-    def add(self, document: Row, rows: Rows) -> None:
+    def add(self, document: Row, rows: list[Row]) -> None:
         self.documents.append(document)
-        self.height += height_of(rows)
-        self.records.extend(rows, doc_id=document["doc_id"])
-        if self.records.height >= _AT_ONCE:
+        self.height += len(rows)
+        self.records += [row | {"doc_id": document["doc_id"]} for row in rows]
+        if len(self.records) >= _AT_ONCE:
             self._to_table()
 
     def _to_table(self) -> None:
-        self.parts.append(tables.partial("records", self.records.lists, **self.gold))
-        self.records = Columns(**self.gold)
+        self.parts.append(tables.table("records", self.records, **self.gold))
+        self.records = []
 
     def note(self, flaws: Counter[str], sources: dict[str, str]) -> None:
         """Take over what was counted since the last time."""
@@ -158,12 +163,9 @@ class _Growing:
 
     def corpus(self) -> Corpus:
         self._to_table()
-        # Parts of the same columns are completed at once.
-        alike = [pl.concat(parts) for _, parts in groupby(self.parts, lambda part: part.columns)]
-        records = [tables.completed("records", part, **self.gold) for part in alike]
         return Corpus(
             documents=tables.table("documents", self.documents, **self.base),
-            records=pl.concat(records, rechunk=True),
+            records=pl.concat(self.parts, rechunk=True),
             **self.base,
             root=self.split.root,
             flaws={what: count for what, count in sorted(self.flaws.items()) if count},

@@ -21,8 +21,8 @@ from formlab.benchmarks._build import Part, Row, SplitReader, image_columns
 from formlab.benchmarks._facts import FACTS, Fact, tagged
 from formlab.benchmarks.meta import meta_of
 from formlab.errors import DataBroken, DataMissing, GoldInDoubt
+from formlab.files import convert
 from formlab.folders import Corpus
-from formlab.structure import checked
 from formlab.text.markup import written_events
 
 FOLDERS = ("", "gold", "gold_annotation_html", "data/gold_annotation_html")
@@ -161,7 +161,7 @@ def _beside(file: Path) -> Row:
     if not side.is_file():
         return {}
     meta = files.read_json(side)
-    checked(meta, _Meta, where=side)
+    convert(meta, _Meta, where=side)
     return {"domain": meta.get("document_type"), "meta": json.dumps(meta, ensure_ascii=False)}
 
 
@@ -196,7 +196,7 @@ def _boxes(root: Path, image: Row, flaws: Counter[str]) -> dict[int, Row]:
     side = (base / image["image"]).with_suffix(".json") if image else None
     if side is None or not side.is_file():
         return {}
-    listed = checked(files.read_json(side), list[Any], where=side, remedy="[[x0, y0, x1, y1], …]")
+    listed = convert(files.read_json(side), list[Any], where=side, remedy="[[x0, y0, x1, y1], …]")
     boxes = {}
     for mark, value in enumerate(listed):
         if box := tables.box_of(value):

@@ -19,8 +19,8 @@ import msgspec
 from formlab import files, tables
 from formlab.benchmarks._build import Part, Row, SplitReader, image_columns
 from formlab.errors import DataBroken, GoldInDoubt
+from formlab.files import Whole, convert
 from formlab.folders import Corpus
-from formlab.structure import Whole, checked
 
 FOLDERS = {"train": "training_data", "test": "testing_data"}
 LABELS = ("header", "question", "answer", "other")
@@ -91,7 +91,7 @@ def _entities(file: Path, data: bytes) -> list[_Entity]:
     except (ValueError, RecursionError):
         # Python's parser says what is wrong, and takes what only it takes, as half a character.
         remedy = "an object with a list 'form' of entities"
-        entities = checked(_mended(files.read_json(file)), _Form, where=file, remedy=remedy).form
+        entities = convert(_mended(files.read_json(file)), _Form, where=file, remedy=remedy).form
     if None not in (ids := {entity.id for entity in entities}) and len(ids) == len(entities):
         return entities
     for index, entity in enumerate(entities):

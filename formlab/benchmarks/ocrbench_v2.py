@@ -20,8 +20,8 @@ from formlab import files
 from formlab.benchmarks._build import Part, Row, SplitReader, image_columns
 from formlab.benchmarks.formcraft import VQA
 from formlab.errors import DataBroken
+from formlab.files import convert
 from formlab.folders import Corpus
-from formlab.structure import checked
 from formlab.text.answers import parse
 from formlab.text.normalise import as_texts
 from formlab.trees import escape
@@ -103,7 +103,7 @@ def reader(split: str, root: Path) -> SplitReader:
 
 def _entries(root: Path) -> list[Row]:
     entries = files.read_json(root / FILE)
-    checked(entries, list[_Entry], where=root / FILE, remedy="the file as it is published")
+    convert(entries, list[_Entry], where=root / FILE, remedy="the file as it is published")
     if lacking := [n for n, entry in enumerate(entries) if not Path(entry["image_path"]).name]:
         raise DataBroken("an entry without an image", where=f"{root / FILE}#/{lacking[0]}")
     return entries

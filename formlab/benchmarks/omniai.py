@@ -22,8 +22,8 @@ from formlab import files
 from formlab.benchmarks._build import Part, Row, SplitReader, image_columns
 from formlab.benchmarks.meta import meta_of
 from formlab.errors import DataBroken, DataMissing
+from formlab.files import convert
 from formlab.folders import Corpus
-from formlab.structure import checked
 from formlab.text.normalise import as_text
 from formlab.trees import escape
 
@@ -114,7 +114,7 @@ def _items(file: Path) -> Iterator[tuple[str, Row]]:
         several = isinstance(value, list)
         items = [(f"#/{n}", item) for n, item in enumerate(value)] if several else [("", value)]
     for place, item in items:
-        checked(item, _Item, where=f"{file}{place}", remedy=_REMEDY)
+        convert(item, _Item, where=f"{file}{place}", remedy=_REMEDY)
         yield f"{file.name}{place}", item
 
 

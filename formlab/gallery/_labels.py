@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from formlab.benchmarks.meta import meta_of
-from formlab.own.types import FieldTypes
+from formlab.readers.types import FieldTypes
 
 Row = Mapping[str, Any]
 _PLACE = ("benchmark", "split", "doc_id", "path")

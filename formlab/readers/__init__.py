@@ -1,4 +1,4 @@
-"""What people bring: answers, logs and tables, each read by one reader as rows of one kind."""
+"""What people bring: gold, answers, logs and tables, each read as rows of one kind."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from formlab import files
 from formlab.errors import DataMissing, FormlabError
 from formlab.readers.rows import Reader, Row, Source
 from formlab.registry import Registry
@@ -15,19 +16,23 @@ from formlab.registry import Registry
 if TYPE_CHECKING:
     from formlab.folders import Corpus, Predictions
 
-__all__ = ["READERS", "UNMET", "Reader", "Row", "Source", "is_run", "predictions",
-           "read_predictions", "reader_of", "splits"]  # fmt: skip
+__all__ = ["READERS", "UNMET", "Reader", "Row", "Source", "is_run", "predictions"]
+__all__ += ["read_predictions", "reader_of", "splits"]
 
 # The note of answers of which no field is one of the gold's.
 UNMET = "no field of the answers is one of the gold's"
 # In the order in which they are tried, after plug-ins.
-_NAMES = (
-    "azure", "textract", "document_ai", "hocr", "alto", "page_xml", "tesseract", "inspect",
-    "lmms_eval", "omniai", "vlmevalkit", "stickler", "olmocr", "fincriticaled",
-    "formcraft", "formfactory", "vrdu",
-)  # fmt: skip
-_LOGS = ("called", "differences", "headlines", "join_report", "open_log", "open_logs", "read")
-READERS = Registry("readers", {name: f"formlab.readers.{name}:{name.upper()}" for name in _NAMES})
+_NAMES = ("azure", "textract", "document_ai", "hocr", "alto", "page_xml", "tesseract", "inspect")
+_NAMES += ("lmms_eval", "omniai", "vlmevalkit", "stickler", "docling_eval", "olmocr")
+_NAMES += ("fincriticaled", "formcraft", "formfactory", "vrdu")
+_FILES = dict.fromkeys(("hocr", "alto", "page_xml", "tesseract"), "ocr_files")
+_FILES = {name: f"formlab.readers.{_FILES.get(name, name)}:{name.upper()}" for name in _NAMES}
+READERS = Registry("readers", _FILES)
+# Names of modules that score, or read answers and gold, as what scores does.
+_HOMES = {
+    "logs": "called differences headlines join_report open_log open_logs read",
+    "gold": "FieldType FieldTypes Rule corpus pair read_values",
+}
 
 
 def reader_of(path: str | Path, corpus: Corpus | None = None) -> Reader | None:
@@ -57,8 +62,6 @@ def _fitting(path: Path, corpus: Corpus | None) -> Iterator[Reader]:
 
 def is_run(source: Any) -> bool:
     """Whether a source is the folder of a run."""
-    from formlab import files
-
     heads = ("manifest.json", "run.json")
     return isinstance(source, Path) and any(files.is_file(source / name) for name in heads)
 
@@ -90,18 +93,10 @@ def predictions(
     is blank as well, that is right; a document with no other answers is `missing`. A file of many
     that cannot be read is a document of status ``bad_json``.
 
-    Parameters
-    ----------
-    source
-        The folder of a run; a file or folder that one of `READERS` reads; or, as for
-        `own.read_values`, any table, JSON, folder or frame.
-    corpus
-        What the answers are to.
-    name
-        What the system is called: by default what the source says, else the stem of the path, or
-        ``answers``.
-    columns
-        The table's name for each column; what is read with them is a table.
+    `source` is the folder of a run; a file or folder that one of `READERS` reads; or, as for
+    `read_values`, any table, JSON, folder or frame, with the table's name for each column in
+    `columns`. `name` is what the system is called: by default what the source says, else the stem
+    of the path, or ``answers``.
 
     Raises
     ------
@@ -110,13 +105,13 @@ def predictions(
 
     Examples
     --------
-    >>> from formlab import own
-    >>> gold = own.corpus([{"doc_id": "a", "total": "9.00"}])
+    >>> from formlab import readers
+    >>> gold = readers.corpus([{"doc_id": "a", "total": "9.00"}])
     >>> answers = [{"doc_id": "a.png", "total": 9, "date": "2024-05-01"}]
     >>> predictions(answers, gold).records.select("doc_id", "path").rows()
     [('a', '/total'), ('a', '/date')]
     """
-    from formlab.addresses import local
+    from formlab.files import local
     from formlab.readers import answers
 
     source = local(source) if isinstance(source, str | Path) else source
@@ -129,7 +124,7 @@ read_predictions = predictions
 
 
 def __getattr__(name: str) -> Any:
-    # Logs score, and what scores reads answers.
-    if name in _LOGS:
-        return getattr(import_module("formlab.readers.logs"), name)
+    for home, names in _HOMES.items():
+        if name in names.split():
+            return getattr(import_module(f"formlab.readers.{home}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

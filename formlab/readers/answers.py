@@ -16,15 +16,19 @@ import polars as pl
 from formlab import files, readers, tables
 from formlab.errors import DataBroken
 from formlab.folders import Corpus, Predictions
-from formlab.readers import runs, values
-from formlab.readers.door import document_files, stem
+from formlab.readers import pages, runs, values
+from formlab.readers.door import stem
+from formlab.readers.layout import DOCUMENT, RECORD
 from formlab.readers.rows import Row, Source, by_role, counted
-from formlab.text import answers as text_answers
+from formlab.readers.sources import document_files
+from formlab.text.answers import is_json
 
+# The benchmark of a user's own forms.
 OWN = "own"
 _FOLDED = re.compile(r"[\s_-]+")
 # How many names of either side a note gives, and how much of each.
 _EXAMPLES, _NAME = 2, 80
+_NO_TEXT = pl.lit(None, pl.String)
 
 
 def read(source: Any, corpus: Corpus, name: str | None, columns: Mapping[str, str]) -> Predictions:
@@ -50,7 +54,7 @@ def of_rows(
     systems = {row.get("system") for row in roles["answer"]} - {None}
     system = name or source.name or system_of(systems, source.path)
     if len({row.get("epoch") for row in roles["answer"]}) > 1:
-        raise DataBroken("a log of several epochs", where=source.path, remedy="formlab open")
+        raise DataBroken("a log of several epochs", where=source.path, remedy="formlab score LOG")
     mark = {"benchmark": corpus.benchmark, "split": corpus.split, "system": system}
     # What a log says of its own task is nothing of the corpus, and a call has no path.
     known = tables.RESPONSES.keys() - mark.keys()
@@ -59,7 +63,8 @@ def of_rows(
     exact = [mark | {"role": "prediction"} | row for row in given if row.get("task")]
     records = [tables.table("records", exact)]
     if loose := [row for row in given if not row.get("task")]:
-        frame = pl.DataFrame(loose, infer_schema_length=None, schema_overrides=_schema(loose))
+        schema = {n: tables.RECORDS.get(n, pl.String) for row in loose for n in row}
+        frame = pl.DataFrame(loose, infer_schema_length=None, schema_overrides=schema)
         frame = _matched(frame, corpus, notes)
         records.append(of_values(frame, corpus, name=system, usual=usual_task(corpus)).records)
     return Predictions(
@@ -71,27 +76,21 @@ def of_rows(
     ).check()
 
 
-def _schema(rows: list[Row]) -> dict[str, Any]:
-    names = {name for row in rows for name in row}
-    return {name: tables.RECORDS.get(name, pl.String) for name in names}
-
-
 def of_table(
     source: Any, corpus: Corpus, *, name: str | None = None, columns: Mapping[str, str]
 ) -> Predictions:
     """The predictions in any table, JSON, folder or frame."""
     path, notes = source if isinstance(source, Path) else None, Counter[str]()
-    jsons = corpus.records.filter(pl.col("kind") == "json")["path"].drop_nulls().unique()
-    given = pl.concat([*values.pieces(source, columns, notes, set(jsons))], how="diagonal")
+    objects = set(corpus.records.filter(pl.col("kind") == "json")["path"].drop_nulls())
+    given = pl.concat([*values.pieces(source, columns, notes, objects)], how="diagonal")
     given = _of_corpus(given, corpus, path, notes)
-    keyed = given if corpus.benchmark != OWN else given.filter(pl.col("path").is_null())
-    check_once(keyed.filter(pl.col("value").is_not_null()), path)
+    keyed = given.filter(pl.col("value").is_not_null())
+    # Several values of a user's own field are a list.
+    check_once(keyed.filter(pl.col("path").is_null() | (corpus.benchmark != OWN)), path)
     given = _matched(values.listed(given, values.lists_of(given)), corpus, notes)
     systems = set(given["system"].drop_nulls()) if "system" in given.columns else set()
-    return of_values(
-        given, corpus, name=name or system_of(systems, path), usual=usual_task(corpus),
-        sources=sources_of(path), notes=notes,
-    )  # fmt: skip
+    name, usual = name or system_of(systems, path), usual_task(corpus)
+    return of_values(given, corpus, name=name, usual=usual, sources=sources_of(path), notes=notes)
 
 
 def _of_corpus(
@@ -101,22 +100,22 @@ def _of_corpus(
     # In a user's own forms these may be columns of the user's own.
     for name in () if corpus.benchmark == OWN else ("benchmark", "split"):
         if name in given.columns:
-            others = (pl.col(name) != getattr(corpus, name)).fill_null(False)
-            strange = given.filter(others)
-            if strange.height and strange.height == given.height:
-                what = f"answers for {name} {strange[name][0]!r:.80}, not for "
-                remedy = f"the {name} that was answered"
-                raise DataBroken(what + getattr(corpus, name), where=path, remedy=remedy)
-            notes[f"answers for another {name}, left out"] += strange.height
-            given = given.filter(~others)
+            wanted = getattr(corpus, name)
+            is_other = (pl.col(name) != wanted).fill_null(False)
+            others = given.filter(is_other)
+            if 0 < others.height == given.height:
+                what = f"answers for {name} {others[name][0]!r:.80}, not for {wanted}"
+                raise DataBroken(what, where=path, remedy=f"the {name} that was answered")
+            notes[f"answers for another {name}, left out"] += others.height
+            given = given.filter(~is_other)
     return given
 
 
 def check_once(given: pl.DataFrame, path: Path | None) -> None:
     """`DataBroken` if two rows answer one path of a document."""
-    key = given.select("doc_id", "path")
-    if key.is_duplicated().any():
-        doc_id, field = key.filter(key.is_duplicated()).row(0)
+    is_twice = given.select("doc_id", "path").is_duplicated()
+    if is_twice.any():
+        doc_id, field = given.filter(is_twice).select("doc_id", "path").row(0)
         same = given.filter(pl.col("doc_id") == doc_id, pl.col("path").eq_missing(field))
         first, second = same["origin"].head(2)
         what = f"two predictions for doc_id {doc_id!r}{f', path {field!r}' if field else ''}"
@@ -142,28 +141,64 @@ def sources_of(path: Path | None) -> dict[str, str]:
 
 
 def of_values(
-    given: pl.DataFrame, corpus: Corpus, *, name: str, usual: str,
-    sources: Mapping[str, str] | None = None, notes: Mapping[str, int] | None = None,
-) -> Predictions:  # fmt: skip
+    given: pl.DataFrame,
+    corpus: Corpus,
+    *,
+    name: str,
+    usual: str,
+    sources: Mapping[str, str] | None = None,
+    notes: Mapping[str, int] | None = None,
+) -> Predictions:
     """The predictions that values are which name documents and paths as the gold does.
 
     `usual` is the task of what the gold does not have.
     """
-    from formlab.own.corpus import table  # It reads values too.
-
-    notes, given = Counter(notes), _without_json(given.drop("system", strict=False))
-    given = _failed(_claims(_with_choices(given, corpus)), corpus)
+    notes = Counter(notes)
+    absent = [name for name in ("status", "kind", "task") if name not in given.columns]
+    given = given.drop("system", strict=False).with_columns(_NO_TEXT.alias(n) for n in absent)
+    given = _claims(_with_choices(given, corpus), corpus)
     for status in ("repaired", "bad_json", "truncated"):
         documents = given.filter(pl.col("status") == status)["doc_id"].n_unique()
         notes[f"documents with answers of status {status}"] += documents
-    given = _with_tasks(given, corpus, usual, notes)
+    given = _with_tasks(given, corpus, usual, notes).drop("benchmark", "split", strict=False)
     # Both sides may have a column of one name: each is kept.
     twice = set(tables.own_columns("records", corpus.records)) & set(given.columns)
     given = given.rename({column: f"answer_{column}" for column in twice})
     key = {"benchmark": corpus.benchmark, "split": corpus.split, "system": name}
-    records = table(given.drop("benchmark", "split", strict=False), key | {"role": "prediction"})
-    none = tables.table("responses", [])
-    return Predictions(records, none, name, {}, dict(sources or {}), counted(notes)).check()
+    return Predictions(
+        records=table(given, key | {"role": "prediction"}),
+        responses=tables.table("responses", []),
+        system=name,
+        sources=dict(sources or {}),
+        notes=counted(notes),
+    ).check()
+
+
+def table(rows: pl.DataFrame, key: Mapping[str, str]) -> pl.DataFrame:
+    """Rows of values as records: with every column, and those of the user's own after them."""
+    if key["benchmark"] == OWN:
+        # All items of a list are one field. It slices: also what only an answer has.
+        paths = rows["path"].drop_nulls().unique()
+        field = pl.col("path").replace_strict(paths, list(map(values.pattern, paths)), default=None)
+        stated = [pl.col("subtype")] if "subtype" in rows.columns else []
+        rows = rows.with_columns(subtype=pl.coalesce(*stated, field.cast(pl.String)))
+    for name, usual in {"status": "ok", "task": "text"}.items():
+        stated = [pl.col(name)] if name in rows.columns else []
+        rows = rows.with_columns(pl.coalesce(*stated, pl.lit(usual)).alias(name))
+    kept = ("doc_id", "path", "value", "meta", "origin", *RECORD)
+    columns = {
+        name: (pl.col(name) if name in kept and name in rows.columns else pl.lit(key.get(name)))
+        .cast(dtype)
+        .alias(name)
+        for name, dtype in tables.RECORDS.items()
+    }
+    for name in rows.columns:
+        if name not in (*kept, *DOCUMENT):
+            free = name if name not in tables.RESERVED else f"own_{name}"
+            while free in columns or (free != name and free in rows.columns):
+                free = f"own_{free}"
+            columns[free] = pl.col(name).alias(free)
+    return rows.select(columns.values())
 
 
 def _with_tasks(
@@ -173,26 +208,23 @@ def _with_tasks(
 
     Questions are asked by number below a step of their own; all else has the usual task.
     """
-    gold = corpus.records.filter(pl.col("path").is_not_null())
+    gold = corpus.records.filter(pl.col("path").is_not_null()).unique(["doc_id", "path"])
     gold = gold.select("doc_id", "path", gold_task="task", gold_kind="kind")
-    given = given.join(gold.unique(["doc_id", "path"]), on=["doc_id", "path"], how="left",
-                       maintain_order="left")  # fmt: skip
-    asked = {"vqa", "consistency"} & set(gold["gold_task"])
-    steps = [pl.when(pl.col("path").str.starts_with(f"/{task}/")).then(pl.lit(task))
-             for task in sorted(asked)]  # fmt: skip
-    stated = [pl.col("task")] if "task" in given.columns else []
-    is_new = pl.coalesce(*stated, "gold_task").is_null() & pl.col("path").is_not_null()
+    given = given.join(gold, on=["doc_id", "path"], how="left", maintain_order="left")
     if corpus.benchmark != OWN:
+        is_new = pl.coalesce("task", "gold_task").is_null() & pl.col("path").is_not_null()
         note = f"values at paths that the gold does not have, read as task {usual}"
         notes[note] += given.filter(is_new & pl.col("value").is_not_null()).height
         is_entity = pl.col("path").str.starts_with("/entities/") & pl.col("kind").is_null()
         is_entity &= pl.col("gold_kind").is_not_null() & (pl.col("gold_task") != "layout")
         note = "entities without a kind: the form's tree shows no roles"
         notes[note] += given.filter(is_entity).height
-    is_node = pl.col("gold_task") == "layout"
-    kind = pl.coalesce("kind", pl.when(is_node).then("gold_kind"))
-    paged = pl.when(pl.col("path").is_null()).then(pl.lit("text"))
-    task = pl.coalesce(*stated, "gold_task", paged, *steps, pl.lit(usual))
+    asked = sorted({"vqa", "consistency"} & set(gold["gold_task"]))
+    is_below = {task: pl.col("path").str.starts_with(f"/{task}/") for task in asked}
+    is_below |= {"text": pl.col("path").is_null()}
+    steps = [pl.when(holds).then(pl.lit(task)) for task, holds in is_below.items()]
+    kind = pl.coalesce("kind", pl.when(pl.col("gold_task") == "layout").then("gold_kind"))
+    task = pl.coalesce("task", "gold_task", *steps, pl.lit(usual))
     return given.with_columns(task=task, kind=kind).drop("gold_task", "gold_kind")
 
 
@@ -217,50 +249,40 @@ def _with_choices(given: pl.DataFrame, corpus: Corpus) -> pl.DataFrame:
     return pl.concat([given.filter(~is_list), lists.select(given.columns)])
 
 
-def _failed(given: pl.DataFrame, corpus: Corpus) -> pl.DataFrame:
-    """The answers with what could not be read as failed at each field that was asked for."""
+def unread(given: pl.DataFrame) -> pl.Series:
+    """Whether each value is a page's text that should be JSON: begins so, or is of a JSON file."""
+    is_page = given["path"].is_null() & given["value"].is_not_null()
+    is_file = given["origin"].str.to_lowercase().str.ends_with(".json").fill_null(False)
+    texts = given["value"].set(~is_page, None)
+    return is_page & (is_file | texts.map_elements(is_json, pl.Boolean).fill_null(False))
+
+
+def _claims(given: pl.DataFrame, corpus: Corpus) -> pl.DataFrame:
+    """The answers without those that name no value; one row for a document without any.
+
+    A text that should be JSON and could not be read has failed at each field that was asked for.
+    """
+    broken = unread(given)
+    status = pl.when(broken).then(pl.lit("bad_json")).otherwise("status").alias("status")
+    given = given.with_columns(status, value=pl.when(~broken).then("value"))
+    is_said = pl.col("value").is_not_null() | pl.col("status").is_not_null()
+    silent = given.filter(~is_said.any().over("doc_id"))
+    silent = silent.unique("doc_id", keep="first", maintain_order=True)
+    claims = pl.concat([given.filter(is_said), silent.with_columns(path=_NO_TEXT)])
+    usual = pl.when(pl.col("value").is_null()).then(pl.lit("missing")).otherwise(pl.lit("ok"))
+    page = pl.when(pl.col("path").is_null()).then(pl.lit("page"))
+    claims = claims.with_columns(
+        status=pl.coalesce("status", usual), kind=pl.coalesce(page, "kind")
+    )
     failed = pl.col("path").is_null() & pl.col("status").is_in(["bad_json", "truncated"])
-    if corpus.benchmark != "own":
-        # The page's own row says it of all its fields.
-        return given
+    if corpus.benchmark != OWN or claims.filter(failed).is_empty():
+        # The page's own row says it of all fields of a benchmark.
+        return claims
     asked = corpus.records.filter(pl.col("path").is_not_null()).select("doc_id", field="path")
-    rows = given.filter(failed).join(asked, on="doc_id", how="left", maintain_order="left")
-    if rows.is_empty():
-        return given
+    rows = claims.filter(failed).join(asked, on="doc_id", how="left", maintain_order="left")
     kind = pl.when(pl.col("field").is_null()).then("kind")
     rows = rows.with_columns(path=pl.col("field"), kind=kind).drop("field")
-    return pl.concat([given.filter(~failed), rows.select(given.columns)])
-
-
-def unread(given: pl.DataFrame) -> pl.DataFrame:
-    """The texts of pages that should be JSON: what begins so, and what a file of JSON has."""
-    texts = given.filter(pl.col("path").is_null(), pl.col("value").is_not_null())
-    broken = [text_answers.is_json(text) for text in texts["value"]]
-    is_file = pl.col("origin").str.to_lowercase().str.ends_with(".json")
-    return texts.filter(pl.Series(broken, dtype=pl.Boolean) | is_file)
-
-
-def _without_json(given: pl.DataFrame) -> pl.DataFrame:
-    """The answers without texts that are JSON and could not be read: `bad_json`."""
-    given = given.with_row_index("number")
-    broken = pl.col("number").is_in(unread(given)["number"].implode())
-    stated = pl.col("status") if "status" in given.columns else pl.lit(None, pl.String)
-    status = pl.when(broken).then(pl.lit("bad_json")).otherwise(stated).alias("status")
-    return given.with_columns(status, value=pl.when(~broken).then("value")).drop("number")
-
-
-def _claims(given: pl.DataFrame) -> pl.DataFrame:
-    """The answers without those that name no value; one row for a document without any."""
-    empty = pl.col("value").is_null()
-    stated = [pl.col("status")] if "status" in given.columns else []
-    status = pl.coalesce(*stated, pl.when(empty).then(pl.lit("missing")).otherwise(pl.lit("ok")))
-    silent = given.filter(empty.all().over("doc_id"), *(column.is_null() for column in stated))
-    silent = silent.unique("doc_id", keep="first", maintain_order=True)
-    claims = given.filter(pl.any_horizontal(~empty, *(column.is_not_null() for column in stated)))
-    both = pl.concat([claims, silent.with_columns(path=pl.lit(None, pl.String))])
-    kind = pl.when(pl.col("path").is_null()).then(pl.lit("page"))
-    known = pl.col("kind") if "kind" in given.columns else pl.lit(None, pl.String)
-    return both.with_columns(status.alias("status"), kind.otherwise(known).alias("kind"))
+    return pl.concat([claims.filter(~failed), rows.select(claims.columns)])
 
 
 def _matched(given: pl.DataFrame, corpus: Corpus, notes: Counter[str]) -> pl.DataFrame:
@@ -283,25 +305,20 @@ def with_paths(given: pl.DataFrame, moved: Mapping[str, str]) -> pl.DataFrame:
 
 def renames(answered: pl.Series, known: pl.Series) -> dict[str, str]:
     """The documents of the gold that answers name by their files, each by that name."""
-    from formlab.own import images
-
-    unmatched = answered.filter(~answered.is_in(known.implode()))
-    if unmatched.is_empty():
-        return {}
-    stems: dict[str, list[str]] = {}
-    for doc_id in known:
-        for key in {images.stem(doc_id), images.last(images.stem(doc_id))}:
+    strangers, stems = sorted({*answered} - {*known}), dict[str, list[str]]()
+    for doc_id in known if strangers else ():
+        name = pages.stem(doc_id)
+        for key in {name, pages.last(name)}:
             stems.setdefault(key, []).append(doc_id)
-    renamed: dict[str, str] = {}
-    taken: set[str] = set()
-    for doc_id in unmatched.sort():
-        name = images.stem(doc_id)
-        candidates = stems.get(name) or stems.get(images.last(name)) or []
+    # Of two that could be one document, the first is; none is one that has answers already.
+    taken, renamed = {*answered}, dict[str, str]()
+    for doc_id in strangers:
+        name = pages.stem(doc_id)
+        candidates = stems.get(name) or stems.get(pages.last(name)) or []
         if len(candidates) == 1 and candidates[0] not in taken:
             renamed[doc_id] = candidates[0]
             taken.add(candidates[0])
-    named = set(answered.filter(answered.is_in(list(taken))))
-    return {name: doc_id for name, doc_id in renamed.items() if doc_id not in named}
+    return renamed
 
 
 def moves(answered: pl.Series, known: pl.Series, notes: Counter[str]) -> dict[str, str]:
@@ -313,50 +330,40 @@ def moves(answered: pl.Series, known: pl.Series, notes: Counter[str]) -> dict[st
         folded.setdefault(_fold(field), []).append(field)
     moved, alike = {}, set()
     for path in sorted(given - paths):
-        other = _path(path, paths)
-        field = values.pattern(path)
+        other, field = _path(path, paths), values.pattern(path)
         candidates = folded.get(_fold(field), ())
         if other == path and field not in fields and len(candidates) == 1:
             alike.add(field)
-            other = _path(_at(candidates[0], path), paths)
+            places = (step for step in path.split("/") if step.isdecimal())
+            steps = (next(places, s) if s == "*" else s for s in candidates[0].split("/"))
+            other = _path("/".join(steps), paths)
         if other != path:
             moved[path] = other
     notes["fields named alike but for case, spaces, underscores and hyphens"] += len(alike)
     met = {values.pattern(moved.get(path, path)) for path in given}
-    _note_strangers(fields, met, notes)
+    if fields and met and not fields & met:
+        notes[readers.UNMET] += len(met)
+    _note_strangers("gold fields that no answer has", fields - met, met - fields, notes)
+    _note_strangers("answer fields that no gold has", met - fields, fields - met, notes)
     return moved
 
 
-def _note_strangers(fields: set[str], met: set[str], notes: Counter[str]) -> None:
-    """Note the fields of the gold that no answer has, and those of answers that no gold has."""
-    lacking, strange = sorted(fields - met), sorted(met - fields)
-    if fields and met and not fields & met:
-        notes[readers.UNMET] += len(met)
-    for what, names, others in (
-        ("gold fields that no answer has", lacking, strange),
-        ("answer fields that no gold has", strange, lacking),
-    ):
-        examples = []
-        for name in names[:_EXAMPLES]:
-            near = get_close_matches(name, others[:200], 1) if len(name) < _NAME else []
-            examples.append(name[:_NAME] + (f" (nearest: {near[0][:_NAME]})" if near else ""))
-        if names:
-            more = ", …" if len(names) > _EXAMPLES else ""
-            notes[f"{what}: {', '.join(examples)}{more}"] += len(names)
+def _note_strangers(what: str, names: set[str], others: set[str], notes: Counter[str]) -> None:
+    """Note fields of one side that the other has not, with the nearest names of two."""
+    examples = []
+    for name in sorted(names)[:_EXAMPLES]:
+        near = get_close_matches(name, sorted(others)[:200], 1) if len(name) < _NAME else []
+        examples.append(name[:_NAME] + (f" (nearest: {near[0][:_NAME]})" if near else ""))
+    if names:
+        examples += ["…"] if len(names) > _EXAMPLES else []
+        notes[f"{what}: {', '.join(examples)}"] += len(names)
 
 
 def _fold(field: str) -> str:
     return _FOLDED.sub("", field.replace("~1", "/").replace("~0", "~").casefold())
 
 
-def _at(field: str, path: str) -> str:
-    """The path in a field of lists that has the places of another path."""
-    places = (step for step in path.split("/") if step.isdecimal())
-    return "/".join(next(places, step) if step == "*" else step for step in field.split("/"))
-
-
 def _path(path: str, known: Collection[str]) -> str:
     """The path of the gold that a path of an answer stands for; else itself."""
-    candidates = [path, f"{path}/0", path.removesuffix("/0"), path.removesuffix("/value"),
-                  f"{path}/value"]  # fmt: skip
-    return next((other for other in candidates if other in known), path)
+    ends = (f"{path}/0", path.removesuffix("/0"), path.removesuffix("/value"), f"{path}/value")
+    return next((other for other in (path, *ends) if other in known), path)

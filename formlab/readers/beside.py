@@ -45,11 +45,10 @@ def headlines(evaluation: Evaluation) -> pl.DataFrame:
     Returns
     -------
     polars.DataFrame
-        A row per figure: `by` (``log, as stated``; ``log``, recomputed from its samples; or
-        ``formlab``), `measure`, `over` (``scored``, the samples that the log has a score for, or
-        ``all``, where a sample without one earns 0), `value` in the measure's own unit, and `n`,
-        the count of samples. Measures of formlab are the metric of the same name as the log's
-        scorer if there is one, else the share of fields that are right after normalisation.
+        A row per figure: `by` (``log, as stated``; ``log``, recomputed; ``formlab``), `measure`,
+        `over` (``scored`` by the log, or ``all``, where a sample without a score earns 0), `value`
+        in the measure's unit and `n` samples. formlab's measure is the metric of the log's scorer
+        if there is one, else the share of fields that are right after normalisation.
 
     Examples
     --------
@@ -65,16 +64,22 @@ def headlines(evaluation: Evaluation) -> pl.DataFrame:
         measure = f"{figure['scorer']}: {figure['metric']}"
         rows.append(("log, as stated", measure, "scored", figure["value"], figure["n"]))
     units = _units(evaluation)
-    scorer = units["log_scorer"].drop_nulls().first() if "log_scorer" in units.columns else None
-    whole = "log_document_score" in evaluation.documents.columns
-    measure = f"normalised_accuracy of fields{', mean of documents' if whole else ''}"
-    if whole and scorer in set(evaluation.scores["metric"]):
+    has_scores, is_whole = "log_scorer" in units, "log_document_score" in evaluation.documents
+    scorer = units["log_scorer"].drop_nulls().first() if has_scores else None
+    measure = f"normalised_accuracy of fields{', mean of documents' if is_whole else ''}"
+    if is_whole and scorer in set(evaluation.scores["metric"]):
         measure = scorer
-    if "log_scorer" in units.columns:
-        up = scorer not in metrics.METRICS or metrics.get(scorer).direction == "up"
-        rows += _both(units, "log", scorer or "score", "log_score", up=up)
-    figures = _both(units, "formlab", measure, "formlab") if units.height else []
-    rows += figures if "log_scorer" in units.columns else figures[1:]
+    # An error rate of what was not read is that of an empty text: 1.
+    is_rate = scorer in metrics.METRICS and metrics.get(scorer).direction != "up"
+    scored = units.drop_nulls("log_score") if has_scores else units.clear()
+    for by, name, column, blank in (
+        ("log", scorer or "score", "log_score", float(is_rate)),
+        ("formlab", measure, "formlab", 0.0),
+    ):
+        if has_scores:
+            rows.append((by, name, "scored", scored[column].mean(), scored.height))
+        if has_scores or (by == "formlab" and units.height):
+            rows.append((by, name, "all", units[column].fill_null(blank).mean(), units.height))
     return pl.DataFrame(rows, schema=_FIGURES, orient="row", strict=False)
 
 
@@ -116,58 +121,43 @@ def _units(evaluation: Evaluation) -> pl.DataFrame:
     same = (pl.col("metric") == whole["log_scorer"].first()) & pl.col("path").is_null()
     figures = evaluation.scores.filter(same, pl.col("slice_by").is_null())
     figures = figures.select("doc_id", formlab="value") if figures.height else asked
-    figures = figures.group_by("doc_id").agg(pl.col("formlab").mean())
     # One field of a usable answer may be missing.
     odd = pl.col("status").filter(~pl.col("status").is_in([*USABLE, "missing"])).first()
-    for frame in (figures, evaluation.cases.group_by("doc_id").agg(odd)):
+    for frame in (
+        figures.group_by("doc_id").agg(pl.col("formlab").mean()),
+        evaluation.cases.group_by("doc_id").agg(odd),
+    ):
         whole = whole.join(frame, on="doc_id", how="left", maintain_order="left")
     blank = dict.fromkeys(("path", "gold", "pred", "cause"), pl.lit(None, pl.String))
     whole = whole.with_columns(pl.col("status").fill_null("ok"), **blank)
     rest = asked.join(whole, on="doc_id", how="anti")
-    scored = "log_scorer" in rest.columns and rest["log_scorer"].null_count() < rest.height
-    return pl.concat([whole, rest], how="diagonal_relaxed") if scored else whole
-
-
-def _both(
-    units: pl.DataFrame, by: str, measure: str, column: str, *, up: bool = True
-) -> list[tuple[Any, ...]]:
-    """One figure over what the log scored and over all; a sample without a score earns nothing."""
-    scored = units.drop_nulls("log_score") if "log_score" in units.columns else units
-    # An error rate of what was not read is that of an empty text: 1.
-    rest = units[column].fill_null(0.0 if up else 1.0)
-    return [
-        (by, measure, "scored", scored[column].mean(), scored.height),
-        (by, measure, "all", rest.mean(), units.height),
-    ]
+    is_scored = "log_scorer" in rest.columns and rest["log_scorer"].null_count() < rest.height
+    return pl.concat([whole, rest], how="diagonal_relaxed") if is_scored else whole
 
 
 def _why(row: dict[str, Any], judged: set[str]) -> str:
     """Why the log and formlab differ on a case: the first reason that applies."""
     score, status, cause, scorer = (row[n] for n in ("log_score", "status", "cause", "log_scorer"))
-    answered, gold, pred = status in USABLE, row["gold"] or "", row["pred"] or ""
-    if score is None and answered:
-        return "not scored in the log"
-    if score is None:
-        return f"{status}: left out of the log's mean, counted as wrong by formlab"
-    if not answered:
-        return f"{status}: scored in the log, nothing found for formlab"
-    if {scorer, scorer.partition("/")[0]} & judged:
-        return "a model judged it in the log"
-    if row["path"] is None:
-        return "the whole document is scored by another rule"
-    if row["log_correct"] is None:
-        return "partial credit in the log"
-    if row["log_compared"] is not None and _letters(row["log_compared"]) != _letters(pred):
-        return "the log compared another text, taken from the answer"
+    is_answered, gold, pred = status in USABLE, row["gold"] or "", row["pred"] or ""
+    compared = row["log_compared"]
     # Equal for formlab after case and spaces, or as typed values.
     is_form = STAGE_OF.get(cause) == "form" or cause in ("space", "diacritic")
-    if cause and (not score or is_form):
-        return f"normalisation: {cause}"
-    if not score:
-        return "the log's own rule refuses it"
-    if gold.strip().lower() in pred.lower():
-        return "the log takes gold that stands within a longer answer"
-    return f"the log's own rule accepts it: {cause}"
+    reasons = {
+        "not scored in the log": score is None and is_answered,
+        f"{status}: left out of the log's mean, counted as wrong by formlab": score is None,
+        f"{status}: scored in the log, nothing found for formlab": not is_answered,
+        "a model judged it in the log": {scorer, (scorer or "").partition("/")[0]} & judged,
+        "the whole document is scored by another rule": row["path"] is None,
+        "partial credit in the log": row["log_correct"] is None,
+        "the log compared another text, taken from the answer": compared is not None
+        and _letters(compared) != _letters(pred),
+        f"normalisation: {cause}": cause and (not score or is_form),
+        "the log's own rule refuses it": not score,
+        "the log takes gold that stands within a longer answer": gold.strip().lower()
+        in pred.lower(),
+    }
+    found = (reason for reason, applies in reasons.items() if applies)
+    return next(found, f"the log's own rule accepts it: {cause}")
 
 
 def _letters(text: str) -> str:

@@ -1,116 +1,142 @@
-"""The one door: the rows of any table, JSON, folder, archive or frame, as they are written."""
+"""What is in a file: unpacked, of archives, as text, as structs; and values as text."""
 
 from __future__ import annotations
 
-import csv
+import datetime
+import gzip
 import io
 import json
-import os
+import re
 import sys
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from itertools import chain, islice
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, NamedTuple, TextIO, TypeVar
 
-import polars as pl
+import msgspec
 
 from formlab import files
-from formlab.addresses import local
 from formlab.errors import DataBroken, DataMissing
-from formlab.readers import content, workbook
-from formlab.readers.content import (
-    Member,
-    as_text,
-    decoded,
-    ending,
-    head,
-    members,
-    open_text,
-    read_bytes,
-    stem,
-)
-from formlab.readers.rows import Batch, Row
-from formlab.text.answers import arguments
+from formlab.readers import workbook
 
-__all__ = [
-    "FRAME", "TABLES", "Batch", "Member", "as_text", "batches", "columns_of", "decoded", "ending",
-    "head", "items", "kind", "members", "open_text", "read_bytes", "stem",
-]  # fmt: skip
+if sys.version_info >= (3, 14):
+    import zipfile
 
-# What stands for a name where there is no file.
-FRAME = "frame"
-_DELIMITED, _LINES = (".csv", ".tsv", ".tab"), (".jsonl", ".ndjson")
-TABLES = (*_DELIMITED, *_LINES, ".parquet", *workbook.ENDINGS)
-_FORMS = dict.fromkeys(_LINES, "lines") | dict.fromkeys(_DELIMITED, "delimited")
-_FORMS |= dict.fromkeys(workbook.ENDINGS, "workbook")
-_FORMS |= {".json": "json", ".parquet": "parquet", ".zip": "zip"}
-# Names under which services list what they have read, and names of a document.
-WRAPPERS = ("predictions", "documents", "results", "result", "data", "response", "answers")
-_IDS = {"doc_id", "id", "document", "document_id", "file", "filename", "file_name", "image"}
-# How many rows, and files of documents, are read at once; how many rows may be above a header.
-_ROWS, _FILES, _ABOVE = 50_000, 1_000, 20
+    from compression import zstd
+else:
+    from backports import zstd
+    from backports.zstd import zipfile
+
+T = TypeVar("T")
+_PACKED = re.compile(r"\.(gz|zst)$", re.IGNORECASE)
+# What files hold by their endings, of those with a row a line first.
+FORMS = dict.fromkeys((".csv", ".tsv", ".tab"), "delimited")
+FORMS |= dict.fromkeys((".jsonl", ".ndjson"), "lines") | {".parquet": "parquet"}
+FORMS |= dict.fromkeys(workbook.ENDINGS, "workbook")
+TABLES = tuple(FORMS)
+FORMS |= {".json": "json", ".zip": "zip"}
+_BROKEN = (*files.UNPACKABLE, zipfile.BadZipFile, zstd.ZstdError)
 
 
-def items(source: Any, notes: Counter[str] | None = None) -> Iterator[tuple[str, Row, bool]]:
-    """Origin and cells, as written, of each row of whatever it is; whether it is a document.
+class Member(NamedTuple):
+    """A file, or a member of an archive: its path for errors, its name, what opens its bytes."""
+
+    where: str
+    name: str
+    open: Callable[[], BinaryIO]
+
+    @classmethod
+    def of(cls, path: str | Path, name: str | None = None) -> Member:
+        """A file on disk."""
+        return cls(str(path), name or Path(path).name, partial(_open, Path(path)))
+
+    def head(self) -> bytes:
+        """The first 64 kB; empty of what cannot be read."""
+        try:
+            with self.open() as stream:
+                return stream.read(65_536)
+        except (DataMissing, DataBroken, *_BROKEN):
+            return b""
+
+    def read(self) -> bytes:
+        """All of it; `DataBroken` where it cannot be unpacked."""
+        try:
+            with self.open() as stream:
+                return stream.read()
+        except (EOFError, OSError, zstd.ZstdError) as error:
+            raise DataBroken(f"cannot be unpacked: {error}", where=self.where) from error
+
+    @contextmanager
+    def text(self) -> Iterator[TextIO]:
+        """Its text, line ends as they are; `DataBroken` where it is none or cannot be unpacked."""
+        encoding = "utf-8-sig"
+        try:
+            with self.open() as stream:
+                encoding = encoding_of(stream.peek(2))
+                yield io.TextIOWrapper(stream, encoding, newline="")
+        except UnicodeDecodeError:
+            # The error of a stream counts from the start of a piece of it.
+            sound, data = 0, self.read()
+            try:
+                data.decode(encoding)
+            except UnicodeDecodeError as error:
+                sound = error.start
+            what = f"not {encoding} text: byte {data[sound]:#04x}"
+            line = data[:sound].count(b"\n") + 1
+            remedy = "save the file as UTF-8"
+            raise DataBroken(what, where=f"{self.where}:{line}", remedy=remedy) from None
+        except (EOFError, gzip.BadGzipFile, zstd.ZstdError) as error:
+            raise DataBroken(f"cannot be unpacked: {error}", where=self.where) from error
+
+
+class _Unpacked(io.RawIOBase):
+    """What is unpacked from a file, up to a multiple of what it is packed in."""
+
+    def __init__(self, stream: Any, path: Path) -> None:
+        self.stream, self.path, self.count = stream, path, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = self.stream.read(len(buffer))
+        self.count += len(data)
+        files.check_unpacked(self.count, self.path.stat().st_size, where=self.path)
+        buffer[: len(data)] = data
+        return len(data)
+
+
+def _open(path: Path) -> BinaryIO:
+    magic = files.read_bytes(path, 2)
+    unpack = {b"\x1f\x8b": gzip.open, b"\x28\xb5": zstd.open}.get(magic)
+    return io.BufferedReader(_Unpacked(unpack(path), path), 2**20) if unpack else path.open("rb")
+
+
+def encoding_of(start: bytes) -> str:
+    """UTF-16 of what begins with its mark, else UTF-8."""
+    return "utf-16" if start[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
+
+
+def ending(path: str | Path) -> str:
+    """The ending of a name in small letters, without that of what it is packed with.
 
     Examples
     --------
-    >>> list(items([{"doc_id": "a", "total": 9}]))
-    [('frame, row 1', {'doc_id': 'a', 'total': 9}, False)]
+    >>> ending("a.JSON"), ending("a.csv.gz"), ending("a")
+    ('.json', '.csv', '')
     """
-    for batch in batches(source, Counter() if notes is None else notes):
-        for origin, row in zip(batch.origins, batch.rows, strict=True):
-            yield origin, row, batch.documents
+    return Path(_PACKED.sub("", str(path).lower())).suffix
 
 
-def batches(source: Any, notes: Counter[str]) -> Iterator[Batch]:
-    """The rows of a path, an address, a frame or mappings, many at a time.
-
-    `DataMissing` or `DataBroken` if there is nothing, or nothing that can be read.
-    """
-    if isinstance(source, str | Path):
-        yield from _of_path(local(source), notes)
-        return
-    if isinstance(source, Mapping):
-        named = {str(name): member for name, member in source.items()}
-        yield _of_value(named, "object", FRAME, "")
-        return
-    if isinstance(source, pl.LazyFrame):
-        source = source.collect()
-    if isinstance(source, pl.DataFrame):
-        yield _framed(source, FRAME, 1)
-        return
-    if type(source).__module__.partition(".")[0] == "pandas":
-        rows: list[Any] = list(_pandas(source))
-    else:
-        rows = list(source) if isinstance(source, Iterable) else [None]
-        if not all(isinstance(row, Mapping) for row in rows):
-            what = f"values cannot be read from {type(source).__name__}"
-            raise DataBroken(what, remedy="a path, a polars or pandas frame, or a list of dicts")
-        rows = [{str(name): cell for name, cell in row.items()} for row in rows]
-    yield Batch([f"{FRAME}, row {number}" for number in range(1, len(rows) + 1)], rows)
+def stem(path: str | Path) -> str:
+    """The name of a file without its folders and endings."""
+    return Path(_PACKED.sub("", str(path))).stem
 
 
-def columns_of(source: Any) -> list[str]:
-    """The names of a source's columns, by its first rows."""
-    return next((batch.names for batch in batches(source, Counter())), [])
-
-
-def document_files(path: Path) -> list[Member]:
-    """The files of a folder or archive with a document each: JSON, else texts; else its tables."""
-    if path.is_dir():
-        paths = (file for file in sorted(path.rglob("*")) if file.is_file())
-        named = [Member.of(file, file.relative_to(path).as_posix()) for file in paths]
-    else:
-        named = list(members(path).values())
-    named = [m for m in named if not any(s[:1] in ("", ".") for s in m.name.split("/"))]
-    for endings in ((".json",), (".txt",), TABLES):
-        if found := [member for member in named if ending(member.name) in endings]:
-            return found
-    what = "no JSON files in this folder"
-    raise DataBroken(what, where=path, remedy="one JSON file a document, or a table")
+def head(path: str | Path) -> bytes:
+    """The first 64 kB of a file's content, unpacked; empty of what is no file."""
+    return Member.of(path).head()
 
 
 def kind(path: Path | str, start: bytes | None = None) -> str:
@@ -118,25 +144,25 @@ def kind(path: Path | str, start: bytes | None = None) -> str:
 
     One of delimited, lines, json, parquet, workbook and zip.
     """
-    start, end = head(path) if start is None else start, ending(path)
-    form = _FORMS.get(end, "")
+    start = head(path) if start is None else start
+    form = FORMS.get(ending(path), "")
     if start[:4] == b"PAR1" or form in ("parquet", "workbook"):
         return "parquet" if start[:4] == b"PAR1" else form
     if start[:4] == b"\xd0\xcf\x11\xe0" or b"[Content_Types].xml" in start[:1000]:
         return "workbook"
     if start[:4] == b"PK\x03\x04" or form == "zip":
         return "zip"
-    encoding = "utf-16" if start[:2] in content.WIDE else "utf-8-sig"
-    text = start.decode(encoding, "replace").lstrip()
+    text = start.decode(encoding_of(start), "replace").lstrip()
     first, newline, rest = text.partition("\n")
     if text[:1] in ("{", "[") and form != "delimited":
-        is_line = first[:1] == "{" and rest.strip() and _is_json(first)
+        is_line = first[:1] == "{" and rest.strip() and is_json(first)
         return "lines" if is_line or form == "lines" else "json"
     is_table = newline and "\0" not in text and any(map(first.count, ",;\t"))
     return form or ("delimited" if is_table else "")
 
 
-def _is_json(text: str) -> bool:
+def is_json(text: str) -> bool:
+    """Whether a text is JSON as Python reads it."""
     try:
         json.loads(text, parse_int=str)
     except (ValueError, RecursionError):
@@ -144,229 +170,114 @@ def _is_json(text: str) -> bool:
     return True
 
 
-def _framed(frame: pl.DataFrame, name: str, start: int) -> Batch:
-    numbers = range(start, start + frame.height)
-    return Batch([f"{name}, row {number}" for number in numbers], frame.to_dict(as_series=False))
+def read_bytes(path: str | Path) -> bytes:
+    """The content of a file, unpacked from gzip or zstd."""
+    return Member.of(path).read()
 
 
-def _pandas(frame: Any) -> Iterator[Row]:
-    if not frame.columns.is_unique:
-        twice = frame.columns[frame.columns.duplicated()][0]
-        raise DataBroken(f"two columns are called {twice!r}", remedy="rename one")
-    if frame.index.name is not None and frame.index.name not in frame.columns:
-        frame = frame.reset_index()
-    # What is missing is NaN, NaT or NA by its dtype; all of them are null here.
-    filled, names = frame.astype(object).where(frame.notna(), None), list(map(str, frame))
-    return (dict(zip(names, row, strict=True)) for row in filled.itertuples(False, None))
+def written(path: str | Path) -> str:
+    """The text of a file as a model or tool wrote it, perhaps cut inside a character."""
+    return read_bytes(path).decode("utf-8-sig", "replace")
 
 
-def _of_path(path: Path, notes: Counter[str]) -> Iterator[Batch]:
-    # Not Path.exists(), which raises on names that no file can have.
-    if not os.path.exists(path):
-        raise DataMissing("no such file or folder", where=path, remedy="check the path")
-    is_file = not path.is_dir() and kind(path) != "zip"
-    found = [Member.of(path)] if is_file else document_files(path)
-    if is_file or ending(found[0].name) in TABLES:
-        if len(found) > 1:
-            what = f"several tables: {', '.join(member.name for member in found[:5])}"
-            raise DataBroken(what, where=path, remedy="one of them, or one JSON file a document")
-        yield from _of_file(found[0], notes)
-        return
-    names = [stem(member.name) for member in found]
-    if len(set(names)) < len(found):
-        names = [Path(member.name).with_name(stem(member.name)).as_posix() for member in found]
-    for start in range(0, len(found), _FILES):
-        some, called = found[start : start + _FILES], names[start:]
-        rows = [{"doc_id": n} | _document(m, notes) for n, m in zip(called, some, strict=False)]
-        yield Batch([member.name for member in some], rows, documents=True, home=f"{path}/")
+@contextmanager
+def open_text(path: str | Path) -> Iterator[TextIO]:
+    """The content of a file as a stream of text, UTF-16 if it begins so, line ends as they are."""
+    with Member.of(path).text() as stream:
+        yield stream
 
 
-def _of_file(member: Member, notes: Counter[str]) -> Iterator[Batch]:
-    home = member.where.removesuffix(member.name)
-    with member.open() as stream:
-        form = kind(member.name, stream.read(65_536))
-    if form == "workbook":
-        rows = workbook.rows(member.read(), member.where, notes)
-        found = _table(iter(rows), member, ", row ", notes)
-    elif form == "parquet":
-        found = _parquet(member)
-    elif form in ("delimited", "lines", "json"):
-        with member.text() as stream:
-            read = {"delimited": _delimited, "lines": _lines, "json": _json}[form]
-            yield from (batch._replace(home=home) for batch in read(stream, member, notes))
-        return
-    else:
-        what = f"values cannot be read from {ending(member.name) or 'this file'}"
-        remedy = f"a folder of JSON files, or one of: {', '.join(_FORMS)}"
-        raise DataBroken(what, where=member.where, remedy=remedy)
-    yield from (batch._replace(home=home) for batch in found)
+def members(path: str | Path) -> dict[str, Member]:
+    """The files in a zip archive by name, those packed with zstd too; the last of one name.
+
+    `DataBroken` if it is no zip file or cut short, and when a member is opened that is damaged or
+    unpacks to far more than it is packed in.
+    """
+    files.read_bytes(path, 1)
+    try:
+        # Open as long as its members are: to read the list again for each takes its square.
+        archive = zipfile.ZipFile(path)
+    except _BROKEN as error:
+        remedy = "a whole copy of it: the list of members stands at a zip file's end"
+        raise DataBroken(f"no zip file: {error}", where=path, remedy=remedy) from error
+    infos = {info.filename: info for info in archive.infolist() if not info.is_dir()}
+    return {
+        name: Member(f"{path}#{name}", name, partial(_unzipped, archive, info, f"{path}#{name}"))
+        for name, info in infos.items()
+    }
 
 
-def _document(member: Member, notes: Counter[str]) -> Row:
-    """The members of a document's file; the text at ``/`` of what is no JSON, or a tool call.
+def _unzipped(archive: Any, info: Any, where: str) -> BinaryIO:
+    files.check_unpacked(info.file_size, info.compress_size, where=where)
+    try:
+        return io.BufferedReader(io.BytesIO(archive.read(info)))
+    except _BROKEN as error:
+        raise DataBroken(f"cannot be unpacked: {error}", where=where) from error
 
-    A file that cannot be read is a text that says why: one of many keeps none of the others back.
+
+def decoded(data: bytes | str, kind: type[T], where: object) -> T:
+    """JSON as a struct of msgspec, or any type that it knows; `DataBroken` says where it is not.
+
+    Examples
+    --------
+    >>> decoded(b'{"a": [null]}', dict[str, list[int]], "a.json")
+    Traceback (most recent call last):
+    ...
+    formlab.errors.DataBroken: Expected `int`, got `null` - at `$[...][0]` (a.json)
     """
     try:
-        with member.text() as stream:
-            text = stream.read()
-        if not _is_json(text) or arguments(json.loads(text, parse_int=str)) is not None:
-            return {"/": text}
-        value = files.parse_json(text, where=member.where, as_written=True, once=True)
-        if not isinstance(value, dict | list):
-            what = f"a JSON object is expected, this is {type(value).__name__}"
-            raise DataBroken(what, where=member.where)
-    except DataBroken as error:
-        notes[f"files that cannot be read: {error.what}"] += 1
-        return {"/": f"cannot be read: {error.what}"}
-    if isinstance(value, list) and all(isinstance(v, dict) and "value" in v for v in value):
-        value = {"fields": value}
-    return value if isinstance(value, dict) else {f"/{n}": item for n, item in enumerate(value)}
+        try:
+            return msgspec.json.decode(data, type=kind)
+        except (msgspec.ValidationError, RecursionError):
+            raise
+        except (msgspec.DecodeError, UnicodeError):
+            # Python reads half of a surrogate pair and NaN, and names the line of other errors.
+            text = data if isinstance(data, str) else data.decode("utf-8-sig", "replace")
+            return msgspec.convert(files.parse_json(text, where=str(where)), kind)
+    except (msgspec.ValidationError, RecursionError) as error:
+        raise DataBroken(str(error), where=where) from error
 
 
-def _json(stream: Any, member: Member, _: Counter[str]) -> Iterator[Batch]:
-    value = files.parse_json(stream.read(), where=member.where, as_written=True, once=True)
-    yield _of_value(value, member.name, stem(member.name), member.where)
+def as_text(value: Any) -> str | None:
+    """A value as text: whole numbers without a point, dates as ISO 8601, null as null.
+
+    Examples
+    --------
+    >>> as_text(9.0), as_text(True), as_text(datetime.datetime(2024, 5, 1)), as_text("007")
+    ('9', 'true', '2024-05-01', '007')
+    """
+    if value is None or isinstance(value, str) or value != value:
+        return value if isinstance(value, str) else None
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+        return f"{value:.0f}"
+    if isinstance(value, dict | list | tuple):
+        return json.dumps(value, ensure_ascii=False, default=str)
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "backslashreplace")
+    if isinstance(value, datetime.datetime) and value == datetime.datetime.combine(
+        value, datetime.time()
+    ):
+        # A spreadsheet's date is a time at midnight.
+        value = value.date()
+    if isinstance(value, datetime.time):
+        # And its 14:05 has seconds.
+        return value.isoformat("auto" if value.second or value.microsecond else "minutes")
+    if hasattr(value, "isoformat"):
+        return value.isoformat()
+    return as_text(value.item()) if hasattr(value, "item") else str(value)
 
 
-def _of_value(value: Any, name: str, document: str, where: str) -> Batch:
-    """One JSON value: a list of rows, a document for each key, or one document."""
-    below = ""
-    if isinstance(value, dict):
-        inside = [(key, inner) for key, inner in value.items() if key.lower() in WRAPPERS]
-        if len(inside) == 1 and _are_documents(inside[0][1]):
-            below, value = f"{inside[0][0]}/", inside[0][1]
-    if isinstance(value, list) and value and all(isinstance(row, dict) for row in value):
-        return Batch([f"{name}#/{below}{number}" for number in range(len(value))], value)
-    if not isinstance(value, dict) or not value:
-        what = "a list of objects or an object of documents is expected"
-        remedy = 'such as {"scan_1": {"total": "9.00"}}'
-        raise DataBroken(what, where=where or None, remedy=remedy)
-    if not all(isinstance(inner, dict) for inner in value.values()):
-        return Batch([name], [{"doc_id": document} | value], documents=True)
-    rows = [{"doc_id": key} | row for key, row in value.items()]
-    return Batch([f"{name}#/{below}{key}" for key in value], rows, documents=True)
+def number(value: Any, part: float = 1) -> float | None:
+    """A number, a text of one or a truth value, divided by `part`; null for all else.
 
-
-def _are_documents(value: Any) -> bool:
-    """Whether these are objects of which each names its document, or is called like it."""
-    if isinstance(value, dict):
-        return len(value) > 1 and all(isinstance(inner, dict) for inner in value.values())
-    each = isinstance(value, list) and value and all(isinstance(row, dict) for row in value)
-    return bool(each) and all(_IDS & row.keys() for row in value)
-
-
-def _lines(stream: Any, member: Member, _: Counter[str]) -> Iterator[Batch]:
-    """JSON lines, numbers as they are written."""
-    # Only newlines end a line: a value may hold U+2028 or a form feed unescaped.
-    stream.reconfigure(newline="\n")
-    scan, numbered, count = files.AS_WRITTEN.scan_once, enumerate(stream, start=1), 0
-    while some := list(islice(numbered, _ROWS)):
-        some, rows = [(n, line) for n, line in some if line.strip()], list[Row]()
-        for number, line in some:
-            try:
-                row, end = scan(line, 0)
-                if line[end:] not in ("\n", "\r\n", "") or type(row) is not dict:
-                    raise ValueError
-            except (StopIteration, ValueError, RecursionError):
-                # What a closer look finds has an error with its line.
-                how = {"where": member.where, "first_line": number, "as_written": True}
-                row = files.parse_json(line.removesuffix("\n"), once=True, **how)
-                if not isinstance(row, dict):
-                    what = f"a JSON object is expected, this is a {type(row).__name__}"
-                    remedy = 'one object a line, such as {"doc_id": "1", "text": "…"}'
-                    where = f"{member.where}:{number}"
-                    raise DataBroken(what, where=where, remedy=remedy) from None
-            rows.append(row)
-        yield Batch([f"{member.name}:{number}" for number, _ in some], rows)
-        count += len(rows)
-    if not count:
-        raise DataBroken("the file is empty", where=member.where, remedy="one JSON object a line")
-
-
-def _parquet(member: Member) -> Iterator[Batch]:
-    start = 1
+    >>> number("7"), number(95, 100), number(True), number("n/a"), number("1e999")
+    (7.0, 0.95, 1.0, None, None)
+    """
     try:
-        source = member.where if files.is_file(member.where) else io.BytesIO(member.read())
-        lazy = pl.scan_parquet(source, glob=False)
-        for frame in lazy.collect_batches(chunk_size=_ROWS, maintain_order=True):
-            yield _framed(frame, member.name, start)
-            start += frame.height
-    except (pl.exceptions.PolarsError, OSError) as error:
-        what = f"not a readable Parquet file: {str(error).splitlines()[0]}"
-        raise DataBroken(what, where=member.where) from error
-
-
-def _delimited(stream: Any, member: Member, notes: Counter[str]) -> Iterator[Batch]:
-    # Spreadsheets of many countries write semicolons; a title may stand above the header.
-    above = list(islice(stream, _ABOVE))
-    is_tabbed = ending(member.name) in (".tsv", ".tab")
-    counts = {mark: max((line.count(mark) for line in above), default=0) for mark in ",;\t"}
-    delimiter = "\t" if is_tabbed else max(counts, key=counts.__getitem__)
-    reader = csv.reader(chain(above, stream), delimiter=delimiter, strict=True)
-    return _table(_numbered(reader, member.where), member, ":", notes)
-
-
-def _numbered(reader: Any, where: str) -> Iterator[tuple[int, list[str]]]:
-    """The rows of delimited text that are not blank, each with the line that it begins in."""
-    line = 1
-    try:
-        with files.csv_cells(sys.maxsize):
-            for cells in reader:
-                if any(cells):
-                    if "\0" in "".join(cells):
-                        raise csv.Error("a NUL byte: this is no text")
-                    yield line, cells
-                line = reader.line_num + 1
-    except csv.Error as error:
-        remedy = "quote what holds a quotation mark or the delimiter"
-        raise DataBroken(f"not a table: {error}", where=f"{where}:{line}", remedy=remedy) from error
-
-
-def _table(
-    numbered: Iterator[tuple[int, list[Any]]], member: Member, mark: str, notes: Counter[str]
-) -> Iterator[Batch]:
-    """The rows under the header of a table, which lines of a title may stand above."""
-    above, place = list(islice(numbered, _ABOVE)), f"{member.where}{mark}"
-    if not above:
-        remedy = "a header and one row a value"
-        raise DataBroken("the file is empty", where=member.where, remedy=remedy)
-    title = _titles([cells for _, cells in above])
-    notes["rows above the header, left out as a title"] += title
-    names = [str(cell).strip() for cell in above[title][1]]
-    while names and not names[-1]:
-        names.pop()
-    notes["columns without a name, left out"] += names.count("")
-    if twice := [name for name, n in Counter(names).items() if n > 1 and name]:
-        what, where = f"two columns are called {twice[0]!r}", f"{place}{above[title][0]}"
-        raise DataBroken(what, where=where, remedy="rename one: the first row names the columns")
-    if title + 1 == len(above):
-        raise DataBroken("the file has no rows", where=member.where, remedy="one row a value")
-    numbered, width = chain(above[title + 1 :], numbered), len(names)
-    while some := list(islice(numbered, _ROWS)):
-        for number, cells in some:
-            if len(cells) == width:
-                continue
-            if any(cell != "" for cell in cells[width:]):
-                what = f"{len(cells)} cells, and {width} in the header"
-                remedy = "quote cells with a delimiter" if mark == ":" else "a name for each column"
-                raise DataBroken(what, where=f"{place}{number}", remedy=remedy)
-            notes["rows shorter than their header"] += len(cells) < width
-            cells[width:] = [""] * (width - len(cells))
-        columns = zip(*(cells for _, cells in some), strict=True)
-        found = {
-            name: [None if cell == "" else cell for cell in column]
-            for name, column in zip(names, columns, strict=True)
-            if name
-        }
-        yield Batch([f"{member.name}{mark}{number}" for number, _ in some], found)
-
-
-def _titles(rows: list[list[Any]]) -> int:
-    """How many rows stand above the header: a single text, or two above a row that names more."""
-    filled = [{str(cell).strip().lower() for cell in cells} - {""} for cells in rows]
-    first = next((n for n, cells in enumerate(filled) if len(cells) > 1), 0)
-    if len(filled[first]) == 2 and filled[first].isdisjoint(_IDS):
-        wider = (n for n, cells in enumerate(filled) if len(cells) > 2 and cells & _IDS)
-        return next(wider, first)
-    return first
+        found = float(value) / part
+    except (TypeError, ValueError, OverflowError):
+        return None
+    # No page, width or score is larger.
+    return found if abs(found) < 2.0**53 else None

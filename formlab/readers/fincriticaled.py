@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from formlab.benchmarks.fincriticaled import decoded
-from formlab.errors import DataBroken
-from formlab.readers.rows import Reader, Row, Source
+from formlab.readers.rows import Reader, Row, Source, by_name
 from formlab.text.answers import plain
 
 # Python makes no integer of more digits than some thousand.
@@ -23,12 +22,9 @@ def _pages(path: Path) -> list[tuple[int, Path]]:
 
 def _read(source: Source) -> Iterator[Row]:
     """The page of each document; one that is not UTF-8 is latin-1, as in the released code."""
-    known: dict[int, Path] = {}
-    for number, file in _pages(source.path):
-        if number in known:
-            what = f"two pages of number {number}, the first in {known[number].name}"
-            raise DataBroken(what, where=file, remedy="keep one of them")
-        known[number] = file
+    pages = by_name("pages of number", _pages(source.path))
+    source.files += pages.values()
+    for number, file in pages.items():
         text = decoded(file, source.notes)
         # A fence stays, as the released code has it; reasoning is no part of a page.
         answer = plain(text)
@@ -36,7 +32,6 @@ def _read(source: Source) -> Iterator[Row]:
         value, status = (answer.value, answer.status) if has_reasoning else (text, "ok")
         page = {"role": "answer", "doc_id": str(number), "task": "text", "kind": "page"}
         yield page | {"value": value, "status": status, "origin": file.name}
-    source.files += known.values()
 
 
 FINCRITICALED = Reader(

@@ -15,23 +15,19 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
 from formlab import files
 from formlab.benchmarks.formcraft import (
     CONSISTENCY,
     VQA,
     FormCraft,
-    NotAFormError,
     answer_meta,
     field_rows,
     share,
     tidied,
 )
-from formlab.errors import DataBroken
-from formlab.folders import Corpus
 from formlab.readers import door
-from formlab.readers.rows import Reader, Row, Source
+from formlab.readers.door import written
+from formlab.readers.rows import Reader, Row, Source, by_name
 from formlab.tables import USABLE
 from formlab.text.answers import parse
 from formlab.text.normalise import as_text
@@ -60,88 +56,59 @@ def _read(source: Source) -> Iterator[Row]:
     A form's record without a path has its status. Where the answers of a form cannot be read, each
     of its questions and checks gets a record with that status.
     """
-    questions = _questions(source.corpus)
-    known: dict[str, Path] = {}
-    given: dict[str, set[str | None]] = {}
-    for file in _files(source.path):
-        stem = door.stem(file)
-        if stem in known:
-            what = f"two answers for {stem!r}, the first in {known[stem].name}"
-            raise DataBroken(what, where=file, remedy="keep one of them")
-        known[stem] = file
+    named = by_name("answers for", ((door.stem(file), file) for file in _files(source.path)))
+    source.files += named.values()
+    asked = source.corpus.records.select("doc_id", "task", "path")
+    given: set[tuple[str, str | None]] = set()
+    for stem, file in named.items():
         is_apart = stem.lower().endswith(ANSWERS)
-        doc_id = stem[: -len(ANSWERS)] if is_apart else stem
-        # What a model wrote may be cut inside a character.
-        text = door.read_bytes(file).decode("utf-8", "replace")
-        asked = questions.get(doc_id, []) if is_apart else None
-        rows, status, changes = _answered(text, asked, source.notes)
-        paths = given.setdefault(doc_id, set())
+        doc_id, text = stem[: -len(ANSWERS)] if is_apart else stem, written(file)
+        rows, status, changes = _answered(text, source.notes, has_form=not is_apart)
+        if not rows and status not in USABLE:
+            questions = asked.filter(asked["task"].is_in(list(TASKS)), doc_id=doc_id)
+            rows = questions.drop("doc_id").to_dicts()
+        base = {"doc_id": doc_id, "status": status}
         for row in rows:
-            if row["path"] in paths:
-                source.notes["answers given twice, the first kept"] += 1
-                continue
-            paths.add(row["path"])
+            key = doc_id, row["path"]
             origin = "#".join(filter(None, (file.name, row["path"])))
-            base = {"role": "answer", "doc_id": doc_id, "status": status, "origin": origin}
-            yield base | row
-        call = {"role": "call", "doc_id": doc_id, "status": status, "text": text, "attempts": 1}
-        task = "vqa" if is_apart else "layout"
-        yield call | {"task": task, "error": "; ".join(changes) or None}
+            source.notes["answers given twice, the first kept"] += key in given
+            if key not in given:
+                yield {"role": "answer", "origin": origin} | base | row
+            given.add(key)
+        call = {"role": "call", "task": "vqa" if is_apart else "layout", "attempts": 1}
+        yield call | base | {"text": text, "error": "; ".join(changes) or None}
         source.notes[f"answers {status}"] += 1
-    source.files += known.values()
-
-
-def _questions(corpus: Corpus | None) -> dict[str, list[Row]]:
-    """The questions and checks of each document, as rows without an answer."""
-    found: dict[str, list[Row]] = {}
-    for doc_id, task, path in corpus.records.select("doc_id", "task", "path").rows():
-        if task in TASKS:
-            found.setdefault(doc_id, []).append({"task": task, "path": path})
-    return found
 
 
 def _answered(
-    text: str, asked: list[Row] | None, notes: Counter[str]
+    text: str, notes: Counter[str], *, has_form: bool
 ) -> tuple[list[Row], str, tuple[str, ...]]:
-    """The rows of a text, its status and what was mended; `asked` where it has no form."""
+    """The rows of a text, its status and what was mended."""
     value, status, changes = (reply := parse(text)).value, reply.status, reply.changes
     answers = {task: value.pop(task, None) for task in TASKS} if value else {}
     rows: list[Row] = []
-    if asked is None:
+    if has_form:
         try:
             if value or (value is not None and not any(answers.values())):
-                rows, mended = _form_rows(value, notes)
+                tidy, mended = tidied(value)
+                flaws: Counter[str] = Counter()
+                rows += field_rows(FormCraft.model_validate(tidy), flaws)
+                notes.update({f"predicted {flaw}": count for flaw, count in flaws.items()})
                 changes += mended
-        except NotAFormError as error:
-            status, changes = "bad_json", (*changes, str(error))
+        except ValueError as error:
+            status, changes = "bad_json", (*changes, " ".join(str(error).split())[:500])
         status = "repaired" if changes and status == "ok" else status
         rows.append({"task": "text", "path": None, "kind": "form", "status": status})
     rows += [row for task in TASKS for row in _answers(task, answers.get(task), notes)]
-    return rows or (asked or [] if status not in USABLE else []), status, changes
-
-
-def _form_rows(value: Row, notes: Counter[str]) -> tuple[list[Row], tuple[str, ...]]:
-    """Rows of the fields and groups, and what was mended to read them."""
-    tidy, mended = tidied(value)
-    try:
-        form = FormCraft.model_validate(tidy)
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        raise NotAFormError(first["msg"]) from error
-    flaws: Counter[str] = Counter()
-    rows = list(field_rows(form, flaws))
-    notes.update({f"predicted {flaw}": count for flaw, count in flaws.items()})
-    return rows, mended
+    return rows, status, changes
 
 
 def _answers(task: str, answers: Any, notes: Counter[str]) -> Iterator[Row]:
     pairs = list(answers.items()) if isinstance(answers, dict) else []
     if isinstance(answers, list):
         pairs = [(a.get("id") if isinstance(a, dict) else None, a) for a in answers]
-    for name, answer in pairs:
-        if name is None:
-            notes["answers without an id"] += 1
-            continue
+    notes["answers without an id"] += sum(name is None for name, _ in pairs)
+    for name, answer in ((name, answer) for name, answer in pairs if name is not None):
         row: Row = {"task": task, "path": f"{TASKS[task]}/{as_text(name)}"}
         if isinstance(answer, dict):
             row |= {"meta": answer_meta(answer), "confidence": share(answer.get("confidence"))}

@@ -12,7 +12,6 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +22,8 @@ from formlab.benchmarks.formfactory import doc_id, forms, pointer
 from formlab.errors import DataBroken
 from formlab.metrics._lines import parse_lines
 from formlab.readers import door
+from formlab.readers.door import written
 from formlab.readers.rows import Reader, Row, Source
-from formlab.structure import Whole, checked
 from formlab.text.answers import plain
 
 _STAMP = re.compile(r"\d{8}_\d{6}")
@@ -38,12 +37,9 @@ class _Answer(msgspec.Struct):
     error: Any = None
 
 
-class _Submission(msgspec.Struct):
+class _Entry(msgspec.Struct):
     form: str | None = None
-    instance: Whole | None = None
-
-
-class _Output(_Submission):
+    instance: int | None = None
     template_used: str | None = None
     data_source: str | None = None
     model_response: _Answer | str | None = None
@@ -51,9 +47,7 @@ class _Output(_Submission):
 
 def _files(path: Path) -> tuple[list[Path], int]:
     """The files that may be outputs, and how many others there are."""
-    if not path.is_dir():
-        return ([path] if files.is_file(path) else []), 0
-    below = [*path.glob("*"), *path.glob("submission/*")]
+    below = [*path.glob("*"), *path.glob("submission/*")] if path.is_dir() else [path]
     # What is called as an output and is no file is to be an error, not to be passed over.
     listed = sorted(file for file in below if door.ending(file) in (".txt", ".json"))
     return listed, len([file for file in below if files.is_file(file) and file not in listed])
@@ -88,112 +82,85 @@ def _read(source: Source) -> Iterator[Row]:
     left_out = "files left out, called neither as outputs nor as submissions"
     source.notes[left_out] += len(listed) - len(outputs) + others
     source.files += outputs
-    documents = _Documents(source.notes)
+    numbers, taken = Counter[tuple[str, str]](), set[tuple[str, str]]()
     for file in sorted(outputs, key=lambda file: (_STAMP.findall(file.name)[:1], file.name)):
-        if door.ending(file) == ".txt":
-            # What a model wrote may be cut inside a character.
-            text = door.read_bytes(file).decode("utf-8", "replace")
-            document = documents.claimed(door.stem(file), "output", file.name)
-            yield from _output(document, text, file.name, source.notes)
-            continue
-        for place, entry in _entries(file):
-            where = f"{file.name}#/{place}"
-            kind = "submission" if "submission_time" in entry else "output"
-            document = documents.of(entry, file, kind, where)
-            if document is not None and kind == "submission":
-                yield from _submission(document, entry, where)
-            elif document is not None:
-                yield from _result(document, entry, where, source.notes)
+        for where, cells, entry in _entries(file):
+            kind = "submission" if "submission_time" in cells else "output"
+            document = door.stem(file)
+            if door.ending(file) == ".json":
+                document = _document(entry, file, kind, numbers, source.notes)
+            if document is None:
+                continue
+            if (document, kind) in taken:
+                remedy = "one a folder; `instance` in each where there are several of a form"
+                raise DataBroken(f"a second {kind} of {document}", where=where, remedy=remedy)
+            taken.add((document, kind))
+            rows = _output(entry, where, source.notes) if kind == "output" else _submission(cells)
+            base = {"role": "answer", "doc_id": document, "origin": where}
+            yield from (base | row for row in rows)
 
 
-def _entries(file: Path) -> Iterator[tuple[int, Row]]:
-    with door.open_text(file) as stream:
-        content = files.parse_json(stream.read(), where=str(file), once=True)
-    entries = content.get("results") if isinstance(content, dict) else content
-    entries = [content] if isinstance(content, dict) and entries is None else entries
-    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
-        what = "neither an output, a batch with a list of results, nor a list of submissions"
-        remedy = '{"template_used": "A11", "model_response": {"model_response": ""}}'
-        raise DataBroken(what, where=file, remedy=remedy)
-    for index, entry in enumerate(entries):
-        kind = _Submission if "submission_time" in entry else _Output
-        checked(entry, kind, where=f"{file}#/{index}")
-        yield index, entry
-
-
-@dataclass
-class _Documents:
-    """The documents that have an output or a submission, each one."""
-
-    notes: Counter[str]
-    numbers: Counter[tuple[str, str]] = field(default_factory=Counter)
-    taken: set[tuple[str, str]] = field(default_factory=set)
-
-    def of(self, entry: Row, file: Path, kind: str, where: str) -> str | None:
-        """The document of an entry: that of its instance, else the next one of its form."""
-        names = [entry.get(name) for name in ("template_used", "form", "data_source")]
-        names = [str(name) for name in (*names, file.stem)]
-        codes = [(name.partition("_")[0], name.partition(".")[0]) for name in names]
-        found = (f for c, n in codes for f in forms().values() if c == f.code or n == f.file)
-        if (form := next(found, None)) is None:
-            self.notes["outputs of a form that is not known"] += 1
-            return None
-        number = entry.get("instance")
-        if number is None:
-            self.notes[f"{kind}s without an instance number, taken in order"] += 1
-            self.numbers[form.code, kind] += 1
-            number = self.numbers[form.code, kind]
-        return self.claimed(doc_id(form, number), kind, where)
-
-    def claimed(self, document: str, kind: str, where: str) -> str:
-        """A document, which has no other entry of this kind."""
-        if (document, kind) in self.taken:
-            remedy = "one a folder; `instance` in each where there are several of a form"
-            raise DataBroken(f"a second {kind} of {document}", where=where, remedy=remedy)
-        self.taken.add((document, kind))
-        return document
-
-
-def _result(document: str, entry: Row, where: str, notes: Counter[str]) -> Iterator[Row]:
-    answer = entry.get("model_response")
-    inner = answer if isinstance(answer, dict) else {"model_response": answer}
-    text, status = inner.get("model_response"), inner.get("status", "success")
-    if status == "success" and text is not None:
-        yield from _output(document, text, where, notes)
+def _entries(file: Path) -> Iterator[tuple[str, Row, _Entry]]:
+    """Where each output or submission of a file stands, its cells, and those that are known."""
+    if door.ending(file) == ".txt":
+        yield file.name, {}, _Entry(model_response=written(file))
         return
-    failed = {"doc_id": document, "task": "click", "status": "api_error"}
-    yield failed | {"role": "answer", "kind": "page", "value": text or "", "origin": where}
-    reason = inner.get("error") or ("no answer" if text is None else f"status {status}")
-    yield failed | {"role": "call", "error": str(reason)[:2000]}
+    content = files.parse_json(written(file), where=str(file), once=True)
+    entries = content.get("results", [content]) if isinstance(content, dict) else content
+    for index, cells in enumerate(entries if isinstance(entries, list) else [None]):
+        where = f"{file.name}#/{index}"
+        try:
+            yield where, cells, msgspec.convert(cells, _Entry)
+        except msgspec.ValidationError as error:
+            what = f"neither an output, a batch of results, nor a list of submissions: {error}"
+            remedy = '{"template_used": "A11", "model_response": {"model_response": ""}}'
+            raise DataBroken(what, where=where, remedy=remedy) from error
 
 
-def _output(document: str, text: str, where: str, notes: Counter[str]) -> Iterator[Row]:
+def _document(
+    entry: _Entry, file: Path, kind: str, numbers: Counter[tuple[str, str]], notes: Counter[str]
+) -> str | None:
+    """The document of an entry: that of its instance, else the next one of its form."""
+    names = map(str, (entry.template_used, entry.form, entry.data_source, file.stem))
+    codes = [(name.partition("_")[0], name.partition(".")[0]) for name in names]
+    found = (f for code, n in codes for f in forms().values() if code == f.code or n == f.file)
+    if (form := next(found, None)) is None:
+        notes["outputs of a form that is not known"] += 1
+        return None
+    if entry.instance is None:
+        notes[f"{kind}s without an instance number, taken in order"] += 1
+        numbers[form.code, kind] += 1
+        return doc_id(form, numbers[form.code, kind])
+    return doc_id(form, entry.instance)
+
+
+def _output(entry: _Entry, where: str, notes: Counter[str]) -> Iterator[Row]:
     """What a model wrote for one instance, and the lines in it behind any reasoning."""
-    base = {"role": "answer", "doc_id": document, "task": "click", "status": "ok"}
-    yield base | {"kind": "page", "value": text, "origin": where}
+    answer = entry.model_response
+    answer = answer if isinstance(answer, _Answer) else _Answer(answer)
+    text, status = answer.model_response, answer.status
+    has_failed = status != "success" or text is None
+    base = {"task": "click", "status": "api_error" if has_failed else "ok"}
+    yield base | {"kind": "page", "value": text or ""}
+    if has_failed:
+        reason = answer.error or ("no answer" if text is None else f"status {status}")
+        yield base | {"role": "call", "error": str(reason)[:2000]}
+        return
     lines = parse_lines(plain(text).value or "")
     notes["outputs without a line '[x, y] value'"] += not lines
     for index, line in enumerate(lines):
-        yield base | {
-            "path": f"/lines/{index}",
-            "kind": "line",
-            "value": line.value,
-            "page": None if math.isnan(line.page) else int(line.page),
-            "x0": line.x,
-            "y0": line.y,
-            "x1": line.x,
-            "y1": line.y,
-            "origin": f"{where}/lines/{index}",
-        }
+        box = {"x0": line.x, "y0": line.y, "x1": line.x, "y1": line.y}
+        place = {"path": f"/lines/{index}", "origin": f"{where}/lines/{index}"}
+        page = None if math.isnan(line.page) else int(line.page)
+        yield base | box | place | {"kind": "line", "value": line.value, "page": page}
 
 
-def _submission(document: str, entry: Row, where: str) -> Iterator[Row]:
+def _submission(entry: Row) -> Iterator[Row]:
     """What a form was sent with."""
-    base = {"role": "answer", "doc_id": document, "task": "value", "status": "ok"}
     for name, value in entry.items():
         if name not in ("submission_time", "instance", "form"):
             text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-            yield base | {"path": pointer(name), "value": text, "origin": where}
+            yield {"task": "value", "status": "ok", "path": pointer(name), "value": text}
 
 
 FORMFACTORY = Reader(

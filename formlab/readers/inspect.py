@@ -1,17 +1,14 @@
 """Logs of Inspect: ``.eval``, a zip file of JSON members, or the same object in one ``.json``.
 
 Layout of ``.eval``: ``header.json`` with what was asked and the results, ``samples/*.json`` one for
-each sample and epoch, and ``_journal/start.json``, the header of a run that has not ended. Long
-texts stand apart, under `attachments`. A sample stands at the `doc_id` and `path` of its metadata,
-if it has them; else its id is the document's name. One that ended in an error is `api_error`, an
-answer that was cut off `truncated`, a filtered one `refused`. The system is the model that
-answered, where it is one, else the one that was asked.
+each sample and epoch, and ``_journal/start.json``, the header of a run that has not ended. A sample
+stands at the `doc_id` and `path` of its metadata, if it has them; else its id is the document's
+name. The system is the model that answered, where it is one, else the one that was asked.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -43,24 +40,24 @@ class _Output(msgspec.Struct, frozen=True):
 class _Log(msgspec.Struct):
     eval: dict[str, Any]
     results: Any = None
-    samples: list[Any] | None = None
+    samples: Any = None
 
 
 class _Sample(msgspec.Struct):
     id: str | int
     epoch: int = 1
     target: Any = None
-    output: _Output | None = None
-    scores: dict[str, Any] | None = None
+    output: _Output = _Output()
+    scores: dict[str, Any] = {}
     # Older logs have one score without a name.
-    score: dict[str, Any] | None = None
-    metadata: dict[str, Any] | None = None
-    model_usage: dict[str, Any] | None = None
-    attachments: dict[str, Any] | None = None
-    error: dict[str, Any] | None = None
-    limit: dict[str, Any] | None = None
-    working_time: float | None = None
-    total_time: float | None = None
+    score: Any = None
+    metadata: dict[str, Any] = {}
+    model_usage: dict[str, Any] = {}
+    attachments: dict[str, Any] = {}
+    error: dict[str, Any] = {}
+    limit: dict[str, Any] = {}
+    working_time: float = 0
+    total_time: float = 0
 
     def text(self, content: Any) -> str | None:
         """The text of a message or target, a long one put back; images are left out."""
@@ -68,7 +65,7 @@ class _Sample(msgspec.Struct):
             texts = [item.get("text") for item in content if isinstance(item, dict)]
             content = "\n".join(str(text) for text in texts if text) or None
         if isinstance(content, str) and content.startswith("attachment://"):
-            content = (self.attachments or {}).get(content.removeprefix("attachment://"), content)
+            content = self.attachments.get(content.removeprefix("attachment://"), content)
         return None if content is None else str(content)
 
 
@@ -82,37 +79,36 @@ def fits(path: Path) -> bool:
 
 def read(source: Source) -> Iterator[Row]:
     """The rows of a log; a member that cannot be read is counted."""
-    path, members = source.path, {}
+    path, is_json = source.path, door.ending(source.path) == ".json"
     source.files.append(path)
-    if door.ending(path) == ".json":
-        log = door.decoded(door.read_bytes(path), _Log, path)
-        for number, sample in enumerate(log.samples or ()):
-            members[f"#/samples/{number}"] = partial(msgspec.convert, sample, _Sample)
-    else:
-        named = door.members(path)
-        head = named.get("header.json") or named.get("_journal/start.json")
-        if head is None:
-            what = "a log has header.json or, of an unfinished run, _journal/start.json"
-            raise DataBroken(what, where=path)
-        log = door.decoded(head.read(), _Log, head.where)
-        for name in named:
-            if name.startswith("samples/"):
-                members[f"#{name}"] = partial(_unpacked, named[name])
-    listed, ids, models = [], set(), set()
-    for place, unpack in members.items():
-        with samples.reading(source, origin := path.name + place):
-            sample = unpack()
-            listed.append(sample_of(sample, source, origin))
-            ids.add(str(sample.id))
-            if sample.output and listed[-1].status not in ("api_error", "missing"):
-                models.add(sample.output.model)
-    asked = str(log.eval.get("model") or "unknown")
-    for sample in listed:
-        sample.system = (next(iter(models)) if len(models) == 1 else None) or asked
+    members = {"": door.Member.of(path)} if is_json else door.members(path)
+    head = next((members[n] for n in ("", "header.json", "_journal/start.json") if n in members), 0)
+    if not head:
+        what = "a log has header.json or, of an unfinished run, _journal/start.json"
+        raise DataBroken(what, where=path)
+    log = door.decoded(head.read(), _Log, head.where)
+    entries = [(f"{path.name}#{n}", members[n]) for n in members if n.startswith("samples/")]
+    if is_json:
+        listed = enumerate(log.samples or ())
+        entries = [(f"{path.name}#/samples/{number}", sample) for number, sample in listed]
+    ids, models = set(), set()
+
+    def sample_in(entry: Any, _: str) -> samples.Sample:
+        if isinstance(entry, door.Member):
+            entry = door.decoded(entry.read(), dict[str, Any], entry.where)
+        sample = sample_of(source, entry)
+        ids.add(str(sample.request))
+        models.update({sample.system} - {None})
+        sample.system = None
+        return sample
+
     dataset = log.eval.get("dataset")
     dataset = dataset if isinstance(dataset, dict) else {}
-    task = dataset.get("name") or log.eval.get("task") or "log"
-    yield from samples.sample_rows(listed, source, task)
+    split = dataset.get("name") or log.eval.get("task") or "log"
+    rows = list(samples.sample_rows(source, split, entries, sample_in))
+    asked = str(log.eval.get("model") or "unknown")
+    system = next(iter(models)) if len(models) == 1 else asked
+    yield from (row | {"system": system} for row in rows)
     source.notes[UNFINISHED] = log.results is None
     with samples.reading(source, path.name, samples.FIGURES):
         planned = {str(name) for name in dataset.get("sample_ids") or ()}
@@ -120,51 +116,43 @@ def read(source: Source) -> Iterator[Row]:
         yield from list(_figures(log.results or {}))
 
 
-def _unpacked(member: door.Member) -> _Sample:
-    return door.decoded(member.read(), _Sample, member.where)
-
-
-def sample_of(sample: Any, source: Source, origin: str | None = None) -> samples.Sample:
+def sample_of(source: Source, entry: Row, _: str = "") -> samples.Sample:
     """A sample, as it stands in a log, as formlab reads it; odd scores are counted."""
-    sample = msgspec.convert(sample, _Sample)
-    columns = dict(sample.metadata or {})
+    sample = msgspec.convert({n: cell for n, cell in entry.items() if cell is not None}, _Sample)
+    columns, output = dict(sample.metadata), sample.output
     doc_id, path = columns.pop("doc_id", None), columns.pop("path", None)
-    output = sample.output or _Output()
     choice = next(iter(output.choices), _Choice())
     answer = sample.text(output.completion or choice.message.get("content"))
-    status, error = "missing" if answer is None else "ok", output.error
+    status, error = None, output.error
     if sample.error:
         status, error = "api_error", str(sample.error.get("message") or "error")
     elif sample.limit:
         status, error = "truncated", f"limit: {sample.limit.get('type')}"
     elif stopped := _STOPPED.get(choice.stop_reason or ""):
         status, error = stopped, choice.stop_reason
-    scores: dict[str, float | None] = {}
-    judged, compared = set(), None
-    named = sample.scores or ({"score": sample.score} if sample.score else {})
-    for name, score in named.items():
+    scores, judged, compared = {}, set(), None
+    for name, score in (sample.scores or {"score": sample.score}).items():
         if isinstance(score, dict):
             scores |= _numbers(name, score.get("value"), source)
             compared = compared or sample.text(score.get("answer"))
             if "model_graded" in name or "grading" in (score.get("metadata") or {}):
                 judged.add(name)
-    target = sample.target
-    is_list = isinstance(target, list)
-    call = {"error": error, "seconds": sample.working_time or sample.total_time}
+    several = isinstance(sample.target, list)
+    call = {"error": error, "seconds": sample.working_time or sample.total_time or None}
     return samples.Sample(
         sample.id if doc_id is None else doc_id,
         samples.ANSWER if path is None else str(path),
-        gold=[sample.text(text) for text in target] if is_list else sample.text(target),
+        gold=[*map(sample.text, sample.target)] if several else sample.text(sample.target),
         answer=answer,
         status=status,
+        system=output.model if answer is not None and status != "api_error" else None,
         epoch=sample.epoch or 1,
         request=sample.id,
-        origin=origin,
         scores=scores,
         judged=judged,
         compared=compared,
         columns=columns,
-        call=call | samples.tokens((sample.model_usage or {}).values()),
+        call=call | samples.tokens(sample.model_usage.values()),
     )
 
 

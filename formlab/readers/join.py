@@ -10,11 +10,14 @@ from typing import Any
 
 import polars as pl
 
-from formlab import own, tables
+from formlab import files, tables
 from formlab.errors import DataBroken
 from formlab.folders import Corpus, Evaluation, Predictions
-from formlab.own.corpus import table as records_table
-from formlab.readers.rows import Row, counted
+from formlab.readers import door
+from formlab.readers.answers import OWN
+from formlab.readers.answers import table as records_table
+from formlab.readers.gold import corpus as own_corpus
+from formlab.readers.rows import Row, Source, counted
 from formlab.readers.samples import ANSWER
 from formlab.scoring.evaluate import evaluate
 from formlab.tables import USABLE
@@ -26,13 +29,14 @@ FAILED = "samples failed"
 OTHER_DOCUMENTS = "documents of the benchmark that no sample asks for"
 OTHER_FIELDS = "fields of these documents that no sample asks for"
 OTHER_GOLD = "targets that differ from the benchmark's gold, which is used"
+EPOCHS = "epochs of the log; its own figures are over all of them"
 KEY = ["doc_id", "path"]
 DTYPES = tables.DOCUMENTS | tables.RESPONSES | tables.RECORDS
 DTYPES |= {"epoch": pl.Int64, "score": pl.Float64, "n": pl.Int64}
 DTYPES |= {"correct": pl.Boolean, "judged": pl.Boolean}
 _OF_RUN = ("role", "system", "epoch", "split", "benchmark")
-_SCORES = ("scorer", "score", "correct", "compared")
-_ALWAYS = {"score": _SCORES, "call": ("value", "status", "error")}
+_SCORES = ("score", "correct", "compared")
+_ALWAYS = {"score": ("scorer", *_SCORES), "call": ("value", "status", "error")}
 # A document and a path in it; without a path, the whole document.
 Key = tuple[str, str | None]
 Matches = Mapping[Key, Key | None]
@@ -59,11 +63,43 @@ class Run:
 def frame_of(rows: Iterable[Row]) -> pl.DataFrame:
     """Rows that may leave columns out as a frame, with the dtypes of tables."""
     rows = list(rows)
-    always = (*_OF_RUN, *KEY, "value", "kind", "task", "status", "error", *_SCORES, "judged", "n")
-    names = dict.fromkeys([*always, *(name for row in rows for name in row)])
+    always = (*_OF_RUN, *KEY, "value", "kind", "task", "status", "error", "scorer", *_SCORES)
+    names = dict.fromkeys([*always, "judged", "n", *(name for row in rows for name in row)])
     columns = {name: [tables.storable(row.get(name)) for row in rows] for name in names}
     schema = {name: DTYPES.get(name, pl.String) for name in names}
     return pl.DataFrame(columns, schema=schema, strict=False)
+
+
+def runs_of(rows: Iterable[Row], source: Source, form: str) -> dict[str, Run]:
+    """The runs in the rows of a log, by name: one for each system and epoch.
+
+    What is said without a system, such as figures, is said of each. `form` names the reader.
+    `DataBroken` if there is none.
+    """
+    frame = frame_of(rows).with_columns(pl.col("epoch").fill_null(1))
+    is_answer = pl.col("role").is_in(["answer", "call", "score"])
+    keys = frame.filter(is_answer).select("system", "epoch").unique(maintain_order=True).rows()
+    if not keys:
+        raise DataBroken("the log has no samples", where=source.path)
+    stem, scores = door.stem(source.path), frame.filter(role="score")
+    headline = frame.filter(role="figure").select("scorer", metric="kind", value="score", n="n")
+    # The first is the one that the headline is of.
+    scorers = dict.fromkeys([*headline["scorer"], *scores["scorer"]])
+    scorers = [name for name in scorers if name in set(scores["scorer"])]
+    log = {"format": form, "name": frame["split"].drop_nulls().first() or stem}
+    log |= {"source": [file.name for file in source.files], "headline": headline.to_dicts()}
+    log["judged"] = sorted(set(scores.filter(judged=True)["scorer"]))
+    sources = {file.name: files.sha256(file) for file in source.files if file.is_file()}
+    runs = {}
+    for system, epoch in keys:
+        name, notes = system or source.name or stem, Counter(source.notes)
+        epochs = sum(other == system for other, _ in keys)
+        if epochs > 1:
+            name, notes[EPOCHS] = f"{name}, epoch {epoch}", epochs
+        is_of = pl.col("system").eq_missing(system) & (pl.col("epoch") == epoch)
+        part = frame.filter(is_of | (pl.col("system").is_null() & ~is_answer))
+        runs[name] = Run(name, part, log, scorers, notes, sources)
+    return runs
 
 
 def evaluation(
@@ -108,12 +144,12 @@ def _own_corpus(run: Run, types: Any) -> Corpus:
     gold, name = run.of("gold"), run.log["name"]
     if gold.is_empty():
         what = f"the log has no gold: {run.log['format']} keeps answers alone"
-        raise DataBroken(what, where=_where(run), remedy="--benchmark with the gold they are of")
-    key = {"benchmark": run.rows["benchmark"].drop_nulls().first() or own.BENCHMARK, "split": name}
-    if key["benchmark"] == own.BENCHMARK:
+        raise _broken(run, what, "formlab score BENCHMARK --predictions LOG")
+    key = {"benchmark": run.rows["benchmark"].drop_nulls().first() or OWN, "split": name}
+    if key["benchmark"] == OWN:
         # Named, so that no column of the log's own is taken for another.
         columns = {name: name for name in (*KEY, "value")}
-        corpus = own.corpus(gold, types=types, name=name, columns=columns)
+        corpus = own_corpus(gold, types=types, name=name, columns=columns)
         return dataclasses.replace(corpus, sources=run.sources)
     counts = gold.group_by("doc_id", maintain_order=True)
     counts = counts.agg(n_fields=pl.col("path").is_not_null().sum().cast(pl.Int64))
@@ -137,10 +173,10 @@ def matched(run: Run, corpus: Corpus) -> Matches:
     asked = fields.filter(pl.col("task") != "layout").select("doc_id", "value", "path")
     for doc_id, value, path in asked.rows():
         by_value.setdefault((doc_id, (value or "").strip()), []).append(path)
-    files = corpus.documents.select("doc_id", "image").rows()
-    stems = {PurePosixPath(image).stem: doc_id for doc_id, image in files if image}
-    stems |= {PurePosixPath(doc_id).stem: doc_id for doc_id, _ in files}
-    known = {doc_id for doc_id, _ in files}
+    listed = corpus.documents.select("doc_id", "image").rows()
+    stems = {PurePosixPath(image).stem: doc_id for doc_id, image in listed if image}
+    stems |= {PurePosixPath(doc_id).stem: doc_id for doc_id, _ in listed}
+    known = {doc_id for doc_id, _ in listed}
 
     def document(name: str) -> str | None:
         file = PurePosixPath(name)
@@ -154,11 +190,10 @@ def matched(run: Run, corpus: Corpus) -> Matches:
             alike = by_value.get((doc_id, target), []) if path == ANSWER and target else []
             return (doc_id, alike[0]) if len(alike) == 1 else None
         steps = name.split("/")
-        for count in range(1, len(steps)):
-            key = document("/".join(steps[:count])), "/" + "/".join(steps[count:])
-            if key in paths:
-                return key
-        return None
+        spelt = (
+            (document("/".join(steps[:n])), "/" + "/".join(steps[n:])) for n in range(1, len(steps))
+        )
+        return next((key for key in spelt if key in paths), None)
 
     targets = {row[:2]: row[2] for row in run.of("gold").select(*KEY, "value").rows()}
     asked = run.rows.filter(pl.col("role").is_in(["gold", "answer"])).select(KEY)
@@ -185,15 +220,12 @@ def _joined(run: Run, corpus: Corpus, matches: Matches, documents: str) -> tuple
         names = sorted(doc_id for doc_id, _ in matches)[:3]
         expected = corpus.documents["doc_id"].head(3).to_list()
         what = f"no sample is of {corpus.benchmark}:{corpus.split}: they are called {names}"
-        what += f", its documents {expected}"
         remedy = "doc_id and path in the samples' metadata, or another --benchmark or --split"
-        raise DataBroken(what, where=_where(run), remedy=remedy)
-    renamed = {doc_id: match[0] for (doc_id, _), match in known.items()}
+        raise _broken(run, f"{what}, its documents {expected}", remedy)
     # A whole document goes with its fields.
-    places = {(doc_id, None): (name, None) for doc_id, name in renamed.items()} | known
-    rows = [(*key, *match) for key, match in places.items()]
-    places = pl.DataFrame(rows, [*KEY, "at", "at_path"], orient="row", infer_schema_length=None)
-    places = places.with_columns(pl.all().cast(pl.String))
+    whole = {(doc_id, None): (match[0], None) for (doc_id, _), match in known.items()}
+    places = [(*key, *match) for key, match in (whole | known).items()]
+    places = pl.DataFrame(places, dict.fromkeys([*KEY, "at", "at_path"], pl.String), orient="row")
     moved = run.rows.join(places, on=KEY, nulls_equal=True, maintain_order="left")
     moved = moved.with_columns(doc_id="at", path="at_path").drop("at", "at_path")
     run = dataclasses.replace(run, rows=moved)
@@ -207,18 +239,18 @@ def _joined(run: Run, corpus: Corpus, matches: Matches, documents: str) -> tuple
 
 def _asked(corpus: Corpus, keys: set[Key], notes: Counter[str]) -> Corpus:
     """The part of the corpus that the log asks for; what is evidence, and no field, stays."""
-    is_asked = pl.col("doc_id").is_in(sorted({doc_id for doc_id, _ in keys}))
-    documents, records = corpus.documents.filter(is_asked), corpus.records.filter(is_asked)
-    # Who was asked for whole pages was asked for all that stands on them.
-    is_whole = pl.col("doc_id").is_in(sorted({doc_id for doc_id, path in keys if path is None}))
-    is_field = pl.col("path").is_not_null() & (pl.col("task") != "layout") & ~is_whole
-    named = pl.DataFrame(
-        [key for key in keys if key[1]], dict.fromkeys(KEY, pl.String), orient="row"
+    asked = pl.DataFrame(list(keys), dict.fromkeys(KEY, pl.String), orient="row")
+    documents, records = (
+        frame.join(asked, on="doc_id", how="semi", maintain_order="left")
+        for frame in (corpus.documents, corpus.records)
     )
-    others = records.filter(is_field).join(named, on=KEY, how="anti").select(KEY)
+    # Who was asked for whole pages was asked for all that stands on them.
+    whole = asked.filter(pl.col("path").is_null())
+    others = records.filter(pl.col("path").is_not_null(), pl.col("task") != "layout").select(KEY)
+    others = others.join(whole, on="doc_id", how="anti").join(asked, on=KEY, how="anti")
     notes[OTHER_DOCUMENTS] = corpus.documents.height - documents.height
     notes[OTHER_FIELDS] = others.height
-    records = records.join(others, on=KEY, how="anti")
+    records = records.join(others, on=KEY, how="anti", maintain_order="left")
     return dataclasses.replace(corpus, documents=documents, records=records)
 
 
@@ -231,12 +263,11 @@ def _scores(run: Run, calls: pl.DataFrame) -> pl.DataFrame:
     wide = pl.concat([calls.select(KEY), scores.select(KEY)]).unique(maintain_order=True)
     for name in run.scorers:
         part = scores.filter(pl.col("scorer") == name).unique(KEY, keep="last")
-        named = {f"log_{column}": column for column in _SCORES[1:]}
+        named = {f"log_{column}": column for column in _SCORES}
         named = named if name == run.scorers[0] else {f"log_by_{name}": "score"}
         part = part.select(*KEY, **named)
         wide = wide.join(part, on=KEY, how="left", nulls_equal=True, maintain_order="left")
-    scorer = pl.lit(run.scorers[0]).alias("log_scorer") if run.scorers else []
-    return wide.with_columns(scorer) if run.scorers else wide.clear()
+    return wide.with_columns(log_scorer=pl.lit(run.scorers[0])) if run.scorers else wide.clear()
 
 
 def _predictions(run: Run, corpus: Corpus, scores: pl.DataFrame) -> Predictions:
@@ -267,5 +298,5 @@ def _predictions(run: Run, corpus: Corpus, scores: pl.DataFrame) -> Predictions:
     )
 
 
-def _where(run: Run) -> str | None:
-    return next(iter(run.sources), None)
+def _broken(run: Run, what: str, remedy: str) -> DataBroken:
+    return DataBroken(what, where=next(iter(run.sources), None), remedy=remedy)

@@ -1,7 +1,7 @@
 """Logs of lmms-eval: ``{stamp}_samples_{task}.jsonl``, and ``{stamp}_results.json`` beside it.
 
-The document itself is not in the log: `doc_id` is its number in the data set and `doc_hash` tells
-whether that is still the same one.
+The document itself is not in the log: a sample is called by its image, if no other is of that, else
+by its number in the data set, `doc_id`; `doc_hash` tells whether that is still the same one.
 """
 
 from __future__ import annotations
@@ -21,21 +21,17 @@ _FIELD = r"(doc|target|prompt)_hash|doc(_id)?|target|arguments|(filtered_)?resps
 _FIELD = re.compile(rf"{_FIELD}|token_counts|filter|metrics|reasoning_tags")
 _NAME = re.compile(r"(?P<stamp>.*?)_?samples_(?P<task>.+)\.jsonl$", re.IGNORECASE)
 NO_RESULTS = "no results file beside the samples: the log states no figures"
-CHANGED = "documents that stand under one number with two contents (doc_hash)"
 
 
 def fits(path: Path) -> bool:
     """Whether a file has such samples, or a folder has such files."""
-    if path.is_dir():
-        return any(fits(file) for file in sorted(path.glob("*_samples_*.jsonl"))[:1])
-    is_lines = door.ending(path) == ".jsonl"
-    return is_lines and {"doc_id", "filtered_resps"} <= samples.names(path)
+    file = min(path.glob("*_samples_*.jsonl"), default=path)
+    return door.ending(file) == ".jsonl" and {"doc_id", "filtered_resps"} <= samples.names(file)
 
 
 def read(source: Source) -> Iterator[Row]:
     """The rows of a file of samples, or of all such files of a folder."""
-    path = source.path
-    for file in sorted(path.glob("*_samples_*.jsonl")) if path.is_dir() else [path]:
+    for file in sorted(source.path.glob("*_samples_*.jsonl")) or [source.path]:
         name = _NAME.fullmatch(file.name)
         task = name["task"] if name else file.stem
         beside = file.with_name(f"{name['stamp']}_results.json") if name else file
@@ -46,33 +42,24 @@ def read(source: Source) -> Iterator[Row]:
         with samples.reading(source, beside.name, samples.FIGURES):
             model = results.get("model_name") or (results.get("config") or {}).get("model")
             system, figures = str(model or system), list(_figures(results, task))
-        yield from samples.sample_rows(_samples(source, file, system), source, task)
+        lines = list(samples.json_lines(source, file))
+        images = Counter(_image(line) for _, line in lines)
+        named = ((origin, (line, images[_image(line)] == 1)) for origin, line in lines)
+        yield from samples.sample_rows(source, task, named, _sample, system=system)
         yield from figures
 
 
-def _samples(source: Source, file: Path, system: str) -> Iterator[samples.Sample]:
-    lines = list(samples.json_lines(source, file))
-    images = Counter(_image(line) for _, line in lines)
-    hashes: dict[Any, Any] = {}
-    for origin, line in lines:
-        with samples.reading(source, origin):
-            number, stated = line.get("doc_id"), line.get("doc_hash")
-            source.notes[CHANGED] += hashes.setdefault(number, stated) != stated
-            # An image that several questions are of is no name of any.
-            image = _image(line)
-            answer = _first(line.get("filtered_resps"))
-            yield samples.Sample(
-                image if image and images[image] == 1 else number,
-                gold=line.get("target"),
-                answer=answer,
-                request=number,
-                status="missing" if answer is None else "ok",
-                system=system,
-                origin=origin,
-                scores=dict(_scores(line)),
-                columns={"question": line.get("input"), "doc_hash": stated},
-                call=samples.tokens(line.get("token_counts") or ()),
-            )
+def _sample(entry: tuple[Row, bool], _: str) -> samples.Sample:
+    line, is_alone = entry
+    return samples.Sample(
+        (_image(line) if is_alone else None) or line.get("doc_id"),
+        gold=line.get("target"),
+        answer=_first(line.get("filtered_resps")),
+        request=line.get("doc_id"),
+        scores={name: value for name, value in _numbers(line) if not _FIELD.fullmatch(name)},
+        columns={"question": line.get("input"), "doc_hash": line.get("doc_hash")},
+        call=samples.tokens(line.get("token_counts") or ()),
+    )
 
 
 def _image(line: Row) -> str | None:
@@ -87,23 +74,20 @@ def _first(answers: Any) -> Any:
     return answers
 
 
-def _scores(line: Row) -> Iterator[tuple[str, Any]]:
-    for name, value in line.items():
+def _numbers(members: Row) -> Iterator[tuple[str, Any]]:
+    for name, value in members.items():
         score = value.get("score") if isinstance(value, dict) else value
-        is_number = isinstance(value, int | float | dict) and samples.number(score) is not None
-        if is_number and not _FIELD.fullmatch(name):
+        if isinstance(value, int | float | dict) and samples.number(score) is not None:
             yield name, score
 
 
 def _figures(results: Row, task: str) -> Iterator[Row]:
-    counts = (results.get("n-samples") or {}).get(task) or {}
-    for key, value in ((results.get("results") or {}).get(task) or {}).items():
+    count = ((results.get("n-samples") or {}).get(task) or {}).get("effective")
+    for key, value in _numbers((results.get("results") or {}).get(task) or {}):
         # Figures are called metric,filter; beside each stands its standard error.
         metric, _, rule = key.partition(",")
-        is_number = isinstance(value, int | float) and samples.number(value) is not None
-        if is_number and not metric.endswith("_stderr"):
-            kind = f"mean, filter {rule}" if rule else "mean"
-            yield samples.figure(metric, kind, value, counts.get("effective"))
+        if not metric.endswith("_stderr"):
+            yield samples.figure(metric, f"mean, filter {rule}" if rule else "mean", value, count)
 
 
 LMMS_EVAL = Reader("lmms_eval", "lmms-eval's *_samples_*.jsonl", fits, read)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
@@ -12,15 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from formlab import benchmarks, files, frames, readers, tables
-from formlab.addresses import local
+from formlab import benchmarks, frames, readers, tables
 from formlab.errors import DataBroken, DataMissing, FormlabError, UnknownName
+from formlab.files import local
 from formlab.readers import door
 from formlab.readers.beside import differences, headlines, join_report
 from formlab.readers.door import as_text
-from formlab.readers.join import ALL, ASKED, Run, evaluation, fitting, frame_of
-from formlab.readers.rows import Row, Source
-from formlab.readers.samples import ANSWER, ODD, Sample, names, number, reading, sample_rows
+from formlab.readers.join import ALL, ASKED, evaluation, fitting, frame_of, runs_of
+from formlab.readers.rows import ODD, Row, Source
+from formlab.readers.samples import ANSWER, Sample, names, number, sample_rows
+from formlab.readers.sources import FRAME, items
 from formlab.readers.values import pointer
 from formlab.scoring.evaluate import evaluate
 
@@ -41,7 +41,6 @@ NAMES = {
     "system": ("system", "model"),
     "epoch": ("epoch", "repeat"),
 }
-EPOCHS = "epochs of the log; its own figures are over all of them"
 _CREDIT = {"true": 1.0, "yes": 1.0, "c": 1.0, "false": 0.0, "no": 0.0, "i": 0.0}
 
 
@@ -82,43 +81,14 @@ def open_log(
     benchmark: str | Corpus | None = None,
     columns: Mapping[str, str] | None = None,
     *,
-    root: str | Path | None = None,
-    split: str | None = None,
-    documents: str = ASKED,
-    types: Any = None,
     system: str | None = None,
-    run: str | None = None,
+    **options: Any,
 ) -> Evaluation:
-    """An evaluation made of a log of another harness.
+    """An evaluation made of a log of another harness that holds one run.
 
-    The log's own scores stand in `cases` as `log_score`, `log_correct` and, of further scorers,
-    `log_by_<scorer>`; where whole documents were scored, in `documents`, as `log_document_score`
-    and so on. `headlines` and `differences` compare them with formlab's. `notes` counts samples
-    that were matched, missing, given twice, failed or unreadable.
-
-    Parameters
-    ----------
-    source, columns
-        As for `read`.
-    benchmark
-        The name of a benchmark, or a corpus, whose gold is used; without one, the log's own.
-    root, split
-        Of the benchmark, as for `formlab.load`; without a split, the one that the log fits best.
-    documents
-        With a benchmark: `asked` scores what the log has samples of, `all` counts the rest of the
-        benchmark as missing.
-    types
-        Of the log's own gold: as for `own.corpus`.
-    system
-        What the system is called, instead of the log's name for it: the model that answered.
-    run
-        Of a log with several systems or epochs the one to open, as `open_logs` calls it.
-
-    Raises
-    ------
-    DataMissing, DataBroken, UnknownName
-        If the log or the benchmark cannot be read, they do not belong together, or the log has
-        several runs and none is named.
+    Parameters are those of `open_logs`; `system` is what the system is called, instead of the log's
+    name for it: the model that answered. `DataBroken` if the log has several runs and `run` names
+    none.
 
     Examples
     --------
@@ -130,8 +100,7 @@ def open_log(
     >>> differences(evaluation).select("doc_id", "why").rows()
     [('b', 'normalisation: case')]
     """
-    options: dict[str, Any] = {"root": root, "split": split, "documents": documents}
-    opened = open_logs(source, benchmark, columns, types=types, run=run, **options)
+    opened = open_logs(source, benchmark, columns, **options)
     if len(opened) > 1:
         listed = ", ".join(evaluation.system for evaluation in opened)
         where = source if isinstance(source, str | Path) else None
@@ -151,65 +120,63 @@ def open_logs(
     types: Any = None,
     run: str | None = None,
 ) -> list[Evaluation]:
-    """An evaluation for each run in a log; parameters and errors as of `open_log`."""
+    """An evaluation for each run, a system and epoch, in a log of another harness.
+
+    The log's own scores stand in `cases` as `log_score`, `log_correct` and, of further scorers,
+    `log_by_<scorer>`; where whole documents were scored, in `documents`, as `log_document_score`
+    and so on. `headlines` and `differences` compare them with formlab's. `notes` counts samples
+    that were matched, missing, given twice, failed or unreadable.
+
+    Parameters
+    ----------
+    source, columns
+        As for `read`.
+    benchmark
+        The name of a benchmark, or a corpus, whose gold is used; without one, the log's own.
+    root, split
+        Of the benchmark, as for `formlab.load`; without a split, the one that the log fits best.
+    documents
+        With a benchmark: `asked` scores what the log has samples of, `all` counts the rest of the
+        benchmark as missing.
+    types
+        Of the log's own gold: as for `own.corpus`.
+    run
+        Of several systems or epochs the one to open, as an evaluation's `system` calls it.
+
+    Raises
+    ------
+    DataMissing, DataBroken, UnknownName
+        If the log or the benchmark cannot be read, or they do not belong together.
+
+    Examples
+    --------
+    >>> rows = [{"id": "a", "target": "9", "output": "9", "model": name} for name in "xy"]
+    >>> [evaluation.system for evaluation in open_logs(rows)]
+    ['x', 'y']
+    """
     splits = [split] if split else []
     if isinstance(benchmark, str) and isinstance(source, str | Path):
         splits = splits or readers.splits(local(source))
     corpora = _corpora(benchmark, root, splits)
     corpus = next(corpora, None)
-    form, origin, rows = _opened(source, columns or {}, corpus)
-    listed = list(rows)
-    if corpus is not None and not {row["role"] for row in listed} & {"gold", "score", "figure"}:
+    form, origin, found = _opened(source, columns or {}, corpus)
+    rows = list(found)
+    if corpus is not None and not {row["role"] for row in rows} & {"gold", "score", "figure"}:
         # Answers alone are read as for `formlab score`.
         which = "all" if documents == ALL else "answered"
-        answered = [corpus, *corpora] if splits else [corpus]
         return [
-            evaluate(corpus, readers.predictions(source, corpus, columns=columns), documents=which)
-            for corpus in answered
+            evaluate(each, readers.predictions(source, each, columns=columns), documents=which)
+            for each in ([corpus, *corpora] if splits else [corpus])
         ]
-    runs = runs_of(listed, origin, form)
-    if not runs:
-        raise DataBroken("the log has no samples", where=origin.path)
-    if run is not None:
-        if run not in runs:
-            raise UnknownName.of("run of the log", run, list(runs))
-        runs = {run: runs[run]}
+    runs = runs_of(rows, origin, form)
+    if run is not None and run not in runs:
+        raise UnknownName.of("run of the log", run, list(runs))
+    first, *others = [runs[run]] if run is not None else runs.values()
     if corpus is None:
-        return [evaluation(one, types=types) for one in runs.values()]
-    first, *others = runs.values()
+        return [evaluation(one, types=types) for one in (first, *others)]
     corpus, matches = fitting(first, chain([corpus], corpora))
     opened = [evaluation(first, corpus, documents=documents, matches=matches)]
     return opened + [evaluation(one, corpus, documents=documents) for one in others]
-
-
-def runs_of(rows: Iterable[Row], source: Source, form: str) -> dict[str, Run]:
-    """The runs in the rows of a log, by name: one for each system and epoch.
-
-    What is said without a system, such as figures, is said of each. `form` names the reader.
-    """
-    frame = frame_of(rows).with_columns(pl.col("epoch").fill_null(1))
-    is_answer = pl.col("role").is_in(["answer", "call", "score"])
-    keys = frame.filter(is_answer).select("system", "epoch").unique(maintain_order=True).rows()
-    stem, scores = door.stem(source.path), frame.filter(role="score")
-    named = {"scorer": "scorer", "metric": "kind", "value": "score", "n": "n"}
-    headline = frame.filter(role="figure").select(**named).to_dicts()
-    log = {"format": form, "name": frame["split"].drop_nulls().first() or stem}
-    log |= {"source": [file.name for file in source.files], "headline": headline}
-    log["judged"] = sorted(set(scores.filter(judged=True)["scorer"]))
-    # The first is the one that the headline is of.
-    scorers = [figure["scorer"] for figure in headline] + scores["scorer"].to_list()
-    scorers = [name for name in dict.fromkeys(scorers) if name in set(scores["scorer"])]
-    sources = {file.name: files.sha256(file) for file in source.files if file.is_file()}
-    runs = {}
-    for system, epoch in keys:
-        name, notes = system or source.name or stem, Counter(source.notes)
-        epochs = sum(other == system for other, _ in keys)
-        if epochs > 1:
-            name, notes[EPOCHS] = f"{name}, epoch {epoch}", epochs
-        is_of = pl.col("system").eq_missing(system) & (pl.col("epoch") == epoch)
-        own = frame.filter(is_of | (pl.col("system").is_null() & ~is_answer))
-        runs[name] = Run(name, own, log, scorers, notes, sources)
-    return runs
 
 
 def called(evaluation: Evaluation, system: str) -> Evaluation:
@@ -222,12 +189,15 @@ def called(evaluation: Evaluation, system: str) -> Evaluation:
     """
     if system == evaluation.system:
         return evaluation
-    name, own = pl.lit(system).alias("system"), evaluation.predictions
-    changed = {n: getattr(evaluation, n).with_columns(name) for n in ("cases", "scores")}
-    if own:
-        parts = {n: getattr(own, n).with_columns(name) for n in ("records", "responses")}
-        changed["predictions"] = dataclasses.replace(own, system=system, **parts)
-    return dataclasses.replace(evaluation, system=system, **changed)
+
+    def renamed(whole: Any, *names: str) -> Any:
+        name = pl.lit(system).alias("system")
+        changed = {table: getattr(whole, table).with_columns(name) for table in names}
+        return dataclasses.replace(whole, system=system, **changed)
+
+    answers = evaluation.predictions
+    answers = answers and renamed(answers, "records", "responses")
+    return dataclasses.replace(renamed(evaluation, "cases", "scores"), predictions=answers)
 
 
 def _corpora(
@@ -252,14 +222,12 @@ def _opened(
 ) -> tuple[str, Source, Iterable[Row]]:
     """The name of what reads a source, what it says of it, and its rows."""
     if not isinstance(source, str | Path):
-        origin = Source(Path(door.FRAME), corpus, columns)
+        origin = Source(Path(FRAME), corpus, columns)
         return "table", origin, _table(origin, source)
-    origin = Source(local(source), corpus, columns)
-    path = origin.path
+    origin = Source(path := local(source), corpus, columns)
     if not os.path.exists(path):
         raise DataMissing("no such log", where=path, remedy="check the path")
-    reader = None if columns else readers.reader_of(path, corpus)
-    if reader:
+    if not columns and (reader := readers.reader_of(path, corpus)):
         return reader.name, origin, _rows(reader, origin)
     known = names(path)
     if columns or all(known & {*NAMES[name]} for name in ("gold", "value")):
@@ -280,17 +248,17 @@ def _rows(reader: readers.Reader, source: Source) -> Iterator[Row]:
         yield from reader.read(source)
     except FormlabError:
         raise
-    except ODD as error:
+    except (*ODD, OSError, pl.exceptions.PolarsError) as error:
         what = f"not laid out as {reader.title}: {type(error).__name__}: {error}"
         remedy = "a log as the harness wrote it"
         if source.corpus is None and reader.name in benchmarks.BENCHMARKS:
-            what, remedy = "answers without gold", f"--benchmark {reader.name}"
+            what, remedy = "answers without gold", f"formlab score {reader.name} --predictions …"
         raise DataBroken(what, where=source.path, remedy=remedy) from error
 
 
 def _table(source: Source, table: Any) -> Iterator[Row]:
     """The rows of a table with a row per sample."""
-    rows = [(origin, row) for origin, row, _ in door.items(table, source.notes)]
+    rows = [(origin, row) for origin, row, _ in items(table, source.notes)]
     known = dict.fromkeys(name for _, row in rows for name in row)
     for column, name in source.columns.items():
         if column not in NAMES:
@@ -300,42 +268,38 @@ def _table(source: Source, table: Any) -> Iterator[Row]:
     named = dict(source.columns)
     for column, usual in NAMES.items():
         free = [name for name in usual if name in known and name not in named.values()]
-        if free and column not in named:
-            named[column] = free[0]
+        named |= {column: free[0]} if free and column not in named else {}
     if "value" not in named:
         what = f"no column is the answer; the table has: {', '.join(known)}"
         raise DataBroken(what, where=source.path, remedy="--columns value=NAME")
-    samples = _samples(source, rows, named)
-    yield from sample_rows(samples, source, door.stem(source.path))
 
+    def sample_of(numbered: tuple[int, Row], _: str) -> Sample:
+        place, row = numbered
+        cell = {column: row.get(named.get(column)) for column in NAMES}
+        text = {column: as_text(value) for column, value in cell.items()}
+        status, error = text["status"], text["error"]
+        if status not in tables.STATUSES:
+            # Another tool's word for it is kept, as the reason.
+            error = error or (status if status not in (None, "success", "completed") else None)
+            status = "api_error" if error and cell["value"] is None else "ok"
+        if "doc_id" in named and not text["doc_id"]:
+            source.notes[f"rows without {named['doc_id']}, called by their number"] += 1
+        score = _CREDIT.get(str(cell["score"]).strip().lower(), number(cell["score"]))
+        return Sample(
+            text["doc_id"] or str(place),
+            pointer(text["path"]) if "path" in named else ANSWER,
+            gold=cell["gold"] if isinstance(cell["gold"], dict | list) else text["gold"],
+            answer=cell["value"] if isinstance(cell["value"], dict) else text["value"],
+            status=status,
+            system=text["system"],
+            epoch=int(number(cell["epoch"]) or 1),
+            scores={} if score is None else {named["score"]: score},
+            call={"error": error},
+            columns={name: row[name] for name in row if name not in named.values()},
+        )
 
-def _samples(source: Source, rows: list[tuple[str, Row]], named: Row) -> Iterator[Sample]:
-    for number_, (origin, row) in enumerate(rows, start=1):
-        with reading(source, origin):
-            cell = {column: row.get(name) for column, name in named.items()}
-            text = {column: as_text(cell.get(column)) for column in NAMES}
-            status, error = text["status"], text["error"]
-            if status not in tables.STATUSES:
-                # Another tool's word for it is kept, as the reason.
-                error = error or (status if status not in (None, "success", "completed") else None)
-                status = "api_error" if error and cell["value"] is None else "ok"
-            if "doc_id" in named and not text["doc_id"]:
-                source.notes[f"rows without {named['doc_id']}, called by their number"] += 1
-            score = _CREDIT.get(str(cell.get("score")).strip().lower(), number(cell.get("score")))
-            gold, answer = cell.get("gold"), cell["value"]
-            yield Sample(
-                text["doc_id"] or str(number_),
-                pointer(text["path"]) if "path" in named else ANSWER,
-                gold=gold if isinstance(gold, dict | list) else text["gold"],
-                answer=answer if isinstance(answer, dict) else text["value"],
-                status=status,
-                system=text["system"] or "",
-                epoch=int(number(cell.get("epoch")) or 1),
-                origin=origin,
-                scores={} if score is None else {named["score"]: score},
-                call={"error": error},
-                columns={name: row[name] for name in row if name not in named.values()},
-            )
+    entries = ((origin, (place, row)) for place, (origin, row) in enumerate(rows, start=1))
+    yield from sample_rows(source, door.stem(source.path), entries, sample_of)
 
 
 frames.door(globals(), __all__)

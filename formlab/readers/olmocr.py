@@ -19,15 +19,15 @@ import numpy as np
 from rapidfuzz import fuzz
 
 from formlab import files
-from formlab.errors import DataBroken, DataMissing
+from formlab.errors import DataBroken
 from formlab.readers import samples
+from formlab.readers.door import written
 from formlab.readers.rows import Reader, Row, Source
 from formlab.text import normalise
 from formlab.trees import escape
 
 OTHER = "tests of a type that only the harness itself can judge, not scored"
 _FILE = re.compile(r"(?P<pdf>.+)_pg(?P<page>\d+)_repeat(?P<repeat>\d+)\.md$")
-_TEXTS = ("present", "absent", "order")
 # Of which percent of a text a passage has to have something to be shown as what was read.
 _NEAR = 50
 # The bench compares without bold and italics, with spaces and these characters written one way.
@@ -49,82 +49,73 @@ class Test(msgspec.Struct):
     after: str = ""
     max_diffs: int = 0
     case_sensitive: bool = True
-    first_n: int | None = None
-    last_n: int | None = None
+    first_n: int = 0
+    last_n: int = 0
 
-
-def fits(path: Path) -> bool:
-    """Whether a folder holds such pages, itself or in the folders of candidates."""
-    return path.is_dir() and bool(_candidates(path))
+    @property
+    def gold(self) -> str | None:
+        """What a page has that passes; None for a test that is not judged here."""
+        texts = {"present": self.text, "order": f"{self.before} … {self.after}", "absent": ""}
+        return texts.get(self.type)
 
 
 def read(source: Source) -> Iterator[Row]:
     """The rows of a folder; `DataBroken` if there are no tests beside the pages."""
     candidates, tests = _candidates(source.path), []
-    home = candidates[0].resolve().parent
+    home = next(iter(candidates)).resolve().parent
     for file in _test_files(home):
-        for origin, line in samples.json_lines(source, file):
-            with samples.reading(source, origin):
-                tests.append((origin, msgspec.convert(line, Test)))
+        tests += samples.json_lines(source, file)
     if not source.files:
         remedy = "the folder of candidates with its *.jsonl"
         raise DataBroken("no tests beside the pages", where=home, remedy=remedy)
-    listed = (sample for folder in candidates for sample in _samples(source, folder, tests))
-    yield from samples.sample_rows(listed, source, home.name)
+    entries = (
+        (origin, (test, folder.name, repeat, pages))
+        for folder, pages in candidates.items()
+        for repeat in sorted({repeat for *_, repeat in pages})
+        for origin, test in tests
+    )
+
+    def sample_of(entry: tuple, origin: str) -> samples.Sample:
+        line, system, repeat, pages = entry
+        # Null is the bench's word for a limit that a test has not.
+        test = msgspec.convert({n: cell for n, cell in line.items() if cell is not None}, Test)
+        pdf = test.pdf.removesuffix(".pdf")
+        file = pages.get((pdf, test.page, repeat))
+        source.notes[samples.MISSING] += file is None
+        source.notes[OTHER] += test.gold is None
+        columns = {"test": test.type, "max_diffs": test.max_diffs, "page": test.page}
+        columns["status"] = "unscored" if test.gold is None else "ok"
+        return samples.Sample(
+            pdf,
+            f"/{escape(test.id)}",
+            gold=test.gold or "",
+            answer=answer_to(test, written(file)) if file and test.gold is not None else None,
+            system=system,
+            epoch=repeat,
+            request=test.id,
+            columns=columns | {"jsonl": origin.partition(":")[0]},
+        )
+
+    yield from samples.sample_rows(source, home.name, entries, sample_of)
 
 
-def _candidates(path: Path) -> list[Path]:
-    """The folder itself if the tests stand above it or its pages in it; else those in it."""
+def _candidates(path: Path) -> dict[Path, dict[tuple[str, int, int], Path]]:
+    """The pages of the folder itself, if the tests stand above it, else of those in it."""
     is_one = any(_FILE.fullmatch(file.name) for file in path.glob("*.md"))
     is_one = is_one or any(_test_files(path.resolve().parent))
     folders = [path] if is_one else sorted(folder for folder in path.iterdir() if folder.is_dir())
-    return [folder for folder in folders if next(_pages(folder), None)]
+    return {folder: pages for folder in folders if (pages := _pages(folder))}
 
 
-def _pages(folder: Path) -> Iterator[tuple[tuple[str, int, int], Path]]:
-    for file in folder.rglob("*.md"):
-        if name := _FILE.fullmatch(file.relative_to(folder).as_posix()):
-            yield (name["pdf"], int(name["page"]), int(name["repeat"])), file
+def _pages(folder: Path) -> dict[tuple[str, int, int], Path]:
+    listed = (file for file in folder.rglob("*.md") if files.is_file(file))
+    named = ((_FILE.fullmatch(file.relative_to(folder).as_posix()), file) for file in listed)
+    return {(n["pdf"], int(n["page"]), int(n["repeat"])): file for n, file in named if n}
 
 
 def _test_files(folder: Path) -> Iterator[Path]:
     needed = {"pdf", "type", "id"}
     return (file for file in sorted(folder.glob("*.jsonl")) if needed <= samples.names(file))
-
-
-def _samples(
-    source: Source, folder: Path, tests: list[tuple[str, Test]]
-) -> Iterator[samples.Sample]:
-    pages = dict(_pages(folder))
-    asked = [(repeat, *test) for repeat in sorted({key[2] for key in pages}) for test in tests]
-    for repeat, origin, test in asked:
-        pdf, is_judged = test.pdf.removesuffix(".pdf"), test.type in _TEXTS
-        file = pages.get((pdf, test.page, repeat))
-        source.notes[samples.MISSING] += file is None
-        source.notes[OTHER] += not is_judged
-        status, error, answer = "missing" if file is None else "ok", None, None
-        try:
-            if file and is_judged:
-                # What a model wrote may be cut inside a character.
-                answer = answer_to(test, files.read_bytes(file).decode("utf-8", "replace"))
-        except DataMissing as fault:
-            status, error = "api_error", str(fault)
-        gold = {"present": test.text, "order": f"{test.before} … {test.after}"}
-        columns = {"test": test.type, "max_diffs": test.max_diffs, "page": test.page}
-        columns |= {"jsonl": origin.partition(":")[0], "status": "ok" if is_judged else "unscored"}
-        yield samples.Sample(
-            pdf,
-            f"/{escape(test.id)}",
-            gold=gold.get(test.type, ""),
-            answer=answer,
-            status=status,
-            system=folder.name,
-            epoch=repeat,
-            request=test.id,
-            origin=origin,
-            call={"error": error},
-            columns=columns,
-        )
 
 
 def answer_to(test: Test, markdown: str) -> str | None:
@@ -135,19 +126,16 @@ def answer_to(test: Test, markdown: str) -> str | None:
     >>> answer_to(Test("a.pdf", "1", "absent", text="Page 1"), "Total 9.00  Page 1")
     'Page 1'
     """
-    page = plain(markdown)
+    page, text = plain(markdown), plain(test.text)
     if test.type == "order":
-        places = [_starts(plain(text), page, test.max_diffs) for text in (test.before, test.after)]
-        before, after = places
+        places = {t: _starts(plain(t), page, test.max_diffs) for t in (test.before, test.after)}
+        before, after = places[test.before], places[test.after]
         if before and after and before[0] < after[-1]:
-            return f"{test.before} … {test.after}"
-        found = [
-            (at[0], text) for at, text in zip(places, (test.before, test.after), strict=True) if at
-        ]
-        return " … ".join(text for _, text in sorted(found)) or None
-    text = plain(test.text)
+            return test.gold
+        found = sorted((starts[0], text) for text, starts in places.items() if starts)
+        return " … ".join(text for _, text in found) or None
     if test.first_n or test.last_n:
-        page = page[: test.first_n or 0] + page[-test.last_n if test.last_n else len(page) :]
+        page = page[: test.first_n] + page[-test.last_n if test.last_n else len(page) :]
     read, asked = (page, text) if test.case_sensitive else (page.lower(), text.lower())
     # In a page that is shorter than the text the bench finds nothing.
     is_long = len(read) >= len(asked) - test.max_diffs
@@ -156,11 +144,11 @@ def answer_to(test: Test, markdown: str) -> str | None:
     passage = page[best.dest_start : best.dest_end] if best else ""
     if test.type == "absent":
         return passage if is_found else ""
-    if is_found:
-        return test.text
     # A passage that is no better, or that formlab takes for the text, is none for the bench.
-    is_near = best is not None and best.score >= _NEAR
-    return passage if is_near and normalise(passage) != normalise(test.text) else None
+    is_near = (
+        best is not None and best.score >= _NEAR and normalise(passage) != normalise(test.text)
+    )
+    return test.text if is_found else passage if is_near else None
 
 
 def plain(markdown: str) -> str:
@@ -189,4 +177,9 @@ def _starts(phrase: str, text: str, allowed: int) -> list[int]:
     return sorted((len(text) - np.flatnonzero((row <= allowed) & (row == least))).tolist())
 
 
-OLMOCR = Reader("olmocr", "olmOCR-bench's folder of pages and tests", fits, read)
+OLMOCR = Reader(
+    "olmocr",
+    "olmOCR-bench's folder of pages and tests",
+    lambda path: path.is_dir() and bool(_candidates(path)),
+    read,
+)

@@ -10,6 +10,7 @@ file name. `levenshteinDistance` is a similarity; durations are in milliseconds.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -19,7 +20,7 @@ import msgspec
 from formlab.benchmarks.omniai import WHOLE, basename, image_url, records_of
 from formlab.readers import door
 from formlab.readers.rows import Reader, Row, Source
-from formlab.readers.samples import Sample, as_object, fields, number, reading, sample_rows
+from formlab.readers.samples import Sample, as_object, fields, number, sample_rows
 
 NAME = "results.json"
 FAILED = "entries with an error, which the tool's own mean leaves out"
@@ -53,53 +54,57 @@ def read(source: Source) -> Iterator[Row]:
     """The rows of a file, of any number of models; an entry that cannot be read is counted."""
     file = source.path / NAME if source.path.is_dir() else source.path
     source.files.append(file)
-    ids = _ids(source)
-    samples, documents = [], []
-    for index, entry in enumerate(door.decoded(door.read_bytes(file), list[Any], file)):
-        with reading(source, origin := f"{file.name}#/{index}"):
-            entry = msgspec.convert(entry, _Entry)
-            url, name = entry.file_url or "", basename(entry.file_url or "")
-            doc_id = ids.get(url) or ids.get(name) or PurePosixPath(name).stem
-            samples.append(_sample(entry, doc_id or f"entry {index}", origin, source))
-            if samples[-1].golds and samples[-1].doc_id not in {row["doc_id"] for row in documents}:
-                meta = {"imageUrl": url, "jsonSchema": entry.json_schema}
-                meta = json.dumps(meta | {"metadata": entry.metadata}, ensure_ascii=False)
-                documents.append({"doc_id": samples[-1].doc_id, "meta": meta})
-    yield from sample_rows(samples, source, file.resolve().parent.name)
-    yield from ({"role": "document", "benchmark": "omniai"} | row for row in documents)
+    ids, documents = _ids(source), {}
+
+    def sample_of(item: Any, origin: str) -> Sample:
+        entry = msgspec.convert(item, _Entry)
+        url, name = entry.file_url or "", basename(entry.file_url or "")
+        doc_id = ids.get(url) or ids.get(name) or PurePosixPath(name).stem
+        sample = _sample(entry, doc_id or origin, origin, source.notes)
+        if sample.golds:
+            meta = {"imageUrl": url, "jsonSchema": entry.json_schema, "metadata": entry.metadata}
+            documents.setdefault(sample.doc_id, json.dumps(meta, ensure_ascii=False))
+        return sample
+
+    listed = enumerate(door.decoded(door.read_bytes(file), list[Any], file))
+    entries = ((f"{file.name}#/{number}", item) for number, item in listed)
+    yield from sample_rows(source, file.resolve().parent.name, entries, sample_of)
+    for doc_id, meta in documents.items():
+        yield {"role": "document", "benchmark": "omniai", "doc_id": doc_id, "meta": meta}
 
 
-def _sample(entry: _Entry, doc_id: str, origin: str, source: Source) -> Sample:
+def _sample(entry: _Entry, doc_id: str, origin: str, notes: Counter[str]) -> Sample:
     text, answer, usage = entry.predicted_markdown, entry.predicted_json, entry.usage or {}
     # An error of JavaScript may be written as {}.
     failed = entry.error not in (None, "", False) or (text is None and answer is None)
     status = "api_error" if failed else "ok"
-    source.notes[FAILED] += number(entry.json_accuracy) is None
+    notes[FAILED] += number(entry.json_accuracy) is None
     page_status = "missing" if text is None and not failed else status
     claims = [{"task": "text", "path": None, "kind": "page", "value": text, "status": page_status}]
     if answer is not None and not failed:
         # A model that was asked for JSON may have given it as text.
-        whole = {"task": "value", "path": WHOLE, "kind": "json", "value": door.as_text(answer)}
+        claims.append(
+            {"task": "value", "path": WHOLE, "kind": "json", "value": door.as_text(answer)}
+        )
         leaves = fields(as_object(answer) or {})
-        claims += [whole, *({"task": "text", "path": path, "value": leaf} for path, leaf in leaves)]
+        claims += [{"task": "text", "path": path, "value": leaf} for path, leaf in leaves]
     golds = None
     if entry.true_json is not msgspec.UNSET:
         item = {"trueJsonOutput": entry.true_json, "trueMarkdownOutput": entry.true_markdown}
-        item["jsonSchema"] = entry.json_schema
-        golds = list(records_of(item, origin, source.notes))
+        golds = list(records_of(item | {"jsonSchema": entry.json_schema}, origin, notes))
     # The pair of models, once if they are one; reading images directly is another system.
     models = dict.fromkeys(filter(None, (entry.ocr_model, entry.extraction_model)))
     is_direct = " (image)" if entry.direct_image_extraction else ""
     used = {f"tokens_{end}": number(usage.get(f"{end}putTokens")) for end in ("in", "out")}
     call = {name: None if count is None else round(count) for name, count in used.items()}
     call |= {"task": "value", "cost": number(usage.get("totalCost"))}
-    call["seconds"] = number(usage.get("duration"), 1000)
+    call |= {"seconds": number(usage.get("duration"), 1000)}
     scores = {"json_accuracy": entry.json_accuracy}
     return Sample(
         doc_id,
         None,
         golds=golds,
-        claims=[{"status": status, "origin": origin} | claim for claim in claims],
+        claims=claims,
         answer=text,
         status=status,
         system=" + ".join(models) + is_direct or "omniai",

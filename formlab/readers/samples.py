@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,8 +13,9 @@ from typing import Any
 from formlab import tables
 from formlab.errors import DataBroken, FormlabError
 from formlab.readers import door
-from formlab.readers.content import number
-from formlab.readers.rows import Row, Source, leaves
+from formlab.readers.door import number
+from formlab.readers.rows import ODD, Row, Source, leaves
+from formlab.readers.sources import columns_of
 from formlab.tables import USABLE
 from formlab.text import answers
 
@@ -25,9 +26,6 @@ DUPLICATES = "samples given again: the last that did not fail is kept"
 UNREADABLE = "samples unreadable"
 WITHOUT_GOLD = "samples without gold in the log"
 FIGURES = "figures stated in the log that cannot be read"
-# What reading runs into where a log is not laid out as it should be.
-ODD = (ArithmeticError, AttributeError, FormlabError, LookupError, RuntimeError, TypeError)
-ODD += (ValueError,)
 _KEY = re.compile(r'"((?:[^"\\]|\\.)*+)"\s*+:')
 
 
@@ -36,17 +34,18 @@ class Sample:
     """One question of a log: what was asked, what was answered, and what the log says of it.
 
     `gold` is a text, a list of texts that are all accepted, an object of fields (or its JSON), or
-    None; so is `answer`. `path` None is the text of a whole page. `columns` are further ones of the
-    gold's rows, `call` of the call's: `error`, tokens, seconds. Values at several places are given
-    as rows: `golds`, `claims`.
+    None; so is `answer`. `path` None is the text of a whole page. Without a `status` a sample with
+    an answer is ok, and missing without one. `columns` are further ones of the gold's rows, `call`
+    of the call's: `error`, tokens, seconds. Values at several places are given as rows: `golds`,
+    `claims`.
     """
 
     doc_id: Any
     path: str | None = ANSWER
     gold: Any = None
     answer: Any = None
-    status: str = "ok"
-    system: str = ""
+    status: str | None = None
+    system: str | None = None
     epoch: int = 1
     request: Any = None
     origin: str | None = None
@@ -59,30 +58,93 @@ class Sample:
     golds: list[Row] | None = None
     claims: list[Row] | None = None
 
-    @property
-    def form(self) -> Mapping[str, Any] | None:
-        """The fields that are asked for, if they are several."""
-        return as_object(self.gold) if self.path is not None else None
+    def rows(self) -> Iterator[Row]:
+        """Its gold, answers, call and scores; a document is scored as one where it has fields."""
+        form = as_object(self.gold) if self.path is not None and self.golds is None else None
+        is_whole = form is not None or self.path is None
+        place = {"path": None if is_whole else self.answer_path or self.path}
+        golds = self._golds(form) if self.golds is None else self.golds
+        yield from ({"role": "gold"} | row for row in golds)
+        claims = self._claims(form, golds) if self.claims is None else self.claims
+        base = {"role": "answer", "origin": self.origin, "status": self.status}
+        yield from (base | row for row in claims)
+        request = door.as_text(self.doc_id if self.request is None else self.request)
+        call = {"role": "call", "task": "text", "request": request, "attempts": 1}
+        yield call | place | {"text": door.as_text(self.answer), "status": self.status} | self.call
+        for scorer, value in self.scores.items():
+            if (score := number(value)) is not None:
+                row = {"role": "score", "scorer": tables.storable(scorer), "score": score}
+                row["correct"] = bool(score) if score in (0, 1) else None
+                row["judged"] = bool({scorer, scorer.partition("/")[0]} & {*self.judged})
+                yield row | place | {"compared": door.as_text(self.compared)}
+
+    def _golds(self, form: Mapping[str, Any] | None) -> list[Row]:
+        # Names that begin with log_ are those of the log's scores.
+        columns = {
+            tables.storable(name): cell if name in tables.RECORDS else door.as_text(cell)
+            for name, cell in self.columns.items()
+            if name in tables.RECORDS or not (name in tables.RESERVED or name.startswith("log_"))
+        }
+        if form is not None:
+            return [columns | {"path": p, "value": v} for p, v in fields(form, self._base)]
+        texts = map(door.as_text, self.gold if isinstance(self.gold, list) else [self.gold])
+        accepted = [text for text in texts if text is not None]
+        columns |= {"accepted": accepted} if accepted[1:] else {}
+        return [columns | {"path": self.path, "value": text} for text in accepted[:1]]
+
+    def _claims(self, form: Mapping[str, Any] | None, golds: list[Row]) -> list[Row]:
+        """The values of the answer, by the one rule for a model's text; what failed names none."""
+        status, answer = self.status, self.answer
+        if isinstance(answer, str) and answer and status in USABLE:
+            parsed = answers.plain(answer) if form is None else answers.parse(answer, lists=True)
+            answer = parsed.value
+            status = parsed.status if parsed.changes or parsed.status not in USABLE else status
+        place = self.answer_path or self.path
+        claims: Iterable[tuple[Any, Any]] = [(place, door.as_text(answer))]
+        if form is not None:
+            claims = fields(answer, self._base) if isinstance(answer, Mapping | list) else ()
+        # A null names no value, and what failed has failed at each field that was asked for.
+        found = [claim for claim in claims if claim[1] is not None and status in USABLE]
+        if not found:
+            status = "missing" if status in USABLE else status
+            found = (
+                [(gold["path"], None) for gold in golds] if form is not None else [(place, None)]
+            )
+        return [{"path": path, "value": value, "status": status} for path, value in found]
 
     @property
-    def place(self) -> str | None:
-        """Where the answer stands."""
-        return self.answer_path or self.path
+    def _base(self) -> str:
+        return "" if self.path in (None, ANSWER) else self.path
 
 
-def sample_rows(samples: Iterable[Sample], source: Source, split: Any) -> Iterator[Row]:
-    """The rows of samples of the task or data set `split`; of one given twice the last that is ok.
+def sample_rows(
+    source: Source,
+    split: Any,
+    entries: Iterable[tuple[Any, Any]],
+    sample_of: Callable[[Any, str], Sample | Iterable[Sample]],
+    *,
+    system: str | None = None,
+) -> Iterator[Row]:
+    """The rows of the entries of a log, each with where it stands; one that is odd is counted.
 
-    The source's `notes` count what is given twice or has no gold. `DataBroken` if there is nothing.
+    `split` is the task or data set, `system` what answered where a sample does not say it. Of a
+    sample given twice the last is kept that is ok. The source's `notes` count those, and what has
+    no gold. `DataBroken` if there is nothing.
     """
     kept: dict[tuple[Any, ...], Sample] = {}
-    for sample in samples:
-        sample.doc_id = tables.storable(door.as_text(sample.doc_id) or "").strip()
-        key = (sample.system, sample.epoch, sample.doc_id, sample.path)
-        source.notes[DUPLICATES] += key in kept
-        source.notes[UNREADABLE] += not sample.doc_id
-        if key not in kept or sample.status in USABLE or kept[key].status not in USABLE:
-            kept |= {key: sample} if sample.doc_id else {}
+    for origin, entry in entries:
+        with reading(source, origin):
+            found = sample_of(entry, str(origin))
+            for sample in [found] if isinstance(found, Sample) else found:
+                sample.origin = sample.origin or str(origin)
+                sample.doc_id = tables.storable(door.as_text(sample.doc_id) or "").strip()
+                has_answer = sample.answer is not None or sample.claims
+                sample.status = sample.status or ("ok" if has_answer else "missing")
+                key = (sample.system, sample.epoch, sample.doc_id, sample.path)
+                source.notes[DUPLICATES] += key in kept
+                source.notes[UNREADABLE] += not sample.doc_id
+                if key not in kept or sample.status in USABLE or kept[key].status not in USABLE:
+                    kept |= {key: sample} if sample.doc_id else {}
     if not kept:
         reasons = [note for note in source.notes if note.startswith(f"first of {UNREADABLE}")]
         what = "".join(f"no sample can be read; the {reason}" for reason in reasons[:1])
@@ -90,14 +152,10 @@ def sample_rows(samples: Iterable[Sample], source: Source, split: Any) -> Iterat
         raise DataBroken(what or "the log has no samples", where=source.path, remedy=remedy)
     for sample in kept.values():
         source.notes[WITHOUT_GOLD] += sample.gold is None and not sample.golds
-        run = {"doc_id": sample.doc_id, "split": str(split)}
-        run |= {"system": sample.system or None, "epoch": sample.epoch}
-        with reading(source, sample.origin or sample.doc_id):
-            golds = _gold(sample) if sample.golds is None else sample.golds
-            claims = _claims(sample) if sample.claims is None else sample.claims
-            roles = {"gold": golds, "answer": claims, "call": [_call(sample)]}
-            roles["score"] = _scores(sample)
-            yield from [run | row | {"role": role} for role, rows in roles.items() for row in rows]
+        run = {"doc_id": sample.doc_id, "split": str(split), "epoch": sample.epoch}
+        run["system"] = sample.system or system or None
+        with reading(source, sample.origin):
+            yield from [run | row for row in sample.rows()]
 
 
 @contextmanager
@@ -112,13 +170,21 @@ def reading(source: Source, origin: object, note: str = UNREADABLE) -> Iterator[
         source.notes[note] += 1
 
 
+def stated(source: Source, file: Path, figures: Callable[[Any], Iterable[Row]]) -> Iterator[Row]:
+    """The figures that stand in a file beside the samples, if there is one that can be read."""
+    if file.is_file():
+        source.files.append(file)
+        with reading(source, file.name, FIGURES):
+            yield from list(figures(file))
+
+
 def json_lines(source: Source, path: Path) -> Iterator[tuple[str, Row]]:
     """Origin and object of each line of JSON; a line that is none is counted as unreadable."""
     source.files.append(path)
     with door.open_text(path) as stream:
-        for number_, line in enumerate(stream, start=1):
+        for count, line in enumerate(stream, start=1):
             if line.strip():
-                with reading(source, origin := f"{path.name}:{number_}"):
+                with reading(source, origin := f"{path.name}:{count}"):
                     yield origin, door.decoded(line, dict[str, Any], origin)
 
 
@@ -126,7 +192,7 @@ def names(path: Path) -> set[str]:
     """The names of a table's columns, or those of members at the start of a JSON file."""
     kind = door.kind(path) if path.is_file() else ""
     if kind in ("workbook", "parquet"):
-        return set(door.columns_of(path))
+        return set(columns_of(path))
     start = door.head(path).decode("utf-8-sig", "replace") if kind else ""
     if kind in ("json", "lines"):
         return set(_KEY.findall(start))
@@ -170,60 +236,3 @@ def as_object(value: Any) -> Mapping[str, Any] | None:
         except (ValueError, RecursionError):
             return None
     return value if isinstance(value, Mapping) else None
-
-
-def _call(sample: Sample) -> Row:
-    # A whole document is scored as one where its fields stand in one answer.
-    is_whole = sample.path is None or sample.golds is not None or sample.form is not None
-    request = door.as_text(sample.doc_id if sample.request is None else sample.request)
-    row = {"path": None if is_whole else sample.place, "task": "text", "request": request}
-    row |= {"text": door.as_text(sample.answer), "status": sample.status, "attempts": 1}
-    return row | sample.call
-
-
-def _scores(sample: Sample) -> Iterator[Row]:
-    place = _call(sample)["path"]
-    for scorer, value in sample.scores.items():
-        if (score := number(value)) is not None:
-            row = {"path": place, "scorer": tables.storable(scorer), "score": score}
-            row["correct"] = bool(score) if score in (0, 1) else None
-            row["judged"] = bool({scorer, scorer.partition("/")[0]} & {*sample.judged})
-            yield row | {"compared": door.as_text(sample.compared)}
-
-
-def _gold(sample: Sample) -> Iterator[Row]:
-    # Names that begin with log_ are those of the log's scores.
-    columns = {
-        tables.storable(name): cell if name in tables.RECORDS else door.as_text(cell)
-        for name, cell in sample.columns.items()
-        if name in tables.RECORDS or not (name in tables.RESERVED or name.startswith("log_"))
-    }
-    gold, base = sample.gold, "" if sample.path == ANSWER else sample.path or ""
-    if sample.form is not None:
-        yield from (columns | {"path": p, "value": text} for p, text in fields(sample.form, base))
-        return
-    accepted = [door.as_text(text) for text in (gold if isinstance(gold, list) else [gold])]
-    accepted = [text for text in accepted if text is not None]
-    columns |= {"accepted": accepted} if accepted[1:] else {}
-    yield from (columns | {"path": sample.path, "value": text} for text in accepted[:1])
-
-
-def _claims(sample: Sample) -> Iterator[Row]:
-    """The values of an answer, by the one rule for a model's text; what failed names none."""
-    status, answer, form = sample.status, sample.answer, sample.form
-    base = "" if sample.path == ANSWER else sample.path or ""
-    if isinstance(answer, str) and answer and status in USABLE:
-        parsed = answers.plain(answer) if form is None else answers.parse(answer, lists=True)
-        answer = parsed.value
-        status = parsed.status if parsed.changes or parsed.status not in USABLE else status
-    claims: list[tuple[str | None, str | None]] = [(sample.place, door.as_text(answer))]
-    if form is not None:
-        claims = list(fields(answer, base)) if isinstance(answer, Mapping | list) else []
-    # A null names no value, and what failed has failed at each field that was asked for.
-    claims = [claim for claim in claims if claim[1] is not None and status in USABLE]
-    if not claims:
-        status = "missing" if status in USABLE else status
-        asked = [sample.place] if form is None else [path for path, _ in fields(form, base)]
-        claims = [(path, None) for path in asked]
-    for path, value in claims:
-        yield {"path": path, "value": value, "status": status, "origin": sample.origin}

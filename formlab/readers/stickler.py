@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from formlab import files
 from formlab.errors import DataBroken
@@ -22,57 +21,47 @@ NO_FIELDS = "documents without compared fields: document_field_comparisons was o
 _FIGURES = ("weighted_overall_score", "cm_f1", "cm_precision", "cm_recall", "cm_accuracy")
 
 
-def fits(path: Path) -> bool:
-    """Whether a file has documents that stickler compared."""
-    return door.ending(path) == ".jsonl" and "comparison_result" in samples.names(path)
-
-
 def read(source: Source) -> Iterator[Row]:
     """The rows of a file: a sample is a field, its answer at the place that stickler paired."""
-    yield from samples.sample_rows(_samples(source), source, door.stem(source.path))
+
+    def samples_of(line: Row, origin: str) -> Iterator[samples.Sample]:
+        result = line.get("comparison_result")
+        if not isinstance(result, dict) or "doc_id" not in line:
+            raise DataBroken("a line has doc_id and comparison_result", where=origin)
+        compared = result.get("field_comparisons") or []
+        source.notes[NO_FIELDS] += not compared
+        for field in compared:
+            for sample in _fields(line["doc_id"], field):
+                source.notes[WHOLE_ITEMS] += not sample.scores
+                yield sample
+
+    def figures(file: Path) -> Iterator[Row]:
+        metrics = files.read_json(file)
+        source.notes[samples.MISSING] += len(metrics.get("errors") or ())
+        for name in _FIGURES:
+            if name in (overall := metrics.get("overall_metrics") or {}):
+                yield samples.figure("stickler", name, overall[name])
+
+    lines = samples.json_lines(source, source.path)
+    name = door.stem(source.path)
+    yield from samples.sample_rows(source, name, lines, samples_of, system="stickler")
     beside = source.path.parent.glob("*.json")
-    beside = [file for file in sorted(beside) if b'"overall_metrics"' in door.head(file)]
+    beside = [file for file in beside if b'"overall_metrics"' in door.head(file)]
     # Of several nobody knows which is of this run.
     for file in beside if len(beside) == 1 else ():
-        with samples.reading(source, file.name, samples.FIGURES):
-            metrics = files.read_json(file)
-            source.files.append(file)
-            source.notes[samples.MISSING] += len(metrics.get("errors") or ())
-            overall = metrics.get("overall_metrics") or {}
-            stated = [name for name in _FIGURES if name in overall]
-            yield from [samples.figure("stickler", name, overall[name]) for name in stated]
+        yield from samples.stated(source, file, figures)
 
 
-def _samples(source: Source) -> Iterator[samples.Sample]:
-    for origin, line in samples.json_lines(source, source.path):
-        with samples.reading(source, origin):
-            result = line.get("comparison_result")
-            if not isinstance(result, dict) or "doc_id" not in line:
-                raise DataBroken("a line has doc_id and comparison_result", where=origin)
-            compared = result.get("field_comparisons") or []
-            source.notes[NO_FIELDS] += not compared
-            for field in compared:
-                yield from _fields(source, line["doc_id"], field, origin)
-
-
-def _fields(source: Source, doc_id: Any, field: Row, origin: str) -> Iterator[samples.Sample]:
+def _fields(doc_id: object, field: Row) -> Iterator[samples.Sample]:
     """The values of a compared field: one, or those of an item that was compared as a whole."""
     (base, gold), (other, answer) = (_side(field, side) for side in ("expected", "actual"))
     is_whole = {*gold, *answer} != {""}
     scores = {} if is_whole else {"match": field.get("match"), "similarity": field.get("score")}
     for end in dict.fromkeys([*gold, *answer]):
-        source.notes[WHOLE_ITEMS] += is_whole
         place = f"{other if end in answer else base}{end}"
-        yield samples.Sample(
-            doc_id,
-            f"{base}{end}" if end in gold else place,
-            gold=gold.get(end),
-            answer=answer.get(end),
-            answer_path=place,
-            origin=origin,
-            system="stickler",
-            scores=scores,
-        )
+        path = f"{base}{end}" if end in gold else place
+        values = {"gold": gold.get(end), "answer": answer.get(end), "status": "ok"}
+        yield samples.Sample(doc_id, path, **values, answer_path=place, scores=scores)
 
 
 def _side(field: Row, side: str) -> tuple[str, dict[str, str]]:
@@ -84,4 +73,9 @@ def _side(field: Row, side: str) -> tuple[str, dict[str, str]]:
     return "".join(f"/{escape(index or name)}" for index, name in steps), values
 
 
-STICKLER = Reader("stickler", "stickler's JSON lines of compared documents", fits, read)
+STICKLER = Reader(
+    "stickler",
+    "stickler's JSON lines of compared documents",
+    lambda path: door.ending(path) == ".jsonl" and "comparison_result" in samples.names(path),
+    read,
+)

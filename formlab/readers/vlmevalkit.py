@@ -16,6 +16,7 @@ from typing import Any
 from formlab.readers import door, samples
 from formlab.readers.door import as_text
 from formlab.readers.rows import Reader, Row, Source
+from formlab.readers.sources import items
 
 # What stands in `prediction` where there was no answer.
 FAILURES = ("Failed to obtain answer via API", "Failed to obtain answer")
@@ -36,39 +37,31 @@ def read(source: Source) -> Iterator[Row]:
     base = stem.rpartition("_")[0]
     is_judged = bool(base) and path.with_name(base + path.suffix).is_file()
     model, _, dataset = (base if is_judged else stem).rpartition("_")
-    figures = [path.with_name(f"{stem}_{end}.csv") for end in ("acc", "score")]
-    figures = [file for file in figures if file.is_file()]
-    source.files += [path, *figures]
-    listed = _samples(source, model or "unknown", SCORES if is_judged else ())
-    yield from samples.sample_rows(listed, source, dataset)
-    for file in figures:
-        with samples.reading(source, file.name, samples.FIGURES):
-            yield from _figures(file)
+    is_workbook = door.kind(path) == "workbook"
 
+    def sample_of(row: Row, _: str) -> samples.Sample:
+        prediction, answer = row.get("prediction"), as_text(row.get("prediction")) or ""
+        is_failure = answer.strip().rstrip(".").startswith(FAILURES)
+        is_number = isinstance(prediction, int | float) and not isinstance(prediction, bool)
+        source.notes[BLANK] += not answer.strip()
+        source.notes[LOST] += is_workbook and is_number
+        known = {"index", "answer", "prediction", *SCORES}
+        return samples.Sample(
+            row["index"],
+            gold=_gold(as_text(row.get("answer"))),
+            answer=None if is_failure else answer or None,
+            status="api_error" if is_failure else "ok",
+            scores={name: row[name] for name in SCORES if name in row},
+            judged=SCORES if is_judged else (),
+            columns={name: cell for name, cell in row.items() if name not in known},
+            call={"error": answer if is_failure else None},
+        )
 
-def _samples(source: Source, system: str, judged: tuple[str, ...]) -> Iterator[samples.Sample]:
-    is_workbook = door.kind(source.path) == "workbook"
-    for origin, row, _ in door.items(source.path, source.notes):
-        with samples.reading(source, origin):
-            prediction = row.get("prediction")
-            answer = as_text(prediction) or ""
-            is_failure = answer.strip().rstrip(".").startswith(FAILURES)
-            is_number = isinstance(prediction, int | float) and not isinstance(prediction, bool)
-            source.notes[BLANK] += not answer.strip()
-            source.notes[LOST] += is_workbook and is_number
-            known = {"index", "answer", "prediction", *SCORES}
-            yield samples.Sample(
-                row["index"],
-                gold=_gold(as_text(row.get("answer"))),
-                answer=None if is_failure else answer or None,
-                status="api_error" if is_failure else "ok",
-                system=system,
-                origin=origin,
-                scores={name: row[name] for name in SCORES if name in row},
-                judged=judged,
-                columns={name: cell for name, cell in row.items() if name not in known},
-                call={"error": answer if is_failure else None},
-            )
+    source.files.append(path)
+    entries = ((origin, row) for origin, row, _ in items(path, source.notes))
+    yield from samples.sample_rows(source, dataset, entries, sample_of, system=model or "unknown")
+    for end in ("acc", "score"):
+        yield from samples.stated(source, path.with_name(f"{stem}_{end}.csv"), _figures)
 
 
 def _gold(text: str | None) -> Any:
@@ -86,7 +79,7 @@ def _gold(text: str | None) -> Any:
 
 def _figures(file: Path) -> Iterator[Row]:
     """The figures of a table with a column per category, in the percent that they are stated in."""
-    for _, row, _ in door.items(file):
+    for _, row, _ in items(file):
         split = as_text(row.pop("split", None))
         for name, value in row.items():
             if samples.number(value) is not None:

@@ -1,6 +1,9 @@
 """Predictions in VRDU's own format, one file a split: ``<split>-test_predictions.json``.
 
-``{"meta": {…}, "results": {"f.pdf": [["advertiser", ["Ada Foods", [0, …], [[88, 97]]]], …]}}``
+``{"meta": {…}, "results": {"f.pdf": [["advertiser", ["Ada Foods", [0, …], [[88, 97]]]], …]}}``.
+Entities are at the paths of the gold: ``/<name>``, a further one of the same name at
+``/<name>/<n>``, parts of line items at ``/<line item>/<n>/<name>``. The file lists the parts flat;
+a line item ends where a name comes again (Algorithm 1 of the paper).
 """
 
 from __future__ import annotations
@@ -11,6 +14,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from formlab import files
 from formlab.benchmarks.vrdu import Schema, flat_path, fractions, placed, whole
 from formlab.errors import DataBroken, DataMissing
@@ -18,49 +23,32 @@ from formlab.readers.rows import Reader, Row, Source
 from formlab.trees import escape
 
 SUFFIX = "-test_predictions.json"
-SHAPE = '["name", ["text", [page, x0, y0, x1, y1], [[start, end]]]]'
-_KINDS = {dict: "an object", list: "a list", str: "a text", type(None): "null or absent"}
+_REMEDY = 'a list of ["name", ["text", [page, x0, y0, x1, y1], [[start, end]]]]'
+_REMEDY += ", with the parts of line items one after the other"
 
 
-def splits(path: Path) -> list[str]:
-    """The splits that the file or folder has predictions for, by name.
-
-    Examples
-    --------
-    >>> splits(Path("nowhere"))
-    []
-    """
+def _splits(path: Path) -> list[str]:
+    """The splits that the file or folder has predictions for, by name."""
     listed = [path] if path.is_file() else sorted(path.glob(f"*{SUFFIX}"))
     return [file.name.removesuffix(SUFFIX) for file in listed if file.name.endswith(SUFFIX)]
 
 
-def read(source: Source) -> Iterator[Row]:
-    """The predictions for the split of the corpus.
-
-    Entities are at the paths of the gold: ``/<name>``, a further one of the same name at
-    ``/<name>/<n>``, parts of line items at ``/<line item>/<n>/<name>``. The file lists the parts
-    flat; a line item ends where a name comes again (Algorithm 1 of the paper). A document with an
-    empty list has a record without a path: it was read and nothing was found.
-
-    Raises
-    ------
-    DataMissing, DataBroken
-        If there is no file for this split, or it is of another shape; the place in it is named.
-    """
+def _read(source: Source) -> Iterator[Row]:
+    """The predictions for the split of the corpus; one without a path where nothing was found."""
     path, split = source.path, source.corpus.split
     file = path if path.is_file() else path / f"{split}{SUFFIX}"
-    if split not in splits(path) or not file.is_file():
-        remedy = f"--split with one of: {', '.join(splits(path)) or 'none'}"
+    if split not in (known := _splits(path)) or not file.is_file():
+        remedy = f"--split with one of: {', '.join(known) or 'none'}"
         raise DataMissing(f"no predictions for split {split!r}", where=path, remedy=remedy)
     content = files.read_json(file, once=True)
     results = content.get("results") if isinstance(content, dict) else None
     if not isinstance(results, dict):
-        what = f"'results' is {_kind(results)}, not an object of file names"
+        what = f"'results' is no object of file names but {type(results).__name__}"
         raise DataBroken(what, where=file, remedy='{"meta": {}, "results": {"f.pdf": []}}')
     meta = content.get("meta")
-    system = meta.get("model") if isinstance(meta, dict) else None
-    stated = system if isinstance(system, str) and system else None
-    source.name = stated or (split if path.is_file() else None)
+    stated = meta.get("model") if isinstance(meta, dict) else None
+    source.name = stated if isinstance(stated, str) else None
+    source.name = source.name or (split if path.is_file() else None)
     source.files.append(file)
     source.notes["no 'meta': the published evaluator stops at such a file"] += "meta" not in content
     others = content.keys() - {"meta", "results"}
@@ -68,23 +56,19 @@ def read(source: Source) -> Iterator[Row]:
     schema = Schema.of(source.corpus)
     for name, entities in results.items():
         where = f"{file.name}#/results/{name}"
-        if not isinstance(entities, list):
-            what = f"the entities of a document are {_kind(entities)}, not a list"
-            raise DataBroken(what, where=where, remedy=f"a list of {SHAPE}")
         base = {"role": "answer", "doc_id": name, "task": "entity", "status": "ok"}
         rows = list(_entities(entities, schema, where, source.notes))
         yield from (base | row for row in rows or [{"origin": where}])
 
 
-def _entities(
-    entities: list[Any], schema: Schema, where: str, notes: Counter[str]
-) -> Iterator[Row]:
+def _entities(entities: Any, schema: Schema, where: str, notes: Counter[str]) -> Iterator[Row]:
     groups = {member: group for group in schema.groups for member in schema.names(group)}
     seen, items = Counter[str](), Counter[str]()
     members: dict[str, set[str]] = {group: set() for group in schema.groups}
-    for index, entity in enumerate(entities):
+    for index, entity in enumerate(_checked(entities, list[Any], where)):
         origin = f"{where}/{index}"
-        name, value, box, segments = _parts(entity, origin)
+        name, parts = _checked(entity, tuple[str, list[Any]], origin)
+        value, box, segments = _checked([*parts, None, None][:3], tuple[str, Any, Any], origin)
         name = whole(name, notes)
         if group := groups.get(name):
             if name in members[group]:
@@ -101,17 +85,12 @@ def _entities(
         yield row | {"meta": meta} | placed(box, [])
 
 
-def _parts(entity: Any, where: str) -> tuple[str, str, Any, Any]:
-    if isinstance(entity, list) and len(entity) == 2 and isinstance(entity[0], str):
-        name, parts = entity
-        if isinstance(parts, list) and parts and isinstance(parts[0], str):
-            return name, parts[0], *[*parts, None, None][1:3]
-    remedy = f"{SHAPE}, with the parts of line items one after the other"
-    raise DataBroken(f"not a predicted entity: {entity!r:.80}", where=where, remedy=remedy)
-
-
-def _kind(value: Any) -> str:
-    return _KINDS.get(type(value), f"a {type(value).__name__}")
+def _checked(value: Any, kind: Any, where: str) -> Any:
+    try:
+        return msgspec.convert(value, kind)
+    except msgspec.ValidationError as error:
+        what = f"not a predicted entity: {error}"
+        raise DataBroken(what, where=where, remedy=_REMEDY) from error
 
 
 def _plain(value: Any) -> Any:
@@ -122,5 +101,5 @@ def _plain(value: Any) -> Any:
 
 
 VRDU = Reader(
-    "vrdu", f"<split>{SUFFIX}, or a folder of them", lambda p: bool(splits(p)), read, splits
+    "vrdu", f"<split>{SUFFIX}, or a folder of them", lambda p: bool(_splits(p)), _read, _splits
 )

@@ -17,7 +17,9 @@ _CELL = re.compile(rb'<c r="([A-Z]{1,3})([0-9]{1,7})"')
 _CELLS = 50_000_000
 # What is read as blank: errors, and formulas that a library wrote without their values.
 _BLANK = {
-    "error cells (#N/A, #REF! …), read as blank": re.compile(rb'<c [^>]*\bt="e"'),
+    "error cells (#N/A, #REF! …), read as blank": re.compile(
+        rb'<c [^>]*\bt="e"|<table:table-cell[^>]*\bcalcext:value-type="error"'
+    ),
     "formulas without a saved value, read as blank": re.compile(
         rb"(?:</f>|<f[^>]*/>)\s*(?:<v\s*/>|<v>\s*</v>)?\s*</c>"
     ),
@@ -48,7 +50,8 @@ def rows(data: bytes, where: str, notes: Counter[str]) -> list[tuple[int, list[A
         notes["merged cells, each read as its range's value"] += 1
         for row in cells[top : bottom + 1]:
             row[left : right + 1] = [cells[top][left]] * len(row[left : right + 1])
-    return [(n, row) for n, row in enumerate(cells, start=1) if any(cell != "" for cell in row)]
+    filled = ([None if cell == "" else cell for cell in row] for row in cells)
+    return [(n, row) for n, row in enumerate(filled, start=1) if any(c is not None for c in row)]
 
 
 def _check(data: bytes, where: str, notes: Counter[str]) -> None:
@@ -57,7 +60,7 @@ def _check(data: bytes, where: str, notes: Counter[str]) -> None:
         for info in archive.infolist():
             inside = f"{where}#{info.filename}"
             files.check_unpacked(info.file_size, info.compress_size, where=inside)
-            if not info.filename.startswith("xl/worksheets/"):
+            if not info.filename.startswith(("xl/worksheets/", "content.xml")):
                 continue
             sheet = archive.read(info)
             notes.update({note: len(marks.findall(sheet)) for note, marks in _BLANK.items()})

@@ -11,11 +11,11 @@ from typing import Any
 from formlab import files
 from formlab import quick_schemas as quick_schemas
 from formlab.errors import DataBroken, DataMissing, NotAvailable, UnknownName
-from formlab.progress import progress
 from formlab.reports import build_record, index, plan
 from formlab.reports.build_record import ReportResult
 from formlab.reports.plan import BuildSettings, Job, Layout, Request
 from formlab.reports.workers import results as built
+from formlab.show import progress
 from formlab.workers import cores
 
 __all__ = ["ReportResult", "build", "build_manifest"]

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from formlab import files, yaml_files
+from formlab import files
 from formlab.errors import DataBroken, DataMissing, FormlabError
 from formlab.reports import plan
 
@@ -43,7 +43,7 @@ def read(path: str | Path) -> tuple[list[plan.Request], dict[str, Any]]:
     notebooks runs over the evaluations that it is made for.
     """
     path = Path(path)
-    value, root = yaml_files.read_with_lines(path, remedy=_remedy(_Manifest))
+    value, root = files.read_yaml_nodes(path, remedy=_remedy(_Manifest))
     try:
         manifest = _Manifest.model_validate(value or {})
     except ValidationError as error:

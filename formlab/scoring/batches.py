@@ -16,13 +16,13 @@ import polars as pl
 from formlab import benchmarks, readers, tables
 from formlab.errors import DataBroken
 from formlab.folders import Corpus, Predictions
-from formlab.own import images as own_images
-from formlab.own.corpus import of_values as corpus_of_values
-from formlab.own.corpus import root_of, typed
-from formlab.own.types import FieldTypes, samples
 from formlab.readers import answers, runs
-from formlab.readers.content import stem
-from formlab.readers.door import FRAME
+from formlab.readers import pages as page_files
+from formlab.readers.door import stem
+from formlab.readers.gold import of_values as corpus_of_values
+from formlab.readers.gold import root_of, typed
+from formlab.readers.sources import FRAME
+from formlab.readers.types import FieldTypes, samples
 from formlab.readers.values import first_items, listed, pieces
 
 # How many rows wait before they are written.
@@ -237,7 +237,7 @@ def own_gold(
     types: Any = None,
     columns: Mapping[str, str] | None = None,
 ) -> Iterator[Corpus]:
-    """A user's own gold as corpora of one batch each; parameters and errors of `own.corpus`."""
+    """A user's own gold as corpora of one batch each; parameters and errors of `gold.corpus`."""
     path = source if isinstance(source, Path) else None
     values = Values(source, columns or {}, folder / "read")
     documents = values.documents.with_columns(name="doc_id", batch=_numbers(values.documents["n"]))
@@ -248,8 +248,8 @@ def own_gold(
     texts: dict[str, Path] = {}
     if images is not None and root:
         without = documents.filter(~pl.col("has_image"))["doc_id"].to_list()
-        pages = own_images.find(root, without, values.notes)
-        texts = own_images.text_files(root, documents["doc_id"].to_list())
+        pages = page_files.find(root, without, values.notes)
+        texts = page_files.text_files(root, documents["doc_id"].to_list())
     for number in range(documents["batch"].max() + 1):
         yield corpus_of_values(
             listed(_read(folder / "values", number), values.lists), known, declared,

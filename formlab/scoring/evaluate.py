@@ -16,14 +16,13 @@ from typing import Any, TypeVar
 
 import polars as pl
 
-from formlab import benchmarks, files, own, readers, tables
+from formlab import benchmarks, files, readers, tables
 from formlab import workers as processes
 from formlab.benchmarks import Benchmark
 from formlab.benchmarks._build import cut as cut_corpus
 from formlab.errors import DataBroken, FormlabError, UnknownName
 from formlab.folders import Corpus, Evaluation, Predictions, made_now
-from formlab.own.corpus import located, sides
-from formlab.progress import progress
+from formlab.readers.gold import BENCHMARK, located, pair, sides
 from formlab.saving import replacing
 from formlab.scoring import choice
 from formlab.scoring.batches import Batch, Cut, batches, own_gold, system_name
@@ -41,6 +40,7 @@ from formlab.scoring.score_batch import (
     settings_of,
 )
 from formlab.scoring.whole import Whole
+from formlab.show import progress
 
 R = TypeVar("R")
 # The note that counts documents which are predicted and not there.
@@ -74,12 +74,11 @@ def evaluate(
     gold
         As from `formlab.load`; or corpora of documents that follow one another, as from
         `benchmarks.corpora`; or gold of one's own: a path, a polars or pandas frame, or whatever
-        else `formlab.own.corpus` takes, as it takes `images` and `types`.
+        else `formlab.readers.corpus` takes, as it takes `images` and `types`.
     predictions
-        As from `formlab.run` or `formlab.read_predictions`; or whatever `formlab.own.predictions`
-        takes.
+        As from `formlab.run`; or whatever `formlab.readers.predictions` takes.
     images, types, columns
-        Of what is not loaded yet; see `formlab.own.pair`.
+        Of what is not loaded yet; see `formlab.readers.pair`.
     mode
         One of the benchmark's modes; its first if left out.
     threshold
@@ -132,7 +131,7 @@ def evaluate(
     source = predictions
     own_options = {"images": images, "types": types, "columns": columns}
     if not isinstance(gold, Corpus | Iterator) and _is_small(gold, predictions, workers):
-        gold, predictions = own.pair(gold, predictions, **own_options)
+        gold, predictions = pair(gold, predictions, **own_options)
     if isinstance(gold, Iterator):
         # Most benchmarks are one batch.
         few = list(islice(gold, 2))
@@ -358,7 +357,7 @@ def _check_matched(
     predicted = {name for each in facts for name in each.predicted}
     splits = {name for each in facts for name in each.splits}
     remedy = "the --split that was predicted, and doc_id as the benchmark spells it"
-    if corpus.benchmark == own.BENCHMARK:
+    if corpus.benchmark == BENCHMARK:
         remedy = "doc_id as the gold spells it, or as the files of the forms are called"
     raise DataBroken(
         f"none of the predictions is for a document of {corpus.benchmark}:{corpus.split}: they are "

@@ -24,7 +24,8 @@ import scipy
 from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
 
-from formlab import own, text
+from formlab import text
+from formlab.readers.types import rule_of
 from formlab.readers.values import pattern
 from formlab.scoring.rules import RULE, is_parsed, rights
 from formlab.tables import USABLE
@@ -175,7 +176,7 @@ def _fields(records: pl.DataFrame) -> pl.DataFrame:
 
 def _ordered(gold: pl.DataFrame) -> set[str]:
     """The patterns of lists whose items keep their order."""
-    metas = [meta for meta in gold[RULE].unique() if own.rule_of(meta).ordered]
+    metas = [meta for meta in gold[RULE].unique() if rule_of(meta).ordered]
     paths = gold.filter(pl.col(RULE).is_in(metas))["path"].drop_nulls().unique()
     starts = {start for path in paths for start in _starts(pattern(path))}
     return {start.removesuffix("/*") for start in starts if start.endswith("/*")}
@@ -183,7 +184,7 @@ def _ordered(gold: pl.DataFrame) -> set[str]:
 
 def _inexact(meta: str | None) -> bool:
     """Whether values may agree by this rule that share neither text nor value."""
-    rule = own.rule_of(meta)
+    rule = rule_of(meta)
     return rule.tolerance is not None or rule.comparator == "fuzzy"
 
 
@@ -255,7 +256,7 @@ def _agreeing(
     """The answers that agree with each gold value, of those in its field of its document."""
     golds, answers = golds.unique([*_FIELD, *_GOLD]), answers.drop("row").unique()
     kinds = golds.select(RULE, "kind").unique()
-    parsed = [is_parsed(own.rule_of(meta), kind) for meta, kind in kinds.iter_rows()]
+    parsed = [is_parsed(rule_of(meta), kind) for meta, kind in kinds.iter_rows()]
     kinds = kinds.with_columns(parsed=pl.Series(parsed, dtype=pl.Boolean))
     golds = golds.join(kinds, on=[RULE, "kind"], nulls_equal=True)
     # Values that agree have a key in common: most pairs have none, and are not compared.

@@ -15,7 +15,9 @@ from decimal import Decimal
 
 import polars as pl
 
-from formlab import own, text
+from formlab import text
+from formlab.readers.answers import OWN
+from formlab.readers.types import Rule, rule_of
 from formlab.tables import LADDER
 from formlab.text.ladder import parser_for
 from formlab.text.values import date_readings, possible_dates
@@ -45,16 +47,16 @@ def with_rules(gold: pl.DataFrame, by_rules: bool | None = None) -> pl.DataFrame
         return gold.with_columns(pl.col("meta").alias(RULE)) if by_rules else gold
     stated = gold["meta"].drop_nulls().unique()
     stated = stated.filter(stated.str.contains(_WORDS))
-    declared = any(own.rule_of(meta) != own.Rule() for meta in stated)
-    if declared or (gold["benchmark"] == own.BENCHMARK).any():
+    declared = any(rule_of(meta) != Rule() for meta in stated)
+    if declared or (gold["benchmark"] == OWN).any():
         return gold.with_columns(pl.col("meta").alias(RULE))
     return gold
 
 
 def described(declared: Iterable[Declared], *, threshold: float) -> str:
     """Declared rules as `settings` names them: two texts are the same if and only if they are."""
-    rows = {(place, kind, own.rule_of(meta)) for place, kind, meta in declared}
-    declared = sorted(str(row) for row in rows if row[2] != own.Rule())
+    rows = {(place, kind, rule_of(meta)) for place, kind, meta in declared}
+    declared = sorted(str(row) for row in rows if row[2] != Rule())
     digest = hashlib.sha256("\n".join(declared).encode()).hexdigest()[:8] if declared else None
     named = [f"declared={digest}"] if digest else []
     named += [f"fuzzy>={threshold:g}", text.VALUE_RULE, f"null={','.join(text.NULL_WORDS)}"]
@@ -64,7 +66,7 @@ def described(declared: Iterable[Declared], *, threshold: float) -> str:
 
 def weights(declared: Iterable[Declared]) -> dict[str, float]:
     """The weight of the fields at each pattern of paths that has another one than 1."""
-    known = {place: own.rule_of(meta).weight for place, _, meta in sorted(declared, key=str)}
+    known = {place: rule_of(meta).weight for place, _, meta in sorted(declared, key=str)}
     return {place: weight for place, weight in known.items() if weight != 1.0}
 
 
@@ -77,7 +79,7 @@ def rights(cases: pl.DataFrame, orders: Sequence[str | None]) -> pl.Series:
     keys = cases.select(RULE, "kind").unique()
     known = keys.with_columns(
         pl.Series(
-            "rung", [_rung(own.rule_of(meta), kind) for meta, kind in keys.iter_rows()], pl.String
+            "rung", [_rung(rule_of(meta), kind) for meta, kind in keys.iter_rows()], pl.String
         )
     )
     named = cases.select(RULE, "kind", *LADDER).join(
@@ -85,14 +87,14 @@ def rights(cases: pl.DataFrame, orders: Sequence[str | None]) -> pl.Series:
     )
     is_right = pl.any_horizontal(pl.col(rung) & (pl.col("rung") == rung) for rung in LADDER)
     right = named.select(right=is_right)["right"]
-    tolerant = [meta for meta in keys[RULE].unique() if own.rule_of(meta).tolerance is not None]
+    tolerant = [meta for meta in keys[RULE].unique() if rule_of(meta).tolerance is not None]
     if not tolerant:
         return right
     flags = right.to_list()
     near = cases.select("gold", "used", "accepted", "kind", RULE).with_row_index("row")
     near = near.filter(pl.col(RULE).is_in(tolerant), ~right, pl.col("used").is_not_null())
     for row, gold, value, accepted, kind, meta in near.drop_nulls("gold").iter_rows():
-        rule = own.rule_of(meta)
+        rule = rule_of(meta)
         flags[row] = rule.comparator in (None, "typed") and any(
             _within(known, value, rule, kind, orders[row]) for known in (gold, *(accepted or ()))
         )
@@ -144,17 +146,17 @@ def null_answers(cases: pl.DataFrame) -> pl.Series:
     return said.scatter(own_words, False)
 
 
-def is_parsed(rule: own.Rule, kind: str | None) -> bool:
+def is_parsed(rule: Rule, kind: str | None) -> bool:
     """Whether values of a kind are compared as parsed."""
     return _rung(rule, kind) == "typed"
 
 
-def _rung(rule: own.Rule, kind: str | None) -> str:
+def _rung(rule: Rule, kind: str | None) -> str:
     parsed = kind in PARSED or rule.tolerance is not None
     return _RUNGS[rule.comparator or ("typed" if parsed else "text")]
 
 
-def _within(gold: str, value: str, rule: own.Rule, kind: str | None, order: str | None) -> bool:
+def _within(gold: str, value: str, rule: Rule, kind: str | None, order: str | None) -> bool:
     """Whether a value is off by the tolerance at most; one in per cent is relative to the gold."""
     most = Decimal(str(rule.tolerance))
     if kind == "date":

@@ -58,8 +58,8 @@ class Whole:
 
         Examples
         --------
-        >>> from formlab import own
-        >>> kinds = Whole.of(*own.pair([{"doc_id": "a", "x": "1"}], [{"doc_id": "a", "x": "1"}]))
+        >>> from formlab.readers import gold
+        >>> kinds = Whole.of(*gold.pair([{"doc_id": "a", "x": "1"}], [{"doc_id": "a", "x": "1"}]))
         >>> kinds.answers.select("task", "status", "path", "value").rows()
         [('text', 'ok', '', '')]
         """

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from formlab import files, structure
+from formlab import files
 from formlab.errors import DataBroken, NotAvailable
 
 # The note that counts lines that are no entries.
@@ -96,7 +96,7 @@ def entries(path: Path, kind: type[Entry] = Entry) -> Entries:
         try:
             text = line.decode("utf-8", "backslashreplace")
             value = files.parse_json(text, where=str(path), first_line=number)
-            structure.checked(value, kind, where=f"{path}:{number}")
+            files.convert(value, kind, where=f"{path}:{number}")
             values.append(value)
         except DataBroken as error:
             broken += 1

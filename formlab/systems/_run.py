@@ -14,10 +14,10 @@ from typing import Any
 
 import msgspec
 
-from formlab import files, kept, registry, resources, structure, tables
+from formlab import cache, files, registry, resources, tables
 from formlab.errors import DataBroken, DataMissing, FormlabError, NotAvailable, TableBroken
 from formlab.folders import Corpus, Predictions
-from formlab.progress import progress
+from formlab.show import progress
 from formlab.systems._journal import BROKEN, Entry, Journal, entries
 from formlab.systems._runs import (
     HEAD,
@@ -95,7 +95,7 @@ def run(
     wait
         Whether to wait for another run into the same folder, instead of refusing.
     use_cache
-        Whether what OCR read on the same page before, in whatever run, is taken (`formlab.kept`).
+        Whether what OCR read on the same page before, in whatever run, is taken (`formlab.cache`).
         The records are the same; `seconds` are then those of that reading, and a note counts such
         pages.
 
@@ -115,8 +115,8 @@ def run(
     if own := getattr(system, "run", None):
         if isinstance(workers, str):
             what = "models are asked from one machine, which keeps their answers and limits"
-            raise NotAvailable(what, remedy="formlab run on the machine that reaches the model")
-        with kept.bypassed(not use_cache):
+            raise NotAvailable(what, remedy="--workers N")
+        with cache.bypassed(not use_cache):
             return own(corpus, out=out, settings=settings, limit=limit, name=name)
     out, settings = Path(out), dict(system.defaults if settings is None else settings)
     head = {
@@ -163,7 +163,7 @@ def unfinished(folder: Path) -> Predictions | None:
     """What a run under way (or killed) has finished so far; None if `folder` is no run."""
     if not (folder / HEAD).is_file() or not (folder / JOURNAL).is_file():
         return None
-    head = structure.checked(read_head(folder), _Head, where=folder / HEAD, remedy=HEADLESS)
+    head = files.convert(read_head(folder), _Head, where=folder / HEAD, remedy=HEADLESS)
     journal = entries(folder / JOURNAL, _Page)
     latest = {entry["doc_id"]: entry for entry in journal.values}
     predictions = _predictions(msgspec.structs.asdict(head), latest.values(), folder)
@@ -201,8 +201,7 @@ class _Plan:
     settings: dict[str, Any] = field(compare=False)
     examples: tuple[Corpus, ...] = field(compare=False)
     use_cache: bool
-    # A file that every worker has to see: other pages fail one by one.
-    probe: Path | None = None
+    probe: Path | None = None  # An image that every worker has to see.
     run: str = field(default_factory=lambda: uuid.uuid4().hex)
 
 
@@ -219,18 +218,18 @@ def _reader(plan: _Plan) -> Reader:
 
 def _attempt(plan: _Plan, page: Document) -> dict[str, Any]:
     read = _reader(plan)
-    begin, before = time.perf_counter(), kept.reused()
+    begin, (count, saved) = time.perf_counter(), cache.reused.get()
     rows, error = [], None
     try:
-        with kept.bypassed(not plan.use_cache):
+        with cache.bypassed(not plan.use_cache):
             rows = read(page, plan.root)
     except Exception as caught:  # An error on one page must not lose the others.
         error = str(caught) if isinstance(caught, FormlabError) else f"{caught!r}"
-    seconds, after = time.perf_counter() - begin, kept.reused()
+    seconds, reused = time.perf_counter() - begin, cache.reused.get()
     # Those of the reading itself, whenever it was.
-    seconds += after.seconds - before.seconds
+    seconds += reused[1] - saved
     result = {"seconds": seconds, "error": error, "records": rows}
-    return result | ({"reused": True} if after.count > before.count else {})
+    return result | ({"reused": True} if reused[0] > count else {})
 
 
 def _read(

@@ -29,7 +29,7 @@ class System:
     says, drawn by the setting `seed`. `defaults` are the settings a user may change, with their
     types; `versions` are the libraries whose version shapes the result; `images` says whether it
     reads the documents' images; `extra` is the optional part of formlab that it needs
-    (`resources.EXTRAS`).
+    (`resources.need`).
     """
 
     name: str

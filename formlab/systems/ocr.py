@@ -7,7 +7,7 @@ import platform
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import lru_cache, partial
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from formlab import files, kept
+from formlab import cache, files
 from formlab.errors import DataBroken
 from formlab.systems._runs import page_pictures
 from formlab.systems._spec import Reader, System, above_zero
@@ -26,7 +26,6 @@ from formlab.text.layout import page_html, page_text
 if TYPE_CHECKING:
     from PIL import Image
 
-_SHELF = kept.Shelf(kept.PAGES)
 # The settings of the engine, and what RapidOCR calls them.
 ENGINE = {"angle": False, "threshold": 0.3, "box_threshold": 0.5, "unclip": 1.6, "text_score": 0.5}
 _PARAMS = {
@@ -78,7 +77,7 @@ class PageReading:
 
 
 class Engine:
-    """RapidOCR, whose readings are kept (`formlab.kept`): no picture is read twice.
+    """RapidOCR, whose readings are kept (`formlab.cache`): no picture is read twice.
 
     The models are loaded at the first picture that is new. `threads` of -1 means all. Threads may
     share an engine, which then reads one picture after the other.
@@ -107,7 +106,8 @@ class Engine:
             "picture": _pixels(image) if of is None else of, "words": return_word_box,
             "params": self._params, "engine": _engine_state(),
         }  # fmt: skip
-        return PageReading(**_SHELF.get(key, lambda: self._read(image, return_word_box)))
+        made = partial(self._read, image, return_word_box)
+        return PageReading(**cache.value(cache.PAGES, key, made))
 
     def _read(self, image: Any, words: bool) -> dict[str, Any]:
         pixels = np.asarray(image())[:, :, ::-1] if callable(image) else image
@@ -143,7 +143,7 @@ def _pixels(image: Any) -> dict[str, Any]:
     return {"pixels": digest, "shape": list(pixels.shape), "type": str(pixels.dtype)}
 
 
-@cache
+@lru_cache
 def _engine_state() -> dict[str, Any]:
     """Everything beside a picture and the settings that shapes a reading: versions and models."""
     state: dict[str, Any] = {"machine": platform.machine()}

@@ -17,8 +17,6 @@ LONGEST, _STEPS = 80_000, 300_000
 _TRIES, _TALK = 50, 200
 # How deep objects and lists of an answer may be nested.
 DEEPEST = 60
-# What a text has in it that may be more than the answer, as polars searches for it.
-MARKED = r"(?i)</|<\||◁/|\[/THINK|<think|```"
 _MARK = "(?:think(?:ing)?|thoughts?|reasoning|reflection|scratchpad|seed:think)"
 _CLOSING = rf"</{_MARK}\s*>|<\|(?:end_of_|/){_MARK}\|>|◁/think▷|\[/THINK\]|final<\|message\|>"
 _OPENING = rf"<{_MARK}>|<\|(?:begin_of_)?{_MARK}\|>|◁think▷|\[THINK\]|<\|channel\|>analysis"
@@ -84,7 +82,7 @@ def parse(text: str, *, lists: bool = False, calls: bool = True) -> Parsed:
             changes += ("control characters in strings kept",)
     if value is None:
         return Parsed(None, "bad_json", changes)
-    if not _is_flat(value):
+    if not is_flat(value):
         return Parsed(None, "bad_json", (f"nested deeper than {DEEPEST} levels",))
     value = (calls and arguments(value)) or value
     if isinstance(value, list) and not (lists and len(value) > 1):
@@ -136,7 +134,8 @@ def _is_answer(value: Any) -> bool:
     return bool(items) and all(isinstance(item, dict) and item for item in items)
 
 
-def _is_flat(value: Any) -> bool:
+def is_flat(value: Any) -> bool:
+    """Whether no object or list stands deeper than `DEEPEST`."""
     level = [value]
     for _ in range(DEEPEST):
         inner = [item.values() if isinstance(item, dict) else item for item in level]
@@ -164,15 +163,16 @@ def _search(text: str) -> tuple[Any, int, int]:
 
 def arguments(value: Any) -> Any:
     """The arguments of a tool call, the last of several; null if it is none."""
+    value = value["tool_calls"] if isinstance(value, dict) and "tool_calls" in value else value
     if isinstance(value, list):
         calls = [arguments(call) for call in value]
         return calls[-1] if calls and None not in calls else None
-    if not isinstance(value, dict) or "tool_calls" in value:
-        return arguments(value["tool_calls"]) if isinstance(value, dict) else None
+    if not isinstance(value, dict):
+        return None
     call = value["function"] if isinstance(value.get("function"), dict) else value
-    name = call.get("name", call.get("function"))
     stated = [call[name] for name in ("arguments", "parameters", "input") if name in call]
-    if not isinstance(name, str) or not stated or not call.keys() <= _CALL:
+    is_named = isinstance(call.get("name", call.get("function")), str)
+    if not is_named or not stated or not call.keys() <= _CALL:
         return None
     return parse(stated[0]).value if isinstance(stated[0], str) else stated[0]
 
@@ -194,16 +194,13 @@ def _repaired(text: str, start: int) -> tuple[Any, tuple[str, ...]]:
     except (ValueError, RecursionError) as error:
         return None, (f"beyond repair: {error}"[:200],)
     if isinstance(value, list):
-        # A stray closing brace makes the repair see several values; the answer is the largest.
         value = [item for item in value if isinstance(item, dict) and item]
-        value = (
-            value if inside.startswith("[") else max(value, key=lambda v: len(str(v)), default=[])
-        )
+        # A stray closing brace makes the repair see several values; the answer is the largest.
+        value = value if inside[0] == "[" else max(value, key=lambda v: len(str(v)), default=[])
     if not _is_answer(value):
         return None, (*changes, "no JSON object in it")
     counts = Counter(entry["text"] for entry in log).most_common(8)
-    repairs = tuple(f"{kind} ({count} times)" for kind, count in counts)
-    return value, (*changes, *repairs) or ("mended",)
+    return value, (*changes, *(f"{kind} ({n} times)" for kind, n in counts)) or ("mended",)
 
 
 class _Counted(str):

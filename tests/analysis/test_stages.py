@@ -173,5 +173,5 @@ def test_run_without_pages_is_an_error_unless_none_is_required(tmp_path):
     with pytest.raises(DataBroken, match="arena fill --pages"):
         analysis.loss_stages(result)
     (tmp_path / "run" / "E12-001" / "page.json").write_text('{"fields": {"no": 1}}')
-    with pytest.raises(DataBroken, match=r"fields/no: an object expected.*page\.json"):
+    with pytest.raises(DataBroken, match=r"Expected `object`, got `int`.*page\.json"):
         read_run(tmp_path / "run")

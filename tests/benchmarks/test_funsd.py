@@ -88,10 +88,10 @@ def test_values_of_other_types_are_read_and_odd_boxes_are_counted(funsd_root):
     ("content", "message"),
     [
         ('{"form": [', r"broken JSON.*c\.json:1"),
-        ('{"forms": []}', "form: a list expected, got nothing"),
-        ('{"form": [{"words": ["a"]}]}', "form/0/words/0: an object expected, got the text 'a'"),
+        ('{"forms": []}', "missing required field `form`"),
+        ('{"form": [{"words": ["a"]}]}', r"got `str` - at `\$\.form\[0\]\.words\[0\]`"),
         ('{"form": [{"id": 1}, {"id": 1}]}', "ids given twice: 1"),
-        ('{"form": [{"id": "one"}]}', "form/0/id: an integer or null expected"),
+        ('{"form": [{"id": "one"}]}', r"`int | null`, got `str` - at `\$\.form\[0\]\.id`"),
     ],
 )
 def test_broken_annotation_is_one_clear_error(funsd_root, content, message):

@@ -79,7 +79,7 @@ def test_images_of_one_name_are_two_documents(root):
 
 @pytest.mark.parametrize(
     ("content", "message"),
-    [("{}", "a list expected"), ('[{"id": 1}]', "0/image_path: a text expected, got nothing")],
+    [("{}", "Expected `array`"), ('[{"id": 1}]', "missing required field `image_path`")],
 )
 def test_file_of_another_kind_is_one_clear_error(root, content, message):
     (root / "OCRBench_v2.json").write_text(content)

@@ -97,7 +97,7 @@ def test_cut_off_gzip_is_one_error_with_its_line(root):
         ([["who", [one("Ann")], 1]], "an annotation is"),
         ([[["sum"], []]], "an annotation is"),
         ([["who", [[5, BOX, []]]]], "an entity is"),
-        ({"who": "Ann"}, r"annotations: a list expected.*dataset\.jsonl:1"),
+        ({"who": "Ann"}, r"got `object` - at `\$\.annotations`.*dataset\.jsonl:1"),
     ],
 )
 def test_annotation_of_another_shape_is_one_clear_error(root, annotations, message):

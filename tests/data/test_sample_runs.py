@@ -90,7 +90,7 @@ def test_the_systems_read_the_same_now(name):
 
 
 def test_without_an_engine_samples_open_and_other_settings_say_what_to_install(monkeypatch):
-    monkeypatch.setitem(resources.EXTRAS, "ocr", ("no_such_engine",))
+    monkeypatch.setitem(resources._MODULES, "rapidocr", "no_such_engine")
     monkeypatch.setattr(systems, "run", None)
     assert analysis.open_evaluation().cases.height > 0
     with pytest.raises(NotAvailable, match=r"no_such_engine.*pip install 'formlab\[ocr\]'"):
@@ -100,7 +100,7 @@ def test_without_an_engine_samples_open_and_other_settings_say_what_to_install(m
 def test_samples_that_cannot_be_opened_here_are_left_out_with_a_note(
     unscored, monkeypatch, capsys, tmp_path
 ):
-    monkeypatch.setitem(resources.EXTRAS, "arena", ("no_such_server",))
+    monkeypatch.setitem(resources._MODULES, "flask", "no_such_server")
     monkeypatch.setattr(arena_samples, "PLAYED", tmp_path)
     opened = analysis.open_all()
     left = dict.fromkeys(evaluation.benchmark for evaluation in opened)

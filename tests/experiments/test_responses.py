@@ -7,8 +7,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from formlab import own
 from formlab.errors import TableBroken
+from formlab.readers import gold as own
 from formlab_experiments import judged_fields, read_and_score
 from formlab_experiments.responses import (
     NEVER,

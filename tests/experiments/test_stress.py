@@ -8,9 +8,10 @@ import pytest
 from PIL import Image
 
 import formlab
-from formlab import own, pictures
+from formlab import pictures
 from formlab.errors import DataBroken, DataMissing, UnknownName
 from formlab.folders import Corpus
+from formlab.readers import gold as own
 from formlab.systems import System
 from formlab_experiments import read_and_score
 from formlab_experiments.degradations import DEGRADATIONS

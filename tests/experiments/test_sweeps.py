@@ -9,8 +9,8 @@ import pytest
 from click.testing import CliRunner
 
 import formlab
-from formlab import own
 from formlab.errors import DataBroken, UnknownName
+from formlab.readers import gold as own
 from formlab.systems import System, setting_text
 from formlab_experiments import sweep_command, sweep_effects, sweeps
 from tests.experiments.test_design_analysis import answered

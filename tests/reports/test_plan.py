@@ -4,6 +4,7 @@ import nbformat
 import polars as pl
 import pytest
 
+from formlab import files
 from formlab.errors import DataBroken, DataMissing, UnknownName
 from formlab.reports import manifest, plan
 from formlab.reports.plan import BuildSettings, Request
@@ -173,5 +174,5 @@ def test_an_evaluation_of_an_older_format_is_refused_before_any_notebook_runs(tm
 
 def test_a_name_of_long_letters_is_short_enough_for_a_file_system(tmp_path):
     name = plan.slug("\U00020000" * 300)
-    (tmp_path / f".{name}.abcdefgh.part.ipynb").write_text("")
+    (tmp_path / files.part_name(name, suffix=".part.ipynb")).write_text("")
     assert len(name) == 45

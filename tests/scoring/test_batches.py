@@ -11,6 +11,7 @@ import formlab
 from formlab import analysis, benchmarks, charts
 from formlab.errors import DataBroken, UnknownName
 from formlab.folders import Evaluation
+from formlab.readers import gold as gold_of
 from formlab.scoring.evaluate import STRANGE
 from formlab.scoring.whole import Whole
 from tests.made_parts import cut
@@ -121,7 +122,7 @@ def test_a_benchmark_is_read_a_batch_at_a_time_with_a_run_or_any_table(tmp_path,
 def test_documents_without_fields_and_strangers_are_in_a_batch(in_parts):
     gold = [{"doc_id": name, "total": "1"} for name in "abc"] + [{"doc_id": "none"}]
     answers = [{"doc_id": name, "total": "1"} for name in "bcxy"]
-    both = formlab.own.pair(gold, answers)
+    both = gold_of.pair(gold, answers)
     parts = in_parts(*both, 2)
     check_equal(parts, formlab.evaluate(*both))
     assert [part.documents["doc_id"].to_list() for part in parts.parts()] == [
@@ -142,7 +143,7 @@ def test_documents_without_fields_and_strangers_are_in_a_batch(in_parts):
 def test_what_is_known_of_batches_is_known_of_the_whole(in_parts):
     gold = [{"doc_id": "a", "total": "1", "items": [{"name": "Tea"}]}, {"doc_id": "b", "total": ""}]
     answers = [{"doc_id": "a", "total": "1"}, {"doc_id": "b", "items": [{"name": "x"}]}]
-    corpus, predictions = formlab.own.pair(gold, answers)
+    corpus, predictions = gold_of.pair(gold, answers)
     sides = [
         [dataclasses.replace(side, records=side.records.filter(doc_id=doc)) for doc in "ab"]
         for side in (corpus, predictions)
@@ -161,7 +162,7 @@ def test_what_is_known_of_batches_is_known_of_the_whole(in_parts):
     dates = ["31/12/2020", "30/11/2020", "29/10/2020", "05/06/2020"]
     gold = [{"doc_id": str(n), "due": date} for n, date in enumerate(dates)]
     answers = [{"doc_id": str(n), "due": "5 June 2020"} for n in range(4)]
-    both = formlab.own.pair(gold, answers, types={"due": "date"})
+    both = gold_of.pair(gold, answers, types={"due": "date"})
     for records in (10**6, 1):
         assert in_parts(*both, records).cases.filter(path="/due", doc_id="3")["typed"].item()
 

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import formlab
-from formlab import own
+from formlab.readers import gold as own
 from formlab.scoring import item_alignment, rules
 
 MATCHES = ("match_precision", "match_recall", "match_f1", "match_accuracy")

@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 import formlab
-from formlab import own
+from formlab.readers import gold as own
 from formlab.scoring import rules
 from formlab.scoring.whole import Whole
 

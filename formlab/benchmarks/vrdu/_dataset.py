@@ -17,7 +17,7 @@ import msgspec
 from formlab import files
 from formlab.benchmarks.vrdu._schema import UNREPEATED, Schema
 from formlab.errors import DataBroken
-from formlab.structure import checked
+from formlab.files import convert
 from formlab.tables import BOX
 from formlab.trees import escape
 
@@ -116,7 +116,7 @@ def _document(line: bytes, offset: int, *, path: Path, number: int) -> Annotated
     except (ValueError, RecursionError):
         # Python's parser says what is wrong, and takes what only it takes, as half a character.
         value = _parsed(line, path, number)
-        read = checked(value, _Needed, where=f"{path}:{number}", remedy=PUBLISHED)
+        read = convert(value, _Needed, where=f"{path}:{number}", remedy=PUBLISHED)
         sizes = [_size(page) for page in member(value.get("ocr"), "pages", list) or ()]
         file = member(value, "file_path", str)
     return Annotated(read.filename, file, read.annotations, sizes, where, offset)

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from formlab.cache import key_of
 from formlab.errors import UnknownName
-from formlab.kept import key_of
 from formlab.systems.chat.answers import BAD, Answer
 from formlab.systems.chat.batch import BatchRequests, BatchResults, name_of
 from formlab.systems.chat.client import FORMS, Client, Messages

@@ -92,9 +92,7 @@ def _rows(file: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
     if file.suffix.lower() == ".json":
         value = files.read_json(file, once=True)
     else:
-        from formlab import yaml_files  # Few have such a file.
-
-        value = yaml_files.read(file, remedy=_REMEDY)
+        value = files.read_yaml(file, remedy=_REMEDY)
     general: Mapping[str, Any] = {}
     if isinstance(value, Mapping):
         general = {name: value[name] for name in ("currency", "date") if name in value}

@@ -15,7 +15,7 @@ import polars as pl
 from formlab import tables
 from formlab.errors import DataBroken, DataMissing, FormlabError
 from formlab.folders import Corpus, Predictions
-from formlab.progress import progress
+from formlab.show import progress
 from formlab.systems._runs import page_files
 from formlab.systems.chat._ask import Ask, Row, WrongShape
 from formlab.systems.chat.answers import Answer, content

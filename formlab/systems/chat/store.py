@@ -20,7 +20,7 @@ from typing import Any
 import click
 
 from formlab.errors import DataBroken, NotAvailable
-from formlab.structure import checked
+from formlab.files import convert
 from formlab.systems.chat.answers import Answer
 from formlab.systems.chat.limits import Stopped
 from formlab.tables import storable
@@ -103,7 +103,7 @@ class AnswerStore:
         rows = [self._row(_LATEST, (key,)) for key in keys]
         found = [dict(zip(_COLUMNS, row, strict=True)) for row in rows if row]
         where, remedy = f"{self.path}: answers", self._remedy()
-        answers = [checked(row, Answer, where=where, remedy=remedy) for row in found]
+        answers = [convert(row, Answer, where=where, remedy=remedy) for row in found]
         return next((a for a in answers if a.text is not None), answers[0] if answers else None)
 
     def put(self, answer: Answer) -> None:

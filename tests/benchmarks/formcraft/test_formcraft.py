@@ -135,7 +135,7 @@ def test_splits_are_folders_or_lists(root, tmp_path):
     ("text", "says"),
     [
         ("{", "broken JSON"),
-        ("[]", "an object expected, got a list"),
+        ("[]", "Expected `object`, got `array`"),
         ('{"total": 1}', "neither fields nor groups"),
         ('{"fields": [], "vqa": [{"id": "q"}]}', "not of FORMCRAFT's schema"),
         ('{"groups": ' + "[" * 5000, "nested more than 200 deep"),

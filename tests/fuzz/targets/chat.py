@@ -6,8 +6,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from formlab import benchmarks, own
+from formlab import benchmarks
 from formlab.folders import Corpus
+from formlab.readers import gold as own
 from formlab.systems import chat
 from tests.fuzz.targets import benchmarks as made
 from tests.fuzz.targets import own_data

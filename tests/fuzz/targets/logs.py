@@ -10,7 +10,7 @@ from formlab.readers import logs
 from tests.fuzz.targets.common import DOCS, put, rows
 from tests.fuzz.verdicts import Found, Target
 
-# Written by the harnesses themselves, see `tests/readers/generate_logs.py`.
+# Written by the harnesses themselves.
 DATA = Path(__file__).parents[2] / "readers" / "logs"
 PLUGINS = Path(__file__).parents[3] / "docs" / "plugins"
 
@@ -123,7 +123,7 @@ TARGETS = [
     Target("log/inspect json", _copied("form.json"), partial(_read, "form.json")),
     Target("log/vlmevalkit", _copied(BOOK), partial(_read, BOOK)),
     Target("log/stickler", _copied(*STICKLER), partial(_read, "stickler.jsonl")),
-    Target("log/docling", _copied("docling"), partial(_read, "docling", plugin="docling_eval")),
+    Target("log/docling", _copied("docling"), partial(_read, "docling")),
     Target("log/lmms_eval", _lmms_eval, partial(_read, "20260102_030405_samples_forms.jsonl")),
     Target("log/omniai", _omniai, partial(_read, "results.json")),
     Target("log/ocrbench", _ocrbench, partial(_read, "model.json", plugin="ocrbench")),

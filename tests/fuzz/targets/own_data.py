@@ -7,8 +7,8 @@ from pathlib import Path
 
 import polars as pl
 
-from formlab import own
-from formlab.own.types import FieldTypes
+from formlab.readers import gold as own
+from formlab.readers.types import FieldTypes
 from formlab.scoring import batches
 from tests.fuzz.targets.common import DOCS, corpus_found, page, predictions_found, put, rows, scored
 from tests.fuzz.verdicts import Found, Target

@@ -12,9 +12,9 @@ from pathlib import Path
 from formlab import (
     analysis,
     benchmarks,
+    cache,
     files,
     folders,
-    kept,
     registry,
     selection,
     systems,
@@ -203,16 +203,16 @@ def _cache(folder: Path) -> Iterator[None]:
 
 def _keep(folder: Path) -> None:
     with _cache(folder):
-        kept.Shelf("pages").get({"page": 1}, lambda: KEPT)
+        cache.value("pages", {"page": 1}, lambda: KEPT)
     put(folder / "plugins", "1" * 64, "/absent/plugin.py")
 
 
 def _read_kept(folder: Path) -> Found:
     with _cache(folder):
         # Taken, or made again where it is damaged.
-        kept.Shelf("pages").get({"page": 1}, lambda: KEPT)
-        kept.entries(folder / "pages")
-        kept.drop_oldest(folder / "pages", gigabytes=0)
+        cache.value("pages", {"page": 1}, lambda: KEPT)
+        cache.entries(folder / "pages")
+        cache.drop_oldest(folder / "pages", gigabytes=0)
         # A metric that is in a file which is not here: one error.
         wanted = {"plugin": "metrics", "entry": "absent", "kind": "file", "version": "1" * 64}
         with suppress(NotAvailable):

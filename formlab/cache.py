@@ -1,0 +1,123 @@
+"""What took long to make, kept by its content: one file of JSON a key, the oldest dropped.
+
+Nothing that was paid for is kept here: the answers of models are in a store that drops none.
+"""
+
+from __future__ import annotations
+
+import functools
+import gzip
+import hashlib
+import json
+import os
+import sys
+import time
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from pathlib import Path
+from typing import Any
+
+from formlab import files
+from formlab.errors import FormlabError, NotAvailable
+
+# Folders of the cache: what engines read on pages, and the systems' runs over samples.
+PAGES, RUNS = "ocr", "runs"
+NO_CACHE, GIGABYTES = "FORMLAB_NO_CACHE", 2.0
+_DAMAGED = (FormlabError, OSError, EOFError, zlib.error, ValueError, KeyError, TypeError)
+# How many values were taken, and the seconds that this saved: their difference is what a page took.
+reused: ContextVar[tuple[int, float]] = ContextVar("reused", default=(0, 0.0))
+
+
+def key_of(shape: Any) -> str:
+    """The hash of a JSON value, whatever the order of its keys."""
+    return hashlib.sha256(json.dumps(shape, sort_keys=True).encode()).hexdigest()
+
+
+@contextmanager
+def bypassed(is_bypassed: bool = True) -> Iterator[None]:
+    """Nothing is taken or kept meanwhile, nor in processes that start, as by FORMLAB_NO_CACHE=1.
+
+    Examples
+    --------
+    >>> with bypassed():
+    ...     value("ocr", "a page", lambda: [1, 2])
+    [1, 2]
+    """
+    was_bypassed = NO_CACHE in os.environ
+    if is_bypassed:
+        os.environ[NO_CACHE] = "1"
+    try:
+        yield
+    finally:
+        if not was_bypassed:
+            os.environ.pop(NO_CACHE, None)
+
+
+def value(name: str, key: Any, make: Callable[[], Any]) -> Any:
+    """The value of `key` in a folder of the cache, else what `make` gives, which is kept.
+
+    Key and value are JSON; a damaged value is made again, and stderr says so.
+    """
+    if os.environ.get(NO_CACHE):
+        return json.loads(json.dumps(make()))
+    digest, start = key_of(key), time.perf_counter()
+    file = files.cache_folder() / name / f"{digest}.json.gz"
+    try:
+        entry = files.parse_json(gzip.decompress(files.read_bytes(file)).decode(), where=str(file))
+        if entry["key"] != digest:
+            raise ValueError("the entry of another key")
+        kept, saved = entry["value"], float(entry["seconds"]) - (time.perf_counter() - start)
+        os.utime(file)
+        reused.set((reused.get()[0] + 1, reused.get()[1] + saved))
+        return kept
+    except _DAMAGED as error:
+        if not isinstance(error.__cause__, FileNotFoundError):
+            _note(f"a damaged entry of the cache is made again: {file} ({error})")
+    start, made = time.perf_counter(), make()
+    text = json.dumps({"key": digest, "seconds": time.perf_counter() - start, "value": made})
+    try:
+        with files.atomic(file) as part:
+            part.write_bytes(gzip.compress(text.encode(), 5, mtime=0))
+        _clean_up(file.parent)
+    except NotAvailable as error:
+        _note(f"nothing is kept in {file.parent}: {error.what}")
+    return json.loads(text)["value"]
+
+
+def run_folder(name: str) -> Path:
+    """The folder for the run of this name over a sample; a new one has older ones make room."""
+    folder = files.cache_folder() / RUNS
+    if (folder / name).exists():
+        os.utime(folder / name)
+    else:
+        drop_oldest(folder)
+    return folder / name
+
+
+def entries(folder: Path) -> list[tuple[float, int, Path]]:
+    """When each entry was last used, its size in bytes, and its path; the oldest first."""
+    found = []
+    for path in folder.glob("*"):
+        with suppress(OSError):  # Other processes may drop it meanwhile.
+            inner = [file for file in (path, *path.rglob("*")) if file.is_file()]
+            found.append((path.stat().st_mtime, sum(f.stat().st_size for f in inner), path))
+    return sorted(found)
+
+
+def drop_oldest(folder: Path, *, gigabytes: float = GIGABYTES) -> int:
+    """Drop the entries that were not used for the longest time, down to this size; how many."""
+    left, count = entries(folder), 0
+    size = sum(size for _, size, _ in left)
+    while size > gigabytes * 1e9 and count < len(left):
+        _, own, path = left[count]
+        with suppress(OSError):
+            files.remove(path)
+        size, count = size - own, count + 1
+    return count
+
+
+# Once in each process; and each note once.
+_clean_up = functools.cache(drop_oldest)
+_note = functools.cache(lambda text: print(f"note: {text}", file=sys.stderr))

@@ -1,0 +1,145 @@
+"""What OCR engines write: hOCR, ALTO XML, PAGE XML with its reading order, and Tesseract's TSV."""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from lxml import etree
+
+from formlab.errors import DataBroken
+from formlab.readers import door, engine
+from formlab.readers.door import written
+from formlab.readers.engine import Box, Found, Page, Reading, number, whole
+
+Element = etree._Element
+# Names of elements in ALTO and PAGE, and classes in hOCR.
+_PAGES, _WORDS = {"Page", "ocr_page"}, {"String", "Word", "ocrx_word"}
+_LINES = {"TextLine", "TextRegion", "ocr_line", "ocrx_line", "ocr_header", "ocr_caption"}
+_LINES |= {"ocr_textfloat"}
+_NUMBER = r"\s+(-?[0-9.]+)"
+_BOX, _SURE = re.compile(rf"\bbbox{_NUMBER * 4}"), re.compile(rf"\bx_wconf{_NUMBER}")
+_POINT = re.compile(r"(-?[0-9.]+),(-?[0-9.]+)")
+_HTML = (".hocr", ".html", ".htm", ".xhtml", ".xml")
+_CLASS = re.compile(rb"""class\s*=\s*["'][^"']*\bocr_page\b""")
+_PAGE, _LINE, _WORD = 1, 4, 5  # Levels of Tesseract.
+_START = b"level\tpage_num\tblock_num\tpar_num\tline_num\tword_num\tleft\ttop\twidth\theight\tconf"
+
+
+def _read(name: str, path: Path) -> Reading:
+    root, reading = _root(path, name), Reading()
+    in_pixels = root.findtext(".//{*}MeasurementUnit", "pixel").strip() == "pixel"
+    references = sorted(root.iterfind(".//*[@regionRef]"), key=_indices)
+    order = {part.get("regionRef"): place for place, part in enumerate(references)}
+    for number_, page in enumerate(_below(root, _PAGES), start=1):
+        # A caption may have lines of its own, and a region none; some engines write words alone.
+        lines = [line for line in _below(page, _LINES) if not _below(line, _LINES)]
+        lines = lines or _below(page, _WORDS)
+        lines.sort(
+            key=lambda line: min(
+                order.get(e.get("id"), len(order)) for e in (line, line.getparent())
+            )
+        )
+        found = (_found(line, number_, _below(line, _WORDS)) for line in lines)
+        sides = [page.get(f"image{side}") or page.get(side.upper()) for side in ("Width", "Height")]
+        width, height = (_box(page) or (0, 0, *map(number, sides)))[2:]
+        reading.pages[number_] = Page((width, height), in_pixels, [f for f in found if f.text])
+    return reading
+
+
+def _root(path: Path, name: str) -> Element:
+    """The root of an XML file, which has that name, or of HTML; entities are not taken in."""
+    safe: dict[str, Any] = {"no_network": True, "huge_tree": False, "remove_comments": True}
+    if name:
+        parser: Any = etree.XMLParser(resolve_entities=False, load_dtd=False, **safe)
+    else:
+        # Without a declaration libxml2 takes HTML for Latin-1.
+        parser = etree.HTMLParser(encoding="utf-8", **safe)
+    try:
+        tree = etree.fromstring(door.read_bytes(path), parser)
+    except (etree.XMLSyntaxError, ValueError) as error:
+        raise DataBroken(f"not readable XML: {error}", where=path) from error
+    declared = tree.getroottree().docinfo.internalDTD if name and tree is not None else None
+    if declared is not None and next(declared.iterentities(), None) is not None:
+        raise DataBroken("XML that declares entities", where=path, remedy="take them out")
+    if tree is None or (name and etree.QName(tree).localname != name):
+        raise DataBroken(f"the root is not {name or 'an element'}", where=path)
+    return tree
+
+
+def _below(element: Element, names: set[str]) -> list[Element]:
+    below = element.iterdescendants(etree.Element)
+    named = ((e, {etree.QName(e).localname, *e.get("class", "").split()}) for e in below)
+    return [inner for inner, its in named if its & names]
+
+
+def _indices(reference: Element) -> list[int]:
+    """The places of a region in the groups of a reading order, the outermost first."""
+    around = [reference, *reference.iterancestors()]
+    return [whole(element.get("index"), 0) for element in reversed(around)]
+
+
+def _found(element: Element, page: int, words: list[Element]) -> Found:
+    """A line or word: the text of it or of its words, of several readings the first by index."""
+    inside = tuple(_found(word, page, []) for word in words)
+    readings = element.findall("{*}TextEquiv")
+    if readings:
+        best = min(readings, key=lambda reading: whole(reading.get("index"), 0))
+        text, sure = best.findtext("{*}Unicode", "").strip(), number(best.get("conf"))
+    elif "class" in element.attrib:
+        text = " ".join("".join(element.itertext()).split())
+        stated = _SURE.search(element.get("title", ""))
+        sure = number(stated[1], 100) if stated else None
+    else:
+        text, sure = element.get("CONTENT", ""), number(element.get("WC"))
+    hyphens = "".join(part.get("CONTENT", "") for part in element.iter("{*}HYP"))
+    text = text or " ".join(word.text for word in inside if word.text) + hyphens
+    return Found(text, _box(element), sure, page, inside)
+
+
+def _box(element: Element) -> Box | None:
+    if stated := _BOX.search(element.get("title", "")):
+        return engine.around([stated.groups()[:2], stated.groups()[2:]])
+    if (outline := element.find("{*}Coords")) is not None:
+        return engine.around(_POINT.findall(outline.get("points", "")))
+    return engine.sized(*(element.get(side) for side in ("HPOS", "VPOS", "WIDTH", "HEIGHT")))
+
+
+def _read_tsv(path: Path) -> Reading:
+    reading, lines = Reading(), dict[tuple, tuple[Box | None, list[Found]]]()
+    # Quotation marks are text here, so this is no table of the door's.
+    for count, row in enumerate(written(path).split("\n")[1:], start=2):
+        cells = row.rstrip("\r").split("\t", 11)
+        numbers = [number(cell) for cell in cells[:11]]
+        if row.strip() and (len(numbers) < 11 or None in numbers):
+            raise DataBroken("a row without 11 numbers", where=f"{path}:{count}")
+        if not row.strip():
+            continue
+        level, place, box = numbers[0], int(numbers[1]), engine.sized(*numbers[6:10])
+        page = reading.pages.setdefault(place, Page((None, None), in_pixels=True))
+        _, words = lines.setdefault(key := tuple(numbers[1:5]), (None, []))
+        if level == _PAGE:
+            page.size = (numbers[8], numbers[9])
+        elif level == _LINE:
+            lines[key] = box, words
+        elif level == _WORD and "".join(cells[11:]).strip():
+            words.append(Found(cells[11], box, numbers[10] / 100, place))
+    for (place, *_), (box, words) in lines.items():
+        text = " ".join(word.text or "" for word in words)
+        if words:
+            reading.pages[int(place)].lines.append(Found(text, box, None, int(place), tuple(words)))
+    return reading
+
+
+HOCR = engine.reader("hocr", "OCR as hOCR", _HTML, _CLASS.search, partial(_read, ""))
+ALTO = engine.reader(
+    "alto", "ALTO XML", (".xml", ".alto"), re.compile(b"<alto").search, partial(_read, "alto")
+)
+PAGE_XML = engine.reader(
+    "page_xml", "PAGE XML", (".xml",), re.compile(b"[<:]PcGts").search, partial(_read, "PcGts")
+)
+TESSERACT = engine.reader(
+    "tesseract", "Tesseract's TSV", (".tsv",), re.compile(_START).match, _read_tsv
+)

@@ -1,0 +1,129 @@
+"""The pages of a user's own documents: images, PDFs and texts that are called like them."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path, PurePosixPath
+
+from formlab import files, pictures
+from formlab.errors import DataBroken, DataMissing
+from formlab.readers.rows import Row
+from formlab.tables import storable
+
+IMAGES = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".webp", ".bmp", ".gif", ".pdf")
+# `form_2`, `form-p2`, `form.page 2`: the second page of `form`.
+_PAGE = re.compile(r"(.+?)[ _.-]+(?:p(?:age)?[ _.-]?)?([0-9]{1,4})", re.IGNORECASE)
+_NUMBER = re.compile(r"([0-9]+)")
+
+
+def find(folder: str | Path, documents: Sequence[str], flaws: Counter[str]) -> dict[str, list[str]]:
+    """The files of each document's pages in order, relative to `folder`, in any depth of it.
+
+    A document's pages are the file that is called like it (``a.png``; ``a.pdf`` and a TIFF may
+    have several pages), those that are called like it with a number (``a.png``, ``a_2.png``;
+    ``a-p1.png``, ``a-p2.png``), or the files of a folder that is called like it. A document is
+    named with or without the file's ending, and with or without its folders. Documents without a
+    page, and those of which several files have the name (the first by folder and ending is read),
+    are counted in `flaws`. `DataMissing` if there is no such folder.
+    """
+    root = files.folder(folder, remedy="--images with the folder of the scans or PDFs")
+    known = {key for name in map(stem, documents) for key in (name, last(name))}
+    # Files called like a document, like one with a number, and in a folder called like one.
+    named, numbered, inside = ({}, {}, {})
+    for file in sorted(root.rglob("*")):
+        path = PurePosixPath(file.relative_to(root).as_posix())
+        if path.suffix.lower() not in IMAGES or path.name[0] == "." or not file.is_file():
+            continue
+        for key in map(_key, {path.stem, str(path.with_suffix(""))}):
+            named.setdefault(key, []).append(path)
+            if key not in known and (match := _PAGE.fullmatch(key)):
+                numbered.setdefault(match[1], []).append(path)
+        for key in map(_key, {path.parent.name, str(path.parent)} - {"", "."}):
+            inside.setdefault(key, []).append(path)
+    found = {}
+    for name in documents:
+        for key in (stem(name), last(stem(name))):
+            own, further = (sorted(index.get(key, ()), key=_order) for index in (named, numbered))
+            pages = [*own[:1], *further] or sorted(inside.get(key, ()), key=_order)
+            if pages:
+                first: dict[str, PurePosixPath] = {}
+                for page in pages:
+                    if page.parent == pages[0].parent:
+                        first.setdefault(page.stem, page)
+                copies = len(first) < len(pages) + len(own[1:])
+                flaws["documents with several files of one name: the first is read"] += copies
+                found[name] = list(map(str, first.values()))
+                break
+    flaws["documents without an image"] += len(documents) - len(found)
+    return found
+
+
+def text_files(folder: str | Path, documents: Iterable[str]) -> dict[str, Path]:
+    """For each document that has one, the file of text, such as ``a.txt``, called like it."""
+    root = Path(folder)
+    named: dict[str, Path] = {}
+    for file in sorted(root.rglob("*.txt")):
+        path = PurePosixPath(file.relative_to(root).as_posix())
+        for key in (path.name, path.stem, str(path), str(path.with_suffix(""))):
+            named.setdefault(_key(key), file)
+    stems = ((name, stem(name)) for name in documents) if named else ()
+    matches = {name: named.get(key) or named.get(last(key)) for name, key in stems}
+    return {name: file for name, file in matches.items() if file}
+
+
+def text_of(file: Path) -> str:
+    """The text of such a file."""
+    return storable(files.read_text(file, encodings=("utf-8-sig", "latin-1")))
+
+
+def stem(name: str) -> str:
+    """A document's name without the ending of an image or PDF, in the form that names match in.
+
+    Examples
+    --------
+    >>> stem("scan 1.PNG"), stem("v1.2")
+    ('scan 1', 'v1.2')
+    """
+    head, point, ending = name.rpartition(".")
+    is_ending = head and not head.endswith("/") and f"{point}{ending}".lower() in IMAGES
+    return _key(head if is_ending else name)
+
+
+def last(name: str) -> str:
+    """The last step of a path."""
+    return name.rstrip("/").rpartition("/")[2]
+
+
+def _key(name: str) -> str:
+    # File systems write accents in two ways.
+    return unicodedata.normalize("NFC", name)
+
+
+def _order(path: PurePosixPath) -> list[tuple[int, int | str]]:
+    """By folder, then by the numbers in names, then by ending."""
+    steps = [step for step in _NUMBER.split(str(path.with_suffix(""))) if step]
+    ending = IMAGES.index(path.suffix.lower())
+    return [(1, int(s)) if s.isdecimal() else (0, s) for s in steps] + [(2, ending)]
+
+
+def columns(root: Path, pages: list[str], stated: Row, flaws: Counter[str]) -> Row:
+    """The columns `image`, `width` and `height` of a document; what `stated` has stays."""
+    if not pages:
+        return {"image": None}
+    file = root / pages[0]
+    if "\0" in pages[0] or not file.resolve().is_relative_to(root):
+        # A path that leaves the folder is not followed.
+        flaws["images outside of their folder"] += 1
+        return {"image": None}
+    size: Row = {}
+    try:
+        # A PDF has a size for each page.
+        if file.suffix.lower() != ".pdf" or not file.is_file():
+            size = dict(zip(("width", "height"), pictures.image_size(file), strict=True))
+    except (DataBroken, DataMissing) as error:
+        # The reader of the page gets to say why; the document stays.
+        flaws[f"images {'missing' if isinstance(error, DataMissing) else 'unreadable'}"] += 1
+    return {"image": pages[0]} | {name: stated.get(name) or side for name, side in size.items()}

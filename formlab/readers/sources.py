@@ -1,0 +1,302 @@
+"""The rows of any table, JSON, folder, archive or frame, as they are written."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from formlab import files
+from formlab.errors import DataBroken, DataMissing
+from formlab.files import local
+from formlab.readers import workbook
+from formlab.readers.door import FORMS, TABLES, Member, ending, is_json, kind, members, stem
+from formlab.readers.rows import Batch, Row
+from formlab.text.answers import arguments, is_flat
+
+# What stands for a name where there is no file.
+FRAME = "frame"
+# Names under which services list what they have read, and names of a document.
+WRAPPERS = ("predictions", "documents", "results", "result", "data", "response", "answers")
+_IDS = {"doc_id", "id", "document", "document_id", "file", "filename", "file_name", "image"}
+# How many rows, and files of documents, are read at once; how many rows may be above a header.
+_ROWS, _FILES, _ABOVE = 50_000, 1_000, 20
+# The number of a row or line, and its cells.
+Numbered = Iterator[tuple[int, list[Any]]]
+
+
+def items(source: Any, notes: Counter[str] | None = None) -> Iterator[tuple[str, Row, bool]]:
+    """Origin and cells, as written, of each row of whatever it is; whether it is a document.
+
+    Examples
+    --------
+    >>> list(items([{"doc_id": "a", "total": 9}]))
+    [('frame, row 1', {'doc_id': 'a', 'total': 9}, False)]
+    """
+    for batch in batches(source, Counter() if notes is None else notes):
+        for origin, row in zip(batch.origins, batch.rows, strict=True):
+            yield origin, row, batch.documents
+
+
+def batches(source: Any, notes: Counter[str]) -> Iterator[Batch]:
+    """The rows of a path, an address, a frame or mappings, many at a time.
+
+    `DataMissing` or `DataBroken` if there is nothing, or nothing that can be read.
+    """
+    if isinstance(source, str | Path):
+        yield from _of_path(local(source), notes)
+        return
+    if isinstance(source, Mapping):
+        yield _of_value({str(name): member for name, member in source.items()}, "object", FRAME, "")
+        return
+    if isinstance(source, pl.LazyFrame | pl.DataFrame):
+        yield from _framed(source.lazy().collect().iter_slices(_ROWS), FRAME)
+        return
+    if type(source).__module__.partition(".")[0] == "pandas":
+        if not source.columns.is_unique:
+            twice = source.columns[source.columns.duplicated()][0]
+            raise DataBroken(f"two columns are called {twice!r}", remedy="rename one")
+        if source.index.name not in (None, *source.columns):
+            source = source.reset_index()
+        # What is missing is NaN, NaT or NA by its dtype; all of them are null here.
+        source = source.astype(object).where(source.notna(), None).to_dict("records")
+    rows = list(source) if isinstance(source, Iterable) else [None]
+    if not all(isinstance(row, Mapping) for row in rows):
+        what = f"values cannot be read from {type(source).__name__}"
+        raise DataBroken(what, remedy="a path, a polars or pandas frame, or a list of dicts")
+    rows = [{str(name): cell for name, cell in row.items()} for row in rows]
+    yield Batch([f"{FRAME}, row {number}" for number in range(1, len(rows) + 1)], rows)
+
+
+def columns_of(source: Any) -> list[str]:
+    """The names of a source's columns, by its first rows."""
+    return next((batch.names for batch in batches(source, Counter())), [])
+
+
+def document_files(path: Path) -> list[Member]:
+    """The files of a folder or archive with a document each: JSON, else texts; else its tables."""
+    if path.is_dir():
+        paths = (file for file in sorted(path.rglob("*")) if file.is_file())
+        named = [Member.of(file, file.relative_to(path).as_posix()) for file in paths]
+    else:
+        named = list(members(path).values())
+    named = [m for m in named if not any(s[:1] in ("", ".") for s in m.name.split("/"))]
+    for endings in ((".json",), (".txt",), TABLES):
+        if found := [member for member in named if ending(member.name) in endings]:
+            return found
+    what = "no JSON files in this folder"
+    raise DataBroken(what, where=path, remedy="one JSON file a document, or a table")
+
+
+def _framed(frames: Iterable[pl.DataFrame], name: str) -> Iterator[Batch]:
+    start = 1
+    for frame in frames:
+        numbers = range(start, start + frame.height)
+        yield Batch([f"{name}, row {number}" for number in numbers], frame.rows(named=True))
+        start += frame.height
+
+
+def _of_path(path: Path, notes: Counter[str]) -> Iterator[Batch]:
+    # Not Path.exists(), which raises on names that no file can have.
+    if not os.path.exists(path):
+        raise DataMissing("no such file or folder", where=path, remedy="check the path")
+    is_file = not path.is_dir() and kind(path) != "zip"
+    found = [Member.of(path)] if is_file else document_files(path)
+    if is_file or ending(found[0].name) in TABLES:
+        if len(found) > 1:
+            what = f"several tables: {', '.join(member.name for member in found[:5])}"
+            raise DataBroken(what, where=path, remedy="one of them, or one JSON file a document")
+        home = found[0].where.removesuffix(found[0].name)
+        yield from (batch._replace(home=home) for batch in _of_file(found[0], notes))
+        return
+    names = [stem(member.name) for member in found]
+    if len(set(names)) < len(found):
+        names = [Path(member.name).with_name(stem(member.name)).as_posix() for member in found]
+    documents = zip(names, found, strict=True)
+    while some := list(islice(documents, _FILES)):
+        rows = [{"doc_id": name} | _document(member, notes) for name, member in some]
+        yield Batch([member.name for _, member in some], rows, documents=True, home=f"{path}/")
+
+
+def _of_file(member: Member, notes: Counter[str]) -> Iterator[Batch]:
+    form = kind(member.name, member.head())
+    if form == "workbook":
+        rows = workbook.rows(member.read(), member.where, notes)
+        yield from _table(iter(rows), member, ", row ", notes)
+    elif form == "parquet":
+        yield from _parquet(member)
+    elif form in ("delimited", "lines", "json"):
+        with member.text() as stream:
+            if form == "json":
+                value = _parsed(stream.read(), member.where)
+                yield _of_value(value, member.name, stem(member.name), member.where)
+            elif form == "lines":
+                yield from _lines(stream, member)
+            else:
+                yield from _table(_delimited(stream, member), member, ":", notes)
+    else:
+        what = f"values cannot be read from {ending(member.name) or 'this file'}"
+        remedy = f"a folder of JSON files, or one of: {', '.join(FORMS)}"
+        raise DataBroken(what, where=member.where, remedy=remedy)
+
+
+def _parsed(text: str, where: str, line: int = 1) -> Any:
+    return files.parse_json(text, where=where, first_line=line, as_written=True, once=True)
+
+
+def _document(member: Member, notes: Counter[str]) -> Row:
+    """The members of a document's file; the text at ``/`` of what is no JSON, or a tool call.
+
+    A file that cannot be read is a text that says why: one of many keeps none of the others back.
+    """
+    try:
+        with member.text() as stream:
+            text = stream.read()
+        if not is_json(text) or arguments(json.loads(text, parse_int=str)) is not None:
+            return {"/": text}
+        value = _parsed(text, member.where)
+        if not isinstance(value, dict | list):
+            raise DataBroken(f"a JSON object is expected, this is {type(value).__name__}")
+        if not is_flat(value):
+            raise DataBroken("nested too deep for a form")
+    except DataBroken as error:
+        notes[f"files that cannot be read: {error.what}"] += 1
+        return {"/": f"cannot be read: {error.what}"}
+    if isinstance(value, list) and all(isinstance(v, dict) and "value" in v for v in value):
+        value = {"fields": value}
+    return value if isinstance(value, dict) else {f"/{n}": item for n, item in enumerate(value)}
+
+
+def _of_value(value: Any, name: str, document: str, where: str) -> Batch:
+    """One JSON value: a list of rows, a document for each key, or one document."""
+    below = ""
+    if isinstance(value, dict):
+        inside = [(key, inner) for key, inner in value.items() if key.lower() in WRAPPERS]
+        if len(inside) == 1 and _are_documents(inside[0][1]):
+            below, value = f"{inside[0][0]}/", inside[0][1]
+    if isinstance(value, list) and value and all(isinstance(row, dict) for row in value):
+        return Batch([f"{name}#/{below}{number}" for number in range(len(value))], value)
+    if not isinstance(value, dict) or not value:
+        what = "a list of objects or an object of documents is expected"
+        remedy = 'such as {"scan_1": {"total": "9.00"}}'
+        raise DataBroken(what, where=where or None, remedy=remedy)
+    if not all(isinstance(inner, dict) for inner in value.values()):
+        return Batch([name], [{"doc_id": document} | value], documents=True)
+    rows = [{"doc_id": key} | row for key, row in value.items()]
+    return Batch([f"{name}#/{below}{key}" for key in value], rows, documents=True)
+
+
+def _are_documents(value: Any) -> bool:
+    """Whether these are objects of which each names its document, or is called like it."""
+    if isinstance(value, dict):
+        return len(value) > 1 and all(isinstance(inner, dict) for inner in value.values())
+    each = isinstance(value, list) and value and all(isinstance(row, dict) for row in value)
+    return bool(each) and all(_IDS & row.keys() for row in value)
+
+
+def _lines(stream: Any, member: Member) -> Iterator[Batch]:
+    """JSON lines, numbers as they are written."""
+    # Only newlines end a line: a value may hold U+2028 or a form feed unescaped.
+    stream.reconfigure(newline="\n")
+    numbered = ((n, line) for n, line in enumerate(stream, start=1) if line.strip())
+    while some := list(islice(numbered, _ROWS)):
+        rows = [_object(line, member.where, number) for number, line in some]
+        yield Batch([f"{member.name}:{number}" for number, _ in some], rows)
+
+
+def _object(line: str, where: str, number: int) -> Row:
+    """The object in a line of JSON; what a closer look finds has an error with its line."""
+    try:
+        row, end = files.AS_WRITTEN.scan_once(line, 0)
+        if line[end:].strip():
+            raise ValueError
+    except (StopIteration, ValueError, RecursionError):
+        row = _parsed(line.removesuffix("\n"), where, number)
+    if not isinstance(row, dict):
+        what = f"a JSON object is expected, this is a {type(row).__name__}"
+        remedy = 'one object a line, such as {"doc_id": "1", "text": "…"}'
+        raise DataBroken(what, where=f"{where}:{number}", remedy=remedy)
+    return row
+
+
+def _parquet(member: Member) -> Iterator[Batch]:
+    try:
+        source = member.where if files.is_file(member.where) else io.BytesIO(member.read())
+        lazy = pl.scan_parquet(source, glob=False)
+        frames = lazy.collect_batches(chunk_size=_ROWS, maintain_order=True)
+        yield from _framed(frames, member.name)
+    except (pl.exceptions.PolarsError, OSError) as error:
+        what = f"not a readable Parquet file: {str(error).splitlines()[0]}"
+        raise DataBroken(what, where=member.where) from error
+
+
+def _delimited(stream: Any, member: Member) -> Numbered:
+    """The rows of delimited text that are not blank, each with the line that it begins in."""
+    # Spreadsheets of many countries write semicolons; a title may stand above the header.
+    above, line = list(islice(stream, _ABOVE)), 1
+    counts = {mark: max((text.count(mark) for text in above), default=0) for mark in ",;\t"}
+    is_tabbed = ending(member.name) in (".tsv", ".tab")
+    delimiter = "\t" if is_tabbed else max(counts, key=counts.__getitem__)
+    reader = csv.reader(chain(above, stream), delimiter=delimiter, strict=True)
+    try:
+        with files.csv_cells(sys.maxsize):
+            for cells in reader:
+                if any(cells):
+                    if "\0" in "".join(cells):
+                        raise csv.Error("a NUL byte: this is no text")
+                    yield line, [cell or None for cell in cells]
+                line = reader.line_num + 1
+    except csv.Error as error:
+        what, where = f"not a table: {error}", f"{member.where}:{line}"
+        remedy = "quote what holds a quotation mark or the delimiter"
+        raise DataBroken(what, where=where, remedy=remedy) from error
+
+
+def _table(numbered: Numbered, member: Member, mark: str, notes: Counter[str]) -> Iterator[Batch]:
+    """The rows under the header of a table, which lines of a title may stand above."""
+    above, place = list(islice(numbered, _ABOVE)), f"{member.where}{mark}"
+    if not above:
+        return
+    title = _titles([cells for _, cells in above])
+    notes["rows above the header, left out as a title"] += title
+    names = ["" if cell is None else str(cell).strip() for cell in above[title][1]]
+    while names and not names[-1]:
+        names.pop()
+    notes["columns without a name, left out"] += (is_unnamed := names.count(""))
+    if twice := [name for name, n in Counter(names).items() if n > 1 and name]:
+        what, where = f"two columns are called {twice[0]!r}", f"{place}{above[title][0]}"
+        raise DataBroken(what, where=where, remedy="rename one: the first row names the columns")
+    numbered, width = chain(above[title + 1 :], numbered), len(names)
+    while some := list(islice(numbered, _ROWS)):
+        rows = []
+        for number, cells in some:
+            if len(cells) != width:
+                if any(cell is not None for cell in cells[width:]):
+                    what = f"{len(cells)} cells, and {width} in the header"
+                    remedy = "quote cells with a delimiter" if mark == ":" else "name each column"
+                    raise DataBroken(what, where=f"{place}{number}", remedy=remedy)
+                notes["rows shorter than their header"] += len(cells) < width
+                cells = cells + [None] * (width - len(cells))
+            rows.append(row := dict(zip(names, cells, strict=False)))
+            if is_unnamed:
+                row.pop("")
+        yield Batch([f"{member.name}{mark}{number}" for number, _ in some], rows)
+
+
+def _titles(rows: list[list[Any]]) -> int:
+    """How many rows stand above the header: a single text, or two above a row that names more."""
+    filled = [{str(c).strip().lower() for c in row if c is not None} - {""} for row in rows]
+    first = next((n for n, cells in enumerate(filled) if len(cells) > 1), 0)
+    if len(filled[first]) == 2 and filled[first].isdisjoint(_IDS):
+        wider = (n for n, cells in enumerate(filled) if len(cells) > 2 and cells & _IDS)
+        return next(wider, first)
+    return first

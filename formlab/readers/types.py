@@ -1,0 +1,382 @@
+"""What the fields of a user's own forms are: types, and how their values are compared."""
+
+from __future__ import annotations
+
+import json
+import pkgutil
+import re
+import sys
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+import polars as pl
+
+from formlab import files, text
+from formlab.benchmarks.meta import meta_of
+from formlab.errors import DataBroken, NotAvailable, UnknownName
+from formlab.readers.values import pattern, pointer
+from formlab.text.values import possible_dates
+from formlab.trees import escape
+
+# Names of types, and the kind that the fields of each get.
+TYPES = {name: name for name in ("string", "number", "money", "date", "choice", "address")}
+TYPES |= {
+    "text": "string",
+    "integer": "number",
+    "boolean": "checkbox",
+    "checkbox": "checkbox",
+}
+COMPARATORS = ("exact", "text", "typed", "fuzzy")
+_KNOWN = {"type": TYPES, "comparator": COMPARATORS}
+_FORMATS = {"date": "date", "date-time": "date", "money": "money", "currency": "money"}
+# What a JSON Schema may say of a field beside its own words.
+_WORDS = ("comparator", "tolerance", "relative", "weight", "question", "label")
+# How many values of a field are read to infer its type.
+_ENOUGH = 200
+# How deep a JSON Schema may be nested.
+_DEEPEST = 40
+_DIGITS = re.compile(r"0|[1-9][0-9]*")
+_CODE = re.compile(r"0[0-9]+|[0-9]{10,}")
+# A letter or a figure for a box is as often something else.
+_NO_BOX = re.compile(r"[a-z0-9]|[01]\.0|on|off", re.IGNORECASE)
+# From so many different values on, such a share must be of a type.
+_FEW, _SHARE = 5, 0.8
+_TESTS = {
+    "boolean": lambda value: text.checked(value) is not None and not _NO_BOX.fullmatch(value),
+    # 10.1999 may be October, but a field of such values has numbers.
+    "date": lambda value: (
+        text.date(value) is not None or (any(possible_dates(value)) and text.number(value) is None)
+    ),
+    "number": lambda value: text.number(value) is not None,
+    "money": lambda value: text.money(value) is not None,
+}
+
+
+class Rule(msgspec.Struct, frozen=True, omit_defaults=True):
+    """How the values at a path are compared.
+
+    `comparator` is one of `COMPARATORS`, null for that of the field's type; `tolerance` how far a
+    number may be from the right one, in its unit or, where `relative`, as a share of it (``1%``),
+    or a date in days, 0 and more; `weight` how much a field counts, above 0; `required` whether
+    every document should have it; `ordered` whether the items of the lists that it is in keep
+    their order, so that each is compared with the item at its own position.
+    """
+
+    comparator: str | None = None
+    tolerance: Annotated[float, msgspec.Meta(ge=0, le=sys.float_info.max)] | None = None
+    weight: Annotated[float, msgspec.Meta(gt=0, le=sys.float_info.max)] = 1.0
+    required: bool = False
+    relative: bool = False
+    ordered: bool = False
+
+
+class FieldType(Rule, frozen=True, omit_defaults=True):
+    """A `Rule` with the type of the values, their choices, and what a person asks for them by."""
+
+    type: str | None = None
+    question: str | None = None
+    label: str | None = None
+    choices: tuple[str, ...] = ()
+
+    @property
+    def kind(self) -> str | None:
+        """The kind of its records."""
+        return TYPES.get(self.type or "")
+
+
+@lru_cache(maxsize=4096)
+def rule_of(meta: str | None) -> Rule:
+    """The rule in the `meta` of a record; the default rule where none was declared.
+
+    Examples
+    --------
+    >>> rule_of('{"weight": 2.0}').weight, rule_of(None) == Rule()
+    (2.0, True)
+    """
+    return msgspec.convert(meta_of(meta), Rule)
+
+
+def rule_text(declared: FieldType) -> str | None:
+    """The rule of a field as the `meta` of its records; null where nothing is declared."""
+    stated = msgspec.to_builtins(declared)
+    stated = {name: stated[name] for name in Rule.__struct_fields__ if name in stated}
+    return json.dumps(stated) if stated else None
+
+
+@dataclass(frozen=True)
+class FieldTypes:
+    """The types of fields by the pattern of their paths, such as ``/items/*/price``.
+
+    `odd` counts for each inferred field the different values that are not of its type; `is_list`
+    says that a file names fields of these documents, while a schema may be of others too.
+
+    Examples
+    --------
+    >>> types = FieldTypes.read({"total": {"type": "money", "weight": 2}})
+    >>> types.of("/total").weight, types.of("/note").type
+    (2.0, None)
+    """
+
+    fields: dict[str, FieldType] = field(default_factory=dict)
+    odd: dict[str, int] = field(default_factory=dict)
+    is_list: bool = False
+
+    def of(self, path: str | None) -> FieldType:
+        """The type of the field at a path; an empty type where none is declared."""
+        return self.fields.get(pattern(path or ""), FieldType())
+
+    @classmethod
+    def read(cls, source: Any) -> FieldTypes:
+        """The types that are declared in a file, a mapping or a pydantic model.
+
+        `source` is a JSON Schema (a file or a dict); a pydantic model (the class, or
+        ``module:Class``); a YAML file or a dict of fields: ``total: money``, or ``total: {type:
+        money, tolerance: 0.01, weight: 2, comparator: typed, required: true, question: …}``. In a
+        schema these words stand beside ``type``. `DataMissing`, `DataBroken`, `NotAvailable` or
+        `UnknownName` if there is no such file or model, it cannot be read, or has an unknown word.
+        """
+        if isinstance(source, FieldTypes):
+            return source
+        where = None if isinstance(source, Mapping | type) else str(source)
+        declared = _declared(source)
+        if not isinstance(declared, Mapping) or not declared:
+            what = "types are a JSON Schema, or fields with their types"
+            raise DataBroken(what, where=where, remedy="total: money")
+        if is_schema := not {"properties", "$ref", "$schema"}.isdisjoint(declared):
+            fields = _leaves(declared, "", declared, where)
+        else:
+            inner = declared.get("fields")
+            fields = (inner if isinstance(inner, Mapping) else declared).items()
+        types = {}
+        for name, said in fields:
+            stated = dict(said) if isinstance(said, Mapping) else {"type": said}
+            path = pattern(str(name) if is_schema else str(pointer(str(name))))
+            types[path] = _field(path, stated, where)
+        return cls(types, is_list=not is_schema and where is not None)
+
+    @classmethod
+    def of_document(cls, document: Mapping[str, Any]) -> FieldTypes:
+        """The types that the document of a corpus was loaded with, from its row."""
+        return cls.of_stated(meta_of(document).get("types") or {})
+
+    @classmethod
+    def of_stated(cls, stated: Mapping[str, Mapping[str, Any]]) -> FieldTypes:
+        """The types that `stated` gave."""
+        return cls(msgspec.convert(stated, dict[str, FieldType]))
+
+    def stated(self) -> dict[str, dict[str, Any]]:
+        """What differs from the defaults, by pattern, as values for JSON."""
+        return msgspec.to_builtins(self.fields)
+
+    @classmethod
+    def inferred(cls, values: pl.DataFrame, lists: Collection[str] = ()) -> FieldTypes:
+        """The types of fields by their values: dates, amounts, numbers … all but few of a field's.
+
+        `values` has the columns path and value; `samples` of them give the same types. The values
+        at the paths `lists` are the items of lists.
+        """
+        paths = values["path"].drop_nulls().unique()
+        patterns = [pattern(f"{path}/0" if path in lists else path) for path in paths]
+        step = pl.col("path").replace_strict(paths, patterns, default=None, return_dtype=pl.String)
+        some = None
+        for piece in values.select(step, "value").iter_slices(20_000):
+            some = samples(piece, some)
+        if some is None:
+            return cls()
+        some = some.group_by("path", maintain_order=True).agg(pl.col("value").drop_nulls())
+        types = {path: _type_of(known) for path, known in some.rows()}
+        fields = {path: FieldType(type=name) for path, (name, _) in types.items()}
+        return cls(fields, {path: count for path, (_, count) in types.items() if count})
+
+    def json_schema(self) -> dict[str, Any]:
+        """A JSON Schema of a document with these fields, each of which may be null."""
+        root: dict[str, Any] = {"properties": {}}
+        for path, declared in self.fields.items():
+            node, name = root, ""
+            for step in path.split("/")[1:]:
+                name = _unescaped(step)
+                if step == "*":
+                    node = node.setdefault("items", {})
+                else:
+                    node = node.setdefault("properties", {}).setdefault(name, {})
+            node.update({} if node else _leaf(declared, name))
+        return _closed(root)
+
+
+def samples(values: pl.DataFrame, before: pl.DataFrame | None = None) -> pl.DataFrame:
+    """As many different values at each path as types are inferred by, the first ones, and a null.
+
+    The samples of a table are those of its last piece after the samples of all `before` it.
+    """
+    values = values.select("path", "value").filter(pl.col("path").is_not_null())
+    if before is not None:
+        counts = before.group_by("path").agg(pl.col("value").count())
+        full = counts.filter(pl.col("value") >= _ENOUGH)["path"]
+        values = pl.concat([before, values.filter(~pl.col("path").is_in(full.implode()))])
+    values = values.unique(maintain_order=True)
+    place = pl.col("value").is_not_null().cum_sum().over("path")
+    return values.filter(pl.col("value").is_null() | (place <= _ENOUGH))
+
+
+def _type_of(values: list[str]) -> tuple[str, int]:
+    """The type that the values of a field have, and how many of them are not of it.
+
+    Words for no value are set aside. Few values must all be of the type, of more a share.
+    """
+    some = [value.strip() for value in values if value.strip() and not text.is_null_word(value)]
+    if not some or any(_CODE.fullmatch(value) for value in some):
+        return "string", 0
+    are_digits = all(_DIGITS.fullmatch(value) for value in some)
+    least = len(some) if len(some) < _FEW else _SHARE * len(some)
+    for share in (len(some), least):
+        for name, is_one in _TESTS.items():
+            count = sum(map(is_one, some))
+            if count >= share and not (name == "date" and are_digits):
+                return name, len(some) - count
+    return "string", 0
+
+
+def _declared(source: Any) -> Any:
+    """The mapping that a source holds, a model's being its schema."""
+    if isinstance(source, str) and ":" in source and not files.is_file(source):
+        sys.path.insert(0, str(Path.cwd()))
+        try:
+            source = pkgutil.resolve_name(source.replace(".py:", ":"))
+            return source.model_json_schema()
+        except Exception as error:  # Whatever a user's own module meets.
+            what = f"no model {source!r}: {type(error).__name__}: {error}"
+            raise NotAvailable(what, remedy="module:Class, a pydantic model") from error
+        finally:
+            sys.path.pop(0)
+    if hasattr(source, "model_json_schema"):
+        return source.model_json_schema()
+    if isinstance(source, str | Path):
+        if Path(source).suffix.lower() == ".json":
+            return files.read_json(source, once=True)
+        return files.read_yaml(source, remedy="total: money")
+    if not isinstance(source, Mapping):
+        what = f"types cannot be read from {type(source).__name__}"
+        raise DataBroken(what, remedy="a file, a dict or a pydantic model")
+    return source
+
+
+def _field(path: str, stated: dict[str, Any], where: str | None) -> FieldType:
+    """The type of a field by what is said of it."""
+    rule = {name: said for name, said in stated.items() if said is not None}
+    words = [(f"property of {path}", name, FieldType.__struct_fields__) for name in rule]
+    words += [(f"{n} of {path}", rule[n], known) for n, known in _KNOWN.items() if n in rule]
+    for what, word, known in words:
+        if word not in known:
+            error = UnknownName.of(what, str(word), known)
+            raise UnknownName(error.what, where=where, remedy=error.remedy)
+    if isinstance(rule.get("choices"), list):
+        rule["choices"] = list(map(str, rule["choices"]))
+    try:
+        share = str(rule.get("tolerance")).strip()
+        if share.endswith("%"):
+            rule |= {"tolerance": float(share[:-1]) / 100, "relative": True}
+        return msgspec.convert(rule, FieldType, strict=False)
+    except ValueError as error:
+        remedy = "a tolerance is a number from 0 or per cent, a weight one above 0"
+        raise DataBroken(str(error), where=f"{where or ''}#{path}", remedy=remedy) from error
+
+
+class _Schema(msgspec.Struct):
+    """A JSON Schema, as far as it is read."""
+
+    type: str | list[str] | None = None
+    properties: dict[str, Any] | None = None
+    items: Any = None
+    required: list[str] | bool | None = None
+    enum: list[Any] | None = None
+    format: str | None = None
+    title: str | None = None
+    description: str | None = None
+    ordered: Any = None
+
+
+def _leaves(
+    node: Any,
+    path: str,
+    root: Any,
+    where: str | None,
+    depth: int = 0,
+    *,
+    required: bool = False,
+    ordered: bool = False,
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The leaves of a JSON Schema with what it and the lists around them say of them."""
+    at = f"{where or ''}#{path[:80]}" if path else where
+    if depth > _DEEPEST:
+        raise DataBroken("a JSON Schema that refers to itself", where=at)
+    node = _resolved(node, root, at)
+    schema = files.convert(node, _Schema, where=at)
+    inner = {"*": schema.items} if isinstance(schema.items, Mapping) else None
+    inner = schema.properties if schema.properties is not None else inner
+    # In a field, an old schema says by it that this field is required.
+    must = schema.required if isinstance(schema.required, list) else ()
+    flags = {"required": required, "ordered": ordered or bool(schema.ordered)}
+    if inner is None and path:
+        words = {"question": schema.description, "label": schema.title}
+        words |= {"choices": [choice for choice in schema.enum or () if choice is not None]}
+        names = [schema.type] if isinstance(schema.type, str) else schema.type or ()
+        usual = next((name for name in names if name in TYPES), "string")
+        is_choice = schema.enum or "const" in node
+        words |= {"type": "choice" if is_choice else _FORMATS.get(schema.format or "", usual)}
+        words |= {name: node[name] for name in _WORDS if name in node}
+        yield path, {name: said for name, said in (words | flags).items() if said}
+    for name, member in (inner or {}).items():
+        below = f"{path}/{name if inner is not schema.properties else escape(str(name))}"
+        flags["required"] = name in must
+        yield from _leaves(member, below, root, where, depth + 1, **flags)
+
+
+def _resolved(node: Any, root: Any, where: str | None) -> dict[str, Any]:
+    """A schema with its reference followed, and the first of its choices that is not null."""
+    node = dict(node) if isinstance(node, Mapping) else {}
+    for _ in range(_DEEPEST):
+        if reference := node.pop("$ref", None):
+            target = root
+            for step in str(reference).removeprefix("#").split("/")[1:]:
+                target = target.get(_unescaped(step)) if isinstance(target, Mapping) else None
+            if not isinstance(target, Mapping):
+                raise DataBroken(f"{reference!r:.80} leads to no schema", where=where)
+            several = [target]
+        else:
+            several = node.pop("anyOf", None) or node.pop("oneOf", None) or node.pop("allOf", None)
+        several = several if isinstance(several, list) else []
+        real = [s for s in several if isinstance(s, Mapping) and s.get("type") != "null"]
+        if not real:
+            break
+        node = dict(real[0]) | node
+    return node
+
+
+def _unescaped(step: str) -> str:
+    """A step of a JSON Pointer as the name that it stands for."""
+    return step.replace("~1", "/").replace("~0", "~")
+
+
+def _leaf(declared: FieldType, name: str) -> dict[str, Any]:
+    """The JSON Schema of a field, which may be null."""
+    json_type = {"number": "number", "checkbox": "boolean"}.get(declared.kind or "", "string")
+    stated: dict[str, Any] = {"type": [json_type, "null"]}
+    if declared.choices:
+        stated["enum"] = [*declared.choices, None]
+    # Titles that pydantic makes of a field's name say nothing more.
+    is_name = (declared.label or "").replace(" ", "_").casefold() == name.casefold()
+    description = declared.question or (declared.label if not is_name else None)
+    return stated | ({"description": description} if description else {})
+
+
+def _closed(node: dict[str, Any]) -> dict[str, Any]:
+    """Every member named as required and no other allowed, as structured output asks for."""
+    if "properties" in node:
+        members = {name: _closed(member) for name, member in node["properties"].items()}
+        closed = {"type": "object", "properties": members, "required": list(members)}
+        return closed | {"additionalProperties": False}
+    return {"type": "array", "items": _closed(node["items"])} if "items" in node else node

@@ -1,0 +1,423 @@
+"""What other tools write: a table of sources with the rows that come of them, one of damages."""
+
+import dataclasses
+import json
+import os
+import random
+import time
+from pathlib import Path
+
+import polars as pl
+import pytest
+import yaml
+from backports.zstd import zipfile
+
+import formlab
+from formlab import benchmarks, registry, systems
+from formlab.benchmarks import formcraft, formfactory, vrdu
+from formlab.benchmarks._own import OWN
+from formlab.errors import DataBroken, FormlabError, UnknownName
+from formlab.readers import READERS, logs, olmocr, read_predictions, reader_of, splits
+from formlab.systems import System
+from tests import made_formfactory, made_vrdu
+from tests.seeds import seeds
+
+HERE = Path(__file__).parent
+# Written by the harnesses themselves: Inspect, VLMEvalKit, stickler and docling-eval.
+DATA = HERE / "logs"
+PLUGINS = HERE.parents[1] / "docs" / "plugins"
+SOURCES, DAMAGES = (
+    yaml.safe_load((HERE / f"{name}.yml").read_text("utf-8")) for name in ("sources", "damages")
+)
+FORM = {
+    "fields": [{"label": "Name", "modality": "Textual", "value": "Ada"}],
+    "vqa": [{"id": "q1", "question": "?", "answers": ["9"]}],
+    "consistency": [{"id": "c1", "source": "/Name", "dependent": "/Name", "expected": "Ada"}],
+}
+HEADER = {"version": 2, "status": "success", "eval": {"task": "t", "model": "m", "dataset": {}}}
+SAMPLE = {"id": "a", "epoch": 1, "target": "x", "output": {"completion": "x"}}
+LONG, DEEP = "9" * 1_000_000, "[" * 100_000 + "]" * 100_000
+WORDS = {
+    "HEADER": json.dumps(HEADER), "SAMPLE": json.dumps(SAMPLE), "ZEROS": "0" * 60_000_000,
+    "BOX": made_vrdu.BOX,
+}  # fmt: skip
+
+
+def spelt(content):
+    """Content as a file has it, with what the tables name by a word."""
+    if isinstance(content, bytes):
+        return content
+    text = content if isinstance(content, str) else json.dumps(content)
+    text = WORDS.get(text, text).replace('"BOX"', json.dumps(made_vrdu.BOX))
+    return (
+        text.replace("\nLONG", f"\n{LONG}")
+        .replace("\nDEEP", f"\n{DEEP}")
+        .encode("utf-8", "surrogatepass")
+    )
+
+
+def put(folder, files):
+    for name, content in files.items():
+        file = folder / name.replace("SPLIT", f"{made_vrdu.SPLIT}-test_predictions.json")
+        file.parent.mkdir(parents=True, exist_ok=True)
+        if name.endswith(".jsonl") and isinstance(content, list):
+            content = "\n".join(map(json.dumps, content))
+        if content is not None:
+            file.write_bytes(spelt(content))
+    return folder
+
+
+def archive(file, members, packing=zipfile.ZIP_DEFLATED):
+    with zipfile.ZipFile(file, "w", compression=packing) as opened:
+        for name, content in members.items():
+            opened.writestr(name, spelt(content))
+    return file
+
+
+def corpus_of(name, folder):
+    if name == "formfactory":
+        return formfactory.read("all", made_formfactory.make(folder / "gold"))
+    if name == "vrdu":
+        return vrdu.read(made_vrdu.SPLIT, made_vrdu.make(folder / "gold"))
+    if name == "formcraft":
+        put(folder / "gold", {f"forms/{doc}.json": FORM for doc in "ab"})
+        return formcraft.read("test", folder / "gold")
+    put(folder, {f"gold/gold_{n}.txt": f"<p>Page <number>{n}7</number></p>" for n in range(3)})
+    return OWN["fincriticaled"].load("test", folder)
+
+
+@pytest.fixture
+def plugins():
+    for name in ("ocrbench", "funsd_bench"):
+        registry.load(PLUGINS / f"{name}.py")
+    yield
+    for name in ("ocrbench", "funsd_bench"):
+        registry.unload(str(PLUGINS / f"{name}.py"))
+
+
+@pytest.mark.parametrize("case", SOURCES, ids=lambda case: case.get("name", case.get("benchmark")))
+def test_sources_have_these_rows(case, tmp_path, request):
+    if "plug-in" in case.get("name", ""):
+        request.getfixturevalue("plugins")
+    folder = put(tmp_path / "model-7", case.get("files", {}))
+    if benchmark := case.get("benchmark"):
+        corpus = corpus_of(benchmark, tmp_path)
+        assert reader_of(folder, corpus).name == benchmark
+        found = read_predictions(folder, corpus).check()
+        rows = found.records.select("path", "value", "status").rows()
+        assert rows == list(map(tuple, case["answers"]))
+        assert (found.system, len(found.sources)) == ("model-7", len(case["files"]))
+        return
+    path = DATA / case["sample"] if "sample" in case else folder / case.get("path", "")
+    rows = logs.read(path)
+    answers = rows.filter(role="answer")
+    assert set(answers["system"]) == {case["system"]}
+    answers = answers.select("doc_id", "path", "value", "status").rows()
+    assert answers == list(map(tuple, case["answers"]))
+    stated = rows.filter(pl.col("role").is_in(["score", "figure"])).select("scorer", "score")
+    assert stated.rows() == list(map(tuple, case.get("scores", [])))
+    notes = logs.open_log(path).notes if "notes" in case else {}
+    assert {f"log: {note}": n for note, n in case.get("notes", {}).items()}.items() <= notes.items()
+
+
+@pytest.mark.parametrize("case", DAMAGES, ids=lambda case: case.get("error", "counted"))
+def test_damages_are_one_error_that_says_where_or_a_counted_sample(case, tmp_path):
+    if members := case.get("archive"):
+        path = archive(tmp_path / "log.eval", members)
+    else:
+        path = put(tmp_path / "m", case["files"])
+    if benchmark := case.get("benchmark"):
+        corpus = corpus_of(benchmark, tmp_path)
+        with pytest.raises(FormlabError, match=case["error"]):
+            read_predictions(path, corpus)
+        return
+    path = path / next(iter(case["files"])) if "files" in case else path
+    if "error" in case:
+        with pytest.raises(FormlabError, match=case["error"]):
+            logs.open_logs(path)
+        return
+    evaluation = logs.open_log(path)
+    assert evaluation.documents["doc_id"].to_list() == ["a"]
+    assert logs.join_report(evaluation)["unreadable"] == 1
+
+
+def test_inspect_gives_each_kind_of_sample_with_the_model_that_answered():
+    rows = logs.read(DATA / "form.eval")
+    answers = {row["doc_id"]: row for row in rows.filter(role="answer").to_dicts()}
+    assert answers["plain"]["system"] == "mockllm/form"  # The header says mockllm/model.
+    assert answers["long"]["value"] == "A clause of the lease. " * 20  # Under `attachments`.
+    assert (answers["scan_7"]["path"], answers["bad"]["status"]) == ("/total", "bad_json")
+    reasons = {n: answers[n]["status"] for n in ("failed", "cut", "refused")}
+    assert reasons == {"failed": "api_error", "cut": "truncated", "refused": "refused"}
+    gold = rows.filter(role="gold", doc_id="object").select("path", "value").rows()
+    assert gold == [("/total", "9.50"), ("/items/0/name", "tea")]
+    match = rows.filter(role="score", scorer="match").select("doc_id", "score", "correct").rows()
+    assert {("plain", 1, True), ("wrong", 0, False), ("half", 0.5, None)} <= set(match)
+    assert set(rows.filter(judged=True)["scorer"]) == {"close/letters", "close/words"}
+    # The same log in one JSON, where long texts stand in place.
+    other, key = logs.read(DATA / "form.json"), ["role", "doc_id", "path", "value", "score"]
+    assert sorted(map(str, rows.select(key).rows())) == sorted(map(str, other.select(key).rows()))
+
+
+def test_epochs_are_runs_and_a_run_that_has_not_ended_is_read():
+    with pytest.raises(DataBroken, match="holds 2 runs: mockllm/form, epoch 1"):
+        logs.open_log(DATA / "epochs.eval")
+    second = logs.open_log(DATA / "epochs.eval", run="mockllm/form, epoch 2", system="second")
+    assert second.system == second.cases["system"].unique().item() == "second"
+    with pytest.raises(UnknownName, match="unknown run of the log 'x'"):
+        logs.open_log(DATA / "epochs.eval", run="x")
+    counts = {"matched": 4, "missing": 7, "duplicate": 0, "failed": 2, "unreadable": 0}
+    assert logs.join_report(logs.open_log(DATA / "unfinished.eval")) == counts
+
+
+# Both logs have 228 samples of fields of FUNSD, of which 23 failed: counted in the archives by
+# hand. The figures are those that Inspect printed: .7024 and .8537 over the other 205.
+@pytest.mark.parametrize(("name", "right"), [("gamma", 144), ("delta", 175)])
+def test_real_log_has_both_figures_alone_and_joined_with_funsd(shared, name, right):
+    file = shared / "data" / "logs" / "inspect" / f"{name}.eval"
+    counts = dict(logs.read(file)["role"].value_counts().rows())
+    assert counts == {"gold": 228, "answer": 228, "call": 228, "score": 205, "figure": 1}
+    own = logs.open_log(file)
+    assert own.system == f"mockllm/{name}"
+    figures = logs.headlines(own)
+    rows = {(row["by"], row["over"]): (row["value"], row["n"]) for row in figures.to_dicts()}
+    for by in ("log, as stated", "log"):
+        assert rows[by, "scored"] == (pytest.approx(right / 205), 205)
+    assert rows["log", "all"] == (pytest.approx(right / 228), 228)
+    joined = logs.open_log(file, "funsd", root=shared / "data" / "funsd")
+    # Of 199 forms the samples ask for 12, all of the training set.
+    assert (joined.split, joined.documents.height) == ("train", 12)
+    assert joined.fields["x0"].null_count() == 0
+    assert logs.headlines(joined).equals(figures)
+    report = {"matched": 228, "missing": 0, "duplicate": 0, "failed": 23, "unreadable": 0}
+    assert logs.join_report(joined) == logs.join_report(own) == report
+
+
+def test_names_of_samples_find_the_fields_of_a_benchmark(funsd_root):
+    rows = [
+        {"id": "a/entities/1", "target": "Ada Berg", "output": "Ada Berg", "score": 1},
+        {"id": "images/b.png", "target": "Total 9.00", "output": "Total 9.00.", "score": 1},
+        {"id": "b/entities/7", "target": "nothing", "output": "x", "score": 0},
+    ]
+    evaluation = formlab.open_log(rows, "funsd", root=funsd_root)
+    assert evaluation.fields.select("doc_id", "path", "log_score").rows() == [
+        ("a", "/entities/1", 1.0),
+        ("b", "/entities/0", 1.0),
+    ]
+    assert {note: n for note, n in evaluation.notes.items() if note.startswith("log: ")} == {
+        "log: samples matched": 2,
+        "log: samples that the benchmark does not have": 1,
+        # Entities 0 and 2 of form a are no errors of a system that was not asked for them.
+        "log: fields of these documents that no sample asks for": 2,
+    }
+    every = formlab.open_log(rows[:1], "funsd", root=funsd_root, documents="all")
+    assert every.fields.filter(status="missing").height == 2
+    with pytest.raises(DataBroken, match=r"no sample is of funsd:test: .*'zz'.*'a', 'b'"):
+        formlab.open_log([{"id": "zz", "target": "x", "output": "x"}], "funsd", root=funsd_root)
+
+
+# Gold, answer, score and what else a sample has, and why formlab counts it differently.
+WHY = [
+    ("May", "may", 0, {}, "normalisation: case"),
+    ("May", "May", 0, {}, "the log's own rule refuses it"),
+    ("May", "May.", 1, {}, "normalisation: punctuation"),
+    ("3 May", "it is 3 May", 1, {}, "the log takes gold that stands within a longer answer"),
+    ("May", "June", 0.5, {}, "partial credit in the log"),
+    ("May", "May", None, {}, "not scored in the log"),
+    ("May", None, None, {"error": "x"}, "api_error: left out of the log's mean"),
+    ("May", "May", 1, {"status": "truncated"}, "truncated: scored in the log"),
+]
+
+
+@pytest.mark.parametrize(("gold", "answer", "score", "more", "why"), WHY)
+def test_difference_has_its_reason(gold, answer, score, more, why):
+    row = {"id": "a", "target": gold, "output": answer, "score": score} | more
+    other = {"id": "z", "target": "a", "output": "a", "score": 1}
+    evaluation = formlab.open_log([row, other])
+    assert logs.differences(evaluation)["why"].item().startswith(why)
+    evaluation.settings["system"]["log"]["judged"] = ["score"]
+    judged = logs.differences(evaluation)["why"].item()
+    is_answered = score is not None and not more
+    assert judged.startswith("a model judged it in the log" if is_answered else why)
+
+
+def test_sample_given_again_is_counted_and_the_one_that_did_not_fail_stays():
+    failed = {"id": "8", "target": "May", "output": None, "error": "time-out"}
+    evaluation = logs.open_log([failed, failed | {"output": "May", "error": None}, failed])
+    assert evaluation.fields["pred"].to_list() == ["May"]
+    assert logs.join_report(evaluation)["duplicate"] == 2
+
+
+def test_what_a_table_lacks_is_named():
+    rows = [{"name": "a", "wanted": "x", "got": "x"}]
+    named = {"doc_id": "name", "gold": "wanted", "value": "got"}
+    assert logs.open_log(pl.DataFrame(rows), columns=named).fields["outcome"].item() == "match"
+    for columns, what in (
+        (named | {"gold": "wantd"}, "unknown column 'wantd'.*'wanted'"),
+        ({"golden": "wanted"}, "unknown column to name 'golden'"),
+        ({}, "no column is the answer; the table has: name, wanted, got"),
+    ):
+        with pytest.raises(FormlabError, match=what):
+            logs.read(rows, columns=columns)
+
+
+# A test of a text, its page, and what is answered: the gold, another passage, or nothing.
+OLMOCR = [
+    ({"text": "invoice no", "case_sensitive": False}, "The INVOICE NO is 7.", "invoice no"),
+    ({"text": "invoice no"}, "The INVOICE NO is 7.", None),
+    ({"text": "Net total"}, "The **_Net_** _total_ is 7", "Net total"),
+    ({"text": "Net total", "max_diffs": 1}, "The Net tota1 is 7", "Net total"),
+    ({"text": "Net total"}, "The Net tota1 is 7", "Net tota1"),
+    ({"text": "a long phrase"}, "\n", None),
+    ({"type": "absent", "text": "Part 3", "case_sensitive": False}, "PART 3\nText", "PART 3"),
+    ({"type": "absent", "text": "Part 3"}, "PART 3\nText", ""),
+    ({"type": "absent", "text": "Due", "first_n": 20}, "A page with other words. Due", ""),
+    ({"type": "absent", "text": "Total due", "last_n": 9}, "A page. Total due", "Total due"),
+    ({"text": "Total due", "last_n": 8}, "A page. Total due", None),
+    ({"type": "order", "before": "One", "after": "Two"}, "Two One Two", "One … Two"),
+    ({"type": "order", "before": "One", "after": "Two"}, "Two One", "Two … One"),
+    ({"type": "order", "before": "Ome", "after": "Two", "max_diffs": 1}, "One Two", "Ome … Two"),
+    ({"type": "order", "before": "One", "after": "Six"}, "One Two", "One"),
+]
+
+
+@pytest.mark.parametrize(("test", "page", "answer"), OLMOCR)
+def test_tests_of_olmocr_are_judged_as_the_bench_does(test, page, answer):
+    test = olmocr.Test(**{"pdf": "a.pdf", "id": "1", "type": "present"} | test)
+    assert olmocr.answer_to(test, page) == answer
+
+
+def test_a_log_is_answers_to_a_corpus_too(tmp_path):
+    omniai = next(case for case in SOURCES if case.get("name") == "OmniAI")
+    put(tmp_path, omniai["files"])
+    for name, url in {"a": "https://host.example/f3.png", "b": "https://x.example/f4.png"}.items():
+        put(tmp_path, {f"gold/{name}.json": {"imageUrl": url, "trueJsonOutput": {"total": 9.5}}})
+    corpus = formlab.load("omniai", root=tmp_path / "gold")
+    records = formlab.read_predictions(tmp_path / "results.json", corpus).records
+    # By its address, and by the name of its file.
+    assert dict(records.select("doc_id", "status").rows()) == {"a": "ok", "b": "api_error"}
+
+
+def test_a_plug_in_is_tried_first(tmp_path):
+    def read(source):
+        yield {"role": "gold", "doc_id": "a", "path": "/x", "value": "1"}
+        yield {"role": "answer", "doc_id": "a", "path": "/x", "value": "1", "status": "ok"}
+
+    (tmp_path / "a.csv").write_text("id,target,output\n")
+    formlab.reader("mine", read, title="mine", fits=lambda path: path.name == "a.csv")
+    try:
+        assert READERS["mine"].title == "mine"
+        assert formlab.open_log(tmp_path / "a.csv").fields["outcome"].item() == "match"
+    finally:
+        registry.unload(__name__)
+
+
+@pytest.mark.parametrize(
+    ("name", "second"), [("formcraft", "z.json"), ("formfactory", "A12_.json")]
+)
+@pytest.mark.parametrize("kind", ["folder", "link", "pipe"])
+def test_what_is_called_as_an_answer_and_is_no_file_is_not_passed_over(
+    name, second, kind, tmp_path
+):
+    corpus, first = corpus_of(name, tmp_path), {"formcraft": "a.json", "formfactory": "A12-02.txt"}
+    file = put(tmp_path / "m", {first[name]: '{"fields": []}'}) / second
+    make = {"folder": file.mkdir, "pipe": lambda: os.mkfifo(file)}
+    make.get(kind, lambda: file.symlink_to(tmp_path / "nothing"))()
+    with pytest.raises(FormlabError, match=second):
+        read_predictions(file.parent, corpus)
+
+
+HOSTILE = [
+    b"\xff\xfe{fields:\x00",
+    b'{"fields": ' + b"[" * 50_000,
+    b'{"fields": [{"label": "\\ud800", "value": "\\udfff"}], "vqa": {"\\ud800": "\\ud800"}}',
+    b'{"groups": ' + b'[{"label": "g", "groups": ' * 90 + b"[]" + b"}]" * 90 + b"}",
+    b'{"fields": [1, null, {"label": {"a": []}, "value": {"b": 1}}], "vqa": [[[]]]}',
+    b'{"vqa": {"q1": {"answer": {"deep": [1]}}}, "consistency": 7, "fields": "none"}',
+]
+
+
+@pytest.mark.parametrize("data", HOSTILE)
+def test_hostile_forms_are_read_to_valid_tables(data, tmp_path):
+    corpus = corpus_of("formcraft", tmp_path)
+    found = read_predictions(put(tmp_path / "m", {"a.json": data}), corpus).check()
+    assert found.responses.height == 1
+
+
+def mangled(value, draw):
+    """A JSON value with parts of it exchanged for what nobody expects there."""
+    if draw.random() < 0.04:
+        return draw.choice([None, 5, -1e400, "x", "\ud800", [], {}, [[]], {"a": {}}, True])
+    if isinstance(value, dict):
+        return {key: mangled(item, draw) for key, item in value.items()}
+    return [mangled(item, draw) for item in value] if isinstance(value, list) else value
+
+
+@pytest.mark.usefixtures("plugins")
+@pytest.mark.parametrize("seed", seeds(12))
+def test_log_that_is_not_laid_out_as_it_should_be_is_read_or_one_clear_error(tmp_path, seed):
+    draw = random.Random(seed)
+    logged = [case["files"] for case in SOURCES if {"files", "system"} <= case.keys()]
+    logged.append({"form.json": json.loads((DATA / "form.json").read_text())})
+    for number, listed in enumerate(logged):
+        folder = put(
+            tmp_path / str(number), {n: mangled(value, draw) for n, value in listed.items()}
+        )
+        for path in (folder, *folder.glob("*.*")):
+            try:
+                opened = logs.open_logs(path)
+            except FormlabError:
+                continue
+            assert all(logs.headlines(one).height for one in opened)
+
+
+@pytest.mark.parametrize("packing", [zipfile.ZIP_DEFLATED, zipfile.ZIP_ZSTANDARD, zipfile.ZIP_LZMA])
+def test_archive_with_changed_bytes_is_read_or_one_error(tmp_path, packing):
+    members = {"header.json": HEADER, "samples/a.json": SAMPLE | {"text": "abc" * 300}}
+    file = archive(tmp_path / "log.eval", members, packing)
+    data, draw, begun = file.read_bytes(), random.Random(2), time.process_time()
+    for _ in range(60):
+        changed = bytearray(data)
+        changed[draw.randrange(len(changed))] = draw.randrange(256)
+        file.write_bytes(bytes(changed))
+        try:
+            logs.read(file)
+        except FormlabError:
+            continue
+    assert time.process_time() - begun < 5
+
+
+@pytest.fixture
+def finished(funsd_root, tmp_path):
+    """A corpus and the run of a system that reads nothing."""
+    corpus = benchmarks.load("funsd", root=funsd_root, split="test")
+    silent = System("silent", "reads nothing", lambda settings, threads: lambda document, root: [])
+    systems.run(corpus, silent, out=tmp_path / "r")
+    return corpus, tmp_path / "r"
+
+
+@pytest.mark.parametrize("is_finished", [True, False])
+def test_a_run_is_read_finished_or_not_and_some_documents_of_it(finished, is_finished):
+    corpus, out = finished
+    whole = read_predictions(out, corpus)
+    if not is_finished:
+        (out / "manifest.json").unlink()
+    assert splits(out) == ["test"]
+    assert read_predictions(out, corpus).records.equals(whole.records)
+    some = whole.records["doc_id"].unique().sort().to_list()[:1]
+    for others in (False, True):
+        part = read_predictions(out, corpus, documents=some, others=others)
+        here = pl.col("doc_id").is_in(some).xor(pl.lit(others))
+        assert part.records.height
+        assert part.records.equals(whole.records.filter(here))
+        assert part.responses.equals(whole.responses.filter(here))
+
+
+def test_a_run_of_another_benchmark_or_with_another_table_is_refused(finished):
+    corpus, out = finished
+    with pytest.raises(DataBroken, match="read funsd, not sroie"):
+        read_predictions(out, dataclasses.replace(corpus, benchmark="sroie"))
+    pl.read_parquet(out / "records.parquet").head(0).write_parquet(out / "records.parquet")
+    for documents in (None, ["a"]):
+        with pytest.raises(DataBroken, match=r"changed since it was saved .*records\.parquet"):
+            read_predictions(out, corpus, documents=documents)

@@ -1,0 +1,260 @@
+"""One content has the same values in every form; damaged ones are one error with file and line."""
+
+import csv
+import datetime
+import io
+import json
+import re
+import time
+import zipfile
+from collections import Counter
+
+import openpyxl
+import pandas as pd
+import polars as pl
+import pytest
+
+from formlab import benchmarks, readers
+from formlab.errors import DataBroken, DataMissing, UnknownName
+from tests.contract.doors import json_folder
+
+FORMS = {
+    "a": {"name": 'Li, "Jo"\nQuay', "code": "007", "items": [{"n": "Tea"}, {"n": "Cake"}]},
+    "ä 2": {"name": "Ada", "code": "9.50", "items": [{"n": "Pie"}]},
+}
+VALUES = [
+    (doc_id, path, value)
+    for doc_id, form in FORMS.items()
+    for path, value in [
+        ("/name", form["name"]),
+        ("/code", form["code"]),
+        *((f"/items/{n}/n", item["n"]) for n, item in enumerate(form["items"])),
+    ]
+]
+LONG = [dict(zip(("doc_id", "path", "value"), row, strict=True)) for row in VALUES]
+WIDE = [{"doc_id": d} | {p.strip("/"): v for n, p, v in VALUES if n == d} for d in FORMS]
+NESTED = [{"doc_id": doc_id} | form for doc_id, form in FORMS.items()]
+
+
+def table(rows, mark=","):
+    stream = io.StringIO(newline="")
+    writer = csv.DictWriter(stream, rows[-1] | rows[0], delimiter=mark)
+    writer.writeheader()
+    writer.writerows(rows)
+    return stream.getvalue()
+
+
+def book(rows, change=lambda sheet: None):
+    sheets, stream = openpyxl.Workbook(), io.BytesIO()
+    for row in rows:
+        sheets.active.append(row)
+    change(sheets.active)
+    sheets.save(stream)
+    return stream.getvalue()
+
+
+def parquet(rows):
+    pl.DataFrame(rows).write_parquet(stream := io.BytesIO())
+    return stream.getvalue()
+
+
+def lines(rows):
+    return "".join(json.dumps(row) + "\n" for row in rows)
+
+
+HEADED = [["doc_id", "path", "value"], *map(list, VALUES)]
+SOURCES = {
+    "long.csv": table(LONG), "wide.csv": table(WIDE), "semicolons.csv": table(LONG, ";"),
+    "utf16.csv": table(LONG, "\t").encode("utf-16"), "x.tsv": table(LONG, "\t"),
+    "long.jsonl": lines(LONG), "nested.jsonl": lines(NESTED), "documents.json": json.dumps(FORMS),
+    "long.parquet": parquet(LONG), "nested.parquet": parquet(NESTED), "x.xlsx": book(HEADED),
+    "polars": pl.DataFrame(LONG), "lazy": pl.LazyFrame(LONG), "pandas": pd.DataFrame(LONG),
+    "indexed": pd.DataFrame(WIDE).set_index("doc_id"), "dicts": WIDE, "dict": FORMS,
+}  # fmt: skip
+
+
+def put(file, content):
+    """A file with that content; what is no text or bytes is a source by itself."""
+    if not isinstance(content, str | bytes):
+        return content
+    file.write_bytes(content.encode() if isinstance(content, str) else content)
+    return file
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_one_content_has_the_same_values_in_every_form(name, tmp_path):
+    found = readers.read_values(put(tmp_path / name, SOURCES[name]))
+    assert found.select("doc_id", "path", "value").rows() == VALUES
+
+
+def test_a_folder_and_an_archive_have_a_document_each_file(tmp_path):
+    json_folder(tmp_path / "x/deep", FORMS)
+    with zipfile.ZipFile(tmp_path / "x.zip", "w") as archive:
+        for name, form in FORMS.items():
+            archive.writestr(f"deep/{name}.json", json.dumps(form))
+    for source in (tmp_path / "x", tmp_path / "x.zip"):
+        found = readers.read_values(source)
+        assert found.select("doc_id", "path", "value").rows() == VALUES
+        assert found["origin"][0] == "deep/a.json#/name"
+    json_folder(tmp_path / "x/other", FORMS)
+    assert set(readers.read_values(tmp_path / "x")["doc_id"]) == {
+        f"{folder}/{name}" for folder in ("deep", "other") for name in FORMS
+    }
+
+
+def test_a_document_nested_too_deep_is_counted_and_the_others_are_read(tmp_path):
+    (tmp_path / "a.txt").write_text('{"x": ' * 70 + "1" + "}" * 70)
+    (tmp_path / "b.txt").write_text('{"x": 1}')
+    found = readers.read_values(tmp_path, flaws=(flaws := Counter()))
+    assert found.filter(doc_id="b")["value"].to_list() == ["1"]
+    assert flaws == {"files that cannot be read: nested too deep for a form": 1}
+
+
+# Rows of one document, and the columns of its values that differ from what is usual.
+READ = {
+    "as written": ('{"doc_id": 7, "t": 9.00, "n": 1e3, "p": true, "x": null, "k": "007"}',
+                   [("/t", "9.00"), ("/n", "1e3"), ("/p", "true"), ("/x", None), ("/k", "007")]),
+    "surrogates": ('{"doc_id": "a", "n": ' + "9" * 5000 + ', "s": "\\ud800"}',
+                   [("/n", "9" * 5000), ("/s", "\\ud800")]),
+    "dates": (pd.DataFrame({"doc_id": [1], "n": [7.0], "d": [pd.Timestamp("2024-05-01")],
+                            "none": [float("nan")], "ok": pd.array([True], dtype="boolean")}),
+              [("/n", "7"), ("/d", "2024-05-01"), ("/none", None), ("/ok", "true")]),
+    "no value": ({"a": {"items": []}}, [(None, None)]),
+    "a page": ([{"doc_id": "a", "text": "Ada"}], [(None, "Ada")]),
+    "a list": ([{"doc_id": "a", "key": "p", "value": v} for v in "XY"],
+               [("/p/0", "X"), ("/p/1", "Y")]),
+    "usual names": ([{"filename": "a", "field": n, "answer": "1"} for n in "tu"],
+                    [("/t", "1"), ("/u", "1")]),
+    "beside": ([{"doc_id": "a", "t": "1", "t_confidence": ".5"}], [("/t", "1")], "confidence", .5),
+    "an object": ([{"doc_id": "a", "t": {"value": 1, "score": 1, "bbox": [1, 2, 3, 4]}}],
+                  [("/t", "1")], "y1", 4.0),
+    "a number": ([{"doc_id": "a", "path": "t", "value": "1", "page": "2"}], [("/t", "1")],
+                 "page", 2),
+    "accepted": ([{"doc_id": "a", "path": "t", "value": "1", "accepted": "2|3"}], [("/t", "1")],
+                 "accepted", ["2", "3"]),
+    "an own column": ([{"doc_id": "a", "path": "t", "value": "1", "scanner": 8}], [("/t", "1")],
+                      "scanner", "8"),
+    "reasoning": ([{"doc_id": "a", "path": "t", "value": "<think>x</think>1"}], [("/t", "1")],
+                  "status", "repaired"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", READ)
+def test_values_are_read_as_they_are_written(name, tmp_path):
+    content, expected, *column = READ[name]
+    found = readers.read_values(put(tmp_path / "x.jsonl", content))
+    assert found.select("path", "value").rows() == expected
+    assert not column or found[column[0]].to_list()[0] == column[1]
+
+
+def test_a_workbook_has_dates_and_merged_cells_and_its_errors_are_counted(tmp_path):
+    day = datetime.datetime(2024, 5, 1)
+    rows = [["doc_id", "path", "value"], ["a", "date", day], [None, "total", 9], ["b", "n", 0.5]]
+    put(tmp_path / "x.xlsx", book(rows, lambda sheet: sheet.merge_cells("A2:A3")))
+    found = readers.read_values(tmp_path / "x.xlsx", flaws=(flaws := Counter()))
+    cells = [("a", "2024-05-01", "x.xlsx, row 2"), ("a", "9", "x.xlsx, row 3")]
+    cells += [("b", "0.5", "x.xlsx, row 4")]
+    assert found.select("doc_id", "value", "origin").rows() == cells
+    assert flaws["merged cells, each read as its range's value"] == 1
+    with zipfile.ZipFile(tmp_path / "x.ods", "w") as archive:
+        archive.writestr("content.xml", '<table:table-cell calcext:value-type="error"/>')
+    with pytest.raises(DataBroken):
+        readers.read_values(tmp_path / "x.ods", flaws=flaws)
+    assert flaws["error cells (#N/A, #REF! …), read as blank"] == 1
+
+
+FAR = book([["doc_id", "t"], ["a", "9"]], lambda sheet: sheet.cell(1_048_576, 16_384, "z"))
+DAMAGES = {
+    "latin.csv": (b"doc_id,t\na,caf\xe9\n", r"not utf-8-sig text: byte 0xe9 .*:2"),
+    "ragged.csv": ("doc_id,t\na,1\nb,1,2\n", "3 cells, and 2 in the header .*:3"),
+    "twice.csv": ("doc_id,t,t\na,1,2\n", "two columns are called 't' .*:1"),
+    "empty.csv": ("", "no rows .*empty.csv"),
+    "header.csv": ("doc_id,t\n", "no rows .*header.csv"),
+    "nul.csv": ("doc_id,t\na,\0\n", "a NUL byte.*:2"),
+    "quote.csv": ('doc_id,t\na,1\nb,"2\n', "not a table.*:3"),
+    "strange.csv": ("x,t\na,1\n", "no column for the document among x, t"),
+    "blank.csv": ("doc_id,t\na,1\n,2\n", "no doc_id .*:3"),
+    "again.csv": ("doc_id,t\na,1\na,2\n", "two rows for document 'a'.*:3"),
+    "ids.csv": ("file,id,t\na,1,2\n", "may be any of id, file"),
+    "page.csv": ("doc_id,path,value,page\na,t,1,two\n", "page cannot be 'two' .*:2"),
+    "half.csv": ("doc_id,path,value,page\na,t,1,1.5\n", "page cannot be '1.5' .*:2"),
+    "box.csv": ("doc_id,path,value,x0\na,t,1,inf\n", "x0 cannot be 'inf' .*:2"),
+    "status.csv": ("doc_id,path,value,status\na,t,1,done\n", "unknown status 'done' .*:2"),
+    "open.jsonl": ('{"doc_id": "a"\n', "open.jsonl:1"),
+    "list.jsonl": ('{"doc_id": "a"}\n[1]\n', "an object? ?.*list.jsonl:2|this is a list"),
+    "deep.jsonl": ('{"doc_id": "a", "t": ' + "[" * 99 + "]" * 99 + "}", "nested deeper than 60"),
+    "numbers.json": ("[1, 2]", "numbers.json"),
+    "names.json": ('{"a": {"t": 1, "t": 2}}', "has the name 't' twice"),
+    "no.xlsx": (b"PK\x03\x04 no workbook", "no.xlsx"),
+    "far.xlsx": (FAR, "cells in 1048576 rows and 16384 columns"),
+    "no.parquet": (b"PAR1", "no.parquet"),
+    "no.doc": ("", "values cannot be read from .doc"),
+    "no.csv.gz": (b"\x1f\x8b\x08\x00", "cannot be unpacked.*no.csv.gz"),
+    "an integer": (3, "cannot be read from int"),
+    "a list for a name": ({"a": {"doc_id": [1]}}, "doc_id is no text but a list"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DAMAGES)
+def test_what_is_damaged_is_one_error_with_file_and_line(name, tmp_path):
+    content, message = DAMAGES[name]
+    with pytest.raises(DataBroken) as caught:
+        readers.read_values(put(tmp_path / name, content))
+    assert re.search(message, str(caught.value))
+
+
+def test_absent_files_empty_folders_and_unknown_columns_are_errors(tmp_path):
+    with pytest.raises(DataMissing):
+        readers.read_values(tmp_path / "no.csv")
+    with pytest.raises(DataBroken, match="no JSON files"):
+        readers.read_values(tmp_path)
+    with pytest.raises(UnknownName, match="'ids'"):
+        readers.read_values(WIDE, columns={"doc_id": "ids"})
+    with zipfile.ZipFile(tmp_path / "a.xlsx", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("xl/worksheets/sheet1.xml", " " * 60_000_000)
+    with pytest.raises(DataBroken, match="a member that unpacks from"):
+        readers.read_values(tmp_path / "a.xlsx")
+
+
+NEW = "values at paths that the gold does not have, read as task text"
+ANSWER = {"doc_id": "a", "path": "/entities/1", "value": "Ada", "kind": "answer"}
+# Answers to a benchmark, the documents and tasks that are read, and what is noted or wrong.
+ANSWERS = {
+    "a value": ([ANSWER], [("a", "text")], None),
+    "a new path": ([ANSWER | {"path": "/x"}], [("a", "text")], NEW),
+    "its own task": ([ANSWER | {"task": "value"}], [("a", "value")], None),
+    "no kind": ([ANSWER | {"kind": None}], [("a", "text")], "entities without a kind"),
+    "another split": ([ANSWER | {"split": "train"}, ANSWER | {"split": "test"}], [("a", "text")],
+                      "answers for another split, left out"),
+    "another benchmark": ([ANSWER | {"benchmark": "sroie"}], None, "'sroie', not for funsd"),
+    "twice": ([ANSWER, ANSWER], None, r"two predictions for .*:1 .*:2\)"),
+    "two systems": ([ANSWER | {"system": n, "path": n} for n in "xy"], None, "several systems"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_answers_to_a_benchmark(name, tmp_path):
+    box = {"box": [1, 1, 9, 9], "label": "answer", "linking": [], "words": []}
+    form = {"form": [box | {"id": 1, "text": "Ada"}]}
+    json_folder(tmp_path / "testing_data/annotations", {"a": form, "b": form})
+    corpus = benchmarks.load("funsd", root=tmp_path)
+    rows, found, message = ANSWERS[name]
+    file = put(tmp_path / "p.jsonl", lines(rows))
+    if found is None:
+        with pytest.raises(DataBroken, match=message):
+            readers.predictions(file, corpus)
+        return
+    predictions = readers.predictions(file, corpus)
+    assert predictions.records.select("doc_id", "task").rows() == found
+    notes = " ".join(predictions.notes)
+    assert message in notes if message else not notes
+    assert readers.predictions(file, corpus, documents=["b"]).records.is_empty()
+    assert readers.predictions(file, corpus, documents=["b"], others=True).records.height == 1
+
+
+def test_300_000_rows_are_read_in_three_seconds(tmp_path):
+    text = "".join(f"d{n // 10},f{n % 10},{n}.00\n" for n in range(300_000))
+    file = put(tmp_path / "a.csv", "doc_id,path,value\n" + text)
+    start = time.process_time()
+    assert readers.read_values(file).height == 300_000
+    assert time.process_time() - start < 3

@@ -1,0 +1,100 @@
+"""Values and runs that took long are kept by their content, and the oldest dropped."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+
+import pytest
+
+from formlab import cache
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("FORMLAB_CACHE", str(tmp_path))
+    return tmp_path / "ocr"
+
+
+def get(key, make=pytest.fail):
+    return cache.value("ocr", key, make)
+
+
+def test_a_value_is_made_once_and_is_the_same_from_disk(folder):
+    value = {"texts": ["Zażółć", "\ud83d"], "box": (0.1 + 0.2, 1e-300)}
+    keys = [{"page": 1, "words": True}, {"page": 2}, {"page": "1"}, {"page": 1, "scale": 1.0}]
+    first, (count, seconds) = get(keys[0], lambda: time.sleep(0.05) or value), cache.reused.get()
+    for number, key in enumerate(keys[1:]):
+        assert get(key, lambda number=number: number) == number
+    again = get({"words": True, "page": 1})
+    assert first == again == {"texts": value["texts"], "box": list(value["box"])}
+    # The seconds of the first time, without those that taking it from the disk takes.
+    assert cache.reused.get()[0] == count + 1
+    assert cache.reused.get()[1] - seconds > 0.03
+
+
+@pytest.mark.parametrize("damage", [b"", b"no archive", None, "other"])
+def test_a_damaged_entry_is_made_again_with_one_line(folder, capsys, damage):
+    get("key", lambda: 5)
+    (file,) = folder.iterdir()
+    whole = file.read_bytes()
+    if damage == "other":
+        get("another", lambda: 5)
+        whole = damage = next(f for f in folder.iterdir() if f != file).read_bytes()
+    file.write_bytes(whole[:-9] if damage is None else damage)
+    assert [get("key", lambda: 6), get("key")] == [6, 6]
+    assert capsys.readouterr().err.count("a damaged entry of the cache") == 1
+
+
+def test_where_nothing_can_be_written_it_is_made_and_noted_once(folder, capsys):
+    folder.write_text("a file where the folder would be")
+    assert [get(key, lambda: 5) for key in "ab"] == [5, 5]
+    assert capsys.readouterr().err.count("nothing is kept in") == 1
+
+
+def test_bypassed_nothing_is_taken_and_nothing_kept(folder):
+    get("key", lambda: 5)
+    with cache.bypassed(), cache.bypassed(False):
+        assert [get(key, lambda: 6) for key in ("key", "new")] == [6, 6]
+    assert get("key") == 5
+    assert len(list(folder.iterdir())) == 1
+
+
+def test_what_was_not_used_for_the_longest_time_is_dropped(folder, tmp_path):
+    for number in range(4):
+        get(number, lambda: os.urandom(5_000).hex())
+    for hours, file in enumerate(sorted(folder.iterdir()), start=2):
+        os.utime(file, (0, time.time() - 3600 * hours))
+    oldest = cache.entries(folder)[0]
+    get(next(n for n in range(4) if cache.key_of(n) in oldest[2].name))
+    kept = [path for *_, path in cache.entries(folder)[2:]]
+    assert oldest[2] in kept
+    assert cache.drop_oldest(folder, gigabytes=2.5 * oldest[1] / 1e9) == 2
+    assert {path for *_, path in cache.entries(folder)} == set(kept)
+    for name in ("old", "new"):
+        run = cache.run_folder(name) / "pages"
+        run.mkdir(parents=True)
+        (run / "a.png").write_bytes(bytes(1000))
+    os.utime(tmp_path / "runs" / "old", (0, 0))
+    assert cache.drop_oldest(tmp_path / "runs", gigabytes=1.5e-6) == 1
+    assert [path.name for *_, path in cache.entries(tmp_path / "runs")] == ["new"]
+
+
+def test_processes_share_a_folder(folder):
+    code = (
+        "from formlab.cache import value\n"
+        "for n in range(40): assert value('ocr', n, lambda: [n] * 500) == [n] * 500\n"
+    )
+    running = [subprocess.Popen([sys.executable, "-c", code], stderr=-1) for _ in range(3)]
+    assert [process.communicate()[1] for process in running] == [b""] * 3
+    assert len(cache.entries(folder)) == 40
+
+
+def test_the_command_shows_what_is_kept_and_drops_it(folder, formlab):
+    get("key", lambda: 5)
+    shown = json.loads(formlab("list", "cache", "--json").stdout)
+    assert [(row["name"], row["entries"]) for row in shown] == [("ocr", 1), ("runs", 0)]
+    dropped = json.loads(formlab("list", "cache", "--clear", "--json").stdout)
+    assert [row["dropped"] for row in dropped] == [1, 0]
+    assert not list(folder.iterdir())

@@ -18,7 +18,7 @@ from formlab.errors import DataBroken, DataMissing
 from formlab.folders import Corpus
 
 SKIPPED = "documents without an image, passed over by --documents N"
-HEAD = "run.json"
+HEAD, PREDICTIONS = "run.json", "predictions"
 HEADLESS = "delete this file and give formlab run the settings of before: what is finished stays"
 # Pixels to a point of a PDF: print of 8 points is read well.
 SHARP = 2.0
@@ -153,4 +153,5 @@ def begin(folder: Path, head: dict[str, Any], **more: Any) -> None:
     files.write_json(folder / HEAD, head | more)
     # Earlier predictions would look complete while this run is under way.
     with files.writing(folder):
-        (folder / "manifest.json").unlink(missing_ok=True)
+        files.remove(folder / PREDICTIONS)
+        (folder / "manifest.json").unlink(missing_ok=True)  # Of format 1.

@@ -74,6 +74,7 @@ _CURRENCIES = {
     "ksh": "KES", "tl": "TRY", "đ": "VND", "đồng": "VND", "грн": "UAH", "руб": "RUB",
     "р": "RUB", "лв": "BGN", "บาท": "THB", "人民币": "CNY", "ر.س": "SAR", "د.إ": "AED", "j$": "JMD",
     "tt$": "TTD", "sfr": "CHF", "euro": "EUR", "euros": "EUR", "元整": "CNY",
+    "tk": "BDT", "₵": "GHS", "dh": "AED/MAD", "b/.": "PAB", "ar$": "ARS", "zl": "PLN", "php": "PHP",
 }  # fmt: skip
 _SIGN = r"[^\d\s%.,'()+-][^\d\s%,'()+-]{0,5}"
 _MONEY = re.compile(
@@ -255,7 +256,7 @@ def _money(cleaned: str) -> Money | None:
     rest, stated = match["rest"], set()
     for sign in filter(None, match.group("before", "after")):
         stated.add(_currency(sign) or _currency(sign.removesuffix(".")))
-        if sign == match["before"] and sign[-1] == "." and not sign[-2].isalpha():
+        if sign == match["before"] and re.search(r"[^\w/]\.$", sign):
             rest = f".{rest}"
     currency = next(iter(stated), None)
     if len(stated) > 1 or None in stated:
@@ -347,7 +348,7 @@ def possible_dates(text: str) -> tuple[Days, Days]:
     >>> possible_dates("June 2022") == possible_dates("06/2022"), len(possible_dates("1/2/48")[0])
     (True, 2)
     """
-    cleaned = _clean(text)
+    cleaned = _clean(text).removesuffix(".")
     return _read_date(cleaned) if re.search("[0-9]", cleaned) else ((), ())
 
 

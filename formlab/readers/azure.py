@@ -41,7 +41,8 @@ def _page(page: Any) -> Page:
 
 
 def _fields(path: str, value: Any) -> Iterator[tuple[str, Found]]:
-    """A field as its page shows it, or those in a list or an object."""
+    """A field as its page shows it, or those in a list or an object; null where it is absent."""
+    value = value or {}
     kind = str(at(value, "type") or at(value, "valueType")).lower()
     stated = (inner for name, inner in value.items() if _VALUE.match(name) and inner is not None)
     typed = next(stated, None)

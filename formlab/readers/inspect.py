@@ -122,7 +122,10 @@ def sample_of(source: Source, entry: Row, _: str = "") -> samples.Sample:
     columns, output = dict(sample.metadata), sample.output
     doc_id, path = columns.pop("doc_id", None), columns.pop("path", None)
     choice = next(iter(output.choices), _Choice())
-    answer = sample.text(output.completion or choice.message.get("content"))
+    # A model that was told to call a tool answers with what it gives to the last.
+    asked = [call.get("arguments") for call in choice.message.get("tool_calls") or ()]
+    content = output.completion or sample.text(choice.message.get("content"))
+    answer = sample.text(content or (door.as_text(asked[-1]) if asked else content))
     status, error = None, output.error
     if sample.error:
         status, error = "api_error", str(sample.error.get("message") or "error")

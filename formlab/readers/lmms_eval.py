@@ -1,7 +1,8 @@
 """Logs of lmms-eval: ``{stamp}_samples_{task}.jsonl``, and ``{stamp}_results.json`` beside it.
 
 The document itself is not in the log: a sample is called by its image, if no other is of that, else
-by its number in the data set, `doc_id`; `doc_hash` tells whether that is still the same one.
+by its number in the data set, `doc_id`, behind the task where a folder has several; `doc_hash`
+tells whether that is still the same one.
 """
 
 from __future__ import annotations
@@ -31,7 +32,10 @@ def fits(path: Path) -> bool:
 
 def read(source: Source) -> Iterator[Row]:
     """The rows of a file of samples, or of all such files of a folder."""
-    for file in sorted(source.path.glob("*_samples_*.jsonl")) or [source.path]:
+    found = sorted(source.path.glob("*_samples_*.jsonl")) or [source.path]
+    lines = {file: list(samples.json_lines(source, file)) for file in found}
+    images = Counter(_image(line) for file in found for _, line in lines[file])
+    for file in found:
         name = _NAME.fullmatch(file.name)
         task = name["task"] if name else file.stem
         beside = file.with_name(f"{name['stamp']}_results.json") if name else file
@@ -42,17 +46,17 @@ def read(source: Source) -> Iterator[Row]:
         with samples.reading(source, beside.name, samples.FIGURES):
             model = results.get("model_name") or (results.get("config") or {}).get("model")
             system, figures = str(model or system), list(_figures(results, task))
-        lines = list(samples.json_lines(source, file))
-        images = Counter(_image(line) for _, line in lines)
-        named = ((origin, (line, images[_image(line)] == 1)) for origin, line in lines)
+        home = f"{task}/" if len(found) > 1 else ""
+        named = ((at, (line, images[_image(line)] == 1, home)) for at, line in lines[file])
         yield from samples.sample_rows(source, task, named, _sample, system=system)
         yield from figures
 
 
-def _sample(entry: tuple[Row, bool], _: str) -> samples.Sample:
-    line, is_alone = entry
+def _sample(entry: tuple[Row, bool, str], _: str) -> samples.Sample:
+    line, is_alone, home = entry
+    number = door.as_text(line.get("doc_id"))
     return samples.Sample(
-        (_image(line) if is_alone else None) or line.get("doc_id"),
+        (_image(line) if is_alone else None) or (number and f"{home}{number}"),
         gold=line.get("target"),
         answer=_first(line.get("filtered_resps")),
         request=line.get("doc_id"),

@@ -372,7 +372,6 @@ class Evaluation(Folder):
         documents = str(how.get("documents", "")).partition(":")[0]
         is_own = manifest.get("benchmark") == "own"
         options = {
-            "gold": cls._gold_of(manifest, folder) if is_own else None,
             "images" if is_own else "root": manifest.get("root"),
             "predictions": folder / "predictions" if kept else "PREDICTIONS",
             **{name: manifest.get(name) for name in (() if is_own else ("split",)) + ("mode",)},
@@ -381,8 +380,8 @@ class Evaluation(Folder):
             "out": "FOLDER",
         }
         words = [f"--{name} {shlex.quote(str(word))}" for name, word in options.items() if word]
-        benchmark = [] if is_own else [shlex.quote(str(manifest.get("benchmark")))]
-        return " ".join(["formlab score", *benchmark, *words])
+        gold = cls._gold_of(manifest, folder) if is_own else manifest.get("benchmark")
+        return " ".join(["formlab score", shlex.quote(str(gold)), *words])
 
     @staticmethod
     def _gold_of(manifest: Mapping[str, Any], folder: Path) -> str:

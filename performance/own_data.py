@@ -78,7 +78,7 @@ def _rate(what: str, seconds: float, target: float, fields: int = FIELDS) -> Row
 def command(gold: Path, answers: Path) -> float:
     """The processor seconds of `formlab score`."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    words = [sys.executable, "-m", "formlab.cli", "score", "--gold", str(gold)]
+    words = [sys.executable, "-m", "formlab", "score", str(gold)]
     subprocess.run([*words, "--predictions", str(answers)], check=True, capture_output=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime

@@ -86,7 +86,7 @@ def _name(seed: int) -> pl.Expr:
 
 def score(gold: Path, answers: Path, out: Path, workers: int) -> tuple[float, float, list[float]]:
     """Seconds on the clock, those of all processors, and the peak of each process in bytes."""
-    command = [sys.executable, "-m", "formlab.cli", "score", "--gold", str(gold)]
+    command = [sys.executable, "-m", "formlab", "score", str(gold)]
     command += ["--predictions", str(answers), "--out", str(out), "--workers", str(workers)]
     begin, before, peaks = time.perf_counter(), _used(), {}
     with (

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from formlab import resources, show
+from formlab import resources
 from formlab.benchmarks._own import OWN
 from formlab.benchmarks._spec import Benchmark, part_of
 from formlab.errors import DataBroken, DataMissing
@@ -67,20 +67,12 @@ def load(
     return strictly(strict, benchmark.load(split or benchmark.first_split(folder), folder, part))
 
 
-def asked(name: str, options: Mapping[str, Any]) -> Corpus:
-    """What `load` gives for the options of a command; says on stderr what was left out."""
-    names = {"root", "split", "strict"} & options.keys()
-    corpus = load(name, **{option: options[option] for option in names})
-    show.say({}, left_out=corpus.unreadable)
-    return corpus
-
-
 def strictly(strict: bool, corpus: Any) -> Any:
     """The corpus (or evaluation) itself; if `strict`, `DataBroken` for the first file left out."""
     if strict and corpus.unreadable:
         # The reason may say how to mend the file.
         reason, _, remedy = next(iter(corpus.unreadable.values())).partition(". Try: ")
-        remedy = f"{remedy or 'mend the file'}; without --strict the document is left out"
+        remedy = f"{remedy or 'mend the file'}; without strict the document is left out"
         raise DataBroken(reason, where=corpus.root, remedy=remedy)
     return corpus
 

@@ -54,7 +54,7 @@ def of_rows(
     systems = {row.get("system") for row in roles["answer"]} - {None}
     system = name or source.name or system_of(systems, source.path)
     if len({row.get("epoch") for row in roles["answer"]}) > 1:
-        raise DataBroken("a log of several epochs", where=source.path, remedy="formlab open")
+        raise DataBroken("a log of several epochs", where=source.path, remedy="formlab score LOG")
     mark = {"benchmark": corpus.benchmark, "split": corpus.split, "system": system}
     # What a log says of its own task is nothing of the corpus, and a call has no path.
     known = tables.RESPONSES.keys() - mark.keys()

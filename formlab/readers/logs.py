@@ -250,7 +250,7 @@ def _rows(reader: readers.Reader, source: Source) -> Iterator[Row]:
         what = f"not laid out as {reader.title}: {type(error).__name__}: {error}"
         remedy = "a log as the harness wrote it"
         if source.corpus is None and reader.name in benchmarks.BENCHMARKS:
-            what, remedy = "answers without gold", f"--benchmark {reader.name}"
+            what, remedy = "answers without gold", f"formlab score {reader.name} --predictions …"
         raise DataBroken(what, where=source.path, remedy=remedy) from error
 
 

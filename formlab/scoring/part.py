@@ -192,6 +192,17 @@ def listed(file: str | Path) -> dict[str, int]:
     return lines_of
 
 
+def only(corpus: Corpus, file: Path) -> Corpus:
+    """The corpus with only the documents that a file lists."""
+    names = listed(file)
+    check_listed(names, corpus.documents["doc_id"].to_list(), file=file)
+    is_listed = pl.col("doc_id").is_in(list(names))
+    tables_cut = {
+        name: getattr(corpus, name).filter(is_listed) for name in ("documents", "records")
+    }
+    return dataclasses.replace(corpus, **tables_cut)
+
+
 def check_listed(requested: dict[str, int], known: Sequence[str], *, file: str | Path) -> None:
     """`UnknownName` with file and line if a list, as from `listed`, names what is not there."""
     strange = [name for name in requested if name not in set(known)]

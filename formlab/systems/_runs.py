@@ -1,4 +1,4 @@
-"""Shared by all runs: the documents that --limit leaves, and the run's head."""
+"""Shared by all runs: the documents that a limit leaves, and the run's head."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from formlab.benchmarks.meta import page_images
 from formlab.errors import DataBroken, DataMissing
 from formlab.folders import Corpus
 
-SKIPPED = "documents without an image, passed over by --limit"
+SKIPPED = "documents without an image, passed over by --documents N"
 HEAD = "run.json"
 HEADLESS = "delete this file and give formlab run the settings of before: what is finished stays"
 # Pixels to a point of a PDF: print of 8 points is read well.
@@ -119,7 +119,7 @@ def read_head(folder: Path) -> dict[str, Any]:
     """The head of a run; `DataBroken` if it is damaged."""
     file = folder / HEAD
     try:
-        return files.convert(files.read_json(file), dict[str, Any], where=file)
+        return files.read_json(file, dict[str, Any])
     except DataBroken as error:
         raise DataBroken(error.what, where=error.where, remedy=HEADLESS) from error
 

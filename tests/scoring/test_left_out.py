@@ -58,14 +58,11 @@ def test_it_stays_in_an_evaluation_of_one_piece_and_of_shards(root, run, tmp_pat
     assert FILE in str(charts.notes_table(whole))
 
 
-def test_commands_say_it_and_strict_makes_it_an_error(root, run, tmp_path, formlab, monkeypatch):
+def test_commands_say_it(root, run, tmp_path, formlab, monkeypatch):
     score = ("score", "funsd", "--root", root, "--predictions", run, "--resamples", "0", "--json")
     whole = formlab(*score)
     assert whole.exit_code == 0, whole.output
     assert f"left out: {FILE}: {WHAT}" in whole.stderr
-    strict = formlab(*score, "--strict")
-    assert strict.exit_code == 2
-    assert FILE in strict.stderr
     monkeypatch.setattr(part, "SHARD", 1)
     folders = [tmp_path / name for name in ("one", "two")]
     for workers, folder in enumerate(folders, start=1):
@@ -79,9 +76,6 @@ def test_commands_say_it_and_strict_makes_it_an_error(root, run, tmp_path, forml
         for folder in folders
     )
     assert one == two
-    in_shards = formlab(*score, "--strict", "--out", tmp_path / "three")
-    assert in_shards.exit_code == 2
-    assert FILE in in_shards.stderr
 
 
 def test_shards_of_which_none_can_be_read_are_an_error_with_the_first_reason(
@@ -93,16 +87,3 @@ def test_shards_of_which_none_can_be_read_are_an_error_with_the_first_reason(
     done = formlab("score", "funsd", "--root", root, "--predictions", run, "--out", tmp_path / "e")
     assert done.exit_code == 2
     assert "no document can be read, the first of 3: broken JSON" in done.stderr
-
-
-def test_every_command_that_reads_a_benchmark_can_be_strict(root, formlab):
-    for command in (
-        ("run", "funsd", "--system", "ocr"),
-        ("stress", "funsd", "--system", "ocr"),
-        ("sweep", "funsd", "--system", "ocr", "--set", "angle=on,off"),
-        ("counterfactual", "funsd", "--out", root / "out"),
-        ("formcraft", "queue", "a", "b", "--edits", root / "edits"),
-    ):
-        done = formlab(*command, "--root", root, "--split", "test", "--strict")
-        assert done.exit_code == 2, command
-        assert FILE in done.stderr, command

@@ -26,7 +26,7 @@ def run(tmp_path):
     return dataclasses.replace(answers, sources={"a": "b"}).save(tmp_path / "run")
 
 
-@pytest.mark.parametrize("chosen", [[], ["--limit", "2"], ["--documents", "answered"]])
+@pytest.mark.parametrize("chosen", [[], ["--documents", "2"], ["--documents", "answered"]])
 def test_summary_is_that_of_one_piece(run, tmp_path, formlab, monkeypatch, chosen):
     score = ("score", "vrdu", "--predictions", run, "--resamples", "20", "--json", *chosen)
     whole = formlab(*score, "--out", tmp_path / "whole")

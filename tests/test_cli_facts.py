@@ -1,4 +1,4 @@
-"""The commands about financial facts: `judge check`, `judge run`, `filing` and `sums`."""
+"""The commands about financial facts: `facts check`, `judge`, `filing` and `sums`."""
 
 import json
 import shutil
@@ -45,7 +45,7 @@ def test_check_equals_the_released_code_in_every_answer_and_figure(formlab, shar
     golden = shared / "golden" / "fincriticaled"
     out = tmp_path / "out"
     result = formlab(
-        "judge", "check", golden / "judge_raw.json", "--root", golden, "--out", out, "--json"
+        "facts", "check", golden / "judge_raw.json", "--root", golden, "--out", out, "--json"
     )
     assert result.exit_code == 0, result.stderr
     figures = json.loads((golden / "performance.json").read_text())
@@ -58,8 +58,8 @@ def test_check_equals_the_released_code_in_every_answer_and_figure(formlab, shar
 def test_check_takes_predictions_from_another_folder(formlab, root):
     raw = write(root, [entry("4,310", True), entry("1,250", False)])
     shutil.move(root / "pred", root / "elsewhere")
-    assert formlab("judge", "check", raw, "--root", root).exit_code == 2
-    result = formlab("judge", "check", raw, "--root", root, "--predictions", root / "elsewhere")
+    assert formlab("facts", "check", raw, "--root", root).exit_code == 2
+    result = formlab("facts", "check", raw, "--root", root, "--predictions", root / "elsewhere")
     assert result.exit_code == 0
     # Of two facts one is found and right; the other is missing.
     rows = dict(line.split() for line in result.stdout.splitlines()[1:])
@@ -68,7 +68,7 @@ def test_check_takes_predictions_from_another_folder(formlab, root):
 
 def test_a_fact_listed_twice_counts_twice_as_in_the_released_code_and_is_told(formlab, root):
     raw = write(root, [entry("4,310", True), entry("4,310", True)])
-    result = formlab("judge", "check", raw, "--root", root, "--json")
+    result = formlab("facts", "check", raw, "--root", root, "--json")
     # Found 2 of 2 although 1,250 was never judged: the released code counts entries, not facts.
     assert json.loads(result.stdout)[0]["missing_rate"] == 0.0
     assert "note: judge: facts listed twice: 1" in result.stderr
@@ -78,7 +78,7 @@ def test_a_fact_listed_twice_counts_twice_as_in_the_released_code_and_is_told(fo
 def test_truncated_answers_are_one_line_with_file_and_line(formlab, root):
     raw = root / "raw.json"
     raw.write_text('{\n "0": {"entity_diagnostics": [{"type": "Number", "val')
-    result = formlab("judge", "check", raw, "--root", root)
+    result = formlab("facts", "check", raw, "--root", root)
     assert result.exit_code == 2
     assert "raw.json:2" in result.stderr
     assert result.stderr.count("\n") == 1
@@ -97,7 +97,7 @@ def judge(formlab, root, monkeypatch):
 
     def run(server, *more):
         result = formlab(
-            "judge", "run", "fincriticaled", "--root", root, "--predictions", root / "pred",
+            "facts", "judge", "fincriticaled", "--root", root, "--predictions", root / "pred",
             "--model", "m", "--out", root / "raw.json", "--base-url", server.url,
             "--set", "concurrency=1", "--set", "attempts=1", "--json", *more,
         )  # fmt: skip
@@ -112,23 +112,23 @@ def test_run_asks_page_by_page_goes_on_and_reports_failures(formlab, root, judge
     prompt = root / "prompt.md"
     prompt.write_text("Judge kindly.")
     with serving("hostile_error", then=SAID) as server:
-        counts, said = judge(server, "--judge-prompt", prompt)
+        counts, said = judge(server, "--prompt", prompt)
         assert (counts, len(server.calls)) == ((1, 1, 0), 2)
         assert "\x1b" not in said
         # Only the page that failed is asked again.
-        counts, said = judge(server, "--judge-prompt", prompt)
+        counts, said = judge(server, "--prompt", prompt)
         assert (counts, len(server.calls)) == ((2, 0, 0), 3)
         prompts = [call["body"]["messages"][0]["content"] for call in server.calls]
     assert prompts == ["Judge kindly."] * 3
     assert set(json.loads((root / "raw.json").read_text())) == {"0", "1"}
-    assert formlab("judge", "check", root / "raw.json", "--root", root).exit_code == 0
+    assert formlab("facts", "check", root / "raw.json", "--root", root).exit_code == 0
 
 
 def test_run_stops_at_a_limit_of_calls_and_asks_bad_answers_again_on_demand(judge):
     with serving("no verdict", then=SAID) as server:
-        assert judge(server, "--max-calls", "1")[0] == (0, 1, 1)
+        assert judge(server, "--set", "max_calls=1")[0] == (0, 1, 1)
         assert judge(server)[0] == (1, 1, 0)
-        assert judge(server, "--retry", "bad")[0] == (2, 0, 0)
+        assert judge(server, "--set", "retry=bad")[0] == (2, 0, 0)
         assert len(server.calls) == 3
 
 
@@ -147,7 +147,7 @@ def test_a_key_that_the_server_says_back_reaches_no_file_and_no_output(root, jud
 
 def test_run_refuses_a_benchmark_without_facts(formlab, root):
     result = formlab(
-        "judge", "run", "funsd", "--predictions", root, "--model", "m", "--out", root / "raw.json"
+        "facts", "judge", "funsd", "--predictions", root, "--model", "m", "--out", root / "raw.json"
     )
     assert result.exit_code == 2
     assert "benchmark with facts" in result.stderr
@@ -157,7 +157,7 @@ def test_run_refuses_a_benchmark_without_facts(formlab, root):
 def test_a_filing_becomes_pages_that_score_against_their_own_text(formlab, tmp_path):
     file, out = tmp_path / "filing.htm", tmp_path / "pages"
     file.write_text(FILING)
-    result = formlab("filing", file, "--out", out, "--pages", "1", "--dpi", "72", "--json")
+    result = formlab("facts", "filing", file, "--out", out, "--pages", "1", "--dpi", "72", "--json")
     assert result.exit_code == 0, result.stderr
     assert json.loads(result.stdout) == [
         {"pages": 1, "pages not drawn": 0, "facts": 1, "requests blocked": 0, "out": str(out)}
@@ -168,13 +168,13 @@ def test_a_filing_becomes_pages_that_score_against_their_own_text(formlab, tmp_p
     rows = {(row["metric"], slice_name(row)): row["value"] for row in json.loads(scored.stdout)}
     assert rows["fact_accuracy", "fields"] == 1.0
     # The same folder again would mix two filings.
-    assert formlab("filing", file, "--out", out).exit_code == 2
+    assert formlab("facts", "filing", file, "--out", out).exit_code == 2
 
 
 def test_a_file_that_is_no_filing_is_refused_before_any_browser(formlab, tmp_path):
     file = tmp_path / "x.htm"
     file.write_text("<html><body><p>5</p></body></html>")
-    result = formlab("filing", file, "--out", tmp_path / "out")
+    result = formlab("facts", "filing", file, "--out", tmp_path / "out")
     assert result.exit_code == 2
     assert "no inline XBRL" in result.stderr
     assert not (tmp_path / "out").exists()
@@ -189,7 +189,7 @@ def test_run_shows_the_judge_html_takes_the_papers_prompt_and_keeps_every_reason
         "entity_score": 2.5, "overall_score": 6.5,
     }  # fmt: skip
     with serving(json.dumps(paper), then="I cannot judge this.") as server:
-        counts, _ = judge(server, "--judge-prompt", prompt)
+        counts, _ = judge(server, "--prompt", prompt)
         sent = [call["body"] for call in server.calls]
     assert counts == (1, 1, 0)
     assert GOLD in sent[0]["messages"][1]["content"]
@@ -204,9 +204,9 @@ def test_a_judge_prompt_with_one_place_is_refused_before_anything_is_asked(forml
     prompt = root / "paper.txt"
     prompt.write_text("Ground truth: {gold_html}")
     result = formlab(
-        "judge", "run", "fincriticaled", "--root", root, "--predictions", root / "pred",
+        "facts", "judge", "fincriticaled", "--root", root, "--predictions", root / "pred",
         "--model", "m", "--out", root / "raw.json", "--base-url", "http://127.0.0.1:9",
-        "--judge-prompt", prompt,
+        "--prompt", prompt,
     )  # fmt: skip
     assert result.exit_code == 2
     assert "no place for the generated page" in result.stderr
@@ -214,13 +214,13 @@ def test_a_judge_prompt_with_one_place_is_refused_before_anything_is_asked(forml
 
 def test_figures_that_do_not_add_up_are_listed_without_gold(formlab, tmp_path):
     (tmp_path / "a.md").write_text("Cash  20  31\nBonds  5  6\nTotal  25  87\n")
-    result = formlab("sums", tmp_path, "--json")
+    result = formlab("facts", "sums", tmp_path, "--json")
     (row,) = json.loads(result.stdout)
     assert (row["doc_id"], row["total"], row["difference"]) == ("a.md", "87", 50)
     assert "sums found: 2" in result.stderr
-    assert formlab("sums", tmp_path, "--links", tmp_path / "x_cal.xml").exit_code == 2
+    assert formlab("facts", "sums", tmp_path, "--links", tmp_path / "x_cal.xml").exit_code == 2
     (tmp_path / "empty").mkdir()
-    assert "no pages here" in formlab("sums", tmp_path / "empty").stderr
+    assert "no pages here" in formlab("facts", "sums", tmp_path / "empty").stderr
 
 
 def test_a_file_for_the_answers_that_is_their_store_is_refused(formlab, root):
@@ -228,7 +228,7 @@ def test_a_file_for_the_answers_that_is_their_store_is_refused(formlab, root):
                  ["--out", root / "j.json", "--set", f"store={root / 'j.json'}"]):  # fmt: skip
         with serving(then="{}") as server:
             result = formlab(
-                "judge", "run", "fincriticaled", "--model", "m", "--root", root,
+                "facts", "judge", "fincriticaled", "--model", "m", "--root", root,
                 "--predictions", root / "pred", "--base-url", server.url, *more,
             )  # fmt: skip
             assert not server.calls

@@ -21,8 +21,8 @@ from pathlib import Path
 import polars as pl
 
 import formlab
-from formlab.own import sharded
 from formlab.readers import gold as own
+from formlab.scoring.batches import batches, own_gold
 
 FIELDS, MANY, OF_A_DOCUMENT = 100_000, 300_000, 10
 # Fields a second that each step has to reach.
@@ -97,8 +97,9 @@ def main() -> int:
 
         def cut() -> None:
             with tempfile.TemporaryDirectory() as folder:
-                for source in sharded.plan(gold, answers, folder=folder).sources:
-                    sharded.open(source)
+                cut_up = batches(own_gold(gold, folder / "own"), answers, folder)
+                for batch in cut_up.batches:
+                    batch.answers(batch.gold())
 
         rows.append(_rate("cut into shards and read each, csv", fastest(cut, 2), CUT))
         score = lambda: formlab.evaluate(gold, answers)  # noqa: E731

@@ -47,7 +47,7 @@ def run(
     import polars as pl
 
     from formlab import systems
-    from formlab.scoring import part
+    from formlab.scoring import choice
     from formlab.tables import USABLE
 
     if documents == "answered":
@@ -56,7 +56,7 @@ def run(
     chosen = reader.settings(settings)
     corpus = corpus_of(gold, options)
     if isinstance(documents, Path):
-        corpus = part.only(corpus, documents)
+        corpus = choice.only(corpus, documents)
     name = name or reader.run_name(chosen)
     folder = f"{corpus.benchmark}-{corpus.split}-{name}".replace("/", "-")
     out = out or Path("runs", folder)
@@ -219,14 +219,14 @@ def summary(
 def _say_notes(evaluation: Evaluation) -> None:
     """Print what was scored and what was odd, first of all which part of the corpus it is."""
     from formlab import tables
-    from formlab.scoring import part
+    from formlab.scoring import choice
 
-    if sentence := part.part_run(evaluation):
+    if sentence := choice.part_run(evaluation):
         where = f"{evaluation.benchmark}:{evaluation.split}"
         click.secho(f"{plain(where)}: {sentence}", fg="yellow", bold=True, err=True)
     inferred = f"gold: {tables.INFERRED}: "
     types = {note: n for note, n in evaluation.notes.items() if note.startswith(inferred)}
-    notes = {n: c for n, c in evaluation.notes.items() if n not in (*part.NOTES, *types)}
+    notes = {n: c for n, c in evaluation.notes.items() if n not in (*choice.NOTES, *types)}
     say(notes, left_out=evaluation.unreadable)
     if types:
         counts = ", ".join(f"{n} {note.removeprefix(inferred)}" for note, n in types.items())

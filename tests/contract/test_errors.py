@@ -42,7 +42,7 @@ MISTAKES = [
     (f"{RUN} trained --images .", r"pip install 'formlab\[train\]'", LINE),
     ("compare evals/second evals/first", "formlab score .*--predictions", LINE),
     ("report 65_own_forms --eval evals/second", "formlab score .*--predictions", LINE),
-    ("compare evals/first evals/first", r"cases\.parquet", LINE),
+    ("compare evals/first evals/first", r"cases/00000\.parquet", LINE),
 ]
 
 
@@ -52,7 +52,7 @@ def test_e01_to_e11_a_mistake_is_one_line_that_says_what_and_where(work, monkeyp
     for absent in ("openai", "sklearn"):
         monkeypatch.setitem(sys.modules, absent, None)
     # One evaluation has a table of another, which has the format of an older version.
-    shutil.copy("evals/second/cases.parquet", "evals/first/cases.parquet")
+    shutil.copy("evals/second/cases/00000.parquet", "evals/first/cases/00000.parquet")
     manifest = work / "evals/second/manifest.json"
     manifest.write_text(json.dumps(json.loads(manifest.read_text()) | {"format": 1}))
     for command, message, answers in MISTAKES:

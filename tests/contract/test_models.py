@@ -71,7 +71,7 @@ def server(tmp_path, monkeypatch):
 
 
 def statuses(out="run"):
-    return pl.read_parquet(f"{out}/responses.parquet").sort("doc_id")["status"].to_list()
+    return pl.read_parquet(f"{out}/predictions/responses").sort("doc_id")["status"].to_list()
 
 
 def test_m01_an_answer_survives_kill_9_and_is_never_paid_for_twice(server):
@@ -146,7 +146,7 @@ def test_m07_answers_of_a_batch_are_the_records_of_live_calls(server):
     cli(*server.run, "--out", "live")
     sent = [str(call["messages"]) for call in server.calls]
     assert sorted(sent) == sorted(str(request["body"]["messages"]) for request in requests)
-    batch, live = (pl.read_parquet(f"{out}/records.parquet") for out in ("run", "live"))
+    batch, live = (pl.read_parquet(f"{out}/predictions/records") for out in ("run", "live"))
     assert batch["value"].to_list() == [*ADA.values()] * 4
     assert batch.equals(live)
 
@@ -161,7 +161,7 @@ def test_m08_confidences_are_products_of_tokens_and_shares_of_samples(server):
     server.replies = [completion(ADA | change) for change in changes]
     samples = ["--set", "samples=3", "--set", "temperature=0.7"]
     cli(*server.run, *samples, *WORDS["the first documents"], 1, "--out", "votes")
-    tables = map(pl.read_parquet, ("run/records.parquet", "votes/records.parquet"))
+    tables = (pl.read_parquet(f"{out}/predictions/records") for out in ("run", "votes"))
     sure, votes = (dict(t.drop_nulls("value")[["path", "confidence"]].iter_rows()) for t in tables)
     assert sure == pytest.approx({"/name": exp(-0.5 - 0.25), "/total": exp(-0.125)})
     assert votes == pytest.approx({"/name": 2 / 3, "/date": 1, "/total": 1 / 3})

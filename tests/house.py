@@ -22,7 +22,7 @@ PAGES = ["charts/", "gallery/", "explore/", "reports/"]
 # Lines of Python by room: limit and goal. A file belongs to the first room that names it.
 ROOMS = {
     # Its modules of scoring come first; at the end it has what no other room names.
-    "spine": (6620, 3400, [f"formlab/scoring/{name}.py" for name in SPINE]),
+    "spine": (6406, 3400, [f"formlab/scoring/{name}.py" for name in SPINE]),
     "decisions": (230, 180, ["formlab/decisions.py"]),
     "benchmarks": (5185, 3000, ["formlab/benchmarks/"]),
     "readers": (6027, 3200, [f"formlab/{room}/" for room in ("formats", "logs", "own", "readers")]),
@@ -34,9 +34,9 @@ ROOMS = {
         7720,
         [f"formlab/{room}/" for room in ("scoring", "metrics", "text", "trees")],
     ),
-    "arena": (12983, 5000, ["formlab_arena/"]),
-    "experiments": (6648, 2800, ["formlab_experiments/"]),
-    "review": (4838, 1700, ["formlab_review/"]),
+    "arena": (12965, 5000, ["formlab_arena/"]),
+    "experiments": (6635, 2800, ["formlab_experiments/"]),
+    "review": (4803, 1700, ["formlab_review/"]),
     "baselines": (2417, 1300, ["formlab_baselines/"]),
     "tests": (53682, 16000, ["tests/"]),
 }

@@ -119,7 +119,11 @@ OTHERS = {
         1700,
         lambda: sum(map(notebook_lines, files("notebooks/*.ipynb"))),
     ),
-    "docs, bytes": (209551, 120000, lambda: size("docs/**/*.md")),
+    "docs, bytes": (
+        209551,
+        120000,
+        lambda: size("docs/**/*.md") - size("docs/reference/commands.md"),
+    ),
     "CHANGELOG, bytes": (8207, 12000, lambda: size("CHANGELOG.md")),
     "ARCHITECTURE, bytes": (22404, 9000, lambda: size("ARCHITECTURE.md")),
 }

@@ -148,7 +148,7 @@ def log(folder: Path, fields: int) -> list[str]:
             output = {"model": "m", "completion": json.dumps(answer)}
             sample = {"id": name, "epoch": 1, "target": json.dumps(target), "output": output}
             archive.writestr(f"samples/{name}_epoch_1.json", json.dumps(sample))
-    return ["open", str(folder / "log.eval")]
+    return ["score", str(folder / "log.eval")]
 
 
 DOORS = {"own": own, "table": table, "run": run, "log": log}

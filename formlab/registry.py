@@ -364,13 +364,9 @@ def restore(records: object, *, where: object) -> None:
     `NotAvailable` if one is neither there nor in a file that the user has named before and that is
     as it was; `DataBroken` if `records`, which may come from anybody's file, are no such records.
     """
-    import msgspec
+    from formlab import files
 
-    try:
-        checked = msgspec.convert(records or [], list[Record])
-    except (msgspec.ValidationError, RecursionError) as error:
-        raise DataBroken(f"its plug-ins are no records: {error}", where=where) from error
-    for record in checked:
+    for record in files.convert(records or [], list[Record], where=f"plug-ins of {where}"):
         registry, name = view(record["plugin"]), record["entry"]
         recorded = Source(record["kind"], record["name"], record["version"])
         what = f"{record['plugin'].removesuffix('s')} {name!r}"

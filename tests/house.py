@@ -25,7 +25,7 @@ ROOMS = {
     "spine": (6620, 3400, [f"formlab/scoring/{name}.py" for name in SPINE]),
     "decisions": (230, 180, ["formlab/decisions.py"]),
     "benchmarks": (5185, 3000, ["formlab/benchmarks/"]),
-    "readers": (6377, 3200, [f"formlab/{room}/" for room in ("formats", "logs", "own", "readers")]),
+    "readers": (6027, 3200, [f"formlab/{room}/" for room in ("formats", "logs", "own", "readers")]),
     "stats, analysis": (10511, 3900, ANALYSIS),
     "systems": (5097, 2500, SYSTEMS),
     "charts, reports": (9145, 4200, [f"formlab/{room}" for room in PAGES]),
@@ -38,7 +38,7 @@ ROOMS = {
     "experiments": (6648, 2800, ["formlab_experiments/"]),
     "review": (4838, 1700, ["formlab_review/"]),
     "baselines": (2417, 1300, ["formlab_baselines/"]),
-    "tests": (54067, 16000, ["tests/"]),
+    "tests": (53682, 16000, ["tests/"]),
 }
 
 
@@ -93,10 +93,10 @@ def case_lines(is_later):
 
 # What else has a limit: limit, goal and how it is counted.
 OTHERS = {
-    "core, lines": (56267, 28000, lambda: sum(map(lines, files("formlab/**/*.py")))),
-    "all packages, lines": (83153, 38800, lambda: sum(map(lines, python_files()))),
-    "all packages, modules": (471, 260, lambda: len(python_files())),
-    "fmt: skip": (822, 30, skipped_formats),
+    "core, lines": (55917, 28000, lambda: sum(map(lines, files("formlab/**/*.py")))),
+    "all packages, lines": (82803, 38800, lambda: sum(map(lines, python_files()))),
+    "all packages, modules": (470, 260, lambda: len(python_files())),
+    "fmt: skip": (801, 30, skipped_formats),
     "contract, lines of cases": (1950, 1950, lambda: case_lines(is_later=False)),
     "contract, cases of doors and values": (377, 377, lambda: case_lines(is_later=True)),
     "contract, lines of its doors": (88, 90, lambda: lines(ROOT / "tests/contract/doors.py")),

@@ -89,14 +89,11 @@ def _folders(opened: list[tuple[Path, Evaluation]], out: Path | None) -> list[Pa
     """Where each evaluation goes: `out` itself, or for several a folder of a name of its own."""
     if out is None or len(opened) == 1:
         return [out] * len(opened)
-    stems = Counter(log.stem for log, _ in opened)
-    names = [log.stem if stems[log.stem] == 1 else f"{log.stem}-{e.system}" for log, e in opened]
-    taken: Counter[str] = Counter()
-    folders: list[Path | None] = []
-    for name in ("".join(c if c.isalnum() or c in "-_." else "-" for c in n) for n in names):
+    names, taken = [log.stem for log, _ in opened], Counter()
+    for number, name in enumerate(names):
         taken[name] += 1
-        folders.append(out / (name if taken[name] == 1 else f"{name}-{taken[name]}"))
-    return folders
+        names[number] = name if taken[name] == 1 else f"{name}-{taken[name]}"
+    return [out / name for name in names]
 
 
 def _row(log: Path, evaluation: Evaluation, folder: Path | None) -> dict[str, Any]:

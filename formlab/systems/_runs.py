@@ -119,7 +119,7 @@ def read_head(folder: Path) -> dict[str, Any]:
     """The head of a run; `DataBroken` if it is damaged."""
     file = folder / HEAD
     try:
-        return files.convert(files.read_json(file), dict[str, Any], where=file)
+        return files.read_json(file, dict[str, Any])
     except DataBroken as error:
         raise DataBroken(error.what, where=error.where, remedy=HEADLESS) from error
 

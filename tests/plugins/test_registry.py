@@ -156,8 +156,8 @@ RECORD = dict.fromkeys(registry.Record.__annotations__, "")
     ("records", "message"),
     [
         (None, None), ({}, None), ([], None),
-        ("x", "plug-ins are no records"), ([5], "plug-ins are no records"),
-        ([{"plugin": []}], "plug-ins are no records"),
+        ("x", "Expected `array`"), ([5], "Expected `object`"),
+        ([{"plugin": []}], r"got `array`.*plug-ins of here"),
         ([RECORD | {"plugin": "charts", "entry": "x", "kind": "file"}], "evil.py is needed"),
         ([RECORD | {"plugin": "odd", "entry": "x", "version": "../../x"}], "odd 'x' of  is needed"),
         ([RECORD | {"plugin": "charts", "kind": "package", "name": "p", "version": "2"}], "p==2"),

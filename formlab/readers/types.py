@@ -270,7 +270,7 @@ def _field(path: str, stated: dict[str, Any], where: str | None) -> FieldType:
     words = [(f"property of {path}", name, FieldType.__struct_fields__) for name in rule]
     words += [(f"{n} of {path}", rule[n], known) for n, known in _KNOWN.items() if n in rule]
     for what, word, known in words:
-        if word not in known:
+        if str(word) not in known:
             error = UnknownName.of(what, str(word), known)
             raise UnknownName(error.what, where=where, remedy=error.remedy)
     if isinstance(rule.get("choices"), list):

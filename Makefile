@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
 
-.PHONY: setup report docs pictures test test-all test-sharded test-llm test-inspect browser lint lock faults fuzz performance count clean
+.PHONY: setup report docs pictures test test-all test-llm test-inspect browser lint lock faults fuzz performance count clean
 
 setup: $(READY)
 
@@ -25,8 +25,7 @@ pictures: report  ## the README's pictures and its sample report, from the repor
 	$(BIN)/python docs/pictures.py reports
 
 PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
-# Two workers keep two cores busy: threads of libraries beside them wait for each other. With
-# documents in shards they run as they do at a user's.
+# Two workers keep two cores busy: threads of libraries beside them wait for each other.
 ONE_THREAD := POLARS_MAX_THREADS=1 OPENBLAS_NUM_THREADS=1
 
 test: setup browser lint  ## everything that must hold
@@ -34,12 +33,6 @@ test: setup browser lint  ## everything that must hold
 
 test-all: setup browser lint  ## also the wheel, JupyterLab, a cluster, the site, all seeds, null looks
 	FORMLAB_TESTS=all $(ONE_THREAD) $(PYTEST)
-
-# Notebooks and the documentation run in processes of their own, where nothing is in shards.
-test-sharded: setup browser  ## the same with the documents in shards
-	$(PYTEST) --sharded tests --ignore tests/reports/test_notebooks_run.py \
-	  --ignore tests/test_docs.py --ignore tests/test_house.py --ignore tests/test_notebooks.py \
-	  --ignore tests/test_wheel.py
 
 test-llm: setup .venv-llm/ready  ## runs against a real small model; the first build takes ten minutes
 	FORMLAB_LLM_PYTHON=.venv-llm/bin/python FORMLAB_LLM_MODELS=.venv-llm/models \
@@ -85,7 +78,7 @@ performance: setup  ## speed and memory beside the libraries a user would pick i
 	$(BIN)/python performance/gallery.py
 	$(BIN)/python performance/chat.py
 	$(BIN)/python performance/own_data.py
-	$(BIN)/python performance/scale.py
+	$(BIN)/python performance/doors.py
 
 faults: setup  ## seeded faults, each of which must turn the contract red: make faults ROOM=scoring
 	$(BIN)/python -m tests.faults $(ROOM)

@@ -176,7 +176,7 @@ def _doc(module: str) -> str:
 
 
 def made_commands() -> Iterator[str]:
-    """What ``--help`` prints, of every command."""
+    """What ``--help`` prints, of every command: the page that is committed."""
     yield from _command(main, click.Context(main, info_name="formlab"), 2)
 
 
@@ -247,3 +247,9 @@ def picture(spec: dict[str, Any]) -> str:
     room = {"left": 24, "right": 24, "top": 5, "bottom": 5}
     spec = {**spec, "background": "white", "padding": room}
     return vl_convert.vegalite_to_svg(spec, allowed_base_urls=[])
+
+
+if __name__ == "__main__":
+    HEAD = "# Commands\n\n`formlab COMMAND --help` prints each. Made by `python docs/_pages.py`."
+    TEXT = f"{HEAD}\n\n{made('commands')}"
+    (ROOT / "docs/reference/commands.md").write_text(TEXT, encoding="utf-8")

@@ -45,14 +45,14 @@ def bypassed(is_bypassed: bool = True) -> Iterator[None]:
     ...     value("ocr", "a page", lambda: [1, 2])
     [1, 2]
     """
-    before = os.environ.get(NO_CACHE)
+    was_bypassed = NO_CACHE in os.environ
     if is_bypassed:
         os.environ[NO_CACHE] = "1"
     try:
         yield
     finally:
-        if is_bypassed and before is None:
-            del os.environ[NO_CACHE]
+        if not was_bypassed:
+            os.environ.pop(NO_CACHE, None)
 
 
 def value(name: str, key: Any, make: Callable[[], Any]) -> Any:

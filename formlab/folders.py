@@ -1,27 +1,342 @@
-"""The three folders of tables, Corpus, Predictions and Evaluation; an evaluation in shards."""
+"""Corpus, Predictions and Evaluation: folders of tables, each table a folder of part files.
+
+Part files of one name hold the same documents in every table, and documents are whole within a
+part, so tables are joined part by part.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 import shlex
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from functools import partial
+from datetime import UTC, datetime
+from functools import cache, partial
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, NamedTuple, Self, get_type_hints
 
 import msgspec
 import polars as pl
 
-from formlab import files, registry, shard_parts, swap, tables
-from formlab.errors import DataMissing, FormlabError, TableBroken, UnknownName
-from formlab.folder import MANIFEST, Folder, check_unchanged
-from formlab.folder import table as read_table
+from formlab import files, frames, registry, show, tables
+from formlab.errors import DataBroken, FormlabError, NotAvailable, TableBroken, UnknownName
+from formlab.saving import MANIFEST, replacing, settled
+from formlab.workers import Lost, each
 
-# In the folder of an evaluation: its shards, each an evaluation with what a summary needs of it.
-SHARDS, TALLIES = shard_parts.SHARDS, shard_parts.TALLIES
-# The name of a shard's folder.
-_Name = Annotated[str, msgspec.Meta(pattern=r"^[0-9]+$")]
+FORMAT = 3
+ANEW = "the formlab command that wrote this folder again, or a fresh copy of the whole folder"
+_PartName = Annotated[
+    str, msgspec.Meta(pattern=r"^([0-9]{5,}|documents|records|responses)\.parquet$")
+]
+
+
+class PartFile(NamedTuple):
+    """A written part of a table: `table` may be that of a member, such as ``corpus/records``."""
+
+    table: str
+    name: str
+    rows: int
+    sha256: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Folder:
+    """Tables that belong together, saved as Parquet files beside a manifest.
+
+    A member, a field that is such a folder itself or null, is saved in a folder of its name.
+    """
+
+    TABLES: ClassVar[tuple[str, ...]] = ()
+    MEMBERS: ClassVar[dict[str, type[Folder]]] = {}
+    NEEDS_PLUGINS: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        for name in self.TABLES:
+            object.__setattr__(self, name, frames.to_polars(getattr(self, name)))
+
+    def __getattr__(self, name: str) -> Any:
+        """A table or member that is read when it is first asked for."""
+        make = self.__dict__.get("_makers", {}).get(name)
+        if make is None:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        object.__setattr__(self, name, value := make())
+        return value
+
+    @classmethod
+    def _lazy(cls, makers: Mapping[str, Callable[[], Any]], values: Mapping[str, Any]) -> Self:
+        """A folder with `values`, and what `makers` make when it is first asked for."""
+        known: dict[str, Any] = dict(values)
+        for field in dataclasses.fields(cls):
+            if field.name in known or field.name in makers:
+                continue
+            if field.default_factory is not dataclasses.MISSING:
+                known[field.name] = field.default_factory()
+            else:
+                known[field.name] = field.default
+        new = object.__new__(cls)
+        new.__dict__.update(known, _makers=dict(makers))
+        return new
+
+    def __repr__(self) -> str:
+        return show.line(self)
+
+    def _repr_html_(self) -> str:
+        return show.html(self)
+
+    @classmethod
+    def scalars(cls) -> list[str]:
+        """The names of the fields that are no tables and no members."""
+        owned = (*cls.TABLES, *cls.MEMBERS)
+        return [field.name for field in dataclasses.fields(cls) if field.name not in owned]
+
+    def uses(self) -> dict[str, Iterable[str]]:
+        """By kind of plug-in the names that its tables mention."""
+        return {}
+
+    def check(self) -> Self:
+        """Itself, if every table follows its schema; else `TableBroken` with all mismatches."""
+        checked = {name: tables.mismatches(name, getattr(self, name)) for name in self.TABLES}
+        wrong = [tables.report(name, lines) for name, lines in checked.items() if lines]
+        if wrong:
+            raise TableBroken("\n".join(wrong))
+        return self
+
+    def save(self, folder: str | Path) -> Path:
+        """Write every table and `manifest.json` into `folder`; all of them or none.
+
+        What was saved there before stays whole until what is new takes its place, and so it does
+        if this is killed. `NotAvailable` if nothing can be written there, `DataBroken` if files
+        that are not formlab's are in the way.
+        """
+        with replacing(folder) as new:
+            parts = self.check().write_part(new, 0)
+            self.finish(new, parts, {n: getattr(self, n) for n in self.scalars()}, self.uses())
+        return Path(folder)
+
+    def write_part(self, folder: Path, number: int, within: str = "") -> list[PartFile]:
+        """Write the tables, and those of the members, as part `number` of a folder."""
+        written = []
+        for table in self.TABLES:
+            name = f"{number:05}.parquet"
+            file, frame = folder / within / table / name, getattr(self, table)
+            # Nothing is looked up in scores by what a file has at least and at most.
+            files.write_parquet(file, frame, statistics=table != "scores")
+            written.append(PartFile(within + table, name, frame.height, files.sha256(file)))
+        for member in self.MEMBERS:
+            if (value := getattr(self, member)) is not None:
+                written += value.check().write_part(folder, number, f"{within}{member}/")
+        return written
+
+    @classmethod
+    def finish(
+        cls,
+        folder: Path,
+        parts: Sequence[PartFile],
+        values: Mapping[str, Any],
+        uses: Mapping[str, Iterable[str]],
+    ) -> None:
+        """Write the manifest of `parts`; `values` has the other fields, and the members."""
+        members = {}
+        for name, kind in cls.MEMBERS.items():
+            own = [p for p in parts if p.table.startswith(f"{name}/")]
+            if own:
+                own = [part._replace(table=part.table.removeprefix(f"{name}/")) for part in own]
+                fields = {field: getattr(values[name], field) for field in kind.scalars()}
+                kind.finish(folder / name, own, fields, {})
+                members[name] = files.sha256(folder / name / MANIFEST)
+        manifest = {"kind": cls.__name__, "format": FORMAT, "formlab": files.version()}
+        manifest |= {name: values[name] for name in cls.scalars()}
+        manifest["plugins"] = registry.needed(uses)
+        manifest["root"] = None if manifest.get("root") is None else str(manifest["root"])
+        manifest["tables"] = {
+            table: [list(part[1:]) for part in sorted(parts) if part.table == table]
+            for table in cls.TABLES
+        }
+        files.write_json(folder / MANIFEST, manifest | {"members": members})
+
+    @classmethod
+    def opened(cls, folder: str | Path) -> Self:
+        """What `save` wrote, each table read (or scanned) when it is asked for."""
+        return cls._of_files(cls.home(Path(folder)), cls.manifest_of(Path(folder)))
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Self:
+        """Read what `save` wrote; of several parts each table when it is first asked for.
+
+        `DataMissing` or `DataBroken` if the folder, its manifest or a table is absent, damaged,
+        not as it was saved, or of another kind; `NotAvailable` if a plug-in is absent, see
+        `registry.restore`.
+        """
+        folder = Path(folder)
+        while True:
+            manifest = cls.manifest_of(folder)
+            try:
+                return cls._opened(cls.home(folder), manifest)
+            except FormlabError:
+                # Another process may have saved another there meanwhile.
+                if cls.manifest_of(folder) == manifest:
+                    raise
+
+    @classmethod
+    def _opened(cls, folder: Path, manifest: Mapping[str, Any]) -> Self:
+        if cls.NEEDS_PLUGINS:
+            registry.restore(manifest["plugins"], where=folder)
+        for table in cls.TABLES:
+            for file, sha256 in _files(folder, manifest, table):
+                check_unchanged(file, sha256)
+        new = cls._of_files(folder, manifest)
+        if len(manifest["tables"][cls.TABLES[0]]) > 1:
+            return new
+        try:
+            return new.collected()
+        except TableBroken as error:
+            raise TableBroken(error.what, where=folder, remedy=ANEW) from error
+
+    def collected(self) -> Self:
+        """The same with all tables and members in memory, checked."""
+        members = {name: getattr(self, name) for name in self.MEMBERS}
+        read = {name: member and member.collected() for name, member in members.items()}
+        return dataclasses.replace(self, **read).check()
+
+    @classmethod
+    def _of_files(cls, folder: Path, manifest: Mapping[str, Any], name: str = "") -> Self:
+        """What is in a folder, or in its part of that `name`, read when it is asked for."""
+        makers: dict[str, Callable[[], Any]] = {}
+        scanned = {}
+        for table in cls.TABLES:
+            scanned[table] = [f for f in _files(folder, manifest, table) if name in ("", f[0].name)]
+            makers[table] = partial(_read, table, scanned[table])
+        for member, sha256 in manifest["members"].items():
+            check_unchanged(folder / member / MANIFEST, sha256)
+            kind = cls.MEMBERS[member]
+            own = kind.manifest_of(folder / member)
+            makers[member] = partial(kind._of_files, folder / member, own, name)
+        new = cls._lazy(makers, cls.fields_in(manifest))
+        new.__dict__["_scanned"] = scanned
+        return new
+
+    def scan(self, table: str) -> pl.LazyFrame:
+        """A table as a lazy frame: what is on disk stays there until it is asked for.
+
+        Examples
+        --------
+        >>> import formlab
+        >>> evaluation = formlab.evaluate({"a": {"total": "9"}}, {"a": {"total": "8"}})
+        >>> evaluation.scan("cases").filter(level="field").select("outcome").collect().item()
+        'mismatch'
+        """
+        if table not in self.TABLES:
+            raise UnknownName.of(f"table of {type(self).__name__}", table, self.TABLES)
+        if table in self.__dict__ or table not in self.__dict__.get("_scanned", {}):
+            return getattr(self, table).lazy()
+        for file, sha256 in self.__dict__["_scanned"][table]:
+            check_unchanged(file, sha256)
+        scanned = [pl.scan_parquet(f, glob=False) for f, _ in self.__dict__["_scanned"][table]]
+        return pl.concat(scanned, how="diagonal")
+
+    @classmethod
+    def fields_in(cls, manifest: Mapping[str, Any]) -> dict[str, Any]:
+        """What a manifest has for fields that are no tables and no members."""
+        values = {name: manifest[name] for name in cls.scalars() if name in manifest}
+        if values.get("root") is not None:
+            values["root"] = Path(values["root"])
+        return values
+
+    @classmethod
+    def home(cls, folder: Path) -> Path:
+        """Where the tables are: of a run, which has more than them, in a folder of their name."""
+        return folder
+
+    @classmethod
+    def manifest_of(cls, folder: Path) -> dict[str, Any]:
+        """The manifest in `folder`; `DataBroken` if it is of another kind or another format."""
+        file = settled(cls.home(folder)) / MANIFEST
+        manifest = files.read_json(file)
+        if not isinstance(manifest, dict) or manifest.get("kind") != cls.__name__:
+            kind = manifest.get("kind") if isinstance(manifest, dict) else None
+            what = f"this folder holds {kind or 'something else'}, not {cls.__name__}"
+            remedy = "the folder that the matching formlab command wrote with --out"
+            raise DataBroken(what, where=file, remedy=remedy)
+        stated = manifest.get("format", 1)
+        if stated == 1 and not cls.MEMBERS:
+            manifest = _of_format_1(manifest)
+        elif stated != FORMAT:
+            raise DataBroken(
+                f"this {cls.__name__} was written by formlab {manifest.get('formlab')} in format "
+                f"{stated}; this version reads format {FORMAT}",
+                where=file,
+                remedy=cls._made_anew(manifest, folder),
+            )
+        files.convert(manifest, _stated(cls), where=file, remedy=ANEW)
+        parts = {tuple(name for name, *_ in manifest["tables"][table]) for table in cls.TABLES}
+        if stated == FORMAT and (len(parts) > 1 or () in parts):
+            raise DataBroken("its tables have different parts", where=file, remedy=ANEW)
+        return {"plugins": [], "members": {}} | manifest
+
+    @classmethod
+    def _made_anew(cls, manifest: Mapping[str, Any], folder: Path) -> str:  # noqa: ARG003
+        """How such a folder is made with this version."""
+        return "make it anew with this version of formlab"
+
+
+def _files(folder: Path, manifest: Mapping[str, Any], table: str) -> list[tuple[Path, str]]:
+    """The part files of a table with their SHA-256; format 1 has one file beside the manifest."""
+    parts = manifest["tables"][table]
+    return [(folder / (table if name[0].isdigit() else "") / name, sha) for name, _, sha in parts]
+
+
+def _read(table: str, parts: Sequence[tuple[Path, str]]) -> pl.DataFrame:
+    """The parts of a table below each other, each as it was saved."""
+    frames_ = []
+    for file, sha256 in parts:
+        check_unchanged(file, sha256)
+        frames_.append(frame := files.read_parquet(file))
+        # It may have been replaced while it was read.
+        check_unchanged(file, sha256)
+        if wrong := tables.mismatches(table, frame.clear()):
+            raise TableBroken(tables.report(table, wrong), where=file)
+    return pl.concat(frames_, how="diagonal")
+
+
+def check_unchanged(file: Path, sha256: str) -> None:
+    """`DataBroken` if a file is not as it was saved."""
+    if files.sha256_once(file) != sha256:
+        raise DataBroken("this file has changed since it was saved", where=file, remedy=ANEW)
+
+
+def rows_of(manifest: Mapping[str, Any], table: str) -> int:
+    """How many rows a table has by its manifest."""
+    return sum(rows for _, rows, _ in manifest["tables"][table])
+
+
+def _of_format_1(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """The manifest of format 1 as one of today: each table was a file. Read until 0.4."""
+    try:
+        parts = {
+            name: [[f"{name}.parquet", saved["rows"], saved["sha256"]]]
+            for name, saved in manifest["tables"].items()
+        }
+    except (AttributeError, KeyError, TypeError):
+        parts = None
+    return {**manifest, "format": FORMAT, "tables": parts, "members": {}}
+
+
+@cache
+def _stated(kind: type[Folder]) -> type[msgspec.Struct]:
+    """The structure of the manifest of a kind of folder."""
+    hints = get_type_hints(kind) | {"root": str | None}
+    given = {field.name: field for field in dataclasses.fields(kind)}
+    fields: list[Any] = [
+        (name, hints[name])
+        if given[name].default is given[name].default_factory is dataclasses.MISSING
+        else (name, hints[name], None)
+        for name in kind.scalars()
+    ]
+    parts = list[tuple[_PartName, int, str]]
+    stated = msgspec.defstruct("Tables", [(name, parts) for name in kind.TABLES])
+    members = msgspec.defstruct("Members", [(name, str | None, None) for name in kind.MEMBERS])
+    own = [("tables", stated), ("plugins", list[dict[str, str]], None), ("members", members, None)]
+    return msgspec.defstruct(kind.__name__, [*fields, *own], kw_only=True)
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -56,6 +371,13 @@ class Predictions(Folder):
     sources: dict[str, str] = dataclasses.field(default_factory=dict)
     notes: dict[str, int] = dataclasses.field(default_factory=dict)
 
+    @classmethod
+    def home(cls, folder: Path) -> Path:
+        """Where the tables are: a run keeps them in ``predictions``, beside its journal."""
+        below = folder / "predictions"
+        is_run = (folder / "run.json").is_file() and not (folder / MANIFEST).is_file()
+        return below if is_run else folder
+
     def uses(self) -> dict[str, Iterable[str]]:
         """The system, and the benchmark that it read."""
         # The settings that are not at their default stand behind a system's name.
@@ -77,12 +399,8 @@ class Evaluation(Folder):
     """
 
     TABLES: ClassVar[tuple[str, ...]] = ("documents", "cases", "scores")
-    FORMAT: ClassVar[int] = 2
+    MEMBERS: ClassVar[dict[str, type[Folder]]] = {"corpus": Corpus, "predictions": Predictions}
     NEEDS_PLUGINS: ClassVar[bool] = True
-    PARTS: ClassVar[dict[str, type[Folder]]] = {"corpus": Corpus, "predictions": Predictions}
-    MORE: ClassVar[dict[str, Any]] = {
-        "shards": dict[_Name, str] | None, "shard": str | None, "tallies": str | None,
-    }  # fmt: skip
     documents: pl.DataFrame
     cases: pl.DataFrame
     scores: pl.DataFrame
@@ -96,177 +414,119 @@ class Evaluation(Folder):
     notes: dict[str, int] = dataclasses.field(default_factory=dict)
     made: dict[str, str] = dataclasses.field(default_factory=dict)
     unreadable: dict[str, str] = dataclasses.field(default_factory=dict)
-    # By a factory, so that the class has no such attribute: an evaluation of shards makes it later.
+    # By a factory, so that the class has no such attribute: both may be read later.
     corpus: Corpus | None = dataclasses.field(default_factory=_none)
     predictions: Predictions | None = dataclasses.field(default_factory=_none)
 
     @classmethod
-    def of(cls, shards: Sequence[Shard], **values: Any) -> Evaluation:
-        """The evaluation of all documents of its shards.
-
-        Its tables and parts are put together from those of the shards when they are first asked
-        for; `shards` and `scan` look at one after the other.
+    def of(
+        cls, parts: Sequence[Evaluation | Callable[[], Evaluation]], **values: Any
+    ) -> Evaluation:
+        """The evaluation of the documents of several parts, put together when asked for.
 
         Parameters
         ----------
-        shards
-            Evaluations of different documents, or functions without arguments that open one.
+        parts
+            Evaluations of different documents, or functions without arguments that make one.
         **values
-            Fields of the evaluation, such as ``notes``. Tables that are not among them come from
-            the shards; all else, if it is not among them, from the first shard.
+            Its fields; tables and members that are not among them come from the parts, all else
+            from the first part.
         """
-        makers = {
-            name: partial(shard_parts.together, shards, name) for name in (*cls.TABLES, *cls.PARTS)
-        }
-        first = None
-        for field in dataclasses.fields(cls):
-            if field.name not in (*values, *makers):
-                first = first or shard_parts.opened_shard(shards[0])
-                values[field.name] = getattr(first, field.name)
-        new = cls._later(makers, values)
-        object.__setattr__(new, "_shards", tuple(shards))
+        owned = [name for name in (*cls.TABLES, *cls.MEMBERS) if name not in values]
+        if missing := [name for name in cls.scalars() if name not in values]:
+            first = _opened(parts[0])
+            values |= {name: getattr(first, name) for name in missing}
+        new = cls._lazy({name: partial(_together, parts, name) for name in owned}, values)
+        new.__dict__["_parts"] = tuple(parts)
         return new
 
     @classmethod
-    def opened(cls, folder: str | Path) -> Evaluation:
-        """What `save` wrote, each table and part read when it is first asked for, and unchecked."""
-        folder = Path(folder)
-        manifest = cls.manifest_of(folder)
-        values = cls.fields_in(manifest)
-        if manifest.get("shards") is not None:
-            known = manifest["shards"]
-            shards = {cls.shard_folder(folder, name): known[name] for name in known}
-            if gone := [shard for shard in shards if not (shard / MANIFEST).is_file()]:
-                what = f"{len(gone)} of the {len(shards)} shards of this evaluation are not there"
-                raise DataMissing(what, where=gone[0], remedy="the same formlab score again")
-            return cls.of(
-                [partial(cls._opened_shard, *shard) for shard in shards.items()], **values
-            )
-        saved = {name: manifest["tables"][name]["sha256"] for name in cls.TABLES}
-        makers: dict[str, Callable[[], Any]] = {
-            name: partial(shard_parts.table, folder, name, sha256) for name, sha256 in saved.items()
-        }
-        parts = cls.parts_in(folder, manifest)
-        makers |= {name: partial(kind.load, folder / name) for name, kind in parts.items()}
-        kept = manifest.get(TALLIES)
-        if kept and (folder / f"{TALLIES}.parquet").is_file():
-            makers["kept_tallies"] = partial(read_table, folder, TALLIES, kept)
-        new = cls._later(makers, values)
-        object.__setattr__(new, "_saved", (folder, saved))
-        return new
+    def _of_files(cls, folder: Path, manifest: Mapping[str, Any], name: str = "") -> Self:
+        names = [part[0] for part in manifest["tables"]["documents"]]
+        if name or len(names) == 1:
+            return super()._of_files(folder, manifest, name)
+        opened = super()._of_files
+        parts = [partial(opened, folder, manifest, each) for each in names]
+        whole = opened(folder, manifest)
+        whole.__dict__["_parts"] = tuple(parts)
+        return whole
 
-    @classmethod
-    def _opened_shard(cls, folder: Path, sha256: str) -> Evaluation:
-        check_unchanged(folder / MANIFEST, sha256)
-        return cls.opened(folder)
+    @property
+    def lazy_parts(self) -> tuple[Any, ...]:
+        """What opens each of its parts; empty where it is one."""
+        return self.__dict__.get("_parts") or ()
 
-    @classmethod
-    def load(cls, folder: str | Path, *, checked: bool = True) -> Self:
-        """As for every folder; one with shards is `opened`."""
-        manifest = cls.manifest_of(Path(folder))
-        if manifest.get("shards") is None:
-            return super().load(folder, checked=checked)
-        registry.restore(manifest.get("plugins"), where=folder)
-        return cls.opened(folder)
-
-    @classmethod
-    def files(cls, folder: Path, table: str) -> list[Path]:
-        """The files of a table of the evaluation in `folder`, one for each shard."""
-        names = cls.manifest_of(folder).get("shards")
-        homes = [folder] if names is None else [cls.shard_folder(folder, name) for name in names]
-        return [home / f"{table}.parquet" for home in homes]
-
-    @staticmethod
-    def shard_folder(folder: Path, name: str) -> Path:
-        """Where a shard of the evaluation in `folder` is."""
-        return folder / SHARDS / name
-
-    def shards(self) -> Iterator[Evaluation]:
+    def parts(self) -> Iterator[Evaluation]:
         """The evaluations that this one consists of, each of other documents; or itself alone."""
-        several = self.__dict__.get("_shards")
-        yield from map(shard_parts.opened_shard, several) if several else [self]
+        yield from map(_opened, self.lazy_parts) if self.lazy_parts else [self]
+
+    def by_part(self, query: Callable[..., Any], *names: str) -> Iterator[pl.DataFrame]:
+        """What `query` makes of the lazy tables `names` (or, without, of the evaluation) by part.
+
+        Joins of tables stay small so, since documents are whole within a part.
+
+        Examples
+        --------
+        >>> import formlab
+        >>> evaluation = formlab.evaluate({"a": {"total": "9"}}, {"a": {"total": "8"}})
+        >>> [part.height for part in evaluation.by_part(lambda documents: documents, "documents")]
+        [1]
+        """
+        for part in self.parts():
+            made = query(*(part.scan(name) for name in names) if names else (part,))
+            yield made.collect() if isinstance(made, pl.LazyFrame) else made
+
+    def gathered(self, query: Callable[..., Any], *names: str) -> pl.DataFrame:
+        """The frames of `by_part` below each other."""
+        return pl.concat(self.by_part(query, *names), how="diagonal_relaxed")
 
     def scan(self, table: str) -> pl.LazyFrame:
-        """A table of the evaluation as a lazy frame, shard by shard if there are several.
-
-        Examples
-        --------
-        >>> import formlab
-        >>> evaluation = formlab.evaluate({"a": {"total": "9"}}, {"a": {"total": "8"}})
-        >>> evaluation.scan("cases").filter(level="field").select("outcome").collect().item()
-        'mismatch'
-        """
-        if table not in self.TABLES:
-            raise UnknownName.of("table of an evaluation", table, self.TABLES)
-        if table in self.__dict__:
-            return getattr(self, table).lazy()
-        if self.__dict__.get("_shards"):
-            return pl.concat([shard.scan(table) for shard in self.shards()], how="diagonal")
-        if "_saved" not in self.__dict__:
-            return getattr(self, table).lazy()
-        folder, saved = self.__dict__["_saved"]
-        check_unchanged(file := folder / f"{table}.parquet", saved[table])
-        return pl.scan_parquet(file, glob=False)
-
-    def _columns(self, table: str) -> dict[str, Any]:
-        """The columns of a table with their types, without reading the rows."""
-        if table in self.__dict__ or not {"_shards", "_saved"} & self.__dict__.keys():
-            return dict(getattr(self, table).schema)
-        if "_saved" in self.__dict__:
-            return files.parquet_columns(self.__dict__["_saved"][0] / f"{table}.parquet")
-        return {k: v for shard in self.shards() for k, v in shard._columns(table).items()}
-
-    def mapped(self, function: Callable[[Evaluation], Evaluation], **values: Any) -> Evaluation:
-        """The evaluation whose every shard went through `function`; `values` are new fields of it.
-
-        `function` must give the same for a document whatever other documents are in its shard.
-        """
-        several = self.__dict__.get("_shards")
-        if not several:
-            return dataclasses.replace(function(self), **values)
-        made = [partial(shard_parts.through, function, shard) for shard in several]
-        return Evaluation.of(made, **values)
+        """As for every folder, of all parts."""
+        here = {*self.__dict__, *self.__dict__.get("_scanned", {})}
+        if self.__dict__.get("_parts") and table in {*self.TABLES} - here:
+            return pl.concat([part.scan(table) for part in self.parts()], how="diagonal")
+        return super().scan(table)
 
     def changed(
-        self,
-        tables: Mapping[str, Callable[[Evaluation], pl.DataFrame]] | None = None,
-        **values: Any,
+        self, made: Mapping[str, Callable[[Evaluation], Any]] | None = None, **values: Any
     ) -> Evaluation:
-        """The evaluation, and every shard of it, with other fields; the rest stays unread.
+        """The evaluation with other fields and tables, part by part; the rest stays unread.
 
         Parameters
         ----------
-        tables
-            By name functions that make a table of an evaluation, called for each shard when the
-            table is first asked for.
+        made
+            By name functions that make a table of (a part of) an evaluation when it is asked for.
         **values
-            Fields of the shards and of the whole; ``dataclasses.replace`` would read all others.
+            Fields of the parts and of the whole.
 
         Examples
         --------
         >>> import formlab
         >>> evaluation = formlab.evaluate({"a": {"total": "9"}}, {"a": {"total": "8"}})
-        >>> evaluation.changed({"cases": lambda each: each.cases.clear()}).cases.height
+        >>> evaluation.changed({"cases": lambda part: part.cases.clear()}).cases.height
         0
         """
-        tables = dict(tables or {})
-        owners = (*self.TABLES, *self.PARTS)
-        several = self.__dict__.get("_shards")
-        own = {
-            field.name: self.__dict__[field.name]
-            for field in dataclasses.fields(self)
-            if field.name in self.__dict__ and field.name not in (*tables, *values)
-        }
-        if several:
-            made = [partial(shard_parts.changed, shard, tables, values) for shard in several]
-            return Evaluation.of(made, **own, **values)
-        makers = {name: partial(getattr, self, name) for name in owners if name not in own}
-        if not {*tables, *values} & set(self.TABLES):
-            # What a stored shard keeps of its scores is still true.
-            makers["kept_tallies"] = partial(getattr, self, "kept_tallies", None)
-        makers |= {name: partial(make, self) for name, make in tables.items()}
-        left = {name: make for name, make in makers.items() if name not in values}
-        return self._later(left, own | values)
+        made = dict(made or {})
+        fields = (field.name for field in dataclasses.fields(self))
+        known = {n: self.__dict__[n] for n in fields if n in self.__dict__ and n not in made}
+        if several := self.__dict__.get("_parts"):
+            parts = [partial(_changed, part, made, values) for part in several]
+            return Evaluation.of(parts, **known | values)
+        makers = {name: partial(getattr, self, name) for name in (*self.TABLES, *self.MEMBERS)}
+        makers |= {name: partial(make, self) for name, make in made.items()}
+        known |= values
+        return self._lazy({n: m for n, m in makers.items() if n not in known}, known)
+
+    def mapped(self, function: Callable[[Evaluation], Evaluation], **values: Any) -> Evaluation:
+        """The evaluation whose every part went through `function`; `values` are its new fields."""
+        if not (several := self.__dict__.get("_parts")):
+            return dataclasses.replace(function(self), **values)
+        return Evaluation.of([partial(_through, function, part) for part in several], **values)
+
+    @property
+    def document_names(self) -> pl.Series:
+        """The names of its documents, sorted: the order of the rows of all sums."""
+        return self.scan("documents").select(pl.col("doc_id").unique().sort()).collect()["doc_id"]
 
     @property
     def fields(self) -> pl.DataFrame:
@@ -276,7 +536,7 @@ class Evaluation(Folder):
     @property
     def own(self) -> list[str]:
         """The columns of documents and cases that are a user's own."""
-        heads = {name: pl.DataFrame(schema=self._columns(name)) for name in self.TABLES[:2]}
+        heads = {name: self.scan(name).head(0).collect() for name in self.TABLES[:2]}
         return [own for name, head in heads.items() for own in tables.own_columns(name, head)]
 
     def check(self) -> Self:
@@ -287,92 +547,29 @@ class Evaluation(Folder):
             raise TableBroken(f"own columns of documents and of cases: {', '.join(twice)}")
         return self
 
-    def save(self, folder: str | Path) -> Path:
-        """As for every folder, shard by shard; the first time it is saved, `made` is recorded.
+    def save(self, folder: str | Path, *, workers: int | str = 1) -> Path:
+        """As for every folder, part by part; the first time it is saved, `made` is recorded.
 
-        An evaluation that was opened from `folder` itself is to be opened again afterwards.
+        Parts that are made when they are asked for are made by `workers`, as for `workers.each`.
         """
-        folder = Path(folder)
-        made = self.made or shard_parts.made_now()
-        if not self.__dict__.get("_shards"):
-            self.check()
-            return self._replace(folder, made=made)
-        names = []
-        with self._replacing(folder) as new:
-            for number, shard in enumerate(self.shards()):
-                names.append(f"{number:05}")
-                kept = getattr(shard, "kept_tallies", None)
-                shard.check().save_shard(self.shard_folder(new, names[-1]), tallies=kept)
-            fields = {f.name for f in dataclasses.fields(self)} - {*self.TABLES, *self.PARTS}
-            values = {name: getattr(self, name) for name in fields}
-            self.finish(new, names, **values | {"made": made})
-        return folder
-
-    def save_shard(
-        self, folder: Path, *, tallies: pl.DataFrame | None, key: str | None = None,
-        parts: bool = True,
-    ) -> None:  # fmt: skip
-        """Write one of the shards of an evaluation, checked already, into its folder.
-
-        `tallies` are its own, if there are any; `key` stands in its manifest. Without `parts`, its
-        corpus and predictions are there already.
-        """
-        with files.writing(folder):
-            (folder / MANIFEST).unlink(missing_ok=True)
-        more = {}
-        if tallies is not None:
-            files.write_parquet(folder / f"{TALLIES}.parquet", tallies)
-            more[TALLIES] = files.sha256(folder / f"{TALLIES}.parquet")
-        self._write(folder, parts=parts, made={}, shard=key, **more)
-
-    @classmethod
-    @contextmanager
-    def _replacing(cls, folder: Path, *, gone: Iterable[str] = ()) -> Iterator[Path]:
-        owned = (SHARDS, *(f"{name}.parquet" for name in (*cls.TABLES, TALLIES)))
-        with super()._replacing(folder, gone=(*owned, *gone)) as new:
-            yield new
-        # What was begun there is of an older one.
-        files.remove(folder / swap.UNFINISHED)
-
-    @classmethod
-    def take(cls, folder: Path) -> None:
-        """Make what was begun in `folder`, and is finished, its evaluation."""
-        with cls._replacing(folder) as new:
-            for path in sorted((folder / swap.UNFINISHED).iterdir()):
-                path.rename(new / path.name)
-
-    @classmethod
-    def finish(cls, folder: Path, names: Sequence[str], **values: Any) -> None:
-        """Make `folder` the evaluation of the shards of these names in it, and of no other.
-
-        `values` are its fields, as for `of`.
-        """
-        shards = [cls.manifest_of(cls.shard_folder(folder, name)) for name in names]
-        manifest = shard_parts.manifest(shards, values)
-        # What processes that were killed have left, and other shards.
-        files.sweep(folder.rglob(".*.part"))
-        for kept in (folder / SHARDS).iterdir():
-            if kept.name not in names:
-                files.remove(kept)
-        known = {name: files.sha256(cls.shard_folder(folder, name) / MANIFEST) for name in names}
-        files.write_json(folder / MANIFEST, manifest | {"shards": known})
-
-    @classmethod
-    def manifest_of(cls, folder: Path) -> dict[str, Any]:
-        """As for every folder; `DataMissing` says so if shards were begun and not finished."""
-        begun = (folder / SHARDS).is_dir() or (folder / swap.UNFINISHED).is_dir()
-        if begun and not (folder / MANIFEST).exists():
-            what, remedy = "this evaluation is not finished", "the same formlab score again"
-            raise DataMissing(what, where=folder / MANIFEST, remedy=remedy)
-        return super().manifest_of(folder)
+        with replacing(folder) as new:
+            parts = enumerate(self.__dict__.get("_parts") or [self])
+            written = []
+            for (number, _), files_ in each(partial(_written, new), parts, workers=workers):
+                if isinstance(files_, Lost):
+                    raise NotAvailable(f"part {number} cannot be made: {files_.reason}")
+                written += files_
+            values = {name: getattr(self, name) for name in (*self.scalars(), *self.MEMBERS)}
+            self.finish(new, written, values | {"made": self.made or made_now()}, self.uses())
+        return Path(folder)
 
     @classmethod
     def _made_anew(cls, manifest: Mapping[str, Any], folder: Path) -> str:
-        kept, how = "predictions" in manifest.get("parts", ()), manifest.get("settings") or {}
+        kept = "predictions" in (manifest.get("parts") or manifest.get("members") or ())
+        how = manifest.get("settings") or {}
         documents = str(how.get("documents", "")).partition(":")[0]
         is_own = manifest.get("benchmark") == "own"
         options = {
-            "gold": cls._gold_of(manifest, folder) if is_own else None,
             "images" if is_own else "root": manifest.get("root"),
             "predictions": folder / "predictions" if kept else "PREDICTIONS",
             **{name: manifest.get(name) for name in (() if is_own else ("split",)) + ("mode",)},
@@ -381,22 +578,62 @@ class Evaluation(Folder):
             "out": "FOLDER",
         }
         words = [f"--{name} {shlex.quote(str(word))}" for name, word in options.items() if word]
-        benchmark = [] if is_own else [shlex.quote(str(manifest.get("benchmark")))]
-        return " ".join(["formlab score", *benchmark, *words])
-
-    @staticmethod
-    def _gold_of(manifest: Mapping[str, Any], folder: Path) -> str:
-        """The file or folder of a user's gold, as far as the kept corpus names it."""
-        try:
-            sources = list(files.read_json(folder / "corpus" / MANIFEST)["sources"])
-        except (FormlabError, LookupError, TypeError):
-            sources = []
-        return str(sources[0] if len(sources) == 1 else manifest.get("split") or "GOLD")
+        gold = _gold_of(manifest, folder) if is_own else manifest.get("benchmark")
+        return " ".join(["formlab score", shlex.quote(str(gold)), *words])
 
     def uses(self) -> dict[str, Iterable[str]]:
         """The benchmark, and the metrics of its scores."""
-        return {"benchmarks": [self.benchmark], "metrics": self.scores["metric"].unique().sort()}
+        metrics = self.scan("scores").select(pl.col("metric").unique()).collect()["metric"]
+        return {"benchmarks": [self.benchmark], "metrics": metrics.sort()}
 
 
-# One of the evaluations that another consists of, or what opens it.
-Shard = Evaluation | Callable[[], Evaluation]
+def _gold_of(manifest: Mapping[str, Any], folder: Path) -> str:
+    """The file or folder of a user's gold, as far as the kept corpus names it."""
+    try:
+        sources = list(files.read_json(folder / "corpus" / MANIFEST)["sources"])
+    except (FormlabError, LookupError, TypeError):
+        sources = []
+    return str(sources[0] if len(sources) == 1 else manifest.get("split") or "GOLD")
+
+
+def made_now() -> dict[str, str]:
+    """When, and by which version, an evaluation is saved first."""
+    now = datetime.now(UTC).isoformat(timespec="milliseconds")
+    return {"at": now, "formlab": files.version()}
+
+
+def _opened(part: Evaluation | Callable[[], Evaluation]) -> Evaluation:
+    return part() if callable(part) else part
+
+
+def _written(folder: Path, part: tuple[int, Any]) -> list[PartFile]:
+    number, evaluation = part
+    return _opened(evaluation).check().write_part(folder, number)
+
+
+def _changed(part: Any, made: Mapping[str, Any], values: Mapping[str, Any]) -> Evaluation:
+    return _opened(part).changed(made, **values)
+
+
+def _through(function: Callable[[Evaluation], Evaluation], part: Any) -> Evaluation:
+    return function(_opened(part))
+
+
+def _together(parts: Sequence[Any], name: str) -> Any:
+    """A table of all parts, or their corpora or predictions as one; null where one has none."""
+    members = [getattr(_opened(part), name) for part in parts]
+    if isinstance(members[0], pl.DataFrame):
+        return pl.concat(members, how="diagonal")
+    if None in members:
+        return None
+    first = members[0]
+    values = {field: getattr(first, field) for field in first.scalars()}
+    for field in {"flaws", "notes"} & values.keys():
+        values[field] = dict(sum((Counter(getattr(m, field)) for m in members), Counter()))
+    for field in {"sources", "unreadable"} & values.keys():
+        values[field] = {k: v for m in members for k, v in getattr(m, field).items()}
+    return first._lazy({t: partial(_table_of, members, t) for t in first.TABLES}, values)
+
+
+def _table_of(members: Sequence[Folder], table: str) -> pl.DataFrame:
+    return pl.concat([getattr(member, table) for member in members], how="diagonal")

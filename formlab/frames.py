@@ -119,20 +119,22 @@ def either(function: Any) -> Any:
         return function
     signature = inspect.signature(function)
     kinds = {name: str(value.annotation) for name, value in signature.parameters.items()}
-    lists = {name for name, kind in kinds.items() if _LISTS.match(kind)}
+    named = [p for p in signature.parameters.values() if p.kind is not p.VAR_POSITIONAL]
+    lists = {p.name for p in named if _LISTS.match(str(p.annotation))}
+    positional = [p.name for p in named if p.kind is p.POSITIONAL_OR_KEYWORD]
     returns = "pl.DataFrame" in str(signature.return_annotation)
     if not returns and not lists and not any("pl." in kind for kind in kinds.values()):
         return function
 
     def taken(name: str, value: Any) -> Any:
         # A text is a sequence as well, of its letters; the name of a column is meant.
-        several = value is None or (isinstance(value, Iterable) and not isinstance(value, str))
-        value = value if name not in lists or several else (value,)
+        is_list = value is None or (isinstance(value, Iterable) and not isinstance(value, str))
+        value = value if name not in lists or is_list else (value,)
         return to_polars(value) if "pl." in "".join(kinds.values()) else value
 
     @functools.wraps(function)
     def called(*values: Any, **named: Any) -> Any:
-        values = (*map(taken, kinds, values), *to_polars(values[len(kinds) :]))
+        values = (*map(taken, positional, values), *to_polars(values[len(positional) :]))
         named = {name: taken(name, value) for name, value in named.items()}
         try:
             result = function(*values, **named)

@@ -364,13 +364,9 @@ def restore(records: object, *, where: object) -> None:
     `NotAvailable` if one is neither there nor in a file that the user has named before and that is
     as it was; `DataBroken` if `records`, which may come from anybody's file, are no such records.
     """
-    import msgspec
+    from formlab import files
 
-    try:
-        checked = msgspec.convert(records or [], list[Record])
-    except (msgspec.ValidationError, RecursionError) as error:
-        raise DataBroken(f"its plug-ins are no records: {error}", where=where) from error
-    for record in checked:
+    for record in files.convert(records or [], list[Record], where=f"plug-ins of {where}"):
         registry, name = view(record["plugin"]), record["entry"]
         recorded = Source(record["kind"], record["name"], record["version"])
         what = f"{record['plugin'].removesuffix('s')} {name!r}"
@@ -425,8 +421,14 @@ def _packages() -> list[Entry]:
 
 
 def _entry(kind: str, point: metadata.EntryPoint) -> Entry:
-    source = Source("package", point.dist.name, point.dist.version) if point.dist else OWN
+    source = _package(point.dist) if point.dist else OWN
     return Entry(kind, point.name, source, lambda: _run(source, point.load))
+
+
+@cache
+def _package(package: metadata.Distribution) -> Source:
+    # Each look at a package's name reads its metadata anew.
+    return Source("package", package.name, package.version)
 
 
 def _sources(entries: Iterable[Entry]) -> str:

@@ -21,7 +21,7 @@ from formlab.readers.types import FieldTypes
 
 __all__ = ["inspect_scorer"]
 
-# The first is the one that `formlab open` sets beside its own.
+# The first is the one that `formlab score LOG` sets beside its own.
 METRICS = ("normalised_accuracy", "exact_accuracy", "typed_accuracy", "fuzzy_accuracy", "match_f1")
 # What of a sample's metadata formlab reads.
 _PLACE = ("doc_id", "path")
@@ -40,7 +40,7 @@ def inspect_scorer(
     document may name it and their field as `doc_id` and `path` in their metadata.
 
     Inspect shows no scorer the samples that failed, unless the task sets ``score_on_error``;
-    `formlab open` counts them as nothing found.
+    `formlab score LOG` counts them as nothing found.
 
     Parameters
     ----------

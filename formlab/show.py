@@ -8,7 +8,7 @@ import os
 import sys
 import time
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from itertools import islice
 from types import MappingProxyType
 from typing import Any
@@ -105,13 +105,12 @@ def progress(text: str, *, shown: bool = True) -> Any:
 
     console = Console(stderr=True)
     # No moving bar in a report.
-    shown = shown and os.environ.get("FORMLAB_REPORT") != "1"
+    shown = shown and not _in_report()
     if shown and not (console.is_terminal or console.is_jupyter):
         return Lines(disable=True)
-    columns = (rich.BarColumn(), rich.MofNCompleteColumn(), rich.TextColumn(text))
-    name = rich.TextColumn("{task.description}", markup=False)
-    left = rich.TimeRemainingColumn()
-    return rich.Progress(name, *columns, left, console=console, disable=not shown)
+    name, done = rich.TextColumn("{task.description}", markup=False), rich.MofNCompleteColumn()
+    columns = name, rich.BarColumn(), done, rich.TextColumn(text), rich.TimeRemainingColumn()
+    return rich.Progress(*columns, console=console, disable=not shown)
 
 
 @contextmanager
@@ -120,14 +119,16 @@ def working(text: str) -> Iterator[None]:
     from rich.console import Console
     from rich.markup import escape
 
-    console, start = Console(stderr=True), time.monotonic()
-    if console.is_terminal and os.environ.get("FORMLAB_REPORT") != "1":
-        with console.status(escape(plain(text))):
-            yield
-        return
-    yield
-    if (seconds := time.monotonic() - start) > _LONG and os.environ.get("FORMLAB_REPORT") != "1":
+    console, start, shown = Console(stderr=True), time.monotonic(), not _in_report()
+    with console.status(escape(plain(text))) if shown and console.is_terminal else nullcontext():
+        yield
+    seconds = time.monotonic() - start
+    if shown and not console.is_terminal and seconds > _LONG:
         click.echo(f"{plain(text)}: {seconds:.0f} s", err=True)
+
+
+def _in_report() -> bool:
+    return os.environ.get("FORMLAB_REPORT") == "1"
 
 
 _NEXT = {

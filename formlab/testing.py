@@ -10,9 +10,9 @@ import numpy as np
 from formlab import metrics
 from formlab.analysis.comparability import common
 from formlab.analysis.paired_tests import Pair, contributions, differences, loss_test
-from formlab.analysis.tallied import Row, numbered, tallied
 from formlab.errors import DataBroken, UnknownName
 from formlab.folders import Evaluation
+from formlab.stats.sums import Row, document_sums
 
 __all__ = ["assert_not_worse"]
 
@@ -121,14 +121,14 @@ def _pair(
     evaluations: tuple[Evaluation, ...], metric: str, level: str | None
 ) -> tuple[Pair, list[str]]:
     """The tallies of both systems by document, and the documents."""
-    documents = numbered(evaluations[0]).to_list()
+    documents = evaluations[0].document_names.to_list()
     sides = [
-        {row.labels["level"]: row for row in tallied(each, ()) if _is(row, metric)}
+        {row.labels["level"]: row for row in document_sums(each, ()) if _is(row, metric)}
         for each in evaluations
     ]
     levels = list(dict.fromkeys([*sides[0], *sides[1]]))
     if not levels:
-        known = dict.fromkeys(row.labels["metric"] for row in tallied(evaluations[0], ()))
+        known = dict.fromkeys(row.labels["metric"] for row in document_sums(evaluations[0], ()))
         raise UnknownName.of("metric scored for both systems", metric, known)
     if level is None and len(levels) > 1:
         raise DataBroken(f"{metric} is of {' and of '.join(levels)}", remedy=f"level='{levels[0]}'")

@@ -9,21 +9,16 @@ import copy
 import logging
 import os
 import platform
-import signal
-import sys
-import tempfile
 import threading
-import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator
 from concurrent import futures
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
 from importlib import metadata
 from itertools import islice
 from multiprocessing import connection, get_context, parent_process
-from pathlib import Path
 from typing import Any, TypeVar
 
 from formlab import registry, resources
@@ -33,11 +28,9 @@ J = TypeVar("J")
 R = TypeVar("R")
 Submit = Callable[[J], futures.Future]
 # Libraries that start a thread for each processor unless they are told otherwise.
-THREADS = [f"{name}_NUM_THREADS" for name in ("OMP", "OPENBLAS", "MKL", "NUMBA", "RAYON")]
-THREADS += ["POLARS_MAX_THREADS"]
-KILLED = "its process was killed twice (out of memory?)"
-# Seconds for a process to clean up, for a scheduler to answer, and for its first worker to come.
-GRACE, ANSWER, WORKERS = 10.0, 10.0, 60.0
+_THREADS = [f"{name}_NUM_THREADS" for name in ("OMP", "OPENBLAS", "MKL", "NUMBA", "RAYON")]
+# Seconds for a scheduler to answer, and for its first worker to come.
+ANSWER, WORKERS = 10.0, 60.0
 # Jobs that a cluster has at a time, so that workers that come later find some.
 _AHEAD = 100
 
@@ -46,7 +39,7 @@ _AHEAD = 100
 class Lost:
     """The result of a job that ended its process twice: killed, or out of memory."""
 
-    reason: str
+    reason: str = "its process was killed twice (out of memory?)"
 
 
 def each(
@@ -113,7 +106,7 @@ def cores() -> int:
 
 def own_threads() -> int:
     """How many threads a job may use: in a worker process its share of the processors."""
-    return int(os.environ.get(THREADS[0]) or cores())
+    return int(os.environ.get(_THREADS[0]) or cores())
 
 
 def _completed(
@@ -151,7 +144,7 @@ def _restarted(
         with pool(workers) as submit:
             yield from _completed(submit, jobs, width, death, dead)
         if width == 1:
-            yield from ((job, Lost(KILLED)) for job in dead)
+            yield from ((job, Lost()) for job in dead)
         elif dead:
             yield from _restarted(pool, iter(dead), 1, 1, death)
 
@@ -160,18 +153,17 @@ def _restarted(
 def _processes(function: Callable[[J], R], share: int, count: int) -> Iterator[Submit]:
     """Submits jobs to new processes of `share` threads, which end with the context."""
     pipe, end = connection.Pipe(duplex=False)
-    pool = futures.ProcessPoolExecutor(count, get_context("spawn"), _begin, (pipe, share))
-    try:
-        if count == 1:
-            # A process that does not even start is no job's fault.
-            pool.submit(callable, function).result()
-        yield partial(pool.submit, _do, function)
-    except futures.BrokenExecutor as error:
-        remedy = "functions of a file instead of a notebook's, or one worker"
-        raise NotAvailable("worker processes die while they start", remedy=remedy) from error
-    finally:
-        end.close()
-        pool.shutdown(cancel_futures=True)
+    with futures.ProcessPoolExecutor(count, get_context("spawn"), _begin, (pipe, share)) as pool:
+        try:
+            if count == 1:
+                # A process that does not even start is no job's fault.
+                pool.submit(callable, function).result()
+            yield partial(pool.submit, _do, function)
+        except futures.BrokenExecutor as error:
+            remedy = "functions of a file instead of a notebook's, or one worker"
+            raise NotAvailable("worker processes die while they start", remedy=remedy) from error
+        finally:
+            end.close()
 
 
 def _begin(pipe: connection.Connection, share: int) -> None:
@@ -179,14 +171,11 @@ def _begin(pipe: connection.Connection, share: int) -> None:
 
     def watch() -> None:
         connection.wait([pipe, parent_process().sentinel])
-        os.kill(os.getpid(), signal.SIGTERM)
-        time.sleep(GRACE)
         os._exit(1)
 
-    for name in THREADS:
+    # This module imports no library that looks for them.
+    for name in (*_THREADS, "POLARS_MAX_THREADS"):
         os.environ.setdefault(name, str(share))
-    # What is under way can clean up after itself.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     threading.Thread(target=watch, daemon=True).start()
 
 
@@ -194,14 +183,11 @@ def _do(function: Callable[[J], R], job: J) -> R:
     """One job in a worker process; an error that cannot be sent is told by its text."""
     try:
         return function(job)
-    except SystemExit:
-        os._exit(1)
     except Exception as error:
-        try:
-            copy.copy(error)  # Fails as the other side would, for an error of unusual arguments.
-        except Exception:
-            raise RuntimeError("".join(traceback.format_exception(error))) from None
-        raise
+        sent = RuntimeError("".join(traceback.format_exception(error)))
+        with suppress(Exception):  # Of unusual arguments it could not be made anew there.
+            sent = copy.copy(error)
+        raise sent from error
 
 
 def _on_cluster(function: Callable[[J], R], jobs: Iterator[J], address: str) -> Iterator[Any]:
@@ -241,18 +227,14 @@ def _plug_ins() -> Any:
     """Has each worker, also one that comes later, load the plug-in files of this process."""
     from distributed import WorkerPlugin
 
-    versions = _versions()
-    files = {file: Path(file).read_bytes() for file in registry.named() if Path(file).is_file()}
+    versions, files = _versions(), registry.named()
 
     class PlugIns(WorkerPlugin):
         def setup(self, worker: Any) -> None:
             if _versions() != versions:
                 what = f"worker {worker.address} has {_versions()} instead of {versions}"
                 raise NotAvailable(what, remedy="the same versions here and on all workers")
-            for path, content in files.items():
-                if not (file := Path(path)).is_file():
-                    file = Path(tempfile.mkdtemp(prefix="formlab-plugin-"), file.name)
-                    file.write_bytes(content)
+            for file in files:
                 registry.load(file)
 
     return PlugIns()

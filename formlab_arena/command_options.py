@@ -9,32 +9,27 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from formlab.console import asked
+from formlab.cli import options
+from formlab.cli.options import option
 from formlab.show import plain
 from formlab.systems import CHAT
 
 if TYPE_CHECKING:
     from formlab_arena.texts import TaskSet
 
-PATH = click.Path(path_type=Path)
-_TASKS = (
-    click.option(
-        "--forms", "codes", default="", help="Codes with commas, such as A11,B12; else all."
-    ),
-    click.option("--instances", default=1, show_default=True, type=click.IntRange(1, 50)),
-    click.option("--seed", default=0, show_default=True, help="Of the values."),
-    click.option(
-        "--texts", help="quoted, prose, or what arena write made: a folder or its file."
-    ),
-    click.option("--data", type=PATH, help="FormFactory's release: its texts and its fields."),
-)  # fmt: skip
-
-
-def of_tasks(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that say which instances, with which texts; `tasks_of` reads them."""
-    for option in reversed(_TASKS):
-        command = option(command)
-    return command
+# Which instances, with which texts; `tasks_of` reads them.
+TASKS = (
+    option("--forms codes", "Codes with commas, such as A11,B12; else all.", default=""),
+    option("--instances", kind=click.IntRange(1, 50), default=1),
+    option("--seed", "Of the values.", default=0),
+    option("--texts", "quoted, prose, or what arena write made: a folder or its file."),
+    option("--data", "FormFactory's release: its texts and its fields.", options.path),
+)
+OBSERVE = option(
+    "--observe",
+    "What an agent is shown beside screenshots.",
+    click.Choice(["pixels", "boxes", "tree"]),
+)
 
 
 def tasks_of(options: dict[str, Any], usual: str) -> tuple[TaskSet, str]:
@@ -53,7 +48,7 @@ def tasks_of(options: dict[str, Any], usual: str) -> tuple[TaskSet, str]:
 
 def changes_of(options: dict[str, Any]) -> dict[str, Any]:
     """The settings of a model on the command line, each as its type."""
-    changes = asked(options)
+    changes = options["settings"]
     if not options["system"].startswith(CHAT):
         return changes
     from formlab.systems import chat

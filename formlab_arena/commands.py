@@ -12,13 +12,12 @@ from typing import Any
 import click
 
 from formlab import resources
-from formlab.cli_score import documents_of, scored, scoring
-from formlab.cli_summary import show_summary
-from formlab.console import as_json, asking
+from formlab.cli import options
+from formlab.cli.options import Rows, command, option
+from formlab.cli.scoring import SCORING, scored
 from formlab.errors import FormlabError, UnknownName
-from formlab.show import show
 from formlab.systems import CHAT
-from formlab_arena.command_options import PATH, changes_of, of_tasks, progress_of, tasks_of
+from formlab_arena.command_options import TASKS, changes_of, progress_of, tasks_of
 from formlab_arena.design_command import design
 from formlab_arena.fill_command import fill
 from formlab_arena.web_commands import record, tell_unmatched
@@ -37,21 +36,21 @@ arena.add_command(record)
 
 
 @arena.command()
-@click.option("--host", default="127.0.0.1", show_default=True)
-@click.option("--port", default=8000, show_default=True, type=click.IntRange(0, 65535))
-@click.option("--database", type=PATH, default=Path("runs/arena.sqlite"), show_default=True)
-@click.option("--forms", "folder", type=PATH, help="Folder of YAML forms [ours].")
-@click.option("--public", is_flag=True, help="Allow a host that other machines can reach.")
-@click.option("--allow-host", "names", multiple=True, help="Another name of this machine.")
-@click.option("--play/--no-play", default=True, help="Pages on which people are scored.")
-@click.option("--texts", help="For people: prose [default], quoted, or what arena write made.")
-@click.option("--data", type=PATH, help="For people: FormFactory's release.")
-@click.option("--codes", default="", help="For people: codes of forms with commas; else all.")
-@click.option("--instances", default=1, type=click.IntRange(1, 50), help="For people: of a form.")
-@click.option("--seed", default=0, help="For people: of the values.")
-@click.option("--name", default="human", show_default=True, help="Name of people in results.")
-@click.option("--out", type=PATH, default=Path("runs/people"), show_default=True)
-@click.option("--until-eof", is_flag=True, hidden=True, help="End with stdin.")
+@option("--host", default="127.0.0.1")
+@option("--port", kind=click.IntRange(0, 65535), default=8000)
+@option("--database", kind=options.path, default=Path("runs/arena.sqlite"))
+@option("--forms folder", "Folder of YAML forms [ours].", options.path)
+@option("--public", "Allow a host that other machines can reach.", bool)
+@option("--allow-host names", "Another name of this machine.", multiple=True)
+@option("--play/--no-play", "Pages on which people are scored.", default=True)
+@option("--texts", "For people: prose [default], quoted, or what arena write made.")
+@option("--data", "For people: FormFactory's release.", options.path)
+@option("--codes", "For people: codes of forms with commas; else all.", default="")
+@option("--instances", "For people: of a form.", click.IntRange(1, 50), 1)
+@option("--seed", "For people: of the values.", default=0)
+@option("--name", "Name of people in results.", default="human")
+@option("--out", kind=options.path, default=Path("runs/people"))
+@option("--until-eof", "End with stdin.", bool, hidden=True)
 def serve(
     host: str, port: int, database: Path, folder: Path | None, public: bool,
     names: tuple[str, ...], play: bool, name: str, out: Path, until_eof: bool, **options: Any,
@@ -94,15 +93,16 @@ def _end_with_stdin() -> None:
     os._exit(0)
 
 
-@arena.command()
-@click.option("--system", required=True, help="chat:MODEL.")
-@of_tasks
-@click.option("--kind", help="letter, email, resume or notes for all texts; else each in turn.")
-@click.option("--tries", default=3, show_default=True, type=click.IntRange(1), help="For a text.")
-@asking
-@click.option("--out", type=PATH, required=True, help="Folder of the texts.")
-@as_json
-def write(out: Path, as_json: bool, **options: Any) -> None:
+@command(
+    option("--system", "chat:MODEL.", required=True),
+    TASKS,
+    option("--kind", "letter, email, resume or notes for all texts; else each in turn."),
+    option("--tries", "For a text.", options.COUNT, 3),
+    options.MODEL,
+    options.out("Folder of the texts.", required=True),
+    group=arena,
+)
+def write(out: Path, **options: Any) -> Rows:
     """Let a model write texts in which the values of instances are implied.
 
     Each text is checked by rule: a value must stand in it, be equal to a date or number in it, or
@@ -121,41 +121,42 @@ def write(out: Path, as_json: bool, **options: Any) -> None:
     tasks, _ = tasks_of(options, "quoted")
     with progress_of(options["system"], len(tasks.instances), "texts", "written") as tell:
         entries = writing.write(
-            out, tasks, system=options["system"], settings=changes_of(options), tell=tell,
-            kind=options["kind"], tries=options["tries"], seed=options["seed"],
-        )  # fmt: skip
+            out,
+            tasks,
+            system=options["system"],
+            settings=changes_of(options),
+            tell=tell,
+            **{name: options[name] for name in ("kind", "tries", "seed")},
+        )
     columns = ("name", "kind", "status", "tries", "error")
-    show(
-        entries if as_json else [{key: e.get(key) for key in columns} for e in entries],
-        as_json=as_json,
-    )
-    if not as_json:
-        done = sum(entry["status"] == "written" for entry in entries)
-        click.echo(f"{done} of {len(entries)} written; the others keep their plain text")
+    short = [{key: entry.get(key) for key in columns} for entry in entries]
+    done = sum(entry["status"] == "written" for entry in entries)
+    hint = f"{done} of {len(entries)} written; the others keep their plain text"
+    return Rows(entries, [("", short)], hints=[hint])
 
 
-@arena.command("score")
-@click.argument("folder", metavar="RUN", type=PATH)
-@click.option("--gold", "gold_file", type=PATH, help="Other pages: JSON of answers by label.")
-@scoring
-@as_json
-def score(folder: Path, gold_file: Path | None, as_json: bool, **options: Any) -> None:
+@command(
+    click.argument("folder", metavar="RUN", type=options.path),
+    option("--gold gold_file", "Other pages: JSON of answers by label.", options.path),
+    SCORING,
+    group=arena,
+)
+def score(folder: Path, gold_file: Path | None, **options: Any) -> Rows:
     """Score the clicks, values and submissions of RUN, a folder of `formlab arena fill`.
 
     A run on other web pages is scored by the gold of its tasks, or by --gold: an object of labels
-    and answers, or one of them for each task.
+    and answers, or one of them for each task. Without --gold, `formlab score RUN` does the same.
     """
     from formlab import files
     from formlab_arena.evaluation import read_run
 
     corpus, predictions = read_run(folder, gold=files.read_json(gold_file) if gold_file else None)
-    documents = documents_of(options["documents"], [corpus])
-    summary = scored(corpus, predictions, options | {"documents": documents}, as_json=as_json)
-    show_summary(summary, options, as_json=as_json)
     tell_unmatched(corpus)
+    return scored(corpus, predictions, **options)
 
 
 if __name__ == "__main__":
+    # How episodes start their server.
     try:
         arena()
     except FormlabError as problem:

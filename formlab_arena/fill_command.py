@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from formlab.console import as_json, asking, fetched, strict, workers_options
+from formlab.cli import options
+from formlab.cli.options import Rows, command, option
 from formlab.errors import DataBroken
-from formlab.show import plain, show
-from formlab_arena.command_options import PATH, changes_of, of_tasks, progress_of, tasks_of
+from formlab_arena.command_options import OBSERVE, TASKS, changes_of, progress_of, tasks_of
 
 if TYPE_CHECKING:
     from formlab_arena.run import RunSettings
@@ -35,47 +34,44 @@ class _Window(click.ParamType):
         return sides[0], sides[1]
 
 
-@click.command()
-@click.option("--system", help="oracle [default], rules, chat:MODEL, or an agent of a plug-in.")
-@click.option("--agent", help="Your own: module:Class, file.py:Class, or file.py with one agent.")
-@click.option("--drive", metavar="COMMAND", help="Your own, which drives the browser over CDP.")
-@of_tasks
-@click.option(
-    "--policy", default="page", type=click.Choice(["page", "step"]), show_default=True,
-    help="All actions of a look at once, or one.",
-)  # fmt: skip
-@click.option(
-    "--observe", type=click.Choice(["pixels", "boxes", "tree"]),
-    help="What an agent is shown beside the screenshot, if not what it asks for.",
-)  # fmt: skip
-@click.option("--scale", default=1.0, type=click.FloatRange(0.1, 1), help="Size of screenshots.")
-@click.option("--ruler", is_flag=True, help="Draw pixel axes on the screenshots.")
-@click.option("--steps", default=200, show_default=True, type=click.IntRange(1), help="Most looks.")
-@click.option(
-    "--deadline", default=300.0, show_default=True, type=click.FloatRange(1),
-    help="Seconds that an episode may take.",
-)  # fmt: skip
-@workers_options()
-@click.option("--viewport", default=(1280, 800), type=_Window(), help="Of the window [1280x800].")
-@click.option("--device", default="", help='Imitate a device of Playwright: "iPhone 15".')
-@click.option("--headed", is_flag=True, help="Show the browser.")
-@click.option("--storage", type=PATH, help="Playwright's file of cookies to begin with.")
-@asking
-@click.option("--pages", metavar="BENCHMARK", help="Fill in what its pages say; without a text.")
-@click.option("--root", type=PATH, help="With --pages: folder of the official files.")
-@click.option("--split", help="With --pages: a split; the first if left out.")
-@strict
-@click.option("--limit", type=click.IntRange(1), help="With --pages: so many documents.")
-@click.option("--reading", type=fetched, help="With --pages: a run of a system that read them.")
-@click.option("--url", help="Fill in the form at this address instead.")
-@click.option("--text", "text_file", type=fetched, help="With --url: file with the instructions.")
-@click.option("--values", "values_file", type=fetched, help="With --url: JSON of right answers.")
-@click.option("--tasks", "tasks_file", type=fetched, help="Fill in the pages of a JSONL file.")
-@click.option("--miniwob", metavar="NAMES", help="Tasks of MiniWoB++ with commas; all: forms.")
-@click.option("--allow", multiple=True, help="With --url, --tasks: a server pages may reach.")
-@click.option("--out", type=PATH, required=True, help="The run's folder.")
-@as_json
-def fill(out: Path, as_json: bool, **options: Any) -> None:
+_PLAYING = (
+    option("--system", "oracle [default], rules, chat:MODEL, or an agent of a plug-in."),
+    option("--agent", "Your own: module:Class, file.py:Class, or file.py with one agent."),
+    option("--drive", "Your own, which drives the browser over CDP.", metavar="COMMAND"),
+    TASKS,
+    option(
+        "--policy", "All actions of a look at once, or one.", click.Choice(["page", "step"]), "page"
+    ),
+    OBSERVE,
+    option("--scale", "Of screenshots.", click.FloatRange(0.1, 1), 1.0),
+    option("--ruler", "Draw pixel axes on the screenshots.", bool),
+    option("--steps", "Most looks.", options.COUNT, 200),
+    option("--deadline", "Seconds that an episode may take.", click.FloatRange(1), 300.0),
+    options.WORKERS,
+    option("--viewport", "Of the window [1280x800].", _Window(), (1280, 800)),
+    option("--device", 'Imitate a device of Playwright: "iPhone 15".', default=""),
+    option("--headed", "Show the browser.", bool),
+    option("--storage", "Playwright's file of cookies to begin with.", options.path),
+    options.MODEL,
+)
+_PAGES = (
+    option("--pages", "Fill in what its pages say; without a text.", metavar="BENCHMARK"),
+    options.BENCHMARK,
+    options.FIRST,
+    option("--reading", "With --pages: a run of a system that read them.", options.file),
+)
+_OTHER_PAGES = (
+    option("--url", "Fill in the form at this address instead."),
+    option("--text text_file", "With --url: file with the instructions.", options.file),
+    option("--values values_file", "With --url: JSON of right answers.", options.file),
+    option("--tasks tasks_file", "Fill in the pages of a JSONL file.", options.file),
+    option("--miniwob", "Tasks of MiniWoB++ with commas; all: forms.", metavar="NAMES"),
+    option("--allow", "With --url, --tasks: a server pages may reach.", multiple=True),
+)
+
+
+@command(_PLAYING, _PAGES, _OTHER_PAGES, options.out("The run's folder.", required=True))
+def fill(out: Path, **options: Any) -> Rows:
     """Let a system fill in forms; prints how many answers were right.
 
     The texts quote labels and values (--texts quoted), imply values as people do (prose), were
@@ -89,14 +85,11 @@ def fill(out: Path, as_json: bool, **options: Any) -> None:
     The exit code is 1 if an episode crashed, or ended without a form that was sent.
     """
     settings = _settings(options)
-    if any(options[name] for name in _WEB):
-        if isinstance(options["workers"], str):
-            raise click.UsageError("--scheduler goes with formlab's own forms, or --pages")
-        results = _fill_web(settings, out, options, as_json=as_json)
-    else:
-        results = _fill_ours(settings, out, options, as_json=as_json)
-    if any(result["status"] != "submitted" for result in results):
-        sys.exit(1)
+    if not any(options[name] for name in _WEB):
+        return _fill_ours(settings, out, options)
+    if isinstance(options["workers"], str):
+        raise click.UsageError("a cluster goes with formlab's own forms, or --pages")
+    return _fill_web(settings, out, options)
 
 
 def _settings(options: dict[str, Any]) -> RunSettings:
@@ -117,9 +110,7 @@ def _settings(options: dict[str, Any]) -> RunSettings:
     return run.RunSettings(**{name: options[name] for name in kept}, options=changes_of(options))
 
 
-def _fill_ours(
-    settings: RunSettings, out: Path, options: dict[str, Any], *, as_json: bool
-) -> list[dict[str, Any]]:
+def _fill_ours(settings: RunSettings, out: Path, options: dict[str, Any]) -> Rows:
     from formlab_arena import run
 
     if stray := [name for name in ("text_file", "values_file", "allow") if options[name]]:
@@ -129,35 +120,34 @@ def _fill_ours(
     settings = dataclasses.replace(settings, texts=texts)
     with progress_of(settings.system, len(tasks.instances)) as tell:
         results = run.fill(
-            out, settings, tasks=tasks, reading=options["reading"], tell=tell,
-            workers=options["workers"], storage=options["storage"],
-        )  # fmt: skip
+            out,
+            settings,
+            tasks=tasks,
+            reading=options["reading"],
+            tell=tell,
+            storage=options["storage"],
+            workers=options["workers"],
+        )
     columns = ("doc_id", "form", "status", "right", "fields", "steps", "seconds", "error")
-    if as_json:
-        show(results, as_json=True)
-    else:
-        rows = [{key: result[key] for key in columns} for result in results]
-        show([row | {"seconds": round(row["seconds"])} for row in rows], as_json=False)
-        _summary(results)
-    return results
+    short = [{key: result[key] for key in columns} for result in results]
+    return _rows(results, [row | {"seconds": round(row["seconds"])} for row in short])
 
 
-def _summary(results: list[dict[str, Any]]) -> None:
+def _rows(results: list[dict[str, Any]], short: list[dict[str, Any]], hint: str = "") -> Rows:
+    """The results, with how many were sent; the exit code is 1 unless all were."""
     right, asked = (sum(r.get(key) or 0 for r in results) for key in ("right", "fields"))
-    done = sum(r["status"] == "submitted" for r in results)
+    done = sum(result["status"] == "submitted" for result in results)
     answers = f", {right} of {asked} answers right" if asked else ""
-    click.echo(f"{done} of {len(results)} submitted{answers}")
+    hint = hint or f"{done} of {len(results)} submitted{answers}"
+    return Rows(results, [("", short)], hints=[hint], ok=done == len(results))
 
 
 def _check_source(options: dict[str, Any]) -> None:
     """Either pages or texts, each with its own options."""
-    others = (
-        ("texts", "data") if options["pages"] else ("root", "split", "limit", "reading", "strict")
-    )
+    others = ("texts", "data") if options["pages"] else ("root", "split", "limit", "reading")
     if stray := [name for name in others if options[name]]:
-        raise click.UsageError(
-            f"--{stray[0]} goes {'without' if options['pages'] else 'with'} --pages"
-        )
+        word = stray[0].replace("limit", "documents")
+        raise click.UsageError(f"--{word} goes {'without' if options['pages'] else 'with'} --pages")
 
 
 def _page_tasks(options: dict[str, Any]) -> tuple[TaskSet, str]:
@@ -166,16 +156,14 @@ def _page_tasks(options: dict[str, Any]) -> tuple[TaskSet, str]:
     from formlab_arena import page_tasks, texts
 
     codes = [code.strip() for code in options["codes"].split(",") if code.strip()]
-    how = {name: options[name] for name in ("root", "split", "limit", "strict")}
+    how = {name: options[name] for name in ("root", "split", "limit")}
     tasks = page_tasks.task_set(options["pages"], codes=codes, **how)
     reading = options["reading"]
     system = f":{Predictions.manifest_of(reading)['system']}" if reading else ""
     return tasks, texts.PAGES + system
 
 
-def _fill_web(
-    settings: RunSettings, out: Path, options: dict[str, Any], *, as_json: bool
-) -> list[dict[str, Any]]:
+def _fill_web(settings: RunSettings, out: Path, options: dict[str, Any]) -> Rows:
     from formlab_arena import form_url
 
     if len(sources := [n.removesuffix("_file") for n in (*_WEB, "pages") if options[n]]) > 1:
@@ -185,8 +173,11 @@ def _fill_web(
         result = form_url.fill_url(
             options["url"], out, settings, **_task_of(out, options), **shared
         )
-        _show_page(result, as_json=as_json)
-        return [result]
+        filled = [{"field": name, "value": value} for name, value in result["filled"].items()]
+        error = f": {result['error']}" if result["error"] else ""
+        sent = len((result["account"] or {}).get("submissions", ()))
+        hint = f"{result['status']} after {result['steps']} looks, {sent} sent{error}"
+        return _rows([result], filled, hint)
     if stray := [name for name in ("text_file", "values_file") if options[name]]:
         raise click.UsageError(f"--{stray[0].removesuffix('_file')} goes with --url")
     tasks = _web_tasks(options)
@@ -194,12 +185,7 @@ def _fill_web(
         results = form_url.fill_tasks(
             out, settings, tasks, workers=options["workers"], tell=tell, **shared
         )
-    if as_json:
-        show(results, as_json=True)
-    else:
-        show(_rows(results), as_json=False)
-        _summary(results)
-    return results
+    return _rows(results, _web_rows(results))
 
 
 def _web_tasks(options: dict[str, Any]) -> tuple[WebTask, ...]:
@@ -211,7 +197,7 @@ def _web_tasks(options: dict[str, Any]) -> tuple[WebTask, ...]:
     return miniwob.tasks(names, instances=options["instances"], seed=options["seed"])
 
 
-def _rows(results: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _web_rows(results: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The results for people; what none of them has is no column."""
     rows = []
     for result in results:
@@ -240,14 +226,3 @@ def _task_of(out: Path, options: dict[str, Any]) -> dict[str, Any]:
         "values": web_tasks.gold(file, files.read_json(file)) if file else None,
         "uploads": sorted(path for path in (out / "files").glob("*") if path.is_file()),
     }
-
-
-def _show_page(result: dict[str, Any], *, as_json: bool) -> None:
-    if as_json:
-        show([result], as_json=True)
-        return
-    filled = result["filled"].items()
-    show([{"field": name, "value": value} for name, value in filled], as_json=False)
-    error = f": {plain(result['error'])}" if result["error"] else ""
-    sent = len((result["account"] or {}).get("submissions", ()))
-    click.echo(f"{result['status']} after {result['steps']} looks, {sent} sent{error}")

@@ -9,26 +9,23 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from formlab.console import as_json
-from formlab.show import plain, show
-from formlab_arena.command_options import PATH
+from formlab.cli import options
+from formlab.cli.options import Rows, command, option
+from formlab.show import plain
 
 if TYPE_CHECKING:
     from formlab.folders import Corpus
 
 
-@click.command()
-@click.option("--url", required=True, help="Address of the form.")
-@click.option("--text", "text_file", type=PATH, help="File of the instructions for agents.")
-@click.option("--name", default="", help="Of the task; else made of the address.")
-@click.option("--file", "uploads", multiple=True, type=PATH, help="What file dialogs get, in turn.")
-@click.option("--allow", multiple=True, help="Another server the page may reach.")
-@click.option("--out", type=PATH, required=True, help="JSONL of tasks, made or added to.")
-@as_json
-def record(
-    url: str, text_file: Path | None, name: str, uploads: tuple[Path, ...],
-    allow: tuple[str, ...], out: Path, as_json: bool,
-) -> None:  # fmt: skip
+@command(
+    option("--url", "Address of the form.", required=True),
+    option("--text", "File of the instructions for agents.", options.path),
+    option("--name", "Of the task; else made of the address.", default=""),
+    option("--file uploads", "What file dialogs get, in turn.", options.path, multiple=True),
+    option("--allow", "Another server the page may reach.", multiple=True),
+    options.out("JSONL of tasks, made or added to.", required=True),
+)
+def record(url: str, text: Path | None, out: Path, **options: Any) -> Rows:
     """Open a form in a window, and make a task of what you fill in and send.
 
     What was sent is the gold, by the labels of the fields; passwords are left out. Close the
@@ -37,17 +34,13 @@ def record(
     from formlab import files
     from formlab_arena import recorder
 
-    text = files.read_text(text_file) if text_file else ""
-    if not as_json:
-        click.echo("fill in the form and send it; close the window when you are done", err=True)
-    task = recorder.record(url, out, text=text, name=name, uploads=uploads, allow=allow)
-    if as_json:
-        row = dataclasses.asdict(task) | {"files": [file.name for file in task.files]}
-        show([row], as_json=True)
-        return
-    gold = (task.gold or {}).items()
-    show([{"label": key, "answer": value} for key, value in gold], as_json=False)
-    click.echo(plain(f"{task.name}: {len(gold)} answers, added to {out}"))
+    click.echo("fill in the form and send it; close the window when you are done", err=True)
+    instructions = files.read_text(text) if text else ""
+    task = recorder.record(url, out, text=instructions, **options)
+    row = dataclasses.asdict(task) | {"files": [file.name for file in task.files]}
+    answers = [{"label": key, "answer": value} for key, value in (task.gold or {}).items()]
+    hint = f"{task.name}: {len(answers)} answers, added to {out}"
+    return Rows([row], [("", answers)], hints=[hint])
 
 
 def tell_unmatched(corpus: Corpus) -> None:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from formlab import benchmarks, resources, systems
-from formlab.console import as_json, asked, asking, path, prompt, root, split, workers_options
-from formlab.show import plain, say, show
+from formlab import resources, systems
+from formlab.cli import options
+from formlab.cli.options import Rows, command, corpus_of, option
+from formlab.show import plain
 
 if TYPE_CHECKING:
     from formlab_experiments.counterfactual import Pages
@@ -21,36 +22,27 @@ CHANGES = ("original", "source", "dependent", "contradicted", "blank", "consiste
 _AS_FORMS = ("formcraft", "funsd", "sroie")
 
 
-@click.command()
-@click.argument("pages")
-@click.option("--system", help="What reads the copies: rules, chat:MODEL; none: only make them.")
-@click.option("--pages", "limit", type=click.IntRange(min=1), help="Only so many pages.")
-@click.option("--each", type=click.IntRange(min=1), help="Only so many relations of a page.")
-@click.option(
-    "--change", "copies", multiple=True, type=click.Choice(CHANGES), help="Which copies [all]."
+@command(
+    click.argument("pages"),
+    option("--system", "What reads the copies: rules, chat:MODEL; none: only make them."),
+    option("--pages limit", "Only so many pages.", options.COUNT),
+    option("--each", "Only so many relations of a page.", options.COUNT),
+    option("--change copies", "Which copies [all].", click.Choice(CHANGES), multiple=True),
+    option(
+        "--alone",
+        "Also change values of this kind that follow from nothing: date, money, number.",
+        multiple=True,
+        metavar="KIND",
+    ),
+    option("--decisions", "Decisions on replaced ink; the rejected is left out.", options.path),
+    options.BENCHMARK,
+    options.SEED,
+    options.out("Folder of the experiment.", required=True),
+    options.WORKERS,
+    options.PROMPT,
+    options.MODEL,
 )
-@click.option(
-    "--alone", multiple=True, metavar="KIND",
-    help="Also change values of this kind that follow from nothing: date, money, number.",
-)  # fmt: skip
-@click.option(
-    "--decisions", type=path, help="Decisions on replaced ink: what was rejected is left out."
-)
-@root
-@split
-@click.option(
-    "--seed",
-    type=click.IntRange(min=0),
-    default=0,
-    show_default=True,
-    help="Of the changed values.",
-)
-@click.option("--out", type=path, required=True, help="Folder of the experiment.")
-@workers_options()
-@prompt
-@asking
-@as_json
-def counterfactual(pages: str, out: Path, as_json: bool, **options: Any) -> None:
+def counterfactual(pages: str, out: Path, **options: Any) -> Rows:
     """Change values on PAGES and see whether answers follow the evidence, the ink or the prior.
 
     PAGES is formcraft (the sample, drawn again), a folder of templates, or with --root formcraft,
@@ -78,30 +70,25 @@ def counterfactual(pages: str, out: Path, as_json: bool, **options: Any) -> None
         click.echo(plain(f"review of replaced ink: {page}"), err=True)
     if options["decisions"]:
         corpus = accepted(corpus, out, options["decisions"])
-    say(corpus.flaws)
     made = {"copies": corpus.documents.height, "pages": corpus.documents["page_of"].n_unique()}
     if not options["system"]:
-        show([made | {"out": str(out)}], as_json=as_json)
-        return
+        return Rows([made | {"out": str(out)}], notes=corpus.flaws)
     reader = systems.get(options["system"])
     evaluation = read_and_score(
-        corpus, reader, out=out, settings=reader.settings(asked(options)),
+        corpus,
+        reader,
+        out=out,
+        settings=reader.settings(options["settings"]),
         workers=options["workers"],
-    )  # fmt: skip
+    )
     answers = follows(evaluation)
     tables = {
         "share of answers that follow": shares(answers),
         "where evidence, ink and prior differ": leaning(answers, ["system", "asked", "relation"]),
     }
     every = [{"table": title} | row for title, table in tables.items() for row in table.to_dicts()]
-    if as_json:
-        show(every, as_json=True)
-        return
-    for title, table in tables.items():
-        show(table.to_dicts(), as_json=False, title=title)
-        click.echo()
     read = f"{evaluation.system}: {made['copies']} copies of {made['pages']} pages, {out}"
-    click.echo(plain(read), err=True)
+    return Rows(every, list(tables.items()), notes=corpus.flaws, hints=[read])
 
 
 def pages_of(name: str, options: Mapping[str, Any]) -> Pages:
@@ -111,7 +98,7 @@ def pages_of(name: str, options: Mapping[str, Any]) -> Pages:
     from formlab_experiments.forms.formcraft import SEED, Form
 
     if name in _AS_FORMS and options["root"] is not None:
-        return Scans(benchmarks.asked("formcraft", options))
+        return Scans(corpus_of("formcraft", options))
     if name == "formcraft":
         return Templates(load_all(name, Form), SEED)
     folder = Path(name)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from formlab import resources, systems
-from formlab.console import as_json, pairs, path, workers_options
+from formlab.cli import options
+from formlab.cli.options import Rows, command, option
 from formlab.errors import DataBroken
-from formlab.show import plain, show
+
+if TYPE_CHECKING:
+    from formlab.folders import Evaluation
 
 NOTEBOOK = resources.folder("notebooks") / "71_designed_forms.ipynb"
 COLUMNS = (
@@ -18,70 +21,76 @@ COLUMNS = (
 )  # fmt: skip
 
 
-@click.command()
-@click.option(
-    "--factors", multiple=True, metavar="NAME=LEVEL,LEVEL…",
-    help="What varies: fields, kinds, nesting, print (points), handwriting. Further ones follow.",
-)  # fmt: skip
-@click.argument("more", nargs=-1, metavar="[NAME=LEVEL,LEVEL…]…")
-@click.option("--replicates", type=click.IntRange(min=1), default=1, show_default=True,
-              help="Forms of each combination.")  # fmt: skip
-@click.option(
-    "--runs", type=click.IntRange(min=1), help="A balanced fraction of so many combinations."
+FACTORS = (
+    option(
+        "--factors",
+        "What varies; further factors may follow.",
+        multiple=True,
+        metavar="NAME=LEVEL,LEVEL…",
+    ),
+    click.argument("more", nargs=-1, metavar="[NAME=LEVEL,LEVEL…]…"),
+    option("--replicates", "Forms of each combination [1].", options.COUNT, 1),
+    option("--runs", "A balanced fraction of so many combinations.", options.COUNT),
+    options.SEED,
 )
-@click.option("--layout", type=click.Choice(["funsd", "formcraft"]), default="funsd",
-              show_default=True, help="Whose files are written.")  # fmt: skip
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
-@click.option("--out", type=path, default=Path("designs"), show_default=True)
-@click.option("--system", help="What reads the forms: ocr, rules, chat:MODEL. Without: only draw.")
-@click.option("--set", "changes", multiple=True, metavar="NAME=VALUE", help="A setting of it.")
-@workers_options()
-@as_json
+
+
+@command(
+    FACTORS,
+    option("--layout", "Whose files are written.", click.Choice(["funsd", "formcraft"]), "funsd"),
+    options.out("Folder of the forms [designs].", default=Path("designs")),
+    option("--system", "What reads the forms: ocr, rules, chat:MODEL. Without: only draw."),
+    options.SET,
+    options.WORKERS,
+)
 def design(
-    factors: tuple[str, ...], more: tuple[str, ...], out: Path, system: str | None, as_json: bool,
-    **options: Any,
-) -> None:  # fmt: skip
+    factors: tuple[str, ...], more: tuple[str, ...], out: Path, system: str | None, **options: Any
+) -> Rows:
     """Draw forms in which every factor varies on its own, with their gold, and say what each does.
 
     Every combination of the levels is drawn, or a fraction (--runs) in which pairs of levels are
-    equally frequent. NAME alone takes the usual levels. With --system it reads the forms, and the
-    effects of factors, pairs and contents follow; the same command again goes on where it stopped.
+    equally frequent. Factors are fields, kinds, nesting, print (points) and handwriting; NAME alone
+    takes the usual levels. With --system it reads the forms, and the effects of factors, pairs and
+    contents follow; the same command again goes on where it stopped.
     """
-    from formlab_experiments import design_analysis, designs
+    from formlab_experiments import designs
     from formlab_experiments.reading import read_and_score
 
     if not (factors := (*factors, *more)):
         raise DataBroken("no factor", remedy=f"--factors with some of {', '.join(designs.FACTORS)}")
     corpus = designs.design(
-        dict(map(_levels, factors)), out=out, replicates=options["replicates"],
-        runs=options["runs"], seed=options["seed"], layout=options["layout"],
-        workers=options["workers"],
-    )  # fmt: skip
+        _numbers(factors),
+        out=out,
+        **{name: options[name] for name in ("replicates", "runs", "seed", "layout", "workers")},
+    )
     if system is None:
         varied = [name for name in designs.FACTORS if corpus.documents[name].n_unique() > 1]
-        show(corpus.documents.select("doc_id", *varied).to_dicts(), as_json=as_json)
-        click.echo(plain(f"{corpus.documents.height} forms in {out}"), err=True)
-        return
+        hint = f"{corpus.documents.height} forms in {out}"
+        return Rows(corpus.documents.select("doc_id", *varied), hints=[hint])
     reader = systems.get(system)
-    evaluation = read_and_score(
-        corpus, reader, out=out, settings=reader.settings(pairs(options["changes"])),
-        workers=options["workers"],
-    )  # fmt: skip
-    table = design_analysis.design_effects(evaluation)
-    show(table.select(COLUMNS).to_dicts(), as_json=as_json)
-    if not as_json:
-        for finding in design_analysis.design_findings(evaluation, table):
-            if finding.holds:
-                click.echo(plain(f"{finding}."))
-    hint = f"the cases: formlab report 71_designed_forms -p experiment={out}"
-    click.echo(plain(hint), err=True)
+    how = {"settings": reader.settings(options["settings"]), "workers": options["workers"]}
+    evaluation = read_and_score(corpus, reader, out=out, **how)
+    return effects(evaluation, hint=f"formlab report 71_designed_forms -p experiment={out}")
 
 
-def _levels(text: str) -> tuple[str, list[float]]:
-    """The levels of a factor; none for those that are usual."""
-    name, _, levels = text.partition("=")
+def effects(evaluation: Evaluation, hint: str, **factors: Any) -> Rows:
+    """The effects of a design's factors, for people with the findings that hold."""
+    from formlab_experiments import design_analysis
+
+    table = design_analysis.design_effects(evaluation, **factors)
+    findings = design_analysis.design_findings(evaluation, table)
+    found = [(f"{finding}.", []) for finding in findings if finding.holds]
+    table = table.select(COLUMNS)
+    return Rows(table, [("", table), *found], hints=[f"the cases: {hint}"])
+
+
+def _numbers(factors: tuple[str, ...]) -> dict[str, list[float]]:
+    """The levels of each factor; none for those that are usual."""
+    levels: dict[str, list[float]] = {}
     try:
-        return name, [float(level) for level in levels.split(",") if level]
+        for name, _, listed in (text.partition("=") for text in factors):
+            levels.setdefault(name, []).extend(float(v) for v in listed.split(",") if v)
     except ValueError as error:
         remedy = "numbers with commas between, as in fields=5,10,20"
-        raise DataBroken(f"no levels: {text!r}", remedy=remedy) from error
+        raise DataBroken(f"no levels: {error}", remedy=remedy) from error
+    return levels

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from formlab import systems
+from formlab import benchmarks, systems
 from formlab.folders import Corpus, Evaluation
-from formlab.scoring import many, part
+from formlab.scoring.choice import ALL
 from formlab.scoring.evaluate import evaluate
 from formlab.systems import System
 
@@ -73,9 +73,7 @@ def read_and_score(
         corpus, system, out=run, settings=changed, limit=limit, workers=workers,
         name=name,
     )  # fmt: skip
-    chosen = part.ALL if limit is None else predictions.responses["doc_id"].unique().to_list()
-    if corpus.records.height > part.SHARD:
-        pairs = many.pairs(corpus, predictions)
-        return many.score(pairs, scores, documents=chosen, workers=workers)
-    evaluate(corpus, predictions, documents=chosen).save(scores)
-    return Evaluation.load(scores)
+    chosen = ALL if limit is None else predictions.responses["doc_id"].unique().to_list()
+    is_large = corpus.records.height > benchmarks.BATCH
+    count = workers if is_large else 1
+    return evaluate(corpus, predictions, documents=chosen, out=scores, workers=count)

@@ -7,10 +7,10 @@ from typing import Any
 
 import click
 
-from formlab import benchmarks, resources, systems
-from formlab.console import as_json, pairs, path, root, split, workers_options
+from formlab import resources, systems
+from formlab.cli import options
+from formlab.cli.options import Rows, command, corpus_of, option, pairs
 from formlab.errors import DataBroken
-from formlab.show import plain, show
 
 NOTEBOOK = resources.folder("notebooks") / "73_settings.ipynb"
 _COLUMNS = (
@@ -19,27 +19,24 @@ _COLUMNS = (
 )  # fmt: skip
 
 
-@click.command()
-@click.argument("benchmark")
-@click.option("--system", required=True, help="What reads the forms: ocr, rules, chat:MODEL.")
-@click.option(
-    "--set", "changes", multiple=True, required=True, metavar="NAME=VALUE,VALUE…",
-    help="A setting with its values; the others are compared with the first. Repeat it.",
-)  # fmt: skip
-@click.option(
-    "--one-at-a-time", is_flag=True,
-    help="Change one setting at a time: fewer runs, nothing about settings that depend on others.",
-)  # fmt: skip
-@click.option(
-    "--runs", type=click.IntRange(min=1), help="A balanced fraction of so many combinations."
+@command(
+    click.argument("benchmark"),
+    option("--system", "What reads the forms: ocr, rules, chat:MODEL.", required=True),
+    option(
+        "--set changes",
+        "A setting with its values; the others are compared with the first. Repeat it.",
+        multiple=True,
+        required=True,
+        metavar="NAME=VALUE,VALUE…",
+    ),
+    option("--one-at-a-time", "Fewer runs, nothing about pairs of settings.", bool),
+    option("--runs", "A balanced fraction of so many combinations.", options.COUNT),
+    options.BENCHMARK,
+    options.FIRST,
+    options.out("Folder of the experiment [sweeps/BENCH-SPLIT-SYSTEM]."),
+    options.WORKERS,
 )
-@root
-@split
-@click.option("--limit", type=click.IntRange(min=1), help="Only the first so many documents.")
-@click.option("--out", type=path, help="Folder of the experiment [sweeps/BENCH-SPLIT-SYSTEM].")
-@workers_options()
-@as_json
-def sweep(benchmark: str, system: str, as_json: bool, **options: Any) -> None:
+def sweep(benchmark: str, system: str, **options: Any) -> Rows:
     """Run SYSTEM on BENCHMARK with every combination of settings, and say what each does.
 
     All runs read the same pages. The same command again goes on where it stopped; with more values
@@ -49,22 +46,22 @@ def sweep(benchmark: str, system: str, as_json: bool, **options: Any) -> None:
     from formlab_experiments import sweep_effects, sweeps
 
     reader = systems.get(system)
-    corpus = benchmarks.asked(benchmark, options)
+    corpus = corpus_of(benchmark, options)
     name = f"{corpus.benchmark}-{corpus.split}-{reader.name}".replace("/", "-")
     out = options["out"] or Path("sweeps") / name
     evaluations = sweeps.sweep(
-        corpus, reader, _levels(options["changes"]), out=out,
-        **{n: options[n] for n in ("one_at_a_time", "runs", "workers", "limit")},
-    )  # fmt: skip
+        corpus,
+        reader,
+        _levels(options["changes"]),
+        out=out,
+        **{name: options[name] for name in ("one_at_a_time", "runs", "limit")},
+        workers=options["workers"],
+    )
     table = sweep_effects.setting_effects(evaluations)
-    if as_json:
-        show(table.to_dicts(), as_json=True)
-        return
-    show(table.select(_COLUMNS).to_dicts(), as_json=False)
-    for finding in sweep_effects.settings_findings(evaluations, table):
-        click.echo(plain(f"{finding}."))
+    findings = sweep_effects.settings_findings(evaluations, table)
+    main = [("", table.select(_COLUMNS)), *((f"{finding}.", []) for finding in findings)]
     hint = f"{len(evaluations)} runs; the cases: formlab report 73_settings -p experiment={out}"
-    click.echo(plain(hint), err=True)
+    return Rows(table, main, hints=[hint])
 
 
 def _levels(changes: tuple[str, ...]) -> dict[str, list[str]]:

@@ -8,22 +8,21 @@ from typing import TYPE_CHECKING
 
 import click
 
-from formlab import benchmarks
-from formlab.console import as_json, path, root
+from formlab.cli import options
+from formlab.cli.options import Rows, command, corpus_of, option
 from formlab.errors import DataBroken
-from formlab.show import say, show
 
 if TYPE_CHECKING:
     import polars as pl
 
-_exports = click.argument("exports", type=path, nargs=-1, required=True)
-_lead = click.option(
-    "--lead", help="The annotator who decides, and is not compared with the others."
+_EXPORTS = click.argument("exports", type=options.path, nargs=-1, required=True)
+_LEAD = option("--lead", "The annotator who decides, and is not compared with the others.")
+_THRESHOLD = option(
+    "--threshold",
+    "Share of equal annotators below which the lead decides.",
+    click.FloatRange(0, 1),
+    1.0,
 )
-_threshold = click.option(
-    "--threshold", type=click.FloatRange(0, 1), default=1.0, show_default=True,
-    help="Share of equal annotators below which the lead decides.",
-)  # fmt: skip
 
 
 @click.group()
@@ -31,19 +30,19 @@ def annotate() -> None:
     """Annotate facts on pages with Label Studio: tasks, checks, agreement, gold."""
 
 
-@annotate.command("tasks")
-@root
-@click.option("--out", type=path, required=True, help="Folder for tasks.json and labelling.xml.")
-@click.option(
-    "--label", "labels", multiple=True, default=("Number", "Date"), show_default=True,
-    help="A type of fact, such as 'Monetary Unit'; several times for several.",
-)  # fmt: skip
-@click.option("--image-url", help="What comes before an image's name [the image is in the task].")
-@as_json
-def write_tasks(
-    root: Path | None, strict: bool, out: Path, labels: tuple[str, ...], image_url: str | None,
-    as_json: bool,
-) -> None:  # fmt: skip
+@command(
+    options.ROOT,
+    options.out("Folder for tasks.json and labelling.xml.", required=True),
+    option(
+        "--label labels",
+        "A type of fact, such as 'Monetary Unit'; repeat it.",
+        default=("Number", "Date"),
+        multiple=True,
+    ),
+    option("--image-url", "What comes before an image's name [the image is in the task]."),
+    group=annotate,
+)
+def tasks(root: Path | None, out: Path, labels: tuple[str, ...], image_url: str | None) -> Rows:
     """Write the pages at --root, without their fact tags, as tasks of Label Studio.
 
     A page is a file gold_<n>.html or gold_<n>.txt, its picture images/<n>.png; without --root
@@ -52,18 +51,16 @@ def write_tasks(
     from formlab import files
     from formlab_review import annotation
 
-    corpus = benchmarks.asked("fincriticaled", {"root": root, "strict": strict})
+    corpus = corpus_of("fincriticaled", {"root": root})
     made = annotation.tasks(corpus, image_url=image_url)
     files.write_json(out / "tasks.json", made)
     files.write_text(out / "labelling.xml", annotation.labelling_config(labels))
     images = sum(bool(task["data"]["image"]) for task in made)
-    show([{"tasks": len(made), "images": images, "out": str(out)}], as_json=as_json)
+    return Rows([{"tasks": len(made), "images": images, "out": str(out)}])
 
 
-@annotate.command()
-@_exports
-@as_json
-def check(exports: tuple[Path, ...], as_json: bool) -> None:
+@command(_EXPORTS, group=annotate)
+def check(exports: tuple[Path, ...]) -> Rows:
     """List what is wrong in EXPORTS of Label Studio, or in the tags of a folder of gold pages.
 
     Marks without a place or a label, in each other, over several elements; numbers that are none
@@ -74,27 +71,27 @@ def check(exports: tuple[Path, ...], as_json: bool) -> None:
     folders = [each for each in exports if each.is_dir()]
     faults = [fault for each in folders for fault in fact_checks.problems_of_gold(each)]
     faults += annotation.read(*(each for each in exports if not each.is_dir())).problems
-    show([fault._asdict() for fault in faults], as_json=as_json)
-    say({"problems": len(faults)})
+    return Rows([fault._asdict() for fault in faults], notes={"problems": len(faults)})
 
 
-@annotate.command("agreement")
-@_exports
-@_lead
-@click.option(
-    "--level", type=click.Choice(["entity", "token"]), default="entity", show_default=True
+@command(
+    _EXPORTS,
+    _LEAD,
+    option("--level", kind=click.Choice(["entity", "token"]), default="entity"),
+    option(
+        "--mode",
+        "official: an entity is its text node alone.",
+        click.Choice(["fixed", "official"]),
+        "fixed",
+    ),
+    option("--ratings", "File (CSV) for what each annotator says of each item.", options.path),
+    options.SEED,
+    group=annotate,
 )
-@click.option(
-    "--mode", type=click.Choice(["fixed", "official"]), default="fixed", show_default=True,
-    help="official: an entity is known by its text node alone, as in the released script.",
-)  # fmt: skip
-@click.option("--ratings", type=path, help="File (CSV) for what each annotator says of each item.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
-@as_json
-def agree(
+def agreement(
     exports: tuple[Path, ...], lead: str | None, level: str, mode: str, ratings: Path | None,
-    seed: int, as_json: bool,
-) -> None:  # fmt: skip
+    seed: int,
+) -> Rows:  # fmt: skip
     """Agreement of annotators: Cohen's kappa of pairs, Fleiss' of all, F1, over all and by label.
 
     EXPORTS are of Label Studio, or one file of ratings (CSV): columns doc_id and item, and one for
@@ -111,18 +108,17 @@ def agree(
         table = annotation.ratings(marks, level=level, mode=mode)
     if ratings is not None:
         files.write_text(ratings, table.write_csv())
-    show(fact_agreement(table, seed=seed).to_dicts(), as_json=as_json)
+    return Rows(fact_agreement(table, seed=seed))
 
 
-@annotate.command("queue")
-@_exports
-@_lead
-@_threshold
-@click.option("--out", type=path, help="File (JSON lines) in which the lead fills in `decision`.")
-@as_json
-def list_queue(
-    exports: tuple[Path, ...], lead: str | None, threshold: float, out: Path | None, as_json: bool
-) -> None:
+@command(
+    _EXPORTS,
+    _LEAD,
+    _THRESHOLD,
+    options.out("File (JSON lines) in which the lead fills in `decision`."),
+    group=annotate,
+)
+def queue(exports: tuple[Path, ...], lead: str | None, threshold: float, out: Path | None) -> Rows:
     """List the facts on which annotators differ too much, for the lead to decide.
 
     A decision is an annotator's name, or the facts that are right: [["Number", "(4,310)"]], []
@@ -139,22 +135,23 @@ def list_queue(
         files.write_jsonl(out, rows)
     short = adjudication.in_short(rows)
     raters = dict.fromkeys(name for row in short for name in row)
-    show(rows if as_json else [dict.fromkeys(raters) | row for row in short], as_json=as_json)
+    return Rows(rows, [("", [dict.fromkeys(raters) | row for row in short])])
 
 
-@annotate.command("gold")
-@_exports
-@_lead
-@_threshold
-@click.option("--decisions", type=path, help="The queue's file with the lead's decisions.")
-@click.option("--leave-out", is_flag=True, help="Write the gold without what nobody decided on.")
-@root
-@click.option("--out", type=path, required=True, help="A new folder for the pages.")
-@as_json
-def write(
+@command(
+    _EXPORTS,
+    _LEAD,
+    _THRESHOLD,
+    option("--decisions", "The queue's file with the lead's decisions.", options.path),
+    option("--leave-out", "Write the gold without what nobody decided on.", bool),
+    options.ROOT,
+    options.out("A new folder for the pages.", required=True),
+    group=annotate,
+)
+def gold(
     exports: tuple[Path, ...], lead: str | None, threshold: float, decisions: Path | None,
-    leave_out: bool, root: Path | None, strict: bool, out: Path, as_json: bool,
-) -> None:  # fmt: skip
+    leave_out: bool, root: Path | None, out: Path,
+) -> Rows:  # fmt: skip
     """Write the facts that annotators agree on, or the lead decided on, as tags into the pages.
 
     OUT then loads with --root as benchmark fincriticaled; its facts.jsonl says who decided on each
@@ -175,38 +172,33 @@ def write(
         what = f"nobody decided on {len(undecided)} facts; the first: {text}"
         remedy = "formlab annotate queue, then --decisions or --lead; or --leave-out"
         raise DataBroken(what, where=f"page {first.page}", remedy=remedy)
-    how = {"root": root, "strict": strict}
-    source = None if root is None else benchmarks.asked("fincriticaled", how)
+    source = None if root is None else corpus_of("fincriticaled", {"root": root})
     pages = adjudication.write_gold(marks, table, out, source=source)
-    say({"facts left out, undecided": len(undecided)} if undecided else {})
+    notes = {"facts left out, undecided": len(undecided)} if undecided else {}
     by = {"all": 0, "majority": 0} | dict(table["by"].value_counts(sort=True).iter_rows())
     row = {"pages": pages, "facts": table.height, "all_agree": by.pop("all")}
     row |= {"majority": by.pop("majority"), "decided": sum(by.values()), "out": str(out)}
-    show([row], as_json=as_json)
+    return Rows([row], notes=notes)
 
 
-@annotate.command("sample")
-@root
-@click.option(
-    "--share", type=click.FloatRange(0, 1, min_open=True), default=0.05, show_default=True
+@command(
+    options.ROOT,
+    option("--share", kind=click.FloatRange(0, 1, min_open=True), default=0.05),
+    option("--every", kind=options.COUNT, default=100),
+    options.SEED,
+    options.out("File (CSV) in which the expert fills in `right`."),
+    group=annotate,
 )
-@click.option("--every", type=click.IntRange(min=1), default=100, show_default=True)
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
-@click.option("--out", type=path, help="File (CSV) in which the expert fills in `right`.")
-@as_json
-def draw(
-    root: Path | None, strict: bool, share: float, every: int, seed: int, out: Path | None,
-    as_json: bool,
-) -> None:  # fmt: skip
+def sample(root: Path | None, share: float, every: int, seed: int, out: Path | None) -> Rows:
     """Draw gold facts for a domain expert: a share of those of each batch of pages at --root."""
     from formlab import files
     from formlab_review import adjudication
 
-    corpus = benchmarks.asked("fincriticaled", {"root": root, "strict": strict})
+    corpus = corpus_of("fincriticaled", {"root": root})
     table = adjudication.review_sample(corpus, share=share, every=every, seed=seed)
     if out is not None:
         files.write_text(out, table.write_csv())
-    show(table.drop("right", "note").to_dicts(), as_json=as_json)
+    return Rows(table.drop("right", "note"))
 
 
 def _ratings(file: Path) -> pl.DataFrame:

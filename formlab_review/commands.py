@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from formlab import benchmarks, resources
-from formlab.console import as_json, asked, asking, path, prompt, root, split
-from formlab.show import plain, say, show
+from formlab.cli import options
+from formlab.cli.options import Rows, command, corpus_of, option
+from formlab.show import plain, say
 
 if TYPE_CHECKING:
     from formlab_review.acceptance import Accepted
@@ -20,12 +20,14 @@ if TYPE_CHECKING:
 
 FILE = "drafts.jsonl"
 NOTEBOOK = resources.folder("notebooks") / "02_review.ipynb"
-_model = click.option("--model", required=True, help="The model, as the server names it.")
-_out = click.option("--out", type=path, required=True, help=f"Folder of the drafts ({FILE}).")
-_limit = click.option("--limit", type=click.IntRange(min=1), help="Only the first so many forms.")
-_examples = click.option(
-    "--examples", type=path, help="Forms with good items, to show to the model [formlab's own]."
+_MODEL = option("--model", "The model, as the server names it.", required=True)
+_DRAFTED = (
+    options.FIRST,
+    options.PROMPT,
+    options.MODEL,
+    options.out(f"Folder of the drafts ({FILE}).", required=True),
 )
+_FORMS = options.out("Folder of the forms.", required=True)
 
 
 @click.group()
@@ -33,18 +35,14 @@ def formcraft() -> None:
     """Make data like FORMCRAFT's with a model: drafts, which people then verify."""
 
 
-@formcraft.command()
-@click.argument("annotations", type=path)
-@click.option("--images", type=path, help="Their images [beside ANNOTATIONS, or in it].")
-@_model
-@_limit
-@prompt
-@asking
-@_out
-@as_json
-def convert(
-    annotations: Path, images: Path | None, model: str, out: Path, as_json: bool, **options: Any
-) -> None:
+@command(
+    click.argument("annotations", type=options.path),
+    option("--images", "Their images [beside ANNOTATIONS, or in it].", options.path),
+    _MODEL,
+    _DRAFTED,
+    group=formcraft,
+)
+def convert(annotations: Path, images: Path | None, model: str, out: Path, **options: Any) -> Rows:
     """Turn a folder of annotated JSON files, and their images, into forms of FORMCRAFT's schema.
 
     OUT then loads with --root as benchmark formcraft. Forms that it has already are left alone.
@@ -52,41 +50,41 @@ def convert(
     from formlab_review import drafting
 
     made = drafting.forms(
-        annotations, model=model, out=out, images=images, settings=_settings(model, options),
+        annotations,
+        model=model,
+        out=out,
+        images=images,
+        settings=_settings(model, options),
         limit=options["limit"],
-    )  # fmt: skip
-    _report(made, model, out, as_json)
+    )
+    return _report(made, model, out)
 
 
-def _drafting(task: str, help_text: str) -> Callable[..., Any]:
+def _drafting(task: str, help_text: str) -> click.Command:
     """The command that drafts items of `task`."""
 
-    @formcraft.command(task, help=help_text)
-    @root
-    @split
-    @_model
-    @_limit
-    @_examples
-    @prompt
-    @asking
-    @_out
-    @as_json
-    def command(
-        model: str, out: Path, as_json: bool, examples: Path | None, **options: Any
-    ) -> None:
+    def draft(model: str, out: Path, examples: Path | None, **options: Any) -> Rows:
         from formlab_review import drafting
 
-        corpus = benchmarks.asked("formcraft", options)
+        corpus = corpus_of("formcraft", options)
         shown = None
         if examples is not None:
             shown = drafting.examples_of(benchmarks.load("formcraft", root=examples), task)
         made = drafting.items(
-            task, corpus, model=model, out=out, settings=_settings(model, options),
-            limit=options["limit"], examples=shown,
-        )  # fmt: skip
-        _report(made, model, out, as_json)
+            task,
+            corpus,
+            model=model,
+            out=out,
+            settings=_settings(model, options),
+            limit=options["limit"],
+            examples=shown,
+        )
+        return _report(made, model, out)
 
-    return command
+    draft.__doc__ = help_text
+    help_examples = "Forms with good items, to show to the model [formlab's own]."
+    examples = option("--examples", help_examples, options.path)
+    return command(options.BENCHMARK, _MODEL, examples, _DRAFTED, name=task, group=formcraft)(draft)
 
 
 vqa = _drafting("vqa", "Draft questions that take several fields of a form to answer.")
@@ -95,15 +93,14 @@ consistency = _drafting(
 )
 
 
-@formcraft.command()
-@click.option("--drafts", "drafted", type=path, required=True, help=f"Folder of drafts ({FILE}).")
-@click.option("--reviews", type=path, required=True, help="Folder of decisions, one file a person.")
-@root
-@click.option("--out", type=path, required=True, help="Folder of the forms.")
-@as_json
-def accept(
-    drafted: Path, reviews: Path, root: Path | None, strict: bool, out: Path, as_json: bool
-) -> None:
+@command(
+    option("--drafts", f"Folder of drafts ({FILE}).", options.path, required=True),
+    option("--reviews", "Folder of decisions, one file a person.", options.path, required=True),
+    options.ROOT,
+    _FORMS,
+    group=formcraft,
+)
+def accept(drafts: Path, reviews: Path, root: Path | None, out: Path) -> Rows:
     """Write the drafts that people accepted or edited into forms of FORMCRAFT's schema.
 
     The forms that the drafts are about are those at --root, else those beside the drafts, else
@@ -114,32 +111,25 @@ def accept(
     from formlab.benchmarks.formcraft import splits
     from formlab_review.drafts import read
 
-    decided, made, rows = decisions.read(reviews), read(drafted), []
-    base = root or (drafted if splits(drafted) else None)
+    decided, made, rows = decisions.read(reviews), read(drafts), []
+    base = root or (drafts if splits(drafts) else None)
     for name in sorted({draft.split for draft in made}):
-        corpus = benchmarks.asked("formcraft", {"root": base, "split": name, "strict": strict})
+        corpus = corpus_of("formcraft", {"root": base, "split": name})
         counts = _saved(review.accepted(corpus, made, decided), out)
         rows += [{"split": name, **row} for row in counts]
-    show(rows, as_json=as_json)
+    return Rows(rows)
 
 
-_reviewers = click.argument("reviewers", nargs=-1, required=True)
-_edits = click.option(
-    "--edits", type=path, required=True, help="Folder of changes to forms, one file a person."
+_REVIEWED = (
+    click.argument("reviewers", nargs=-1, required=True),
+    option("--edits", "Folder of changes, one file a person.", options.path, required=True),
+    options.BENCHMARK,
 )
-_decisions = click.option(
-    "--decisions", type=path, help="Folder of decisions on what the reviewers left differently."
-)
+_DECISIONS = option("--decisions", "Folder of decisions on what differs.", options.path)
 
 
-@formcraft.command()
-@_reviewers
-@_edits
-@root
-@split
-@click.option("--resamples", type=click.IntRange(min=0), default=1000, show_default=True)
-@as_json
-def agreement(reviewers: tuple[str, ...], resamples: int, as_json: bool, **options: Any) -> None:
+@command(_REVIEWED, options.RESAMPLES, group=formcraft)
+def agreement(reviewers: tuple[str, ...], resamples: int, **options: Any) -> Rows:
     """How far two reviewers agree on whole forms, attribute by attribute: Cohen's kappa, share, n.
 
     Of REVIEWERS, two names, only forms count that both verified.
@@ -147,19 +137,11 @@ def agreement(reviewers: tuple[str, ...], resamples: int, as_json: bool, **optio
     import formlab_review as review
 
     desks = _desks(reviewers, 2, options)
-    show(review.form_agreement(*desks, resamples=resamples).to_dicts(), as_json=as_json)
+    return Rows(review.form_agreement(*desks, resamples=resamples))
 
 
-@formcraft.command()
-@_reviewers
-@_edits
-@_decisions
-@root
-@split
-@as_json
-def queue(
-    reviewers: tuple[str, ...], decisions: Path | None, as_json: bool, **options: Any
-) -> None:
+@command(_REVIEWED, _DECISIONS, group=formcraft)
+def queue(reviewers: tuple[str, ...], decisions: Path | None, **options: Any) -> Rows:
     """What two reviewers left differently in whole forms, and what was decided on it.
 
     Notebook 02_review shows the same, and takes the decisions of a third person.
@@ -167,20 +149,11 @@ def queue(
     import formlab_review as review
 
     desks = _desks(reviewers, 2, options)
-    show(review.form_queue(*desks, _decided(decisions)).to_dicts(), as_json=as_json)
+    return Rows(review.form_queue(*desks, _decided(decisions)))
 
 
-@formcraft.command()
-@_reviewers
-@_edits
-@_decisions
-@root
-@split
-@click.option("--out", type=path, required=True, help="Folder of the forms.")
-@as_json
-def gold(
-    reviewers: tuple[str, ...], decisions: Path | None, out: Path, as_json: bool, **options: Any
-) -> None:
+@command(_REVIEWED, _DECISIONS, _FORMS, group=formcraft)
+def gold(reviewers: tuple[str, ...], decisions: Path | None, out: Path, **options: Any) -> Rows:
     """Write the forms that one reviewer verified, or two with each difference decided.
 
     OUT then loads with --root as benchmark formcraft.
@@ -189,9 +162,9 @@ def gold(
 
     made = review.gold(*_desks(reviewers, len(reviewers), options), decisions=_decided(decisions))
     rows = _saved(made, out)
-    if made.forms:
-        say(benchmarks.load("formcraft", root=out, split=options["split"]).flaws)
-    show(rows, as_json=as_json)
+    if not made.forms:
+        return Rows(rows)
+    return Rows(rows, notes=benchmarks.load("formcraft", root=out, split=options["split"]).flaws)
 
 
 def _saved(made: Accepted, out: Path) -> list[dict[str, Any]]:
@@ -208,7 +181,7 @@ def _desks(reviewers: tuple[str, ...], count: int, options: dict[str, Any]) -> l
 
     if len(reviewers) != count or count > 2:
         raise click.UsageError("two reviewers" if count < 3 else "one reviewer or two")
-    corpus = benchmarks.asked("formcraft", options)
+    corpus = corpus_of("formcraft", options)
     return [review.FormReview(corpus, options["edits"], name) for name in reviewers]
 
 
@@ -221,10 +194,10 @@ def _decided(folder: Path | None) -> Any:
 def _settings(model: str, options: dict[str, Any]) -> dict[str, Any]:
     from formlab.systems import chat
 
-    return chat.system(f"{chat.PREFIX}{model}").settings(asked(options))
+    return chat.system(f"{chat.PREFIX}{model}").settings(options["settings"])
 
 
-def _report(made: list[Draft], model: str, out: Path, as_json: bool) -> None:
+def _report(made: list[Draft], model: str, out: Path) -> Rows:
     from formlab.tables import USABLE
     from formlab_review.drafting import counts
 
@@ -238,5 +211,5 @@ def _report(made: list[Draft], model: str, out: Path, as_json: bool) -> None:
         if draft.path
         for reason in draft.rejected
     )
-    say({f"rejected: {kind}": count for kind, count in kinds.most_common()})
-    show([{"model": model, **counts(made), "out": str(out)}], as_json=as_json)
+    notes = {f"rejected: {kind}": count for kind, count in kinds.most_common()}
+    return Rows([{"model": model, **counts(made), "out": str(out)}], notes=notes)

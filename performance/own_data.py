@@ -21,8 +21,8 @@ from pathlib import Path
 import polars as pl
 
 import formlab
-from formlab.own import sharded
 from formlab.readers import gold as own
+from formlab.scoring.batches import batches, own_gold
 
 FIELDS, MANY, OF_A_DOCUMENT = 100_000, 300_000, 10
 # Fields a second that each step has to reach.
@@ -78,7 +78,7 @@ def _rate(what: str, seconds: float, target: float, fields: int = FIELDS) -> Row
 def command(gold: Path, answers: Path) -> float:
     """The processor seconds of `formlab score`."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    words = [sys.executable, "-m", "formlab.cli", "score", "--gold", str(gold)]
+    words = [sys.executable, "-m", "formlab", "score", str(gold)]
     subprocess.run([*words, "--predictions", str(answers)], check=True, capture_output=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
@@ -97,8 +97,9 @@ def main() -> int:
 
         def cut() -> None:
             with tempfile.TemporaryDirectory() as folder:
-                for source in sharded.plan(gold, answers, folder=folder).sources:
-                    sharded.open(source)
+                cut_up = batches(own_gold(gold, folder / "own"), answers, folder)
+                for batch in cut_up.batches:
+                    batch.answers(batch.gold())
 
         rows.append(_rate("cut into shards and read each, csv", fastest(cut, 2), CUT))
         score = lambda: formlab.evaluate(gold, answers)  # noqa: E731

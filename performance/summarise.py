@@ -22,8 +22,7 @@ import polars as pl
 
 from formlab import metrics, tables
 from formlab.analysis import summarise
-from formlab.analysis.intervals import drawn_parts, percentiles
-from formlab.analysis.tallied import Parts
+from formlab.analysis.intervals import Dense, drawn_parts, percentiles
 from formlab.folders import Evaluation
 from formlab.metrics import ratio
 
@@ -97,9 +96,9 @@ def draws(tallies: np.ndarray) -> None:
 def many() -> tuple[float, float]:
     """Peak memory in MiB before and after the draws of a million documents, 300 columns."""
     table = np.random.default_rng(0).integers(0, 99, (COLUMNS, MANY), dtype=np.uint8)
-    parts = [Parts(None, table[at : at + 2], MANY) for at in range(0, COLUMNS, 2)]
+    parts = [Dense(table[at : at + 2].T) for at in range(0, COLUMNS, 2)]
     for each in parts:
-        # Measured in turn, as `tallied` does.
+        # Measured in turn, as `document_sums` does.
         _ = each.sums, each.peaks
     before = peak()
     drawn = drawn_parts(parts, resamples=50, seed=0)

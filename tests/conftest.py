@@ -12,7 +12,6 @@ from PIL import Image, ImageDraw
 from formlab import browser, resources
 from formlab.cli import main
 from formlab.errors import NotAvailable
-from formlab.scoring import part
 from tests.real_data import ABSENT, REASON, REQUIRED, SHARED
 from tests.seeds import ALL
 from tests.states import LONG
@@ -23,14 +22,6 @@ LONGEST = (
     "test_absent.py", "test_arena.py", "test_reports.py", "test_frozen.py", "test_install.py",
     "test_sample_runs.py", "test_finding_list.py", "test_fuzz.py",
 )  # fmt: skip
-# Gold records that are scored together with --sharded: most evaluations are of several shards.
-FEW = 30
-
-
-def pytest_addoption(parser):
-    parser.addoption(
-        "--sharded", action="store_true", help="score documents in shards, a few at a time"
-    )
 
 
 def pytest_configure(config):
@@ -41,13 +32,12 @@ def pytest_configure(config):
         from playwright.sync_api import expect
 
         expect.set_options(timeout=1000 * LONG)
-    if config.getoption("--sharded"):
-        part.SHARD = FEW
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config, items):
-    if not ALL:
+    # A test that is asked for by its name runs.
+    if not ALL and not any("::" in argument for argument in config.args):
         left_out = [item for item in items if item.get_closest_marker("complete")]
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if not item.get_closest_marker("complete")]

@@ -289,7 +289,7 @@ def keys():
     found = []
     for benchmark, settings in QUESTIONS:
         with tempfile.TemporaryDirectory() as folder, model_server() as address:
-            options = ["--root", SAMPLES / benchmark, "--limit", "2", "--out", folder]
+            options = ["--root", SAMPLES / benchmark, "--documents", "2", "--out", folder]
             options += ["--base-url", address, *settings]
             cli("run", benchmark, "--system", "chat:frozen", *options)
             with closing(sqlite3.connect(Path(folder) / "answers.sqlite")) as store:

@@ -78,7 +78,7 @@ def test_gold_and_answers_may_be_addresses(formlab):
     memory.pipe("/own/gold.csv", b"doc_id,name,total\na,Ada,9.00\nb,Bo,7.50\n")
     memory.pipe("/own/answers.csv", b"doc_id,name,total\na,Ada,9.00\nb,Bob,7.50\n")
     result = formlab(
-        "score", "--gold", "memory://own/gold.csv", "--predictions", "memory://own/answers.csv",
+        "score", "memory://own/gold.csv", "--predictions", "memory://own/answers.csv",
         "--resamples", "0", "--json",
     )  # fmt: skip
     assert result.exit_code == 0, result.stderr
@@ -103,7 +103,7 @@ def test_evaluations_may_be_addresses_and_a_root_may_not(formlab, tmp_path):
         evaluation.save(tmp_path / name)
         memory.put(str(tmp_path / name), f"/evals/{name}", recursive=True)
     named = ["memory://evals/a", "memory://evals/b"]
-    result = formlab("compare", *named, "--permutations", "0", "--resamples", "0", "--json")
+    result = formlab("compare", *named, "--resamples", "0", "--json")
     assert result.exit_code == 0, result.stderr
     rows = {row["metric"]: row["difference"] for row in json.loads(result.stdout)}
     assert rows["exact_accuracy"] == -1

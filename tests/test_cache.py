@@ -93,8 +93,8 @@ def test_processes_share_a_folder(folder):
 
 def test_the_command_shows_what_is_kept_and_drops_it(folder, formlab):
     get("key", lambda: 5)
-    shown = json.loads(formlab("cache", "--json").stdout)
+    shown = json.loads(formlab("list", "cache", "--json").stdout)
     assert [(row["name"], row["entries"]) for row in shown] == [("ocr", 1), ("runs", 0)]
-    dropped = json.loads(formlab("cache", "--clear", "--json").stdout)
+    dropped = json.loads(formlab("list", "cache", "--clear", "--json").stdout)
     assert [row["dropped"] for row in dropped] == [1, 0]
     assert not list(folder.iterdir())

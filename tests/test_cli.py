@@ -1,324 +1,289 @@
+"""The command line: what commands print, the table of mistakes, and what old words say."""
+
 import json
 import re
+import subprocess
+import sys
+import time
 
+import polars as pl
 import pytest
 
-from formlab import benchmarks
+from formlab import analysis, benchmarks, registry, reports
+from formlab.cli import COMMANDS, renamed
 from formlab.tables import slice_name
+from formlab_arena.run_reader import READER
+from tests import made_arena
+from tests.analysis.made_pairs import made
 
-from . import made_arena
+M = [("1", "/a", 1), ("1", "/b", 1), ("2", "/a", 1), ("2", "/b", 0), ("3", "/a", 0)]
+N = [("1", "/a", 1), ("1", "/b", 0), ("2", "/a", 1), ("2", "/b", 1), ("3", "/a", 1)]
+LISTING = "import sys; from formlab.cli import main\ntry: main(['--help'])\n"
+LISTING += "finally: print(*sys.modules, file=sys.stderr)"
 
 
 @pytest.fixture
-def pages(tmp_path):
-    file = tmp_path / "pages.jsonl"
-    file.write_text('{"doc_id": "a", "text": "Name: Ada Berg"}\n')
-    return file
+def work(tmp_path, funsd_root, monkeypatch):
+    """A folder with two forms of FUNSD, answers to one, own gold, a log and two evaluations."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pages.jsonl").write_text('{"doc_id": "a", "text": "Name: Ada Berg"}\n')
+    (tmp_path / "gold.csv").write_text("doc_id,total\na,9\nb,5\n")
+    (tmp_path / "log.csv").write_text("id,target,output,score\na,May,may,0\nb,June,June,1\n")
+    for name, rows in (("m", M), ("n", N)):
+        made(name, rows).save(tmp_path / "evals" / name)
+    return tmp_path
 
 
-def test_score_prints_summary_rows_with_intervals(formlab, funsd_root, pages, tmp_path):
-    out = tmp_path / "e"
-    result = formlab(
-        "score", "funsd", "--root", funsd_root, "--predictions", pages, "--json", "--out", out
-    )
-    assert result.exit_code == 0
-    rows = {(row["metric"], slice_name(row)): row for row in json.loads(result.stdout)}
-    assert {"cer", "wer", "bleu", "rouge1", "rougeL"} <= {metric for metric, _ in rows}
-    cer = rows["cer", "all"]
+def table(result):
+    """What a command printed with --json, by metric and slice."""
+    assert result.exit_code == 0, result.stderr
+    return {(row["metric"], slice_name(row)): row for row in json.loads(result.stdout)}
+
+
+def test_help_lists_every_command_and_imports_none():
+    start = time.process_time()
+    done = subprocess.run([sys.executable, "-c", LISTING], capture_output=True, text=True)
+    assert time.process_time() - start < 0.2
+    listed = re.findall(r"^  (\w+)  +(\S.*)", done.stdout, re.MULTILINE)
+    assert {name for name, line in listed if line} >= {*COMMANDS.builtin, "arena", "stress"}
+    imported = {name for name in done.stderr.split() if name.startswith("formlab")}
+    assert not imported & {"formlab.cli.options", "formlab_arena", "formlab.folders"}
+
+
+def test_score_prints_one_number_five_scores_and_how_to_see_all(formlab, work, funsd_root):
+    asked = ("score", "funsd", "--root", funsd_root, "--predictions", "pages.jsonl")
+    main, everything = formlab(*asked), formlab(*asked, "--all")
+    first, header, *rows = main.stdout.splitlines()
     # One page right, the other missing: 10 edits over 14 + 10 characters.
-    assert cer["value"] == pytest.approx(10 / 24)
-    assert (cer["n_docs"], cer["n_missing"]) == (2, 1)
-    assert cer["ci_low"] <= cer["value"] <= cer["ci_high"]
-    assert {f.name for f in out.iterdir()} == {
-        "documents.parquet", "cases.parquet", "scores.parquet", "manifest.json",
-        "corpus", "predictions",
-    }  # fmt: skip
-
-
-def test_score_prints_a_table_for_people(formlab, funsd_root, pages):
-    asked = ("score", "funsd", "--root", funsd_root, "--predictions", pages)
-    main = formlab(*asked)
-    assert main.exit_code == 0
-    header, *rows = [line.split() for line in main.stdout.splitlines()]
-    assert header == ["task", "level", "metric", "value", "ci_low", "ci_high", "n", "missing"]
-    # What speaks for a level comes first.
-    assert [row[1:3] for row in rows[:3]] == [
-        ["page", "cer"], ["page", "wer"], ["field", "normalised_accuracy"],
-    ]  # fmt: skip
-    assert len(rows) == 10
-    everything = formlab(*asked, "--all")
+    assert first.startswith(f"pages, funsd:test: cer {10 / 24:.4f} [")
+    assert first.endswith("(2 pages, 2 documents)")
+    assert header.split()[:4] == ["task", "level", "metric", "value"]
+    assert [row.split()[2] for row in rows[:2]] == ["wer", "normalised_accuracy"]
+    assert len(rows) == 5
     whole = [line for line in everything.stdout.splitlines()[1:] if "=" not in line.split()[0]]
-    hint = f"10 of {len(whole)} scores; --all prints all and slices, --json every column"
-    assert hint in main.stderr
-    assert "--all" not in everything.stderr
-    # Slices that are asked for are shown, of the first metrics only.
-    sliced = [line.split() for line in formlab(*asked, "--by", "kind").stdout.splitlines()]
-    assert sliced[0][2] == "slice"
-    assert {row[3] for row in sliced if row[2].startswith("kind=")} == {"normalised_accuracy"}
-    header = everything.stdout.splitlines()[0].split()
-    assert header == [
-        "slice", "metric", "value", "ci_low", "ci_high", "macro", "docs", "cases", "missing",
-        "undefined",
-    ]  # fmt: skip
+    assert f"6 of {len(whole)} scores; --all prints all and slices" in main.stderr
+    sliced = formlab(*asked, "--by", "kind").stdout
+    assert len(re.findall("^kind=.*normalised_accuracy", sliced, re.MULTILINE)) == 3
 
 
-def test_unknown_column_is_one_line_with_the_nearest_name(formlab, funsd_root, pages):
-    asked = ("score", "funsd", "--root", funsd_root, "--predictions", pages, "--by", "kin")
-    result = formlab(*asked)
-    assert result.exit_code == 2
-    assert "error: unknown column to slice by 'kin'. Try: 'kind'" in result.stderr
-
-
-def test_undefined_is_null_in_json_and_never_zero(formlab, funsd_root, tmp_path):
-    file = tmp_path / "p.jsonl"
-    rows = ('{"doc_id": "a", "path": "/entities/2", "value": ""}', '{"doc_id": "a", "text": "x"}')
-    file.write_text("\n".join(rows))
+def test_json_has_every_score_with_null_for_undefined(formlab, work, funsd_root):
+    pages = '{"doc_id": "a", "path": "/entities/2", "value": ""}\n{"doc_id": "a", "text": "x"}\n'
+    (work / "p.jsonl").write_text(pages + '{"doc_id": "stranger", "text": "x"}\n')
     (funsd_root / "testing_data" / "annotations" / "b.json").write_text('{"form": []}')
-    result = formlab("score", "funsd", "--root", funsd_root, "--predictions", file, "--json")
-    rows = {(row["metric"], slice_name(row)): row for row in json.loads(result.stdout)}
+    score = ("score", "funsd", "--root", funsd_root, "--predictions", "p.jsonl", "--json")
+    result = formlab(*score, "--out", "e")
+    rows = table(result)
     assert rows["cer", "kind=answer"]["n_undefined"] == 1
     assert rows["bleu", "all"]["n_undefined"] == 1
+    assert "note: predicted documents that are not in the corpus: 1" in result.stderr
+    assert (work / "e" / "manifest.json").is_file()
+
+
+def test_documents_are_all_those_answered_the_first_or_listed(formlab, work):
+    corpora = [benchmarks.load("funsd", split=split) for split in ("train", "test")]
+    names = [corpus.documents["doc_id"].to_list() for corpus in corpora]
+    given = [(corpus.split, name[0]) for corpus, name in zip(corpora, names, strict=True)]
+    lines = [{"doc_id": name, "split": split, "text": "x"} for split, name in given]
+    (work / "p.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    (work / "list.txt").write_text(given[1][1] + "\n")
+    score = ("score", "funsd", "--predictions", "p.jsonl", "--resamples", "0", "--json")
+    listed = formlab(*score, "--documents", "list.txt")
+    answered = formlab(*score, "--documents", "answered", "--split", "test")
+    assert "Scored on 1 of 8 documents (answered)" in answered.stderr
+    first = formlab(*score, "--documents", "3", "--split", "test")
+    assert "Scored on 3 of 8 documents (all, the first 3)" in first.stderr
+    whole = formlab(*score, "--split", "test")
+    assert "1 of 8 documents were answered; the rest count as missing" in whole.stderr
+    found = [table(done)["cer", "all"]["n_docs"] for done in (listed, answered, first, whole)]
+    assert found == [1, 1, 3, 8]
+
+
+def test_a_run_is_of_the_documents_chosen(formlab, work, funsd_root):
+    (work / "list.txt").write_text("b\n")
+    run = ("run", "funsd", "--root", funsd_root, "--split", "test", "--system", "ocr", "--json")
+    for chosen in ("1", "list.txt"):
+        result = formlab(*run, "--documents", chosen, "--out", f"runs/{chosen}")
+        assert json.loads(result.stdout)[0]["documents"] == 1, result.stderr
+    assert formlab(*run, "--documents", "answered").exit_code == 2
+
+
+def test_a_log_is_scored_by_its_own_gold_with_its_figures_beside(formlab, work):
+    result = formlab("score", "log.csv", "--out", "e", "--name", "mine")
+    first, header, *_ = result.stdout.splitlines()
+    assert first == "mine, own:log, log.csv: normalised_accuracy of fields 1.0000 (2 samples)"
+    assert header.split() == ["by", "measure", "over", "value", "n"]
+    assert "1 cases that the log and formlab count differently" in result.stdout
+    assert "normalisation: case" not in result.stdout
+    assert "normalisation: case" in formlab("score", "log.csv", "--all").stdout
+    assert (work / "e" / "manifest.json").is_file()
+
+
+def test_a_run_of_the_arena_is_scored_like_a_log(formlab, work):
+    registry.register("readers", "made_arena_run", READER)
+    folder = made_arena.run(work / "run", (made_arena.CLUMSY, {}), (made_arena.CLUMSY, {}))
+    asked = (folder, "--json", "--by", "kind")
+    rows = table(formlab("score", *asked, "--out", "e"))
+    # Of two lists chosen from, one is right; of three texts, one went where it belongs.
+    assert rows["value_placed_accuracy", "kind=dropdown"]["value"] == 1 / 2
+    assert rows == table(formlab("arena", "score", *asked))
+    part = formlab("score", folder, "--json", "--documents", "1")
+    assert "Scored on 1 of 2 documents (all, the first 1)" in part.stderr
+    other = formlab("arena", "score", work)
+    assert (other.exit_code, "no run of the arena" in other.stderr) == (2, True)
+
+
+def test_large_own_data_have_the_output_of_small_ones(formlab, work, monkeypatch):
+    rows = [f"d{n},{n}.00,Ada {n}" for n in range(12)]
+    answers = [row.replace("0,Ada", "1,Eda") for row in rows[:-1]]
+    for name, lines in (("gold", rows), ("answers", answers)):
+        (work / f"{name}.csv").write_text("\n".join(["doc_id,total,name", *lines]) + "\n")
+    asked = ("score", "gold.csv", "--predictions", "answers.csv", "--resamples", 20, "--json")
+    whole = formlab(*asked)
+    monkeypatch.setattr("formlab.scoring.evaluate.SMALL", 0)
+    monkeypatch.setattr("formlab.benchmarks.BATCH", 9)
+    assert formlab(*asked, "--out", "out/answers").stdout == whole.stdout
+
+
+def test_compare_prints_five_columns_and_all_the_rest(formlab, work):
+    both = ("compare", "evals/m", "evals/n")
+    main, everything = formlab(*both), formlab(*both, "--all")
+    title, header, *_ = main.stdout.splitlines()
+    assert title == "m (a) → n (b), 3 documents: nothing can be shown, 6 are needed"
+    assert header.split() == ["metric", "slice", "values", "difference", "better"]
+    assert "0.6000 → 0.8000  +0.2000 [" in main.stdout
+    # The mean over documents is left out until it is asked for.
+    assert "macro_" not in main.stdout
+    assert "1 of 2 rows, 5 columns; --all prints all rows" in main.stderr
+    assert {"least_difference", "rules"} < set(everything.stdout.splitlines()[0].split())
+    assert "macro_" in formlab(*both, "--metric", "macro_normalised_accuracy").stdout
+    rows = json.loads(formlab(*both, "--json").stdout)
+    assert (rows[0]["value_a"], rows[0]["value_b"]) == (0.6, 0.8)
+    # Of three documents no test can say which is better: p is 1.
+    assert (rows[0]["better"], rows[0]["p_holm"]) == (None, 1)
+    assert "nan" not in formlab(*both, "--resamples", "0").stdout
+    flips = json.loads(formlab(*both, "--flips", "--json").stdout)
+    assert [flips[0][n] for n in ("both_right", "only_a", "only_b", "both_wrong")] == [2, 1, 2, 0]
+
+
+def test_what_depends_on_the_reading_rule_is_said_in_one_line(formlab, work, monkeypatch):
+    both, real = ("compare", "evals/m", "evals/n", "--all"), analysis.compare
+    assert formlab(*both).stderr == ""
+    for rules, said in ((["same", "same"], "same under all"), (["same", "depends"], "1 of 2")):
+        changed = real([analysis.open_evaluation(f"evals/{n}") for n in "mn"], resamples=0)
+        changed = changed.with_columns(rules=pl.Series(rules))
+        monkeypatch.setattr(analysis, "compare", lambda *_, t=changed, **__: t)
+        (line,) = formlab(*both).stderr.splitlines()
+        assert line.startswith("reading rules: ")
+        assert said in line
+
+
+def test_over_time_each_run_stands_beside_the_one_before(formlab, work):
+    made("c", [*M, ("4", "/a", 1)]).save(work / "evals" / "other")
+    shown = formlab("compare", "evals", "--over-time")
+    titles = [line for line in shown.stdout.splitlines() if "documents" in line]
+    assert titles == ["b:s: 2 runs of 3 documents", "b:s, 4 documents: 1 run of 4 documents"]
+    (line,) = (line for line in shown.stdout.splitlines() if line.startswith("n "))
+    assert "fields right  0.8000 [" in line
+    assert "not shown  2 / 1           system m → n" in line
+    assert "normalised_accuracy" not in shown.stdout
+    rows = json.loads(formlab("compare", "evals", "--over-time", "--json").stdout)
+    assert [row["run"] for row in rows if row["metric"] == "outcome"] == ["m", "n", "other"]
+
+
+def test_report_passes_settings_on_and_exits_with_1_where_one_failed(formlab, work, monkeypatch):
+    asked = {}
+
+    def build(notebooks, **options):
+        asked.update(options)
+        return [reports.ReportResult(name="x", notebook=work, status="failed", error="no luck")]
+
+    monkeypatch.setattr(reports, "build", build)
+    settings = ("--set", "figures=off", "--set", "timeout=9", "-p", "n=[1]", "-p", "name=x-y")
+    result = formlab("report", "x.ipynb", *settings, "--workers", "2", "--json")
+    assert (result.exit_code, json.loads(result.stdout)[0]["error"]) == (1, "no luck")
+    assert (asked["figures"], asked["timeout"], asked["workers"]) == (False, 9, 2)
+    assert asked["parameters"] == {"n": [1], "name": "x-y"}
+
+
+@pytest.mark.parametrize("kind", ["benchmarks", "systems", "metrics", "plugins", "cache"])
+def test_what_is_known_is_listed(formlab, kind):
+    rows = json.loads(formlab("list", kind, "--json").stdout)
+    names = {"benchmarks": "funsd", "systems": "ocr", "metrics": "cer", "plugins": "arena"}
+    assert names.get(kind, "runs") in {row["name"] for row in rows}
+    assert formlab("list", kind).exit_code == 0
+
+
+SCORE = "score funsd --root funsd --predictions"
+MISTAKES = {
+    "score fundsd --predictions pages.jsonl": "'funsd'",
+    "score funsd": "--predictions",
+    "score funsd --root /nowhere --predictions pages.jsonl": "no files of funsd",
+    f"{SCORE} none.jsonl": "no such file or folder",
+    f"{SCORE} pages.jsonl --by kin": "unknown column to slice by 'kin'. Try: 'kind'",
+    f"{SCORE} pages.jsonl --reader nearest": "unknown reading rule 'nearest'",
+    f"{SCORE} pages.jsonl --documents none.txt": "no such list of documents",
+    f"{SCORE} pages.jsonl --documents 0": "0 documents",
+    f"{SCORE} pages.jsonl --workers two": "neither a number from 1 up nor a Dask scheduler",
+    f"{SCORE} pages.jsonl --out gold.csv": "gold.csv",
+    f"{SCORE} {'n' * 5000}": "no file can have this name",
+    "score gold.csv pages.jsonl --predictions pages.jsonl": "one GOLD",
+    "run funsd --system orc": "'ocr'",
+    "run funsd --system ocr --set scale": "is not NAME=VALUE",
+    "run funsd --system ocr --documents 1 --out gold.csv": "gold.csv",
+    "compare evals/m": "two",
+    "compare evals/m none": "manifest.json",
+    "compare evals/m evals/n --metric cer": "unknown metric scored for all systems 'cer'",
+    "compare evals/m evals/n --by cause": "unknown column of the gold to compare by 'cause'",
+    "compare evals/m evals/n --reference x": "unknown system to compare with 'x'",
+    "compare evals/m evals/n --flips --metric cer": "--flips counts fields that are right",
+    "compare evals/m evals/n --over-time": "the folder around them",
+    "compare . --over-time --metric": "--metric",
+    "report no_such_notebook": "no such file",
+    "report 10_content_modality -p worts=3": "'worst'",
+    "report a.ipynb --manifest reports.yml": "NOTEBOOKS beside --manifest",
+    "report --manifest nowhere.yml": "no such file",
+    "report --eval nowhere": "no evaluation here",
+    "report 10_content_modality --set layout=sight": "'sight'",
+    "report 10_content_modality --set figures=some": "on or off",
+    "init gold.csv/work": "gold.csv",
+    "list metrics --clear": "formlab list cache",
+    f"--plugin {'n' * 5000} list benchmarks": "no such file",
+    "\x1b[31m\x01": "x1b",
+    "score -- \x1b[31m\x01 funsd --by=\x1b": "",
+}
+
+
+@pytest.mark.parametrize("words", MISTAKES, ids=range(len(MISTAKES)))
+def test_a_mistake_is_said_on_stderr_with_exit_code_2(formlab, work, words):
+    result = formlab(*words.split())
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert MISTAKES[words] in result.stderr
+    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", result.stderr)
 
 
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (None, "no such file or folder"),
         ("", "the file is empty"),
-        ('{"doc_id": "a", "text": "x"}\n' * 1 + "{}\n" * 5 + '{"doc_id": \n', "p.jsonl:7"),
-        ("\n" * 6 + '{"doc_id": \n', "p.jsonl:7"),
+        ('{"doc_id": "a", "text": "x"}\n' + "{}\n" * 5 + '{"doc_id": \n', "p.jsonl:7"),
         ('{"doc_id": "zzz", "text": "x"}\n', "none of the predictions"),
         ('{"doc_id": "a", "text": "x"}\n' * 2, "two predictions"),
         ('{"doc_id": "a", "text": "\\u001b[31mred", "status": "\\u001b[31m"}\n', "unknown status"),
     ],
 )
-def test_users_mistake_is_one_line_on_stderr_and_exit_code_two(
-    formlab, funsd_root, tmp_path, content, message
-):
-    file = tmp_path / "p.jsonl"
-    if content is not None:
-        file.write_text(content)
-    result = formlab("score", "funsd", "--root", funsd_root, "--predictions", file, "--json")
-    assert result.exit_code == 2
-    assert result.stdout == ""
-    assert message in result.stderr
-    assert result.stderr.startswith("error: ")
-    assert len(result.stderr.splitlines()) == 1
-    assert "\x1b" not in result.stderr
+def test_broken_answers_are_one_line(formlab, work, content, message):
+    (work / "p.jsonl").write_text(content)
+    result = formlab(*SCORE.split(), "p.jsonl", "--json")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert re.fullmatch(rf"error: .*{message}.*\n", result.stderr)
 
 
-def test_prediction_for_an_unknown_document_is_noted(formlab, funsd_root, pages):
-    pages.write_text(pages.read_text() + '{"doc_id": "stranger", "text": "x"}\n')
-    result = formlab("score", "funsd", "--root", funsd_root, "--predictions", pages, "--json")
-    assert result.exit_code == 0
-    assert "note: predicted documents that are not in the corpus: 1" in result.stderr
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("score", "fundsd", "--predictions", "x"), "'funsd'"),
-        (("score", "funsd", "--root", "/nowhere", "--predictions", "x"), "no files of funsd"),
-        (("run", "funsd", "--system", "orc"), "'ocr'"),
-        (("run", "funsd", "--system", "ocr", "--set", "scale"), "is not NAME=VALUE"),
-        (("report", "no_such_notebook"), "no such file"),
-        (("report", "10_content_modality", "-p", "worts=3"), "'worst'"),
-    ],
-)
-def test_unknown_name_says_what_is_known(formlab, arguments, message):
-    result = formlab(*arguments)
-    assert result.exit_code == 2
-    assert message in result.stderr
-
-
-def test_benchmarks_are_listed_with_splits_and_licence(formlab):
-    rows = json.loads(formlab("benchmarks", "--json").stdout)
-    funsd = next(row for row in rows if row["name"] == "funsd")
-    assert "test (50)" in funsd["splits"]
-    assert funsd["licence"]
-    assert "funsd" in formlab("benchmarks").stdout
-
-
-def test_arena_run_is_scored_and_saved(formlab, tmp_path):
-    folder = made_arena.run(tmp_path / "run", (made_arena.CLUMSY, {}))
-    out = tmp_path / "e"
-    result = formlab("arena", "score", folder, "--json", "--out", out, "--by", "kind")
-    assert result.exit_code == 0, result.output
-    rows = {(row["metric"], slice_name(row)): row for row in json.loads(result.stdout)}
-    # Of two lists chosen from, one is right; of three texts, one went where it belongs.
-    assert rows["value_placed_accuracy", "kind=dropdown"]["value"] == 1 / 2
-    assert rows["value_placed_accuracy", "fields"]["value"] == 2 / 5
-    assert (out / "manifest.json").is_file()
-    assert "episodes unfinished: 1" in result.stderr
-
-
-def test_folder_that_is_no_arena_run_is_named(formlab, tmp_path):
-    result = formlab("arena", "score", tmp_path)
-    assert result.exit_code == 2
-    assert "no run of the arena" in result.stderr
-    assert "formlab arena fill" in result.stderr
-
-
-def test_run_of_a_part_is_told_once_and_can_be_scored_alone(formlab, funsd_root, tmp_path):
-    where = ("funsd", "--root", funsd_root, "--split", "test")
-    run = tmp_path / "run"
-    assert formlab("run", *where, "--system", "ocr", "--limit", 1, "--out", run).exit_code == 0
-    every = formlab("score", *where, "--predictions", run, "--json")
-    assert every.stderr.count("were answered") == 1
-    assert every.stderr.splitlines()[0] == (
-        "funsd:test: 1 of 2 documents were answered; the rest count as missing "
-        "(`--documents answered` scores the 1)"
-    )
-    alone = formlab(
-        "score", *where, "--predictions", run, "--json", "--documents", "answered",
-        "--out", tmp_path / "e",
-    )  # fmt: skip
-    assert alone.stderr.splitlines()[0] == (
-        "funsd:test: Scored on 1 of 2 documents (answered)"
-    )  # fmt: skip
-    # The same gold without the other form.
-    (funsd_root / "testing_data" / "annotations" / "b.json").unlink()
-    cut = formlab("score", *where, "--predictions", run, "--json")
-    assert "answered" not in cut.stderr
-    rows = [json.loads(result.stdout) for result in (alone, cut)]
-    said = [[row.pop("settings") for row in part] for part in rows]
-    assert all((settings["documents"] or "").startswith("answered: 1 of 2") for settings in said[0])
-    assert not any(settings["documents"] for settings in said[1])
-    assert rows[0] == rows[1]
-    # An engine was told nothing: it has followed no instructions.
-    assert not {row["metric"] for row in rows[0]} & {"refused_answers", "valid_answers"}
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (None, "no such list of documents"),
-        ("\n\n", "the list of documents is empty"),
-        ("a\n\nbb\n", "unknown document 'bb'"),
-    ],
-)
-def test_list_of_documents_that_is_of_no_use_is_one_line(
-    formlab, funsd_root, pages, tmp_path, content, message
-):
-    file = tmp_path / "list.txt"
-    if content is not None:
-        file.write_text(content)
-    result = formlab(
-        "score", "funsd", "--root", funsd_root, "--predictions", pages, "--documents", file
-    )
-    assert result.exit_code == 2
-    assert len(result.stderr.splitlines()) == 1
-    assert message in result.stderr
-    assert "list.txt" in result.stderr
-    assert "Try: " in result.stderr
-
-
-def test_list_of_documents_is_scored_in_each_split_that_has_some(formlab, tmp_path):
-    file = tmp_path / "p.jsonl"
-    corpora = [benchmarks.load("funsd", split=split) for split in ("train", "test")]
-    given = [(corpus.split, corpus.documents["doc_id"][0]) for corpus in corpora]
-    file.write_text(
-        "".join(
-            json.dumps({"doc_id": name, "split": split, "text": "x"}) + "\n"
-            for split, name in given
-        )
-    )
-    chosen = tmp_path / "list.txt"
-    chosen.write_text(given[1][1] + "\n")
-    asked = ("score", "funsd", "--predictions", file, "--documents", chosen, "--json")
-    result = formlab(*asked)
-    assert result.exit_code == 0, result.output
-    rows = json.loads(result.stdout)
-    whole = [row for row in rows if row["slice_by"] is None and row["level"] == "page"]
-    assert {(row["split"], row["n_docs"]) for row in whole} == {("test", 1)}
-
-
-def test_arena_run_is_scored_in_part(formlab, tmp_path):
-    folder = made_arena.run(tmp_path / "run", (made_arena.CLUMSY, {}), (made_arena.CLUMSY, {}))
-    result = formlab("arena", "score", folder, "--json", "--limit", 1)
-    assert result.exit_code == 0, result.output
-    assert "Scored on 1 of 2 documents (all, the first 1)" in result.stderr
-    assert {row["n_docs"] for row in json.loads(result.stdout)} == {1}
-
-
-def test_score_reads_fields_by_the_rule_named(formlab, funsd_root, tmp_path):
-    file = tmp_path / "words.jsonl"
-    place = {"task": "layout", "kind": "word", "path": "/ocr/words/0", "page": 1}
-    # The word's middle is in the field of `b`, its first and last characters are not.
-    place |= {"x0": -140, "y0": 10, "x1": 310, "y1": 30}
-    file.write_text(json.dumps({"doc_id": "b", "value": "Total"} | place) + "\n")
-    asked = ("score", "funsd", "--root", funsd_root, "--predictions", file, "--json")
-    found = {}
-    for rule in ("centre", "cut"):
-        rows = json.loads(formlab(*asked, "--reader", rule).stdout)
-        row = next(r for r in rows if (r["metric"], slice_name(r)) == ("cer", "fields"))
-        assert row["settings"]["read"].startswith(rule)
-        found[rule] = row["value"]
-    assert found["centre"] != found["cut"]
-    wrong = formlab(*asked, "--reader", "nearest")
-    assert wrong.exit_code == 2
-    assert "unknown reading rule 'nearest'" in wrong.stderr
-
-
-def test_large_own_data_are_scored_piece_by_piece_with_the_same_output(
-    formlab, tmp_path, monkeypatch
-):
-    rows = [f"d{n},{n}.00,Ada {n}" for n in range(12)]
-    for name, lines in (
-        ("gold", rows),
-        ("answers", [row.replace("0,Ada", "1,Eda") for row in rows[:-1]]),
-    ):
-        (tmp_path / f"{name}.csv").write_text("\n".join(["doc_id,total,name", *lines]) + "\n")
-    asked = ("score", "--gold", tmp_path / "gold.csv", "--predictions", tmp_path / "answers.csv")
-    asked += ("--resamples", 20)
-    for options in (("--json", "--limit", 5), ("--documents", "answered")):
-        # With --sharded too, this one is whole.
-        monkeypatch.setattr("formlab.scoring.part.SHARD", 100)
-        whole = formlab(*asked, *options)
-        with monkeypatch.context() as patch:
-            patch.setattr("formlab.cli_score._SMALL", 0)
-            patch.setattr("formlab.scoring.part.SHARD", 9)
-            out = tmp_path / "-".join(map(str, options)) / "answers"
-            pieces = formlab(*asked, *options, "--out", out)
-            alone = formlab(*asked, *options)
-        assert whole.exit_code == pieces.exit_code == 0, whole.stderr + pieces.stderr
-        assert pieces.stdout == alone.stdout == whole.stdout
-        assert set(whole.stderr.splitlines()) <= set(pieces.stderr.splitlines())
-        assert {file.name for file in out.iterdir()} == {"manifest.json", "shards"}
-
-
-def test_output_that_cannot_be_written_is_one_line(formlab, tmp_path):
-    (tmp_path / "file").touch()
-    score = ("score", "--gold", tmp_path / "g.csv", "--predictions", tmp_path / "p.csv")
-    for name in ("g.csv", "p.csv"):
-        (tmp_path / name).write_text("doc_id,total\na,9\n")
-    for command in (
-        (*score, "--out", tmp_path / "file"),
-        (*score, "--out", "/proc/formlab/e"),
-        ("run", "funsd", "--system", "ocr", "--limit", "1", "--out", tmp_path / "file"),
-        ("init", tmp_path / "file" / "work"),
-        ("report", "--out", tmp_path / "file" / "out", "00_overview"),
-    ):
-        result = formlab(*command)
-        assert result.exit_code == 2, result.output
-        lines = [line for line in result.stderr.splitlines() if line.startswith("error: ")]
-        assert len(lines) == 1, result.stderr
-        assert str(tmp_path / "file") in lines[0] or "/proc/formlab" in lines[0]
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [("annotate", "check", "NAME"), ("--plugin", "NAME", "benchmarks"),
-     ("score", "funsd", "--predictions", "NAME"), ("score", "funsd", "--root", "NAME")],
-)  # fmt: skip
-def test_name_that_no_file_can_have_is_a_mistake_of_the_user(formlab, arguments):
-    result = formlab(*("n" * 5000 if word == "NAME" else word for word in arguments))
-    assert result.exit_code == 2
-    assert isinstance(result.exception, SystemExit)
-
-
-@pytest.mark.parametrize("before", [(), ("benchmarks",), ("score", "--")])
-def test_no_control_character_of_an_argument_reaches_the_terminal(formlab, before):
-    result = formlab(*before, "\x1b[31m\x01", "funsd", "--by=\x1b")
-    assert result.exit_code == 2
-    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", result.stderr)
+@pytest.mark.parametrize("old", [*renamed.COMMANDS, *renamed.OPTIONS])
+def test_old_words_print_the_new_ones_and_exit_with_2(formlab, work, old):
+    new = renamed.COMMANDS.get(old) or renamed.OPTIONS[old]
+    for words in ([old],) if old in renamed.COMMANDS else ([c, old] for c in ("score", "report")):
+        result = formlab(*words)
+        assert result.exit_code == 2
+        if words[0] == "score" and old in ("--layout", "--timeout", "--figures", "--no-figures"):
+            continue
+        assert f"{old} is now: {new}" in " ".join(result.stderr.split())

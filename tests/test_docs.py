@@ -169,7 +169,7 @@ def follow(name, run, execute):
                 words = shlex.split(line)[1:]
                 # One report tells that the command is right; figures as files take a browser.
                 if words[0] == "report":
-                    words += ["--no-figures"] + ["00_overview"] * words[1].startswith("--")
+                    words += ["--set", "figures=off"] + ["00_overview"] * words[1].startswith("--")
                 run(words)
         elif kind == "python":
             execute(content)

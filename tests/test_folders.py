@@ -1,117 +1,260 @@
-"""An evaluation of shards: how it is saved and opened."""
+"""Folders of tables: what is saved over another is that other, the new one, or an error."""
 
+import itertools
 import json
+import os
 import shutil
+import signal
+import subprocess
+import sys
+import time
 
 import polars as pl
 import pytest
 
-from formlab import analysis, show
-from formlab.errors import DataBroken, DataMissing
-from formlab.folders import Evaluation
-from formlab.readers import gold as own
+from formlab import analysis, saving, show
+from formlab.errors import DataBroken, FormlabError, NotAvailable
+from formlab.folders import Corpus, Evaluation, Predictions
+from formlab.readers import gold
 from formlab.reports import inputs, plan
-from formlab.scoring import part
+from tests.made_parts import cut
 
-NAMES = ("00000", "00001", "00002")
-
-
-@pytest.fixture
-def whole():
-    gold = [{"doc_id": name, "total": "9.00", "name": "Ada"} for name in "abcdef"]
-    return own.pair(gold, [row | {"total": "8.00"} for row in gold])
+GOLD = [{"doc_id": name, "total": "9.00", "name": "Ada"} for name in "abcdef"]
 
 
-@pytest.fixture
-def pieces(whole, monkeypatch):
-    monkeypatch.setattr(part, "SHARD", 6)
-    evaluation = analysis.evaluate(*whole)
-    monkeypatch.undo()
-    return evaluation
+def made(answer="8.00", size=None):
+    """An evaluation of six documents, in parts of `size`."""
+    whole = analysis.evaluate(*gold.pair(GOLD, [row | {"total": answer} for row in GOLD]))
+    return cut(whole, size) if size else whole
 
 
-def all_files(folder):
-    return sorted(str(f.relative_to(folder)) for f in folder.rglob("*") if f.is_file())
+def state_of(evaluation):
+    """All that an evaluation holds, read from the disk; as text, since NaN is not NaN."""
+    wholes = (evaluation, evaluation.corpus, evaluation.predictions)
+    rows = [
+        repr(getattr(w, t).sort("doc_id", maintain_order=True).rows())
+        for w in wholes
+        for t in w.TABLES
+    ]
+    return rows, evaluation.notes, evaluation.settings, evaluation.system
 
 
-def test_shards_are_saved_one_by_one_and_opened_when_asked_for(pieces, whole, tmp_path):
-    out = pieces.save(tmp_path / "e")
+@pytest.mark.parametrize("size", [None, 2])
+def test_what_was_saved_is_loaded_again_in_one_part_or_several(tmp_path, size):
+    whole, out = made(), made(size=size).save(tmp_path / "run [3] *")
     manifest = json.loads((out / "manifest.json").read_text())
-    assert list(manifest["shards"]) == list(NAMES)
-    assert manifest["tables"]["documents"]["rows"] == 6
-    assert not list(out.glob("*.parquet"))
-    opened = Evaluation.load(out)
-    assert "cases" not in opened.__dict__
-    assert opened.scan("cases").select(pl.len()).collect().item() == pieces.cases.height
-    expected = "6 documents, 12 fields, 6 match, 6 mismatch"
-    assert expected in show.line(opened)
-    assert "cases" not in opened.__dict__
+    names = [f"{number:05}.parquet" for number in range(3 if size else 1)]
     for table in Evaluation.TABLES:
-        assert getattr(opened, table).equals(getattr(pieces, table))
-    assert opened.corpus.records.sort("origin").equals(whole[0].records.sort("origin"))
-    assert (opened.notes, opened.sources) == (pieces.notes, pieces.sources)
-    assert opened.made == manifest["made"] != {}
-
-
-def test_shards_may_stand_in_a_folder_whose_name_is_a_pattern_elsewhere(pieces, tmp_path):
-    opened = Evaluation.load(pieces.save(tmp_path / "run [3] *"))
-    assert opened.own == []
-    assert opened.scan("cases").collect().equals(pieces.cases)
-    assert analysis.compare([opened, opened]).height == analysis.compare([pieces, pieces]).height
-
-
-def test_saved_over_another_nothing_of_that_stays(pieces, whole, tmp_path):
-    single = analysis.evaluate(*whole)
-    alone, several = (all_files(e.save(tmp_path / n)) for n, e in (("1", single), ("3", pieces)))
-    out = tmp_path / "e"
-    for evaluation, expected in ((pieces, several), (single, alone), (pieces, several)):
-        evaluation.save(out)
-        assert all_files(out) == expected
-    fewer = Evaluation.of(list(pieces.shards())[:2], notes={})
-    fewer.save(out)
-    assert len(list((out / "shards").iterdir())) == 2
-    # Over the folder that it is read from.
-    Evaluation.load(tmp_path / "3").save(tmp_path / "3")
-    assert Evaluation.load(tmp_path / "3").cases.equals(pieces.cases)
-
-
-def test_shards_that_are_not_there_are_counted(pieces, tmp_path):
-    out = pieces.save(tmp_path / "runs" / "e")
-    (out / "shards" / NAMES[1] / "manifest.json").unlink()
-    with pytest.raises(DataMissing, match="1 of the 3 shards of this evaluation"):
-        Evaluation.load(out)
-    (out / "manifest.json").unlink()
-    with pytest.raises(DataMissing, match="not finished"):
-        Evaluation.load(out)
-    with pytest.raises(DataMissing, match="no evaluation"):
-        analysis.open_history(tmp_path / "runs")
-    assert not inputs.evaluations_in(out)
-
-
-def test_what_has_changed_since_it_was_saved_is_refused_when_it_is_read(pieces, tmp_path):
-    out = pieces.save(tmp_path / "e")
-    file = out / "shards" / NAMES[2] / "cases.parquet"
-    frame = pl.read_parquet(file)
-    frame.with_columns(pred=pl.lit("7.00")).write_parquet(file)
+        assert [name for name, *_ in manifest["tables"][table]] == names
+        assert sorted(file.name for file in (out / table).iterdir()) == names
+    assert manifest["format"] == 3
     opened = Evaluation.load(out)
-    assert opened.documents.height == 6
-    for read in (lambda: opened.cases, lambda: opened.scan("cases").collect()):
-        with pytest.raises(DataBroken, match=r"changed since it was saved \(.*cases\.parquet\)"):
-            read()
-    pieces.save(out)
-    shutil.copytree(out / "shards" / NAMES[0], out / "shards" / NAMES[1], dirs_exist_ok=True)
-    with pytest.raises(DataBroken, match=r"00001/manifest\.json"):
-        _ = Evaluation.load(out).cases
+    assert ("cases" in opened.__dict__) == (size is None)
+    assert opened.scan("cases").select(pl.len()).collect().item() == whole.cases.height
+    assert "6 documents, 12 fields, 6 match, 6 mismatch" in show.line(opened)
+    assert state_of(opened) == state_of(whole)
+    assert opened.made == manifest["made"] != {}
+    assert pl.read_parquet(f"{tmp_path}/run [[]3] [*]/cases/*.parquet").height == whole.cases.height
+    assert Corpus.load(out / "corpus").records.equals(opened.corpus.records)
+    assert [part.documents.height for part in opened.parts()] == ([2] * 3 if size else [6])
+    heights = [
+        part.height
+        for part in opened.by_part(lambda a, b: a.join(b, on="doc_id"), "cases", "documents")
+    ]
+    assert sum(heights) == whole.cases.height
+    changed = opened.changed({"cases": lambda part: part.cases.head(1)}, system="other")
+    assert (changed.cases.height, changed.system, changed.corpus.split) == (
+        len(names),
+        "other",
+        "frame",
+    )
+    # Over the folder that it is read from.
+    opened.save(out)
+    assert state_of(Evaluation.load(out)) == state_of(whole)
 
 
-def test_reports_and_histories_take_it_for_one_evaluation(pieces, tmp_path):
-    out = pieces.save(tmp_path / "runs" / "e")
+def test_reports_and_histories_take_parts_for_one_evaluation(tmp_path):
+    out = made(size=2).save(tmp_path / "runs" / "e")
     assert list(analysis.open_history(tmp_path / "runs")) == ["e"]
     assert inputs.evaluations_in(out) == [out / "manifest.json"]
     before = inputs.of_path(out)
-    facts = dict(inputs.facts(out, "e"))
-    assert facts["documents"].startswith("6 rows, sha256 ")
+    assert dict(inputs.facts(out, "e"))["documents"].startswith("6 rows, sha256 ")
     assert plan._tasks(out) == {"text"}
-    file = out / "shards" / NAMES[0] / "scores.parquet"
-    pl.read_parquet(file).head(1).write_parquet(file)
+    pl.read_parquet(file := out / "scores" / "00001.parquet").head(1).write_parquet(file)
     assert inputs.of_path(out) != before
+    with pytest.raises(DataBroken, match=r"changed since it was saved \(.*scores/00001\.parquet"):
+        Evaluation.load(out)
+
+
+def test_predictions_and_corpora_of_format_1_are_read(tmp_path):
+    corpus = gold.corpus(GOLD)
+    for table in corpus.TABLES:
+        getattr(corpus, table).write_parquet(tmp_path / f"{table}.parquet")
+    hashes = {t: saving.files.sha256(tmp_path / f"{t}.parquet") for t in corpus.TABLES}
+    old = {"kind": "Corpus", "format": 1, "formlab": "0.2.0", "benchmark": "own", "split": "frame"}
+    old["tables"] = {t: {"rows": 1, "sha256": code} for t, code in hashes.items()}
+    (tmp_path / "manifest.json").write_text(json.dumps(old | {"parts": []}))
+    assert Corpus.load(tmp_path).records.equals(corpus.records)
+    # And replaced by what is written now.
+    corpus.save(tmp_path)
+    assert sorted(file.name for file in tmp_path.iterdir()) == [
+        "documents",
+        "manifest.json",
+        "records",
+    ]
+
+
+STEPS = ("mkdir", "rename", "replace", "unlink", "rmdir", "fsync")
+
+
+class Killed(BaseException):
+    """Nothing that a process would still do after this happens."""
+
+
+def dying(monkeypatch, after):
+    """From the step `after` on, no change reaches the disk, as if the process had been killed."""
+    counted = itertools.count()
+
+    def counting(function):
+        def step(*arguments, **options):
+            if next(counted) >= after:
+                raise Killed
+            return function(*arguments, **options)
+
+        return step
+
+    for name in STEPS:
+        does = (lambda _: None) if name == "fsync" else getattr(os, name)
+        monkeypatch.setattr(os, name, counting(does))
+    return counted
+
+
+def test_killed_at_any_step_of_a_save_there_is_the_old_or_the_new(tmp_path, monkeypatch):
+    old, new = made("8.00"), made("9.00", size=3)
+    states = [state_of(each) for each in (old, new)]
+    old.save(tmp_path / "old")
+    shutil.copytree(tmp_path / "old", tmp_path / "all")
+    with monkeypatch.context() as patch:
+        counted = dying(patch, 10**6)
+        new.save(tmp_path / "all")
+    last, found = next(counted), []
+    for step in (*range(0, last - 12, 9), *range(last - 12, last)):
+        out = shutil.copytree(tmp_path / "old", tmp_path / str(step))
+        with monkeypatch.context() as patch, pytest.raises(Killed):
+            dying(patch, step)
+            new.save(out)
+        found.append(states.index(state_of(Evaluation.load(out))))
+    assert found == sorted(found)
+    assert set(found) == {0, 1}
+    names = {path.name for path in tmp_path.iterdir()}
+    assert set(analysis.open_history(tmp_path)) == {name for name in names if name[0] != "."}
+
+
+LOOP = """
+import sys
+from formlab.saving import replacing
+for number in range(int(sys.argv[2])):
+    with replacing(sys.argv[1]) as new:
+        for name in ("manifest.json", "cases/00000.parquet"):
+            (new / name).parent.mkdir(exist_ok=True)
+            (new / name).write_text(str(number))
+"""
+
+
+def looping(folder, count=10**9):
+    command = [sys.executable, "-c", LOOP, folder, str(count)]
+    return subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+
+
+def numbers_in(folder):
+    saving.settled(folder)
+    return {(folder / name).read_text() for name in ("manifest.json", "cases/00000.parquet")}
+
+
+def test_killed_by_the_system_or_written_by_two_at_once_all_files_are_of_one_save(tmp_path):
+    out = tmp_path / "e"
+    for kill in range(3):
+        with looping(out) as process:
+            deadline = time.monotonic() + 60
+            while not out.is_dir() and time.monotonic() < deadline:
+                time.sleep(0.01)
+            time.sleep(0.02 * kill)
+            process.send_signal(signal.SIGKILL)
+        assert len(numbers_in(out)) == 1
+    notes = [process.communicate()[1] for process in [looping(out, 300) for _ in range(2)]]
+    assert "was saved by others meanwhile" in "".join(notes)
+    assert "Error" not in "".join(notes)
+    assert numbers_in(out) == {"299"}
+    # What those that were killed have left is swept by whoever saves next.
+    assert [path.name for path in tmp_path.iterdir()] == ["e"]
+
+
+def test_files_that_are_not_formlabs_are_named_and_stay(tmp_path):
+    out = made().save(tmp_path / "e")
+    for name in ("notes.txt", "predictions/mine.json"):
+        (out / name).write_text("mine")
+        with pytest.raises(DataBroken, match=rf"formlab has not written: {name} \(.*another --out"):
+            made("9.00").save(out)
+        assert (out / name).read_text() == "mine"
+        (out / name).unlink()
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "cases.parquet").write_text("mine")
+    with pytest.raises(DataBroken, match=r"has not written: cases\.parquet"):
+        made().save(tmp_path / "mine")
+
+
+def test_what_cannot_be_written_is_one_error_and_the_old_one_stays(tmp_path):
+    old, new = made("8.00"), made("9.00")
+    out, other = old.save(tmp_path / "e"), new.save(tmp_path / "new")
+    code = (
+        "import resource, sys; from formlab.folders import Evaluation\n"
+        "new = Evaluation.load(sys.argv[1])\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))\n"
+        "new.save(sys.argv[2])"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", code, other, out], capture_output=True, text=True
+    )
+    last = result.stderr.strip().splitlines()[-1]
+    assert last.startswith("formlab.errors.NotAvailable: cannot write: File too large (")
+    assert state_of(Evaluation.load(out)) == state_of(old)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["e", "new"]
+    for place in (out / "manifest.json", out / "manifest.json" / "deeper", "/proc/formlab/x"):
+        with pytest.raises(NotAvailable, match="cannot write: .*Try: "):
+            new.save(place)
+    assert (out / "manifest.json").is_file()
+
+
+DAMAGES = {
+    "no object": lambda text: "[1]",
+    "half of it": lambda text: text[: len(text) // 2],
+    "no tables": lambda text: text.replace('"tables"', '"tabels"'),
+    "a digest that is a number": lambda text: text.replace('"00001.parquet"', "5"),
+    "notes that are a list": lambda text: text.replace('"notes": {', '"notes": [], "more": {'),
+    "members that are a number": lambda text: text.replace('"members": {', '"members": 7, "x": {'),
+    "a format that is a text": lambda text: text.replace('"format": 3', '"format": "3"'),
+    "a name that leads elsewhere": lambda text: text.replace('"00001.', '"../../00001.'),
+    "fewer parts of a table": lambda text: json.dumps(without_a_part(json.loads(text))),
+    "deep": lambda text: "[" * 100_000,
+    "no text": lambda text: "\ud800",
+}
+
+
+def without_a_part(manifest):
+    manifest["tables"]["cases"].pop()
+    return manifest
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_manifest_is_one_error_that_names_it(tmp_path, damage):
+    file = made(size=2).save(tmp_path / "e") / "manifest.json"
+    file.write_bytes(DAMAGES[damage](file.read_text()).encode("utf-8", "surrogatepass"))
+    with pytest.raises(FormlabError, match=r"manifest\.json(.|\n)*Try: "):
+        Evaluation.load(file.parent)
+
+
+def test_a_run_keeps_its_tables_beside_its_journal(tmp_path):
+    _, answers = gold.pair(GOLD, GOLD)
+    (tmp_path / "run.json").write_text("{}")
+    answers.save(tmp_path / "predictions")
+    assert Predictions.load(tmp_path).records.equals(answers.records)

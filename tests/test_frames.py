@@ -185,3 +185,10 @@ def test_unknown_column_is_an_error_with_the_nearest_name(evaluation, library):
 def test_one_column_needs_no_list(evaluation):
     both = [formlab.summarise(evaluation, by=by, resamples=0) for by in ("kind", ["kind"])]
     assert_frame_equal(*both)
+
+
+def test_what_stands_behind_is_no_list():
+    def function(frame, *names: "str", by: "Sequence[str]" = ()):  # noqa: F821
+        return names, by
+
+    assert frames.either(function)(1, "a", "b", by="c") == (("a", "b"), ("c",))

@@ -292,12 +292,12 @@ def test_commands_print_no_control_character(tmp_path, formlab):
         for name in NAMES[320:400]
     ]
     gold.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    scored = ["score", "--gold", gold, "--predictions", gold, "--by", "kind", "--resamples", 9]
+    scored = ["score", gold, "--predictions", gold, "--by", "kind", "--resamples", 9]
     absent = tmp_path / "\x9b31m"
     said = ""
     for command in (
         [*scored, "--out", out], [*scored, "--json"], ["compare", out, out],
-        ["compare", out, absent], ["score", "\x1b[31m", "--predictions", gold], ["open", absent],
+        ["compare", out, absent], ["score", "\x1b[31m", "--predictions", gold], ["score", absent],
         ["report", f"{absent}.ipynb", "--out", out], ["run", "funsd", "--system", "\x9b2J"],
     ):  # fmt: skip
         done = formlab(*command)

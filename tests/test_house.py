@@ -13,14 +13,13 @@ PACKAGE = Path(formlab.__file__).parent
 TESTS = Path(__file__).parent
 ROOMS = (
     "errors", "frames", "selection", "resources", "files", "registry",
-    "quick_schemas", "pictures", "swap", "cache", "workers", "tables", "show", "console",
-    "folder", "shard_parts", "folders", "decisions", "text", "trees",
+    "quick_schemas", "pictures", "cache", "workers", "tables", "show",
+    "saving", "folders", "decisions", "text", "trees",
     "browser", "benchmarks",
     "metrics", "systems", "readers", "scoring", "logs", "analysis", "testing", "scorers",
-    "charts", "gallery", "explore", "reports", "cli_facts", "cli_compare", "cli_init", "cli_open",
-    "cli_report", "cli_summary", "cli_score", "cli",
+    "charts", "gallery", "explore", "reports", "cli",
 )  # fmt: skip
-LOGS, SAME = ("beside", "join", "logs"), {"own": "readers"}
+LOGS, SAME = ("beside", "join", "logs"), {"own": "readers", "stats": "analysis"}
 
 
 def imported_rooms(file):

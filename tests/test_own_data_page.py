@@ -57,7 +57,7 @@ def test_commands_of_the_page_run_and_the_report_has_fields_forms_and_scans(fold
     assert ("/items/0/hours", "/items/1/hours", "match") in fields
     run(*by)
     run(*types)
-    run(*report, "--no-figures")
+    run(*report, "--set", "figures=off")
     assert sorted(file.stem for file in Path("reports").glob("*.html")) == [
         "00_overview", "01_explore", "65_own_forms--mine", "index",
     ]  # fmt: skip
@@ -81,11 +81,13 @@ def test_folders_of_json_without_scans_make_a_report(tmp_path, monkeypatch):
         for name in ("a", "b"):
             form = {"total": total, "items": items}
             (tmp_path / side / "2024" / f"{name}.json").write_text(json.dumps(form))
-    run("score", "--gold", "gold", "--predictions", "answers", "--out", "evals/json")
+    run("score", "gold", "--predictions", "answers", "--out", "evals/json")
     # Of each form one of three values is right: the hours, wherever they stand.
     fields = formlab.open_evaluation("evals/json").fields
     assert Counter(fields["outcome"]) == {"mismatch": 2, "missing": 2, "match": 2}
-    run("report", "65_own_forms", "--eval", "evals/json", "--out", "reports", "--no-figures")
+    run(
+        "report", "65_own_forms", "--eval", "evals/json", "--out", "reports", "--set", "figures=off"
+    )
     page = Path("reports/65_own_forms--json.html").read_text()
     assert "no page image is known" in page
 

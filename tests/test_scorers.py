@@ -1,4 +1,4 @@
-"""formlab's scoring inside of Inspect: the same numbers as `formlab open` makes of the log."""
+"""formlab's scoring inside of Inspect: the same numbers as `formlab score LOG` makes of the log."""
 
 import importlib.util
 import json

@@ -108,7 +108,7 @@ print(module.name)
 
 
 def test_samples_notebooks_and_published_tables_come_along(installed):
-    rows = json.loads(installed("benchmarks", "--json").stdout)
+    rows = json.loads(installed("list", "benchmarks", "--json").stdout)
     with_sample = {row["name"] for row in rows if row["sample"]}
     assert with_sample == {"fincriticaled", "formcraft", "formfactory", "funsd", "vrdu"}
     code = """
@@ -137,7 +137,7 @@ def test_init_makes_a_folder_whose_reports_build_and_refuses_to_overwrite(instal
     head, _, listed = manifest.read_text().partition("reports:\n")
     kept = [line for line in listed.splitlines() if "65_" in line or "40_" in line]
     manifest.write_text("\n".join([head, "reports:", *kept, ""]))
-    built = installed("report", "--manifest", str(manifest), "--no-figures", "--json")
+    built = installed("report", "--manifest", str(manifest), "--set", "figures=off", "--json")
     assert built.returncode == 0, built.stderr
     # The forms of the sample come as they were filled in, so that neither needs a browser.
     assert [row["status"] for row in json.loads(built.stdout)] == ["built", "built"]

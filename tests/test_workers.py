@@ -190,7 +190,7 @@ def test_cluster_gives_the_same_results_and_loses_a_worker_and_a_job(tmp_path, m
         processes[0].kill()
         assert sorted([first, *done]) == SQUARES
         # It ends both that are left.
-        assert list(workers.each(jobs.odd_square, [3], **on)) == [(3, workers.Lost(workers.KILLED))]
+        assert list(workers.each(jobs.odd_square, [3], **on)) == [(3, workers.Lost())]
         monkeypatch.setattr(workers, "WORKERS", 0.1)
         with pytest.raises(NotAvailable, match="no Dask scheduler with workers"):
             list(workers.each(jobs.square, [1], **on))

@@ -1,7 +1,7 @@
 """A reader of one's own: logs of funsd-bench, ``results/parses/<image>.json`` and their figures.
 
 The figures' file keeps only the first 500 characters of each text: the text is read from the
-parses, and the gold is FUNSD's own, ``--benchmark funsd``.
+parses, and the gold is FUNSD's own, ``formlab score funsd --predictions LOG``.
 """
 
 from functools import partial

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 import scipy
 
-from formlab.analysis.comparability import KEY, common, fields, per_shard
+from formlab.analysis.comparability import KEY, common, fields
 from formlab.analysis.intervals import by_document, drawn_sums, percentiles
 from formlab.analysis.rasch import rasch
 from formlab.errors import DataBroken
@@ -221,7 +221,7 @@ class _Table:
         shared = common(evaluations).evaluations
         key = [*KEY[:3], "turn"]
         frames = [
-            per_shard(each, _rights).rename({"right": f"right {at}"})
+            each.gathered(_rights).rename({"right": f"right {at}"})
             for at, each in enumerate(shared)
         ]
         items = frames[0]
@@ -254,8 +254,8 @@ class _Table:
         return np.array(list(itertools.product((0.0, 1.0), repeat=len(self.systems))))
 
 
-def _rights(shard: Evaluation) -> pl.DataFrame:
-    known = fields(shard).filter(
+def _rights(part: Evaluation) -> pl.DataFrame:
+    known = fields(part).filter(
         pl.col("gold").is_not_null(), pl.col("outcome") != "unscored", turn=1
     )
     return known.select(*KEY, *_OF_GOLD, right=pl.col("outcome") == "match")

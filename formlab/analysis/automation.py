@@ -30,7 +30,7 @@ def judged(evaluation: Evaluation) -> pl.DataFrame:
     Parameters
     ----------
     evaluation
-        Of one system, large ones shard by shard.
+        Of one system, large ones part by part.
 
     Returns
     -------

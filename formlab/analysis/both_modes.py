@@ -11,17 +11,16 @@ import numpy as np
 import polars as pl
 
 from formlab import benchmarks, tables
-from formlab.analysis.comparability import per_shard
 from formlab.analysis.few_shot import TASKS, corpus_name, schema_of, split_of
 from formlab.analysis.intervals import exact_sums
 from formlab.benchmarks.vrdu import Schema
 from formlab.folders import Corpus, Evaluation, Predictions
 from formlab.metrics import METRICS
 from formlab.metrics.entities import match_entities, same_values
-from formlab.scoring.evaluate import marks_of
-from formlab.scoring.kinds import Kinds
+from formlab.scoring.score_batch import marks_of
 from formlab.scoring.tasks import entities
 from formlab.scoring.tasks._leaves import Leaves, leaves
+from formlab.scoring.whole import Whole
 
 MODES = ("official", "fixed")
 SCORES = ("micro_f1", "macro_f1")
@@ -61,7 +60,7 @@ def changed_entities(evaluations: Sequence[Evaluation]) -> pl.DataFrame:
 
 
 def _all_changes(evaluation: Evaluation) -> pl.DataFrame:
-    """The changes of all shards, as of one: an entity without gold has none in any of them."""
+    """The changes of all parts, as of one: an entity without gold has none in any of them."""
     dates = _kinds(evaluation).dates
     every = [mode_changes(*both, dates=dates) for both in _scored(evaluation)]
     absent = [each.filter(reason=ABSENT) for each in every]
@@ -74,14 +73,14 @@ def _all_changes(evaluation: Evaluation) -> pl.DataFrame:
 
 
 def _scored(evaluation: Evaluation) -> Iterator[tuple[Corpus, Predictions]]:
-    for shard in evaluation.shards():
-        yield shard.corpus, _of_corpus(shard.predictions, shard.corpus)
+    for part in evaluation.parts():
+        yield part.corpus, _of_corpus(part.predictions, part.corpus)
 
 
-def _kinds(evaluation: Evaluation) -> Kinds:
+def _kinds(evaluation: Evaluation) -> Whole:
     """What is decided of all documents together, such as the order of day and month."""
     marks = marks_of(benchmarks.get(evaluation.benchmark))
-    return Kinds.together(Kinds.of(*both, marks) for both in _scored(evaluation))
+    return Whole.together(Whole.of(*both, marks) for both in _scored(evaluation))
 
 
 def both_modes(evaluations: Sequence[Evaluation]) -> pl.DataFrame:
@@ -101,21 +100,21 @@ def _scorable(evaluations: Sequence[Evaluation]) -> list[Evaluation]:
     return [
         each
         for each in evaluations
-        if schema_of(each) and all(s.corpus and s.predictions for s in each.shards())
+        if schema_of(each) and all(s.corpus and s.predictions for s in each.parts())
     ]
 
 
 def _compared(evaluation: Evaluation) -> Iterator[dict[str, Any]]:
     threshold, kinds = evaluation.settings.get("threshold", 0.8), _kinds(evaluation)
     columns, how = ["metric", "mode", "stats"], {"threshold": threshold, "kinds": kinds}
-    shards = {mode: [] for mode in MODES}
+    parts = {mode: [] for mode in MODES}
     for both in _scored(evaluation):
-        for mode, scores in shards.items():
+        for mode, scores in parts.items():
             scores.append(entities.score(*both, mode=mode, **how).scores.select(columns))
-    scored = {mode: pl.concat(scores) for mode, scores in shards.items()}
+    scored = {mode: pl.concat(scores) for mode, scores in parts.items()}
     info = split_of(evaluation)
     columns = ["metric", "benchmark", "level", "settings"]
-    made = per_shard(evaluation, lambda shard: shard.scores.select(columns).unique("metric"))
+    made = evaluation.gathered(lambda part: part.scores.select(columns).unique("metric"))
     for metric in SCORES:
         values = {}
         for mode, scores in scored.items():
@@ -161,7 +160,7 @@ def mode_changes(
     One row per gold entity that earns another share of itself: what either mode set beside it, the
     share in [0, 1], the reason and the effect; per prediction that one mode does not count (`gold`
     and `path` are null); and per entity name that no gold has (`doc_id` is null too), which
-    ``official`` averages as 0. `dates` are those of the whole corpus, see `Kinds`.
+    ``official`` averages as 0. `dates` are those of the whole corpus, see `Whole`.
     """
     schema = Schema.of(corpus)
     both = leaves(corpus, _of_corpus(predictions, corpus), schema, dates=dates)

@@ -197,7 +197,7 @@ def confident(values: pl.DataFrame) -> pl.DataFrame:
     if sure.is_empty():
         raise DataMissing(
             "no answer has a confidence",
-            remedy="a column `confidence` in the predictions; of a model --logprobs or --samples",
+            remedy="a column `confidence` in the predictions; of a model --set logprobs=on",
         )
     return sure
 

@@ -8,7 +8,6 @@ import numpy as np
 import polars as pl
 
 from formlab import tables
-from formlab.analysis.comparability import per_shard
 from formlab.benchmarks.formfactory import elements_of
 from formlab.errors import DataBroken
 from formlab.folders import Evaluation
@@ -48,7 +47,7 @@ def click_and_value(evaluation: Evaluation, *, value: str = "value_found_accurac
     DataBroken
         If the evaluation has clicks and no such metric.
     """
-    fields = per_shard(evaluation, lambda shard: _fields(shard, value))
+    fields = evaluation.gathered(lambda part: _fields(part, value))
     for name in ("click_accuracy", value):
         if fields.height and not fields[name].any():
             remedy = "formlab score formfactory, or formlab arena score"
@@ -106,7 +105,7 @@ def misses(evaluation: Evaluation) -> pl.DataFrame:
         pixels, 0 for a hit; `band`, the distance in bands that double, and `hit`, what it hit in
         words. A field whose values go to several places has its first miss.
     """
-    return per_shard(evaluation, _misses)
+    return evaluation.gathered(_misses)
 
 
 def _misses(evaluation: Evaluation) -> pl.DataFrame:

@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 
 import polars as pl
 
-from formlab.analysis.tallied import numbered
 from formlab.errors import DataBroken
 from formlab.folders import Evaluation
 from formlab.tables import WHOLE_LEVELS, settings_text
@@ -96,19 +95,12 @@ def renamed(evaluation: Evaluation, **names: str) -> Evaluation:
     def made(table: str) -> Callable[[Evaluation], pl.DataFrame]:
         return lambda each: getattr(each, table).with_columns(columns)
 
-    # Names are in no tally, so that a stored shard's are still true.
-    tallies = {"kept_tallies": lambda each: getattr(each, "kept_tallies", None)}
-    return evaluation.changed({t: made(t) for t in ("cases", "scores")} | tallies, **names)
-
-
-def per_shard(evaluation: Evaluation, read: Callable[[Evaluation], pl.DataFrame]) -> pl.DataFrame:
-    """What `read` takes of each shard, below each other."""
-    return pl.concat([read(shard) for shard in evaluation.shards()], how="diagonal_relaxed")
+    return evaluation.changed({t: made(t) for t in ("cases", "scores")}, **names)
 
 
 def scored_metrics(evaluation: Evaluation) -> set[str]:
     """The metrics of an evaluation's scores."""
-    return set(per_shard(evaluation, lambda each: each.scores.select("metric").unique())["metric"])
+    return set(evaluation.gathered(lambda each: each.scores.select("metric").unique())["metric"])
 
 
 def _check_alike(evaluations: Sequence[Evaluation]) -> None:
@@ -137,9 +129,9 @@ def _unlike(
 
 def _check_documents(evaluations: Sequence[Evaluation]) -> None:
     first = evaluations[0]
-    ids = set(numbered(first))
+    ids = set(first.document_names)
     for other in evaluations[1:]:
-        theirs = set(numbered(other))
+        theirs = set(other.document_names)
         own = {first.system: sorted(ids - theirs), other.system: sorted(theirs - ids)}
         differ = [
             f"{len(docs)} documents are only in {system}, such as {docs[0]}"
@@ -155,13 +147,11 @@ def _shared_tasks(evaluations: list[Evaluation], notes: Counter[str]) -> list[Ev
     """Cases of tasks that every system was scored on, whole pages apart from fields."""
     page, scored = pl.col("path").is_null(), pl.col("outcome") != "unscored"
 
-    def counted(shard: Evaluation) -> pl.DataFrame:
-        return shard.cases.group_by("task", page).agg(pl.len(), scored.any())
+    def counted(part: Evaluation) -> pl.DataFrame:
+        return part.cases.group_by("task", page).agg(pl.len(), scored.any())
 
     counts = [
-        per_shard(each, counted)
-        .group_by("task", "path")
-        .agg(pl.col("len").sum(), pl.any("outcome"))
+        each.gathered(counted).group_by("task", "path").agg(pl.col("len").sum(), pl.any("outcome"))
         for each in evaluations
     ]
     every = [set(each.select("task", "path").rows()) for each in counts]
@@ -178,7 +168,7 @@ def _shared_tasks(evaluations: list[Evaluation], notes: Counter[str]) -> list[Ev
         )
     kept = pl.any_horizontal((pl.col("task") == task) & (page == whole) for task, whole in shared)
     return [
-        each if own == shared else _with_cases(each, lambda shard: shard.cases.filter(kept))
+        each if own == shared else _with_cases(each, lambda part: part.cases.filter(kept))
         for each, own in zip(evaluations, every, strict=True)
     ]
 
@@ -187,39 +177,39 @@ def _with_cases(evaluation: Evaluation, chosen: Callable[[Evaluation], pl.DataFr
     """Without the cases left out, and without the scores of those that are fields."""
     key = ["doc_id", "path"]
 
-    def scores(shard: Evaluation) -> pl.DataFrame:
-        kept = chosen(shard).filter(~pl.col("level").is_in(WHOLE_LEVELS))
-        gone = shard.fields.select(key).unique().join(kept.select(key), on=key, how="anti")
-        return shard.scores.join(gone, on=key, how="anti", maintain_order="left")
+    def scores(part: Evaluation) -> pl.DataFrame:
+        kept = chosen(part).filter(~pl.col("level").is_in(WHOLE_LEVELS))
+        gone = part.fields.select(key).unique().join(kept.select(key), on=key, how="anti")
+        return part.scores.join(gone, on=key, how="anti", maintain_order="left")
 
     return evaluation.changed({"cases": chosen, "scores": scores})
 
 
 def digests(evaluation: Evaluation, read: Callable[[Evaluation], pl.DataFrame]) -> pl.DataFrame:
-    """For each document how many rows `read` takes of its shard, and the sum of their hashes.
+    """For each document how many rows `read` takes of its part, and the sum of their hashes.
 
     Documents of two evaluations that agree in both have the same rows, in whatever order; that
     others agree by chance has a probability of 1 in 2^64.
     """
 
-    def summed(shard: Evaluation) -> pl.DataFrame:
-        rows = read(shard)
+    def summed(part: Evaluation) -> pl.DataFrame:
+        rows = read(part)
         hashed = rows.select("doc_id", rows.hash_rows().alias("hash"))
         return hashed.group_by("doc_id").agg(pl.len(), pl.col("hash").sum())
 
-    sums = per_shard(evaluation, summed).group_by("doc_id").agg(pl.col("len", "hash").sum())
+    sums = evaluation.gathered(summed).group_by("doc_id").agg(pl.col("len", "hash").sum())
     return sums.sort("doc_id")
 
 
-def _gold(shard: Evaluation) -> pl.DataFrame:
+def _gold(part: Evaluation) -> pl.DataFrame:
     accepted = pl.col("accepted").list.join("\x1f").fill_null("").alias("accepted")
     known = (pl.col("level") != "node") & pl.col("gold").is_not_null()
     # Gold beside which a model gave two values is one gold.
-    return _turns(shard.cases.filter(known)).filter(turn=1).select(*KEY, "gold", accepted)
+    return _turns(part.cases.filter(known)).filter(turn=1).select(*KEY, "gold", accepted)
 
 
 def _some_gold(evaluation: Evaluation, chosen: pl.Expr) -> pl.DataFrame:
-    return per_shard(evaluation, lambda shard: _gold(shard).filter(chosen))
+    return evaluation.gathered(lambda part: _gold(part).filter(chosen))
 
 
 def _check_gold(evaluations: Sequence[Evaluation]) -> None:
@@ -256,16 +246,15 @@ def _shared_fields(evaluations: list[Evaluation], notes: Counter[str]) -> list[E
     """Without fields that could not be scored for one of the systems."""
     blind = (pl.col("outcome") == "unscored") & pl.col("gold").is_not_null()
     keys = pl.concat(
-        per_shard(each, lambda shard: fields(shard).filter(blind).select(KEY))
-        for each in evaluations
+        each.gathered(lambda part: fields(part).filter(blind).select(KEY)) for each in evaluations
     ).unique()
     if not keys.height:
         return evaluations
     notes["fields that could not be scored for every system"] = keys.height
 
-    def kept(shard: Evaluation) -> pl.DataFrame:
-        rest = fields(shard).join(keys, on=KEY, how="anti", maintain_order="left").drop("turn")
-        return pl.concat([shard.cases.filter(pl.col("level").is_in(WHOLE_LEVELS)), rest])
+    def kept(part: Evaluation) -> pl.DataFrame:
+        rest = fields(part).join(keys, on=KEY, how="anti", maintain_order="left").drop("turn")
+        return pl.concat([part.cases.filter(pl.col("level").is_in(WHOLE_LEVELS)), rest])
 
     return [_with_cases(each, kept) for each in evaluations]
 
@@ -274,8 +263,7 @@ def _shared_metrics(evaluations: list[Evaluation], notes: Counter[str]) -> list[
     """Scores by metrics that every system has; what made them may differ and is noted."""
     on = ["metric", "level"]
     made = [
-        per_shard(
-            each, lambda shard: shard.scores.select(*on, "mode", "settings").unique()
+        each.gathered(lambda part: part.scores.select(*on, "mode", "settings").unique()
         )
         for each in evaluations
     ]  # fmt: skip
@@ -285,8 +273,8 @@ def _shared_metrics(evaluations: list[Evaluation], notes: Counter[str]) -> list[
         notes[f"metrics not scored for every system: {', '.join(odd)}"] = len(odd)
     rows = pl.DataFrame(sorted(shared), schema=dict.fromkeys(on, pl.String), orient="row")
 
-    def kept(shard: Evaluation) -> pl.DataFrame:
-        return shard.scores.join(rows, on=on, how="semi", maintain_order="left")
+    def kept(part: Evaluation) -> pl.DataFrame:
+        return part.scores.join(rows, on=on, how="semi", maintain_order="left")
 
     lines = [
         {settings_text(row) for row in each.join(rows, on=on, how="semi").iter_rows(named=True)}

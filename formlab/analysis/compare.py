@@ -6,22 +6,23 @@ import dataclasses
 import itertools
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from formlab import metrics, tables
-from formlab.analysis import rereading
 from formlab.analysis.comparability import common
 from formlab.analysis.finding import ALPHA, DEPENDS, SAME, holds
 from formlab.analysis.paired_tests import Pair, adjusted_p, differences
-from formlab.analysis.tallied import SLICE, Row, tallied
 from formlab.errors import UnknownName
 from formlab.folders import Evaluation
-from formlab.scoring.again import read_again
 from formlab.scoring.bands import BANDS
+from formlab.scoring.evaluate import read_again
 from formlab.scoring.fields import READER, others
+from formlab.stats.sums import SLICE, Row, document_sums
 from formlab.tables import DOCUMENTS, Settings
 
 _S, _F, _I = pl.String, pl.Float64, pl.Int64
@@ -74,7 +75,7 @@ def compare(
     resamples, permutations, level, power, seed
         As for `paired_tests.differences`; the draws are those of `summarise`.
     workers
-        As for `workers.each`: who scores the shards under the other reading rules.
+        As for `workers.each`: who scores large evaluations under the other reading rules.
 
     Returns
     -------
@@ -121,15 +122,23 @@ def compare(
     read = pl.col("settings").struct.field("read").is_not_null()
     # Scoring anew under the other rules takes most of the time: only where a rule has a say.
     asked = table.select(read.any()).item()
-    again = under_other_rules(evaluations, apart=workers != 1) if asked else []
-    with rereading.scored([each for rule in again for each in rule], by, workers=workers) as made:
+    again = under_other_rules(evaluations) if asked else []
+    with TemporaryDirectory(prefix="formlab-") as home:
         elsewhere = [
-            compared(made[at : at + len(evaluations)])
-            for at in range(0, len(made), len(evaluations))
+            compared(
+                [_once(each, Path(home, f"{n}-{at}"), workers) for at, each in enumerate(rule)]
+            )
+            for n, rule in enumerate(again)
         ]
     rules = agreeing(table, elsewhere, (*_ROW, "system_a", "system_b"), level=level)
     table = table.with_columns(pl.when(read).then(rules).alias("rules"))
     return only_shown(table, alpha=1 - level)
+
+
+def _once(evaluation: Evaluation, folder: Path, workers: int | str) -> Evaluation:
+    """The evaluation, of several parts saved in `folder`: each is scored once, not when read."""
+    several = len(list(itertools.islice(evaluation.parts(), 2))) > 1
+    return Evaluation.load(evaluation.save(folder, workers=workers)) if several else evaluation
 
 
 def columns_of_gold(evaluations: Sequence[Evaluation]) -> list[str]:
@@ -146,23 +155,18 @@ def only_shown(table: pl.DataFrame, *, alpha: float) -> pl.DataFrame:
     return table.with_columns(pl.when(shown).then("better").alias("better"))
 
 
-def under_other_rules(
-    evaluations: Sequence[Evaluation], *, apart: bool = False
-) -> list[list[Evaluation]]:
+def under_other_rules(evaluations: Sequence[Evaluation]) -> list[list[Evaluation]]:
     """The same evaluations under each other reading rule; none where no rule has a say.
 
-    Nor are there any where one evaluation does not hold what was scored. With `apart` each is one
-    of shards, which are scored when they are asked for.
+    Nor are there any where one evaluation does not hold what was scored.
     """
     named = common(evaluations).evaluations
-    if not any(shard.cases["readings"].count() for each in named for shard in each.shards()):
+    if not any(part.cases["readings"].count() for each in named for part in each.parts()):
         return []
     # Scored is all that an evaluation holds, not only what it has in common with the others.
     whole = [
         each.changed(system=other.system) for each, other in zip(evaluations, named, strict=True)
     ]
-    if apart:
-        whole = [rereading.in_shards(each) for each in whole]
     again = [
         [read_again(each, rule) for each in whole]
         for rule in others(named[0].settings.get("reader", READER))
@@ -252,7 +256,7 @@ def evaluation_pairs(
 def _rows(evaluations: Sequence[Evaluation], by: Sequence[str]) -> dict[str, dict[Key, Row]]:
     """By system, then metric and slice, the tallies of each document."""
     rows = {
-        each.system: {tuple(r.labels[name] for name in _ROW): r for r in tallied(each, by)}
+        each.system: {tuple(r.labels[name] for name in _ROW): r for r in document_sums(each, by)}
         for each in evaluations
     }
     # One slice that holds everything would only be tested once more.
@@ -277,7 +281,7 @@ def _pairs(
         known = [row for row in sides if row]
         base = known[0]
         # A system without a case in the slice (of claims that only the other makes) adds nothing.
-        parts = [row.tally if row else base.tally.nothing() for row in sides]
+        parts = [row.tally if row else np.zeros(base.tally.shape) for row in sides]
         labels = [row.labels for row in known]
         yield Pair(*parts, base.score, {
             **{name: labels[0][name] for name in ("benchmark", "split", "task", "mode", *_ROW)},

@@ -14,8 +14,8 @@ from formlab import metrics
 from formlab.analysis.finding import origin
 from formlab.analysis.intervals import draws, percentiles
 from formlab.analysis.summarise import summarise
-from formlab.analysis.tallied import tallied
 from formlab.folders import Evaluation
+from formlab.stats.sums import document_sums
 from formlab.tables import FIELD_LEVELS, SUMMARY
 
 AGREEMENT: dict[str, Any] = {
@@ -112,7 +112,7 @@ def _sign(name: str) -> int:
 def _by_document(evaluation: Evaluation) -> pl.DataFrame:
     """A column for each metric, a row for each document: its own score, high for good."""
     columns: dict[str, np.ndarray] = {}
-    for row in tallied(evaluation, ()):
+    for row in document_sums(evaluation, ()):
         name = row.labels["metric"]
         # A score of whole documents goes before that of their fields, which are in it.
         if name not in metrics.METRICS or row.labels["slice_by"] is not None:

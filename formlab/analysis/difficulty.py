@@ -13,7 +13,7 @@ from formlab.analysis.samples import open_compared
 from formlab.analysis.summarise import summarise
 from formlab.errors import DataBroken
 from formlab.folders import Evaluation
-from formlab.scoring.tallies import of_cases
+from formlab.stats.sums import of_cases
 
 GROUPS = 5
 RUNS = ("without ruler", "with ruler")
@@ -162,8 +162,8 @@ def by_difficulty(
 def _of_run(
     run: Evaluation, metric: str, placed: pl.DataFrame, *, resamples: int, level: float, seed: int
 ) -> pl.DataFrame:
-    def in_groups(shard: Evaluation) -> pl.DataFrame:
-        rows = shard.scores.filter(pl.col("metric") == metric, of_cases())
+    def in_groups(part: Evaluation) -> pl.DataFrame:
+        rows = part.scores.filter(pl.col("metric") == metric, of_cases())
         rows = rows.join(placed, on="doc_id", how="left", maintain_order="left")
         rows = pl.concat([rows.with_columns(group=pl.lit(0, pl.Int64)), rows])
         group = pl.col("group").cast(pl.String)

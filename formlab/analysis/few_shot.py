@@ -101,8 +101,8 @@ def _split_rows(evaluation: Evaluation, resamples: int, seed: int) -> Iterable[d
     slices = pl.DataFrame(list(parts), schema=["slice_by", "slice_value"], orient="row")
     known = pl.col("metric").is_in([metric for _, names in parts.values() for metric in names])
 
-    def ready(shard: Evaluation) -> pl.DataFrame:
-        rows = shard.scores.filter(known, level="document")
+    def ready(part: Evaluation) -> pl.DataFrame:
+        rows = part.scores.filter(known, level="document")
         return rows.join(slices, on=["slice_by", "slice_value"], how="semi", nulls_equal=True)
 
     whole = evaluation.changed({"scores": ready})

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from formlab import tables
-from formlab.analysis.comparability import named, per_shard
+from formlab.analysis.comparability import named
 from formlab.analysis.few_shot import TASKS, corpus_name, few_shot_only, split_of
 from formlab.analysis.pooling import merge_splits
 from formlab.analysis.side_by_side import side_by_side
@@ -123,7 +123,7 @@ def _mean_over_splits(splits: Sequence[Evaluation], score: str) -> Evaluation:
     merged = merge_splits(splits)
     parts = []
     for place, split in enumerate(splits):
-        own = per_shard(split, lambda shard: shard.scores.filter(whole, metric=score))
+        own = split.gathered(lambda part: part.scores.filter(whole, metric=score))
         size = own["stats"].list.len().max() or 0
         before, after = ([0.0] * size * count for count in (place, len(splits) - 1 - place))
         stats = pl.concat_list(pl.lit(before), "stats", pl.lit(after))
@@ -132,5 +132,5 @@ def _mean_over_splits(splits: Sequence[Evaluation], score: str) -> Evaluation:
         )
     scores = pl.concat(parts)
     return merged.changed(
-        {"scores": lambda shard: scores.join(shard.documents, on="doc_id", how="semi")}
+        {"scores": lambda part: scores.join(part.documents, on="doc_id", how="semi")}
     )

@@ -219,9 +219,9 @@ def left_out(evaluation: Evaluation) -> list[tuple[str, ...]]:
     Those only that leave something out.
     """
     counts = dict.fromkeys([(), (READER,), (READER, LABEL)], 0)
-    for shard in evaluation.shards():
+    for part in evaluation.parts():
         for causes in counts:
-            counts[causes] += odd(shard, causes).height
+            counts[causes] += odd(part, causes).height
     sets = list(counts)
     return [sets[0], *(b for a, b in itertools.pairwise(sets) if counts[b] > counts[a])]
 
@@ -239,8 +239,8 @@ def in_fields() -> pl.Expr:
 
 def has_pages(*evaluations: Evaluation) -> bool:
     """Whether there is an image of any page to look at."""
-    shards = (shard for each in evaluations for shard in each.shards())
-    return any(shard.documents["image"].count() for shard in shards)
+    parts = (part for each in evaluations for part in each.parts())
+    return any(part.documents["image"].count() for part in parts)
 
 
 def asked(evaluation: Evaluation, columns: Sequence[str] | None = None) -> pl.DataFrame:
@@ -270,8 +270,8 @@ def cases_at(evaluation: Evaluation, places: Sequence[int], *where: pl.Expr) -> 
     """Of the cases `where` all is true those at some places, from 0, in the order of `places`."""
     wanted = pl.DataFrame({"_place": places}, schema={"_place": pl.UInt32})
     rows, begin = [], 0
-    for shard in evaluation.shards():
-        cases = shard.scan("cases").filter(*where)
+    for part in evaluation.parts():
+        cases = part.scan("cases").filter(*where)
         numbered = cases.with_row_index("_place", begin)
         rows.append(numbered.join(wanted.lazy(), on="_place", how="semi").collect())
         begin += cases.select(pl.len()).collect().item()

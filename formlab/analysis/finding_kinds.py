@@ -15,7 +15,6 @@ import polars as pl
 import scipy
 
 from formlab import metrics
-from formlab.analysis.comparability import per_shard
 from formlab.analysis.finding import (
     ALPHA,
     KEYS,
@@ -35,11 +34,11 @@ from formlab.analysis.finding import (
 )  # fmt: skip
 from formlab.analysis.intervals import by_document
 from formlab.analysis.paired_tests import adjusted_p
-from formlab.analysis.tallied import numbered, tallied
 from formlab.folders import Evaluation
 from formlab.metrics import ratio
 from formlab.metrics.entities import f1_of, precision_of, recall_of
 from formlab.scoring.bands import sliced
+from formlab.stats.sums import document_sums
 
 # The numerator and denominator of scores whose parts are tp, gold and pred.
 _AS_RATIO = {
@@ -176,26 +175,26 @@ def kind_tallies(
         table: partial(_narrowed, table=table, metric=metric, without=without)
         for table in ("cases", "scores")
     })  # fmt: skip
-    ready = any((shard.scores["slice_by"] == by).any() for shard in narrowed.shards())
+    ready = any((part.scores["slice_by"] == by).any() for part in narrowed.parts())
     weights = np.array(_AS_RATIO.get(score, np.eye(2)), dtype=float).T
     return {
         row.labels["slice_value"]: row.parts @ weights
-        for row in tallied(narrowed, () if ready else (by,))
+        for row in document_sums(narrowed, () if ready else (by,))
         if (row.labels["slice_by"], row.labels["metric"]) == (by, metric)
     }
 
 
-def _narrowed(shard: Evaluation, table: str, metric: str, without: Sequence[str]) -> pl.DataFrame:
+def _narrowed(part: Evaluation, table: str, metric: str, without: Sequence[str]) -> pl.DataFrame:
     """Cases, or the scores of one metric, without the fields that have some causes."""
-    rows = shard.scan(table)
+    rows = part.scan(table)
     rows = (rows.filter(pl.col("metric") == metric) if table == "scores" else rows).collect()
     on = ["doc_id", "path"]
-    return rows.join(odd(shard, without), on=on, how="anti", maintain_order="left")
+    return rows.join(odd(part, without), on=on, how="anti", maintain_order="left")
 
 
 def _of_outcomes(evaluation: Evaluation, by: str, without: Sequence[str]) -> Kinds:
-    codes = {doc: number for number, doc in enumerate(numbered(evaluation))}
-    counts = per_shard(evaluation, partial(_outcomes, by=by, without=without))
+    codes = {doc: number for number, doc in enumerate(evaluation.document_names)}
+    counts = evaluation.gathered(partial(_outcomes, by=by, without=without))
     tallies = {}
     for (name,), rows in sorted(counts.group_by("kind")):
         number = rows["doc_id"].replace_strict(codes, return_dtype=pl.Int64).to_numpy()
@@ -203,13 +202,13 @@ def _of_outcomes(evaluation: Evaluation, by: str, without: Sequence[str]) -> Kin
     return tallies
 
 
-def _outcomes(shard: Evaluation, by: str, without: Sequence[str]) -> pl.DataFrame:
-    """The fields right and all fields of a shard, by kind and document."""
-    cases = asked(shard, ["doc_id", "path", "outcome", by])
+def _outcomes(part: Evaluation, by: str, without: Sequence[str]) -> pl.DataFrame:
+    """The fields right and all fields of a part, by kind and document."""
+    cases = asked(part, ["doc_id", "path", "outcome", by])
     if without:
-        cases = cases.join(odd(shard, without), on=["doc_id", "path"], how="anti")
+        cases = cases.join(odd(part, without), on=["doc_id", "path"], how="anti")
     right = (pl.col("outcome") == "match").sum()
-    kind = _kinds_of(cases, shard, by).alias("kind")
+    kind = _kinds_of(cases, part, by).alias("kind")
     return cases.group_by(kind, "doc_id").agg(right=right, total=pl.len())
 
 
@@ -251,7 +250,7 @@ def _units(kinds: Kinds, evaluation: Evaluation, unit: str) -> Kinds:
     if not unit:
         return kinds
     unit_of = pl.coalesce(unit, "doc_id").cast(pl.String)
-    units = per_shard(evaluation, lambda shard: shard.documents.select("doc_id", unit=unit_of))
+    units = evaluation.gathered(lambda part: part.documents.select("doc_id", unit=unit_of))
     known, codes = np.unique(units.sort("doc_id")["unit"].to_numpy(), return_inverse=True)
     return {name: by_document(codes, parts.T, len(known)) for name, parts in kinds.items()}
 
@@ -327,7 +326,7 @@ def _scored(evaluation: Evaluation, metric: str) -> str:
 
 
 def _metrics(evaluation: Evaluation) -> set[str]:
-    names = (shard.scan("scores").select("metric").unique() for shard in evaluation.shards())
+    names = (part.scan("scores").select("metric").unique() for part in evaluation.parts())
     return {name for each in names for name in each.collect()["metric"]}
 
 
@@ -410,15 +409,15 @@ def _would_be_seen(pair: KindPair, metric: str, alpha: float, count: int) -> str
 
 def _of_kind(evaluation: Evaluation, by: str, name: str) -> pl.DataFrame:
     """The keys of the fields of a kind."""
-    return keys(per_shard(evaluation, partial(_in_kind, by=by, name=name)))
+    return keys(evaluation.gathered(partial(_in_kind, by=by, name=name)))
 
 
-def _in_kind(shard: Evaluation, by: str, name: str) -> pl.DataFrame:
-    known = shard.scan("cases").collect_schema().names()
-    if by not in (*known, *shard.documents.columns, "position"):
-        return asked(shard, KEYS).clear()
-    cases = asked(shard, [*KEYS, by])
-    return cases.filter(_kinds_of(cases, shard, by) == name)
+def _in_kind(part: Evaluation, by: str, name: str) -> pl.DataFrame:
+    known = part.scan("cases").collect_schema().names()
+    if by not in (*known, *part.documents.columns, "position"):
+        return asked(part, KEYS).clear()
+    cases = asked(part, [*KEYS, by])
+    return cases.filter(_kinds_of(cases, part, by) == name)
 
 
 def _kinds_of(cases: pl.DataFrame, evaluation: Evaluation, by: str) -> pl.Series:

@@ -13,7 +13,7 @@ from typing import Any
 import polars as pl
 
 from formlab import tables
-from formlab.analysis.comparability import common, per_shard
+from formlab.analysis.comparability import common
 from formlab.analysis.finding import (
     ALPHA,
     COUNTED,
@@ -126,7 +126,7 @@ def _families(
     for number, evaluation in enumerate(evaluations):
         key = evaluation.benchmark, evaluation.split, evaluation.mode
         corpora.setdefault(key, []).append(evaluation)
-        if not any(asked(shard, ["doc_id"]).height for shard in evaluation.shards()):
+        if not any(asked(part, ["doc_id"]).height for part in evaluation.parts()):
             continue
         yield number, _slices(evaluation, alpha, draws)
         finding = kinds(evaluation, metric=OUTCOME, alpha=alpha)
@@ -181,18 +181,18 @@ def _later(cases: Callable[[], pl.DataFrame]) -> Any:
 
 def _counts(evaluation: Evaluation, draws: Draws, causes: int) -> Iterator[Finding]:
     """What needs no test because it is a count."""
-    counts = per_shard(evaluation, _counted)
+    counts = evaluation.gathered(_counted)
     if counts.height:
         yield from _of_answers(evaluation, counts, draws)
         yield from _of_causes(evaluation, counts, draws, causes)
     yield from _of_pages(evaluation, counts, draws)
 
 
-def _counted(shard: Evaluation) -> pl.DataFrame:
+def _counted(part: Evaluation) -> pl.DataFrame:
     """How many of the gold's values of each document have which status, outcome and cause."""
     answered = pl.col("status").is_in(USABLE).any()
-    documents = shard.scan("cases").group_by("doc_id").agg(answered=answered).collect()
-    counts = asked(shard, _COUNTED).group_by(_COUNTED).agg(cases=pl.len().cast(pl.Int64))
+    documents = part.scan("cases").group_by("doc_id").agg(answered=answered).collect()
+    counts = asked(part, _COUNTED).group_by(_COUNTED).agg(cases=pl.len().cast(pl.Int64))
     return counts.join(documents, on="doc_id", how="left")
 
 
@@ -272,11 +272,11 @@ def _nouns(counts: pl.DataFrame) -> str:
 
 def _of_pages(evaluation: Evaluation, counts: pl.DataFrame, draws: Draws) -> Iterator[Finding]:
     """Pages of which half or more is wrong, and how many of them are cut short."""
-    pages = per_shard(evaluation, _pages)
+    pages = evaluation.gathered(_pages)
     bad = pages.filter(pl.col("value") >= _BAD_PAGE)
     if not bad.height:
         return
-    whole = per_shard(evaluation, _bad_pages)
+    whole = evaluation.gathered(_bad_pages)
     short = whole.filter("short")["doc_id"].n_unique()
     many = f"{bad.height:,} of {pages.height:,} pages {'has' if bad.height == 1 else 'have'}"
     mean = math.fsum(pages["value"]) / pages.height
@@ -299,17 +299,17 @@ def _of_pages(evaluation: Evaluation, counts: pl.DataFrame, draws: Draws) -> Ite
     )  # fmt: skip
 
 
-def _pages(shard: Evaluation) -> pl.DataFrame:
+def _pages(part: Evaluation) -> pl.DataFrame:
     """The CER of each page's text."""
-    pages = shard.scan("scores").filter(pl.col("metric") == "cer", pl.col("level") == "page")
+    pages = part.scan("scores").filter(pl.col("metric") == "cer", pl.col("level") == "page")
     pages = tables.only(pages.collect(), metric="cer", level="page")
     return pages.filter(pl.col("value").is_not_nan()).unique("doc_id", maintain_order=True)
 
 
-def _bad_pages(shard: Evaluation) -> pl.DataFrame:
+def _bad_pages(part: Evaluation) -> pl.DataFrame:
     """The whole cases of pages of which half or more is wrong, and whether half of it is absent."""
-    bad = _pages(shard).filter(pl.col("value") >= _BAD_PAGE)["doc_id"]
-    whole = shard.scan("cases").filter(pl.col("path").is_null(), pl.col("gold").is_not_null())
+    bad = _pages(part).filter(pl.col("value") >= _BAD_PAGE)["doc_id"]
+    whole = part.scan("cases").filter(pl.col("path").is_null(), pl.col("gold").is_not_null())
     length = pl.col("pred").str.len_chars().fill_null(0)
     short = (length <= pl.col("gold").str.len_chars() / 2).alias("short")
     return whole.filter(pl.col("doc_id").is_in(bad.implode())).select(*KEYS, short).collect()
@@ -331,14 +331,14 @@ def _count(
         claim, about, effect=part, ci_low=low, ci_high=high,
         at_least=0.0 if low != low else low * _number(counts), n_docs=rows["doc_id"].n_unique(),
         n_cases=_number(rows), what_to_try=what_to_try, metric=OUTCOME,
-        cases=_later(lambda: per_shard(evaluation, partial(_keys_counted, counted=counted))),
+        cases=_later(lambda: evaluation.gathered(partial(_keys_counted, counted=counted))),
         of=f"{_number(counts):,} {_nouns(counts)}",
         settings=f"share of gold values|ci=bootstrap,documents,n={draws['resamples']},"
         f"level={draws['level']:g},seed={draws['seed']}", **origin(evaluation),
     )  # fmt: skip
 
 
-def _keys_counted(shard: Evaluation, counted: pl.Expr) -> pl.DataFrame:
-    documents = _counted(shard).select("doc_id", "answered").unique()
-    cases = asked(shard, [*KEYS, *_COUNTED])
+def _keys_counted(part: Evaluation, counted: pl.Expr) -> pl.DataFrame:
+    documents = _counted(part).select("doc_id", "answered").unique()
+    cases = asked(part, [*KEYS, *_COUNTED])
     return cases.join(documents, on="doc_id").filter(counted).select(KEYS)

@@ -77,11 +77,11 @@ def _pages(
     """The rows of whole documents by `metric`, or by the first other that all were scored by."""
     whole = pl.col("slice_by").is_null(), ~pl.col("level").is_in([*FIELD_LEVELS, "answer"])
 
-    def alone(shard: Evaluation) -> pl.DataFrame:
-        return shard.scan("scores").filter(*whole).collect()
+    def alone(part: Evaluation) -> pl.DataFrame:
+        return part.scan("scores").filter(*whole).collect()
 
     evaluations = [each.changed({"scores": alone}) for each in evaluations]
-    known = [{n for s in e.shards() for n in s.scores["metric"].unique()} for e in evaluations]
+    known = [{n for s in e.parts() for n in s.scores["metric"].unique()} for e in evaluations]
     shared = [name for name in metrics.METRICS if all(name in names for names in known)]
     if not shared or len(evaluations) < 2:
         return pl.DataFrame(schema=COMPARISON)

@@ -24,13 +24,13 @@ from formlab.analysis.compare import (
 from formlab.analysis.finding import LABEL, READER
 from formlab.analysis.intervals import by_document
 from formlab.analysis.paired_tests import Pair, differences
-from formlab.analysis.tallied import SLICE
 from formlab.errors import UnknownName
 from formlab.folders import Evaluation
 from formlab.metrics import ratio
 from formlab.scoring.align import rights
 from formlab.scoring.bands import BANDS, order, sliced
-from formlab.scoring.evaluate import THRESHOLD
+from formlab.scoring.score_batch import THRESHOLD
+from formlab.stats.sums import SLICE
 from formlab.tables import BOX, CASES, LADDER, Settings, own_columns
 
 # The column that a slice is by and its value; neither for all fields.
@@ -111,27 +111,27 @@ def flips_of_common(
 
 
 def aligned(first: Evaluation, second: Evaluation) -> Iterator[tuple[Evaluation, Evaluation]]:
-    """Pairs of evaluations of the same documents, for each shard of the first."""
+    """Pairs of evaluations of the same documents, for each part of the first."""
     own, theirs = (
-        [shard.documents["doc_id"].to_list() for shard in each.shards()] for each in (first, second)
+        [part.documents["doc_id"].to_list() for part in each.parts()] for each in (first, second)
     )
     if own == theirs:
-        yield from zip(first.shards(), second.shards(), strict=True)
+        yield from zip(first.parts(), second.parts(), strict=True)
         return
     places = {doc_id: number for number, ids in enumerate(theirs) for doc_id in ids}
-    for shard, ids in zip(first.shards(), own, strict=True):
+    for part, ids in zip(first.parts(), own, strict=True):
         numbers = {places[doc_id] for doc_id in ids}
         known = pl.col("doc_id").is_in(ids)
         others = [
             other.changed({n: partial(_rows_of, table=n, known=known) for n in other.TABLES})
-            for number, other in enumerate(second.shards())
+            for number, other in enumerate(second.parts())
             if number in numbers
         ]
-        yield shard, others[0] if len(others) == 1 else Evaluation.of(others)
+        yield part, others[0] if len(others) == 1 else Evaluation.of(others)
 
 
-def _rows_of(shard: Evaluation, table: str, known: pl.Expr) -> pl.DataFrame:
-    return shard.scan(table).filter(known).collect()
+def _rows_of(part: Evaluation, table: str, known: pl.Expr) -> pl.DataFrame:
+    return part.scan(table).filter(known).collect()
 
 
 def _flipped(first: Evaluation, second: Evaluation, right: str) -> pl.DataFrame:

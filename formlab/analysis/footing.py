@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 import polars as pl
 from rapidfuzz.distance import Levenshtein
 
-from formlab.analysis.comparability import per_shard
 from formlab.analysis.finding import in_fields
 from formlab.benchmarks.calculations import KnownSum, row_name
 from formlab.benchmarks.fincriticaled import FACTS, fact_meta
@@ -341,7 +340,7 @@ def material_errors(evaluation: Evaluation, known: Sequence[KnownSum] = ()) -> p
         as the total itself. A figure that is missing counts as 0. `effect` is NaN, and `total`
         null, for what is in no sum, and for what was read as no number.
     """
-    return per_shard(evaluation, lambda shard: _effects(shard, known))
+    return evaluation.gathered(lambda part: _effects(part, known))
 
 
 def _effects(evaluation: Evaluation, known: Sequence[KnownSum]) -> pl.DataFrame:

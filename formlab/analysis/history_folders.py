@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from formlab import files, swap
+from formlab import files, saving
 from formlab.errors import DataMissing, UnknownName
 from formlab.folders import Evaluation
 
@@ -38,12 +38,10 @@ def open_history(folders: str | Path | Sequence[str | Path]) -> dict[str, Evalua
     for root in roots:
         home = files.folder(root, remedy=remedy).resolve()
         for file in sorted(home.rglob("manifest.json")):
-            if swap.is_hidden(file, home):
+            if saving.is_hidden(file, home):
                 continue
             content = files.read_json(file)
-            known = isinstance(content, dict) and content.get("kind") == Evaluation.__name__
-            # A shard is a part of the evaluation above it.
-            if known and "shard" not in content:
+            if isinstance(content, dict) and content.get("kind") == Evaluation.__name__:
                 opened[file.parent] = _dated(Evaluation.load(file.parent), file, content)
     if not opened:
         where = ", ".join(map(str, roots)) or None

@@ -26,7 +26,7 @@ COLUMNS = 512
 
 
 class Opened(Protocol):
-    """Parts of documents that are opened a block at a time, as by `tallied.Parts`."""
+    """Parts of documents that are opened a block at a time, as by `Dense`."""
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -58,7 +58,7 @@ class Dense:
     @property
     def peaks(self) -> np.ndarray:
         """The greatest absolute value of each part."""
-        return np.abs(self.table).max(axis=0, initial=0.0)
+        return np.abs(self.table).max(axis=0, initial=0).astype(float)
 
     @property
     def sums(self) -> np.ndarray:
@@ -68,6 +68,22 @@ class Dense:
     def block(self, begin: int, end: int) -> np.ndarray:
         """The parts of some documents, shape (k, end - begin)."""
         return np.ascontiguousarray(self.table[begin:end].T, dtype=float)
+
+
+def small(values: np.ndarray) -> np.ndarray:
+    """Numbers in the smallest of four types that holds them all unchanged.
+
+    Examples
+    --------
+    >>> small(np.array([0.0, 3.0])).dtype, small(np.array([0.5])).dtype
+    (dtype('uint8'), dtype('float64'))
+    """
+    low, high = values.min(initial=0), values.max(initial=0)
+    for kind in (np.uint8, np.uint16, np.uint32) if low >= 0 else ():
+        if high <= np.iinfo(kind).max:
+            cast = values.astype(kind)
+            return cast if (cast == values).all() else values
+    return values
 
 
 AnyParts = np.ndarray | Opened

@@ -19,7 +19,7 @@ from formlab.analysis.summarise import summarise
 from formlab.benchmarks.formfactory import with_value
 from formlab.errors import NotAvailable
 from formlab.folders import Corpus, Evaluation
-from formlab.scoring.again import score_again
+from formlab.scoring.evaluate import score_again
 
 NOTE = "verdicts: "
 _NOWHERE = "on nothing that is there"
@@ -149,19 +149,19 @@ def with_label_corrections(
         what = f"the evaluation of {evaluation.system} does not hold what it scored"
         raise NotAvailable(what, remedy="formlab score … --out, with this version of formlab")
     ruled, done = _ruled(evaluation, decisions).height, Counter[str]()
-    for shard, fresh in zip(evaluation.shards(), again.shards(), strict=True):
-        own = corrected(shard.corpus, decisions, ambiguous=ambiguous)[1]
-        # Every verdict is on nothing that is in the other shards.
-        done.update(own | {_NOWHERE: own[_NOWHERE] - ruled, _STILL: _counted(shard, fresh)})
+    for part, fresh in zip(evaluation.parts(), again.parts(), strict=True):
+        own = corrected(part.corpus, decisions, ambiguous=ambiguous)[1]
+        # Every verdict is on nothing that is in the other parts.
+        done.update(own | {_NOWHERE: own[_NOWHERE] - ruled, _STILL: _counted(part, fresh)})
     done[_NOWHERE] += ruled
     notes = {f"{NOTE}{name}": count for name, count in done.items() if count}
     return again.changed(notes=again.notes | notes, made={})
 
 
-def _counted(shard: Evaluation, again: Evaluation) -> int:
+def _counted(part: Evaluation, again: Evaluation) -> int:
     """How many labels that were left out have scored cases nonetheless."""
     gone = again.corpus.records.filter(
-        pl.col("status") == "unscored", shard.corpus.records["status"] != "unscored"
+        pl.col("status") == "unscored", part.corpus.records["status"] != "unscored"
     )
     still = again.cases.filter(pl.col("outcome") != "unscored", pl.col("gold").is_not_null())
     key = ["doc_id", "task", "path"]

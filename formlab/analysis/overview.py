@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from formlab import tables
-from formlab.analysis.comparability import of_gold, per_shard
+from formlab.analysis.comparability import of_gold
 from formlab.analysis.finding import in_fields, origin
 from formlab.folders import Evaluation
 from formlab.tables import STATUSES, USABLE
@@ -40,25 +40,25 @@ def runs(evaluations: Sequence[Evaluation]) -> pl.DataFrame:
 
 
 def _run(evaluation: Evaluation) -> dict[str, Any]:
-    documents = per_shard(evaluation, _by_document)
+    documents = evaluation.gathered(_by_document)
     counts = documents.drop("doc_id", "answered").sum().row(0, named=True)
-    pages = per_shard(evaluation, _pages)["value"].drop_nans().drop_nulls()
+    pages = evaluation.gathered(_pages)["value"].drop_nans().drop_nulls()
     settings = evaluation.settings.get("system") or {}
     return origin(evaluation) | {
         "mode": evaluation.mode,
         "settings": ", ".join(f"{name} {value}" for name, value in settings.items()),
-        "documents": sum(shard.documents.height for shard in evaluation.shards()),
+        "documents": sum(part.documents.height for part in evaluation.parts()),
         "answered": documents.filter("answered")["doc_id"].n_unique(),
         **counts,
         "page_cer": math.fsum(pages) / len(pages) if len(pages) else None,
     } | _spent(evaluation)  # fmt: skip
 
 
-def _by_document(shard: Evaluation) -> pl.DataFrame:
+def _by_document(part: Evaluation) -> pl.DataFrame:
     """Of each document how its values are read, and whether it has any usable answer."""
     field, asked = in_fields().fill_null(False), of_gold()
     outcomes = {"right": "match", "wrong": "mismatch", "missing": "missing"}
-    return shard.scan("cases").group_by("doc_id").agg(
+    return part.scan("cases").group_by("doc_id").agg(
         (field & asked).sum().alias("values"),
         *((field & asked & (pl.col("outcome") == of)).sum().alias(n) for n, of in outcomes.items()),
         (field & (pl.col("outcome") == "spurious")).sum().alias("spurious"),
@@ -66,18 +66,18 @@ def _by_document(shard: Evaluation) -> pl.DataFrame:
     ).collect()  # fmt: skip
 
 
-def _pages(shard: Evaluation) -> pl.DataFrame:
-    scores = shard.scan("scores").filter(pl.col("metric") == "cer", pl.col("level") == "page")
+def _pages(part: Evaluation) -> pl.DataFrame:
+    scores = part.scan("scores").filter(pl.col("metric") == "cer", pl.col("level") == "page")
     return tables.only(scores.collect(), metric="cer", level="page")
 
 
 def _spent(evaluation: Evaluation) -> dict[str, Any]:
     tokens = pl.sum_horizontal("tokens_in", "tokens_out", ignore_nulls=False)
     spent = []
-    for shard in evaluation.shards():
-        if shard.predictions is None:
+    for part in evaluation.parts():
+        if part.predictions is None:
             return {}
-        spent.append(shard.predictions.responses.select("seconds", "cost", tokens=tokens))
+        spent.append(part.predictions.responses.select("seconds", "cost", tokens=tokens))
     sums = {each.name: each.drop_nulls() for each in pl.concat(spent)}
     known = {name: math.fsum(values) for name, values in sums.items() if len(values)}
     known |= {"tokens": int(known["tokens"])} if "tokens" in known else {}
@@ -87,8 +87,7 @@ def _spent(evaluation: Evaluation) -> dict[str, Any]:
 def failures(evaluation: Evaluation) -> dict[str, int]:
     """In how many documents an answer could not be used, by its status, the commonest first."""
     unusable = ~pl.col("status").is_in([*USABLE, "missing", "unscored"])
-    cases = per_shard(
-        evaluation,
+    cases = evaluation.gathered(
         lambda s: s.scan("cases").filter(unusable).select("status", "doc_id").unique().collect(),
     )
     counts = cases.group_by("status").agg(count=pl.col("doc_id").n_unique())
@@ -109,7 +108,7 @@ def answers(evaluations: Sequence[Evaluation]) -> pl.DataFrame:
     columns = ["system", "benchmark", "status", pl.col("slice_value").alias("task")]
     rows = pl.concat(
         [
-            per_shard(each, lambda s: s.scan("scores").filter(*answer).select(columns).collect())
+            each.gathered(lambda s: s.scan("scores").filter(*answer).select(columns).collect())
             for each in evaluations
         ],
         how="diagonal_relaxed",

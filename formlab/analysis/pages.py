@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import polars as pl
 
-from formlab.analysis.comparability import per_shard
 from formlab.analysis.finding import asked
 from formlab.folders import Evaluation
 from formlab.metrics.page import ERRORS
@@ -34,7 +33,7 @@ def worst_pages(evaluation: Evaluation, *, limit: int | None = 10) -> pl.DataFra
         `out_of_order`. No rows where no page's text was scored. A page without gold words has no
         rate and stands last.
     """
-    ranked = per_shard(evaluation, _counted).sort(
+    ranked = evaluation.gathered(_counted).sort(
         pl.col("wer").fill_nan(None), "doc_id", descending=[True, False], nulls_last=True
     )
     return ranked if limit is None else ranked.head(limit)

@@ -38,7 +38,7 @@ class Pair:
     """Two systems to tell apart by one score.
 
     `first` and `second` hold the parts of each document, shape (documents, k), as an array or as
-    `tallied.Parts`, and `score` takes (…, k) to (…). `labels` are the columns that the row is known
+    `intervals.Dense`; `score` takes (…, k) to (…). `labels` are the columns that the row is known
     by. Documents stand in the order of their `doc_id`, by which they are drawn and swapped.
     """
 

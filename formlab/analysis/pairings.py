@@ -11,9 +11,9 @@ import polars as pl
 from formlab import benchmarks, metrics, tables
 from formlab.analysis.summarise import summarise
 from formlab.folders import Evaluation
-from formlab.scoring.evaluate import THRESHOLD
-from formlab.scoring.kinds import Kinds
+from formlab.scoring.score_batch import THRESHOLD
 from formlab.scoring.tasks import content
+from formlab.scoring.whole import Whole
 from formlab.tables import BOX
 
 PAIRINGS = ("default", "label", "box", "value", "oracle")
@@ -70,40 +70,40 @@ def pairings(evaluation: Evaluation, *, resamples: int = 1000, seed: int = 0) ->
     [1.0, 0.0]
     """
     marking = "marking" in benchmarks.get(evaluation.benchmark).tasks
-    shards = [_unseen(shard) for shard in evaluation.shards()] if marking else []
-    if not shards or any(each.corpus is None or each.predictions is None for each in shards):
+    parts = [_unseen(part) for part in evaluation.parts()] if marking else []
+    if not parts or any(each.corpus is None or each.predictions is None for each in parts):
         return pl.DataFrame(schema=SCHEMA)
-    kinds = Kinds.together(Kinds.of(each.corpus, each.predictions) for each in shards)
+    kinds = Whole.together(Whole.of(each.corpus, each.predictions) for each in parts)
     if not _fields(kinds.answers).drop_nulls("path").height:
         return pl.DataFrame(schema=SCHEMA)
     rows = [
         row | {"pairing": name}
         for name in PAIRINGS
-        for row in _scored(shards, kinds, name, resamples=resamples, seed=seed)
+        for row in _scored(parts, kinds, name, resamples=resamples, seed=seed)
     ]
     frame = pl.DataFrame(rows, schema=SCHEMA)
     present = [name for name in MEASURES if name in set(frame["metric"])]
     return pl.concat(_compared(frame.filter(metric=name), name) for name in present)
 
 
-def _unseen(shard: Evaluation) -> Evaluation:
+def _unseen(part: Evaluation) -> Evaluation:
     """Without the words that were read: what is read under a field's box needs no name."""
-    answers = shard.predictions
+    answers = part.predictions
     if answers is not None:
         answers = dataclasses.replace(answers, records=answers.records.filter(~_SEEN))
-    return shard.changed(predictions=answers)
+    return part.changed(predictions=answers)
 
 
 def _scored(
-    shards: Sequence[Evaluation], kinds: Kinds, pairing: str, **draws: int
+    parts: Sequence[Evaluation], kinds: Whole, pairing: str, **draws: int
 ) -> Iterator[dict[str, Any]]:
     scored = []
-    for shard in shards:
+    for part in parts:
         done = content.score(
-            shard.corpus, shard.predictions, mode=shard.mode, kinds=kinds, pairing=pairing,
-            threshold=shard.settings.get("threshold", THRESHOLD),
+            part.corpus, part.predictions, mode=part.mode, kinds=kinds, pairing=pairing,
+            threshold=part.settings.get("threshold", THRESHOLD),
         )  # fmt: skip
-        scored.append(shard.changed(cases=done.cases, scores=done.scores))
+        scored.append(part.changed(cases=done.cases, scores=done.scores))
     again = Evaluation.of(scored)
     summary = tables.only(summarise(again, by=(), **draws), level="field", slice_by=None)
     summary = summary.filter(pl.col("metric").is_in(list(MEASURES)))

@@ -10,7 +10,6 @@ import numpy as np
 import polars as pl
 
 from formlab import tables
-from formlab.analysis.comparability import per_shard
 from formlab.analysis.few_shot import NESTED, corpus_name, schema_of
 from formlab.analysis.summarise import summarise
 from formlab.folders import Evaluation
@@ -41,20 +40,18 @@ def merge_splits(evaluations: Sequence[Evaluation]) -> Evaluation:
     corpora = dict.fromkeys(corpus_name(each) for each in evaluations)
     name = f"{' and '.join(corpora)}, {len(evaluations)} splits"
     entities = pl.col("stats").filter(metric="macro_f1").list.len()
-    sizes = [
-        per_shard(e, lambda shard: shard.scores.select(entities).unique()) for e in evaluations
-    ]
+    sizes = [e.gathered(lambda part: part.scores.select(entities).unique()) for e in evaluations]
     documents = pl.concat([each.documents for each in evaluations], how="diagonal")
     documents = documents.unique("doc_id", keep="first", maintain_order=True)
     documents = documents.with_columns(pl.lit(name).alias("split"))
-    count = max(len(list(each.shards())) for each in evaluations)
+    count = max(len(list(each.parts())) for each in evaluations)
     make = partial(_of_splits, evaluations, macro=pl.concat(sizes)["stats"].n_unique() < 2)
-    # All splits of a document in one shard; the first also has what is of no document.
+    # All splits of a document in one part; the first also has what is of no document.
     own = [documents[number::count] for number in range(count)]
     gone = ~pl.col("doc_id").is_in(pl.concat([own[0].clear(), *own[1:]])["doc_id"].implode())
     chosen = [gone, *(pl.col("doc_id").is_in(each["doc_id"].implode()) for each in own[1:])]
-    shards = [partial(make, *both) for both in zip(own, chosen, strict=True)]
-    whole = shards[0]() if count == 1 else Evaluation.of(shards, documents=documents)
+    parts = [partial(make, *both) for both in zip(own, chosen, strict=True)]
+    whole = parts[0]() if count == 1 else Evaluation.of(parts, documents=documents)
     notes = sum((Counter(each.notes) for each in evaluations), Counter())
     sources = {name: code for each in evaluations for name, code in each.sources.items()}
     return whole.changed(notes=dict(notes), sources=sources)
@@ -68,9 +65,9 @@ def _of_splits(
     own = {
         table: pl.concat(
             [
-                getattr(shard, table).filter(chosen)
+                getattr(part, table).filter(chosen)
                 for each in evaluations
-                for shard in each.shards()
+                for part in each.parts()
             ],
             how="diagonal",
         )
@@ -113,7 +110,7 @@ def by_entity(
         }
         typed = partial(_with_types, types=types)
         whole = merge_splits([each.changed({"scores": typed}) for each in members])
-        gold = per_shard(whole, _gold_counts).group_by(_SLICE).agg(pl.col("n_gold").sum())
+        gold = whole.gathered(_gold_counts).group_by(_SLICE).agg(pl.col("n_gold").sum())
         summary = summarise(whole, by=(), resamples=resamples, seed=seed)
         summary = summary.join(gold, on=_SLICE, how="left", nulls_equal=True, maintain_order="left")
         kind = pl.col("slice_value").replace_strict(types, default=pl.col("slice_value"))
@@ -122,14 +119,14 @@ def by_entity(
     return pl.concat(tables_of_corpora)
 
 
-def _gold_counts(shard: Evaluation) -> pl.DataFrame:
+def _gold_counts(part: Evaluation) -> pl.DataFrame:
     count = pl.col("stats").list.get(1).sum().cast(pl.Int64)
-    return shard.scores.filter(pl.col("metric") == "f1").group_by(_SLICE).agg(n_gold=count)
+    return part.scores.filter(pl.col("metric") == "f1").group_by(_SLICE).agg(n_gold=count)
 
 
-def _with_types(shard: Evaluation, types: dict[str, str]) -> pl.DataFrame:
+def _with_types(part: Evaluation, types: dict[str, str]) -> pl.DataFrame:
     """The scores of whole documents, and those of entities added up by data type."""
-    ready = shard.scores.filter(pl.col("level") == "document")
+    ready = part.scores.filter(pl.col("level") == "document")
     simple = ready.filter(pl.col("slice_by") == "entity").with_columns(
         slice_by=pl.lit("type"),
         slice_value=pl.col("slice_value").replace_strict(types, return_dtype=pl.String),

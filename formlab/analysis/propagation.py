@@ -11,7 +11,6 @@ from typing import Any
 import polars as pl
 
 from formlab import text
-from formlab.analysis.comparability import per_shard
 from formlab.errors import DataBroken
 from formlab.folders import Evaluation
 from formlab.metrics.actions import DESCRIPTION
@@ -62,7 +61,7 @@ def propagation(evaluation: Evaluation, *, required: bool = True) -> pl.DataFram
     DataBroken
         If a log is required and the documents keep none, as those of released screenshots.
     """
-    return per_shard(evaluation, lambda shard: _faults(shard, required=required))
+    return evaluation.gathered(lambda part: _faults(part, required=required))
 
 
 def _faults(evaluation: Evaluation, *, required: bool) -> pl.DataFrame:

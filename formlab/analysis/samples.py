@@ -10,13 +10,13 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from formlab import benchmarks, cache, resources, swap, systems
+from formlab import benchmarks, cache, resources, saving, systems
 from formlab.analysis.comparability import named
 from formlab.errors import DataBroken, DataMissing, NotAvailable, UnknownName
 from formlab.folders import Corpus, Evaluation, Predictions
 from formlab.registry import Registry
+from formlab.scoring.choice import part_run
 from formlab.scoring.evaluate import evaluate
-from formlab.scoring.part import part_run
 from formlab.show import plain
 
 # What opens the sample of a benchmark that a system does not simply read: a function of the
@@ -84,7 +84,7 @@ def open_evaluations(
     if (folder / "manifest.json").is_file():
         return [_loaded(folder)]
     found = sorted(folder.glob("*/manifest.json"))
-    evaluations = [_loaded(file.parent) for file in found if not swap.is_hidden(file, folder)]
+    evaluations = [_loaded(file.parent) for file in found if not saving.is_hidden(file, folder)]
     if not evaluations:
         remedy = "the folder that formlab score wrote with --out"
         raise DataMissing("no evaluation here or in its folders", where=folder, remedy=remedy)

@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 import polars as pl
 
 from formlab import selection
-from formlab.analysis.comparability import per_shard
 from formlab.analysis.finding import KEYS, Finding, origin
 from formlab.errors import UnknownName
 from formlab.folders import Evaluation
@@ -62,16 +61,16 @@ def select(evaluation: Evaluation, line: str, *, findings: Sequence[Finding] = (
             raise UnknownName.of("number of a finding", number, known)
     keys = [_keys(known[str(number)], evaluation) for number in numbers]
     behind = pl.concat(keys).unique() if keys else None
-    return per_shard(evaluation, lambda shard: _selected(shard, chosen, behind))
+    return evaluation.gathered(lambda part: _selected(part, chosen, behind))
 
 
 def _selected(
-    shard: Evaluation, chosen: Mapping[str, Sequence[str | None]], behind: pl.DataFrame | None
+    part: Evaluation, chosen: Mapping[str, Sequence[str | None]], behind: pl.DataFrame | None
 ) -> pl.DataFrame:
     """The cases whose columns have the values chosen, and that are `behind` a finding."""
-    cases = shard.cases
+    cases = part.cases
     fits = [
-        _fits(sliced(cases, shard.documents, column), values) for column, values in chosen.items()
+        _fits(sliced(cases, part.documents, column), values) for column, values in chosen.items()
     ]
     if behind is not None:
         rows = cases.select(KEYS).with_row_index("row")

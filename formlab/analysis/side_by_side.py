@@ -8,11 +8,11 @@ from typing import Any
 import polars as pl
 
 from formlab import metrics, tables
-from formlab.analysis.comparability import common, named, per_shard, scored_metrics
+from formlab.analysis.comparability import common, named, scored_metrics
 from formlab.analysis.compare import COMPARISON, compare
 from formlab.analysis.summarise import summarise
-from formlab.analysis.tallied import SLICE
 from formlab.folders import Evaluation
+from formlab.stats.sums import SLICE
 
 BEST, NEAR, WORSE = "best", "near", "worse"
 _KEY = ("metric", *SLICE)
@@ -102,9 +102,7 @@ def _groups(
 ) -> Iterator[tuple[list[Evaluation], list[str]]]:
     """The metrics that the same systems, two or more, were scored on in a task of all of them."""
     scored = {
-        each.system: set(
-            per_shard(each, lambda s: s.scores.select("metric", "task").unique()).rows()
-        )
+        each.system: set(each.gathered(lambda s: s.scores.select("metric", "task").unique()).rows())
         for each in every
     }
     groups: dict[tuple[str, ...], list[str]] = {}

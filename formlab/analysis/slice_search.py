@@ -180,7 +180,7 @@ class Coder:
 def collected(
     pieces: Iterator[tuple[pl.DataFrame, Mapping[str, pl.Series]]], *, least: int, worse: int
 ) -> Fields:
-    """The fields of all shards.
+    """The fields of all parts.
 
     A piece is a table ``doc_id hits total sure`` and the values of columns as text. Left out are
     values that fewer than `least` fields have, and columns in which all fields are alike.

@@ -11,7 +11,6 @@ import numpy as np
 import polars as pl
 
 from formlab import metrics, tables
-from formlab.analysis.comparability import per_shard
 from formlab.analysis.finding import KEYS, LABEL, OUTCOME, READER, asked, keys, origin
 from formlab.analysis.intervals import BLOCK, drawn_parts, exact_sums, percentiles
 from formlab.analysis.paired_tests import adjusted_p
@@ -20,7 +19,7 @@ from formlab.errors import UnknownName
 from formlab.folders import Evaluation
 from formlab.metrics import ratio
 from formlab.scoring.bands import sliced
-from formlab.scoring.tallies import of_cases
+from formlab.stats.sums import of_cases
 from formlab.tables import Settings
 
 # What is known of a field without looking at how it was read.
@@ -155,22 +154,22 @@ def slice_cases(
     polars.DataFrame
         The schema CASES, in the order of the evaluation.
     """
-    return per_shard(evaluation, lambda shard: _in_slice(shard, found, wrong=wrong))
+    return evaluation.gathered(lambda part: _in_slice(part, found, wrong=wrong))
 
 
 def slice_keys(evaluation: Evaluation, found: dict[str, Any]) -> pl.DataFrame:
     """The keys of the wrong cases of one slice."""
-    return keys(per_shard(evaluation, lambda shard: _in_slice(shard, found, columns=KEYS)))
+    return keys(evaluation.gathered(lambda part: _in_slice(part, found, columns=KEYS)))
 
 
 def _in_slice(
-    shard: Evaluation, found: dict[str, Any], *, wrong: bool = True,
+    part: Evaluation, found: dict[str, Any], *, wrong: bool = True,
     columns: Sequence[str] | None = None,
 ) -> pl.DataFrame:  # fmt: skip
     needed = None if columns is None else [*columns, "outcome", *found["slice_by"]]
-    cases = _of_gold(shard, needed)
+    cases = _of_gold(part, needed)
     for column, value in zip(found["slice_by"], found["slice_value"], strict=True):
-        cases = cases.filter(sliced(cases, shard.documents, column).cast(pl.String) == value)
+        cases = cases.filter(sliced(cases, part.documents, column).cast(pl.String) == value)
     return cases.filter(pl.col("outcome") != "match") if wrong else cases
 
 
@@ -180,43 +179,43 @@ def _of_gold(evaluation: Evaluation, columns: Sequence[str] | None = None) -> pl
 
 
 def _count(evaluation: Evaluation, where: pl.Expr) -> int:
-    counts = (shard.scan("cases").filter(where).select(pl.len()) for shard in evaluation.shards())
+    counts = (part.scan("cases").filter(where).select(pl.len()) for part in evaluation.parts())
     return sum(count.collect().item() for count in counts)
 
 
 def _fields(
     evaluation: Evaluation, metric: str, columns: Sequence[str] | None, min_cases: int
 ) -> Fields:
-    """The fields of all shards with hits, total and the values of the columns."""
+    """The fields of all parts with hits, total and the values of the columns."""
     worse = -1
     if metric != OUTCOME:
         scored: set[str] = set()
-        for shard in evaluation.shards():
-            loose = shard.scan("scores").filter(of_cases())
+        for part in evaluation.parts():
+            loose = part.scan("scores").filter(of_cases())
             scored |= set(loose.select("metric").unique().collect()["metric"])
         known = [OUTCOME, *(name for name in sorted(scored) if metrics.get(name).score is ratio)]
         if metric not in known:
             raise UnknownName.of("metric of fields that is hits of a total", metric, known)
         worse = -1 if metrics.get(metric).direction == "up" else 1
-    pieces = (_piece(shard, metric, columns) for shard in evaluation.shards())
+    pieces = (_piece(part, metric, columns) for part in evaluation.parts())
     return collected(pieces, least=min_cases, worse=worse)
 
 
 def _piece(
-    shard: Evaluation, metric: str, columns: Sequence[str] | None
+    part: Evaluation, metric: str, columns: Sequence[str] | None
 ) -> tuple[pl.DataFrame, dict[str, pl.Series]]:
-    """Of the fields of a shard hits and total, and the values of each column as text."""
-    names = [*COLUMNS, *shard.own] if columns is None else columns
-    cases = _of_gold(shard, ["doc_id", "path", "outcome", *names])
+    """Of the fields of a part hits and total, and the values of each column as text."""
+    names = [*COLUMNS, *part.own] if columns is None else columns
+    cases = _of_gold(part, ["doc_id", "path", "outcome", *names])
     if metric == OUTCOME:
         cases = cases.with_columns(hits=pl.col("outcome") == "match", total=1.0)
     else:
         key = ["doc_id", "path"]
-        tallies = shard.scan("scores").filter(of_cases(), pl.col("metric") == metric)
+        tallies = part.scan("scores").filter(of_cases(), pl.col("metric") == metric)
         tallies = tallies.select(*key, "hits", "total").collect().unique(key, keep="first")
         cases = cases.join(tallies, on=key, how="inner", maintain_order="left")
     table = cases.select("doc_id", "hits", "total", sure=pl.col("cause").ne_missing(LABEL))
-    values = {name: sliced(cases, shard.documents, name).cast(pl.String) for name in names}
+    values = {name: sliced(cases, part.documents, name).cast(pl.String) for name in names}
     return table, values
 
 

@@ -14,7 +14,6 @@ from typing import Any
 import polars as pl
 
 from formlab import text
-from formlab.analysis.comparability import per_shard
 from formlab.analysis.propagation import propagation
 from formlab.errors import DataBroken
 from formlab.folders import Evaluation
@@ -80,17 +79,17 @@ def loss_stages(evaluation: Evaluation, *, required: bool = True) -> pl.DataFram
     >>> analysis.loss_stages(analysis.open_evaluation(), required=False).height
     0
     """
-    if required and not any(map(_pages, evaluation.shards())):
+    if required and not any(map(_pages, evaluation.parts())):
         remedy = "formlab arena score, on a folder of formlab arena fill --pages"
         raise DataBroken("no form was filled in from a page", remedy=remedy)
-    return per_shard(evaluation, _losses)
+    return evaluation.gathered(_losses)
 
 
-def _pages(shard: Evaluation) -> dict[str, Row]:
+def _pages(part: Evaluation) -> dict[str, Row]:
     """What is known of the page that each form was filled in from."""
     return {
         doc_id: page
-        for doc_id, meta in shard.documents.select("doc_id", "meta").iter_rows()
+        for doc_id, meta in part.documents.select("doc_id", "meta").iter_rows()
         if (page := json.loads(meta or "{}").get("page"))
     }
 

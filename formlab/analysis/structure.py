@@ -6,7 +6,6 @@ import numpy as np
 import polars as pl
 import scipy
 
-from formlab.analysis.comparability import per_shard
 from formlab.analysis.intervals import draws, percentiles
 from formlab.folders import Evaluation
 from formlab.tables import settings_text
@@ -26,7 +25,7 @@ def tree_sizes(evaluation: Evaluation) -> pl.DataFrame:
         the predicted tree; `distance` and `similarity`, NaN where undefined. Empty where the
         evaluation compares no trees.
     """
-    return per_shard(evaluation, _sizes).sort(-pl.col("distance"), "doc_id")
+    return evaluation.gathered(_sizes).sort(-pl.col("distance"), "doc_id")
 
 
 def _sizes(evaluation: Evaluation) -> pl.DataFrame:

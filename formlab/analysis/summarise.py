@@ -9,9 +9,8 @@ import polars as pl
 
 from formlab import tables
 from formlab.analysis.intervals import drawn_parts, percentiles
-from formlab.analysis.tallied import tallied
 from formlab.folders import Evaluation
-from formlab.scoring.tallies import BY
+from formlab.stats.sums import BY, document_sums
 
 
 def summarise(
@@ -57,13 +56,13 @@ def summarise(
     UnknownName
         If a column of `by` is in neither table.
     """
-    rows = list(tallied(evaluation, BY if by is None else tuple(by)))
+    rows = list(document_sums(evaluation, BY if by is None else tuple(by)))
     if not rows:
         return tables.table("summary", [])
     parts = [row.tally for row in rows]
     values = [float(row.score(row.tally.sums)) for row in rows]
     ends = [(float("nan"), float("nan"))] * len(rows)
-    if parts[0].count > 1 and resamples:
+    if parts[0].shape[0] > 1 and resamples:
         drawn = drawn_parts(parts, resamples=resamples, seed=seed)
         ends = [percentiles(row.score(d), level) for row, d in zip(rows, drawn, strict=True)]
     interval = f"bootstrap,documents,n={resamples},level={level:g},seed={seed}"

@@ -8,12 +8,11 @@ import numpy as np
 import polars as pl
 
 from formlab import metrics, tables
-from formlab.analysis.comparability import per_shard
 from formlab.analysis.summarise import summarise
 from formlab.errors import UnknownName
 from formlab.folders import Evaluation
 from formlab.scoring.bands import band, cut, sliced
-from formlab.scoring.tallies import of_cases
+from formlab.stats.sums import of_cases
 
 # A number with more distinct values than this is cut into bands of about equal counts.
 MOST, BANDS_OF_MANY = 12, 6
@@ -172,22 +171,22 @@ def _cells(
     chosen = of_cases() if of == "field" else pl.col("slice_by").is_null() & ~of_cases()
     axes = ("x_value", "y_value")[: len(columns)]
 
-    def read(shard: Evaluation) -> pl.DataFrame:
-        rows = shard.scores.filter(pl.col("metric").is_in(names), chosen)
+    def read(part: Evaluation) -> pl.DataFrame:
+        rows = part.scores.filter(pl.col("metric").is_in(names), chosen)
         if where is not None:
-            kept = shard.fields.filter(where)
+            kept = part.fields.filter(where)
             rows = rows.join(kept, on=["doc_id", "path"], how="semi", maintain_order="left")
-        values = (_column(shard, rows, name, of) for name in columns)
+        values = (_column(part, rows, name, of) for name in columns)
         return rows.with_columns(v.alias(axis) for v, axis in zip(values, axes, strict=True))
 
-    values = per_shard(evaluation, lambda shard: read(shard).group_by(axes).len())
+    values = evaluation.gathered(lambda part: read(part).group_by(axes).len())
     words = [
         _words(values.group_by(at=axis).agg(pl.col("len").sum()), bins.get(name), most)
         for axis, name in zip(axes, columns, strict=True)
     ]
 
-    def marked(shard: Evaluation) -> pl.DataFrame:
-        rows = read(shard)
+    def marked(part: Evaluation) -> pl.DataFrame:
+        rows = read(part)
         for axis, known in zip(axes, words, strict=True):
             own = known.select(pl.col("at").alias(axis), pl.col("word").to_physical().alias("word"))
             rows = rows.join(

@@ -14,14 +14,12 @@ from formlab.analysis.comparability import (
     common,
     digests,
     of_gold,
-    per_shard,
     scored_metrics,
 )
 from formlab.analysis.compare import compare, evaluation_pairs
 from formlab.analysis.finding import OUTCOME, Finding, by_text, p_text, seen_text
 from formlab.analysis.intervals import drawn_sums, percentiles
 from formlab.analysis.summarise import summarise
-from formlab.analysis.tallied import numbered
 from formlab.folders import Evaluation
 from formlab.metrics import ratio
 from formlab.tables import BOX
@@ -48,7 +46,7 @@ def identical(first: Evaluation, second: Evaluation) -> bool:
     of_cases = [*_ANSWER, *(f"pred_{side}" for side in BOX)]
 
     def alike(table: str, columns: Sequence[str]) -> bool:
-        sums = [digests(each, lambda shard: getattr(shard, table).select(columns)) for each in pair]
+        sums = [digests(each, lambda part: getattr(part, table).select(columns)) for each in pair]
         return sums[0].equals(sums[1])
 
     return alike("cases", of_cases) and alike("scores", _SCORE)
@@ -193,14 +191,14 @@ def values_right(
     """The share of the gold's values that are right, with interval and counts; None of no value."""
     right, values = (pl.col("outcome") == "match").sum(), pl.len()
 
-    def counted(shard: Evaluation) -> pl.DataFrame:
-        rows = shard.fields.filter(of_gold()).group_by("doc_id")
+    def counted(part: Evaluation) -> pl.DataFrame:
+        rows = part.fields.filter(of_gold()).group_by("doc_id")
         return rows.agg(right.cast(pl.Float64), values.cast(pl.Float64))
 
-    counts = per_shard(evaluation, counted)
+    counts = evaluation.gathered(counted)
     if not counts.height:
         return None
-    names = numbered(evaluation).to_frame()
+    names = evaluation.document_names.to_frame()
     there = names.join(counts, on="doc_id", how="left", maintain_order="left").fill_null(0)
     parts = there.select("outcome", "len").to_numpy()
     low = high = float("nan")

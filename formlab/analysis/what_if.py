@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from formlab.analysis.comparability import per_shard
 from formlab.analysis.finding import in_fields
 from formlab.analysis.intervals import by_document, drawn_sums, exact_sums, percentiles
 from formlab.errors import DataBroken, UnknownName
@@ -69,7 +68,7 @@ def what_if(
     Parameters
     ----------
     evaluation
-        As from `evaluate`; of shards as well.
+        As from `evaluate`; of parts as well.
     metrics
         Of ``fields`` (share of the gold's values that are right; those that could not be scored
         stay wrong), ``documents`` (share of
@@ -224,7 +223,7 @@ def _games(
             raise UnknownName.of("cause", cause, causes.CAUSES)
     stage_of = {cause: name for name, own in stages.items() for cause in own}
     every = list(dict.fromkeys([*stages, OTHER]))
-    rows = per_shard(evaluation, lambda shard: _rows(shard, stage_of, every, metrics))
+    rows = evaluation.gathered(lambda part: _rows(part, stage_of, every, metrics))
     errors = rows.filter(metric="errors")
     counts = {
         name: own
@@ -258,13 +257,13 @@ def _counts(errors: pl.DataFrame) -> dict[str, Any]:
 
 
 def _rows(
-    shard: Evaluation, stage_of: Mapping[str, str], every: Sequence[str], metrics: Sequence[str]
+    part: Evaluation, stage_of: Mapping[str, str], every: Sequence[str], metrics: Sequence[str]
 ) -> pl.DataFrame:
     """What each document adds to each metric now (mask 0), and once its stages are fixed.
 
     A mask has a bit for each stage. The rows `errors` count wrong values.
     """
-    cases = shard.scan("cases").filter(in_fields()).select(
+    cases = part.scan("cases").filter(in_fields()).select(
         "doc_id", "task", "path", "outcome", "cause", "failed",
         asked=pl.col("gold").is_not_null(), like=pl.col("similarity").fill_nan(None).fill_null(0.0),
     ).collect()  # fmt: skip
@@ -294,7 +293,7 @@ def _rows(
             (2 * asked.cast(int), missing.cast(int) - spurious.cast(int)),
         ),
         "cer": lambda: _summed(
-            _edits(shard, values), (pl.col("hits"), pl.col("total")), (-pl.col("hits"), none)
+            _edits(part, values), (pl.col("hits"), pl.col("total")), (-pl.col("hits"), none)
         ),
     }  # fmt: skip
     errors = cases.filter(pl.col("mask") > 0).group_by("doc_id", "mask", "cause").agg(
@@ -335,10 +334,10 @@ def _with_sources(cases: pl.DataFrame) -> pl.DataFrame:
     return joined.with_columns(mask=pl.coalesce("waits", "mask")).drop("row", "waits")
 
 
-def _edits(shard: Evaluation, values: pl.DataFrame) -> pl.DataFrame:
+def _edits(part: Evaluation, values: pl.DataFrame) -> pl.DataFrame:
     """The edits and characters of values whose texts were scored."""
     key = ["doc_id", "task", "path"]
     of_values = pl.col("metric") == "cer", pl.col("level") == "field", pl.col("slice_by").is_null()
-    scores = shard.scan("scores").filter(*of_values).select(*key, "hits", "total").collect()
+    scores = part.scan("scores").filter(*of_values).select(*key, "hits", "total").collect()
     masks = values.group_by(key).agg(pl.col("mask").bitwise_or())
     return scores.join(masks, on=key, how="left").with_columns(pl.col("mask").fill_null(0))

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from formlab import resources, show
+from formlab import resources
 from formlab.benchmarks._own import OWN
 from formlab.benchmarks._spec import Benchmark, part_of
 from formlab.errors import DataBroken, DataMissing
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 BENCHMARKS = Registry("benchmarks", dict.fromkeys(OWN, "formlab.benchmarks._own:OWN"))
 # What `training` notes of documents that it leaves out.
 LEAKED = "train documents that are to be read too, left out"
-# How many gold records a shard has at most, unless one document has more.
-SHARD = 50_000
+# How many gold records are read and scored together at most, unless one document has more.
+BATCH = 50_000
 SAMPLES = resources.folder("data/sample")
 
 
@@ -67,20 +67,12 @@ def load(
     return strictly(strict, benchmark.load(split or benchmark.first_split(folder), folder, part))
 
 
-def asked(name: str, options: Mapping[str, Any]) -> Corpus:
-    """What `load` gives for the options of a command; says on stderr what was left out."""
-    names = {"root", "split", "strict"} & options.keys()
-    corpus = load(name, **{option: options[option] for option in names})
-    show.say({}, left_out=corpus.unreadable)
-    return corpus
-
-
 def strictly(strict: bool, corpus: Any) -> Any:
     """The corpus (or evaluation) itself; if `strict`, `DataBroken` for the first file left out."""
     if strict and corpus.unreadable:
         # The reason may say how to mend the file.
         reason, _, remedy = next(iter(corpus.unreadable.values())).partition(". Try: ")
-        remedy = f"{remedy or 'mend the file'}; without --strict the document is left out"
+        remedy = f"{remedy or 'mend the file'}; without strict the document is left out"
         raise DataBroken(reason, where=corpus.root, remedy=remedy)
     return corpus
 
@@ -100,13 +92,13 @@ def _folder(name: str, root: str | Path | None) -> Path:
     return folder
 
 
-def shards(
+def corpora(
     name: str, *, root: str | Path | None = None, split: str | None = None,
-    part: str | None = None, records: float = SHARD, strict: bool = False,
+    part: str | None = None, records: float | None = None, strict: bool = False,
 ) -> Iterator[Corpus]:  # fmt: skip
     """The corpus that `load` gives, in corpora of documents that follow one another.
 
-    Each has at most `records` gold records, or one document. Documents are read when their shard
+    Each has at most `records` gold records, or one document. Documents are read when their corpus
     is asked for, except by a plug-in's reader without a `reader`: that reads all of them first.
 
     Parameters
@@ -114,80 +106,22 @@ def shards(
     name, root, split, part, strict
         As for `load`; so are the errors.
     records
-        How many gold records a shard has at most; of one document it may have more.
+        How many gold records one has at most, by default `BATCH`; of one document it may have more.
 
     Examples
     --------
-    >>> [shard.documents.height for shard in shards("funsd", split="test", records=800)]
+    >>> [corpus.documents.height for corpus in corpora("funsd", split="test", records=800)]
     [3, 2, 3]
     """
-    benchmark, folder = get(name), _folder(name, root)
+    benchmark, folder, records = get(name), _folder(name, root), records or BATCH
     chosen = benchmark.named(split or benchmark.first_split(folder), folder, part)
     if benchmark.reader is not None:
-        made = benchmark.reader(chosen, folder).shards(records)
-        yield from (strictly(strict, shard.check()) for shard in made)
+        made = benchmark.reader(chosen, folder).corpora(records)
+        yield from (strictly(strict, corpus.check()) for corpus in made)
     else:
         from formlab.benchmarks._build import cut
 
         yield from cut(strictly(strict, benchmark.read(chosen, folder).check()), records)
-
-
-def shards_of(
-    name: str, *, root: str | Path | None = None, split: str | None = None,
-    part: str | None = None, records: float = SHARD, strict: bool = False,
-) -> list[dict[str, Any]]:  # fmt: skip
-    """Shards as plain data, for workers that open them by themselves with `open_shard`.
-
-    Opened one after the other they are the corpus that `load` gives. Of a shard's size nothing is
-    known before it is read: some documents from all over the split say how many make about
-    `records` gold records. A benchmark without a `reader` is one shard.
-
-    Parameters
-    ----------
-    name, root, split, part, strict
-        As for `load`; so are the errors. `root` stands in the shards as it is here, made absolute.
-    records
-        How many gold records a shard is to have.
-
-    Returns
-    -------
-    list of dict
-        Each with `benchmark`, `root`, `split` (with its part), `start`, `stop` and, where it is
-        set, `strict`: JSON can hold it.
-
-    Examples
-    --------
-    >>> parts = shards_of("funsd", split="test", records=600)
-    >>> [(part["start"], part["stop"]) for part in parts]
-    [(0, 2), (2, 4), (4, 6), (6, None)]
-    >>> open_shard(parts[1]).documents.height
-    2
-    """
-    benchmark, folder = get(name), _folder(name, root)
-    chosen = benchmark.named(split or benchmark.first_split(folder), folder, part)
-    base = {"benchmark": name, "root": str(folder.absolute()), "split": chosen}
-    base |= {"strict": True} if strict else {}
-    if benchmark.reader is None:
-        return [base | {"start": 0, "stop": None}]
-    cuts = benchmark.reader(chosen, folder).cuts(records)
-    return [base | {"start": start, "stop": stop} for start, stop in cuts]
-
-
-def open_shard(shard: Mapping[str, Any]) -> Corpus:
-    """The corpus of one of `shards_of`; of other documents only what theirs depend on is read.
-
-    Raises
-    ------
-    UnknownName, DataMissing, DataBroken
-        If the benchmark is not known here, or files are absent or unreadable.
-    """
-    benchmark, folder = get(shard["benchmark"]), _folder(shard["benchmark"], shard["root"])
-    if benchmark.reader is None:
-        corpus = benchmark.read(shard["split"], folder)
-    else:
-        reader = benchmark.reader(shard["split"], folder)
-        corpus = reader.corpus(shard["start"], shard["stop"])
-    return strictly(shard.get("strict", False), corpus.check())
 
 
 def training(corpus: Corpus, *, limit: int | None = None, seed: int = 0) -> Corpus:

@@ -21,8 +21,6 @@ Row = dict[str, Any]
 Rows = list[Row] | dict[str, list[Any]]
 # What is counted of files that cannot be read.
 UNREADABLE = "documents unreadable"
-# Units that are read to learn how many records such have.
-_LOOKED_AT = 8
 # Records that become a part of the table together: those of a few documents, while they are in the
 # processor's cache.
 _AT_ONCE = 6000
@@ -64,29 +62,29 @@ class SplitReader:
     @tables.uncollected()
     def corpus(self, start: int = 0, stop: int | None = None) -> Corpus:
         """The documents of the units from `start` up to `stop`, by default of all."""
-        return next(self.shards(math.inf, start, stop))
+        return next(self.corpora(math.inf, start, stop))
 
-    def shards(self, records: float, start: int = 0, stop: int | None = None) -> Iterator[Corpus]:
+    def corpora(self, records: float, start: int = 0, stop: int | None = None) -> Iterator[Corpus]:
         """The same in corpora of at most so many gold records, or of one document."""
         # What is odd in the split as a whole is counted once.
-        shard = _Shard(self, Counter() if start else Counter(self.flaws))
+        growing = _Growing(self, Counter() if start else Counter(self.flaws))
         whole, first = not start and stop is None, True
         flaws, sources = Counter[str](), dict[str, str]()
         for unit in self.units[start:stop]:
-            for document, rows in self._parts(unit, flaws, sources, shard.unreadable):
+            for document, rows in self._parts(unit, flaws, sources, growing.unreadable):
                 rows = _by_row(rows)
-                if shard.documents and shard.height + len(rows) > records:
-                    yield shard.corpus()
-                    shard, first = _Shard(self, Counter()), False
-                shard.add(document, rows)
-                shard.note(flaws, sources)
-            shard.note(flaws, sources)
-        if whole and first and not shard.documents:
-            if shard.unreadable:
-                raise benchmarks.none_read(shard.unreadable, self.root)
+                if growing.documents and growing.height + len(rows) > records:
+                    yield growing.corpus()
+                    growing, first = _Growing(self, Counter()), False
+                growing.add(document, rows)
+                growing.note(flaws, sources)
+            growing.note(flaws, sources)
+        if whole and first and not growing.documents:
+            if growing.unreadable:
+                raise benchmarks.none_read(growing.unreadable, self.root)
             if self.empty:
                 raise self.empty
-        yield shard.corpus()
+        yield growing.corpus()
 
     def _parts(
         self, unit: Any, flaws: Counter[str], sources: dict[str, str], unreadable: dict[str, str]
@@ -116,16 +114,6 @@ class SplitReader:
         else:
             yield from parts
 
-    def cuts(self, records: float) -> list[tuple[int, int | None]]:
-        """Ranges of units that have about so many gold records each; at least one unit, if any."""
-        count = len(self.units)
-        places = sorted({count * step // _LOOKED_AT for step in range(_LOOKED_AT)}) if count else []
-        heights = [self.corpus(place, place + 1).records.height for place in places]
-        # The largest of them: a shard is rather too small than too large.
-        size = max(1, int(records // max([*heights, 1])))
-        starts = range(0, max(count, 1), min(size, max(count, 1)))
-        return [(start, start + size if start + size < count else None) for start in starts]
-
 
 def _by_row(rows: Rows) -> list[Row]:
     if isinstance(rows, list):
@@ -142,7 +130,7 @@ def _check_paths(document: Row, rows: Rows, file: Path) -> None:
             raise GoldInDoubt(what, where=file, remedy="keep one of them")
 
 
-class _Shard:
+class _Growing:
     """The rows of some documents as they are collected."""
 
     def __init__(self, split: SplitReader, flaws: Counter[str]) -> None:

@@ -29,7 +29,7 @@ class Benchmark:
     `splits` maps each split, as published, to its count of documents; `tasks` are the tasks its
     gold can be scored on; `modes` are the ways to score it, the default first; `read` loads one
     split from a folder in the published layout, and `reader`, if not None, gives it document by
-    document, so that shards of it can be read without the rest; `find_splits`, if not None, counts
+    document, so that some of it can be read without the rest; `find_splits`, if not None, counts
     the documents of the splits in a folder, beside those in `splits`. These are functions, or are
     named as ``module:function`` and imported when used. A model is asked with `prompt`, for an
     answer of the JSON schema `schema`, whose leaves stand at their JSON pointers in the gold; a

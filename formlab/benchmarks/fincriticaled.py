@@ -196,7 +196,7 @@ def _boxes(root: Path, image: Row, flaws: Counter[str]) -> dict[int, Row]:
     side = (base / image["image"]).with_suffix(".json") if image else None
     if side is None or not side.is_file():
         return {}
-    listed = convert(files.read_json(side), list[Any], where=side, remedy="[[x0, y0, x1, y1], …]")
+    listed = files.read_json(side, list[Any], remedy="[[x0, y0, x1, y1], …]")
     boxes = {}
     for mark, value in enumerate(listed):
         if box := tables.box_of(value):

@@ -16,7 +16,6 @@ from rapidfuzz import fuzz
 from formlab import files
 from formlab.benchmarks._build import Part, Row, SplitReader, image_columns
 from formlab.errors import DataBroken
-from formlab.files import convert
 from formlab.folders import Corpus
 
 KEYS = ("company", "date", "address", "total")
@@ -59,7 +58,7 @@ def receipt(file: Path, root: Path, flaws: Counter) -> tuple[list[Row], list[Row
     """The records of one receipt: its keys, from `file`, and its lines."""
     lines = _lines(root / "box" / f"{file.stem}.csv", flaws)
     # Numbers as they are written: the total is 9.00, not 9.0.
-    keys = convert(files.read_json(file, as_written=True), dict[str, str | None], where=file)
+    keys = files.read_json(file, dict[str, str | None], as_written=True)
     names = dict.fromkeys((*KEYS, *keys))
     return [_key(name, keys, lines, file.name, flaws) for name in names], lines
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from formlab.analysis.comparability import of_gold, per_shard
+from formlab.analysis.comparability import of_gold
 from formlab.analysis.finding import KEYS, Finding, in_fields
 from formlab.analysis.overview import failures, runs
 from formlab.charts._output import bundle, clean, number
@@ -151,7 +151,7 @@ def _run(row: Mapping[str, Any], evaluation: Evaluation) -> str:
 def _right(row: Mapping[str, Any], evaluation: Evaluation) -> str:
     """How many values are right, by level where there are several, and what the gold has not."""
     text = f"{row['right']:,} of {row['values']:,} values right"
-    counts = per_shard(evaluation, _by_level).group_by("level").sum()
+    counts = evaluation.gathered(_by_level).group_by("level").sum()
     counts = counts.sort(pl.col("level").replace_strict({n: i for i, n in enumerate(LEVELS)}))
     if counts.height > 1:
         levels = [
@@ -162,8 +162,8 @@ def _right(row: Mapping[str, Any], evaluation: Evaluation) -> str:
     return text + (f", {row['spurious']:,} more predicted without gold" if row["spurious"] else "")
 
 
-def _by_level(shard: Evaluation) -> pl.DataFrame:
-    asked = shard.scan("cases").filter(in_fields(), of_gold())
+def _by_level(part: Evaluation) -> pl.DataFrame:
+    asked = part.scan("cases").filter(in_fields(), of_gold())
     right = (pl.col("outcome") == "match").sum()
     return asked.group_by("level").agg(right=right, values=pl.len()).collect()
 
@@ -227,14 +227,14 @@ def _wrong(finding: Finding, results: Sequence[Evaluation]) -> int:
     """How many of the cases behind a finding are wrong, each counted once over its systems."""
     behind, of = finding.cases, finding.system
     rows = [
-        shard.scan("cases").filter(~pl.col("outcome").is_in(["match", "unscored"]))
+        part.scan("cases").filter(~pl.col("outcome").is_in(["match", "unscored"]))
         .join(behind.lazy(), on=KEYS, how="semi", nulls_equal=True)
         # What the gold does not have is known by its place in the answer.
         .select("doc_id", "task", pl.coalesce("path", "pred_path")).collect()
         for one in results
         if (one.benchmark, one.split) == (finding.benchmark, finding.split)
         and (of == one.system or f", {one.system}, " in f", {of}, ")
-        for shard in one.shards()
+        for part in one.parts()
     ]  # fmt: skip
     return pl.concat(rows).n_unique() if rows and behind.height else 0
 

@@ -15,7 +15,7 @@ from formlab.charts.published import cited
 from formlab.charts.show import Caption
 
 NONE = (
-    "No judge was asked. The command formlab judge run fincriticaled --model MODEL "
+    "No judge was asked. The command formlab facts judge fincriticaled --model MODEL "
     "--predictions RUN --out FILE asks one; with FILE as the parameter judge its answers stand "
     "beside the rules."
 )

@@ -12,11 +12,9 @@ import polars as pl
 
 from formlab import analysis, metrics, selection, tables
 from formlab.analysis import Finding
-from formlab.analysis.comparability import per_shard
 from formlab.analysis.finding import cases_at, in_fields
-from formlab.analysis.intervals import drawn_parts, percentiles
+from formlab.analysis.intervals import Dense, drawn_parts, percentiles, small
 from formlab.analysis.slices import COLUMNS
-from formlab.analysis.tallied import Parts, numbered, small
 from formlab.errors import UnknownName
 from formlab.explore._units import (
     ERRORS,
@@ -80,14 +78,14 @@ class Column(NamedTuple):
 class Counted:
     """The units of an evaluation as small numbers: documents, codes of values, and tallies.
 
-    They are read shard by shard, and a column or a measure when it is first asked for.
+    They are read part by part, and a column or a measure when it is first asked for.
     """
 
     def __init__(self, evaluation: Evaluation, findings: Sequence[Finding] = ()) -> None:
         self.findings = findings
         self.evaluation = evaluation
         self.whole = of_wholes(evaluation)
-        names = numbered(evaluation)
+        names = evaluation.document_names
         self.count, kind = len(names), pl.Enum(names)
         own = pieces(evaluation, ["doc_id"])
         number = [rows["doc_id"].cast(kind).to_physical().to_numpy() for _, rows in own]
@@ -101,10 +99,10 @@ class Counted:
     @functools.cached_property
     def measures(self) -> dict[str, str]:
         """Its measures, as by `measures`."""
-        scored = set(per_shard(
-            self.evaluation,
-            lambda each: scores_of(each, self.whole).select("metric").unique().collect(),
-        )["metric"])  # fmt: skip
+        scored = self.evaluation.gathered(
+            lambda part: scores_of(part, self.whole).select(pl.col("metric").unique())
+        )
+        scored = set(scored["metric"])
         names = [n for n in metrics.METRICS if n in scored and metrics.get(n).score is ratio]
         own = [name for name in TITLES if self.tally(name).total.any()]
         return {name: TITLES[name] for name in own} | {name: metrics.title(name) for name in names}
@@ -131,8 +129,8 @@ class Counted:
         numbers: dict[str, dict[str, int]] = {name: {} for name in names}
         values: dict[str, list[pl.Series]] = {name: [] for name in names}
         codes: dict[str, list[np.ndarray]] = {name: [] for name in names}
-        for shard, rows in pieces(self.evaluation, ["doc_id", *names]):
-            documents = shard.documents
+        for part, rows in pieces(self.evaluation, ["doc_id", *names]):
+            documents = part.documents
             for name, own in list(codes.items()):
                 column, number = sliced(rows, documents, name), numbers[name]
                 nested = column.dtype.is_nested()
@@ -154,8 +152,8 @@ class Counted:
             raise UnknownName.of("measure of fields", measure, self.measures)
         if measure not in self._tallies:
             own = [
-                tally_of(shard, rows, measure, whole=self.whole)
-                for shard, rows in pieces(self.evaluation, needed_by(measure))
+                tally_of(part, rows, measure, whole=self.whole)
+                for part, rows in pieces(self.evaluation, needed_by(measure))
             ]
             self._tallies[measure] = Tally(*map(np.concatenate, zip(*own, strict=True)))
         return self._tallies[measure]
@@ -182,10 +180,10 @@ class Counted:
         asked = [line for line, values in chosen.items() if values]
         names = {name for line in asked for name in chosen[line] if name != "finding"}
         begin = 0
-        for shard, rows in pieces(self.evaluation, [*NEEDED, *sorted(names)]) if asked else ():
+        for part, rows in pieces(self.evaluation, [*NEEDED, *sorted(names)]) if asked else ():
             every = rows.with_row_index("_row", begin)
             for line in asked:
-                own = select(shard, every, line, self.findings)["_row"]
+                own = select(part, every, line, self.findings)["_row"]
                 fits[line][own.to_numpy()] = True
             begin += rows.height
         return [fits[line] for line in lines]
@@ -206,7 +204,7 @@ class Counted:
                 if not len(shown):
                     continue
                 sums = [self._summed(hit, hits), self._summed(base, total)]
-                parts.append(Parts(None, small(np.stack(sums)), self.count))
+                parts.append(Dense(small(np.stack(sums, axis=1))))
                 taken = base[total[base] > 0]
                 labels.append({
                     **{n: getattr(self.evaluation, n) for n in ("benchmark", "split", "system")},

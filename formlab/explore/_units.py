@@ -1,4 +1,4 @@
-"""What the explorer counts, shard by shard: fields, or pages and documents, and their tallies."""
+"""What the explorer counts, part by part: fields, or pages and documents, and their tallies."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ import numpy as np
 import polars as pl
 
 from formlab import tables
-from formlab.analysis.comparability import per_shard
 from formlab.analysis.finding import fields_of, in_fields
-from formlab.analysis.tallied import small
+from formlab.analysis.intervals import small
 from formlab.folders import Evaluation
 
 RIGHT, ERRORS, SIMILARITY = "outcome", "errors", "similarity"
@@ -34,25 +33,25 @@ class Tally(NamedTuple):
 
 def of_wholes(evaluation: Evaluation) -> bool:
     """Whether an evaluation has no fields, so that pages and documents are counted."""
-    some = (each.scan("cases").filter(in_fields()).head(1) for each in evaluation.shards())
+    some = (each.scan("cases").filter(in_fields()).head(1) for each in evaluation.parts())
     return not any(rows.collect().height for rows in some)
 
 
 def pieces(
     evaluation: Evaluation, names: Sequence[str] | None = None
 ) -> Iterator[tuple[Evaluation, pl.DataFrame]]:
-    """Shard by shard what is counted: all its columns, or what the columns `names` follow from.
+    """Part by part what is counted: all its columns, or what the columns `names` follow from.
 
-    Pages and documents, which are few, are one piece, whose shard is the evaluation.
+    Pages and documents, which are few, are one piece, whose part is the evaluation.
     """
     if not of_wholes(evaluation):
-        for shard in evaluation.shards():
-            yield shard, fields_of(shard, names)
+        for part in evaluation.parts():
+            yield part, fields_of(part, names)
         return
     level = pl.col("level").is_in(_WHOLE)
-    whole = per_shard(evaluation, lambda each: each.cases.filter(level))
-    tasks = per_shard(
-        evaluation, lambda each: each.scan("scores").filter(level).select("task").unique().collect()
+    whole = evaluation.gathered(lambda each: each.cases.filter(level))
+    tasks = evaluation.gathered(
+        lambda each: each.scan("scores").filter(level).select("task").unique().collect()
     )
     absent = evaluation.documents.join(whole, on="doc_id", how="anti")
     head = {"system": evaluation.system, "level": "document", "outcome": "unscored"}
@@ -62,13 +61,13 @@ def pieces(
     yield evaluation, pl.concat([whole, rows], how="diagonal_relaxed")
 
 
-def scores_of(shard: Evaluation, whole: bool) -> pl.LazyFrame:
+def scores_of(part: Evaluation, whole: bool) -> pl.LazyFrame:
     """The scores of the `units`, one by one."""
     levels = pl.col("level").is_in(_WHOLE if whole else tables.FIELD_LEVELS)
-    return shard.scan("scores").filter(levels, pl.col("slice_by").is_null())
+    return part.scan("scores").filter(levels, pl.col("slice_by").is_null())
 
 
-def tally_of(shard: Evaluation, cases: pl.DataFrame, measure: str, *, whole: bool) -> Tally:
+def tally_of(part: Evaluation, cases: pl.DataFrame, measure: str, *, whole: bool) -> Tally:
     """Hits and total of each of the `cases`, which are a piece of an evaluation."""
     if measure in _OF_CASES:
         wrong = ~cases["outcome"].is_in(NO_ERROR)
@@ -84,8 +83,8 @@ def tally_of(shard: Evaluation, cases: pl.DataFrame, measure: str, *, whole: boo
     key = ["doc_id"] if whole else ["doc_id", "path"]
     columns = [*key, "hits", "total"]
     own = pl.col("metric") == measure
-    tallies = per_shard(
-        shard, lambda each: scores_of(each, whole).filter(own).select(columns).collect()
+    tallies = part.gathered(
+        lambda each: scores_of(each, whole).filter(own).select(columns).collect()
     )
     tallies = tallies.unique(key, keep="first", maintain_order=True)
     joined = cases.select(key).join(tallies, on=key, how="left", maintain_order="left")

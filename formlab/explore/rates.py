@@ -49,7 +49,7 @@ def cases(
     >>> cases(result).height, cases(result, "slice=kind:header")["kind"].unique().to_list()
     (499, ['header'])
     """
-    chosen = [select(shard, rows, line, findings) for shard, rows in pieces(evaluation)]
+    chosen = [select(part, rows, line, findings) for part, rows in pieces(evaluation)]
     return pl.concat(chosen, how="diagonal_relaxed")
 
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import polars as pl
 
-from formlab.analysis.comparability import per_shard
 from formlab.analysis.finding import cases_at
 from formlab.folders import Evaluation
 from formlab.gallery._slices import KEY, drawn
@@ -22,12 +21,12 @@ def sampled(
     """The cases of an evaluation to show, how many there are and were scored, and of each cause."""
     scored = pl.col("outcome") != "unscored"
     shown = pl.lit(True) if right else ~pl.col("outcome").is_in(NO_ERROR)
-    asked = per_shard(
-        evaluation, lambda each: each.scan("cases").filter(scored).select(pl.len()).collect()
+    asked = evaluation.gathered(
+        lambda each: each.scan("cases").filter(scored).select(pl.len()).collect()
     )
     columns = [*KEY, "outcome", "cause"]
-    every = per_shard(
-        evaluation, lambda each: each.scan("cases").filter(shown).select(columns).collect()
+    every = evaluation.gathered(
+        lambda each: each.scan("cases").filter(shown).select(columns).collect()
     )
     places, counts = drawn(every, most)
     cases = cases_at(evaluation, places.to_list(), shown)
@@ -35,17 +34,17 @@ def sampled(
 
 
 def about(evaluations: Sequence[Evaluation], documents: pl.Series) -> Iterator[Evaluation]:
-    """The shards that have some of the documents, without all others."""
+    """The parts that have some of the documents, without all others."""
     known = pl.col("doc_id").is_in(documents.implode())
     for each in evaluations:
-        for shard in each.shards():
-            if shard.documents["doc_id"].is_in(documents.implode()).any():
-                tables = {n: functools.partial(_rows, table=n, known=known) for n in shard.TABLES}
-                yield shard.changed(tables)
+        for part in each.parts():
+            if part.documents["doc_id"].is_in(documents.implode()).any():
+                tables = {n: functools.partial(_rows, table=n, known=known) for n in part.TABLES}
+                yield part.changed(tables)
 
 
-def _rows(shard: Evaluation, table: str, known: pl.Expr) -> pl.DataFrame:
-    return shard.scan(table).filter(known).collect()
+def _rows(part: Evaluation, table: str, known: pl.Expr) -> pl.DataFrame:
+    return part.scan(table).filter(known).collect()
 
 
 def gold_of(evaluations: Sequence[Evaluation]) -> pl.DataFrame | None:

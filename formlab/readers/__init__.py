@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -85,8 +84,6 @@ def predictions(
     *,
     name: str | None = None,
     columns: Mapping[str, str] | None = None,
-    documents: Collection[str] | None = None,
-    others: bool = False,
 ) -> Predictions:
     """Answers to a corpus, whether its user's own or a benchmark, in whatever they are kept.
 
@@ -100,8 +97,7 @@ def predictions(
     `source` is the folder of a run; a file or folder that one of `READERS` reads; or, as for
     `read_values`, any table, JSON, folder or frame, with the table's name for each column in
     `columns`. `name` is what the system is called: by default what the source says, else the stem
-    of the path, or ``answers``. With `documents` (`doc_id`), the answers to these alone, or to all
-    `others`: a finished run is then read in parts. Notes and sources are those of the whole.
+    of the path, or ``answers``.
 
     Raises
     ------
@@ -116,22 +112,13 @@ def predictions(
     >>> predictions(answers, gold).records.select("doc_id", "path").rows()
     [('a', '/total'), ('a', '/date')]
     """
-    import polars as pl
-
     from formlab.files import local
-    from formlab.readers import answers, runs
+    from formlab.readers import answers
 
     source = local(source) if isinstance(source, str | Path) else source
     if isinstance(source, Path) and not os.path.exists(source):
         raise DataMissing("no such file or folder", where=source, remedy="check --predictions")
-    if documents is None:
-        return answers.read(source, corpus, name, columns or {})
-    chosen = pl.col("doc_id").is_in(sorted(documents)).xor(pl.lit(others))
-    if is_run(source):
-        return runs.read(source, corpus, chosen)
-    whole = answers.read(source, corpus, name, columns or {})
-    records, responses = whole.records.filter(chosen), whole.responses.filter(chosen)
-    return dataclasses.replace(whole, records=records, responses=responses)
+    return answers.read(source, corpus, name, columns or {})
 
 
 read_predictions = predictions

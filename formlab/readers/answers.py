@@ -54,7 +54,7 @@ def of_rows(
     systems = {row.get("system") for row in roles["answer"]} - {None}
     system = name or source.name or system_of(systems, source.path)
     if len({row.get("epoch") for row in roles["answer"]}) > 1:
-        raise DataBroken("a log of several epochs", where=source.path, remedy="formlab open")
+        raise DataBroken("a log of several epochs", where=source.path, remedy="formlab score LOG")
     mark = {"benchmark": corpus.benchmark, "split": corpus.split, "system": system}
     # What a log says of its own task is nothing of the corpus, and a call has no path.
     known = tables.RESPONSES.keys() - mark.keys()
@@ -86,7 +86,7 @@ def of_table(
     given = _of_corpus(given, corpus, path, notes)
     keyed = given.filter(pl.col("value").is_not_null())
     # Several values of a user's own field are a list.
-    _check_once(keyed.filter(pl.col("path").is_null() | (corpus.benchmark != OWN)), path)
+    check_once(keyed.filter(pl.col("path").is_null() | (corpus.benchmark != OWN)), path)
     given = _matched(values.listed(given, values.lists_of(given)), corpus, notes)
     systems = set(given["system"].drop_nulls()) if "system" in given.columns else set()
     name, usual = name or system_of(systems, path), usual_task(corpus)
@@ -111,7 +111,7 @@ def _of_corpus(
     return given
 
 
-def _check_once(given: pl.DataFrame, path: Path | None) -> None:
+def check_once(given: pl.DataFrame, path: Path | None) -> None:
     """`DataBroken` if two rows answer one path of a document."""
     is_twice = given.select("doc_id", "path").is_duplicated()
     if is_twice.any():

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from formlab.errors import DataBroken
 from formlab.readers import engine
 from formlab.readers.door import as_text
 from formlab.readers.engine import Found, Page, Reading, at, number, whole
@@ -22,16 +21,11 @@ def _read(path: Path) -> Reading:
     content = engine.read_json(path)
     result = at(content, "analyzeResult") or content
     pages, documents, pairs = (at(result, name) or [] for name in _PARTS)
-    if not (pages or documents or pairs):
-        said = as_text(at(content, "error")) or f"none of {', '.join(_PARTS)}"
-        raise DataBroken(said, where=path)
     reading = Reading(pages={whole(at(page, "pageNumber")): _page(page) for page in pages})
     for count, document in enumerate(documents):
         fields = {"type": "object", "value": at(document, "fields") or {}}
         reading.values += _fields(f"/{count}" if len(documents) > 1 else "", fields)
-    sure = ({"confidence": at(pair, "confidence")} for pair in pairs)
-    stated = zip(pairs, sure, strict=True)
-    named = ((at(p, "key", "content"), _found((at(p, "value") or {}) | s)) for p, s in stated)
+    named = ((at(p, "key", "content"), _found(at(p, "value") or {}, sure=p)) for p in pairs)
     reading.values = reading.values or engine.keyed(named)
     return reading
 
@@ -60,14 +54,17 @@ def _fields(path: str, value: Any) -> Iterator[tuple[str, Found]]:
         yield path, found if is_shown else found._replace(text=as_text(typed))
 
 
-def _found(value: Any, page: int = 1) -> Found:
+def _found(value: Any, page: int = 1, sure: Any = None) -> Found:
     region = next(iter(at(value, "boundingRegions") or ()), value)
     corners = at(region, "polygon") or []
     if all(isinstance(corner, dict) for corner in corners):
         corners = [corner.get(side) for corner in corners for side in "xy"]
     box = engine.around(zip(corners[::2], corners[1::2], strict=False))
-    text, sure = " ".join((at(value, "content") or "").split()), number(at(value, "confidence"))
-    return Found(text, box, sure, whole(at(region, "pageNumber"), page))
+    text, confidence = (
+        " ".join((at(value, "content") or "").split()),
+        at(sure or value, "confidence"),
+    )
+    return Found(text, box, number(confidence), whole(at(region, "pageNumber"), page))
 
 
 def _spans(value: Any) -> engine.Spans:

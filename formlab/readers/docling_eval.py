@@ -29,8 +29,7 @@ def _shards(path: Path) -> list[Path]:
     return sorted(f for f in found if door.ending(f) == ".parquet" and files.is_file(f))
 
 
-def fits(path: Path) -> bool:
-    """Whether Parquet files have the columns of both documents."""
+def _fits(path: Path) -> bool:
     for shard in _shards(path)[:1]:
         try:
             return {*_COLUMNS[:2]} <= {*files.parquet_columns(shard)}
@@ -39,8 +38,7 @@ def fits(path: Path) -> bool:
     return False
 
 
-def read(source: Source) -> Iterator[Row]:
-    """The rows of a file or folder."""
+def _read(source: Source) -> Iterator[Row]:
     path, shards = source.path.resolve(), _shards(source.path)
     scores: dict[str, Row] = {}
 
@@ -125,9 +123,9 @@ def _values(document: Row) -> Iterator[Row]:
             # A link may be there a second time, as seen from its value.
             if key and value and link.get("label") != "to_key":
                 path = f"/{escape(str(key.get('text') or ''))}"
-                place = f"{path}/{seen[path]}" if seen[path] else path
+                number = f"/{seen[path]}" if seen[path] else ""
                 seen[path] += 1
-                yield {"path": place, "value": door.as_text(value.get("text"))}
+                yield {"path": path + number, "value": door.as_text(value.get("text"))}
 
 
-DOCLING_EVAL = Reader("docling_eval", "docling-eval's Parquet", fits, read)
+DOCLING_EVAL = Reader("docling_eval", "docling-eval's Parquet", _fits, _read)

@@ -8,7 +8,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from formlab.errors import DataBroken
 from formlab.readers import engine
 from formlab.readers.door import as_text
 from formlab.readers.engine import Found, Page, Reading, at, keyed, number, whole
@@ -22,12 +21,8 @@ _TICKS = ("filled_checkbox", "unfilled_checkbox")
 def _read(path: Path) -> Reading:
     content = engine.read_json(path)
     document = at(content, "document") or content
-    pages, entities = (at(document, name) or [] for name in ("pages", "entities"))
-    if not pages and not entities:
-        said = at(document, "error") or at(content, "error")
-        raise DataBroken(as_text(said) or "no pages or entities", where=path)
     text, fields, reading = at(document, "text") or "", [], Reading()
-    for place, page in enumerate(pages, start=1):
+    for place, page in enumerate(at(document, "pages") or (), start=1):
         size = number(at(page, "dimension", "width")), number(at(page, "dimension", "height"))
         reading.pages[place] = Page(size, in_pixels=True) if all(size) else Page()
         layout = partial(_layout, reading.pages[place], place, text)
@@ -42,7 +37,8 @@ def _read(path: Path) -> Reading:
             stated = tick if tick in _TICKS else at(field, "correctedValueText") or value.text
             key = at(field, "correctedKeyText") or name.text
             fields.append((key, value._replace(text=stated)))
-    reading.values = list(_entities(entities, "", reading.pages)) or keyed(fields)
+    entities = _entities(at(document, "entities") or [], "", reading.pages)
+    reading.values = list(entities) or keyed(fields)
     return reading
 
 

@@ -110,7 +110,11 @@ def reader(
         for doc_id, file in documents.items():
             base = {"role": "answer", "doc_id": doc_id, "origin": file.name}
             try:
-                found = list(read(file).rows(sizes.get(doc_id), has_text=has_text))
+                reading = read(file)
+                if not reading.values and not reading.pages:
+                    start = " ".join(written(file)[:200].split())
+                    raise DataBroken(f"neither pages nor values: {start}", where=file)
+                found = list(reading.rows(sizes.get(doc_id), has_text=has_text))
             except ODD as error:
                 if not isinstance(error, FormlabError):
                     error = DataBroken(f"not laid out as {title}: {error!r:.200}", where=file)

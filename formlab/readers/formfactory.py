@@ -37,12 +37,9 @@ class _Answer(msgspec.Struct):
     error: Any = None
 
 
-class _Submission(msgspec.Struct):
+class _Entry(msgspec.Struct):
     form: str | None = None
     instance: int | None = None
-
-
-class _Output(_Submission):
     template_used: str | None = None
     data_source: str | None = None
     model_response: _Answer | str | None = None
@@ -87,68 +84,66 @@ def _read(source: Source) -> Iterator[Row]:
     source.files += outputs
     numbers, taken = Counter[tuple[str, str]](), set[tuple[str, str]]()
     for file in sorted(outputs, key=lambda file: (_STAMP.findall(file.name)[:1], file.name)):
-        for where, entry in _entries(file):
-            kind = "submission" if "submission_time" in entry else "output"
-            document = entry.get("doc_id") or _document(entry, file, kind, numbers, source.notes)
+        for where, cells, entry in _entries(file):
+            kind = "submission" if "submission_time" in cells else "output"
+            document = door.stem(file)
+            if door.ending(file) == ".json":
+                document = _document(entry, file, kind, numbers, source.notes)
             if document is None:
                 continue
             if (document, kind) in taken:
                 remedy = "one a folder; `instance` in each where there are several of a form"
                 raise DataBroken(f"a second {kind} of {document}", where=where, remedy=remedy)
             taken.add((document, kind))
-            read = _submission if kind == "submission" else _output
+            rows = _output(entry, where, source.notes) if kind == "output" else _submission(cells)
             base = {"role": "answer", "doc_id": document, "origin": where}
-            yield from (base | row for row in read(entry, where, source.notes))
+            yield from (base | row for row in rows)
 
 
-def _entries(file: Path) -> Iterator[tuple[str, Row]]:
-    """The outputs and submissions in a file, each with where it stands."""
+def _entries(file: Path) -> Iterator[tuple[str, Row, _Entry]]:
+    """Where each output or submission of a file stands, its cells, and those that are known."""
     if door.ending(file) == ".txt":
-        yield file.name, {"doc_id": door.stem(file), "model_response": written(file)}
+        yield file.name, {}, _Entry(model_response=written(file))
         return
     content = files.parse_json(written(file), where=str(file), once=True)
     entries = content.get("results", [content]) if isinstance(content, dict) else content
-    for index, entry in enumerate(entries if isinstance(entries, list) else [None]):
+    for index, cells in enumerate(entries if isinstance(entries, list) else [None]):
         where = f"{file.name}#/{index}"
         try:
-            is_sent = isinstance(entry, dict) and "submission_time" in entry
-            msgspec.convert(entry, _Submission if is_sent else _Output)
+            yield where, cells, msgspec.convert(cells, _Entry)
         except msgspec.ValidationError as error:
             what = f"neither an output, a batch of results, nor a list of submissions: {error}"
             remedy = '{"template_used": "A11", "model_response": {"model_response": ""}}'
             raise DataBroken(what, where=where, remedy=remedy) from error
-        yield where, {name: cell for name, cell in entry.items() if name != "doc_id"}
 
 
 def _document(
-    entry: Row, file: Path, kind: str, numbers: Counter[tuple[str, str]], notes: Counter[str]
+    entry: _Entry, file: Path, kind: str, numbers: Counter[tuple[str, str]], notes: Counter[str]
 ) -> str | None:
     """The document of an entry: that of its instance, else the next one of its form."""
-    names = [entry.get(name) for name in ("template_used", "form", "data_source")]
-    names = [str(name) for name in (*names, file.stem)]
+    names = map(str, (entry.template_used, entry.form, entry.data_source, file.stem))
     codes = [(name.partition("_")[0], name.partition(".")[0]) for name in names]
     found = (f for code, n in codes for f in forms().values() if code == f.code or n == f.file)
     if (form := next(found, None)) is None:
         notes["outputs of a form that is not known"] += 1
         return None
-    number = entry.get("instance")
-    if number is None:
+    if entry.instance is None:
         notes[f"{kind}s without an instance number, taken in order"] += 1
         numbers[form.code, kind] += 1
-        number = numbers[form.code, kind]
-    return doc_id(form, number)
+        return doc_id(form, numbers[form.code, kind])
+    return doc_id(form, entry.instance)
 
 
-def _output(entry: Row, where: str, notes: Counter[str]) -> Iterator[Row]:
+def _output(entry: _Entry, where: str, notes: Counter[str]) -> Iterator[Row]:
     """What a model wrote for one instance, and the lines in it behind any reasoning."""
-    answer = entry.get("model_response")
-    answer = answer if isinstance(answer, dict) else {"model_response": answer}
-    text, stated = answer.get("model_response"), answer.get("status", "success")
-    has_failed = stated != "success" or text is None
+    answer = entry.model_response
+    answer = answer if isinstance(answer, _Answer) else _Answer(answer)
+    text, status = answer.model_response, answer.status
+    has_failed = status != "success" or text is None
     base = {"task": "click", "status": "api_error" if has_failed else "ok"}
     yield base | {"kind": "page", "value": text or ""}
     if has_failed:
-        reason = answer.get("error") or ("no answer" if text is None else f"status {stated}")
+        reason = answer.error or ("no answer" if text is None else f"status {status}")
         yield base | {"role": "call", "error": str(reason)[:2000]}
         return
     lines = parse_lines(plain(text).value or "")
@@ -160,7 +155,7 @@ def _output(entry: Row, where: str, notes: Counter[str]) -> Iterator[Row]:
         yield base | box | place | {"kind": "line", "value": line.value, "page": page}
 
 
-def _submission(entry: Row, *_: Any) -> Iterator[Row]:
+def _submission(entry: Row) -> Iterator[Row]:
     """What a form was sent with."""
     for name, value in entry.items():
         if name not in ("submission_time", "instance", "form"):

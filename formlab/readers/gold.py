@@ -13,8 +13,7 @@ import polars as pl
 from formlab import frames, tables
 from formlab.errors import DataBroken, UnknownName
 from formlab.files import local
-from formlab.folder import Folder
-from formlab.folders import Corpus, Predictions
+from formlab.folders import Corpus, Folder, Predictions
 from formlab.readers import is_run, predictions
 from formlab.readers import pages as page_files
 from formlab.readers.answers import OWN, sources_of, table, unread

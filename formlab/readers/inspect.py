@@ -16,7 +16,7 @@ import msgspec
 
 from formlab.errors import DataBroken
 from formlab.readers import door, samples
-from formlab.readers.rows import Reader, Row, Source
+from formlab.readers.rows import Reader, Row, Source, leaves
 
 UNFINISHED = "the run had not ended, so that the log states no results"
 ODD = "scores that are neither a letter, a number nor yes or no"
@@ -71,10 +71,10 @@ class _Sample(msgspec.Struct):
 
 def fits(path: Path) -> bool:
     """Whether `path` is a zip file named ``.eval``, or JSON that starts as a log does."""
+    start, is_log = door.head(path)[:4096], (b'"eval"', b'"status"', b'"version"')
     if door.ending(path) == ".eval":
-        return door.head(path)[:4] == b"PK\3\4"
-    start = door.head(path)[:4096] if door.ending(path) == ".json" else b""
-    return all(name in start for name in (b'"eval"', b'"status"', b'"version"'))
+        return start[:4] == b"PK\3\4"
+    return door.ending(path) == ".json" and all(name in start for name in is_log)
 
 
 def read(source: Source) -> Iterator[Row]:
@@ -133,7 +133,12 @@ def sample_of(source: Source, entry: Row, _: str = "") -> samples.Sample:
     scores, judged, compared = {}, set(), None
     for name, score in (sample.scores or {"score": sample.score}).items():
         if isinstance(score, dict):
-            scores |= _numbers(name, score.get("value"), source)
+            for place, value in leaves(score.get("value")):
+                letter = _VALUES.get(value) if isinstance(value, str) else None
+                found = samples.number(value) if letter is None else letter
+                scores[name + place] = found
+                # Without a value a sample is unscored, and that is nothing odd.
+                source.notes[ODD] += found is None and value is not None and value == value
             compared = compared or sample.text(score.get("answer"))
             if "model_graded" in name or "grading" in (score.get("metadata") or {}):
                 judged.add(name)
@@ -154,18 +159,6 @@ def sample_of(source: Source, entry: Row, _: str = "") -> samples.Sample:
         columns=columns,
         call=call | samples.tokens(sample.model_usage.values()),
     )
-
-
-def _numbers(name: str, value: Any, source: Source) -> dict[str, float | None]:
-    """The number of a score, or of each value of one that has several."""
-    if isinstance(value, dict):
-        inner = (_numbers(f"{name}/{key}", item, source) for key, item in value.items())
-        return {key: number for numbers in inner for key, number in numbers.items()}
-    letter = _VALUES.get(value) if isinstance(value, str) else None
-    score = samples.number(value) if letter is None else letter
-    # Without a value a sample is unscored, and that is nothing odd.
-    source.notes[ODD] += score is None and value is not None and value == value
-    return {name: score}
 
 
 def _figures(results: Row) -> Iterator[Row]:

@@ -144,7 +144,7 @@ def _own_corpus(run: Run, types: Any) -> Corpus:
     gold, name = run.of("gold"), run.log["name"]
     if gold.is_empty():
         what = f"the log has no gold: {run.log['format']} keeps answers alone"
-        raise _broken(run, what, "--benchmark with the gold they are of")
+        raise _broken(run, what, "formlab score BENCHMARK --predictions LOG")
     key = {"benchmark": run.rows["benchmark"].drop_nulls().first() or OWN, "split": name}
     if key["benchmark"] == OWN:
         # Named, so that no column of the log's own is taken for another.

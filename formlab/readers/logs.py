@@ -187,6 +187,8 @@ def called(evaluation: Evaluation, system: str) -> Evaluation:
     >>> called(open_log([{"id": "a", "target": "9", "output": "9"}]), "mine").system
     'mine'
     """
+    if system == evaluation.system:
+        return evaluation
 
     def renamed(whole: Any, *names: str) -> Any:
         name = pl.lit(system).alias("system")
@@ -250,7 +252,7 @@ def _rows(reader: readers.Reader, source: Source) -> Iterator[Row]:
         what = f"not laid out as {reader.title}: {type(error).__name__}: {error}"
         remedy = "a log as the harness wrote it"
         if source.corpus is None and reader.name in benchmarks.BENCHMARKS:
-            what, remedy = "answers without gold", f"--benchmark {reader.name}"
+            what, remedy = "answers without gold", f"formlab score {reader.name} --predictions …"
         raise DataBroken(what, where=source.path, remedy=remedy) from error
 
 

@@ -46,8 +46,6 @@ def _read(name: str, path: Path) -> Reading:
         sides = [page.get(f"image{side}") or page.get(side.upper()) for side in ("Width", "Height")]
         width, height = (_box(page) or (0, 0, *map(number, sides)))[2:]
         reading.pages[number_] = Page((width, height), in_pixels, [f for f in found if f.text])
-    if not reading.pages:
-        raise DataBroken("no page in it", where=path)
     return reading
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from formlab.errors import DataBroken, FormlabError
 
 if TYPE_CHECKING:
-    from formlab.folders import Corpus
+    from formlab.folders import Corpus, Predictions
 
 # Cells by name. `role` is one of `ROLES`; `doc_id`, `path` and `value` are those of records, and
 # so are `task`, `kind`, `status`, the box and so on; a call has the columns of responses, a score
@@ -47,7 +47,8 @@ class Reader(NamedTuple):
     """One kind of source: whether a path is of it, and the rows that stand there.
 
     `title` is what an error calls it; `fits` tells quickly, by the first bytes or the names in a
-    folder; `splits`, if not None, lists the splits that a path has answers for.
+    folder; `splits`, if not None, lists the splits that a path has answers for; `both`, if not
+    None, gives its gold and answers instead of rows.
     """
 
     name: str
@@ -55,6 +56,7 @@ class Reader(NamedTuple):
     fits: Callable[[Path], bool]
     read: Callable[[Source], Iterable[Row]]
     splits: Callable[[Path], list[str]] | None = None
+    both: Callable[[Path], tuple[Corpus, Predictions]] | None = None
 
 
 class Batch(NamedTuple):

@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
 from formlab import files, systems
 from formlab.errors import DataBroken
-from formlab.folder import table
 from formlab.folders import Corpus, Predictions
 
 
-def read(path: Path, corpus: Corpus, only: pl.Expr | None = None) -> Predictions:
+def read(path: Path, corpus: Corpus) -> Predictions:
     """The predictions of a run; of one under way or killed, what it has finished.
 
-    Of a finished run no other rows are read than those for which `only` is true. `DataBroken` if
-    the run has not begun, read another benchmark than `corpus`, or a prompt has changed since, so
-    that its answers cannot be matched.
+    `DataBroken` if the run has not begun, read another benchmark than `corpus`, or a prompt has
+    changed since, so that its answers cannot be matched.
     """
-    if files.is_file(path / "manifest.json"):
-        manifest = Predictions.manifest_of(path)
-        hashes = {name: manifest["tables"][name]["sha256"] for name in Predictions.TABLES}
-        frames = {name: table(path, name, sha256, only) for name, sha256 in hashes.items()}
-        predictions = Predictions(**frames, **Predictions.fields_in(manifest)).check()
+    if is_finished(path):
+        predictions = Predictions.load(path)
     else:
         # Nothing else here needs what asks models.
         from formlab.systems import chat
@@ -32,10 +27,23 @@ def read(path: Path, corpus: Corpus, only: pl.Expr | None = None) -> Predictions
         predictions = systems.unfinished(path) or chat.unfinished(path, corpus)
         if predictions is None:
             raise DataBroken("a run that has not begun", where=path, remedy="formlab run … --out")
-        if only is not None:
-            parts = {name: getattr(predictions, name).filter(only) for name in Predictions.TABLES}
-            predictions = dataclasses.replace(predictions, **parts)
-    others = set(predictions.records["benchmark"].unique()) - {corpus.benchmark}
+    return _checked(predictions, path, corpus)
+
+
+def is_finished(source: Any) -> bool:
+    """Whether a source is the folder of a run that has ended."""
+    is_folder = isinstance(source, Path) and source.is_dir()
+    return is_folder and files.is_file(Predictions.home(source) / "manifest.json")
+
+
+def opened(path: Path, corpus: Corpus) -> Predictions:
+    """The predictions of a finished run, which stay on disk until they are scanned."""
+    return _checked(Predictions.opened(path), path, corpus)
+
+
+def _checked(predictions: Predictions, path: Path, corpus: Corpus) -> Predictions:
+    known = predictions.scan("records").select(pl.col("benchmark").unique()).collect()
+    others = set(known["benchmark"]) - {corpus.benchmark}
     if others:
         listed = ", ".join(sorted(others))
         raise DataBroken(f"this run read {listed}, not {corpus.benchmark}", where=path)

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from formlab.errors import DataBroken
 from formlab.readers import engine
 from formlab.readers.engine import Found, Page, Reading, at, keyed, number, whole
 from formlab.readers.rows import Row
@@ -18,11 +17,8 @@ _MARK = re.compile(rb'"(?:Blocks|ExpenseDocuments|DocumentMetadata|JobStatus)"\s
 def _read(path: Path) -> Reading:
     content = engine.read_json(path)
     responses = content if isinstance(content, list) else [content]
-    expenses = [e for response in responses for e in at(response, "ExpenseDocuments") or ()]
+    expenses = [e for response in responses for e in response.get("ExpenseDocuments") or ()]
     blocks = list(_blocks([*responses, *expenses]))
-    if not blocks and not expenses:
-        said = " ".join(response.get("StatusMessage") or "" for response in responses)
-        raise DataBroken(said or "neither Blocks nor ExpenseDocuments", where=path)
     by_id = {block.get("Id"): block for block in blocks}
 
     def related(block: Row, kind: str = "CHILD") -> list[Row]:
@@ -37,18 +33,16 @@ def _read(path: Path) -> Reading:
             yield at(block, "Query", "Alias") or at(block, "Query", "Text"), _found(answer)
         if "KEY" in (block.get("EntityTypes") or ()):
             values = related(block, "VALUE")
-            found = _found(values[0] if values else {"Page": block["Page"]})
+            found = _found(next(iter(values), {"Page": block["Page"]}))
             yield text(block), found._replace(text=" ".join(map(text, values)))
 
     reading = Reading(keyed(pair for block in blocks for pair in pairs(block)))
     for count, expense in enumerate(expenses):
         start = f"/{count}" if len(expenses) > 1 else ""
-        reading.values += keyed(_typed(at(expense, "SummaryFields")), start)
-        groups = at(expense, "LineItemGroups") or ()
-        items = [item for group in groups for item in at(group, "LineItems") or ()]
-        for place, item in enumerate(items):
-            cells = _typed(at(item, "LineItemExpenseFields"))
-            reading.values += keyed(cells, f"{start}/line_items/{place}")
+        reading.values += keyed(_typed(expense, "Summary"), start)
+        groups = expense.get("LineItemGroups") or ()
+        for place, item in enumerate(i for group in groups for i in group.get("LineItems") or ()):
+            reading.values += keyed(_typed(item, "LineItem"), f"{start}/line_items/{place}")
     for block in blocks:
         page = reading.pages.setdefault(block["Page"], Page())
         if block.get("BlockType") == "LINE":
@@ -67,11 +61,10 @@ def _blocks(responses: list[Any]) -> Iterator[Row]:
         yield from (block | {"Page": page + shift} for page, block in pages)
 
 
-def _typed(entries: list[Any] | None) -> Iterator[tuple[str, Found]]:
-    """The values of a receipt by their type, or by their label if that is OTHER."""
-    for entry in entries or ():
+def _typed(part: Row, name: str) -> Iterator[tuple[str, Found]]:
+    """Values by type, or by label if that is OTHER; a row as a whole says its cells again."""
+    for entry in part.get(f"{name}Fields") or part.get(f"{name}ExpenseFields") or ():
         kind, label = at(entry, "Type", "Text"), at(entry, "LabelDetection", "Text")
-        # The row as a whole says again what its cells say.
         if kind != "EXPENSE_ROW":
             value = (at(entry, "ValueDetection") or {}) | {"Page": at(entry, "PageNumber")}
             yield label if kind == "OTHER" and label else kind, _found(value)
@@ -79,9 +72,9 @@ def _typed(entries: list[Any] | None) -> Iterator[tuple[str, Found]]:
 
 def _found(block: Row) -> Found:
     box = at(block, "Geometry", "BoundingBox") or {}
-    corners = engine.sized(*(box.get(side) for side in ("Left", "Top", "Width", "Height")))
-    text = block.get("SelectionStatus") or block.get("Text") or ""
-    return Found(text, corners, number(block.get("Confidence"), 100), whole(block.get("Page")))
+    corners = engine.sized(*map(box.get, ("Left", "Top", "Width", "Height")))
+    text, sure = block.get("SelectionStatus") or block.get("Text"), block.get("Confidence")
+    return Found(text or "", corners, number(sure, 100), whole(block.get("Page")))
 
 
 TEXTRACT = engine.reader("textract", "Amazon Textract", (".json",), _MARK.search, _read)

@@ -1,6 +1,9 @@
 """Predictions in VRDU's own format, one file a split: ``<split>-test_predictions.json``.
 
-``{"meta": {…}, "results": {"f.pdf": [["advertiser", ["Ada Foods", [0, …], [[88, 97]]]], …]}}``
+``{"meta": {…}, "results": {"f.pdf": [["advertiser", ["Ada Foods", [0, …], [[88, 97]]]], …]}}``.
+Entities are at the paths of the gold: ``/<name>``, a further one of the same name at
+``/<name>/<n>``, parts of line items at ``/<line item>/<n>/<name>``. The file lists the parts flat;
+a line item ends where a name comes again (Algorithm 1 of the paper).
 """
 
 from __future__ import annotations
@@ -24,35 +27,18 @@ _REMEDY = 'a list of ["name", ["text", [page, x0, y0, x1, y1], [[start, end]]]]'
 _REMEDY += ", with the parts of line items one after the other"
 
 
-def splits(path: Path) -> list[str]:
-    """The splits that the file or folder has predictions for, by name.
-
-    Examples
-    --------
-    >>> splits(Path("nowhere"))
-    []
-    """
+def _splits(path: Path) -> list[str]:
+    """The splits that the file or folder has predictions for, by name."""
     listed = [path] if path.is_file() else sorted(path.glob(f"*{SUFFIX}"))
     return [file.name.removesuffix(SUFFIX) for file in listed if file.name.endswith(SUFFIX)]
 
 
-def read(source: Source) -> Iterator[Row]:
-    """The predictions for the split of the corpus.
-
-    Entities are at the paths of the gold: ``/<name>``, a further one of the same name at
-    ``/<name>/<n>``, parts of line items at ``/<line item>/<n>/<name>``. The file lists the parts
-    flat; a line item ends where a name comes again (Algorithm 1 of the paper). A document with an
-    empty list has a record without a path: it was read and nothing was found.
-
-    Raises
-    ------
-    DataMissing, DataBroken
-        If there is no file for this split, or it is of another shape; the place in it is named.
-    """
+def _read(source: Source) -> Iterator[Row]:
+    """The predictions for the split of the corpus; one without a path where nothing was found."""
     path, split = source.path, source.corpus.split
     file = path if path.is_file() else path / f"{split}{SUFFIX}"
-    if split not in splits(path) or not file.is_file():
-        remedy = f"--split with one of: {', '.join(splits(path)) or 'none'}"
+    if split not in (known := _splits(path)) or not file.is_file():
+        remedy = f"--split with one of: {', '.join(known) or 'none'}"
         raise DataMissing(f"no predictions for split {split!r}", where=path, remedy=remedy)
     content = files.read_json(file, once=True)
     results = content.get("results") if isinstance(content, dict) else None
@@ -60,9 +46,9 @@ def read(source: Source) -> Iterator[Row]:
         what = f"'results' is no object of file names but {type(results).__name__}"
         raise DataBroken(what, where=file, remedy='{"meta": {}, "results": {"f.pdf": []}}')
     meta = content.get("meta")
-    system = meta.get("model") if isinstance(meta, dict) else None
-    stated = system if isinstance(system, str) and system else None
-    source.name = stated or (split if path.is_file() else None)
+    stated = meta.get("model") if isinstance(meta, dict) else None
+    source.name = stated if isinstance(stated, str) else None
+    source.name = source.name or (split if path.is_file() else None)
     source.files.append(file)
     source.notes["no 'meta': the published evaluator stops at such a file"] += "meta" not in content
     others = content.keys() - {"meta", "results"}
@@ -115,5 +101,5 @@ def _plain(value: Any) -> Any:
 
 
 VRDU = Reader(
-    "vrdu", f"<split>{SUFFIX}, or a folder of them", lambda p: bool(splits(p)), read, splits
+    "vrdu", f"<split>{SUFFIX}, or a folder of them", lambda p: bool(_splits(p)), _read, _splits
 )

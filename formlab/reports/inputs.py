@@ -15,9 +15,10 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from formlab import benchmarks, files, registry, resources, swap
+from formlab import benchmarks, files, registry, resources, saving
 from formlab.errors import FormlabError
-from formlab.scoring import part
+from formlab.folders import rows_of
+from formlab.scoring import choice
 
 MANIFEST = "manifest.json"
 _PACKAGE = Path(__file__).parents[1]
@@ -50,7 +51,7 @@ def evaluations_in(folder: Path) -> list[Path]:
     """The manifests of an evaluation, or of a folder with an evaluation for each split."""
     if (folder / MANIFEST).is_file():
         return [folder / MANIFEST]
-    return sorted(m for m in folder.glob(f"*/{MANIFEST}") if not swap.is_hidden(m, folder))
+    return sorted(m for m in folder.glob(f"*/{MANIFEST}") if not saving.is_hidden(m, folder))
 
 
 def of_path(path: Path) -> str:
@@ -106,10 +107,10 @@ def part_runs(home: Path, parameters: Mapping[str, Any], defaults: Mapping[str, 
     for manifest in (m for f in folders if f.is_dir() for m in evaluations_in(f)):
         content = files.read_json(manifest)
         notes = content.get("notes") if isinstance(content, dict) else None
-        if isinstance(notes, dict) and set(notes) & set(part.NOTES):
-            rows = content["tables"]["documents"]["rows"]
+        if isinstance(notes, dict) and set(notes) & set(choice.NOTES):
+            rows = rows_of(content, "documents")
             subject = "{system} on {benchmark}:{split}".format_map(content)
-            note = part.partial_note(rows, content["settings"], notes)
+            note = choice.partial_note(rows, content["settings"], notes)
             sentences.append(f"{subject}: {note}.")
     return sentences
 
@@ -160,7 +161,9 @@ def facts(folder: Path, shown: str) -> list[tuple[str, str]]:
         settings = content.get("settings") or {}
         of_split |= {f"setting {n}": _without_paths(v) for n, v in settings.items() if v != {}}
         for name, table in (content.get("tables") or {}).items():
-            of_split[name] = f"{table['rows']:,} rows, sha256 {table['sha256']}"
+            hashes = [sha256 for *_, sha256 in table]
+            code = hashes[0] if len(hashes) == 1 else digest(hashes)
+            of_split[name] = f"{rows_of(content, name):,} rows, sha256 {code}"
         sources = content.get("sources") or {}
         of_split["source files"] = f"{len(sources):,}, sha256 {digest(sources)}"
         ending = "" if manifest.parent == folder else f" ({manifest.parent.name})"

@@ -264,7 +264,7 @@ def _tasks(folder: Path) -> frozenset[str]:
     tasks: set[str] = set()
     for manifest in inputs.evaluations_in(folder):
         try:
-            cases = pl.scan_parquet(Evaluation.files(manifest.parent, "cases"), glob=False)
+            cases = Evaluation.opened(manifest.parent).scan("cases")
             tasks.update(cases.select("task").unique().collect()["task"])
         except (pl.exceptions.PolarsError, OSError) as error:
             first = str(error).splitlines()[0]

@@ -35,7 +35,7 @@ def folded(values: pl.Series) -> pl.Series:
 class Words:
     """The words of a corpus's gold, counted when they are first asked for.
 
-    `values` are documents and gold values: doc_id, gold. Of several shards the counts are added.
+    `values` are documents and gold values: doc_id, gold. Of several batches the counts are added.
     `wrong` makes gold and answer (null or not) of all fields that may be wrong: gold, pred. Without
     them any word may be asked for.
     """
@@ -55,7 +55,7 @@ class Words:
 
     @classmethod
     def together(cls, several: Iterable[Words]) -> Words:
-        """The words of shards, each of other documents: those alone that any of them asks for.
+        """The words of batches, each of other documents: those alone that any of them asks for.
 
         Most identifiers, which grow with the documents, are in no wrong field.
         """

@@ -13,8 +13,8 @@ from formlab.scoring._gold_words import Words
 from formlab.scoring.causes import causes
 from formlab.scoring.fields import READER, filled
 from formlab.scoring.item_alignment import placed, same_fields, same_paths
-from formlab.scoring.kinds import Kinds
 from formlab.scoring.page_text import INSERTED, inserted, read_page_text, texts_only
+from formlab.scoring.whole import Whole
 from formlab.tables import BOX, USABLE
 
 # Columns of *records* under the names that *cases* has for the side they come from.
@@ -25,7 +25,7 @@ PRED |= {"origin": "pred_origin"} | {side: f"pred_{side}" for side in BOX}
 
 def cases(
     corpus: Corpus, predictions: Predictions, *, threshold: float, reader: str = READER,
-    kinds: Kinds | None = None,
+    kinds: Whole | None = None,
 ) -> tuple[pl.DataFrame, dict[str, int]]:  # fmt: skip
     """One row per value that is in the gold, in the prediction or in both, and notes.
 
@@ -34,7 +34,7 @@ def cases(
     are looked for in it (`page_text`), and what it has beyond the gold text is there too, as
     stretches at ``/inserted/<at>``. The notes count what could not be compared.
     """
-    kinds = kinds or Kinds.of(corpus, predictions)
+    kinds = kinds or Whole.of(corpus, predictions)
     claims = predictions.records.filter(pl.col("task") == "text")
     gold = rules.with_rules(corpus.records.filter(pl.col("task") == "text"), kinds.by_rules)
     is_read = words_read(kinds)
@@ -91,7 +91,7 @@ def cases(
     return in_order(done, joined), notes
 
 
-def words_read(kinds: Kinds) -> bool:
+def words_read(kinds: Whole) -> bool:
     """Whether a system read words, and the gold says of any field of text where it stands.
 
     Without that, fields are looked for in the text of their pages.

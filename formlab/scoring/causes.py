@@ -34,7 +34,7 @@ STAGES: dict[str, tuple[str, ...]] = {
 CAUSES = tuple(cause for names in STAGES.values() for cause in names)
 STAGE_OF = {cause: stage for stage, names in STAGES.items() for cause in names}
 WHAT_TO_TRY = {
-    "bad_json": "Use the model's JSON mode or a schema, or ask again with --retry bad.",
+    "bad_json": "Use the model's JSON mode or a schema, or ask again with --set retry=bad.",
     "refused": "Read the answers; reword the question, or leave the page out and say so.",
     "truncated": "Allow longer answers (an agent: more steps), or ask for fewer fields at a time.",
     "api_error": "Run the same command again: it asks only for what is missing.",

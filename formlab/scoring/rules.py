@@ -41,7 +41,7 @@ Declared = tuple[str, str | None, str]
 def with_rules(gold: pl.DataFrame, by_rules: bool | None = None) -> pl.DataFrame:
     """Gold records with the column `RULE`, if they are of one's own forms or any has a rule.
 
-    `by_rules` says so where these are the records of a shard.
+    `by_rules` says so where these are the records of a batch.
     """
     if by_rules is not None:
         return gold.with_columns(pl.col("meta").alias(RULE)) if by_rules else gold

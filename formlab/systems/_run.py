@@ -22,6 +22,7 @@ from formlab.systems._journal import BROKEN, Entry, Journal, entries
 from formlab.systems._runs import (
     HEAD,
     HEADLESS,
+    PREDICTIONS,
     SKIPPED,
     begin,
     first,
@@ -154,7 +155,7 @@ def run(
     if examples is not None:
         predictions.notes[LEARNT] = examples.documents.height
         predictions.notes.update({f"{LEARNT}: {f}": n for f, n in examples.flaws.items()})
-    predictions.save(out)
+    predictions.save(out / PREDICTIONS)
     return predictions
 
 

@@ -1,4 +1,4 @@
-"""Shared by all runs: the documents that --limit leaves, and the run's head."""
+"""Shared by all runs: the documents that a limit leaves, and the run's head."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from formlab.benchmarks.meta import page_images
 from formlab.errors import DataBroken, DataMissing
 from formlab.folders import Corpus
 
-SKIPPED = "documents without an image, passed over by --limit"
-HEAD = "run.json"
+SKIPPED = "documents without an image, passed over by --documents N"
+HEAD, PREDICTIONS = "run.json", "predictions"
 HEADLESS = "delete this file and give formlab run the settings of before: what is finished stays"
 # Pixels to a point of a PDF: print of 8 points is read well.
 SHARP = 2.0
@@ -119,7 +119,7 @@ def read_head(folder: Path) -> dict[str, Any]:
     """The head of a run; `DataBroken` if it is damaged."""
     file = folder / HEAD
     try:
-        return files.convert(files.read_json(file), dict[str, Any], where=file)
+        return files.read_json(file, dict[str, Any])
     except DataBroken as error:
         raise DataBroken(error.what, where=error.where, remedy=HEADLESS) from error
 
@@ -153,4 +153,5 @@ def begin(folder: Path, head: dict[str, Any], **more: Any) -> None:
     files.write_json(folder / HEAD, head | more)
     # Earlier predictions would look complete while this run is under way.
     with files.writing(folder):
-        (folder / "manifest.json").unlink(missing_ok=True)
+        files.remove(folder / PREDICTIONS)
+        (folder / "manifest.json").unlink(missing_ok=True)  # Of format 1.

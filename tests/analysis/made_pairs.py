@@ -58,10 +58,10 @@ def from_matrix(system, matrix):
     return made(system, rows)
 
 
-def in_shards(evaluation, count, seed=0):
-    """The same documents in another order, in so many shards."""
+def in_parts(evaluation, count, seed=0):
+    """The same documents in another order, in so many parts."""
     order = np.random.default_rng(seed).permutation(evaluation.documents.height)
-    shards = []
+    parts = []
     for numbers in np.array_split(order, count):
         documents = evaluation.documents[numbers]
         ids = documents.select("doc_id").with_row_index("turn")
@@ -69,5 +69,5 @@ def in_shards(evaluation, count, seed=0):
             table: getattr(evaluation, table).join(ids, on="doc_id").sort("turn").drop("turn")
             for table in ("cases", "scores")
         }  # fmt: skip
-        shards.append(dataclasses.replace(evaluation, documents=documents, **cut))
-    return Evaluation.of(shards) if count > 1 else shards[0]
+        parts.append(dataclasses.replace(evaluation, documents=documents, **cut))
+    return Evaluation.of(parts) if count > 1 else parts[0]

@@ -7,7 +7,7 @@ from formlab import analysis
 from formlab.errors import DataBroken
 from tests.analysis.made_pairs import from_matrix, made
 from tests.analysis.made_rasch import simulated
-from tests.made_shards import cut
+from tests.made_parts import cut
 
 
 def evaluations_of(right, names="abcdefgh"):
@@ -26,10 +26,10 @@ def test_tables_hold_what_was_simulated():
     assert table["system"].to_list() == ["d", "c", "b", "a"]
     assert table["share"].to_list() == pytest.approx(right.mean(axis=(0, 1))[::-1].tolist())
     assert (table["ci_low"] < table["ability"]).all()
-    shards = [cut(each, 3) for each in evaluations]
-    assert analysis.item_difficulty(shards).equals(items)
-    assert analysis.abilities(shards).equals(table)
-    assert analysis.shared_failures(shards).equals(analysis.shared_failures(evaluations))
+    parts = [cut(each, 3) for each in evaluations]
+    assert analysis.item_difficulty(parts).equals(items)
+    assert analysis.abilities(parts).equals(table)
+    assert analysis.shared_failures(parts).equals(analysis.shared_failures(evaluations))
 
 
 def test_groups_of_fields_by_hand():

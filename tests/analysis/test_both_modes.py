@@ -6,7 +6,7 @@ from formlab import analysis, benchmarks, tables
 from formlab.analysis.both_modes import mode_changes
 from formlab.readers import read_predictions
 
-from ..made_shards import cut
+from ..made_parts import cut
 from ..made_splits import DAY, JAM, WHO, evaluations
 from ..made_vrdu import one
 
@@ -67,10 +67,10 @@ def test_the_changes_are_those_of_the_files_on_the_golden_predictions(shared):
         both = analysis.both_modes([evaluation])
         compared = both.filter(metric="micro_f1")
         assert compared[mode].item() == pytest.approx(micro_f1(evaluation))
-    # Of shards they are those of the whole.
-    shards = cut(evaluation, 30)
-    assert analysis.changed_entities([shards]).drop("corpus", "split").equals(wanted)
-    assert analysis.both_modes([shards]).rows() == both.rows()
+    # Of parts they are those of the whole.
+    parts = cut(evaluation, 30)
+    assert analysis.changed_entities([parts]).drop("corpus", "split").equals(wanted)
+    assert analysis.both_modes([parts]).rows() == both.rows()
 
 
 def test_nothing_changes_where_all_is_right_in_both(tmp_path):

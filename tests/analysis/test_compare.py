@@ -10,7 +10,7 @@ from formlab import analysis
 from formlab.analysis.compare import COMPARISON, compare, system_pairs, under_other_rules
 from formlab.analysis.flips import flip_matrices, flips
 from formlab.errors import DataBroken, UnknownName
-from formlab.scoring.again import read_again
+from formlab.scoring.evaluate import read_again
 from formlab.scoring.fields import READERS
 from formlab.tables import only
 from tests.analysis.made_pairs import from_matrix, made

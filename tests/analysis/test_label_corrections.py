@@ -13,8 +13,8 @@ from formlab_arena.evaluation import read_run
 from ..made_arena import CLUMSY, VALUES, run, screen
 from ..made_arena import fill as entering
 from ..made_formfactory import make
+from ..made_parts import cut
 from ..made_readings import GOLD, read_as
-from ..made_shards import cut
 from ..made_splits import DAY, WHO, evaluations
 
 __all__ = ["read_as"]
@@ -58,7 +58,7 @@ def test_a_corrected_label_is_scored_again_as_if_it_had_always_been_so(read_as, 
     assert (mended.scores["settings"].struct.field("labels") == version).all()
 
 
-def test_shards_are_corrected_as_the_whole(read_as):
+def test_parts_are_corrected_as_the_whole(read_as):
     whole = read_as("x", a1="Ada Borg", b0="Total 8.00")
     verdicts = decided(
         verdict("a", 1, value="Ada Borg"), verdict("b", 0), verdict("c", 0, label="x"),

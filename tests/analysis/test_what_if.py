@@ -12,7 +12,7 @@ from formlab.analysis.what_if import METRICS, STAGES, what_if, what_if_together
 from formlab.errors import DataBroken, UnknownName
 from formlab.scoring import causes
 from tests.analysis.made_pairs import built
-from tests.made_shards import cut
+from tests.made_parts import cut
 from tests.planted import planted
 
 ERRORS = {"reading": "digit", "extent": "clipped", "form": "case", "label": "label_error"}
@@ -74,7 +74,7 @@ def test_gains_are_the_mean_over_all_orders_of_counting_anew(seed):
         assert value == pytest.approx(share_right(cases, fixed, whole=True))
 
 
-def test_shards_and_their_order_change_no_digit():
+def test_parts_and_their_order_change_no_digit():
     whole = built(random_cases(3, documents=9))
     table = what_if(whole, resamples=100)
     for size in (1, 2, 4):

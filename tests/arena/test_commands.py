@@ -28,7 +28,8 @@ def invoked(*asked):
 def test_fill_shows_a_table_of_the_episodes_and_how_many_answers_were_right(tmp_path):
     done = invoked("--forms", "A11", "--instances", "1", "--out", tmp_path)
     assert done.exit_code == 0, done.output
-    head, row, last = done.stdout.splitlines()
+    head, row = done.stdout.splitlines()
+    last = done.stderr.splitlines()[-1]
     assert head.split() == [
         "doc_id", "form", "status", "right", "fields", "steps", "seconds", "error",
     ]  # fmt: skip
@@ -50,7 +51,7 @@ def test_fill_works_at_any_address_and_shows_what_was_filled_in(tmp_path):
     assert done.exit_code == 0, done.output
     rows = {line.split()[0]: line.split()[1:] for line in done.stdout.splitlines()[1:-1]}
     assert (rows["child"], rows["swim"], rows["mail"]) == (["Ada", "Berg"], ["yes"], [])
-    assert done.stdout.splitlines()[-1].startswith("submitted after")
+    assert done.stderr.splitlines()[-1].startswith("submitted after")
     assert done.stdout.splitlines()[-1].endswith("1 sent")
 
 
@@ -64,9 +65,9 @@ def test_fill_works_at_any_address_and_shows_what_was_filled_in(tmp_path):
         (["--reading", "runs/ocr"], "--reading goes with --pages"),
         (["--pages", "formcraft", "--reading", "none"], "none"),
         (["--forms", "Q1"], "unknown form 'Q1'"),
-        (["--system", "rules", "--max-calls", "3"], "rules has no settings"),
+        (["--system", "rules", "--set", "max_calls=3"], "rules has no settings"),
         (["--system", "chat:m"], "OPENAI_API_KEY"),
-        (["--system", "chat:m", "--max-calls", "many"], "max_calls"),
+        (["--system", "chat:m", "--set", "max_calls=many"], "max_calls"),
         (["--system", "chat:m", "--set", "colour=red"], "unknown setting of chat:m 'colour'"),
         (["--system", "chat:m", "--set", "colour"], "is not NAME=VALUE"),
         (["--text", "a.txt"], "--text goes with --url"),
@@ -122,7 +123,7 @@ def test_writing_says_which_texts_came_of_it(tmp_path, monkeypatch):
         rows = json.loads(CliRunner().invoke(main, [*command, "--json"]).stdout)
         assert len(server.calls) == 1
     assert done.stdout.splitlines()[1].split()[:4] == ["E12-001", "quoted", "plain", "1"]
-    assert done.stdout.splitlines()[-1] == "0 of 1 written; the others keep their plain text"
+    assert done.stderr.splitlines()[-1] == "0 of 1 written; the others keep their plain text"
     assert (rows[0]["status"], rows[0]["missing"][0]) == ("plain", "holder")
 
 
@@ -139,7 +140,8 @@ def test_the_agent_of_the_documentation_fills_in_a_page_and_a_task_file_has_a_ta
             "--agent", agent, "--tasks", tmp_path / "tasks.jsonl", "--out", tmp_path / "run"
         )
     assert done.exit_code == 0, done.output
-    head, row, last = done.stdout.splitlines()
+    head, row = done.stdout.splitlines()
+    last = done.stderr.splitlines()[-1]
     assert head.split() == [
         "name", "status", "submissions", "right", "looks", "seconds", "error",
     ]  # fmt: skip

@@ -38,5 +38,5 @@ def test_record_prints_the_answers_and_the_name_of_the_task(tmp_path, monkeypatc
     asked = ["record", "--url", "http://a/", "--text", tmp_path / "text.txt", "--out", "t.jsonl"]
     done = invoked(*asked)
     assert done.exit_code == 0, done.output
-    assert done.stdout.splitlines()[-1] == "camp: 2 answers, added to t.jsonl"
+    assert done.stderr.splitlines()[-1] == "camp: 2 answers, added to t.jsonl"
     assert json.loads(invoked(*asked, "--json").stdout)[0]["gold"] == {"Name": "Ada", "Swims": True}

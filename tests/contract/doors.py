@@ -22,24 +22,22 @@ SECOND = {
     "form-1": GOLD["form-1"] | {"date": "4 Mar 2011"},
     "form-2": GOLD["form-2"] | {"date": "2009-06-30"},
 }
-SCORE = ("score", "--gold", "truth.csv", "--predictions")
+SCORE = ("score", "truth.csv", "--predictions")
 
 # Words that 0.3 renames or drops, each for what it does: a new word is an edit of this table.
 WORDS = {
-    "score a log": ["open"],
-    "compare over time": ["history"],
-    "check a judge": ["judge", "check"],
-    "ask a judge": ["judge", "run"],
-    "pages of a filing": ["filing"],
-    "check sums": ["sums"],
-    "ask again after bad answers": ["--retry", "bad"],
-    "at most calls": ["--max-calls"],
-    "log-probabilities": ["--logprobs"],
-    "samples": ["--samples"],
-    "temperature": ["--temperature"],
-    "prices": ["--prices"],
+    "score a log": ["score"],
+    "compare over time": ["compare", "--over-time"],
+    "check a judge": ["facts", "check"],
+    "ask a judge": ["facts", "judge"],
+    "pages of a filing": ["facts", "filing"],
+    "check sums": ["facts", "sums"],
+    "ask again after bad answers": ["--set", "retry=bad"],
+    "log-probabilities": ["--set", "logprobs=on"],
     "write a batch": ["--batch"],
-    "read a batch": ["--batch-results"],
+    "read a batch": ["--batch"],
+    "the first documents": ["--documents"],
+    "no figures": ["--set", "figures=off"],
 }
 
 

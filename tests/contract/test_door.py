@@ -103,13 +103,13 @@ def test_d04_one_broken_file_of_many_is_a_document_that_failed(work):
         out, err = cli(*SCORE, "many", "--json")
         assert value(json.loads(out), "match_accuracy") == 0.5
         assert "status bad_json: 1" in err
-        cli("score", "--gold", "many", "--predictions", "first.jsonl", code=2)
+        cli("score", "many", "--predictions", "first.jsonl", code=2)
 
 
 def test_d05_errors_and_formulas_of_a_workbook_are_counted(work):
     cells = [["doc_id", "name", "total"], ["form-1", "Ada Berg", "=1+1"], ["form-2", "#N/A", 5]]
     Path("gold.xlsx").write_bytes(book(cells))
-    _, err = cli("score", "--gold", "gold.xlsx", "--predictions", "first.jsonl")
+    _, err = cli("score", "gold.xlsx", "--predictions", "first.jsonl")
     assert all(words in err for words in ("error cells", "formulas without a saved value"))
 
 

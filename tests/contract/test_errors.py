@@ -19,8 +19,8 @@ def mistake(*arguments):
     return line
 
 
-EVIL, RUN = "\x1b[31m\x9b31m\x07", "run --gold truth.csv --system"
-OURS, LINE = "score --gold truth.csv --predictions p.jsonl", '{"doc_id": "form-1", "total": 1}\n'
+EVIL, RUN = "\x1b[31m\x9b31m\x07", "run truth.csv --system"
+OURS, LINE = "score truth.csv --predictions p.jsonl", '{"doc_id": "form-1", "total": 1}\n'
 WRITING = (OURS, f"{RUN} rules", "report 65_own_forms --eval evals/first")
 WRITING += ("arena fill --system oracle --forms A11", " ".join([*WORDS["score a log"], "log.csv"]))
 PLACES = ("truth.csv", "/proc/x", "n" * 5000)
@@ -42,7 +42,7 @@ MISTAKES = [
     (f"{RUN} trained --images .", r"pip install 'formlab\[train\]'", LINE),
     ("compare evals/second evals/first", "formlab score .*--predictions", LINE),
     ("report 65_own_forms --eval evals/second", "formlab score .*--predictions", LINE),
-    ("compare evals/first evals/first", r"cases\.parquet", LINE),
+    ("compare evals/first evals/first", r"cases/00000\.parquet", LINE),
 ]
 
 
@@ -52,7 +52,7 @@ def test_e01_to_e11_a_mistake_is_one_line_that_says_what_and_where(work, monkeyp
     for absent in ("openai", "sklearn"):
         monkeypatch.setitem(sys.modules, absent, None)
     # One evaluation has a table of another, which has the format of an older version.
-    shutil.copy("evals/second/cases.parquet", "evals/first/cases.parquet")
+    shutil.copy("evals/second/cases/00000.parquet", "evals/first/cases/00000.parquet")
     manifest = work / "evals/second/manifest.json"
     manifest.write_text(json.dumps(json.loads(manifest.read_text()) | {"format": 1}))
     for command, message, answers in MISTAKES:
@@ -63,7 +63,7 @@ def test_e01_to_e11_a_mistake_is_one_line_that_says_what_and_where(work, monkeyp
 def test_e09_no_control_character_of_a_value_reaches_the_terminal(work):
     (work / "evil.csv").write_text(f"doc_id,path,value,scanner\n{EVIL},name,{EVIL},{EVIL}\n")
     json_lines(work / "p.jsonl", {EVIL: {"name": f"{EVIL}a"}})
-    asked = ("score", "--gold", "evil.csv", "--predictions", "p.jsonl", "--by", "scanner", "--all")
+    asked = ("score", "evil.csv", "--predictions", "p.jsonl", "--by", "scanner", "--all")
     printed = "".join(cli(*asked) + cli(*asked, "--json"))
     assert "31m" in printed
     assert printed.replace("\n", "").isprintable()

@@ -14,7 +14,7 @@ import pytest
 
 import formlab
 from formlab import analysis
-from tests.contract.doors import GOLD, SCORE, cli, json_folder, long_table, rows, value
+from tests.contract.doors import GOLD, SCORE, WORDS, cli, json_folder, long_table, rows, value
 
 ROOT = Path(__file__).parents[2]
 METRIC, *OTHERS = (f"{ROOT}/docs/plugins/toy_{n}.py" for n in ("metric", "system", "benchmark"))
@@ -42,7 +42,7 @@ def test_f01_an_evaluation_on_disk_gives_the_numbers_of_the_command(work):
     command = rows(*SCORE, "first.jsonl")
     for name in ("cer", "match_f1", "macro_wer"):
         assert value(table, name) == pytest.approx(value(command, name), abs=1e-9)
-    os.truncate("evals/first/scores.parquet", Path("evals/first/scores.parquet").stat().st_size - 9)
+    os.truncate(file := Path("evals/first/scores/00000.parquet"), file.stat().st_size - 9)
     cli("compare", "evals/first", "evals/second", code=2)
 
 
@@ -113,7 +113,7 @@ def test_f07_functions_return_pandas_where_the_user_chose_it(work, monkeypatch):
 
 def test_f08_the_core_works_without_add_ons_and_extras(work):
     (work / "sitecustomize.py").write_text(ABSENT)
-    report = ["report", "65_own_forms", "--eval=evals/first", "--no-figures", "--workers=1"]
+    report = ["report", "65_own_forms", "--eval=evals/first", "--workers=1", *WORDS["no figures"]]
     score, compare = [*SCORE, "first.jsonl", "--json"], ["compare", "evals/first", "evals/second"]
     scores, compared, _, helped = in_turn(score, [*compare, "--json"], report, ["--help"])
     assert value(json.loads(scores), "cer") == pytest.approx(23 / 54, abs=1e-9)
@@ -127,5 +127,5 @@ def test_f09_a_report_is_of_the_notebook_that_the_user_changed(work):
     book = json.loads(file.read_text("utf-8"))
     own = book["cells"][1] | {"id": "own", "metadata": {}, "source": "print(6 * 7 * 10**6)"}
     file.write_text(json.dumps(book | {"cells": [*book["cells"][:2], own]}), "utf-8")
-    cli("report", file, "--eval", "evals/first", "--no-figures", "--workers", "1", "--out", "r")
+    cli("report", file, "--eval=evals/first", *WORDS["no figures"], "--workers=1", "--out=r")
     assert "42000000" in next(work.glob("r/65_own_forms*.html")).read_text("utf-8")

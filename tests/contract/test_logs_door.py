@@ -50,10 +50,9 @@ def test_l15_answers_open_as_they_score_and_each_split_is_loaded_once(tmp_path):
     (tmp_path / "p.py").write_text(PLUGIN)
     plugin, own = ("--plugin", tmp_path / "p.py"), ("--root", tmp_path)
     log = json_lines(tmp_path / "l.jsonl", {"two": {"path": "/t", "target": "9", "output": "9"}})
-    (opened,) = rows(*plugin, *OPEN, log, "--benchmark", "halves", *own)
+    (opened,) = rows(*plugin, *OPEN, "halves", "--predictions", log, *own)
     assert (opened["benchmark"], figure(opened)) == ("own:two", 1)
     assert (tmp_path / "loaded.txt").read_text() == "one two "
     answers = json_lines(tmp_path / "a.jsonl", {"one.png": {"path": "t", "value": "9"}})
-    (opened,) = rows(*plugin, *OPEN, answers, "--benchmark", "halves", *own)
-    scored = rows(*plugin, "score", "halves", *own, "--predictions", answers)
-    assert figure(opened) == value(scored, "match_accuracy") == 1
+    scored = rows(*plugin, *OPEN, "halves", "--predictions", answers, *own)
+    assert value(scored, "match_accuracy") == 1

@@ -15,7 +15,7 @@ import pytest
 import formlab
 from tests.contract.doors import FIRST, SCORE, WORDS, cli, json_folder, long_table, rows, value
 
-RUN = "run --gold truth.csv --images . --system chat:m --out run --set concurrency=1"
+RUN = "run truth.csv --images . --system chat:m --out run --set concurrency=1"
 KEY = "sk-nobody-may-read-this-0123456789"
 ADA = FIRST["form-1"]
 FOUR = {f"form-{number}": ADA for number in range(1, 5)}
@@ -71,7 +71,7 @@ def server(tmp_path, monkeypatch):
 
 
 def statuses(out="run"):
-    return pl.read_parquet(f"{out}/responses.parquet").sort("doc_id")["status"].to_list()
+    return pl.read_parquet(f"{out}/predictions/responses").sort("doc_id")["status"].to_list()
 
 
 def test_m01_an_answer_survives_kill_9_and_is_never_paid_for_twice(server):
@@ -99,7 +99,7 @@ def test_m02_bad_answers_have_a_status_and_are_asked_again_on_demand_only(server
 
 def test_m03_a_limit_of_calls_stops_a_run_and_the_next_goes_on(server):
     for total in (2, 4):
-        cli(*server.run, *WORDS["at most calls"], 2)
+        cli(*server.run, "--set", "max_calls=2")
         found = (len(server.calls), statuses())
         assert found == (total, ["ok"] * total + ["missing"] * (4 - total))
 
@@ -107,7 +107,7 @@ def test_m03_a_limit_of_calls_stops_a_run_and_the_next_goes_on(server):
 def test_m04_no_call_begins_that_could_cost_more_than_is_left(server):
     # 100 tokens out, the most that is asked for, cost 1; those that go in are free.
     Path("prices.csv").write_text("model,input,output\nm,0,10000\n")
-    limits = ("--set", "max_tokens=100", "--max-cost", "2.5", *WORDS["prices"], "prices.csv")
+    limits = ("--set", "max_tokens=100", "--max-cost", "2.5", "--set", "prices=prices.csv")
     cli(*server.run, *limits, "--set", "concurrency=4")
     assert (len(server.calls), statuses().count("ok")) == (2, 2)
     _, error = cli(*server.run, *limits, "--system", "chat:free", "--out", "free", code=2)
@@ -118,7 +118,7 @@ def test_m05_a_key_that_a_server_says_back_is_in_no_file_and_no_output(server):
     server.replies = [completion(ADA | {"name": "KEY"}), {"status": 400, "error": "KEY"}]
     texts = [*cli(*server.run), *cli(*SCORE, "run", "--out", "evals/m")]
     assert (server.calls[0]["key"], statuses()[:2]) == (f"Bearer {KEY}", ["ok", "api_error"])
-    texts += cli("report", "65_own_forms", "--eval", "evals/m", "--no-figures")
+    texts += cli("report", "65_own_forms", "--eval", "evals/m", *WORDS["no figures"])
     files = {file: file.read_bytes() for file in Path().rglob("*") if file.is_file()}
     assert {".sqlite", ".parquet", ".html"} <= {file.suffix for file in files}
     assert not [file for file, content in files.items() if KEY.encode() in content]
@@ -127,7 +127,7 @@ def test_m05_a_key_that_a_server_says_back_is_in_no_file_and_no_output(server):
 
 def test_m06_a_folder_of_other_settings_is_refused_with_what_differs_and_nothing_else(server):
     cli(*server.run)
-    _, error = cli(*server.run, *WORDS["temperature"], "0.7", code=2)
+    _, error = cli(*server.run, "--set", "temperature=0.7", code=2)
     assert len(server.calls) == 4
     (line,) = (line for line in error.splitlines() if line.startswith("error: "))
     assert {"temperature", "0.7"} <= set(line.replace(",", " ").split())
@@ -146,7 +146,7 @@ def test_m07_answers_of_a_batch_are_the_records_of_live_calls(server):
     cli(*server.run, "--out", "live")
     sent = [str(call["messages"]) for call in server.calls]
     assert sorted(sent) == sorted(str(request["body"]["messages"]) for request in requests)
-    batch, live = (pl.read_parquet(f"{out}/records.parquet") for out in ("run", "live"))
+    batch, live = (pl.read_parquet(f"{out}/predictions/records") for out in ("run", "live"))
     assert batch["value"].to_list() == [*ADA.values()] * 4
     assert batch.equals(live)
 
@@ -155,13 +155,13 @@ def test_m08_confidences_are_products_of_tokens_and_shares_of_samples(server):
     pieces = {'{"name": "': -9, "Ada": -0.5, " Berg": -0.25, '", "total": "': -9, "88.20": -0.125}
     tokens = [{"token": text, "logprob": chance} for text, chance in [*pieces.items(), ('"}', -9)]]
     server.replies = [completion(content="".join(pieces) + '"}', logprobs={"content": tokens})]
-    cli(*server.run, *WORDS["log-probabilities"], "--limit", 1)
+    cli(*server.run, *WORDS["log-probabilities"], *WORDS["the first documents"], 1)
     # The first answer counts: its name is in two of three, its date in all, its total in one.
     changes = {"total": "9"}, {}, {"name": "A. Berg"}
     server.replies = [completion(ADA | change) for change in changes]
-    samples = [*WORDS["samples"], 3, *WORDS["temperature"], "0.7"]
-    cli(*server.run, *samples, "--limit", 1, "--out", "votes")
-    tables = map(pl.read_parquet, ("run/records.parquet", "votes/records.parquet"))
+    samples = ["--set", "samples=3", "--set", "temperature=0.7"]
+    cli(*server.run, *samples, *WORDS["the first documents"], 1, "--out", "votes")
+    tables = (pl.read_parquet(f"{out}/predictions/records") for out in ("run", "votes"))
     sure, votes = (dict(t.drop_nulls("value")[["path", "confidence"]].iter_rows()) for t in tables)
     assert sure == pytest.approx({"/name": exp(-0.5 - 0.25), "/total": exp(-0.125)})
     assert votes == pytest.approx({"/name": 2 / 3, "/date": 1, "/total": 1 / 3})
@@ -176,7 +176,7 @@ def test_m09_a_server_that_misbehaves_ends_in_time_and_leads_to_no_other_host(se
     assert time.monotonic() - start < 9
     assert (len(server.calls), statuses()) == (4, ["api_error"] * 3 + ["ok"])
     server.replies = [{"status": 429, "headers": {"Retry-After": "1"}}, completion()]
-    cli(*server.run, "--limit", 1, "--out", "busy")
+    cli(*server.run, *WORDS["the first documents"], 1, "--out", "busy")
     *_, first, second = (call["at"] for call in server.calls)
     assert (second - first >= 1, statuses("busy")) == (True, ["ok"])
 

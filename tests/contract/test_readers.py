@@ -61,8 +61,8 @@ def test_l10_a_log_joins_the_fields_of_a_benchmark_whose_gold_is_used(tmp_path):
     asked = {"a/entities/1": "Total 9.00", "b/entities/1": "9.0", "b/entities/7": "x"}
     lines = {name: {"target": gold, "output": "Total 9.00"} for name, gold in asked.items()}
     named = [json_lines(tmp_path / f"{name}.jsonl", lines) for name in ("second", "first")]
-    options = ("--benchmark", "funsd", "--root", tmp_path, "--workers", 2, "--out", tmp_path / "e")
-    log = rows(*WORDS["score a log"], *named, *options)
+    options = ("--workers", 2, "--out", tmp_path / "e", *(f"--predictions={n}" for n in named))
+    log = rows(*WORDS["score a log"], "funsd", "--root", tmp_path, *options)
     assert [entry["system"] for entry in log] == ["second", "first"]
     odd = [n for e in log for note, n in e["notes"].items() if re.search("differ|not have", note)]
     assert odd == [1, 1] * 2
@@ -91,7 +91,7 @@ def test_l11_pages_are_found_by_name_and_are_as_large_as_shown(work):
         (work / "scans" / name).write_bytes(data)
     (work / "toy.py").write_text(TOY)
     (work / "truth.csv").write_text(TRUTH)
-    run = ("run", "--gold", "truth.csv", "--images", "scans", "--system", "toy", "--out", "run")
+    run = ("run", "truth.csv", "--images", "scans", "--system", "toy", "--out", "run")
     cli("--plugin", "toy.py", *run)
     assert value(rows(*SCORE, "run"), "match_f1") == 1
 

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import formlab
-from tests.contract.doors import GOLD, SECOND, cli, json_lines, value
+from tests.contract.doors import GOLD, SECOND, WORDS, cli, json_lines, value
 from tests.seeds import ALL
 
 pytestmark = pytest.mark.browser
@@ -23,7 +23,7 @@ COUNT, OPTION, NAMED = "^{} of", "{} ({})", "[aria-label], [alt], [aria-hidden=t
 FLAGS = "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-sync"
 FLAGS += " --disable-background-networking --disable-component-update"
 # One worker builds in this process, which has imported what it needs.
-REPORT = ("report", "--out", "reports", "--no-figures", "--workers", 1)
+REPORT = ("report", "--out", "reports", *WORDS["no figures"], "--workers", 1)
 FINDINGS = """from formlab import analysis, charts
 found = analysis.findings([analysis.open_evaluation(each) for each in evaluations])
 charts.findings_table(found, {"own": "65_own_forms"})"""

@@ -92,7 +92,7 @@ def test_s06_order_and_workers_change_no_number(tmp_path):
     rng = random.Random(0)
     gold = {f"d{n}": {"a": f"{rng.random():.6f}", "b": f"Ada {n}"} for n in range(40)}
     answers = {d: {key: v.replace("7", "1") for key, v in f.items()} for d, f in gold.items()}
-    command = ("score", "--gold", json_lines(tmp_path / "gold.jsonl", gold), "--predictions")
+    command = ("score", json_lines(tmp_path / "gold.jsonl", gold), "--predictions")
     file = json_lines(tmp_path / "a.jsonl", answers)
     backwards = json_lines(tmp_path / "b.jsonl", dict(reversed(answers.items())))
     first = rows(*command, file)
@@ -198,7 +198,7 @@ def test_s15_day_and_month_are_one_date_only_where_the_document_says_so():
 
 def test_s16_what_is_right_follows_the_rules_of_a_types_file(tmp_path):
     file = DATA / "verdicts.csv"
-    command = ("score", "--gold", file, "--predictions", file, "--types", DATA / "types.yml")
+    command = ("score", file, "--predictions", file, "--types", DATA / "types.yml")
     columns = ("--columns", "gold=gold,prediction=answer")
     table = rows(*command, *columns, "--out", tmp_path / "out")
     cases = formlab.open_evaluation(tmp_path / "out").cases.drop_nulls("path")

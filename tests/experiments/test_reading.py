@@ -4,7 +4,6 @@ import polars as pl
 
 import formlab
 from formlab.folders import Evaluation
-from formlab.scoring import part
 from formlab.systems import System
 from formlab_experiments import read_and_score
 
@@ -42,9 +41,9 @@ def test_of_a_part_of_the_pages_no_other_page_counts(funsd_root, tmp_path):
     assert scored.documents["doc_id"].to_list() == ["a"]
 
 
-def test_large_corpora_are_scored_in_shards_to_the_same_cases(funsd_root, tmp_path, monkeypatch):
+def test_large_corpora_are_scored_in_parts_to_the_same_cases(funsd_root, tmp_path, monkeypatch):
     corpus = formlab.load("funsd", root=funsd_root, split="test")
     whole = read_and_score(corpus, reader([]), out=tmp_path / "whole")
-    monkeypatch.setattr(part, "SHARD", 2)
-    shards = read_and_score(corpus, reader([]), out=tmp_path / "shards")
-    assert shards.cases.sort("doc_id", "path").equals(whole.cases.sort("doc_id", "path"))
+    monkeypatch.setattr("formlab.benchmarks.BATCH", 2)
+    parts = read_and_score(corpus, reader([]), out=tmp_path / "parts")
+    assert parts.cases.sort("doc_id", "path").equals(whole.cases.sort("doc_id", "path"))

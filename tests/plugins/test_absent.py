@@ -44,7 +44,7 @@ def core(tmp_path):
     env = os.environ | {"PYTHONPATH": os.pathsep.join(paths)}
 
     def run(*arguments, code=None):
-        command = [sys.executable, *(["-c", code] if code else ["-m", "formlab.cli"])]
+        command = [sys.executable, *(["-c", code] if code else ["-m", "formlab"])]
         return subprocess.run(
             [*command, *map(str, arguments)], cwd=tmp_path, env=env, capture_output=True, text=True
         )
@@ -77,7 +77,7 @@ def test_score_compare_and_report_need_no_add_on(core, funsd_root, tmp_path):
     score = ["score", "funsd", "--root", str(funsd_root), "--predictions", "p.jsonl"]
     score += ["--resamples", "0", "--out", "e", "--json"]
     compare = ["compare", "e", "e", "--metric", "cer", "--json"]
-    report = ["report", "10_content_modality", "--eval", "e", "--no-figures", "--out", "r"]
+    report = ["report", "10_content_modality", "--eval", "e", "--set", "figures=off", "--out", "r"]
     commands = json.dumps([score, compare, report, ["--help"]])
     done = core(commands, code=IN_TURN)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -103,7 +103,7 @@ def test_sample_that_an_add_on_opens_is_said_to_need_it(core):
     assert "nothing is installed that fills in forms" in core(code=opened).stderr
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["benchmarks"], ["score", "-h"]])
+@pytest.mark.parametrize("arguments", [["--help"], ["list", "benchmarks"], ["score", "-h"]])
 def test_lists_and_help_import_nothing_heavy(arguments):
     code = (
         "import sys\nfrom formlab.cli import main\n"

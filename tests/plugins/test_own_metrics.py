@@ -58,7 +58,7 @@ def test_metric_of_boxes_gets_the_boxes_of_both_sides():
 
     evaluation = scored("formcraft")
     part = evaluation.cases.filter(pl.col("task") == "visual", pl.col("outcome") != "unscored")
-    # Shard by shard, if there are several.
+    # Part by part, if there are several.
     golds, preds = np.concatenate(seen[::2]), np.concatenate(seen[1::2])
     assert [golds.shape, preds.shape] == [(part.height, 4)] * 2
     np.testing.assert_array_equal(golds[:, 0], part["x0"].to_numpy())

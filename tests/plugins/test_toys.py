@@ -62,7 +62,7 @@ def formlab(request, tmp_path):
     env["PYTHONPATH"] = os.pathsep.join([*paths, env.get("PYTHONPATH", "")])
 
     def run(*arguments, by="", code=0):
-        command, here = [sys.executable, "-m", "formlab.cli"], env
+        command, here = [sys.executable, "-m", "formlab"], env
         if request.param == "files" and by == "option":
             command += [text for file in FILES for text in ("--plugin", str(file))]
         if request.param == "files" and by == "variable":
@@ -96,9 +96,9 @@ def test_each_file_is_short():
 
 
 def test_toys_are_listed_run_scored_compared_and_reported(formlab, forms, tmp_path):
-    listed = json.loads(formlab("benchmarks", "--json", by="option"))
+    listed = json.loads(formlab("list", "benchmarks", "--json", by="option"))
     assert "Receipts as plain text" in [row["title"] for row in listed]
-    rows = json.loads(formlab("plugins", "--json", by="variable"))
+    rows = json.loads(formlab("list", "plugins", "--json", by="variable"))
     sources = {row["name"]: row["source"] for row in rows}
     for name in ("receipts", "lines", "digit_accuracy"):
         assert sources[name].startswith(formlab.source)
@@ -130,7 +130,7 @@ def _check_own_command_and_report(formlab, tmp_path):
     )
     book.cells[0].metadata["tags"] = ["parameters"]
     nbformat.write(book, tmp_path / "mine.ipynb")
-    formlab(*mine, "report", "mine", "--eval", "e", "--no-figures", "--out", "r")
+    formlab(*mine, "report", "mine", "--eval", "e", "--set", "figures=off", "--out", "r")
     report = (tmp_path / "r" / "mine--e.html").read_text()
     assert "digit_accuracy" in report
     assert re.search(r"aggregate\W+mean", report)

@@ -33,9 +33,10 @@ def formlab(monkeypatch):
 
 def test_items_are_drafted_and_counted_with_what_speaks_against_them(formlab, tmp_path):
     with serving("refused", then=json.dumps({"items": [ITEM]})) as server:
-        result = formlab(server, "vqa", "--limit", 3, "--set", "concurrency=1", "--out", tmp_path)
+        words = ("vqa", "--documents", "3", "--out", tmp_path)
+        result = formlab(server, *words, "--set", "concurrency=1")
         assert result.exit_code == 0, result.stderr
-        again = formlab(server, "vqa", "--limit", 3, "--out", tmp_path)
+        again = formlab(server, *words)
         assert len(server.calls) == 3
     (row,) = json.loads(result.stdout)
     assert (row["forms"], row["items"], row["rejected"], row["failed"]) == (3, 2, 2, 1)
@@ -48,7 +49,7 @@ def test_the_key_reaches_no_draft_and_no_output(formlab, tmp_path, caplog):
     with serving("says_the_key_in_an_error", then=json.dumps({"items": [ITEM]})) as server:
         with caplog.at_level(0):
             results = [
-                formlab(server, task, "--limit", 2, "--out", tmp_path)
+                formlab(server, task, "--documents", "2", "--out", tmp_path)
                 for task in ("vqa", "consistency")
             ]
         assert server.calls[0]["key"] == f"Bearer {KEY}"
@@ -82,7 +83,7 @@ def test_examples_without_items_are_an_error(formlab, tmp_path):
     (tmp_path / "forms" / "a.json").write_text('{"fields": [{"label": "Name", "value": "Ada"}]}')
     with serving() as server:
         result = formlab(
-            server, "vqa", "--examples", tmp_path, "--out", tmp_path / "out", "--limit", 1
+            server, "vqa", "--examples", tmp_path, "--out", tmp_path / "out", "--documents", "1"
         )
     assert result.exit_code == 2
     assert "no items of vqa" in result.stderr
@@ -91,7 +92,7 @@ def test_examples_without_items_are_an_error(formlab, tmp_path):
 def test_what_people_accept_is_written_and_what_is_kept_out_is_named(formlab, tmp_path):
     sound = ITEM | {"fields": ["/Donor/Name", "/Physician"], "question": "Did \x1b[31m sign?"}
     with serving(then=json.dumps({"items": [sound, sound | {"question": "And?"}]})) as server:
-        assert formlab(server, "vqa", "--limit", 1, "--out", tmp_path).exit_code == 0
+        assert formlab(server, "vqa", "--documents", "1", "--out", tmp_path).exit_code == 0
     corpus = benchmarks.load("formcraft")
     session = review.Review(review.of_corpus(corpus, tmp_path), tmp_path / "reviews", "ada")
     session.decide(0, "accept")

@@ -148,7 +148,7 @@ def test_run_killed_in_the_middle_goes_on_and_repeats_no_page(funsd_root, tmp_pa
     (tmp_path / "waiting.py").write_text(WAITING)
     out = tmp_path / "r"
     command = [
-        sys.executable, "-m", "formlab.cli", "--plugin", str(tmp_path / "waiting.py"), "run",
+        sys.executable, "-m", "formlab", "--plugin", str(tmp_path / "waiting.py"), "run",
         "funsd", "--root", str(funsd_root), "--split", "test", "--system", "waiting",
         "--out", str(out), "--json",
     ]  # fmt: skip

@@ -72,7 +72,6 @@ from formlab.benchmarks.formcraft.taxonomy import (
 from formlab.benchmarks.formcraft.tidy import NotAFormError, tidied
 from formlab.benchmarks.meta import meta_of
 from formlab.errors import DataBroken, DataMissing
-from formlab.files import convert
 from formlab.folders import Corpus
 
 __all__ = [
@@ -168,7 +167,7 @@ def _own_forms(split: str, root: Path) -> SplitFiles:
 def read_form(file: Path) -> FormCraft:
     """The form in a file of annotations, where only what the schema names is accepted."""
     remedy = "an object with fields and groups"
-    value = convert(files.read_json(file), dict[str, Any], where=file, remedy=remedy)
+    value = files.read_json(file, dict[str, Any], remedy=remedy)
     try:
         return FormCraft.model_validate(tidied(value)[0])
     except NotAFormError as error:

@@ -26,7 +26,6 @@ from formlab.benchmarks.formfactory._gold import (
 )
 from formlab.benchmarks.formfactory._texts import split_texts
 from formlab.errors import DataBroken
-from formlab.files import convert
 from formlab.folders import Corpus
 from formlab.text.normalise import as_text
 
@@ -91,9 +90,7 @@ def doc_id(form: WebForm, number: int) -> str:
 
 def instances(file: Path) -> list[Row]:
     """The values of each instance in a file of ``data1``, by their labels."""
-    return convert(
-        files.read_json(file), list[dict[str, Any]], where=file, remedy='[{"Label": "value"}]'
-    )
+    return files.read_json(file, list[dict[str, Any]], remedy='[{"Label": "value"}]')
 
 
 def _texts(

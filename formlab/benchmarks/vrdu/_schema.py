@@ -10,7 +10,6 @@ import msgspec
 from formlab import files
 from formlab.benchmarks.meta import meta_of
 from formlab.errors import DataBroken
-from formlab.files import convert
 from formlab.folders import Corpus, Evaluation
 
 UNREPEATED, REPEATED = "unrepeated", "repeated"
@@ -43,7 +42,7 @@ class Schema(NamedTuple):
     @classmethod
     def read(cls, path: Path) -> tuple[Schema, str]:
         """Schema and name of the data set from a `meta.json`."""
-        meta = convert(files.read_json(path), _Meta, where=path, remedy=REMEDY)
+        meta = files.read_json(path, _Meta, remedy=REMEDY)
         matches, patterns = meta.entity_name_to_match_func, meta.entity_appearance_pattern
         if patterns is None:
             patterns = dict.fromkeys(matches, UNREPEATED)

@@ -12,7 +12,6 @@ from formlab import files
 from formlab.benchmarks._spec import part_of
 from formlab.benchmarks.vrdu._schema import Schema
 from formlab.errors import DataMissing, UnknownName
-from formlab.files import convert
 
 WITH_PDF = "-pdfs"
 # The documents that a split's file lists; a corpus of others than the test ones says so in its
@@ -114,5 +113,5 @@ def places(root: Path) -> dict[str, tuple[Path, Path | None]]:
 
 def documents(file: Path, part: str = PARTS[0]) -> list[str]:
     """The documents that a split's file lists, by default those to test on."""
-    split = convert(files.read_json(file), _PARTS[part], where=file, remedy=_PUBLISHED)
+    split = files.read_json(file, _PARTS[part], remedy=_PUBLISHED)
     return list(dict.fromkeys(getattr(split, part)))

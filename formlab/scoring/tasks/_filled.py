@@ -158,7 +158,7 @@ def read_forms(
     """The documents that have something to fill in, in their order.
 
     `sent` says whether forms were to be sent: a row without a path says so of its form, whether it
-    was or not. `dates` are those of the whole corpus, see `Kinds`.
+    was or not. `dates` are those of the whole corpus, see `Whole`.
     """
     golds: dict[str, list[tuple[int, GoldField]]] = defaultdict(list)
     asked = corpus.records.with_row_index("row").filter(pl.col("task") == "click")

@@ -36,7 +36,7 @@ def leaves(
     """The leaves of gold and predictions.
 
     Of an unrepeated entity the most confident value wins, and the first where none says how
-    confident it is (VRDU, appendix A.1). `dates` are those of the whole corpus, see `Kinds`.
+    confident it is (VRDU, appendix A.1). `dates` are those of the whole corpus, see `Whole`.
     """
     gold_records = corpus.records.filter(pl.col("path").is_not_null()).with_row_index("row")
     claims = predictions.records.filter(pl.col("path").is_not_null(), pl.col("task") != "layout")

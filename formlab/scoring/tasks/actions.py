@@ -15,9 +15,9 @@ from formlab import tables, text
 from formlab.folders import Corpus, Predictions
 from formlab.metrics import actions as family
 from formlab.scoring.align import judged
-from formlab.scoring.kinds import Kinds
 from formlab.scoring.tasks._filled import FilledForm, case_rows, read_forms, settle
 from formlab.scoring.tasks._kit import TaskScores, made_by, score_rows
+from formlab.scoring.whole import Whole
 from formlab.tables import Settings
 
 # Metrics of clicks, as against values.
@@ -43,7 +43,7 @@ def score(
     *,
     mode: str,
     threshold: float,
-    kinds: Kinds | None = None,
+    kinds: Whole | None = None,
 ) -> TaskScores:
     """Every field and every form.
 
@@ -52,7 +52,7 @@ def score(
     text, and stand by itself. A click is right on any screenshot of the form if its page is not
     said. Lines that are meant for no field are cases with the outcome `spurious`.
     """
-    kinds = kinds or Kinds.of(corpus, predictions, [marks])
+    kinds = kinds or Whole.of(corpus, predictions, [marks])
     notes: Counter[str] = Counter()
     sent = "value" in set(kinds.answers["task"])
     forms = read_forms(corpus, predictions, notes, sent=sent, dates=kinds.dates)

@@ -29,7 +29,6 @@ from formlab.scoring.align import (
     words_of_pages,
 )
 from formlab.scoring.field_alignment import PAIRINGS, match
-from formlab.scoring.kinds import Kinds
 from formlab.scoring.tasks._kit import (
     NORM,
     TaskScores,
@@ -39,6 +38,7 @@ from formlab.scoring.tasks._kit import (
     text_rows,
     used,
 )
+from formlab.scoring.whole import Whole
 
 TASKS = ("text", "marking", "visual", "cross")
 # What a system that only reads text can be read for: the text under the field's box.
@@ -53,13 +53,13 @@ def score(
     threshold: float,
     pairing: str = "default",
     reader: str = reading.READER,
-    kinds: Kinds | None = None,
+    kinds: Whole | None = None,
 ) -> TaskScores:
     """Every field by the measures of its modality and by the ladder.
 
     `pairing` is one of `formlab.scoring.field_alignment.PAIRINGS`.
     """
-    kinds = kinds or Kinds.of(corpus, predictions)
+    kinds = kinds or Whole.of(corpus, predictions)
     cases, rules, notes = read_cases(
         corpus, predictions, threshold=threshold, pairing=pairing, reader=reader, kinds=kinds
     )
@@ -79,7 +79,7 @@ def field_claims(records: pl.DataFrame) -> pl.DataFrame:
     return records.filter(pl.col("task").is_in(TASKS), pl.col("path").is_not_null())
 
 
-def any_read(kinds: Kinds) -> bool:
+def any_read(kinds: Whole) -> bool:
     """Whether a system gave a value of any field, or read words where a field stands."""
     placed = kinds.gold.filter(pl.col("task").is_in(READABLE), pl.col("x0").is_not_null())
     has_value = pl.col("value").is_not_null()
@@ -95,13 +95,13 @@ def read_cases(
     threshold: float,
     pairing: str = "default",
     reader: str = reading.READER,
-    kinds: Kinds | None = None,
+    kinds: Whole | None = None,
 ) -> tuple[pl.DataFrame, tuple[str | None, str | None], dict[str, int]]:
     """The cases of all fields, the rules they are paired and read by, and notes.
 
     There is no case where a system names no field and reads no words.
     """
-    kinds = kinds or Kinds.of(corpus, predictions)
+    kinds = kinds or Whole.of(corpus, predictions)
     claimed, is_read = field_claims(kinds.answers), words_of_pages(kinds.answers).height > 0
     gold = corpus.records.filter(pl.col("task").is_in(TASKS), pl.col("path").is_not_null())
     claims, seen = field_claims(predictions.records), words_of_pages(predictions.records)

@@ -12,10 +12,10 @@ from formlab.benchmarks.vrdu import UNREPEATED, Schema
 from formlab.folders import Corpus, Predictions
 from formlab.metrics import entities as family
 from formlab.metrics.entities import Matching, match_entities
-from formlab.scoring.kinds import Kinds
 from formlab.scoring.tasks._entity_cases import entity_cases
 from formlab.scoring.tasks._kit import TaskScores, made_by, score_rows, text_rows
 from formlab.scoring.tasks._leaves import Leaves, leaves
+from formlab.scoring.whole import Whole
 from formlab.tables import USABLE, Settings
 
 RULES = "unrepeated=most-confident,else-first"
@@ -23,7 +23,7 @@ RULES = "unrepeated=most-confident,else-first"
 
 def score(
     corpus: Corpus, predictions: Predictions, *, mode: str, threshold: float,
-    kinds: Kinds | None = None,
+    kinds: Whole | None = None,
 ) -> TaskScores:  # fmt: skip
     """Every document by every entity, all together and as means over entities.
 

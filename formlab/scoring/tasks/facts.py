@@ -20,8 +20,8 @@ from formlab.metrics.structure import structure, structure_score
 from formlab.scoring.align import judged
 from formlab.scoring.causes import STAGES, cause
 from formlab.scoring.factboxes import read_boxes, words_of
-from formlab.scoring.kinds import Kinds
 from formlab.scoring.tasks._kit import TaskScores, made_by, score_rows, text_rows
+from formlab.scoring.whole import Whole
 from formlab.tables import BOX, USABLE
 from formlab.text.flow import Flow, read
 from formlab.text.markup import is_html, visible_text, written_events
@@ -43,7 +43,7 @@ class PageMarkup(NamedTuple):
 
 def score(
     corpus: Corpus, predictions: Predictions, *, mode: str, threshold: float,
-    kinds: Kinds | None = None,
+    kinds: Whole | None = None,
 ) -> TaskScores:  # fmt: skip
     """Every fact and every page.
 
@@ -55,7 +55,7 @@ def score(
     written (metrics that end in ``_html``), which the paper does; plain text is compared with the
     HTML as it is.
     """
-    kinds = kinds or Kinds.of(corpus, predictions)
+    kinds = kinds or Whole.of(corpus, predictions)
     notes: Counter[str] = Counter()
     pages, words = _predicted_pages(predictions, notes), words_of(predictions.records)
     cases: list[pl.DataFrame] = []

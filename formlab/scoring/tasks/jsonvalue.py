@@ -15,8 +15,8 @@ from formlab.benchmarks.omniai import WHOLE
 from formlab.folders import Corpus, Predictions
 from formlab.metrics.jsonacc import accuracy_parts, json_accuracy, loaded
 from formlab.scoring.align import with_status
-from formlab.scoring.kinds import Kinds
 from formlab.scoring.tasks._kit import TaskScores, made_by, score_rows
+from formlab.scoring.whole import Whole
 from formlab.tables import USABLE
 
 
@@ -26,7 +26,7 @@ def score(
     *,
     mode: str,
     threshold: float,  # noqa: ARG001
-    kinds: Kinds | None = None,  # noqa: ARG001
+    kinds: Whole | None = None,  # noqa: ARG001
 ) -> TaskScores:
     """JSON accuracy of every document.
 

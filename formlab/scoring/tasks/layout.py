@@ -13,8 +13,8 @@ from formlab import metrics, tables
 from formlab.folders import Corpus, Predictions
 from formlab.metrics.tree import tree_edit_tallies
 from formlab.metrics.tree_edits import Edit
-from formlab.scoring.kinds import Kinds
 from formlab.scoring.tasks._kit import TaskScores, made_by, score_rows
+from formlab.scoring.whole import Whole
 from formlab.tables import USABLE
 from formlab.trees import Node, from_records
 
@@ -35,7 +35,7 @@ def score(
     *,
     mode: str,
     threshold: float,
-    kinds: Kinds | None = None,
+    kinds: Whole | None = None,
 ) -> TaskScores:
     """The trees of every document gold beside predicted.
 
@@ -43,7 +43,7 @@ def score(
     script: one per node that was kept, renamed, deleted, inserted, moved or reordered (`subtype`),
     with its labels, depth and cost. `threshold` does not matter here.
     """
-    kinds = kinds or Kinds.of(corpus, predictions, [marks])
+    kinds = kinds or Whole.of(corpus, predictions, [marks])
     del threshold
     # A field whose value is not scored has its place in the form all the same.
     gold = structure(corpus.records.with_columns(pl.lit("ok").alias("status")))

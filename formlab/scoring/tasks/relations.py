@@ -23,10 +23,10 @@ from formlab import metrics, tables, text
 from formlab.benchmarks.formcraft import RELATIONS, item_meta
 from formlab.folders import Corpus, Predictions
 from formlab.scoring.align import judged, same_paths, side_by_side, with_status
-from formlab.scoring.kinds import Kinds
 from formlab.scoring.rules import orders_of
 from formlab.scoring.tasks import content
 from formlab.scoring.tasks._kit import TaskScores, any_for, made_by, score_rows
+from formlab.scoring.whole import Whole
 from formlab.tables import BOX, LADDER, USABLE
 from formlab.text.normalise import LADDER_STEPS
 
@@ -48,14 +48,14 @@ def score(
     *,
     mode: str,
     threshold: float,
-    kinds: Kinds | None = None,
+    kinds: Whole | None = None,
 ) -> TaskScores:
     """Every question and check: for itself, and in each slice it belongs to.
 
     It is sliced by scope, reference, complexity and modal relationship, and by all four at once;
     the four rungs of the ladder by task. A rung holds for a check if it does for all its fields.
     """
-    kinds = kinds or Kinds.of(corpus, predictions, [marks])
+    kinds = kinds or Whole.of(corpus, predictions, [marks])
     case_tables, scores, notes = [], [], {}
     orders = text.date_orders(corpus.records["doc_id"], corpus.records["value"], kinds.dates)
     for task in TASKS:

@@ -11,15 +11,15 @@ from formlab.readers.values import pattern
 from formlab.scoring import rules
 from formlab.scoring.align import cases, words_read
 from formlab.scoring.fields import READER, described
-from formlab.scoring.kinds import Kinds
 from formlab.scoring.page_text import INSERTED, texts_only
 from formlab.scoring.page_text import RULES as IN_TEXT
 from formlab.scoring.tasks._kit import TaskScores, made_by, score_table, text_rows, used
+from formlab.scoring.whole import Whole
 
 
 def score(
     corpus: Corpus, predictions: Predictions, *, mode: str, threshold: float,
-    kinds: Kinds | None = None, reader: str = READER,
+    kinds: Whole | None = None, reader: str = READER,
 ) -> TaskScores:  # fmt: skip
     """Pages and fields by every text metric.
 
@@ -27,7 +27,7 @@ def score(
     unusable prediction is the empty text. Text inserted in a page counts in its page's scores; it
     is no field.
     """
-    kinds = kinds or Kinds.of(corpus, predictions)
+    kinds = kinds or Whole.of(corpus, predictions)
     table, notes = cases(corpus, predictions, threshold=threshold, reader=reader, kinds=kinds)
     text_alone = texts_only(kinds.answers.filter(task="text"))
     reading = described(reader) if words_read(kinds) else IN_TEXT if text_alone else None
@@ -48,7 +48,7 @@ def score(
 
 
 def _matches(
-    fields: pl.DataFrame, kinds: Kinds, *, mode: str, threshold: float, read: str | None
+    fields: pl.DataFrame, kinds: Whole, *, mode: str, threshold: float, read: str | None
 ) -> pl.DataFrame:
     """Rows of *scores* of the values that are right by their rules."""
     known = rules.weights(kinds.declared)

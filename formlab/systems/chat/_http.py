@@ -61,7 +61,7 @@ class Http(Wire):
         if cost is None and math.isfinite(limits.max_cost) and not limits.assume_cost:
             what = "the server does not say how many tokens an answer took: max_cost cannot hold"
             limits.stop(what)
-            remedy = "--assume-cost to count the most that it may cost, or --max-calls"
+            remedy = "--set assume_cost=on to count the most that it may cost, or --set max_calls=N"
             raise NotAvailable(what, remedy=remedy)
         limits.answered(cost=cost, most=most)
 

@@ -54,7 +54,7 @@ class BatchRequests:
     ) -> None:
         self.folder, self._requests, self._bytes = Path(folder), requests, int(megabytes * 1e6)
         if any(self.folder.glob(REQUESTS)):
-            remedy = "another folder, or --batch-results with its results"
+            remedy = "another folder, or put its results into this one"
             raise DataBroken("this folder holds a batch", where=folder, remedy=remedy)
         self.names: set[str] = set()
         self.files = self._in_file = self._size = 0

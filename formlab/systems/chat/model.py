@@ -12,7 +12,7 @@ from typing import Any
 from formlab import benchmarks, files
 from formlab.errors import DataBroken, NotAvailable, UnknownName
 from formlab.folders import Corpus, Predictions
-from formlab.systems._runs import HEAD, SKIPPED, begin, check_head, first
+from formlab.systems._runs import HEAD, PREDICTIONS, SKIPPED, begin, check_head, first
 from formlab.systems._spec import Reader, System
 from formlab.systems.chat.asker import Asker
 from formlab.systems.chat.batch import BatchRequests, BatchResults
@@ -101,7 +101,7 @@ class ChatSystem(System):
         begin(out, head, **paths, prompt=source, limit=limit)
         made = plan.made(corpus, chosen, out=out, name=head["name"], limit=limit)
         if not chosen["batch"]:
-            made.save(out)
+            made.save(out / PREDICTIONS)
         return made
 
 

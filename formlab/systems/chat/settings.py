@@ -90,10 +90,10 @@ def client_of(model: str, settings: dict[str, Any], *, batches: bool = False) ->
     if math.isfinite(settings["max_cost"]) and price is None:
         raise NotAvailable(
             f"max_cost needs a price, and {model!r} has none", where=prices,
-            remedy="a line for it in a file of your own, --prices",
+            remedy="a line for it in a file of your own, --set prices=FILE",
         )  # fmt: skip
     if math.isfinite(settings["max_cost"]) and settings.get("batch"):
-        raise NotAvailable("max_cost cannot hold in a batch", remedy="--max-calls")
+        raise NotAvailable("max_cost cannot hold in a batch", remedy="--set max_calls=N")
     extra = files.parse_json(settings["extra"], where="extra")
     if not isinstance(extra, dict):
         raise DataBroken("extra is not a JSON object", remedy='extra={"seed": 1}')
@@ -101,7 +101,7 @@ def client_of(model: str, settings: dict[str, Any], *, batches: bool = False) ->
     if settings.get("logprobs"):
         asked["logprobs"] = True
     if settings.get("samples", 1) > 1 and (asked["temperature"] == 0 or "seed" in extra):
-        remedy = "--temperature 0.7, and no seed in extra"
+        remedy = "--set temperature=0.7, and no seed in extra"
         raise DataBroken("samples of one temperature 0 or seed are all alike", remedy=remedy)
     longest = asked.get("max_completion_tokens") or asked["max_tokens"]
     if math.isfinite(settings["max_cost"]) and not isinstance(longest, int):

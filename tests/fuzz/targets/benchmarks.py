@@ -156,8 +156,8 @@ def load(name: str, folder: Path) -> Found:
     return corpus_found(corpus)
 
 
-def shards(name: str, folder: Path) -> Found:
-    found = [corpus_found(corpus) for corpus in benchmarks.shards(name, root=folder, records=4)]
+def parts(name: str, folder: Path) -> Found:
+    found = [corpus_found(corpus) for corpus in benchmarks.corpora(name, root=folder, records=4)]
     names = [name for one in found for name in one.documents]
     assert len(names) == len(set(names))
     return Found(frozenset(names), sum((Counter(one.counted) for one in found), Counter()))
@@ -185,7 +185,7 @@ TARGETS = [
         "load/vrdu packed", partial(vrdu, packed=True), partial(load, "vrdu"), only=r"\.gz$|split"
     ),
     *(
-        Target(f"shards/{name}", MAKERS[name], partial(shards, name), home=HOMES.get(name, ""))
+        Target(f"parts/{name}", MAKERS[name], partial(parts, name), home=HOMES.get(name, ""))
         for name in ("funsd", "formcraft", "vrdu", "omniai")
     ),
     Target("load/filing", lambda folder: put(folder, "filing.htm", FILING), _filing),

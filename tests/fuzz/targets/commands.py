@@ -13,20 +13,20 @@ from tests.fuzz.targets import benchmarks as made
 from tests.fuzz.targets.common import put
 from tests.fuzz.verdicts import Found, Refused, Target
 
-OWN = "--gold gold.csv --predictions answers.csv --resamples 0"
+OWN = "gold.csv --predictions answers.csv --resamples 0"
 LINES = {
     "score": "score funsd --root gold --predictions answers/p.jsonl --resamples 0 --out x",
-    "score own": f"score {OWN} --types types.yaml --columns doc_id=doc_id --limit 2",
-    "run": "run funsd --root gold --system rules --limit 1 --out out --set zoom=1.0 --name x",
-    "run chat": "run funsd --root gold --system chat:m --base-url http://127.0.0.1:9/v1 --limit 1 "
-    "--out out --max-calls 1 --max-cost 0.1 --temperature 0 --samples 1 --set attempts=1 "
-    "--set timeout=1 --prices prices.csv",
-    "open": "open answers.csv --columns doc_id=doc_id,gold=value,value=value --system s --out out",
-    "compare": "compare saved saved2 --resamples 0 --permutations 9 --metric cer --by kind",
-    "history": "history . --resamples 0 --permutations 9 --metric cer --seed 1",
-    "benchmarks": "benchmarks --json",
-    "sums": "sums pages --all",
-    "judge check": "judge check raw.json --root pages --predictions pages --out out",
+    "score own": f"score {OWN} --types types.yaml --columns doc_id=doc_id --documents 2",
+    "run": "run funsd --root gold --system rules --documents 1 --out out --set zoom=1.0 --name x",
+    "run chat": "run funsd --root gold --system chat:m --base-url http://127.0.0.1:9/v1 "
+    "--documents 1 --out out --set max_calls=1 --max-cost 0.1 --set temperature=0 --set samples=1 "
+    "--set attempts=1 --set timeout=1 --set prices=prices.csv",
+    "log": "score answers.csv --columns doc_id=doc_id,gold=value,value=value --name s --out out",
+    "compare": "compare saved saved2 --resamples 9 --metric cer --by kind",
+    "over time": "compare . --over-time --resamples 9 --metric cer --seed 1",
+    "list": "list benchmarks --json",
+    "sums": "facts sums pages --all",
+    "judge check": "facts check raw.json --root pages --predictions pages --out out",
     "annotate check": "annotate check export.json --json",
     "annotate agreement": "annotate agreement export.json --level token --ratings ratings.csv",
     "annotate queue": "annotate queue export.json --threshold 1.0 --out queue.jsonl",
@@ -36,7 +36,7 @@ LINES = {
     "arena score": "arena score arena --resamples 0 --by kind --out out",
     "arena design": "arena design fields=2,3 kinds=1,2 --runs 2 --seed 1 --out out",
     "design": "design fields=2 kinds=1 --layout funsd --seed 1 --out out",
-    "sweep": "sweep funsd --root gold --system rules --set zoom=1.0,2.0 --limit 1 --out out",
+    "sweep": "sweep funsd --root gold --system rules --set zoom=1.0,2.0 --documents 1 --out out",
     "stress": "stress funsd --root gold --system rules --vary blur=0:1:2 --pages 1 --resamples 0",
     "init": "init new",
 }
@@ -65,7 +65,7 @@ def _make(line: str, folder: Path) -> None:
     put(folder, "table.csv", "a,b\n1,2\n")
     put(folder, "text.txt", "hello")
     (folder / "empty").mkdir()
-    if line.startswith(("compare", "history")):
+    if line.startswith("compare"):
         for name in ("saved", "saved2"):
             home = folder / "home" / name
             home.mkdir(parents=True)

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import polars as pl
 
-from formlab.own import sharded
 from formlab.readers import gold as own
 from formlab.readers.types import FieldTypes
+from formlab.scoring import batches
 from tests.fuzz.targets.common import DOCS, corpus_found, page, predictions_found, put, rows, scored
 from tests.fuzz.verdicts import Found, Target
 
@@ -79,21 +79,17 @@ def _flaws(flaws: Mapping[str, int]) -> Counter[str]:
     return Counter({what: n for what, n in flaws.items() if not what.startswith(own.INFERRED)})
 
 
-def _plan(ending: str, folder: Path) -> Found:
+def _cut(ending: str, folder: Path) -> Found:
     gold, answers = folder / f"gold.{ending}", folder / f"answers.{ending}"
-    plan = sharded.plan(gold, answers, folder=folder / "shards", records=4)
-    names, counted = set(), Counter[str]()
-    for source in plan.sources:
-        corpus, predictions = sharded.open(source)
+    corpora = batches.own_gold(gold, folder / "own")
+    cut = batches.batches(corpora, answers, folder / "batches")
+    names, counted = set(), _flaws(cut.corpus.flaws)
+    counted.update(cut.predictions.notes)
+    for batch in cut.batches:
+        corpus = batch.gold()
         names |= set(corpus.documents["doc_id"])
-        counted.update(_flaws(corpus.flaws))
-        counted.update(predictions_found(predictions).counted)
+        counted.update(predictions_found(batch.answers(corpus)).counted)
     return Found(frozenset(names), counted)
-
-
-def _planned(folder: Path) -> None:
-    _table("jsonl", folder)
-    _plan("jsonl", folder)
 
 
 SCHEMA = {
@@ -129,11 +125,10 @@ TARGETS = [
     *(_target(ending, partial(_table, ending), partial(_pair, ending)) for ending in ENDINGS),
     _target("folder", _folder, partial(_pair, "json"), home="gold.json/{}.json"),
     *(
-        _target(f"shards {ending}", partial(_table, ending), partial(_plan, ending))
+        _target(f"batches {ending}", partial(_table, ending), partial(_cut, ending))
         for ending in ("csv", "jsonl", "parquet")
     ),
-    _target("shards folder", _folder, partial(_plan, "json"), home="gold.json/{}.json"),
-    Target("own/plan", _planned, partial(_plan, "jsonl"), only="^shards"),
+    _target("batches folder", _folder, partial(_cut, "json"), home="gold.json/{}.json"),
     _target(
         "types json",
         lambda folder: put(folder, "types.json", SCHEMA),

@@ -23,7 +23,7 @@ from formlab.analysis.history_folders import open_history
 from formlab.errors import NotAvailable
 from formlab.readers import read_predictions
 from formlab.reports import build_record, manifest
-from formlab.scoring import many, part
+from formlab.scoring import choice
 from formlab.scoring.evaluate import evaluate
 from formlab.systems import System
 from formlab.systems.chat.answers import Answer
@@ -49,8 +49,7 @@ def _run(folder: Path, *, whole: bool = True) -> None:
     made.funsd(folder / "gold")
     systems.run(benchmarks.load("funsd", root=folder / "gold"), READER, out=folder / "run")
     if not whole:
-        for name in ("manifest.json", "records.parquet", "responses.parquet"):
-            (folder / "run" / name).unlink()
+        shutil.rmtree(folder / "run" / "predictions")
 
 
 def _read_run(folder: Path) -> Found:
@@ -61,24 +60,20 @@ def _read_run(folder: Path) -> Found:
     return found
 
 
-def _evaluation(folder: Path, *, sharded: bool = False) -> None:
+def _evaluation(folder: Path, *, in_parts: bool = False) -> None:
     made.funsd(folder / "gold")
     corpus = benchmarks.load("funsd", root=folder / "gold")
-    run = folder / "run" if sharded else folder.parent / "run"
+    run = folder / "run" if in_parts else folder.parent / "run"
     answers = systems.run(corpus, READER, out=run)
-    if sharded:
-        _scored_in_shards(folder, folder / "gold", run)
+    if in_parts:
+        _scored_in_batches(folder, folder / "gold", run)
     else:
         evaluate(corpus, answers).save(folder / "saved")
     shutil.rmtree(folder / "gold")
 
 
-def _scored_in_shards(folder: Path, gold: Path, run: Path) -> None:
-    shards = benchmarks.shards("funsd", root=gold, records=5)
-    pairs = (
-        (one, read_predictions(run, one, documents=list(one.documents["doc_id"]))) for one in shards
-    )
-    many.score(pairs, folder / "saved")
+def _scored_in_batches(folder: Path, gold: Path, run: Path) -> None:
+    evaluate(benchmarks.corpora("funsd", root=gold, records=5), run, out=folder / "saved")
 
 
 def _read_evaluation(folder: Path) -> Found:
@@ -226,15 +221,15 @@ def _read_kept(folder: Path) -> Found:
 
 
 def _again(folder: Path) -> Found:
-    """What was scored in shards is scored again into the same folder: whole, or one error."""
+    """What was scored in parts is scored again into the same folder: whole, or one error."""
     made.funsd(folder / "gold")
-    _scored_in_shards(folder, folder / "gold", folder / "run")
+    _scored_in_batches(folder, folder / "gold", folder / "run")
     return _read_evaluation(folder)
 
 
 def _names(folder: Path) -> Found:
-    names = part.listed(folder / "names.txt")
-    part.check_listed(names, ["ada", "bob"], file=folder / "names.txt")
+    names = choice.listed(folder / "names.txt")
+    choice.check_listed(names, ["ada", "bob"], file=folder / "names.txt")
     return Found(frozenset(names))
 
 
@@ -257,7 +252,7 @@ TARGETS = [
     _target("run under way", partial(_run, whole=False), _read_run, only="^run"),
     _target("evaluation", _evaluation, _read_evaluation),
     _target(
-        "evaluation in shards", partial(_evaluation, sharded=True), _read_evaluation, only="^saved"
+        "evaluation in parts", partial(_evaluation, in_parts=True), _read_evaluation, only="^saved"
     ),
     _target("history", _evaluation, _history),
     _target("corpus", _corpus, _read_corpus),
@@ -267,7 +262,7 @@ TARGETS = [
     ),
     _target("answers.sqlite", _store, _read_store),
     _target("batch", _batch, _read_batch),
-    _target("scored again", partial(_evaluation, sharded=True), _again, only="^saved"),
+    _target("scored again", partial(_evaluation, in_parts=True), _again, only="^saved"),
     _target("kept", _keep, _read_kept, placeless=True),
     _target("report records", _record, _read_record, placeless=True),
     _target("documents", lambda folder: put(folder, "names.txt", "ada\nbob\n"), _names),

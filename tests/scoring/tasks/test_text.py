@@ -6,7 +6,7 @@ import pytest
 from formlab import analysis, benchmarks, metrics, tables
 from formlab.folders import Predictions
 from formlab.tables import only, readable
-from tests import made_shards
+from tests import made_parts
 
 from ..conftest import FIELDS, PAGE, value
 
@@ -78,7 +78,7 @@ def test_settings_say_how_the_score_was_made(evaluate):
 
 def test_every_metric_stays_in_its_range_on_real_pages(shared):
     corpus = benchmarks.load("funsd", root=shared / "data/funsd", split="test")
-    corpus = made_shards.only(corpus, corpus.documents["doc_id"].head(12))
+    corpus = made_parts.only(corpus, corpus.documents["doc_id"].head(12))
     page = corpus.records.filter(pl.col("path").is_null())
     # Every page gets the text of the next one: as wrong as real text can be.
     wrong = page.with_columns(

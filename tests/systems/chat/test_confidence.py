@@ -196,15 +196,24 @@ def test_the_command_asks_for_confidences(tmp_path, formlab):
     gold = tmp_path / "gold.jsonl"
     gold.write_text(json.dumps({"doc_id": "a", "total": "9.50"}) + "\n")
     (tmp_path / "a.txt").write_text("the text")
-    run = ["run", "--gold", gold, "--images", tmp_path, "--system", "chat:m"]
+    run = ["run", gold, "--images", tmp_path, "--system", "chat:m"]
     with serving(then='{"total": 9.50}') as server:
         url = ["--base-url", server.url]
-        options = ["--logprobs", "--samples", 2, "--temperature", 0.5, "--out", tmp_path / "run"]
+        options = [
+            "--set",
+            "logprobs=on",
+            "--set",
+            "samples=2",
+            "--set",
+            "temperature=0.5",
+            "--out",
+            tmp_path / "run",
+        ]
         result = formlab(*run, *url, *options)
         assert result.exit_code == 0, result.output
         assert [c["body"]["logprobs"] for c in server.calls] == [True, True]
         assert server.calls[0]["body"]["temperature"] == 0.5
-        alike = formlab(*run, *url, "--samples", 2, "--out", tmp_path / "other")
+        alike = formlab(*run, *url, "--set", "samples=2", "--out", tmp_path / "other")
     assert "all alike" in alike.output
     records = Predictions.load(tmp_path / "run").records
     assert records.filter(path="/total")["confidence"].to_list() == [1.0]

@@ -41,8 +41,9 @@ def test_a_run_its_scores_and_its_report_hold_no_key(tmp_path, monkeypatch, capl
         serving("says_the_key", "says_the_key_in_an_error", then=leak) as server,
         caplog.at_level(0),
     ):
-        formlab("run", "formcraft", "--system", "chat:m", "--base-url", server.url, "--limit", 4,
-                "--set", "attempts=1", "--set", "tasks=extraction", "--out", tmp_path / "run",
+        formlab("run", "formcraft", "--system", "chat:m", "--base-url", server.url,
+                "--documents", "4", "--set", "attempts=1", "--set", "tasks=extraction",
+                "--out", tmp_path / "run",
                 "--set", "concurrency=1")  # fmt: skip
         assert {call["key"] for call in server.calls} == {f"Bearer {KEY}"}
     formlab("score", "formcraft", "--predictions", tmp_path / "run", "--out", tmp_path / "eval",

@@ -194,7 +194,7 @@ def test_a_document_with_neither_image_nor_text_is_missing_and_passed_over(tmp_p
         found = ran(server, tmp_path / "all", corpus=corpus, tasks="", limit=None)
         assert [sent_to(server, n)[1] for n in range(2)] == [["Total: 2"]] * 2
     assert limited.responses.select("doc_id", "status").rows() == [("b", "ok")]
-    assert limited.notes["documents without an image, passed over by --limit"] == 1
+    assert limited.notes["documents without an image, passed over by --documents N"] == 1
     assert found.responses.select("doc_id", "status").rows() == [("a", "missing"), ("b", "ok")]
     assert "no image" in found.responses["error"][0]
 

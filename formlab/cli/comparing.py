@@ -1,0 +1,332 @@
+"""The commands on evaluations and names: compare, report, list, init."""
+
+from __future__ import annotations
+
+import ast
+import math
+import os
+import shutil
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from formlab import registry
+from formlab.cli import options
+from formlab.cli.options import Rows, Table, command, option, pairs
+from formlab.errors import DataBroken
+from formlab.show import plain
+
+if TYPE_CHECKING:
+    import polars as pl
+
+# Columns that only --json has.
+_HIDDEN = ("benchmark", "split", "task", "level", "mode", "p_bh", "n_undefined", "settings")
+_MAIN_DIFFERENCES = ("metric", "slice", "values", "difference", "better")
+_MAIN_FLIPS = ("slice", "only_a", "only_b", "difference", "p_holm")
+
+
+@command(
+    click.argument("folders", metavar="EVAL…", nargs=-1, required=True, type=options.file),
+    option("--metric", "Only this metric, macro_ means included [all].", multiple=True),
+    options.BY,
+    option("--reference", "Compare every system with this one [all pairs]."),
+    option("--flips", "Count fields that only one of two gets right.", bool),
+    option("--over-time", "EVAL is a folder of runs: what each changed.", bool),
+    option("--resamples", "Draws for intervals [1000] and tests [9999].", options.FROM_ZERO),
+    options.SEED,
+    options.WORKERS,
+    options.EVERYTHING,
+)
+def compare(
+    folders: tuple[Path, ...], everything: bool, flips: bool, over_time: bool, **how: Any
+) -> Rows:
+    """Compare two or more systems that were scored on the same forms.
+
+    EVAL are folders that formlab score wrote with --out. A difference is the second system's value
+    minus the first's, with its interval; p is that of a permutation test, which swaps whole
+    documents. With --over-time, EVAL is one folder of evaluations: those of one corpus stand in the
+    order in which they were first saved, and each is tested against the one before.
+    """
+    from formlab import analysis
+    from formlab.folders import Evaluation
+
+    metric, draws = how["metric"], {"seed": how["seed"]}
+    if how["resamples"] is not None:
+        draws |= dict.fromkeys(("resamples", "permutations"), how["resamples"])
+    if over_time:
+        if len(folders) > 1:
+            raise DataBroken("--over-time beside several folders", remedy="the folder around them")
+        return _history(folders[0], metric, draws, everything=everything)
+    # Whole paths: workers open what is in them by themselves.
+    evaluations = [Evaluation.load(folder.absolute()) for folder in folders]
+    ground = analysis.common(evaluations)
+    by = options.columns(how["by"], evaluations)
+    draws |= {"by": by, "reference": how["reference"]}
+    if not flips:
+        draws |= {"metric": metric or None, "workers": how["workers"]}
+        table = analysis.compare(evaluations, **draws)
+    elif metric:
+        what = "--flips counts fields that are right, whatever the metric"
+        raise DataBroken(what, remedy="--flips without --metric")
+    else:
+        table = analysis.flip_matrices(ground.evaluations, **draws)
+    table = options.named(table, evaluations)
+    tables, hints = _pairs(table, everything=everything, asked=bool(metric))
+    hints += _reading_rules(table["rules"].drop_nulls().to_list())
+    return Rows(table, tables, notes=ground.notes, hints=hints)
+
+
+def _pairs(table: pl.DataFrame, *, everything: bool, asked: bool) -> tuple[list[Table], list[str]]:
+    """Five columns for each pair of systems; means over documents only if a metric was `asked`."""
+    from formlab import metrics
+    from formlab.analysis.paired_tests import documents_needed
+    from formlab.tables import readable
+
+    if "better" in table.columns:
+        # Null: no test supports that either system is better.
+        table = table.with_columns(table["better"].fill_null("not shown"))
+    table = readable(table)
+    if everything:
+        return [("", table.drop(_HIDDEN, strict=False))], []
+    rows, columns = table.to_dicts(), _MAIN_FLIPS
+    if "metric" in table.columns:
+        rows = [row for row in rows if asked or not metrics.is_mean(row["metric"])]
+        columns = _MAIN_DIFFERENCES
+    by_pair: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for row in rows:
+        row["difference"] = _interval(row["difference"], row["ci_low"], row["ci_high"], "+")
+        if "metric" in row:
+            values = f"{row['value_a']:.4f} → {row['value_b']:.4f}"
+            row["values"] = values.replace("nan", "–")
+        by_pair.setdefault((row["system_a"], row["system_b"]), []).append(row)
+    needed, tables = documents_needed(0.05 / max(1, len(by_pair))), []
+    for (first, second), of_pair in by_pair.items():
+        count = max(row["n_docs"] for row in of_pair)
+        title = f"{first} (a) → {second} (b), {count:,} documents"
+        if count < needed:
+            title += f": nothing can be shown, {needed} are needed"
+        tables.append((title, [{name: row[name] for name in columns} for row in of_pair]))
+    hint = f"{len(rows)} of {table.height} rows, {len(columns)} columns; --all prints all rows "
+    return tables, [f"{hint}with more columns, --json everything"]
+
+
+def _history(
+    folder: Path, metric: tuple[str, ...], draws: dict[str, int], *, everything: bool
+) -> Rows:
+    """Each run of a corpus beside the one before: only the first metric unless all are wanted."""
+    from formlab import analysis
+
+    evaluations = analysis.open_history(folder)
+    table = analysis.history(evaluations, metric=metric, **draws)
+    tables = []
+    for corpus, runs in analysis.corpora(evaluations).items():
+        rows = table.filter(corpus=corpus).to_dicts()
+        if not everything:
+            rows = [row for row in rows if row["metric"] == rows[0]["metric"]]
+        title = (
+            f"{corpus}: {len(runs)} run{'s' * (len(runs) > 1)} of {rows[0]['n_docs']:,} documents"
+        )
+        tables.append((title, [_run(row) for row in rows]))
+    return Rows(table, tables)
+
+
+def _run(row: dict[str, Any]) -> dict[str, Any]:
+    """One run and metric for people."""
+    is_outcome = row["metric"] == "outcome"
+    ends = (row["difference"], row["difference_low"], row["difference_high"])
+    return {
+        "run": row["run"],
+        "at": (row["at"] or "–")[:16],
+        "of": "fields right" if is_outcome else f"{row['metric']} ({row['level']})",
+        "value": _interval(row["value"], row["ci_low"], row["ci_high"]),
+        "difference": _interval(*ends, sign="+"),
+        "p_adjusted": row["p_adjusted"],
+        "verdict": row["verdict"],
+        "fixed / broken": None if row["fixed"] is None else f"{row['fixed']} / {row['broken']}",
+        "changed": row["note"] or row["changed"],
+    }
+
+
+def _interval(value: float | None, low: float | None, high: float | None, sign: str = "") -> str:
+    """A value with its interval; both may be unknown."""
+    if value is None or math.isnan(value):
+        return "–"
+    unknown = low is None or high is None or math.isnan(low)
+    return f"{value:{sign}.4f}" + ("" if unknown else f" [{low:{sign}.4f}, {high:{sign}.4f}]")
+
+
+def _reading_rules(rules: list[str]) -> list[str]:
+    """The column `rules`, summed up in one line; none where fields are named by systems."""
+    from formlab.scoring.fields import READERS
+
+    depend, names = rules.count("depends"), ", ".join(READERS)
+    if not rules:
+        return []
+    if not depend:
+        return [f"reading rules: every verdict on fields is the same under all of them ({names})"]
+    return [
+        f"reading rules: {depend} of {len(rules)} verdicts on fields depend on how fields are read "
+        f"from a page ({names}); see the column rules of --all"
+    ]
+
+
+@command(
+    click.argument("notebooks", nargs=-1, type=options.path),
+    option("--eval evaluations", "An evaluation's folder [samples].", options.file, multiple=True),
+    option("-p --parameter changes", "NAME=VALUE: a parameter of the notebooks.", multiple=True),
+    option("--manifest", "A YAML file that lists reports and how they are built.", options.path),
+    options.out("Folder of the reports [reports]."),
+    option("--workers", "As elsewhere [a process a processor].", options.processes),
+    options.SET,
+    option("--force", "Rebuild reports that have not changed, too.", bool),
+)
+def report(notebooks: tuple[Path, ...], manifest: Path | None, force: bool, **given: Any) -> Rows:
+    """Run NOTEBOOKS (all, if none is named) and write one HTML page each, and an index.
+
+    What has not changed since it was built is left as it is. The exit code is 1 if a report is
+    not complete. Settings are layout (single, site), timeout (seconds that a cell may take) and
+    figures (on: as files, too); a manifest, which formlab init writes, has them as well.
+    """
+    from formlab import reports
+
+    how = _building(given["settings"])
+    how |= {"out": given["out"]} if given["out"] else {}
+    how |= {"workers": given["workers"]} if given["workers"] else {}
+    parameters = {name: _literal(text) for name, text in pairs(given["changes"]).items()}
+    beside = {"NOTEBOOKS": notebooks, "--eval": given["evaluations"], "-p": parameters}
+    if manifest:
+        for name in (name for name, value in beside.items() if value):
+            raise DataBroken(f"{name} beside --manifest", remedy="put it into the manifest")
+        results = reports.build_manifest(manifest, force=force, **how)
+    else:
+        results = reports.build(
+            notebooks or None,
+            parameters=parameters,
+            evaluations=given["evaluations"],
+            force=force,
+            **{"out": Path("reports"), "workers": None} | how,
+        )
+    rows = [
+        {
+            "report": result.html.name if result.html else result.name,
+            "status": result.status,
+            "seconds": round(result.seconds, 1),
+            "error": result.error or "",
+        }
+        for result in results
+    ]
+    # Numbers of a table have four places.
+    main = [("", [row | {"seconds": f"{row['seconds']:.1f}"} for row in rows])]
+    notes = Counter(note for result in results for note in result.notes)
+    return Rows(rows, main, notes=notes, ok=all(result.ok for result in results))
+
+
+def _building(typed: dict[str, str]) -> dict[str, Any]:
+    """The settings of ``--set`` of how reports are built, each as its type."""
+    from formlab.systems._spec import System, above_zero
+
+    usual = {"layout": "single", "timeout": 600, "figures": True}
+    settings = System("a report", "", start=None, defaults=usual).settings(typed)
+    above_zero(settings, "timeout")
+    return {name: settings[name] for name in typed}
+
+
+def _literal(text: str) -> Any:
+    """A number, list, … where `text` is one as Python writes it, else the text itself."""
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return text
+
+
+# What is listed of each kind beside the name.
+_FIELDS = {
+    "benchmarks": ("title", "tasks", "splits", "modes", "licence", "source", "citation"),
+    "systems": ("title", "defaults"),
+    "metrics": ("title", "unit", "direction", "units", "source"),
+}
+
+
+@command(
+    click.argument("kind", type=click.Choice([*_FIELDS, "plugins", "cache"])),
+    option("--clear", "Of the cache: drop all of it.", bool),
+    name="list",
+)
+def list_known(kind: str, clear: bool) -> Rows:
+    """List benchmarks, systems, metrics, plug-ins, or what the cache holds.
+
+    Plug-ins say where each comes from, and why it cannot be used, if so. The cache has pages that
+    were read and runs over the samples, so that they are not computed again; it is in
+    FORMLAB_CACHE, else in the user's cache folder, and drops first what was not used for longest.
+    """
+    from formlab.benchmarks import SAMPLES
+
+    if clear and kind != "cache":
+        raise click.UsageError("--clear goes with formlab list cache")
+    if kind == "cache":
+        return Rows(_cache(clear))
+    if kind == "plugins":
+        return Rows(registry.plugins())
+    rows = []
+    for name, entry in registry.view(kind).items():
+        rows.append({"name": name} | {f: _text(getattr(entry, f)) for f in _FIELDS[kind]})
+        if kind == "benchmarks":
+            rows[-1]["sample"] = (SAMPLES / name).is_dir()
+    for problem in registry.problems(kind):
+        name, source, reason = (plain(problem[key]) for key in ("name", "source", "problem"))
+        click.echo(f"note: plug-in that cannot be used: {name} ({source}): {reason}", err=True)
+    return Rows(rows, [("", [{n: row[n] for n in row if n != "citation"} for row in rows])])
+
+
+def _text(value: Any) -> str:
+    """Several values as one text."""
+    if isinstance(value, dict):
+        return ", ".join(f"{name} ({content})" for name, content in value.items())
+    return value if isinstance(value, str) else ", ".join(value)
+
+
+def _cache(clear: bool) -> list[dict[str, Any]]:
+    from formlab import cache, files
+
+    rows = []
+    for name in (cache.PAGES, cache.RUNS):
+        folder = files.cache_folder() / name
+        entries = cache.entries(folder)
+        megabytes = round(sum(size for _, size, _ in entries) / 1e6, 1)
+        row = {"name": name, "entries": len(entries), "megabytes": megabytes}
+        row |= {"most": cache.GIGABYTES * 1000, "folder": str(folder)}
+        rows.append(row | ({"dropped": cache.drop_oldest(folder, gigabytes=0)} if clear else {}))
+    return rows
+
+
+@click.command()
+@click.argument("folder", type=options.path)
+def init(folder: Path) -> None:
+    """Copy the notebooks and a manifest of reports into FOLDER, to be changed there.
+
+    Nothing is overwritten.
+    """
+    from formlab import files
+    from formlab.reports import plan
+
+    books = {folder / "notebooks" / book.name: book for book in plan.own_notebooks()}
+    head = Path(__file__).with_name("reports.yml")
+    manifest = folder / head.name
+    if there := [path for path in (manifest, *books) if path.exists()]:
+        raise DataBroken("nothing is overwritten", where=there[0], remedy="another folder")
+    try:
+        (folder / "notebooks").mkdir(parents=True, exist_ok=True)
+        for copy, book in books.items():
+            with files.atomic(copy) as temporary:
+                shutil.copyfile(book, temporary)
+        lines = [f"- notebook: notebooks/{copy.name}\n" for copy in books]
+        # Last: with a manifest the folder is whole.
+        files.write_text(manifest, head.read_text(encoding="utf-8") + "".join(lines))
+    except OSError as error:
+        raise DataBroken(f"cannot be written: {error.strerror}", where=folder) from error
+    shown = plain(os.path.relpath(manifest))
+    click.echo(f"{len(books)} notebooks in {plain(str(folder / 'notebooks'))}, listed in {shown}")
+    click.echo(f"next: formlab report --manifest {shown}")
+    click.echo("live: pip install 'formlab[lab]', then jupyter lab")

@@ -1,0 +1,176 @@
+"""The commands on financial facts: a judge, a filing as pages, figures that add up."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from formlab.cli import options
+from formlab.cli.options import Rows, command, corpus_of, option
+from formlab.errors import DataBroken, DataMissing, UnknownName
+from formlab.show import plain
+
+_PREDICTIONS = option("--predictions", "Folder of pred_<i>.txt [ROOT/pred].", options.path)
+_PAGES = (".html", ".htm", ".md", ".txt")
+
+
+@click.group()
+def facts() -> None:
+    """Financial facts: a model as judge, a filing as pages, figures that add up."""
+
+
+@command(
+    click.argument("raw", type=options.path),
+    option("--root", "Folder of the gold pages.", options.path, required=True),
+    _PREDICTIONS,
+    options.out("Folder for judge_checked.json and performance.json."),
+    group=facts,
+)
+def check(raw: Path, root: Path, predictions: Path | None, out: Path | None) -> Rows:
+    """Check a judge's answers in RAW as the released code does, and print its figures.
+
+    The figures are in percent. *_acc is correct per found fact, *_missing_rate not found per gold
+    fact; *_error, in spite of its published name, is about correct per gold fact.
+    """
+    from formlab import files
+    from formlab.analysis import audit
+
+    checked = audit.check(raw, root=root, predictions=predictions)
+    if out is not None:
+        files.write_json(out / "judge_checked.json", checked.answers)
+        files.write_json(out / "performance.json", checked.performance)
+    figures = checked.performance
+    main = [{"figure": name, "percent": f"{value:.2f}"} for name, value in figures.items()]
+    return Rows([dict(figures)], [("", main)], notes=checked.notes)
+
+
+@command(
+    click.argument("benchmark"),
+    option("--model", "The model, as the server names it.", required=True),
+    option("--predictions", "What the model judges.", options.path, required=True),
+    options.BENCHMARK,
+    options.MODEL,
+    options.PROMPT,
+    options.out("File for the raw answers.", required=True),
+    group=facts,
+)
+def judge(
+    benchmark: str, model: str, predictions: Path, out: Path, settings: dict[str, str], **how: Any
+) -> Rows:
+    """Let a model judge predictions for BENCHMARK; run the same command again to resume.
+
+    OUT has the answer on each page, or the reason why there is none; every answer is kept beside
+    it in a file of the same name that ends in .sqlite. Printed are the judge's scores over the
+    pages that it answered, its verdicts verified. Another --prompt is sent word for word, with the
+    places {gold_html} and {generated_html}; --set view=text shows the pages as text, not as HTML.
+    """
+    import polars as pl
+
+    from formlab import benchmarks, files, readers
+    from formlab.analysis import audit
+    from formlab.analysis._fact_pages import texts_of
+    from formlab.analysis.judge_scores import judge_scores
+    from formlab.show import progress
+    from formlab.systems import chat, prompts
+    from formlab.systems.judge import has_places, judge_call
+    from formlab.tables import USABLE
+
+    known = [name for name, entry in benchmarks.BENCHMARKS.items() if "fact" in entry.tasks]
+    if benchmark not in known:
+        raise UnknownName.of("benchmark with facts", benchmark, known)
+    shown = {"prompt": settings.pop("prompt", "judge"), "view": settings.pop("view", "html")}
+    if shown["view"] not in ("html", "text"):
+        raise UnknownName.of("view", shown["view"], ("html", "text"))
+    corpus = corpus_of(benchmark, how)
+    judged = readers.read_predictions(predictions, corpus)
+    chosen = chat.system(f"{chat.PREFIX}{model}").settings(settings)
+    store = Path(chosen["store"] or out.with_suffix(".sqlite"))
+    if store.resolve() == out.resolve():
+        what = "the file for the raw answers is the store of answers"
+        raise DataBroken(what, where=out, remedy="another --out, such as judge.json")
+    has_places(prompts.read(shown["prompt"]).text)
+    call = judge_call(model, store=store, settings=chosen)
+    answers: dict[str, Any] = {}
+    counts = dict.fromkeys(("judged", "failed", "not_asked"), 0)
+    pages = audit.ask_judge(corpus, judged, call=call, workers=chosen["concurrency"], **shown)
+    with progress("pages, {task.fields[failed]} failed") as bar:
+        bar.add_task("judge", total=len(texts_of(judged)), failed=0)
+        for page, answer, record in pages:
+            if record["status"] == "missing":
+                counts["not_asked"] += 1
+                continue
+            if record["status"] in USABLE:
+                counts["judged"] += 1
+            else:
+                counts["failed"] += 1
+                click.echo(f"{record['status']}: {plain(page)}: {plain(answer['error'])}", err=True)
+            answers[page] = answer | {"judge": model}
+            files.write_json(out, answers)
+            bar.update(bar.task_ids[0], advance=1, failed=counts["failed"])
+    scores = judge_scores(corpus, judged, answers)
+    scores = scores.filter(pl.col("slice_by").is_null(), pl.col("total") > 0, mode="fixed")
+    means = scores.group_by("metric", maintain_order=True).agg(
+        (pl.col("hits").sum() / pl.col("total").sum()).round(4)
+    )
+    return Rows([{"model": model, **counts, **dict(means.rows()), "out": str(out)}])
+
+
+@command(
+    click.argument("file", type=options.path),
+    option("--pages", "Only this many pages with a fact.", click.IntRange(min=1)),
+    option("--dpi", kind=click.IntRange(36, 600), default=300),
+    options.out("An empty or new folder.", required=True),
+    group=facts,
+)
+def filing(file: Path, out: Path, pages: int | None, dpi: int) -> Rows:
+    """Convert an inline-XBRL filing into pages whose gold facts are its own tags.
+
+    The folder loads with `--root` as benchmark fincriticaled. Needs a browser, in which no script
+    of the filing runs and which fetches nothing.
+    """
+    from formlab.benchmarks import ixbrl
+
+    if any(out.glob("gold_*")):
+        raise DataBroken("this folder holds gold pages already", where=out, remedy="another --out")
+    notes = ixbrl.write_pages(file, out, limit=pages, dpi=dpi)
+    names = ("pages", "pages not drawn", "facts", "requests blocked")
+    row = {name: notes.pop(name) for name in names} | {"out": str(out)}
+    return Rows([row], notes={f"in the whole filing, {name}": n for name, n in notes.items()})
+
+
+@command(
+    click.argument("pages", type=options.path),
+    option("--filing", "An inline-XBRL filing with the same rows.", options.path),
+    option("--links", "Its calculation links, in a file …_cal.xml.", options.path),
+    option("--all holding", "Also the sums that hold.", bool),
+    group=facts,
+)
+def sums(pages: Path, filing: Path | None, links: Path | None, holding: bool) -> Rows:
+    """Find figures that do not add up on PAGES, without gold.
+
+    PAGES is what formlab run wrote, or a folder of pages as .html, .md or .txt. The filing and its
+    calculation links say which rows are sums; they may be of another quarter.
+    """
+    from formlab import files
+    from formlab.analysis import check_sums
+    from formlab.benchmarks.calculations import known_sums
+    from formlab.folders import Predictions
+
+    if (filing is None) != (links is None):
+        raise UnknownName("one of --filing and --links alone", remedy="name both")
+    read: Predictions | dict[str, str]
+    if (pages / "manifest.json").is_file():
+        read = Predictions.load(pages)
+    else:
+        texts = sorted(file for file in pages.rglob("*") if file.suffix.lower() in _PAGES)
+        if not texts:
+            remedy = f"files that end in {', '.join(_PAGES)}"
+            raise DataMissing("no pages here", where=pages, remedy=remedy)
+        read = {file.relative_to(pages).as_posix(): files.read_text(file) for file in texts}
+    table = check_sums(read, known_sums(filing, links) if filing and links else (), every=True)
+    found, broken = table.drop_nulls("holds"), table.filter(~table["holds"])
+    none = table.filter(table["holds"].is_null())["doc_id"].n_unique()
+    notes = {"sums found": table.height - none, "of them broken": broken.height}
+    return Rows(found if holding else broken, notes=notes | {"pages without a sum": none})

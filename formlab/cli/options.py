@@ -1,0 +1,282 @@
+"""The options of commands, each written once, and how a function with options is a command."""
+
+from __future__ import annotations
+
+import errno
+import functools
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+from formlab.errors import DataBroken, UnknownName
+from formlab.show import plain, say, show
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from formlab.folders import Corpus, Evaluation
+
+Option = Callable[[Callable[..., Any]], Callable[..., Any]]
+Table = tuple[str, "Sequence[Mapping[str, Any]] | pl.DataFrame"]
+
+
+# Types of options: functions of what was typed, which click calls by their names.
+def path(text: str) -> Path:
+    """A path that a file could have."""
+    try:
+        os.lstat(text)
+    except (OSError, ValueError) as error:
+        if getattr(error, "errno", errno.ENAMETOOLONG) == errno.ENAMETOOLONG:
+            name = plain(str(text)[:80])
+            raise click.BadParameter(f"{name}: no file can have this name") from error
+    return Path(text)
+
+
+def folder(text: str) -> Path:
+    """A folder that is read where it lies, as a whole path: what keeps it may move."""
+    if "://" in text:
+        what = f"{plain(text)} is an address; copy or mount the folder, and name that"
+        raise click.BadParameter(what)
+    return path(text).resolve()
+
+
+def file(text: str) -> Path:
+    """A path, or an address such as ``s3://…`` whose files are fetched."""
+    from formlab.files import local
+
+    return local(path(text))
+
+
+def gold(text: str) -> str | Path:
+    """The name of a registered benchmark, else the path of gold."""
+    from formlab.benchmarks import BENCHMARKS
+
+    if text in BENCHMARKS:
+        return text
+    found = file(text)
+    if not os.path.exists(found):
+        raise UnknownName.of("benchmark or file", text, BENCHMARKS)
+    return found
+
+
+def processes(text: str) -> int | str:
+    """A number of processes, or a Dask scheduler: its address or its file."""
+    if str(text).isdecimal() and int(text) > 0:
+        return int(text)
+    if "://" in text or os.path.isfile(text):
+        return text
+    what = f"{plain(text)} is neither a number from 1 up nor a Dask scheduler"
+    raise click.BadParameter(what)
+
+
+def documents(text: str) -> str | int | Path:
+    """Which documents: a word, the file that lists them, or how many."""
+    if text == "0":
+        raise click.BadParameter("0 documents")
+    return text if text in ("all", "answered") else int(text) if text.isdecimal() else path(text)
+
+
+def option(
+    names: str, text: str = "", kind: Any = None, default: Any = None, **settings: Any
+) -> Option:
+    """A click option by its names, help line and type; of the type `bool` it is a flag.
+
+    Examples
+    --------
+    >>> option("--all everything", "Print all.", bool).__class__.__name__
+    'function'
+    """
+    if kind is bool:
+        settings |= {"is_flag": True}
+    else:
+        settings |= {"type": kind, "default": default, "show_default": default is not None}
+    return click.option(*names.split(), help=text, **settings)
+
+
+def _keep_setting(context: click.Context, parameter: click.Parameter, value: Any) -> None:
+    """Puts an option among the settings of a system, in which it goes before ``--set``."""
+    settings = context.params.setdefault("settings", {})
+    if parameter.name == "set":
+        context.params["settings"] = pairs(value) | settings
+    elif value is not None:
+        settings[_batch(value) if parameter.name == "batch" else parameter.name] = value
+
+
+def _batch(place: str) -> str:
+    """Whether questions go into a folder, or what came back of them is there."""
+    from formlab.systems.chat.batch import REQUESTS
+
+    back = (file for file in Path(place).glob("*.jsonl") if not file.match(REQUESTS))
+    return "batch_results" if os.path.isfile(place) or any(back) else "batch"
+
+
+_setting = functools.partial(option, callback=_keep_setting, expose_value=False)
+COUNT, FROM_ZERO = click.IntRange(min=1), click.IntRange(min=0)
+GOLD = click.argument("gold", type=gold)
+GOLDS = click.argument("gold", metavar="GOLD…", nargs=-1, required=True, type=gold)
+ROOT = option("--root", "Folder of a benchmark's official files [the sample].", folder)
+SPLIT = option("--split", "A split of the benchmark; its first if left out.")
+BENCHMARK = (ROOT, SPLIT)
+OWN_GOLD = (
+    option("--types", "Of your own gold: JSON Schema, YAML or module:Class that types the fields."),
+    option(
+        "--columns",
+        "NAME=COLUMN,…: what columns are called, such as gold=target,prediction=output.",
+        callback=lambda _context, _option, text: pairs(text.split(",") if text else ()),
+    ),
+    option("--images", "Of your own gold: folder of scans or PDFs.", path),
+)
+DOCUMENTS = option(
+    "--documents", "FILE has a doc_id a line.", documents, "all", metavar="all|answered|FILE|N"
+)
+FIRST = option("--documents limit", "Only the first so many documents.", COUNT, metavar="N")
+NAME = option("--name", "What the system is called in tables and charts.")
+SEED = option("--seed", kind=FROM_ZERO, default=0)
+BY = option("--by", "Column to slice by.", multiple=True)
+EVERYTHING = option("--all everything", "Print every row and column.", bool)
+WORKERS = option(
+    "--workers", "Processes, or a Dask scheduler.", processes, "1", metavar="N|ADDRESS"
+)
+RESAMPLES = option("--resamples", "Draws for intervals.", FROM_ZERO, 1000)
+# A function with some of these has the argument `settings`, with what was typed by name.
+SET = _setting("--set", "A setting; repeat it.", multiple=True, metavar="NAME=VALUE")
+MODEL = (
+    SET,
+    _setting("--base-url", "chat: address of an OpenAI-compatible endpoint."),
+    _setting("--max-cost", "chat: stop before the calls cost more than this."),
+)
+PROMPT = _setting("--prompt", "chat: formlab's instructions of a name, or a file's, verbatim.")
+BATCH = _setting("--batch", "chat: folder for questions in files; read once results are in it.")
+
+
+def out(text: str, **settings: Any) -> Option:
+    """The option ``--out``."""
+    return option("--out", text, path, **settings)
+
+
+def pairs(texts: Iterable[str]) -> dict[str, str]:
+    """The values of ``NAME=VALUE`` texts by name; `DataBroken` for a text of another shape.
+
+    Examples
+    --------
+    >>> pairs(("a=1", "b=x=y"))
+    {'a': '1', 'b': 'x=y'}
+    """
+    values = {}
+    for text in texts:
+        name, equal, value = text.partition("=")
+        if not equal:
+            raise DataBroken(f"{text!r} is not NAME=VALUE", remedy=f"{name}=…")
+        values[name] = value
+    return values
+
+
+def corpus_of(gold: str | Path, how: Mapping[str, Any]) -> Corpus:
+    """The corpus that GOLD and its options name; files that cannot be read are said on stderr."""
+    from formlab import benchmarks, readers
+
+    if isinstance(gold, Path):
+        reading = {name: how[name] for name in ("types", "columns", "images")}
+        corpus = readers.corpus(gold, **reading)
+    else:
+        corpus = benchmarks.load(gold, **{n: how[n] for n in ("root", "split") if n in how})
+    say({}, left_out=corpus.unreadable)
+    return corpus
+
+
+def _is_own(evaluations: Iterable[Evaluation]) -> bool:
+    return all(evaluation.benchmark == "own" for evaluation in evaluations)
+
+
+def columns(by: Iterable[str], evaluations: Iterable[Evaluation]) -> list[str]:
+    """The columns of ``--by``: of one's own forms, `field` is what tables call `subtype`."""
+    return [{"field": "subtype"}.get(n, n) if _is_own(evaluations) else n for n in by]
+
+
+def named(table: pl.DataFrame, evaluations: Iterable[Evaluation]) -> pl.DataFrame:
+    """The table with slices as people call their columns; see `columns`."""
+    if not _is_own(evaluations):
+        return table
+    return table.with_columns(table["slice_by"].replace({"subtype": "field"}))
+
+
+class Rows(NamedTuple):
+    """What a command gives to be printed.
+
+    Attributes
+    ----------
+    frame
+        All rows and columns: what ``--json`` prints.
+    main
+        Titles and tables for people instead; a table may be empty.
+    notes
+        Counts of what was odd, printed first, on stderr.
+    hints
+        Sentences for people after the tables, on stderr.
+    ok
+        Whether all went well; else the exit code is 1.
+    """
+
+    frame: Sequence[Mapping[str, Any]] | pl.DataFrame
+    main: Sequence[Table] | None = None
+    notes: Mapping[str, int] = MappingProxyType({})
+    hints: Sequence[str] = ()
+    ok: bool = True
+
+    def print(self, *, as_json: bool) -> None:
+        """Print rows to stdout, and what is said about them to stderr."""
+        say(self.notes)
+        if as_json:
+            show(_dicts(self.frame), as_json=True)
+            return
+        for title, table in [("", self.frame)] if self.main is None else self.main:
+            if title and not len(table):
+                click.echo(plain(title))
+            else:
+                show(_dicts(table), as_json=False, title=title)
+        for hint in self.hints:
+            click.echo(plain(hint), err=True)
+
+
+def _dicts(table: Any) -> list[dict[str, Any]]:
+    return list(table) if isinstance(table, Sequence) else table.to_dicts()
+
+
+def _with_options(function: Any, options: Any) -> Any:
+    """A function with an option, or with the options of a group and of groups in it."""
+    is_group = isinstance(options, tuple)
+    return (
+        functools.reduce(_with_options, options[::-1], function) if is_group else options(function)
+    )
+
+
+def command(
+    *options: Option | tuple[Any, ...], name: str | None = None, group: Any = None
+) -> Callable[[Callable[..., Rows]], click.Command]:
+    """Make a function with options a command, of a `group` if one is given, that prints its rows.
+
+    With ``--json``, `everything` is true for a function that has it.
+    """
+
+    def made(function: Callable[..., Rows]) -> click.Command:
+        @functools.wraps(function)
+        def printed(*, as_json: bool, **given: Any) -> None:
+            if "everything" in given:
+                given["everything"] |= as_json
+            rows = function(**given)
+            rows.print(as_json=as_json)
+            if not rows.ok:
+                click.get_current_context().exit(1)
+
+        as_json = option("--json as_json", "Print JSON for programs.", bool)
+        decorated = _with_options(printed, (*options, as_json))
+        made = click.command(name or function.__name__.replace("_", "-"))(decorated)
+        if group is not None:
+            group.add_command(made)
+        return made
+
+    return made

@@ -1,0 +1,308 @@
+"""The commands that run a system and score what it answered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from formlab.cli import options
+from formlab.cli.options import Rows, Table, command, corpus_of, option
+from formlab.errors import DataBroken, FormlabError
+from formlab.show import plain, say
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from formlab.folders import Corpus, Evaluation, Predictions
+
+# How many scores follow the main one without --all.
+MAIN = 5
+
+
+@command(
+    options.GOLD,
+    option("--system", "What reads the forms: ocr, rules, chat:MODEL.", required=True),
+    options.BENCHMARK,
+    options.OWN_GOLD,
+    options.DOCUMENTS,
+    options.out("Folder of the run [runs/BENCH-SPLIT-SYSTEM]."),
+    options.WORKERS,
+    options.NAME,
+    options.MODEL,
+    options.PROMPT,
+    options.BATCH,
+)
+def run(
+    gold: str | Path, system: str, documents: str | int | Path, settings: dict[str, str],
+    out: Path | None, workers: int | str, name: str | None, **options: Any,
+) -> Rows:  # fmt: skip
+    """Run a system on the forms of GOLD. Run the same command again to resume.
+
+    GOLD is a benchmark's name, or your own gold: CSV, TSV, JSONL, Parquet, XLSX, a folder of JSON.
+    """
+    import polars as pl
+
+    from formlab import systems
+    from formlab.scoring import choice
+    from formlab.tables import USABLE
+
+    if documents == "answered":
+        raise DataBroken("--documents answered: nothing is answered yet", remedy="all, FILE or N")
+    reader = systems.get(system)
+    chosen = reader.settings(settings)
+    corpus = corpus_of(gold, options)
+    if isinstance(documents, Path):
+        corpus = choice.only(corpus, documents)
+    name = name or reader.run_name(chosen)
+    folder = f"{corpus.benchmark}-{corpus.split}-{name}".replace("/", "-")
+    out = out or Path("runs", folder)
+    predictions = systems.run(
+        corpus,
+        reader,
+        out=out,
+        settings=chosen,
+        name=name,
+        limit=documents if isinstance(documents, int) else None,
+        workers=workers,
+    )
+    notes, responses = predictions.notes, predictions.responses
+    if "batch" in settings:
+        from formlab.systems.chat import BATCH_NOTES
+
+        counts = {word: notes.get(note, 0) for word, note in BATCH_NOTES.items()}
+        row = {"system": predictions.system} | counts | {"batch": settings["batch"]}
+        return Rows([row], notes=notes, hints=["the same command again, once results are there"])
+    failed = responses.filter(~pl.col("status").is_in(USABLE))
+    say(notes)
+    for doc_id, status, error in failed.select("doc_id", "status", "error").head(5).rows():
+        click.echo(f"{status}: {plain(doc_id)}: {plain(error or 'no reason given')}", err=True)
+    row = {"system": predictions.system, "documents": responses.height, "failed": failed.height}
+    return Rows([row | {"records": predictions.records.height, "out": str(out)}])
+
+
+# Of every command that scores.
+SCORING = (
+    options.DOCUMENTS,
+    option("--mode", "How to score: official (as published) or fixed."),
+    option("--reader", "How fields are read from a page's words: centre, overlap, cut."),
+    options.out("Folder for the evaluation; of several, a folder each inside of it."),
+    options.BY,
+    options.RESAMPLES,
+    options.SEED,
+    options.EVERYTHING,
+)
+
+
+@command(
+    options.GOLDS,
+    option("--predictions", "Answers, a run, or logs; see above.", options.file, multiple=True),
+    options.BENCHMARK,
+    options.OWN_GOLD,
+    SCORING,
+    options.NAME,
+    option("--allow-unmatched", "Score answers of which no field is in the gold.", bool),
+    options.WORKERS,
+)
+def score(
+    gold: tuple[str | Path, ...], predictions: tuple[Path, ...], by: tuple[str, ...],
+    everything: bool, resamples: int, seed: int, **how: Any,
+) -> Rows:  # fmt: skip
+    """Score --predictions against GOLD: a benchmark's name, or the path of your own gold.
+
+    Without --predictions, GOLD is what brings its own gold: a finished run of formlab arena, or
+    logs of Inspect, lmms-eval, VLMEvalKit, OmniAI, stickler, olmOCR-bench, or any table, whose own
+    figures are set beside formlab's; with the name of a benchmark and logs as --predictions it is
+    the benchmark's gold. On a benchmark each split that predictions are for is scored.
+    """
+    from formlab import readers
+    from formlab.cli import _evaluating, logs
+
+    first, *more = gold
+    benchmark = first if isinstance(first, str) else None
+    if predictions and more:
+        raise click.UsageError("one GOLD with --predictions")
+    if benchmark and not predictions:
+        raise click.UsageError("--predictions: what is scored against the benchmark")
+    if not predictions or (benchmark and all(map(logs.is_log, predictions))):
+        reader = None if predictions or more else readers.reader_of(first)
+        if reader is None or reader.both is None:
+            return logs.evaluated(predictions or gold, benchmark, everything=everything, **how)
+    elif len(predictions) > 1:
+        raise click.UsageError("one --predictions, unless they are logs")
+    shown = {"by": by, "everything": everything, "resamples": resamples, "seed": seed}
+    if not predictions:
+        return scored(*reader.both(first), **how, **shown)
+    return summary(_evaluating.evaluations(first, predictions[0], how), **shown)
+
+
+def scored(corpus: Corpus, predictions: Predictions, **how: Any) -> Rows:
+    """The scores of what is read already, with the options `SCORING`."""
+    from formlab.cli import _evaluating
+
+    shown = {name: how.pop(name) for name in ("by", "everything", "resamples", "seed")}
+    return summary(_evaluating.of_pair(corpus, predictions, {"workers": 1} | how), **shown)
+
+
+def check_met(evaluation: Evaluation, how: Mapping[str, Any]) -> None:
+    """`DataBroken` if every score is 0 because answers are called otherwise than the gold."""
+    from formlab.readers import UNMET
+
+    notes = evaluation.notes
+    if how.get("allow_unmatched") or how["documents"] != "all" or UNMET not in notes:
+        return
+    found = [note for note in notes if note.startswith(("gold fields that", "answer fields that"))]
+    remedy = "--columns for names of columns, or --allow-unmatched if it is meant"
+    raise DataBroken(": ".join([UNMET, "; ".join(found)]), remedy=remedy)
+
+
+@contextmanager
+def replacing(out: Path) -> Iterator[Callable[[Evaluation], None]]:
+    """What says, of the evaluation that is now in a folder, that it replaced another system's."""
+    from formlab.folders import Evaluation
+
+    before: dict[str, Any] = {}
+    with suppress(FormlabError):
+        before = Evaluation.manifest_of(out)
+
+    def say_replaced(evaluation: Evaluation) -> None:
+        old, new = before.get("sources") or {}, evaluation.sources
+        is_other = bool(old.keys() - new.keys() and new.keys() - old.keys())
+        if before and (is_other or before.get("system") != evaluation.system):
+            names = (f"{before.get('system')} ({', '.join(old)})", evaluation.system)
+            note = "note: in {}, the evaluation of {} was replaced by {}".format(out, *names)
+            click.secho(plain(note), fg="yellow", err=True)
+
+    yield say_replaced
+
+
+def summary(
+    evaluations: Iterable[Evaluation],
+    *,
+    by: Collection[str],
+    everything: bool,
+    resamples: int,
+    seed: int,
+) -> Rows:
+    """The scores of evaluations, one by one: a main number of each, and few others beside it.
+
+    Slices that were not asked for are summarised only where everything is wanted.
+    """
+    import polars as pl
+
+    from formlab import analysis, benchmarks
+    from formlab.show import working
+
+    summaries = []
+    for evaluation in evaluations:
+        _say_notes(evaluation)
+        usual = benchmarks.get(evaluation.benchmark).slices if everything else ()
+        where = f"{evaluation.benchmark}:{evaluation.split}"
+        with working(f"drawing {resamples:,} resamples of {where} for intervals"):
+            drawing = {"resamples": resamples, "seed": seed}
+            asked = options.columns(by or usual, [evaluation])
+            table = analysis.summarise(evaluation, by=asked, **drawing)
+            summaries.append(options.named(table, [evaluation]))
+    table = pl.concat(summaries)
+    every = _readable(table)
+    if everything:
+        return Rows(table, [("", every)])
+    tables = [shown for split in summaries for shown in _main(split, by)]
+    count = sum(len(rows) for _, rows in tables) + len(summaries)
+    hint = f"{count} of {every.height:,} scores; --all prints all and slices, --json every column"
+    return Rows(table, tables, hints=[hint] if count < every.height else [])
+
+
+def _say_notes(evaluation: Evaluation) -> None:
+    """Print what was scored and what was odd, first of all which part of the corpus it is."""
+    from formlab import tables
+    from formlab.scoring import choice
+
+    if sentence := choice.part_run(evaluation):
+        where = f"{evaluation.benchmark}:{evaluation.split}"
+        click.secho(f"{plain(where)}: {sentence}", fg="yellow", bold=True, err=True)
+    inferred = f"gold: {tables.INFERRED}: "
+    types = {note: n for note, n in evaluation.notes.items() if note.startswith(inferred)}
+    notes = {n: c for n, c in evaluation.notes.items() if n not in (*choice.NOTES, *types)}
+    say(notes, left_out=evaluation.unreadable)
+    if types:
+        counts = ", ".join(f"{n} {note.removeprefix(inferred)}" for note, n in types.items())
+        click.echo(plain(f"{tables.INFERRED}: {counts}; --types FILE declares them"), err=True)
+
+
+def _main(summary: pl.DataFrame, by: Collection[str]) -> list[Table]:
+    """The main number of a split as a title, the scores beside it, and the slices `by` columns."""
+    import polars as pl
+
+    from formlab import metrics
+    from formlab.analysis import headlines
+    from formlab.registry import OWN
+    from formlab.tables import LADDER, readable
+
+    kinds = summary["metric"].unique().to_list()
+    pooled = summary.filter(~pl.col("metric").is_in([n for n in kinds if metrics.is_mean(n)]))
+    # First what speaks for a level, then metrics of plug-ins and of values that are right by the
+    # rules of one's own forms, the ladder, and what is left.
+    places = pl.int_range(pl.len())
+    heads = headlines(pooled).select("metric", level="score_level", place=places)
+    plugged = [n for n in pooled["metric"].unique() if metrics.METRICS.source(n) != OWN]
+    ladder = [f"{rung}_accuracy" for rung in LADDER]
+    metric, level = pl.col("metric"), pl.col("level")
+    rank = (
+        pl.when(pl.col("place").is_not_null())
+        .then(0)
+        .when(pl.col("value").is_nan())
+        .then(4)
+        .when(metric.is_in(plugged) | metric.str.starts_with("match_"))
+        .then(1)
+        .when(metric.is_in(ladder), level == "field")
+        .then(2)
+        .otherwise(3)
+    )
+    ranked = pooled.join(heads, on=["metric", "level"], how="left", maintain_order="left")
+    ranked = ranked.with_columns(rank=rank).sort("rank", "place", maintain_order=True)
+    whole = ranked.filter(pl.col("slice_by").is_null()).head(1 + MAIN)
+    sliced = ranked.filter(pl.col("slice_by").is_in(list(by)), pl.col("rank") == 0)
+    columns = ("task", "level", "metric", "value", "ci_low", "ci_high")
+    counts = {"n": "n_cases", "missing": "n_missing"}
+    tables = [(_sentence(whole.row(0, named=True)), whole[1:].select(*columns, **counts))]
+    if sliced.height:
+        tables.append(("", readable(sliced).select("slice", *columns, **counts)))
+    return tables
+
+
+def _sentence(row: Mapping[str, Any]) -> str:
+    """The main number in one line."""
+    value = f"{row['metric']} {row['value']:.4f}"
+    if row["ci_low"] is not None and row["ci_low"] == row["ci_low"]:
+        value += f" [{row['ci_low']:.4f}, {row['ci_high']:.4f}]"
+    counts = f"{row['n_cases']:,} {row['level']}s, {row['n_docs']:,} documents"
+    return f"{row['system']}, {row['benchmark']}:{row['split']}: {value} ({counts})"
+
+
+def _readable(summary: pl.DataFrame) -> pl.DataFrame:
+    """A row per slice and metric, the mean over documents beside the pooled value."""
+    import polars as pl
+
+    from formlab import metrics
+    from formlab.tables import readable
+
+    summary = readable(summary)
+    means = {n: metrics.plain(n) for n in summary["metric"].unique() if metrics.is_mean(n)}
+    macro = pl.col("metric").is_in(list(means))
+    key = ["split", "task", "level", "metric", "slice"]
+    mean = summary.filter(macro).with_columns(pl.col("metric").replace(means))
+    mean = mean.select(*key, macro="value")
+    rows = summary.filter(~macro).join(
+        mean, on=key, how="left", nulls_equal=True, maintain_order="left"
+    )
+    counts = {f"n_{name}": name for name in ("docs", "cases", "missing", "undefined")}
+    # Named only where they tell rows apart.
+    several = ["split"] if rows["split"].n_unique() > 1 else []
+    if rows.select("split", "slice", "metric").is_duplicated().any():
+        several += ["task", "level"]
+    columns = (*several, "slice", "metric", "value", "ci_low", "ci_high", "macro", *counts)
+    return rows.select(columns).rename(counts)

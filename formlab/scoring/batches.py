@@ -1,0 +1,402 @@
+"""Gold and predictions of any size as batches of whole documents, written as they are read."""
+
+from __future__ import annotations
+
+import dataclasses
+import shutil
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from formlab import benchmarks, readers, tables
+from formlab.errors import DataBroken
+from formlab.folders import Corpus, Predictions
+from formlab.readers import answers, runs
+from formlab.readers import pages as page_files
+from formlab.readers.door import stem
+from formlab.readers.gold import of_values as corpus_of_values
+from formlab.readers.gold import root_of, typed
+from formlab.readers.sources import FRAME
+from formlab.readers.types import FieldTypes, samples
+from formlab.readers.values import first_items, listed, pieces
+
+# How many rows wait before they are written.
+_WAITING = 300_000
+# The kinds of records that are read where they stand on a page.
+_READ = ["word", "line"]
+# The columns of rows of no batch.
+_EMPTY = "columns.parquet"
+
+
+@dataclasses.dataclass(frozen=True)
+class Batch:
+    """Some whole documents of a corpus, and what is predicted for them, in files of `folder`.
+
+    `corpus` and `predictions` have no rows. The last batch may be of answers to documents that the
+    gold does not have. `values` says how answers that are a table become predictions.
+    """
+
+    folder: Path
+    number: int
+    corpus: Corpus
+    predictions: Predictions
+    values: dict[str, Any] | None = None
+
+    def gold(self) -> Corpus:
+        """Its documents with their gold records."""
+        read = {name: _read(self.folder / "gold" / name, self.number) for name in Corpus.TABLES}
+        return dataclasses.replace(self.corpus, **read)
+
+    def answers(self, gold: Corpus) -> Predictions:
+        """What is predicted for its documents, whose `gold` that is; with notes of this batch."""
+        home = self.folder / "answers"
+        if self.values is None:
+            read = {name: _read(home / name, self.number) for name in Predictions.TABLES}
+            return dataclasses.replace(self.predictions, **read)
+        how, given = self.values, _read(home / "values", self.number)
+        valued = given.filter(pl.col("value").is_not_null())
+        if gold.benchmark == answers.OWN:
+            valued = valued.filter(pl.col("path").is_null())
+        answers.check_once(valued, how["path"])
+        given = answers.with_paths(listed(given, how["lists"]), how["moved"])
+        system = self.predictions.system
+        return answers.of_values(given, gold, name=system, usual=how["usual"])
+
+
+@dataclasses.dataclass(frozen=True)
+class Cut:
+    """Gold and predictions in batches; `corpus` and `predictions`, without rows, are of the whole.
+
+    `names` are the documents of the gold, in its order.
+    """
+
+    batches: list[Batch]
+    corpus: Corpus
+    predictions: Predictions
+    names: list[str]
+
+
+def batches(
+    gold: Iterable[Corpus],
+    predictions: Any,
+    folder: Path,
+    *,
+    columns: Mapping[str, str] | None = None,
+    name: str | None = None,
+    fallback: str | None = None,
+) -> Cut:
+    """Write gold and predictions into files of one batch each.
+
+    Parameters
+    ----------
+    gold
+        Corpora of documents that follow one another, each a batch.
+    predictions
+        `Predictions`, or what `readers.predictions` takes. No more than a piece of a run or of a
+        table is in memory.
+    folder
+        Where the files go; whoever scores a batch must see it.
+    columns
+        As for `readers.predictions`.
+    name, fallback
+        As for `system_name`.
+
+    Raises
+    ------
+    DataMissing, DataBroken, UnknownName
+        If something is absent or cannot be read, or two batches have the same document.
+    """
+    known = _Gold()
+    for number, corpus in enumerate(gold):
+        known.add(corpus.check(), number, folder / "gold")
+    values, home = None, folder / "answers"
+    if isinstance(predictions, Predictions):
+        found = predictions
+    elif runs.is_finished(predictions):
+        found = runs.opened(predictions, known.corpus)
+    elif readers.is_run(predictions) or _has_reader(predictions, known.corpus, columns):
+        found = readers.predictions(predictions, known.whole(folder / "gold"), columns=columns)
+    else:
+        found, values = _of_table(predictions, known, home, columns or {})
+    bare = {table: found.scan(table).head(0).collect() for table in Predictions.TABLES}
+    for table, none in bare.items() if values is None else ():
+        scanned = found.scan(table)
+        rows = scanned.collect_batches(chunk_size=benchmarks.BATCH, maintain_order=True)
+        partition(chain([none], rows), known.documents, home / table)
+    whole = dataclasses.replace(
+        found, **bare, system=system_name(found, predictions, name, fallback)
+    )
+    last = known.documents["batch"].max() + 1
+    strange = any(home.glob(f"*/{last:05}"))
+    corpus = dataclasses.replace(known.corpus, flaws={}, sources={}, unreadable={})
+    silent = dataclasses.replace(whole, notes={}, sources={})
+    made = [Batch(folder, n, corpus, silent, values) for n in range(last + strange)]
+    return Cut(made, known.corpus, whole, known.documents["doc_id"].to_list())
+
+
+def system_name(
+    predictions: Predictions, source: Any, name: str | None, fallback: str | None
+) -> str:
+    """What a system is called: `name`, else the `fallback` if only its file says what."""
+    is_stem = isinstance(source, Path) and predictions.system == stem(source.resolve())
+    usual = fallback if is_stem and not readers.is_run(source) else None
+    return name or usual or predictions.system
+
+
+class _Gold:
+    """What is known of gold that is being written in batches: `corpus` has no rows."""
+
+    corpus: Corpus
+
+    def __init__(self) -> None:
+        self.parts: list[pl.DataFrame] = []
+        self.paths = pl.Series("path", dtype=pl.String)
+        self.tasks: Counter[str] = Counter()
+        self.jsons: set[str] = set()
+
+    def add(self, corpus: Corpus, number: int, home: Path) -> None:
+        """Write a batch."""
+        for table in corpus.TABLES:
+            _write(frame := getattr(corpus, table), home / table, number)
+            if not number:
+                frame.clear().write_parquet(home / table / _EMPTY)
+        self.parts.append(corpus.documents.select("doc_id", batch=pl.lit(number)))
+        valued = corpus.records.drop_nulls("path").filter(pl.col("task") != "layout")
+        self.paths = pl.concat([self.paths, valued["path"].unique()]).unique()
+        self.tasks.update(dict(valued["task"].value_counts().rows()))
+        self.jsons |= set(corpus.records.filter(pl.col("kind") == "json")["path"].drop_nulls())
+        bare = {table: getattr(corpus, table).clear() for table in corpus.TABLES}
+        if number:
+            first = self.corpus
+            flaws = dict(Counter(first.flaws) + Counter(corpus.flaws))
+            both = {n: getattr(first, n) | getattr(corpus, n) for n in ("sources", "unreadable")}
+            self.corpus = dataclasses.replace(first, flaws=flaws, **both)
+        else:
+            self.corpus = dataclasses.replace(corpus, **bare)
+
+    @cached_property
+    def documents(self) -> pl.DataFrame:
+        """The documents in the order of the gold, each with its `batch`."""
+        every = pl.concat(self.parts)
+        if (twice := every["doc_id"].is_duplicated()).any():
+            name, where = every["doc_id"].filter(twice)[0], self.corpus
+            what = f"document {name!r} is twice in the gold"
+            raise DataBroken(what, where=f"{where.benchmark}:{where.split}")
+        return every.with_columns(name="doc_id")
+
+    def whole(self, home: Path) -> Corpus:
+        """All of the gold in memory: some formats of answers are read beside it."""
+        numbers = range(self.documents["batch"].max() + 1)
+        read = {
+            table: pl.concat([_read(home / table, n) for n in numbers], how="diagonal")
+            for table in Corpus.TABLES
+        }
+        return dataclasses.replace(self.corpus, **read)
+
+
+def _has_reader(source: Any, corpus: Corpus, columns: Mapping[str, str] | None) -> bool:
+    path = isinstance(source, Path) and not columns
+    return path and readers.reader_of(source, corpus) is not None
+
+
+def _of_table(
+    source: Any, gold: _Gold, home: Path, columns: Mapping[str, str]
+) -> tuple[Predictions, dict[str, Any]]:
+    """Write the values of a table by batch; what `Batch.answers` has to know of all of them."""
+    path = source if isinstance(source, Path) else None
+    given = Values(source, columns, home / "read", json_paths=gold.jsons, of=gold.corpus)
+    renamed = answers.renames(given.documents["doc_id"], gold.documents["doc_id"])
+    theirs = given.documents.with_columns(name=pl.col("doc_id").replace(renamed))
+    theirs = theirs.join(gold.documents.select("name", "batch"), on="name", how="left")
+    last = gold.documents["batch"].max() + 1
+    given.partition(theirs.with_columns(pl.col("batch").fill_null(last)), home / "values")
+    given.notes["documents named by their files"] += len(renamed)
+    moved = answers.moves(given.listed_paths, gold.paths, given.notes)
+    usual = sorted((-count, task) for task, count in gold.tasks.items())
+    none = {table: tables.table(table, []) for table in Predictions.TABLES}
+    how = {"lists": given.lists, "moved": moved, "usual": usual[0][1] if usual else "text"}
+    found = Predictions(
+        **none,
+        system=answers.system_of(given.systems, path),
+        sources=answers.sources_of(path),
+        notes=answers.counted(given.notes),
+    )
+    return found, how | {"path": path}
+
+
+def own_gold(
+    source: Any,
+    folder: Path,
+    *,
+    images: str | Path | None = None,
+    types: Any = None,
+    columns: Mapping[str, str] | None = None,
+) -> Iterator[Corpus]:
+    """A user's own gold as corpora of one batch each; parameters and errors of `gold.corpus`."""
+    path = source if isinstance(source, Path) else None
+    values = Values(source, columns or {}, folder / "read")
+    documents = values.documents.with_columns(name="doc_id", batch=_numbers(values.documents["n"]))
+    values.partition(documents, folder / "values")
+    known, declared = typed(FieldTypes.inferred(values.samples, values.lists), types, values.notes)
+    root = root_of(path, images, "image" in values.columns)
+    pages: dict[str, list[str]] = {}
+    texts: dict[str, Path] = {}
+    if images is not None and root:
+        without = documents.filter(~pl.col("has_image"))["doc_id"].to_list()
+        pages = page_files.find(root, without, values.notes)
+        texts = page_files.text_files(root, documents["doc_id"].to_list())
+    for number in range(documents["batch"].max() + 1):
+        yield corpus_of_values(
+            listed(_read(folder / "values", number), values.lists), known, declared,
+            name=stem(path.resolve()) if path else FRAME, root=root, pages=pages, texts=texts,
+            # What is odd in the whole is counted once.
+            flaws=Counter() if number else Counter(values.notes),
+            sources={} if number else answers.sources_of(path),
+        )  # fmt: skip
+    shutil.rmtree(folder)
+
+
+class Values:
+    """The values of any table, read once from end to end; in files of `folder` until `partition`.
+
+    Those for another benchmark or split than that `of` a corpus are left out and counted.
+    """
+
+    def __init__(
+        self,
+        source: Any,
+        columns: Mapping[str, str],
+        folder: Path,
+        *,
+        json_paths: Iterable[str] = (),
+        of: Corpus | None = None,
+    ) -> None:
+        self.folder, self.of = folder, of
+        self.columns: list[str] = []
+        self.lists: list[str] = []
+        self.listed_paths = pl.Series(dtype=pl.String)
+        self.notes: Counter[str] = Counter()
+        self.systems: set[str] = set()
+        self.samples: pl.DataFrame | None = None
+        self.files: list[Path] = []
+        self._documents: list[pl.DataFrame] = []
+        folder.mkdir(parents=True)
+        others = {}
+        for values in pieces(source, columns, self.notes, set(json_paths)):
+            self._add(self._of_corpus(values, others))
+        if others and not self.documents.height:
+            name, stranger = next(iter(others.items()))
+            what = f"answers for {name} {stranger!r:.80}, not for {getattr(of, name)}"
+            raise DataBroken(what, where=source, remedy=f"the {name} that was answered")
+
+    def _of_corpus(self, values: pl.DataFrame, others: dict[str, str]) -> pl.DataFrame:
+        # In a user's own forms these may be columns of the user's own.
+        is_own = self.of is None or self.of.benchmark == answers.OWN
+        for name in () if is_own else ("benchmark", "split"):
+            if name in values.columns:
+                other = (pl.col(name) != getattr(self.of, name)).fill_null(value=False)
+                strange = values.filter(other)[name]
+                self.notes[f"answers for another {name}, left out"] += len(strange)
+                values = values.filter(~other)
+                others |= {name: strange[0]} if len(strange) else {}
+        return values
+
+    def _add(self, values: pl.DataFrame) -> None:
+        self.files.append(self.folder / f"{len(self.files):06}.parquet")
+        values.write_parquet(self.files[-1], compression="lz4")
+        self.columns = list(dict.fromkeys([*self.columns, *values.columns]))
+        if self.of is None:
+            self.samples = samples(values.filter(pl.col("path").is_not_null()), self.samples)
+        if "system" in values.columns:
+            self.systems |= set(values["system"].drop_nulls().unique())
+        has_image = pl.col("image").is_not_null() if "image" in values.columns else pl.lit(False)
+        documents = values.group_by("doc_id", maintain_order=True)
+        counts = {"n": pl.col("path").is_not_null().sum(), "has_image": has_image.any()}
+        self._documents.append(documents.agg(**counts))
+
+    @cached_property
+    def documents(self) -> pl.DataFrame:
+        """The documents in the order of their first appearance, with how many values each has."""
+        every = pl.concat(self._documents).group_by("doc_id", maintain_order=True)
+        return every.agg(pl.col("n").sum(), pl.col("has_image").any())
+
+    def partition(self, documents: pl.DataFrame, out: Path) -> None:
+        """Write the values by the `batch` of each document, under its `name`.
+
+        What `lists` and `listed_paths` are is known from then on.
+        """
+        partition((pl.read_parquet(file, glob=False) for file in self.files), documents, out)
+        shutil.rmtree(self.folder)
+        most = pl.DataFrame(schema={"path": pl.String, "len": pl.UInt32})
+        for number in documents["batch"].unique().sort():
+            rows = _read(out, number)
+            # What is read where it stands on the page has paths of its own.
+            rows = rows.filter(~pl.col("kind").is_in(_READ)) if "kind" in rows.columns else rows
+            counts = rows.drop_nulls("path").group_by("doc_id", "path").len()
+            most = pl.concat([most, counts.group_by("path").agg(pl.col("len").max())])
+            most = most.group_by("path").agg(pl.col("len").max())
+        several = set(most.filter(pl.col("len") > 1)["path"])
+        self.lists = sorted(first_items(most["path"]) | several)
+        is_list = pl.col("path").is_in(self.lists)
+        items = most.filter(is_list).with_columns(pl.int_ranges("len").alias("len")).explode("len")
+        items = items.select(pl.format("{}/{}", "path", "len"))
+        self.listed_paths = pl.concat([most.filter(~is_list)["path"], items.to_series()])
+
+
+def partition(rows: Iterable[pl.DataFrame], documents: pl.DataFrame, out: Path) -> None:
+    """Write rows by the `batch` of their documents, in their order; documents get their `name`."""
+    last = documents["batch"].max() + 1
+    waiting: dict[int, list[pl.DataFrame]] = {}
+    height = turn = 0
+
+    def write() -> None:
+        for number, frames in waiting.items():
+            _write(pl.concat(frames, how="diagonal"), out, number, turn)
+        waiting.clear()
+
+    out.mkdir(parents=True)
+    for frame in rows:
+        if not turn:
+            frame.clear().write_parquet(out / _EMPTY)
+        place = frame.select("doc_id").join(
+            documents.select("doc_id", "name", "batch"), on="doc_id", how="left",
+            maintain_order="left",
+        )  # fmt: skip
+        named = frame.with_columns(place["name"].fill_null(frame["doc_id"]).alias("doc_id"))
+        batch = place["batch"].fill_null(last)
+        for number in batch.unique().sort():
+            waiting.setdefault(number, []).append(named.filter(batch == number))
+        height, turn = height + frame.height, turn + 1
+        if height >= _WAITING:
+            write()
+            height = 0
+    write()
+
+
+def _numbers(counts: pl.Series) -> pl.Series:
+    """The number of the batch of each document, of whose values there are `counts`."""
+    numbers, batch, records = [], 0, 0
+    for count in counts:
+        # A document has one record more: its page.
+        if records and records + count + 1 > benchmarks.BATCH:
+            batch, records = batch + 1, 0
+        records += count + 1
+        numbers.append(batch)
+    return pl.Series(numbers, dtype=pl.Int64)
+
+
+def _write(frame: pl.DataFrame, home: Path, number: int, turn: int = 0) -> None:
+    (folder := home / f"{number:05}").mkdir(parents=True, exist_ok=True)
+    frame.write_parquet(folder / f"{turn:06}.parquet", compression="lz4")
+
+
+def _read(home: Path, number: int) -> pl.DataFrame:
+    """The rows of a batch, none where it has none."""
+    parts = sorted((home / f"{number:05}").glob("*.parquet"))
+    parts = [*([home / _EMPTY] if (home / _EMPTY).is_file() else []), *parts]
+    return pl.concat([pl.read_parquet(part, glob=False) for part in parts], how="diagonal")

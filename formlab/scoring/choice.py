@@ -1,0 +1,193 @@
+"""Which documents are scored: all, those that were answered, or a list."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+from pathlib import Path
+
+import polars as pl
+
+from formlab import files, tables
+from formlab.errors import DataBroken, DataMissing, UnknownName
+from formlab.folders import Corpus, Evaluation, Predictions
+
+ALL, ANSWERED, LISTED = "all", "answered", "listed"
+UNANSWERED = "documents without any answer, counted as missing"
+LEFT_OUT = "documents that were not chosen, left out"
+NOTES = (UNANSWERED, LEFT_OUT)
+
+
+def answered(corpus: Corpus, predictions: Predictions) -> set[str]:
+    """The documents of the corpus that a system gave anything for, or failed on.
+
+    A system that was asked and refused, crashed or gave nonsense has answered: to leave such a
+    document out would hide the failure. A document has no answer if nothing is said of it, or only
+    that it is `missing` with no attempt behind it.
+    """
+    here = pl.col("split") == corpus.split
+    predicted = predictions.records.filter(here, pl.col("status") != "missing")["doc_id"].unique()
+    tried = (pl.col("status") != "missing") | (pl.col("attempts") > 0).fill_null(False)
+    asked = predictions.responses.filter(here, tried)["doc_id"]
+    return (set(predicted) | set(asked)) & set(corpus.documents["doc_id"])
+
+
+@dataclasses.dataclass(frozen=True)
+class Choice:
+    """The documents that are scored, by their ids.
+
+    `description` tells which they are, for the settings; `notes` counts those without an answer and
+    those that were left out.
+    """
+
+    documents: list[str]
+    description: str
+    notes: dict[str, int]
+
+
+def decide(
+    names: list[str], with_answer: set[str], documents: str | Sequence[str], *,
+    limit: int | None, where: str,
+) -> Choice:  # fmt: skip
+    """Which of the documents `names` are scored, in their order.
+
+    They are ``all``, ``answered`` (those `with_answer`), or the named ones; with `limit` only the
+    first so many. `UnknownName` if a document is not among them, or the word is neither;
+    `DataBroken` if no document is left.
+    """
+    if isinstance(documents, str) and documents not in (ALL, ANSWERED):
+        raise UnknownName.of("choice of documents", documents, (ALL, ANSWERED))
+    chosen, word = _chosen(names, with_answer, documents, where)
+    if limit is not None and limit < len(chosen):
+        chosen, word = chosen[:limit], f"{word}, the first {limit}"
+    notes = {UNANSWERED: len(set(chosen) - with_answer), LEFT_OUT: len(names) - len(chosen)}
+    notes = {note: count for note, count in notes.items() if count}
+    if len(chosen) == len(names):
+        return Choice(chosen, ALL, notes)
+    digest = hashlib.sha256("\n".join(chosen).encode("utf-8", "backslashreplace")).hexdigest()[:8]
+    return Choice(chosen, f"{word}: {len(chosen)} of {len(names)}, sha256 {digest}", notes)
+
+
+def kept(
+    corpus: Corpus, predictions: Predictions, chosen: Iterable[str]
+) -> tuple[Corpus, Predictions]:
+    """Both without the documents of the corpus that are not `chosen`."""
+    left = sorted(set(corpus.documents["doc_id"]) - set(chosen))
+    if not left:
+        return corpus, predictions
+    gone = pl.col("doc_id").is_in(left)
+    stays = ~(gone & (pl.col("split") == corpus.split))
+    return (
+        dataclasses.replace(
+            corpus, documents=corpus.documents.filter(~gone), records=corpus.records.filter(~gone)
+        ),
+        dataclasses.replace(
+            predictions, records=predictions.records.filter(stays),
+            responses=predictions.responses.filter(stays),
+        ),
+    )  # fmt: skip
+
+
+def _chosen(
+    names: list[str], with_answer: set[str], documents: str | Sequence[str], where: str
+) -> tuple[list[str], str]:
+    if documents == ALL:
+        return names, ALL
+    if documents == ANSWERED:
+        chosen = [name for name in names if name in with_answer]
+        if not chosen:
+            what = f"none of the {len(names)} documents of {where} was answered"
+            raise DataBroken(what, remedy="predictions for this split, or --documents all")
+        return chosen, ANSWERED
+    requested = set(documents)
+    if not requested:
+        raise DataBroken("an empty list of documents", remedy="name one document at least")
+    if strange := sorted(requested - set(names)):
+        raise _unknown(strange, names, where=where)
+    return [name for name in names if name in requested], LISTED
+
+
+def listed(file: str | Path) -> dict[str, int]:
+    """The documents that a file names, one a line, each with its line; blank lines are skipped.
+
+    `DataMissing` if there is no such file, `DataBroken` if it names nothing.
+    """
+    if not files.is_file(file):
+        remedy = "--documents all, answered, or a file with one doc_id a line"
+        raise DataMissing("no such list of documents", where=file, remedy=remedy)
+    lines = enumerate(files.read_text(file).splitlines(), start=1)
+    lines_of = {line.strip(): number for number, line in lines if line.strip()}
+    if not lines_of:
+        remedy = "one doc_id a line, as the benchmark spells it"
+        raise DataBroken("the list of documents is empty", where=file, remedy=remedy)
+    return lines_of
+
+
+def only(corpus: Corpus, file: Path) -> Corpus:
+    """The corpus with only the documents that a file lists."""
+    names = listed(file)
+    check_listed(names, corpus.documents["doc_id"].to_list(), file=file)
+    is_listed = pl.col("doc_id").is_in(list(names))
+    tables_cut = {
+        name: getattr(corpus, name).filter(is_listed) for name in ("documents", "records")
+    }
+    return dataclasses.replace(corpus, **tables_cut)
+
+
+def check_listed(requested: dict[str, int], known: Sequence[str], *, file: str | Path) -> None:
+    """`UnknownName` with file and line if a list, as from `listed`, names what is not there."""
+    strange = [name for name in requested if name not in set(known)]
+    if strange:
+        raise _unknown(strange, known, where=f"{file}:{requested[strange[0]]}")
+
+
+def _unknown(strange: list[str], known: Sequence[str], *, where: str) -> UnknownName:
+    near = get_close_matches(strange[0], known, n=1) or list(known[:3])
+    more = f", and {len(strange) - 1} more that are not there" if len(strange) > 1 else ""
+    remedy = f"a doc_id as the benchmark spells it, such as {', '.join(map(repr, near))}"
+    return UnknownName(f"unknown document {strange[0]!r}{more}", where=where, remedy=remedy)
+
+
+def part_run(evaluation: Evaluation) -> str:
+    """What a reader must know of an evaluation that is not of a whole corpus; empty otherwise.
+
+    Examples
+    --------
+    >>> from formlab import tables
+    >>> rows = [{"benchmark": "b", "split": "s", "doc_id": str(n)} for n in range(50)]
+    >>> none = {name: tables.table(name, []) for name in ("cases", "scores")}
+    >>> documents = tables.table("documents", rows)
+    >>> part_run(Evaluation(documents, **none, benchmark="b", split="s", system="x",
+    ...                     notes={UNANSWERED: 42}))
+    '8 of 50 documents were answered; the rest count as missing (`--documents answered` scores \
+the 8)'
+    """
+    return partial_note(evaluation.documents.height, evaluation.settings, evaluation.notes)
+
+
+def partial_note(height: int, settings: dict, notes: dict[str, int]) -> str:
+    """`part_run` from a manifest: the number of documents, settings and notes."""
+    sentences = []
+    if left := notes.get(LEFT_OUT):
+        which = str(settings.get("documents", "")).partition(":")[0]
+        sentences.append(f"Scored on {height} of {height + left} documents ({which})")
+    if gone := notes.get(UNANSWERED):
+        some = height - gone
+        rest = (
+            f"the rest count as missing (`--documents answered` scores the {some})"
+            if some
+            else "all of them count as missing"
+        )
+        sentences.append(f"{some} of {height} documents were answered; {rest}")
+    return ". ".join(sentences)
+
+
+def with_selection(evaluation: Evaluation, description: str) -> Evaluation:
+    """The evaluation with the choice of documents in its settings and scores."""
+    scores = evaluation.scores
+    if description != ALL:
+        scores = tables.with_settings(scores, documents=description)
+    settings = evaluation.settings | {"documents": description}
+    return dataclasses.replace(evaluation, scores=scores, settings=settings)

@@ -1,0 +1,1 @@
+"""Statistics over documents: their sums, and what is drawn and tested of them."""

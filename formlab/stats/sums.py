@@ -1,0 +1,253 @@
+"""What each document adds to every score of an evaluation: a row of a summary before any draw."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from formlab import metrics
+from formlab.analysis.intervals import Dense, small
+from formlab.errors import UnknownName
+from formlab.folders import Evaluation
+from formlab.metrics import ratio
+from formlab.scoring.bands import BANDS, sliced
+from formlab.tables import (
+    BOX,
+    FIELD_LEVELS,
+    LEVELS,
+    SETTINGS,
+    TASKS,
+    USABLE,
+    WHOLE_LEVELS,
+    Settings,
+)
+
+# What tells the rows of a metric apart; `task` follows from them.
+SLICE = ("level", "slice_by", "slice_value")
+COUNTS = ("n_cases", "n_missing", "n_undefined", "n_reader", "n_ambiguous")
+# Slices of a summary that asks for nothing else.
+BY = ("kind",)
+# `asked`: by a column that was asked for, not by the scorer. `place`: its order in that column.
+_KEY = ["asked", *SLICE, "metric"]
+_CASE = ["doc_id", "path"]
+
+
+@dataclasses.dataclass
+class Row:
+    """One row of a summary to be: parts per document, and how summed parts become its value.
+
+    `labels` are the columns known so far and `score` takes (…, k) to (…). `tally` has the shape
+    (documents, k); documents are in the order of their `doc_id`.
+    """
+
+    labels: dict[str, Any]
+    tally: Dense
+    score: Callable[[np.ndarray], np.ndarray]
+
+    @property
+    def parts(self) -> np.ndarray:
+        """The parts of every document, shape (documents, k)."""
+        return self.tally.table.astype(float)
+
+
+def of_cases() -> pl.Expr:
+    """Whether scores are of single cases, by whose columns they can be sliced."""
+    return pl.col("level").is_in(FIELD_LEVELS) & pl.col("slice_by").is_null()
+
+
+def document_sums(evaluation: Evaluation, by: Sequence[str] = BY) -> Iterator[Row]:
+    """Every score by document: of each metric its sums, then as the mean over documents.
+
+    Parameters
+    ----------
+    evaluation
+        Of any size: one part of it is in memory at a time.
+    by
+        Columns of *cases* or *documents* to slice the scores of fields by.
+
+    Raises
+    ------
+    UnknownName
+        If a column of `by` is in neither table.
+    """
+    names = evaluation.document_names
+    number = pl.DataFrame({"doc_id": names}).with_row_index("number")
+    pieces: dict[tuple, list[_Piece]] = {}
+    for added in evaluation.by_part(partial(_added, by=by)):
+        for key, rows in added.join(number, on="doc_id").group_by(_KEY, maintain_order=True):
+            pieces.setdefault(key, []).append(_Piece.of(rows))
+    known = {name: at for at, name in enumerate(metrics.METRICS)}
+
+    def placed(key: tuple) -> tuple:
+        asked, level, column, value, metric = key
+        loose = level in FIELD_LEVELS and column is None
+        order = (column or "", pieces[key][0].place, value or "", known[metric])
+        return asked, loose, by.index(column) if asked else -1, LEVELS.index(level), *order
+
+    for key in sorted(pieces, key=placed):
+        yield from _rows(evaluation, key, pieces.pop(key), len(names))
+
+
+@dataclasses.dataclass
+class _Piece:
+    """What the documents of a part add to one score: their numbers, sums and own values."""
+
+    number: np.ndarray
+    parts: np.ndarray
+    own: np.ndarray
+    counts: np.ndarray
+    stated: list[tuple]
+    place: float
+
+    @classmethod
+    def of(cls, rows: pl.DataFrame) -> _Piece:
+        parts = rows.select(f"part{at}" for at in range(rows["width"][0])).to_numpy()
+        return cls(
+            rows["number"].to_numpy(),
+            small(parts),
+            rows["own"].to_numpy(),
+            rows.select(pl.col(COUNTS).sum()).to_numpy()[0],
+            rows.select("task", "mode", "settings").unique().rows(),
+            rows["place"][0] or 0.0,
+        )
+
+
+def _added(part: Evaluation, by: Sequence[str]) -> pl.DataFrame:
+    """What each document of a part adds to each score: a row for both and how it was scored."""
+    fields = _fields(part, by)
+    scores = _with_flags(_with_parts(part.scan("scores")), fields)
+    groups = [scores.with_columns(asked=False, place=pl.lit(None, pl.Float64))]
+    loose = scores.filter(of_cases()).drop("slice_by", "slice_value")
+    for name in by:
+        # Two cases at one path may be of two slices, or of one.
+        values = sliced(fields, part.documents, name)
+        named = fields.select(*_CASE, slice_value=values.cast(pl.String).fill_null("none"))
+        named = named.with_columns(_place(values)).unique([*_CASE, "slice_value"], keep="first")
+        groups.append(loose.join(named, on=_CASE).with_columns(asked=True, slice_by=pl.lit(name)))
+    added = (
+        pl.concat(groups, how="diagonal")
+        .group_by(*_KEY, "made", "doc_id")
+        .agg(
+            pl.col("^part[0-9]+$").sum(),
+            pl.col("own", "width", "place").first(),
+            pl.col(COUNTS[1:]).sum(),
+            n_cases=pl.len(),
+        )
+    )
+    made = scores.select("made", "task", "mode", "settings").unique("made")
+    return added.join(made, on="made")
+
+
+def _fields(part: Evaluation, by: Sequence[str]) -> pl.DataFrame:
+    """The fields of a part with the columns that their slices follow from."""
+    rows = part.scan("cases").filter(~pl.col("level").is_in(WHOLE_LEVELS))
+    known = rows.collect_schema().names()
+    everywhere = dict.fromkeys([*known, *part.documents.columns, *BANDS, "position"])
+    for name in by:
+        if name not in everywhere:
+            raise UnknownName.of("column to slice by", name, everywhere)
+    bands = [root for name in by if name in BANDS for root in BANDS[name].expr.meta.root_names()]
+    needed = dict.fromkeys([*_CASE, "cause", "ambiguous", *BOX, *bands, *by])
+    return rows.select(name for name in needed if name in known).collect()
+
+
+def _with_parts(scores: pl.LazyFrame) -> pl.DataFrame:
+    """The scores with the parts of each, and in `made` a number for how they were made."""
+    columns = ("doc_id", "path", *SLICE, "metric", "task", "mode", "settings")
+    how = [pl.col("task"), pl.col("mode")]
+    how += [pl.col("settings").struct.field(field.name) for field in SETTINGS.fields]
+    stats = pl.col("stats")
+    known = scores.select(
+        *columns,
+        "stats",
+        "hits",
+        "total",
+        own="value",
+        n_missing=~pl.col("status").is_in(USABLE).fill_null(value=True),
+        n_undefined=pl.col("value").is_nan().fill_null(value=True),
+        # Scorers write scores that are made alike below each other.
+        run=pl.any_horizontal(each.ne_missing(each.shift()) for each in how).cum_sum(),
+        width=stats.list.len().fill_null(2),
+    ).collect()
+    runs = known.select("run", "task", "mode", "settings").unique("run")
+    made = runs.group_by("task", "mode", "settings").agg("run").with_row_index("made")
+    known = known.join(made.select("made", "run").explode("run"), on="run", how="left")
+    parts = [
+        pl.when(stats.is_null()).then(usual).otherwise(stats.list.get(at, null_on_oob=True))
+        for at, usual in enumerate((pl.col("hits"), pl.col("total")))
+    ]
+    parts += [stats.list.get(at, null_on_oob=True) for at in range(2, known["width"].max() or 2)]
+    named = {f"part{at}": part.cast(pl.Float64) for at, part in enumerate(parts)}
+    return known.with_columns(**named).drop("stats", "hits", "total")
+
+
+def _with_flags(scores: pl.DataFrame, fields: pl.DataFrame) -> pl.DataFrame:
+    """The scores with whether a case at their path depends on the reading rule, or on a date."""
+    flags = {"n_reader": pl.col("cause") == "reader", "n_ambiguous": pl.col("ambiguous")}
+    some = fields.filter(pl.any_horizontal(flags.values()))
+    some = some.group_by(_CASE).agg(
+        f.fill_null(value=False).any().alias(n) for n, f in flags.items()
+    )
+    marked = scores.join(some, on=_CASE, how="left")
+    return marked.with_columns(pl.col(*flags).fill_null(value=False))
+
+
+def _place(values: pl.Series) -> pl.Expr:
+    """Where each value stands among those of its column; null: in the order of the alphabet."""
+    place = pl.lit(None, pl.Float64)
+    if isinstance(values.dtype, pl.Enum):
+        place = pl.lit(values.to_physical().cast(pl.Float64))
+    elif values.dtype.is_numeric():
+        place = pl.lit(values.cast(pl.Float64).fill_nan(np.inf))
+    return pl.when(pl.lit(values.is_null())).then(np.inf).otherwise(place).alias("place")
+
+
+def _first(made: tuple) -> tuple:
+    """Of scores that were made differently, those whose settings stand for all."""
+    task, mode, settings = made
+    at = TASKS.index(task) if task in TASKS else -1
+    return at, mode or "", Settings(**settings).text()
+
+
+def _rows(
+    evaluation: Evaluation, key: tuple, pieces: Sequence[_Piece], count: int
+) -> Iterator[Row]:
+    metric = metrics.get(key[-1])
+    stated = [made for piece in pieces for made in piece.stated]
+    task, mode, settings = min(stated, key=_first)
+    score, settings = metric.score_in(mode), Settings(**settings)
+    number = np.concatenate([piece.number for piece in pieces])
+    table = np.zeros((count, pieces[0].parts.shape[1]))
+    for piece in pieces:
+        # A document may have scores of several tasks.
+        np.add.at(table, piece.number, piece.parts)
+    known = np.unique(number)
+    totals = dict(zip(COUNTS, map(int, sum(piece.counts for piece in pieces)), strict=True))
+    base = {
+        "benchmark": evaluation.benchmark, "split": evaluation.split,
+        "system": evaluation.system, "metric": metric.name,
+        "task": task if len({made[0] for made in stated}) == 1 else None,
+        **dict(zip(SLICE, key[1:4], strict=True)), "mode": mode, **totals, "n_docs": len(known),
+        "settings": dataclasses.replace(settings, average="micro"),
+    }  # fmt: skip
+    yield Row(base, Dense(small(table)), score)
+    mean_name = metrics.mean_of(metric.name)
+    if mean_name is None:
+        return
+    # Of several cases a document has the score of their sum; of one, that case's own.
+    values = score(table[known])
+    if totals["n_cases"] == len(known):
+        values[np.searchsorted(known, number)] = np.concatenate([piece.own for piece in pieces])
+    means = np.zeros((count, 2))
+    means[known] = np.stack([np.nan_to_num(values), ~np.isnan(values)], axis=1)
+    labels = {
+        "metric": mean_name,
+        "settings": dataclasses.replace(settings, average="macro"),
+        "n_undefined": int(np.isnan(values).sum()),
+    }
+    yield Row(base | labels, Dense(means), ratio)

@@ -1,0 +1,153 @@
+"""What looks at cases says the same of an evaluation in one piece and of its parts."""
+
+from functools import cache
+
+import polars as pl
+import pytest
+
+from formlab import analysis, benchmarks, charts, explore, gallery, tables
+from formlab.analysis.clicks import click_and_value, misses
+from formlab.analysis.finding import finding_table
+from formlab.analysis.flips import flip_matrices, flips
+from formlab.analysis.footing import material_errors
+from formlab.analysis.overview import answers, failures, runs
+from formlab.analysis.pages import worst_pages
+from formlab.analysis.pairings import pairings
+from formlab.analysis.propagation import propagation
+from formlab.analysis.select import select
+from formlab.analysis.stages import loss_stages
+from formlab.analysis.structure import tree_sizes
+from formlab.folders import Predictions
+from tests.analysis.made_pairs import in_parts
+from tests.analysis.test_finding_list import random
+from tests.made_parts import cut, only
+
+FEW = {"min_docs": 2, "min_cases": 4, "resamples": 20, "max_columns": 2}
+KEY = ("doc_id", "task", "level", "path", "pred_path", "gold", "pred")
+
+
+def listed(evaluation):
+    """The findings with the cases behind them."""
+    found = analysis.findings([evaluation], most=None, resamples=20)
+    return [*finding_table(found).rows(), *(row for each in found for row in each.cases.rows())]
+
+
+SAME = {
+    # The many kinds of VRDU would take most of the time of these tests.
+    "findings": lambda e: listed(e) if e.benchmark != "vrdu" else 0,
+    "first screen": lambda e: str(charts.first_screen(e)),
+    "slices": lambda e: analysis.find_slices(e, alpha=1, **FEW),
+    "runs": lambda e: [runs([e]).rows(), answers([e]).rows(), failures(e)],
+    "kinds": lambda e: str(analysis.kinds(e, metric="f1 cer exact_accuracy")),
+    "faults": lambda e: [propagation(e, required=False), loss_stages(e, required=False)],
+    "clicks": lambda e: [click_and_value(e), misses(e)],
+    "figures": lambda e: material_errors(e) if e.benchmark == "fincriticaled" else 0,
+    "pages": lambda e: [worst_pages(e, limit=None), tree_sizes(e)],
+    "selected": lambda e: select(e, "outcome=mismatch").sort(KEY),
+    "rates": lambda e: explore.rates(e, by="outcome", measure="errors", resamples=20),
+    "cases": lambda e: explore.cases(e, "outcome=mismatch").sort(KEY),
+}
+# What takes long is asked for once; made-up documents are cut in more ways below.
+SIZES = {"findings": (3,), "slices": (3,)}
+
+
+@cache
+def first(benchmark):
+    """Four documents of a sample."""
+    systems = {"vrdu": "rules", "formfactory": "rules"}
+    sample = analysis.open_evaluation(benchmark=benchmark, system=systems.get(benchmark, "ocr"))
+    return only(sample, sample.documents["doc_id"].head(4))
+
+
+def text(result):
+    """A result as text that shows every digit."""
+    if isinstance(result, pl.DataFrame):
+        return repr(result.rows())
+    return "\n".join(map(text, result)) if isinstance(result, list) else repr(result)
+
+
+@pytest.mark.parametrize("what", SAME)
+@pytest.mark.parametrize("name", ["funsd", "vrdu", "fincriticaled", "formfactory"])
+def test_parts_say_what_the_whole_says(what, name):
+    whole = first(name)
+    expected = text(SAME[what](whole))
+    for size in SIZES.get(what, (1, 3)):
+        assert text(SAME[what](cut(whole, size))) == expected
+
+
+@pytest.mark.parametrize(("name", "size"), [("formcraft", 3), ("funsd", 1)])
+def test_gallery_and_explorer_of_parts_show_the_same_cases(name, size):
+    # Without page images, which take most of the time to cut.
+    whole = first(name).changed(root=None)
+    found = analysis.findings([whole], resamples=20)
+    expected = gallery.errors(whole.cases, of=whole, findings=found, most=7)
+    assert gallery.errors(whole, findings=found, most=7).payload == expected.payload
+    shown = gallery.errors(cut(whole, size), findings=found, most=7)
+    names = ("total", "asked", "drawn", "claims")
+    assert [getattr(shown, n) for n in names] == [getattr(expected, n) for n in names]
+    assert {case["key"] for case in shown.cases} == {case["key"] for case in expected.cases}
+    both = [
+        explore.Explorer([each], most=9).payload["gallery"] for each in (whole, cut(whole, size))
+    ]
+    cases = [sorted(row["key"] for row in gallery.rows(each)) for each in both]
+    assert cases[0] == cases[1]
+
+
+def test_boxes_of_pages_in_parts_are_those_of_the_whole():
+    whole = only(first("funsd"), first("funsd").documents["doc_id"].head(2))
+    pages = [gallery.errors(each, most=9).payload["pages"] for each in (whole, cut(whole, 1))]
+    assert pages[0]
+    assert pages[0].keys() == pages[1].keys()
+
+
+def test_sample_of_errors_is_of_keys_and_each_cause_in_proportion():
+    whole = random(1, docs=30, cause=lambda right: None if right else "digit")
+    mixed = in_parts(whole, 4, seed=3)
+    first, second = (
+        {case["key"] for case in gallery.errors(each, most=20).cases} for each in (whole, mixed)
+    )
+    assert first == second
+    assert len(first) == 20
+
+
+def test_parts_and_order_of_documents_change_no_slice_and_no_finding():
+    whole = random(2, docs=40, fields=12, low=0.2)
+    wrong = pl.col("kind") == "a"
+    right = pl.when(wrong).then(pl.lit("mismatch")).otherwise("outcome").alias("outcome")
+    whole = whole.changed({"cases": lambda e: e.cases.with_columns(right)}, scores=whole.scores)
+    expected = [text(SAME[what](whole)) for what in ("slices", "findings")]
+    for count in (1, 7):
+        mixed = in_parts(whole, count, seed=count)
+        assert [text(SAME[what](mixed)) for what in ("slices", "findings")] == expected
+    assert analysis.find_slices(whole)["slice_value"][0].to_list() == ["a"]
+
+
+@pytest.mark.parametrize("sizes", [(1, 4), (100, 2)])
+def test_flips_of_two_systems_whose_parts_differ(sizes):
+    pair = [random(3, docs=8), random(4, docs=8, name="n")]
+    expected = flips(*pair)
+    own = [cut(each, size) for each, size in zip(pair, sizes, strict=True)]
+    assert text(flips(*own)) == text(expected)
+    draws = {"resamples": 20, "permutations": 50, "by": ["kind"]}
+    assert text(flip_matrices(own, **draws)) == text(flip_matrices(pair, **draws))
+    several = [analysis.findings(each, resamples=20) for each in (pair, own)]
+    assert finding_table(several[0]).rows() == finding_table(several[1]).rows()
+
+
+def test_pairings_of_parts_know_what_all_pages_have():
+    sample = analysis.open_evaluation(benchmark="formcraft", system="rules")
+    few = only(sample, sample.documents["doc_id"].head(2))
+    assert text(pairings(cut(few, 1), resamples=20)) == text(pairings(few, resamples=20))
+
+
+def test_real_forms_in_parts(shared):
+    corpus = benchmarks.load("funsd", root=shared / "data" / "funsd", split="test")
+    corpus = only(corpus, corpus.documents["doc_id"].head(8))
+    reverse = pl.when(pl.col("kind") == "answer").then(pl.col("value").str.reverse())
+    records = corpus.records.filter(pl.col("task") == "text", pl.col("path").is_not_null())
+    records = records.with_columns(
+        role=pl.lit("prediction"), system=pl.lit("m"), value=reverse.otherwise("value")
+    )
+    whole = analysis.evaluate(corpus, Predictions(records, tables.table("responses", []), "m"))
+    expected = [text(SAME[what](whole)) for what in ("slices", "findings", "runs")]
+    assert [text(SAME[what](cut(whole, 3))) for what in ("slices", "findings", "runs")] == expected

@@ -1,0 +1,200 @@
+"""Batches: however documents are cut, and whoever scores them, an evaluation is the same."""
+
+import dataclasses
+import json
+
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+import formlab
+from formlab import analysis, benchmarks, charts
+from formlab.errors import DataBroken, UnknownName
+from formlab.folders import Evaluation
+from formlab.readers import gold as gold_of
+from formlab.scoring.evaluate import STRANGE
+from formlab.scoring.whole import Whole
+from tests.made_parts import cut
+
+# What comes with formlab: no engine reads a page here.
+READ = {"funsd": "ocr", "formcraft": "rules", "vrdu": "rules", "fincriticaled": "ocr"}
+ORDER = ["doc_id", "task", "level", "path", "pred_path", "gold", "pred", "metric", "slice_by"]
+ORDER += ["slice_value"]
+
+
+@pytest.fixture
+def in_parts(tmp_path, monkeypatch):
+    """Score in batches of so many records, by so many processes; it is written to disk."""
+
+    def scored(gold, answers, records, *, workers=1, **how):
+        monkeypatch.setattr("formlab.benchmarks.BATCH", records)
+        monkeypatch.setattr("formlab.scoring.evaluate.SMALL", 0)
+        out = tmp_path / f"{records}-{workers}"
+        return formlab.evaluate(gold, answers, out=out, workers=workers, **how)
+
+    return scored
+
+
+def check_equal(parts, whole, *, golden=False):
+    """Tables, notes, settings and summaries to 1e-9; of `golden` ones also what is made of them."""
+    assert (parts.notes, parts.settings, parts.sources) == (
+        whole.notes,
+        whole.settings,
+        whole.sources,
+    )
+    for table in Evaluation.TABLES:
+        by = [name for name in ORDER if name in getattr(whole, table).columns]
+        # Whatever has no path comes as it is written.
+        sides = [getattr(each, table).sort(by, maintain_order=True) for each in (parts, whole)]
+        assert_frame_equal(*sides, abs_tol=1e-9, check_column_order=False)
+    asked = (
+        lambda each: formlab.summarise(each, resamples=20),
+        lambda each: formlab.compare([each, each], resamples=20, permutations=20),
+        lambda each: analysis.finding_table(analysis.findings([each], most=None, resamples=20)),
+    )
+    for made in asked if golden else asked[:1]:
+        assert_frame_equal(made(parts), made(whole), abs_tol=1e-9)
+
+
+@pytest.mark.parametrize("name", READ)
+def test_a_golden_evaluation_in_one_part_or_seven_by_one_or_two_workers_is_the_same(name, in_parts):
+    sample = analysis.open_evaluation(benchmark=name, system=READ[name])
+    both, count = (sample.corpus, sample.predictions), sample.documents.height
+    many = in_parts(*both, 1, mode=sample.mode)
+    assert len(list(many.parts())) == count
+    check_equal(many, sample)
+    few = in_parts(*both, sample.corpus.records.height // 2, mode=sample.mode, workers=2)
+    assert 1 < len(list(few.parts())) < count
+    check_equal(few, sample, golden=True)
+    seven = cut(sample, -(-count // 7))
+    assert_frame_equal(formlab.summarise(seven), formlab.summarise(sample), abs_tol=1e-9)
+
+
+ROWS = [{"doc_id": f"d{n}", "total": f"{n}.00", "name": f"Ada {n}", "items": ["a", "b"][: n % 3]}
+        for n in range(12)]  # fmt: skip
+ANSWERS = [row | {"doc_id": f"scans/{row['doc_id']}.png", "total": "5", "Name": row["name"]}
+           for row in ROWS[:-1]] + [{"doc_id": "x", "total": "1"}]  # fmt: skip
+
+
+def _write(folder):
+    files = folder / "gold.jsonl", folder / "answers.jsonl"
+    for file, rows in zip(files, (ROWS, ANSWERS), strict=True):
+        file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return files
+
+
+@pytest.mark.parametrize("how", [{}, {"limit": 5}, {"documents": "answered"}, {"types": "t.yml"}])
+def test_own_tables_are_read_a_piece_at_a_time_to_the_same_evaluation(tmp_path, in_parts, how):
+    (tmp_path / "t.yml").write_text("total: money\n")
+    how = {name: tmp_path / value if name == "types" else value for name, value in how.items()}
+    files = _write(tmp_path)
+    whole, parts = formlab.evaluate(*files, **how), in_parts(*files, 9, **how)
+    assert len(list(parts.parts())) > 2
+    assert parts.notes[STRANGE] == whole.notes[STRANGE] == 1
+    check_equal(parts, whole)
+    assert parts.corpus.records.height == whole.corpus.records.height
+    assert parts.system == whole.system == "answers"
+
+
+def test_a_benchmark_is_read_a_batch_at_a_time_with_a_run_or_any_table(tmp_path, in_parts):
+    run = benchmarks.SAMPLES / "runs" / "funsd-test-ocr"
+    corpus = formlab.load("funsd", split="test")
+    check_equal(
+        in_parts(benchmarks.corpora("funsd", split="test", records=600), run, 600),
+        formlab.evaluate(corpus, run),
+    )
+    gold = corpus.records.filter(
+        pl.col("path").str.starts_with("/entities/"), pl.col("task") == "text"
+    )
+    file = tmp_path / "answers.csv"
+    gold.select("doc_id", "path", "value", split=pl.lit("test")).write_csv(file)
+    table = in_parts(benchmarks.corpora("funsd", split="test", records=700), file, 700)
+    check_equal(table, formlab.evaluate(corpus, file))
+    with file.open("a") as more:
+        more.write(f"{gold['doc_id'][0]},{gold['path'][0]},again,test\n")
+    with pytest.raises(DataBroken, match="two predictions for doc_id"):
+        in_parts(benchmarks.corpora("funsd", split="test", records=800), file, 800)
+    file.write_text("doc_id,path,value,split\na,/x,1,train\n")
+    with pytest.raises(DataBroken, match="answers for split 'train', not for test"):
+        in_parts(benchmarks.corpora("funsd", split="test", records=800), file, 800)
+
+
+def test_documents_without_fields_and_strangers_are_in_a_batch(in_parts):
+    gold = [{"doc_id": name, "total": "1"} for name in "abc"] + [{"doc_id": "none"}]
+    answers = [{"doc_id": name, "total": "1"} for name in "bcxy"]
+    both = gold_of.pair(gold, answers)
+    parts = in_parts(*both, 2)
+    check_equal(parts, formlab.evaluate(*both))
+    assert [part.documents["doc_id"].to_list() for part in parts.parts()] == [
+        ["a"],
+        ["b"],
+        ["c"],
+        ["none"],
+        [],
+    ]
+    (*_, last) = parts.parts()
+    assert set(last.cases["doc_id"]) == {"x", "y"}
+    listed = in_parts(*both, 3, documents=["b"])
+    assert set(listed.cases["doc_id"]) == {"b", "x", "y"}
+    with pytest.raises(UnknownName, match="unknown document 'z'"):
+        in_parts(*both, 3, documents=["z"])
+
+
+def test_what_is_known_of_batches_is_known_of_the_whole(in_parts):
+    gold = [{"doc_id": "a", "total": "1", "items": [{"name": "Tea"}]}, {"doc_id": "b", "total": ""}]
+    answers = [{"doc_id": "a", "total": "1"}, {"doc_id": "b", "items": [{"name": "x"}]}]
+    corpus, predictions = gold_of.pair(gold, answers)
+    sides = [
+        [dataclasses.replace(side, records=side.records.filter(doc_id=doc)) for doc in "ab"]
+        for side in (corpus, predictions)
+    ]
+    whole, several = (
+        Whole.of(corpus, predictions),
+        [Whole.of(*both) for both in zip(*sides, strict=True)],
+    )
+    for order in (several, several[::-1]):
+        together = Whole.together(order)
+        assert together.gold.equals(whole.gold)
+        assert together.answers.equals(whole.answers)
+        assert together.words.table.equals(Whole.together([whole]).words.table)
+        assert together.fields == whole.fields
+    # Three forms show that the day comes first; the last one shows nothing.
+    dates = ["31/12/2020", "30/11/2020", "29/10/2020", "05/06/2020"]
+    gold = [{"doc_id": str(n), "due": date} for n, date in enumerate(dates)]
+    answers = [{"doc_id": str(n), "due": "5 June 2020"} for n in range(4)]
+    both = gold_of.pair(gold, answers, types={"due": "date"})
+    for records in (10**6, 1):
+        assert in_parts(*both, records).cases.filter(path="/due", doc_id="3")["typed"].item()
+
+
+FILE = "testing_data/annotations/c.json"
+
+
+def test_gold_that_cannot_be_read_is_told_wherever_the_scores_go(funsd_root, tmp_path, formlab):
+    (funsd_root / FILE).write_text("{}")
+    rows = [{"doc_id": doc, "path": "/entities/0", "value": "Name:"} for doc in "abc"]
+    (tmp_path / "p.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    score = (
+        "score",
+        "funsd",
+        "--root",
+        funsd_root,
+        "--predictions",
+        tmp_path / "p.jsonl",
+        "--json",
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("formlab.benchmarks.BATCH", 1)
+        done = formlab(*score, "--out", tmp_path / "e")
+        assert done.exit_code == 0, done.output
+        assert f"left out: {FILE}: form: a list expected" in done.stderr
+        assert formlab(*score, "--strict").exit_code == 2
+        evaluation = Evaluation.load(tmp_path / "e")
+        assert list(evaluation.unreadable) == [FILE]
+        assert evaluation.notes["gold: documents unreadable"] == 1
+        assert FILE in str(charts.first_screen(evaluation))
+        for stem in "abc":
+            (funsd_root / f"testing_data/annotations/{stem}.json").write_text("{")
+        none = formlab(*score)
+        assert none.exit_code == 2
+        assert "no document can be read, the first of 3: broken JSON" in none.stderr

@@ -1,0 +1,238 @@
+"""The commands about financial facts: `facts check`, `judge`, `filing` and `sums`."""
+
+import json
+import shutil
+
+import pytest
+
+from formlab.tables import slice_name
+from tests.systems.scripted_server import serving
+
+KEY = "sk-a-secret-of-forty-characters-in-all-0"
+GOLD = "<p>Net sales <number>4,310</number></p><p>Costs <number>1,250</number></p>"
+FILING = """<?xml version="1.0"?>
+<html xmlns="http://www.w3.org/1999/xhtml" xmlns:ix="http://www.xbrl.org/2013/inlineXBRL"><body>
+<div><p>Sales <ix:nonFraction name="us-gaap:Sales" scale="6"
+ format="ixt:num-dot-decimal">4,310</ix:nonFraction></p></div>
+<hr style="page-break-after:always"/>
+<div><p>Costs <ix:nonFraction name="us-gaap:Costs" scale="6"
+ format="ixt:num-dot-decimal">1,250</ix:nonFraction></p></div>
+</body></html>"""
+
+
+@pytest.fixture
+def root(tmp_path):
+    (tmp_path / "pred").mkdir()
+    (tmp_path / "gold_0.txt").write_text(GOLD)
+    (tmp_path / "pred" / "pred_0.txt").write_text("Net sales 4,310\nCosts 12")
+    return tmp_path
+
+
+def entry(value, correct):
+    return {
+        "type": "Number", "value": value, "context_hint": "", "found_in_prediction": correct,
+        "correct": correct, "matched_text": value if correct else "",
+    }  # fmt: skip
+
+
+def write(root, entries):
+    file = root / "raw.json"
+    file.write_text(json.dumps({"0": {"entity_diagnostics": entries}}))
+    return file
+
+
+def test_check_equals_the_released_code_in_every_answer_and_figure(formlab, shared, tmp_path):
+    golden = shared / "golden" / "fincriticaled"
+    out = tmp_path / "out"
+    result = formlab(
+        "facts", "check", golden / "judge_raw.json", "--root", golden, "--out", out, "--json"
+    )
+    assert result.exit_code == 0, result.stderr
+    figures = json.loads((golden / "performance.json").read_text())
+    assert json.loads(result.stdout) == [figures]
+    assert json.loads((out / "performance.json").read_text()) == figures
+    checked = json.loads((golden / "judge_checked.json").read_text())
+    assert json.loads((out / "judge_checked.json").read_text()) == checked
+
+
+def test_check_takes_predictions_from_another_folder(formlab, root):
+    raw = write(root, [entry("4,310", True), entry("1,250", False)])
+    shutil.move(root / "pred", root / "elsewhere")
+    assert formlab("facts", "check", raw, "--root", root).exit_code == 2
+    result = formlab("facts", "check", raw, "--root", root, "--predictions", root / "elsewhere")
+    assert result.exit_code == 0
+    # Of two facts one is found and right; the other is missing.
+    rows = dict(line.split() for line in result.stdout.splitlines()[1:])
+    assert (rows["entity_acc"], rows["missing_rate"]) == ("100.00", "50.00")
+
+
+def test_a_fact_listed_twice_counts_twice_as_in_the_released_code_and_is_told(formlab, root):
+    raw = write(root, [entry("4,310", True), entry("4,310", True)])
+    result = formlab("facts", "check", raw, "--root", root, "--json")
+    # Found 2 of 2 although 1,250 was never judged: the released code counts entries, not facts.
+    assert json.loads(result.stdout)[0]["missing_rate"] == 0.0
+    assert "note: judge: facts listed twice: 1" in result.stderr
+    assert "note: judge: facts skipped: 1" in result.stderr
+
+
+def test_truncated_answers_are_one_line_with_file_and_line(formlab, root):
+    raw = root / "raw.json"
+    raw.write_text('{\n "0": {"entity_diagnostics": [{"type": "Number", "val')
+    result = formlab("facts", "check", raw, "--root", root)
+    assert result.exit_code == 2
+    assert "raw.json:2" in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+VERDICT = {"number": 1, "found_in_prediction": True, "correct": True, "matched_text": "x"}
+SAID = json.dumps({"entity_diagnostics": [VERDICT]})
+
+
+@pytest.fixture
+def judge(formlab, root, monkeypatch):
+    """Runs the judge over two pages; gives its counts and what went to stderr."""
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    shutil.copy(root / "gold_0.txt", root / "gold_1.txt")
+    (root / "pred" / "pred_1.txt").write_text("Net sales 4,310\nCosts 13")
+
+    def run(server, *more):
+        result = formlab(
+            "facts", "judge", "fincriticaled", "--root", root, "--predictions", root / "pred",
+            "--model", "m", "--out", root / "raw.json", "--base-url", server.url,
+            "--set", "concurrency=1", "--set", "attempts=1", "--json", *more,
+        )  # fmt: skip
+        assert result.exit_code == 0, result.stderr
+        (row,) = json.loads(result.stdout)
+        return tuple(row[name] for name in ("judged", "failed", "not_asked")), result.stderr
+
+    return run
+
+
+def test_run_asks_page_by_page_goes_on_and_reports_failures(formlab, root, judge):
+    prompt = root / "prompt.md"
+    prompt.write_text("Judge kindly.")
+    with serving("hostile_error", then=SAID) as server:
+        counts, said = judge(server, "--prompt", prompt)
+        assert (counts, len(server.calls)) == ((1, 1, 0), 2)
+        assert "\x1b" not in said
+        # Only the page that failed is asked again.
+        counts, said = judge(server, "--prompt", prompt)
+        assert (counts, len(server.calls)) == ((2, 0, 0), 3)
+        prompts = [call["body"]["messages"][0]["content"] for call in server.calls]
+    assert prompts == ["Judge kindly."] * 3
+    assert set(json.loads((root / "raw.json").read_text())) == {"0", "1"}
+    assert formlab("facts", "check", root / "raw.json", "--root", root).exit_code == 0
+
+
+def test_run_stops_at_a_limit_of_calls_and_asks_bad_answers_again_on_demand(judge):
+    with serving("no verdict", then=SAID) as server:
+        assert judge(server, "--set", "max_calls=1")[0] == (0, 1, 1)
+        assert judge(server)[0] == (1, 1, 0)
+        assert judge(server, "--set", "retry=bad")[0] == (2, 0, 0)
+        assert len(server.calls) == 3
+
+
+def test_a_key_that_the_server_says_back_reaches_no_file_and_no_output(root, judge, caplog):
+    leak = json.dumps({"entity_diagnostics": [VERDICT | {"matched_text": KEY}]})
+    with serving("says_the_key_in_an_error", then=leak) as server, caplog.at_level(0):
+        _, said = judge(server)
+        judge(server)
+        assert server.calls[0]["key"] == f"Bearer {KEY}"
+    assert KEY not in said + caplog.text
+    written = [file for file in root.rglob("*") if file.is_file()]
+    assert (root / "raw.sqlite") in written
+    for file in written:
+        assert KEY.encode() not in file.read_bytes(), file.name
+
+
+def test_run_refuses_a_benchmark_without_facts(formlab, root):
+    result = formlab(
+        "facts", "judge", "funsd", "--predictions", root, "--model", "m", "--out", root / "raw.json"
+    )
+    assert result.exit_code == 2
+    assert "benchmark with facts" in result.stderr
+
+
+@pytest.mark.browser
+def test_a_filing_becomes_pages_that_score_against_their_own_text(formlab, tmp_path):
+    file, out = tmp_path / "filing.htm", tmp_path / "pages"
+    file.write_text(FILING)
+    result = formlab("facts", "filing", file, "--out", out, "--pages", "1", "--dpi", "72", "--json")
+    assert result.exit_code == 0, result.stderr
+    assert json.loads(result.stdout) == [
+        {"pages": 1, "pages not drawn": 0, "facts": 1, "requests blocked": 0, "out": str(out)}
+    ]
+    pages = tmp_path / "pages.jsonl"
+    pages.write_text('{"doc_id": "0", "text": "Sales 4,310"}\n')
+    scored = formlab("score", "fincriticaled", "--root", out, "--predictions", pages, "--json")
+    rows = {(row["metric"], slice_name(row)): row["value"] for row in json.loads(scored.stdout)}
+    assert rows["fact_accuracy", "fields"] == 1.0
+    # The same folder again would mix two filings.
+    assert formlab("facts", "filing", file, "--out", out).exit_code == 2
+
+
+def test_a_file_that_is_no_filing_is_refused_before_any_browser(formlab, tmp_path):
+    file = tmp_path / "x.htm"
+    file.write_text("<html><body><p>5</p></body></html>")
+    result = formlab("facts", "filing", file, "--out", tmp_path / "out")
+    assert result.exit_code == 2
+    assert "no inline XBRL" in result.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_run_shows_the_judge_html_takes_the_papers_prompt_and_keeps_every_reason(root, judge):
+    prompt = root / "paper.txt"
+    prompt.write_text("Ground truth: {ground_truth_html}\nGenerated: {generated_html}\nJSON only.")
+    # The paper's schema: figures, and no verdict on any fact; then an answer that is none.
+    paper = {
+        "structure_score": 2, "total_entities": 2, "correct_entities": 1, "entity_accuracy": 0.5,
+        "entity_score": 2.5, "overall_score": 6.5,
+    }  # fmt: skip
+    with serving(json.dumps(paper), then="I cannot judge this.") as server:
+        counts, _ = judge(server, "--prompt", prompt)
+        sent = [call["body"] for call in server.calls]
+    assert counts == (1, 1, 0)
+    assert GOLD in sent[0]["messages"][1]["content"]
+    assert "response_format" not in sent[0]
+    answers = json.loads((root / "raw.json").read_text())
+    assert (answers["0"]["overall_score"], answers["0"]["status"]) == (6.5, "ok")
+    assert answers["1"]["status"] == "refused"
+    assert answers["1"]["error"] == "no verdicts in the answer"
+
+
+def test_a_judge_prompt_with_one_place_is_refused_before_anything_is_asked(formlab, root):
+    prompt = root / "paper.txt"
+    prompt.write_text("Ground truth: {gold_html}")
+    result = formlab(
+        "facts", "judge", "fincriticaled", "--root", root, "--predictions", root / "pred",
+        "--model", "m", "--out", root / "raw.json", "--base-url", "http://127.0.0.1:9",
+        "--prompt", prompt,
+    )  # fmt: skip
+    assert result.exit_code == 2
+    assert "no place for the generated page" in result.stderr
+
+
+def test_figures_that_do_not_add_up_are_listed_without_gold(formlab, tmp_path):
+    (tmp_path / "a.md").write_text("Cash  20  31\nBonds  5  6\nTotal  25  87\n")
+    result = formlab("facts", "sums", tmp_path, "--json")
+    (row,) = json.loads(result.stdout)
+    assert (row["doc_id"], row["total"], row["difference"]) == ("a.md", "87", 50)
+    assert "sums found: 2" in result.stderr
+    assert formlab("facts", "sums", tmp_path, "--links", tmp_path / "x_cal.xml").exit_code == 2
+    (tmp_path / "empty").mkdir()
+    assert "no pages here" in formlab("facts", "sums", tmp_path / "empty").stderr
+
+
+def test_a_file_for_the_answers_that_is_their_store_is_refused(formlab, root):
+    for more in (["--out", root / "j.sqlite"],
+                 ["--out", root / "j.json", "--set", f"store={root / 'j.json'}"]):  # fmt: skip
+        with serving(then="{}") as server:
+            result = formlab(
+                "facts", "judge", "fincriticaled", "--model", "m", "--root", root,
+                "--predictions", root / "pred", "--base-url", server.url, *more,
+            )  # fmt: skip
+            assert not server.calls
+        assert result.exit_code == 2
+        assert "is the store of answers" in result.stderr
+        assert not (root / "j.sqlite").exists()
+        assert not (root / "j.json").exists()

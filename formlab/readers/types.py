@@ -161,12 +161,7 @@ class FieldTypes:
     @classmethod
     def of_document(cls, document: Mapping[str, Any]) -> FieldTypes:
         """The types that the document of a corpus was loaded with, from its row."""
-        return cls.of_stated(meta_of(document).get("types") or {})
-
-    @classmethod
-    def of_stated(cls, stated: Mapping[str, Mapping[str, Any]]) -> FieldTypes:
-        """The types that `stated` gave."""
-        return cls(msgspec.convert(stated, dict[str, FieldType]))
+        return cls(msgspec.convert(meta_of(document).get("types") or {}, dict[str, FieldType]))
 
     def stated(self) -> dict[str, dict[str, Any]]:
         """What differs from the defaults, by pattern, as values for JSON."""

@@ -89,7 +89,7 @@ def own(folder: Path, fields: int) -> list[str]:
                 if answer is not None:
                     row = {"doc_id": name, "path": f"/field_{at}", "value": answer}
                     other.write(json.dumps(row) + "\n")
-    return ["score", "--gold", str(gold), "--predictions", str(answers)]
+    return ["score", str(gold), "--predictions", str(answers)]
 
 
 def table(folder: Path, fields: int) -> list[str]:

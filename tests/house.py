@@ -25,7 +25,7 @@ ROOMS = {
     "spine": (6620, 3400, [f"formlab/scoring/{name}.py" for name in SPINE]),
     "decisions": (230, 180, ["formlab/decisions.py"]),
     "benchmarks": (5185, 3000, ["formlab/benchmarks/"]),
-    "readers": (6027, 3200, [f"formlab/{room}/" for room in ("formats", "logs", "own", "readers")]),
+    "readers": (5568, 3200, ["formlab/readers/"]),
     "stats, analysis": (10511, 3900, ANALYSIS),
     "systems": (5097, 2500, SYSTEMS),
     "charts, reports": (9145, 4200, [f"formlab/{room}" for room in PAGES]),

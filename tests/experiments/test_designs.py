@@ -208,6 +208,7 @@ def test_what_makes_no_form_is_one_clear_error(factors, error, words, tmp_path):
         design(factors, out=tmp_path / "a", seed=1)
 
 
+@pytest.mark.complete
 def test_the_command_draws_reads_and_says_what_each_factor_does(tmp_path, monkeypatch):
     out = tmp_path / "a"
     run = CliRunner().invoke

@@ -116,6 +116,7 @@ def gallery(tmp_path_factory):
     return file
 
 
+@pytest.mark.complete
 def test_no_chart_or_table_is_cut_off_at_any_width_also_after_a_turn(gallery):
     numbers = [name for name, shown in drawn().items()
                for _ in (shown if isinstance(shown, list) else [shown])]  # fmt: skip

@@ -42,13 +42,12 @@ def _page(page: Any) -> Page:
 
 def _fields(path: str, value: Any) -> Iterator[tuple[str, Found]]:
     """A field as its page shows it, or those in a list or an object; null where it is absent."""
-    value = value or {}
     kind = str(at(value, "type") or at(value, "valueType")).lower()
     stated = (inner for name, inner in value.items() if _VALUE.match(name) and inner is not None)
     typed = next(stated, None)
     if isinstance(typed, list) or (isinstance(typed, dict) and kind in ("object", "dictionary")):
         for name, inner in enumerate(typed) if isinstance(typed, list) else typed.items():
-            yield from _fields(f"{path}/{escape(str(name))}", inner)
+            yield from _fields(f"{path}/{escape(str(name))}", inner or {})
     else:
         found = _found(value)
         is_shown = found.text and kind != "selectionmark"

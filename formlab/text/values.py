@@ -140,8 +140,7 @@ _YES = re.compile(
 )
 _NO = re.compile(
     r"no|n|false|off|0|0\.0|(?:un|not)(?:check|tick)ed|:?unselected:?|notselected"
-    r"|unfilledcheckbox|[☐□◻⬜○◯]"
-    r"|\[\]|\(\)"
+    r"|unfilledcheckbox|[☐□◻⬜○◯]|\[\]|\(\)"
 )
 _GAPS = str.maketrans("", "", " _")
 

@@ -18,8 +18,8 @@ PAGE = ROOT / "docs" / "licences.md"
 PIN = re.compile(r"^([\w.-]+)==([^\s;\\]+)", re.MULTILINE)
 HEAD = """# Licences of the dependencies
 
-What `requirements.lock` pins for development on any system, with the licence that its metadata
-state. `pip` installs them: none is part of formlab's wheel. `make lock` writes it.
+What `requirements.lock` pins for development on any system, with the licence that each package
+states. `pip` installs them: none is part of formlab's wheel. `make lock` makes it.
 
 | package | version | licence |
 |---|---|---|

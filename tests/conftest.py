@@ -36,8 +36,7 @@ def pytest_configure(config):
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config, items):
-    # A test that is asked for by its name runs.
-    if not ALL and not any("::" in argument for argument in config.args):
+    if not ALL:
         left_out = [item for item in items if item.get_closest_marker("complete")]
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if not item.get_closest_marker("complete")]

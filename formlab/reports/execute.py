@@ -118,11 +118,9 @@ def _execute(job: Job, part: Path) -> tuple[nbformat.NotebookNode, Exception | N
                 kernel_name=source.metadata.get("kernelspec", {}).get("name", "python3"),
                 language="python",
                 progress_bar=False,
-                # Saved once: after each cell would be a fifth of the time.
                 request_save_on_cell_execute=False,
                 execution_timeout=job.settings.timeout,
-                # A gallery of 20,000 cases is an output of 30 MB: four seconds, the default,
-                # are not enough for it on a busy machine.
+                # A gallery's 30 MB take longer than four seconds, the default, on a busy machine.
                 iopub_timeout=120,
                 config=_kernel_config(sockets),
                 extra_arguments=_KERNEL_OPTIONS,

@@ -4,6 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from formlab import registry
 from formlab.errors import DataBroken, DataMissing, NotAvailable, UnknownName
 from formlab_arena import agent_registry, instances, spec
 from formlab_arena.agents import OneByOne
@@ -18,14 +19,17 @@ LOCAL = {"base_url": "http://127.0.0.1:9/v1"}
 @pytest.mark.parametrize(
     ("settings", "error", "says"),
     [
-        (RunSettings("oracel"), UnknownName, "'oracle' .known: chat:MODEL, oracle, .*rules"),
+        (RunSettings("oracel"), UnknownName, "'oracle' .known: chat:MODEL, oracle, rules"),
         (RunSettings("chat:"), UnknownName, "chat:MODEL"),
         (RunSettings("rules", options={"max_calls": 1}), DataBroken, "leave out max_calls"),
         (RunSettings("chat:m"), NotAvailable, "OPENAI_API_KEY"),
         (RunSettings("chat:m", options=LOCAL | {"max_cost": 1.0}), NotAvailable, "has none"),
     ],
 )
-def test_unknown_system_and_wrong_settings_are_named(settings, error, says):
+def test_unknown_system_and_wrong_settings_are_named(settings, error, says, monkeypatch):
+    # Plug-ins of other tests are no agents here.
+    monkeypatch.setattr(registry._STATE, "registered", {})
+    monkeypatch.setattr(agent_registry.AGENTS, "loaded", {})
     with pytest.raises(error, match=says):
         agent_registry.shaping_settings(settings)
 

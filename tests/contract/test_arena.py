@@ -126,7 +126,6 @@ def test_a03_a05_who_drives_has_an_account_without_secrets_and_reaches_no_other_
     assert not any("pa55word" in text or "s3cret" in text for text in (out, err, *files))
 
 
-@pytest.mark.complete
 def test_a06_a_killed_browser_or_server_costs_one_episode_and_a_crashed_one_is_repeated():
     asked = ("--agent", "player.py", "--forms", "A11", "--instances", 3, "--out", "run")
     first = fill(*asked, code=1)

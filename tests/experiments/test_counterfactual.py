@@ -104,7 +104,6 @@ def test_the_same_call_goes_on_with_what_is_there(pages, made):
     assert (out / "corpus" / "manifest.json").stat().st_mtime_ns == before
 
 
-@pytest.mark.complete
 def test_another_seed_changes_other_values(pages, made, tmp_path):
     other = counterfactual_corpus(pages, out=tmp_path, seed=4, limit=1, draw=False).documents
     same = made[0].documents.filter(page_of=NAMES[0])

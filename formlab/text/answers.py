@@ -158,6 +158,12 @@ def _loaded(text: str) -> Any:
         return None
 
 
+def stated(text: str) -> Any:
+    """The object or list of objects that all of a text is, as JSON; else the text."""
+    value = _loaded(text) if text.lstrip()[:1] in ("{", "[") else None
+    return value if _is_answer(value) and is_flat(value) else text
+
+
 def _is_answer(value: Any) -> bool:
     items = value if isinstance(value, list) else [value]
     return bool(items) and all(isinstance(item, dict) and item for item in items)

@@ -89,7 +89,7 @@ def own(folder: Path, fields: int) -> list[str]:
                 if answer is not None:
                     row = {"doc_id": name, "path": f"/field_{at}", "value": answer}
                     other.write(json.dumps(row) + "\n")
-    return ["score", "--gold", str(gold), "--predictions", str(answers)]
+    return ["score", str(gold), "--predictions", str(answers)]
 
 
 def table(folder: Path, fields: int) -> list[str]:
@@ -148,7 +148,7 @@ def log(folder: Path, fields: int) -> list[str]:
             output = {"model": "m", "completion": json.dumps(answer)}
             sample = {"id": name, "epoch": 1, "target": json.dumps(target), "output": output}
             archive.writestr(f"samples/{name}_epoch_1.json", json.dumps(sample))
-    return ["open", str(folder / "log.eval")]
+    return ["score", str(folder / "log.eval")]
 
 
 DOORS = {"own": own, "table": table, "run": run, "log": log}

@@ -22,23 +22,23 @@ PAGES = ["charts/", "gallery/", "explore/", "reports/"]
 # Lines of Python by room: limit and goal. A file belongs to the first room that names it.
 ROOMS = {
     # Its modules of scoring come first; at the end it has what no other room names.
-    "spine": (6620, 3400, [f"formlab/scoring/{name}.py" for name in SPINE]),
+    "spine": (6421, 3400, [f"formlab/scoring/{name}.py" for name in SPINE]),
     "decisions": (230, 180, ["formlab/decisions.py"]),
-    "benchmarks": (5185, 3000, ["formlab/benchmarks/"]),
-    "readers": (6027, 3200, [f"formlab/{room}/" for room in ("formats", "logs", "own", "readers")]),
-    "stats, analysis": (10511, 3900, ANALYSIS),
+    "benchmarks": (5100, 3000, ["formlab/benchmarks/"]),
+    "readers": (5572, 3200, [f"formlab/{room}/" for room in ("formats", "logs", "own", "readers")]),
+    "stats, analysis": (10419, 3900, ANALYSIS),
     "systems": (5097, 2500, SYSTEMS),
-    "charts, reports": (9145, 4200, [f"formlab/{room}" for room in PAGES]),
+    "charts, reports": (9144, 4200, [f"formlab/{room}" for room in PAGES]),
     "scoring, metrics, text": (
         13102,
         7720,
         [f"formlab/{room}/" for room in ("scoring", "metrics", "text", "trees")],
     ),
-    "arena": (12983, 5000, ["formlab_arena/"]),
-    "experiments": (6648, 2800, ["formlab_experiments/"]),
-    "review": (4838, 1700, ["formlab_review/"]),
+    "arena": (12965, 5000, ["formlab_arena/"]),
+    "experiments": (6635, 2800, ["formlab_experiments/"]),
+    "review": (4803, 1700, ["formlab_review/"]),
     "baselines": (2417, 1300, ["formlab_baselines/"]),
-    "tests": (53682, 16000, ["tests/"]),
+    "tests": (52426, 16000, ["tests/"]),
 }
 
 
@@ -93,10 +93,10 @@ def case_lines(is_later):
 
 # What else has a limit: limit, goal and how it is counted.
 OTHERS = {
-    "core, lines": (55917, 28000, lambda: sum(map(lines, files("formlab/**/*.py")))),
-    "all packages, lines": (82803, 38800, lambda: sum(map(lines, python_files()))),
-    "all packages, modules": (470, 260, lambda: len(python_files())),
-    "fmt: skip": (801, 30, skipped_formats),
+    "core, lines": (55085, 28000, lambda: sum(map(lines, files("formlab/**/*.py")))),
+    "all packages, lines": (81905, 38800, lambda: sum(map(lines, python_files()))),
+    "all packages, modules": (463, 260, lambda: len(python_files())),
+    "fmt: skip": (720, 30, skipped_formats),
     "contract, lines of cases": (1950, 1950, lambda: case_lines(is_later=False)),
     "contract, cases of doors and values": (377, 377, lambda: case_lines(is_later=True)),
     "contract, lines of its doors": (88, 90, lambda: lines(ROOT / "tests/contract/doors.py")),
@@ -119,9 +119,13 @@ OTHERS = {
         1700,
         lambda: sum(map(notebook_lines, files("notebooks/*.ipynb"))),
     ),
-    "docs, bytes": (209551, 120000, lambda: size("docs/**/*.md")),
+    "docs, bytes": (
+        209551,
+        120000,
+        lambda: size("docs/**/*.md") - size("docs/reference/commands.md"),
+    ),
     "CHANGELOG, bytes": (8207, 12000, lambda: size("CHANGELOG.md")),
-    "ARCHITECTURE, bytes": (22740, 9000, lambda: size("ARCHITECTURE.md")),
+    "ARCHITECTURE, bytes": (22404, 9000, lambda: size("ARCHITECTURE.md")),
 }
 
 

@@ -264,7 +264,7 @@ def test_a_mistake_is_said_on_stderr_with_exit_code_2(formlab, work, words):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("", "the file is empty"),
+        ("", "no rows"),
         ('{"doc_id": "a", "text": "x"}\n' + "{}\n" * 5 + '{"doc_id": \n', "p.jsonl:7"),
         ('{"doc_id": "zzz", "text": "x"}\n', "none of the predictions"),
         ('{"doc_id": "a", "text": "x"}\n' * 2, "two predictions"),

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import nullcontext
 from itertools import chain
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -68,9 +67,9 @@ def _scored(gold: Any, answers: Any, how: How, **more: Any) -> Iterator[Evaluati
     from formlab import analysis
     from formlab.scoring.fields import READER
 
-    documents = how["documents"]
+    documents, out = how["documents"], how["out"]
     limit = documents if isinstance(documents, int) else None
-    with _home(how["out"]) as out, scoring.replacing(out) as replaced:
+    with scoring.replacing(out) if out else nullcontext() as replaced:
         evaluation = analysis.evaluate(
             gold,
             answers,
@@ -81,19 +80,10 @@ def _scored(gold: Any, answers: Any, how: How, **more: Any) -> Iterator[Evaluati
             workers=how["workers"],
             out=out,
             name=how.get("name"),
-            fallback=how["out"] and how["out"].name,
+            fallback=out and out.name,
             **more,
         )
         scoring.check_met(evaluation, how)
-        replaced(evaluation)
-        yield evaluation
-
-
-@contextmanager
-def _home(out: Path | None) -> Iterator[Path]:
-    """The folder of an evaluation: `out`, or one for as long as it is needed."""
-    if out:
-        yield out
-    else:
-        with TemporaryDirectory(prefix="formlab-") as name:
-            yield Path(name, "evaluation")
+        if replaced:
+            replaced(evaluation)
+    yield evaluation

@@ -83,13 +83,7 @@ def documents(text: str) -> str | int | Path:
 def option(
     names: str, text: str = "", kind: Any = None, default: Any = None, **settings: Any
 ) -> Option:
-    """A click option by its names, help line and type; of the type `bool` it is a flag.
-
-    Examples
-    --------
-    >>> option("--all everything", "Print all.", bool).__class__.__name__
-    'function'
-    """
+    """A click option by its names, help line and type; of the type `bool` it is a flag."""
     if kind is bool:
         settings |= {"is_flag": True}
     else:
@@ -207,18 +201,9 @@ def named(table: pl.DataFrame, evaluations: Iterable[Evaluation]) -> pl.DataFram
 class Rows(NamedTuple):
     """What a command gives to be printed.
 
-    Attributes
-    ----------
-    frame
-        All rows and columns: what ``--json`` prints.
-    main
-        Titles and tables for people instead; a table may be empty.
-    notes
-        Counts of what was odd, printed first, on stderr.
-    hints
-        Sentences for people after the tables, on stderr.
-    ok
-        Whether all went well; else the exit code is 1.
+    `frame` has all rows and columns, for ``--json``; `main` has titles and tables for people
+    instead, of which some may be empty. Counts of what was odd (`notes`) come before, sentences
+    (`hints`) after them, on stderr. Unless all is `ok`, the exit code is 1.
     """
 
     frame: Sequence[Mapping[str, Any]] | pl.DataFrame

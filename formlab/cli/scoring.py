@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -180,7 +180,7 @@ def replacing(out: Path) -> Iterator[Callable[[Evaluation], None]]:
 
 
 def summary(
-    evaluations: Iterable[Evaluation],
+    evaluations: Generator[Evaluation],
     *,
     by: Collection[str],
     everything: bool,
@@ -197,15 +197,17 @@ def summary(
     from formlab.show import working
 
     summaries = []
-    for evaluation in evaluations:
-        _say_notes(evaluation)
-        usual = benchmarks.get(evaluation.benchmark).slices if everything else ()
-        where = f"{evaluation.benchmark}:{evaluation.split}"
-        with working(f"drawing {resamples:,} resamples of {where} for intervals"):
-            drawing = {"resamples": resamples, "seed": seed}
-            asked = options.columns(by or usual, [evaluation])
-            table = analysis.summarise(evaluation, by=asked, **drawing)
-            summaries.append(options.named(table, [evaluation]))
+    # An error ends the evaluations, too: one without a folder is in a temporary one.
+    with closing(evaluations):
+        for evaluation in evaluations:
+            _say_notes(evaluation)
+            usual = benchmarks.get(evaluation.benchmark).slices if everything else ()
+            where = f"{evaluation.benchmark}:{evaluation.split}"
+            with working(f"drawing {resamples:,} resamples of {where} for intervals"):
+                drawing = {"resamples": resamples, "seed": seed}
+                asked = options.columns(by or usual, [evaluation])
+                table = analysis.summarise(evaluation, by=asked, **drawing)
+                summaries.append(options.named(table, [evaluation]))
     table = pl.concat(summaries)
     every = _readable(table)
     if everything:

@@ -8,7 +8,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from formlab import files
 from formlab.errors import DataMissing, FormlabError
 from formlab.readers.rows import Reader, Row, Source
 from formlab.registry import Registry
@@ -62,6 +61,8 @@ def _fitting(path: Path, corpus: Corpus | None) -> Iterator[Reader]:
 
 def is_run(source: Any) -> bool:
     """Whether a source is the folder of a run."""
+    from formlab import files
+
     heads = ("manifest.json", "run.json")
     return isinstance(source, Path) and any(files.is_file(source / name) for name in heads)
 

@@ -90,7 +90,7 @@ def by_role(rows: Iterable[Row]) -> dict[str, list[Row]]:
 
 def counted(notes: Mapping[str, int]) -> dict[str, int]:
     """Notes in order, without those that count nothing."""
-    return {note: count for note, count in sorted(notes.items()) if count}
+    return {note: int(count) for note, count in sorted(notes.items()) if count}
 
 
 def leaves(

@@ -63,11 +63,12 @@ class Sample:
         form = as_object(self.gold) if self.path is not None and self.golds is None else None
         is_whole = form is not None or self.path is None
         place = {"path": None if is_whole else self.answer_path or self.path}
-        golds = self._golds(form) if self.golds is None else self.golds
+        base = "" if self.path in (None, ANSWER) else self.path
+        golds = self._golds(form, base) if self.golds is None else self.golds
         yield from ({"role": "gold"} | row for row in golds)
-        claims = self._claims(form, golds) if self.claims is None else self.claims
-        base = {"role": "answer", "origin": self.origin, "status": self.status}
-        yield from (base | row for row in claims)
+        claims = self._claims(form, base, golds) if self.claims is None else self.claims
+        answer = {"role": "answer", "origin": self.origin, "status": self.status}
+        yield from (answer | row for row in claims)
         request = door.as_text(self.doc_id if self.request is None else self.request)
         call = {"role": "call", "task": "text", "request": request, "attempts": 1}
         yield call | place | {"text": door.as_text(self.answer), "status": self.status} | self.call
@@ -78,7 +79,7 @@ class Sample:
                 row["judged"] = bool({scorer, scorer.partition("/")[0]} & {*self.judged})
                 yield row | place | {"compared": door.as_text(self.compared)}
 
-    def _golds(self, form: Mapping[str, Any] | None) -> list[Row]:
+    def _golds(self, form: Mapping[str, Any] | None, base: str) -> list[Row]:
         # Names that begin with log_ are those of the log's scores.
         columns = {
             tables.storable(name): cell if name in tables.RECORDS else door.as_text(cell)
@@ -86,13 +87,13 @@ class Sample:
             if name in tables.RECORDS or not (name in tables.RESERVED or name.startswith("log_"))
         }
         if form is not None:
-            return [columns | {"path": p, "value": v} for p, v in fields(form, self._base)]
+            return [columns | {"path": p, "value": v} for p, v in fields(form, base)]
         texts = map(door.as_text, self.gold if isinstance(self.gold, list) else [self.gold])
         accepted = [text for text in texts if text is not None]
         columns |= {"accepted": accepted} if accepted[1:] else {}
         return [columns | {"path": self.path, "value": text} for text in accepted[:1]]
 
-    def _claims(self, form: Mapping[str, Any] | None, golds: list[Row]) -> list[Row]:
+    def _claims(self, form: Any, base: str, golds: list[Row]) -> list[Row]:
         """The values of the answer, by the one rule for a model's text; what failed names none."""
         status, answer = self.status, self.answer
         if isinstance(answer, str) and answer and status in USABLE:
@@ -102,7 +103,7 @@ class Sample:
         place = self.answer_path or self.path
         claims: Iterable[tuple[Any, Any]] = [(place, door.as_text(answer))]
         if form is not None:
-            claims = fields(answer, self._base) if isinstance(answer, Mapping | list) else ()
+            claims = fields(answer, base) if isinstance(answer, Mapping | list) else ()
         # A null names no value, and what failed has failed at each field that was asked for.
         found = [claim for claim in claims if claim[1] is not None and status in USABLE]
         if not found:
@@ -111,10 +112,6 @@ class Sample:
                 [(gold["path"], None) for gold in golds] if form is not None else [(place, None)]
             )
         return [{"path": path, "value": value, "status": status} for path, value in found]
-
-    @property
-    def _base(self) -> str:
-        return "" if self.path in (None, ANSWER) else self.path
 
 
 def sample_rows(

@@ -294,7 +294,6 @@ def _table(numbered: Numbered, member: Member, mark: str, notes: Counter[str]) -
         raise DataBroken(what, where=where, remedy="rename one: the first row names the columns")
     numbered, width = chain(above[title + 1 :], numbered), len(names)
     while some := list(islice(numbered, _ROWS)):
-        rows = []
         for number, cells in some:
             if len(cells) != width:
                 if any(cell is not None for cell in cells[width:]):
@@ -302,10 +301,10 @@ def _table(numbered: Numbered, member: Member, mark: str, notes: Counter[str]) -
                     remedy = "quote cells with a delimiter" if mark == ":" else "name each column"
                     raise DataBroken(what, where=f"{place}{number}", remedy=remedy)
                 notes["rows shorter than their header"] += len(cells) < width
-                cells = cells + [None] * (width - len(cells))
-            rows.append(row := dict(zip(names, cells, strict=False)))
-            if is_unnamed:
-                row.pop("")
+                cells += [None] * (width - len(cells))
+        rows = [dict(zip(names, cells, strict=False)) for _, cells in some]
+        for row in rows if is_unnamed else ():
+            row.pop("")
         yield Batch([f"{member.name}{mark}{number}" for number, _ in some], rows)
 
 

@@ -161,12 +161,7 @@ class FieldTypes:
     @classmethod
     def of_document(cls, document: Mapping[str, Any]) -> FieldTypes:
         """The types that the document of a corpus was loaded with, from its row."""
-        return cls.of_stated(meta_of(document).get("types") or {})
-
-    @classmethod
-    def of_stated(cls, stated: Mapping[str, Mapping[str, Any]]) -> FieldTypes:
-        """The types that `stated` gave."""
-        return cls(msgspec.convert(stated, dict[str, FieldType]))
+        return cls(msgspec.convert(meta_of(document).get("types") or {}, dict[str, FieldType]))
 
     def stated(self) -> dict[str, dict[str, Any]]:
         """What differs from the defaults, by pattern, as values for JSON."""
@@ -270,7 +265,7 @@ def _field(path: str, stated: dict[str, Any], where: str | None) -> FieldType:
     words = [(f"property of {path}", name, FieldType.__struct_fields__) for name in rule]
     words += [(f"{n} of {path}", rule[n], known) for n, known in _KNOWN.items() if n in rule]
     for what, word, known in words:
-        if word not in known:
+        if str(word) not in known:
             error = UnknownName.of(what, str(word), known)
             raise UnknownName(error.what, where=where, remedy=error.remedy)
     if isinstance(rule.get("choices"), list):

@@ -102,7 +102,6 @@ def pattern(path: str) -> str:
     return "/".join("*" if step.isdecimal() else step for step in path.split("/"))
 
 
-@lru_cache(maxsize=2**16)
 def pointer(path: str | None) -> str | None:
     """A path as a JSON pointer; null where it names the whole document.
 
@@ -199,9 +198,11 @@ def _values_of(
 
 def _long(batch: Batch, names: Mapping[str, str]) -> Cells:
     """The value of each row."""
-    paths = (pointer(as_text(path)) or "" for path in batch.column(names.get("path")))
-    rows = zip(paths, batch.column(names.get("value")), batch.rows, strict=True)
+    stated = texts(batch.column(names.get("path"))).to_list()
+    pointers = {path: pointer(path) or "" for path in set(stated)}
+    rows = zip(stated, batch.column(names.get("value")), batch.rows, strict=True)
     for place, (path, cell, row) in enumerate(rows):
+        path = pointers[path]
         yield place, path, row.get("text") if cell is None and not path else cell, None
 
 

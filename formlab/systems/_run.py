@@ -195,8 +195,7 @@ def _is_current(entry: dict[str, Any], keys: dict[str, str | None]) -> bool:
 class _Plan:
     """How a run reads its pages; equal to no other run's."""
 
-    # The name of the system, where other processes find it by that.
-    system: System | str = field(compare=False)
+    system: System | str = field(compare=False)  # Its name where other processes find it.
     root: Path | None = field(compare=False)
     settings: dict[str, Any] = field(compare=False)
     examples: tuple[Corpus, ...] = field(compare=False)
@@ -250,10 +249,9 @@ def _findable(system: System) -> str:
     """The name by which a process that starts afresh finds the system."""
     systems = registry.view("systems")
     if system.name not in systems or systems.source(system.name).kind == "notebook":
-        raise DataBroken(
-            f"worker processes do not find system {system.name!r}",
-            remedy="keep it in a file and load that with formlab.plugin, or workers=1",
-        )
+        what = f"worker processes do not find system {system.name!r}"
+        remedy = "keep it in a file and load that with formlab.plugin, or workers=1"
+        raise DataBroken(what, remedy=remedy)
     return system.name
 
 

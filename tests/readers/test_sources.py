@@ -17,6 +17,7 @@ from formlab import benchmarks, registry, systems
 from formlab.benchmarks import formcraft, formfactory, vrdu
 from formlab.benchmarks._own import OWN
 from formlab.errors import DataBroken, FormlabError, UnknownName
+from formlab.folders import Predictions
 from formlab.readers import READERS, logs, olmocr, read_predictions, reader_of, splits
 from formlab.systems import System
 from tests import made_formfactory, made_vrdu
@@ -397,27 +398,21 @@ def finished(funsd_root, tmp_path):
 
 
 @pytest.mark.parametrize("is_finished", [True, False])
-def test_a_run_is_read_finished_or_not_and_some_documents_of_it(finished, is_finished):
+def test_a_run_is_read_finished_or_not(finished, is_finished):
     corpus, out = finished
     whole = read_predictions(out, corpus)
+    assert whole.records.height
     if not is_finished:
-        (out / "manifest.json").unlink()
+        (Predictions.home(out) / "manifest.json").unlink()
     assert splits(out) == ["test"]
     assert read_predictions(out, corpus).records.equals(whole.records)
-    some = whole.records["doc_id"].unique().sort().to_list()[:1]
-    for others in (False, True):
-        part = read_predictions(out, corpus, documents=some, others=others)
-        here = pl.col("doc_id").is_in(some).xor(pl.lit(others))
-        assert part.records.height
-        assert part.records.equals(whole.records.filter(here))
-        assert part.responses.equals(whole.responses.filter(here))
 
 
 def test_a_run_of_another_benchmark_or_with_another_table_is_refused(finished):
     corpus, out = finished
     with pytest.raises(DataBroken, match="read funsd, not sroie"):
         read_predictions(out, dataclasses.replace(corpus, benchmark="sroie"))
-    pl.read_parquet(out / "records.parquet").head(0).write_parquet(out / "records.parquet")
-    for documents in (None, ["a"]):
-        with pytest.raises(DataBroken, match=r"changed since it was saved .*records\.parquet"):
-            read_predictions(out, corpus, documents=documents)
+    (part,) = Predictions.home(out).glob("records/*.parquet")
+    pl.read_parquet(part).head(0).write_parquet(part)
+    with pytest.raises(DataBroken, match="changed since it was saved"):
+        read_predictions(out, corpus)

@@ -248,8 +248,6 @@ def test_answers_to_a_benchmark(name, tmp_path):
     assert predictions.records.select("doc_id", "task").rows() == found
     notes = " ".join(predictions.notes)
     assert message in notes if message else not notes
-    assert readers.predictions(file, corpus, documents=["b"]).records.is_empty()
-    assert readers.predictions(file, corpus, documents=["b"], others=True).records.height == 1
 
 
 def test_300_000_rows_are_read_in_three_seconds(tmp_path):

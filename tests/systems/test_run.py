@@ -67,8 +67,8 @@ def test_files_are_the_same_to_the_byte_in_whatever_order_pages_were_finished(co
     lines = (one / "pages.jsonl").read_text().splitlines(keepends=True)
     (other / "pages.jsonl").write_text("".join(reversed(lines)))
     systems.run(corpus, letters([]), out=other)
-    for name in ("records.parquet", "responses.parquet", "manifest.json"):
-        assert (one / name).read_bytes() == (other / name).read_bytes(), name
+    for file in (one / "predictions").rglob("*.*"):
+        assert file.read_bytes() == (other / file.relative_to(one)).read_bytes(), file
 
 
 def test_line_cut_short_by_a_crash_costs_that_page_only(corpus, tmp_path):
@@ -159,7 +159,7 @@ def test_run_killed_in_the_middle_goes_on_and_repeats_no_page(funsd_root, tmp_pa
         process.send_signal(signal.SIGKILL)
     finished = journal.read_bytes()
     assert finished.count(b"\n") == 1
-    assert not (out / "manifest.json").exists()
+    assert not (out / "predictions/manifest.json").exists()
     (funsd_root / "go").touch()
     result = subprocess.run([*command, "--workers", "2"], check=True, capture_output=True, env=env)
     assert json.loads(result.stdout)[0]["documents"] == 8
@@ -199,7 +199,7 @@ def test_garbage_in_the_journal_costs_its_own_page_and_is_named(corpus, tmp_path
     journal = out / "pages.jsonl"
     second = journal.read_bytes().splitlines()[1]
     journal.write_bytes(b"\n".join([GARBAGE[what], second, b""]))
-    (out / "manifest.json").unlink()
+    (out / "predictions/manifest.json").unlink()
     begun = systems.unfinished(out)
     assert begun.responses["doc_id"].to_list() == ["b"]
     assert begun.notes == {"lines of the journal that cannot be read": 1}
@@ -216,7 +216,7 @@ def test_a_damaged_head_is_one_error_and_can_be_made_anew(corpus, tmp_path, text
     calls, out = [], tmp_path / "r"
     systems.run(corpus, letters(calls), out=out)
     (out / "run.json").write_text(text)
-    (out / "manifest.json").unlink()
+    (out / "predictions/manifest.json").unlink()
     for read in (systems.unfinished, lambda _: systems.run(corpus, letters(calls), out=out)):
         with pytest.raises(DataBroken, match=r"run\.json|another run"):
             read(out)

@@ -61,8 +61,7 @@ class Http(Wire):
         if cost is None and math.isfinite(limits.max_cost) and not limits.assume_cost:
             what = "the server does not say how many tokens an answer took: max_cost cannot hold"
             limits.stop(what)
-            remedy = "--set assume_cost=on to count the most that it may cost, or --set max_calls=N"
-            raise NotAvailable(what, remedy=remedy)
+            raise NotAvailable(what, remedy="--set assume_cost=on, or --set max_calls=N")
         limits.answered(cost=cost, most=most)
 
 

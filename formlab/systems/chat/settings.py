@@ -88,10 +88,9 @@ def client_of(model: str, settings: dict[str, Any], *, batches: bool = False) ->
     prices = settings["prices"] or PRICES
     price = price_of(model, prices=prices)
     if math.isfinite(settings["max_cost"]) and price is None:
-        raise NotAvailable(
-            f"max_cost needs a price, and {model!r} has none", where=prices,
-            remedy="a line for it in a file of your own, --set prices=FILE",
-        )  # fmt: skip
+        what = f"max_cost needs a price, and {model!r} has none"
+        remedy = "a line for it in a file of your own, --set prices=FILE"
+        raise NotAvailable(what, where=prices, remedy=remedy)
     if math.isfinite(settings["max_cost"]) and settings.get("batch"):
         raise NotAvailable("max_cost cannot hold in a batch", remedy="--set max_calls=N")
     extra = files.parse_json(settings["extra"], where="extra")

@@ -90,7 +90,7 @@ def kills(count, folder, seed=0):
             arrivals.write_text("")
             out = Path(folder) / f"run-{number}"
             number += 1
-            while found["kills"] < count and not (out / "manifest.json").is_file():
+            while found["kills"] < count and not (out / "predictions/manifest.json").is_file():
                 found["kills"] += _killed(server, out, arrivals, rng)
             again = run(server.url, out)
             found["records equal"] += again.records.equals(whole.records)

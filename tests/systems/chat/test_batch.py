@@ -80,7 +80,7 @@ def test_the_answers_of_a_batch_are_those_of_live_calls(tmp_path, corpus):
         written = ran(server, tmp_path / "run", batch=str(batch), **given)
         # Writing asks nothing, and is no finished run.
         assert not server.calls
-        assert not (tmp_path / "run" / "manifest.json").exists()
+        assert not (tmp_path / "run" / "predictions/manifest.json").exists()
         process(server, batch)
         server.calls.clear()
         found = ran(server, tmp_path / "run", batch_results=str(batch), **given)

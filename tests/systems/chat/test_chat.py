@@ -45,7 +45,7 @@ def test_of_a_run_that_was_killed_the_answers_count_and_the_rest_is_missing(tmp_
 def test_an_unfinished_run_reads_as_the_finished_one_once_all_is_answered(tmp_path, corpus):
     with serving("truncated", "too_large", then=FORM) as server:
         whole = ran(server, corpus, tmp_path)
-    (tmp_path / "manifest.json").unlink()
+    (tmp_path / "predictions/manifest.json").unlink()
     found = readers.read_predictions(tmp_path, corpus)
     assert found.records.equals(whole.records)
     assert found.responses.equals(whole.responses)
@@ -60,7 +60,7 @@ def test_an_unfinished_run_remembers_a_store_and_prompts_from_elsewhere(tmp_path
     with serving(then=FORM) as server:
         store = str(tmp_path / "shared.sqlite")
         ran(server, corpus, tmp_path / "run", store=store, prompts=str(own))
-    (tmp_path / "run" / "manifest.json").unlink()
+    (tmp_path / "run" / "predictions/manifest.json").unlink()
     found = readers.read_predictions(tmp_path / "run", corpus)
     assert set(found.responses["status"]) == {"ok"}
     # Of a prompt that has changed since nobody can tell what was asked.
@@ -75,7 +75,7 @@ def test_a_run_of_before_there_were_further_bounds_goes_on(tmp_path, corpus):
         head = json.loads((tmp_path / "run.json").read_text())
         assert not {"image_pixels", "image_dpi"} & head["settings"].keys()
         (tmp_path / "run.json").write_text(json.dumps({k: head[k] for k in head if k != "prices"}))
-        (tmp_path / "manifest.json").unlink()
+        (tmp_path / "predictions/manifest.json").unlink()
         found = readers.read_predictions(tmp_path, corpus)
         assert set(found.responses["status"]) == {"ok"}
         assert ran(server, corpus, tmp_path).records.equals(found.records)
@@ -85,7 +85,7 @@ def test_a_run_of_before_there_were_further_bounds_goes_on(tmp_path, corpus):
 def test_an_unfinished_run_of_another_benchmark_is_refused(tmp_path, corpus):
     with serving(then=FORM) as server:
         ran(server, corpus, tmp_path)
-    (tmp_path / "manifest.json").unlink()
+    (tmp_path / "predictions/manifest.json").unlink()
     with pytest.raises(DataBroken, match="benchmark 'formcraft', now 'vrdu'"):
         readers.read_predictions(tmp_path, benchmarks.load("vrdu"))
 

@@ -310,14 +310,15 @@ def renames(answered: pl.Series, known: pl.Series) -> dict[str, str]:
         name = pages.stem(doc_id)
         for key in {name, pages.last(name)}:
             stems.setdefault(key, []).append(doc_id)
-    # Of two that could be one document, the first is; none is one that has answers already.
-    taken, renamed = {*answered}, dict[str, str]()
+    taken, renamed = {name: name for name in answered}, dict[str, str]()
     for doc_id in strangers:
         name = pages.stem(doc_id)
         candidates = stems.get(name) or stems.get(pages.last(name)) or []
-        if len(candidates) == 1 and candidates[0] not in taken:
+        if len(candidates) == 1:
+            if (first := taken.setdefault(candidates[0], doc_id)) != doc_id:
+                what = f"two answers for document {candidates[0]!r}: {first!r} and {doc_id!r}"
+                raise DataBroken(what, remedy="keep one of them")
             renamed[doc_id] = candidates[0]
-            taken.add(candidates[0])
     return renamed
 
 
@@ -343,7 +344,9 @@ def moves(answered: pl.Series, known: pl.Series, notes: Counter[str]) -> dict[st
     met = {values.pattern(moved.get(path, path)) for path in given}
     if fields and met and not fields & met:
         notes[readers.UNMET] += len(met)
-    _note_strangers("gold fields that no answer has", fields - met, met - fields, notes)
+    # Where all answers are texts of pages, fields are searched there.
+    lacking = fields - met if met else set()
+    _note_strangers("gold fields that no answer has", lacking, met - fields, notes)
     _note_strangers("answer fields that no gold has", met - fields, fields - met, notes)
     return moved
 
@@ -360,7 +363,7 @@ def _note_strangers(what: str, names: set[str], others: set[str], notes: Counter
 
 
 def _fold(field: str) -> str:
-    return _FOLDED.sub("", field.replace("~1", "/").replace("~0", "~").casefold())
+    return _FOLDED.sub("", pages.composed(field.replace("~1", "/").replace("~0", "~")).casefold())
 
 
 def _path(path: str, known: Collection[str]) -> str:

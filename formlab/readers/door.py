@@ -36,6 +36,8 @@ FORMS |= dict.fromkeys((".jsonl", ".ndjson"), "lines") | {".parquet": "parquet"}
 FORMS |= dict.fromkeys(workbook.ENDINGS, "workbook")
 TABLES = tuple(FORMS)
 FORMS |= {".json": "json", ".zip": "zip"}
+# Parts of a workbook, which is an archive, among its first.
+_OF_WORKBOOKS = (b"[Content_Types].xml", b"xl/workbook", b"xl/worksheets/")
 _BROKEN = (*files.UNPACKABLE, zipfile.BadZipFile, zstd.ZstdError)
 
 
@@ -93,8 +95,8 @@ class Member(NamedTuple):
 class _Unpacked(io.RawIOBase):
     """What is unpacked from a file, up to a multiple of what it is packed in."""
 
-    def __init__(self, stream: Any, path: Path) -> None:
-        self.stream, self.path, self.count = stream, path, 0
+    def __init__(self, stream: Any, packed: int, where: object) -> None:
+        self.stream, self.packed, self.where, self.count = stream, packed, where, 0
 
     def readable(self) -> bool:
         return True
@@ -102,15 +104,20 @@ class _Unpacked(io.RawIOBase):
     def readinto(self, buffer: Any) -> int:
         data = self.stream.read(len(buffer))
         self.count += len(data)
-        files.check_unpacked(self.count, self.path.stat().st_size, where=self.path)
+        files.check_unpacked(self.count, self.packed, where=self.where)
         buffer[: len(data)] = data
         return len(data)
 
 
 def _open(path: Path) -> BinaryIO:
     magic = files.read_bytes(path, 2)
+    return _unpacked(path, magic, path.stat().st_size, path) or path.open("rb")
+
+
+def _unpacked(source: Any, magic: bytes, size: int, where: object) -> BinaryIO | None:
+    """What so many bytes that begin so unpack to; null if they are not packed."""
     unpack = {b"\x1f\x8b": gzip.open, b"\x28\xb5": zstd.open}.get(magic)
-    return io.BufferedReader(_Unpacked(unpack(path), path), 2**20) if unpack else path.open("rb")
+    return io.BufferedReader(_Unpacked(unpack(source), size, where), 2**20) if unpack else None
 
 
 def encoding_of(start: bytes) -> str:
@@ -148,7 +155,7 @@ def kind(path: Path | str, start: bytes | None = None) -> str:
     form = FORMS.get(ending(path), "")
     if start[:4] == b"PAR1" or form in ("parquet", "workbook"):
         return "parquet" if start[:4] == b"PAR1" else form
-    if start[:4] == b"\xd0\xcf\x11\xe0" or b"[Content_Types].xml" in start[:1000]:
+    if start[:4] == b"\xd0\xcf\x11\xe0" or any(part in start for part in _OF_WORKBOOKS):
         return "workbook"
     if start[:4] == b"PK\x03\x04" or form == "zip":
         return "zip"
@@ -210,7 +217,9 @@ def members(path: str | Path) -> dict[str, Member]:
 def _unzipped(archive: Any, info: Any, where: str) -> BinaryIO:
     files.check_unpacked(info.file_size, info.compress_size, where=where)
     try:
-        return io.BufferedReader(io.BytesIO(archive.read(info)))
+        data = archive.read(info)
+        unpacked = _unpacked(io.BytesIO(data), data[:2], info.file_size, where)
+        return unpacked or io.BufferedReader(io.BytesIO(data))
     except _BROKEN as error:
         raise DataBroken(f"cannot be unpacked: {error}", where=where) from error
 

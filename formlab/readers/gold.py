@@ -145,6 +145,13 @@ def of_values(
         values.filter(unread(values) & is_file).select("value", "origin").rows()[:1]
     ):
         raise DataBroken(f"no JSON: {what!r:.200}", where=origin, remedy="mend that file")
+    mended = values.filter(status="repaired") if "status" in values.columns else values.clear()
+    for origin in mended["origin"].head(1):
+        if origin.partition("#")[0].lower().endswith(".json"):
+            raise DataBroken("broken JSON", where=origin, remedy="mend that file")
+        flaws[f"documents whose text was repaired to be read, such as {origin}"] += mended[
+            "doc_id"
+        ].n_unique()
     key = {"benchmark": BENCHMARK, "split": name}
     records = _records(values, known, declared, key)
     must = [path for path, kind in declared.fields.items() if kind.required and "*" not in path]

@@ -47,9 +47,11 @@ class Layout(NamedTuple):
     def of(cls, batch: Batch, columns: Mapping[str, str]) -> Layout:
         """The layout of a source that begins with these rows."""
         known, keys = batch.names, {"path", "value"}
-        for name in columns.values():
-            if name not in known:
-                raise UnknownName.of("column", name, known)
+        for name, column in columns.items():
+            if column not in known:
+                raise UnknownName.of("column", column, known)
+            if name not in (names := [*SYNONYMS, *RECORD, *DOCUMENT, "system"]):
+                raise UnknownName.of("name for a column", name, names)
         if batch.documents:
             return cls({"doc_id": "doc_id"} | dict(columns), is_long=False)
         names = {name: columns.get(name) or _named(name, known, columns) for name in SYNONYMS}

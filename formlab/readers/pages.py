@@ -37,11 +37,11 @@ def find(folder: str | Path, documents: Sequence[str], flaws: Counter[str]) -> d
         path = PurePosixPath(file.relative_to(root).as_posix())
         if path.suffix.lower() not in IMAGES or path.name[0] == "." or not file.is_file():
             continue
-        for key in map(_key, {path.stem, str(path.with_suffix(""))}):
+        for key in map(composed, {path.stem, str(path.with_suffix(""))}):
             named.setdefault(key, []).append(path)
             if key not in known and (match := _PAGE.fullmatch(key)):
                 numbered.setdefault(match[1], []).append(path)
-        for key in map(_key, {path.parent.name, str(path.parent)} - {"", "."}):
+        for key in map(composed, {path.parent.name, str(path.parent)} - {"", "."}):
             inside.setdefault(key, []).append(path)
     found = {}
     for name in documents:
@@ -68,7 +68,7 @@ def text_files(folder: str | Path, documents: Iterable[str]) -> dict[str, Path]:
     for file in sorted(root.rglob("*.txt")):
         path = PurePosixPath(file.relative_to(root).as_posix())
         for key in (path.name, path.stem, str(path), str(path.with_suffix(""))):
-            named.setdefault(_key(key), file)
+            named.setdefault(composed(key), file)
     stems = ((name, stem(name)) for name in documents) if named else ()
     matches = {name: named.get(key) or named.get(last(key)) for name, key in stems}
     return {name: file for name, file in matches.items() if file}
@@ -89,16 +89,16 @@ def stem(name: str) -> str:
     """
     head, point, ending = name.rpartition(".")
     is_ending = head and not head.endswith("/") and f"{point}{ending}".lower() in IMAGES
-    return _key(head if is_ending else name)
+    return composed(head if is_ending else name)
 
 
 def last(name: str) -> str:
     """The last step of a path."""
-    return name.rstrip("/").rpartition("/")[2]
+    return name.replace("\\", "/").rstrip("/").rpartition("/")[2]
 
 
-def _key(name: str) -> str:
-    # File systems write accents in two ways.
+def composed(name: str) -> str:
+    """A name in the one form of its accents that file systems write in two."""
     return unicodedata.normalize("NFC", name)
 
 

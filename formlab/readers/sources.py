@@ -9,6 +9,7 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
@@ -119,6 +120,11 @@ def _of_path(path: Path, notes: Counter[str]) -> Iterator[Batch]:
         yield from (batch._replace(home=home) for batch in _of_file(found[0], notes))
         return
     names = [stem(member.name) for member in found]
+    if path.is_dir() and ending(found[0].name) == ".json":
+        texts = (file for file in sorted(path.rglob("*.txt")) if stem(file.name) not in names)
+        for first in islice(texts, 1):
+            note = f"files of text beside those of JSON, left out, such as {first.name}"
+            notes[note] += 1 + sum(1 for _ in texts)
     if len(set(names)) < len(found):
         names = [Path(member.name).with_name(stem(member.name)).as_posix() for member in found]
     documents = zip(names, found, strict=True)
@@ -181,7 +187,9 @@ def _of_value(value: Any, name: str, document: str, where: str) -> Batch:
     below = ""
     if isinstance(value, dict):
         inside = [(key, inner) for key, inner in value.items() if key.lower() in WRAPPERS]
-        if len(inside) == 1 and _are_documents(inside[0][1]):
+        # Anything but documents may be the only field with parts.
+        least = 1 if inside and inside[0][0].lower() == "documents" else 2
+        if len(inside) == 1 and _are_documents(inside[0][1], least):
             below, value = f"{inside[0][0]}/", inside[0][1]
     if isinstance(value, list) and value and all(isinstance(row, dict) for row in value):
         return Batch([f"{name}#/{below}{number}" for number in range(len(value))], value)
@@ -195,10 +203,10 @@ def _of_value(value: Any, name: str, document: str, where: str) -> Batch:
     return Batch([f"{name}#/{below}{key}" for key in value], rows, documents=True)
 
 
-def _are_documents(value: Any) -> bool:
+def _are_documents(value: Any, least: int) -> bool:
     """Whether these are objects of which each names its document, or is called like it."""
     if isinstance(value, dict):
-        return len(value) > 1 and all(isinstance(inner, dict) for inner in value.values())
+        return len(value) >= least and all(isinstance(inner, dict) for inner in value.values())
     each = isinstance(value, list) and value and all(isinstance(row, dict) for row in value)
     return bool(each) and all(_IDS & row.keys() for row in value)
 
@@ -243,12 +251,11 @@ def _delimited(stream: Any, member: Member) -> Numbered:
     """The rows of delimited text that are not blank, each with the line that it begins in."""
     # Spreadsheets of many countries write semicolons; a title may stand above the header.
     above, line = list(islice(stream, _ABOVE)), 1
-    counts = {mark: max((text.count(mark) for text in above), default=0) for mark in ",;\t"}
     is_tabbed = ending(member.name) in (".tsv", ".tab")
-    delimiter = "\t" if is_tabbed else max(counts, key=counts.__getitem__)
-    reader = csv.reader(chain(above, stream), delimiter=delimiter, strict=True)
     try:
         with files.csv_cells(sys.maxsize):
+            delimiter = "\t" if is_tabbed else max(",;\t|", key=partial(_fit, above))
+            reader = csv.reader(chain(above, stream), delimiter=delimiter, strict=True)
             for cells in reader:
                 if any(cells):
                     if "\0" in "".join(cells):
@@ -259,6 +266,16 @@ def _delimited(stream: Any, member: Member) -> Numbered:
         what, where = f"not a table: {error}", f"{member.where}:{line}"
         remedy = "quote what holds a quotation mark or the delimiter"
         raise DataBroken(what, where=where, remedy=remedy) from error
+
+
+def _fit(lines: list[str], delimiter: str) -> tuple[bool, float, int, int]:
+    """Whether the header names documents, the share of rows as wide as it, and what breaks ties."""
+    rows = [cells for cells in csv.reader(lines, delimiter=delimiter) if any(cells)] or [[]]
+    title = _titles(rows)
+    header, *below = rows[title:]
+    has_id = not _IDS.isdisjoint(cell.strip().lower() for cell in header) and len(header) > 1
+    share = sum(len(cells) == len(header) > 1 for cells in below) / max(len(below), 1)
+    return has_id, share, -title, len(header)
 
 
 def _table(numbered: Numbered, member: Member, mark: str, notes: Counter[str]) -> Iterator[Batch]:

@@ -164,6 +164,9 @@ def _values_of(
             found.append((place, start, start, cell, beside))
             continue
         try:
+            if type(cell) is str and not layout.is_long and start not in whole:
+                # An object or its list as text in a cell, as tables have line items.
+                cell = answers.stated(cell) if start else cell
             for inside, value, said in _leaves(cell, start, beside, whole):
                 found += [(place, inside, *leaf) for leaf in _answer(inside, value, said)]
         except RecursionError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 from collections import Counter
@@ -15,6 +16,8 @@ import json_repair
 LONGEST, _STEPS = 80_000, 300_000
 # How many broken places are passed, and how far from the ends of a page its JSON is an answer.
 _TRIES, _TALK = 50, 200
+# How often one after another JSON is taken out of a string that it was put into.
+_NESTED = 4
 # How deep objects and lists of an answer may be nested.
 DEEPEST = 60
 _MARK = "(?:think(?:ing)?|thoughts?|reasoning|reflection|scratchpad|seed:think)"
@@ -23,9 +26,13 @@ _OPENING = rf"<{_MARK}>|<\|(?:begin_of_)?{_MARK}\|>|◁think▷|\[THINK\]|<\|cha
 _REASONING = [re.compile(marks, re.IGNORECASE) for marks in (_CLOSING, _OPENING)]
 _ENDS = re.compile(r"\A\s*<answer>|</answer>\s*\Z|<\|(?:begin|end)_of_solution\|>|<\|return\|>")
 _FENCE = re.compile(r"```[ \t]*+[\w-]*+[ \t]*+\r?\n")
-_START = r"""(?:\{\s*+(?:["'}{\u201c]|[A-Za-z_]\w*+\s*+[:"]|\Z)|\[\s*+\{)"""
+# White space of JSON, with the comments that models put there.
+_GAP = r"(?:\s|//[^\n]*+\n|#[^\n]*+\n|/\*(?:[^*]|\*(?!/))*+\*/)*+"
+_START = rf"""(?:\{{{_GAP}(?:["'}}{{\u201c]|\w++\s*+[:"]|\Z)|\[\s*+(?:\{{|\[\s*+"))"""
 _STARTS, _BEGINS = re.compile(_START), re.compile(rf"\s*+(?:```json|(?:```[\w-]*+\s*+)?{_START})")
 _KEYED = re.compile(r'\{\s*+"[^"\n]*+"\s*+:')
+# A brace or bracket before a quotation mark as a JSON string, a log or HTML writes it.
+_ESCAPED = re.compile(r'[\[{](?:\s|\\+[nrt]|[\[{])*+(?:\\+"|&(?:quot|#34|#x22);)')
 # What stands before JSON that is no part of broken JSON before it: a fence or words, and no key.
 _WORDS = r"[.!?>]|[^,\[{:\s]\s*\n[ \t]*\n|[A-Za-z] \w+\**:|(?:^|\n|[.!?] )\**[A-Za-z]\w*\**:"
 _BEFORE = re.compile(rf"(?:```[\w-]*|{_WORDS})\s*\Z")
@@ -34,6 +41,7 @@ _BRACED_LIST = re.compile(r"(:\s*)\{(?=\s*\{)")
 # A key without quotes and without its colon.
 _NO_COLON = re.compile(r"(\{\s*)([A-Za-z_]\w*)\s+(?=\")")
 _AROUND = "text around the JSON left out"
+_UNESCAPED = "escapes of the JSON taken out"
 _CALL = {"id", "type", "index", "function", "name", "arguments", "parameters", "input"}
 _AS_WRITTEN: dict[str, Any] = {"parse_int": str, "parse_float": str, "parse_constant": str}
 _DECODER = json.JSONDecoder(strict=False, **_AS_WRITTEN)
@@ -70,6 +78,8 @@ def parse(text: str, *, lists: bool = False, calls: bool = True) -> Parsed:
         text, changes = _behind_reasoning(text)
         if changes and not text:
             return Parsed(None, "truncated", changes)
+        if (unescaped := _unescaped(text)) != text:
+            text, changes = unescaped, (*changes, _UNESCAPED)
         value, start, end = _search(text)
         if value is None:
             value, repairs = _repaired(text, start)
@@ -106,7 +116,7 @@ def plain(text: str) -> Parsed:
 
 def is_json(text: str) -> bool:
     """Whether a text is an answer in JSON, readable or not, and so no text of a page."""
-    answer, _ = _behind_reasoning(text)
+    answer = _unescaped(_behind_reasoning(text)[0])
     keyed = _KEYED.search(answer)
     near = keyed and (keyed.start() <= _TALK or len(answer) - answer.rfind("}") <= _TALK)
     return bool(near or _BEGINS.match(answer))
@@ -122,11 +132,36 @@ def _behind_reasoning(text: str) -> tuple[str, tuple[str, ...]]:
     return (text, ()) if is_whole else (_ENDS.sub("", answer).strip(), ("reasoning left out",))
 
 
+def _unescaped(text: str) -> str:
+    """JSON before it was put into a JSON string, a log or HTML; any other text as it is."""
+    for _ in range(_NESTED):
+        escaped = _ESCAPED.search(text, 0, _TALK)
+        if not escaped or _STARTS.search(text, 0, escaped.start()):
+            break
+        if escaped[0].endswith(";"):
+            text = html.unescape(text)
+            continue
+        inside = text.strip()
+        if inside[0] == '"':
+            inside = inside[1:].removesuffix('"')
+        try:
+            text = json.loads(f'"{inside}"', strict=False)
+        except ValueError:
+            text = inside.replace('\\"', '"')
+    return text
+
+
 def _loaded(text: str) -> Any:
     try:
         return json.loads(text, **_AS_WRITTEN)
     except (ValueError, RecursionError):
         return None
+
+
+def stated(text: str) -> Any:
+    """The object or list of objects that all of a text is, as JSON; else the text."""
+    value = _loaded(text) if text.lstrip()[:1] in ("{", "[") else None
+    return value if _is_answer(value) and is_flat(value) else text
 
 
 def _is_answer(value: Any) -> bool:

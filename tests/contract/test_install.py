@@ -39,7 +39,7 @@ def test_i02_the_blocks_of_the_readme_run_in_a_new_shell_and_folder(tmp_path):
         script += "python look.py > look.txt\n" if kind == "python" else ""
     if not ALL:
         # One report tells that the command is right; `make test-all` builds them all.
-        one = "report 65_own_forms --no-figures --workers 1 --eval evals/first"
+        one = "report 65_own_forms --set figures=off --workers 1 --eval evals/first"
         script = script.replace("report --eval evals/first --eval evals/second", one)
     environment = {name: os.environ[name] for name in ("HOME", "PYTHONPATH") if name in os.environ}
     environment |= {"PATH": "/usr/bin:/bin", "FORMLAB_CACHE": str(tmp_path / "cache")}

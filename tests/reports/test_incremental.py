@@ -162,7 +162,7 @@ def test_facts_of_an_evaluation_show_no_path_of_the_disk(work):
     content = {
         "kind": "Evaluation", "benchmark": "funsd", "split": "test", "root": "/home/ada/funsd",
         "settings": {"system": {"model": "/home/ada/m.onnx"}, "threshold": 0.8},
-        "tables": {"cases": {"rows": 1200, "sha256": "ab"}}, "sources": {"a.json": "cd"},
+        "tables": {"cases": [["00000.parquet", 1200, "ab"]]}, "sources": {"a.json": "cd"},
     }  # fmt: skip
     (work / "a" / "manifest.json").write_text(json.dumps(content))
     facts = dict(inputs.facts(work / "a", "evals/a"))
@@ -177,7 +177,7 @@ def test_report_of_a_part_of_a_corpus_says_so_on_top(work):
     content = json.loads(file.read_text()) | {
         "settings": {"documents": "all"}, "notes": {choice.UNANSWERED: 42},
     }  # fmt: skip
-    content["tables"]["documents"]["rows"] = 50
+    content["tables"]["documents"] = [["00000.parquet", 50, ""]]
     file.write_text(json.dumps(content))
     assert build(work) == ["built", "built"]
     pages = [(work / "out" / f"reads--{name}.html").read_text() for name in ("a", "b")]

@@ -1,3 +1,4 @@
+import hashlib
 import json
 
 import nbformat
@@ -12,12 +13,14 @@ from formlab.reports.plan import BuildSettings, Request
 
 def evaluation(folder, *, task="text", **more):
     """The manifest of an evaluation and the tasks of its cases."""
-    folder.mkdir(parents=True)
-    content = {"kind": "Evaluation", "format": 2, "benchmark": "funsd", "split": "test"}
-    saved = {name: {"rows": 1, "sha256": ""} for name in ("documents", "cases", "scores")}
+    cases = folder / "cases" / "00000.parquet"
+    cases.parent.mkdir(parents=True)
+    pl.DataFrame({"task": [task]}).write_parquet(cases)
+    content = {"kind": "Evaluation", "format": 3, "benchmark": "funsd", "split": "test"}
+    part = ["00000.parquet", 1, hashlib.sha256(cases.read_bytes()).hexdigest()]
+    saved = {"documents": [["00000.parquet", 1, ""]], "cases": [part], "scores": [part]}
     content |= {"system": "ocr", "tables": saved}
     (folder / "manifest.json").write_text(json.dumps(content | {"mode": "fixed"} | more))
-    pl.DataFrame({"task": [task]}).write_parquet(folder / "cases.parquet")
     return folder
 
 

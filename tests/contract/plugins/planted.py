@@ -11,8 +11,8 @@ def start(settings, _threads):
         name, kind, amount = (document.get(key) for key in ("doc_id", "degradation", "amount"))
         if document.get("print") == 6 or (kind == "blur" and amount > 1):
             return []
-        file = (root if (root / "corpus").is_dir() else root.parent) / "corpus/records.parquet"
-        gold = pl.read_parquet(file) if file.is_file() else formlab.load("funsd", root=root).records
+        rows = (root if (root / "corpus").is_dir() else root.parent) / "corpus/records"
+        gold = pl.read_parquet(rows) if rows.is_dir() else formlab.load("funsd", root=root).records
         gold = gold.filter(doc_id=f"{document['page_of']}~none" if kind else name)
         wanted = pl.col("value") != "" if "change" in document else pl.col("kind") == "word"
         page = int(name) if name.isdigit() else 0

@@ -180,7 +180,7 @@ def _row(line: Row, where: str) -> Row:
         remedy = 'such as {"subtype": "circle"}'
         raise DataBroken("parts should be an object", where=where, remedy=remedy)
     # As a table holds it: half a surrogate pair as its escape.
-    parts = tables.storable(json.dumps(row["parts"], ensure_ascii=False, sort_keys=True))
+    parts = files.storable(json.dumps(row["parts"], ensure_ascii=False, sort_keys=True))
     row["parts"] = parts if row["parts"] else None
     odd = [name for name, value in row.items() if value is not None and not isinstance(value, str)]
     if odd:

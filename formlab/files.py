@@ -146,6 +146,19 @@ def read_text(path: str | Path, *, encodings: tuple[str, ...] = ("utf-8-sig",)) 
     raise DataBroken(what, where=where, remedy="save the file as UTF-8")
 
 
+def storable(value: Any) -> Any:
+    """`value` as UTF-8 can hold it: half of a surrogate pair, as in JSON, is kept as its escape.
+
+    >>> storable("\\ud800"), storable({"a": ["\\ud800"]})
+    ('\\\\ud800', {'a': ['\\\\ud800']})
+    """
+    if isinstance(value, str) and not value.isascii():
+        return value.encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, dict):
+        return {storable(name): storable(member) for name, member in value.items()}
+    return list(map(storable, value)) if isinstance(value, list) else value
+
+
 def convert(value: Any, kind: type[T], *, where: object, remedy: str | None = None) -> T:
     """A parsed value as a type that msgspec knows: a Struct, a dict, a list, …
 
@@ -157,7 +170,10 @@ def convert(value: Any, kind: type[T], *, where: object, remedy: str | None = No
     formlab.errors.DataBroken: Expected `array`, got `int` (a.json#a#box)
     """
     try:
-        return msgspec.convert(value, kind)
+        try:
+            return msgspec.convert(value, kind)
+        except UnicodeEncodeError:
+            return msgspec.convert(storable(value), kind)
     # Python's own errors are those of integers of thousands of digits.
     except (ValueError, OverflowError, RecursionError) as error:
         if get_origin(kind) is dict and isinstance(value, dict):

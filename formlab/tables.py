@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 import polars as pl
 
-from formlab import frames
+from formlab import files, frames
 from formlab.errors import TableBroken
 
 _S = pl.String
@@ -244,23 +244,12 @@ def _series(name: str, key: str, values: list[Any], kind: Any) -> pl.Series:
     try:
         return pl.Series(key, values, kind, strict=True)
     except _REFUSED:  # Texts may have half characters.
-        values = list(map(storable, values))
+        values = list(map(files.storable, values))
     try:
         return pl.Series(key, values, kind, strict=True)
     except _REFUSED as error:
         reason = str(error).partition("\n")[0][:200]
         raise TableBroken(f"{name}: column {key} is {kind}: {reason}") from error
-
-
-def storable(value: Any) -> Any:
-    """`value` as a table can hold it: half of a surrogate pair, as in JSON, is kept as its escape.
-
-    >>> storable("\\ud800"), storable(["a", "\\ud800"])
-    ('\\\\ud800', ['a', '\\\\ud800'])
-    """
-    if isinstance(value, str) and not value.isascii():
-        return value.encode("utf-8", "backslashreplace").decode()
-    return list(map(storable, value)) if isinstance(value, list) else value
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from typing import Any
 
 from formlab import files
 from formlab.errors import DataBroken, NotAvailable
-from formlab.tables import storable
+from formlab.files import storable
 
 # How long one waits for another that writes, in seconds.
 WAIT = 60

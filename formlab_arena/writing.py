@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from formlab import workers
+from formlab.files import storable
 from formlab.systems import chat
 from formlab.systems.chat._ask import TEXT, closed, listed
 from formlab.systems.chat.answers import Answer, content
 from formlab.systems.chat.tasks import Task, messages, with_schema
-from formlab.tables import USABLE, storable
+from formlab.tables import USABLE
 from formlab_arena import texts
 from formlab_arena.instances import Instance, spoken
 from formlab_arena.spec import FormField, WebForm

@@ -14,9 +14,8 @@ import polars as pl
 
 from formlab import files
 from formlab.errors import DataBroken, UnknownName
-from formlab.files import convert
+from formlab.files import convert, storable
 from formlab.folders import Corpus
-from formlab.tables import storable
 from formlab_review._spans import LABELS, PageText, Span, without_tags
 from formlab_review.agreement import NOTHING
 from formlab_review.fact_checks import AnnotationFault, of_mark, of_page

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from formlab import decisions as decided
-from formlab import tables
+from formlab import files, tables
 from formlab.charts import theme
 from formlab.charts.show import Caption, Table
 from formlab.errors import DataBroken, FormlabError, UnknownName
@@ -101,7 +101,7 @@ class Review:
             if at is None:
                 continue
             self._seen[at] = row
-            counts = row["label"] == tables.storable(self.items[at].label)
+            counts = row["label"] == files.storable(self.items[at].label)
             if counts and row["decision"] in self.words:
                 self.done[at] = row
 
@@ -135,8 +135,8 @@ class Review:
             raise UnknownName.of("decision", decision, self.words)
         item = self.items[at]
         row = dict.fromkeys(tables.DECISIONS) | dict(item.key) | {
-            "decision": decision, "label": tables.storable(item.label),
-            "note": tables.storable(note) or None, "reviewer": self.reviewer,
+            "decision": decision, "label": files.storable(item.label),
+            "note": files.storable(note) or None, "reviewer": self.reviewer,
             "time": now(),
         }  # fmt: skip
         if decision in ("edit", "label_error") and parts is not None:
@@ -170,7 +170,7 @@ class Review:
         for name in parts:
             if name not in item.parts:
                 raise UnknownName.of("part of this item", name, item.parts)
-        texts = {name: str(tables.storable(text)) for name, text in parts.items()}
+        texts = {name: str(files.storable(text)) for name, text in parts.items()}
         new = {name: text for name, text in texts.items() if text != item.parts[name]}
         if decision == "label_error":
             # The editor opens on what the systems read, so an unchanged text is an answer too.

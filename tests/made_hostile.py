@@ -3,8 +3,8 @@
 import dataclasses
 
 from formlab import analysis
+from formlab.files import storable
 from formlab.readers import gold as own
-from formlab.tables import storable
 from tests.hostile import STRINGS
 
 # A document or field must have a name.

@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import expect
 
 import formlab_review as review
-from formlab import browser, charts, explore, gallery, reports, tables
+from formlab import browser, charts, explore, files, gallery, reports
 from formlab.gallery import inline
 from formlab.reports import execute
 from formlab_review.widget import ReviewWidget, script
@@ -21,7 +21,7 @@ from tests.hostile import STRINGS
 from tests.made_hostile import COLUMNS, NAMES, evaluation
 
 # As a table holds them.
-TEXTS = [tables.storable(text) for text in STRINGS]
+TEXTS = [files.storable(text) for text in STRINGS]
 SYSTEMS = ["<img src=x onerror=globalThis.__hit=1>\x1b[31m\x00", 'constructor \\" {"']
 BOOK = "a{b} <svg onload=globalThis.__hit=1> '\"=1+1"
 CELLS = [

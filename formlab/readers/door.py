@@ -242,7 +242,7 @@ def decoded(data: bytes | str, kind: type[T], where: object) -> T:
         except (msgspec.DecodeError, UnicodeError):
             # Python reads half of a surrogate pair and NaN, and names the line of other errors.
             text = data if isinstance(data, str) else data.decode("utf-8-sig", "replace")
-            return msgspec.convert(files.parse_json(text, where=str(where)), kind)
+            return files.parse_json(text, kind, where=str(where))
     except (msgspec.ValidationError, RecursionError) as error:
         raise DataBroken(str(error), where=where) from error
 

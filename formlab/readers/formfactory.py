@@ -100,6 +100,10 @@ def _read(source: Source) -> Iterator[Row]:
             yield from (base | row for row in rows)
 
 
+_REMEDY = """an output, as {"template_used": "A11", "model_response": {"model_response": ""}}, \
+or a list of them"""
+
+
 def _entries(file: Path) -> Iterator[tuple[str, Row, _Entry]]:
     """Where each output or submission of a file stands, its cells, and those that are known."""
     if door.ending(file) == ".txt":
@@ -109,12 +113,7 @@ def _entries(file: Path) -> Iterator[tuple[str, Row, _Entry]]:
     entries = content.get("results", [content]) if isinstance(content, dict) else content
     for index, cells in enumerate(entries if isinstance(entries, list) else [None]):
         where = f"{file.name}#/{index}"
-        try:
-            yield where, cells, msgspec.convert(cells, _Entry)
-        except msgspec.ValidationError as error:
-            what = f"neither an output, a batch of results, nor a list of submissions: {error}"
-            remedy = '{"template_used": "A11", "model_response": {"model_response": ""}}'
-            raise DataBroken(what, where=where, remedy=remedy) from error
+        yield where, cells, files.convert(cells, _Entry, where=where, remedy=_REMEDY)
 
 
 def _document(

@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from formlab import frames, tables
+from formlab import files, frames, tables
 from formlab.errors import DataBroken, UnknownName
 from formlab.files import local
 from formlab.folders import Corpus, Folder, Predictions
@@ -168,7 +168,7 @@ def of_values(
             if not row.get("context") and row["doc_id"] in texts:
                 row["context"] = page_files.text_of(texts[row["doc_id"]])
         listed = {"pages": several} if root is not None and len(several) > 1 else {}
-        row["meta"] = tables.storable(json.dumps(meta | listed, ensure_ascii=False))
+        row["meta"] = files.storable(json.dumps(meta | listed, ensure_ascii=False))
     return Corpus(
         documents=tables.table("documents", documents, **key),
         records=records,

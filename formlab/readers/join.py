@@ -65,7 +65,7 @@ def frame_of(rows: Iterable[Row]) -> pl.DataFrame:
     rows = list(rows)
     always = (*_OF_RUN, *KEY, "value", "kind", "task", "status", "error", "scorer", *_SCORES)
     names = dict.fromkeys([*always, "judged", "n", *(name for row in rows for name in row)])
-    columns = {name: [tables.storable(row.get(name)) for row in rows] for name in names}
+    columns = {name: [files.storable(row.get(name)) for row in rows] for name in names}
     schema = {name: DTYPES.get(name, pl.String) for name in names}
     return pl.DataFrame(columns, schema=schema, strict=False)
 

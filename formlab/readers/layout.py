@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from formlab import tables
+from formlab import files, tables
 from formlab.errors import DataBroken, UnknownName
 from formlab.readers.door import as_text
 from formlab.readers.rows import Batch
@@ -121,7 +121,7 @@ def texts(values: list[Any]) -> pl.Series:
     try:
         return pl.Series(values, dtype=pl.String)
     except UnicodeEncodeError:
-        return pl.Series(list(map(tables.storable, values)), dtype=pl.String)
+        return pl.Series(list(map(files.storable, values)), dtype=pl.String)
 
 
 def documents_of(batch: Batch, column: str) -> pl.Series:
@@ -170,4 +170,4 @@ def _several(cell: Any) -> list[str]:
         cell = parsed if isinstance(parsed, list) else cell.split("|")
     cell = cell.tolist() if hasattr(cell, "tolist") else cell
     found = cell if isinstance(cell, list | tuple) else [cell]
-    return [tables.storable(as_text(item)) for item in found if item not in (None, "")]
+    return [files.storable(as_text(item)) for item in found if item not in (None, "")]

@@ -10,8 +10,8 @@ from pathlib import Path, PurePosixPath
 
 from formlab import files, pictures
 from formlab.errors import DataBroken, DataMissing
+from formlab.files import storable
 from formlab.readers.rows import Row
-from formlab.tables import storable
 
 IMAGES = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".webp", ".bmp", ".gif", ".pdf")
 # `form_2`, `form-p2`, `form.page 2`: the second page of `form`.

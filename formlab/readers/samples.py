@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from formlab import tables
+from formlab import files, tables
 from formlab.errors import DataBroken, FormlabError
 from formlab.readers import door
 from formlab.readers.door import number
@@ -74,7 +74,7 @@ class Sample:
         yield call | place | {"text": door.as_text(self.answer), "status": self.status} | self.call
         for scorer, value in self.scores.items():
             if (score := number(value)) is not None:
-                row = {"role": "score", "scorer": tables.storable(scorer), "score": score}
+                row = {"role": "score", "scorer": files.storable(scorer), "score": score}
                 row["correct"] = bool(score) if score in (0, 1) else None
                 row["judged"] = bool({scorer, scorer.partition("/")[0]} & {*self.judged})
                 yield row | place | {"compared": door.as_text(self.compared)}
@@ -82,7 +82,7 @@ class Sample:
     def _golds(self, form: Mapping[str, Any] | None, base: str) -> list[Row]:
         # Names that begin with log_ are those of the log's scores.
         columns = {
-            tables.storable(name): cell if name in tables.RECORDS else door.as_text(cell)
+            files.storable(name): cell if name in tables.RECORDS else door.as_text(cell)
             for name, cell in self.columns.items()
             if name in tables.RECORDS or not (name in tables.RESERVED or name.startswith("log_"))
         }
@@ -134,7 +134,7 @@ def sample_rows(
             found = sample_of(entry, str(origin))
             for sample in [found] if isinstance(found, Sample) else found:
                 sample.origin = sample.origin or str(origin)
-                sample.doc_id = tables.storable(door.as_text(sample.doc_id) or "").strip()
+                sample.doc_id = files.storable(door.as_text(sample.doc_id) or "").strip()
                 has_answer = sample.answer is not None or sample.claims
                 sample.status = sample.status or ("ok" if has_answer else "missing")
                 key = (sample.system, sample.epoch, sample.doc_id, sample.path)

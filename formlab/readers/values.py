@@ -11,7 +11,7 @@ from typing import Any
 
 import polars as pl
 
-from formlab import tables
+from formlab import files, tables
 from formlab.errors import DataBroken
 from formlab.readers.door import as_text, number
 from formlab.readers.layout import PLACE, SYNONYMS, Layout, column_of, documents_of, texts
@@ -179,7 +179,7 @@ def _values_of(
     places, insides, paths, cells, stated = map(list, zip(*found, strict=True))
     further = [name for name in layout.names if name not in (*SYNONYMS, "origin")]
     values = rows.with_columns(
-        column_of(name, batch, layout.names[name]).alias(tables.storable(name)) for name in further
+        column_of(name, batch, layout.names[name]).alias(files.storable(name)) for name in further
     )[places].with_columns(path=texts(paths).replace("", None), value=texts(cells))
     if batch.documents:
         below = pl.concat_str("origin", pl.lit("#"), texts(insides).replace("", None))

@@ -14,8 +14,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from formlab import files
 from formlab.benchmarks.vrdu import Schema, flat_path, fractions, placed, whole
 from formlab.errors import DataBroken, DataMissing
@@ -65,10 +63,12 @@ def _entities(entities: Any, schema: Schema, where: str, notes: Counter[str]) ->
     groups = {member: group for group in schema.groups for member in schema.names(group)}
     seen, items = Counter[str](), Counter[str]()
     members: dict[str, set[str]] = {group: set() for group in schema.groups}
-    for index, entity in enumerate(_checked(entities, list[Any], where)):
+    for index, entity in enumerate(files.convert(entities, list[Any], where=where, remedy=_REMEDY)):
         origin = f"{where}/{index}"
-        name, parts = _checked(entity, tuple[str, list[Any]], origin)
-        value, box, segments = _checked([*parts, None, None][:3], tuple[str, Any, Any], origin)
+        name, parts = files.convert(entity, tuple[str, list[Any]], where=origin, remedy=_REMEDY)
+        value, box, segments = files.convert(
+            [*parts, None, None][:3], tuple[str, Any, Any], where=origin, remedy=_REMEDY
+        )
         name = whole(name, notes)
         if group := groups.get(name):
             if name in members[group]:
@@ -83,14 +83,6 @@ def _entities(entities: Any, schema: Schema, where: str, notes: Counter[str]) ->
         meta = json.dumps({"box": _plain(box), "segments": _plain(segments)})
         row = {"path": path, "kind": name, "value": whole(value, notes), "origin": origin}
         yield row | {"meta": meta} | placed(box, [])
-
-
-def _checked(value: Any, kind: Any, where: str) -> Any:
-    try:
-        return msgspec.convert(value, kind)
-    except msgspec.ValidationError as error:
-        what = f"not a predicted entity: {error}"
-        raise DataBroken(what, where=where, remedy=_REMEDY) from error
 
 
 def _plain(value: Any) -> Any:

@@ -9,7 +9,7 @@ import polars as pl
 
 from formlab import charts
 from formlab.charts import harmless, theme
-from formlab.tables import storable
+from formlab.files import storable
 from tests.hostile import STRINGS
 
 INHERITED = ("constructor", "toString", "hasOwnProperty", "valueOf", "__proto__")

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from formlab import tables, text
+from formlab import files, text
 from formlab.benchmarks.formfactory import items_of
 from formlab.folders import Corpus, Predictions
 from formlab.metrics import actions as family
@@ -228,7 +228,7 @@ def case_rows(
     schema = dict.fromkeys(_SIDES, pl.UInt32) | dict.fromkeys(Case._fields[3:], pl.String)
     # A value that was put together from the gold's JSON may hold half of a surrogate pair.
     rows = [
-        case._replace(pred=tables.storable(case.pred)) for form in forms for case in form.cases()
+        case._replace(pred=files.storable(case.pred)) for form in forms for case in form.cases()
     ]
     cases = pl.DataFrame(rows, schema=schema, orient="row")
     sides = [

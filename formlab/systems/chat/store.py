@@ -20,10 +20,9 @@ from typing import Any
 import click
 
 from formlab.errors import DataBroken, NotAvailable
-from formlab.files import convert
+from formlab.files import convert, storable
 from formlab.systems.chat.answers import Answer
 from formlab.systems.chat.limits import Stopped
-from formlab.tables import storable
 
 _TABLE = """
 CREATE TABLE IF NOT EXISTS answers (

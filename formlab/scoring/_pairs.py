@@ -198,8 +198,9 @@ def _dates(gold: str, pred: str) -> str | None:
         pairs = product(*({day for day in side if isinstance(day, Date)} for side in sides))
         swapped = any((a.day, a.month, a.year) == (b.month, b.day, b.year) for a, b in pairs)
         return "date_order" if swapped else None
-    same = letters(gold) == letters(pred) and separators(gold) == separators(pred)
-    return "punctuation" if same else "date_format"
+    # Where the month is a word, no mark between numbers says which of them it is.
+    same = separators(gold) == separators(pred) or not letters(gold).isdigit()
+    return "punctuation" if same and letters(gold) == letters(pred) else "date_format"
 
 
 def _same_letters(gold: str, pred: str) -> str | None:

@@ -49,10 +49,10 @@ def test_fill_works_at_any_address_and_shows_what_was_filled_in(tmp_path):
             "--url", server.url, "--out", tmp_path / "run", "--values", tmp_path / "values.json"
         )
     assert done.exit_code == 0, done.output
-    rows = {line.split()[0]: line.split()[1:] for line in done.stdout.splitlines()[1:-1]}
+    rows = {line.split()[0]: line.split()[1:] for line in done.stdout.splitlines()[1:]}
     assert (rows["child"], rows["swim"], rows["mail"]) == (["Ada", "Berg"], ["yes"], [])
-    assert done.stderr.splitlines()[-1].startswith("submitted after")
-    assert done.stdout.splitlines()[-1].endswith("1 sent")
+    assert "submitted after" in done.stderr
+    assert done.stderr.splitlines()[-1].endswith("1 sent")
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_fill_works_at_any_address_and_shows_what_was_filled_in(tmp_path):
         (["--system", "chat:m", "--set", "colour"], "is not NAME=VALUE"),
         (["--text", "a.txt"], "--text goes with --url"),
         (["--agent", "a:B", "--drive", "python a.py"], "--agent goes without --drive"),
-        (["--agent", "nowhere.py"], "no such plug-in"),
+        (["--agent", "nowhere.py"], "no such file"),
         (["--viewport", "390"], "'390' is not like 1280x800"),
         (["--storage", "nowhere.json"], "no storage state"),
         (["--url", "http://a/", "--tasks", "t.jsonl"], "--url goes without --tasks"),

@@ -248,11 +248,3 @@ def test_answers_to_a_benchmark(name, tmp_path):
     assert predictions.records.select("doc_id", "task").rows() == found
     notes = " ".join(predictions.notes)
     assert message in notes if message else not notes
-
-
-def test_300_000_rows_are_read_in_three_seconds(tmp_path):
-    text = "".join(f"d{n // 10},f{n % 10},{n}.00\n" for n in range(300_000))
-    file = put(tmp_path / "a.csv", "doc_id,path,value\n" + text)
-    start = time.process_time()
-    assert readers.read_values(file).height == 300_000
-    assert time.process_time() - start < 3

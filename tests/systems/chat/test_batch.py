@@ -269,7 +269,7 @@ def test_two_commands_write_a_batch_and_finish_the_run(tmp_path):
 
     def formlab(*arguments):
         command = ["run", gold, "--images", scans, "--system", "chat:m", "--out",
-                   tmp_path / "run", "--json", *arguments]  # fmt: skip
+                   tmp_path / "run", *arguments]  # fmt: skip
         return CliRunner().invoke(main, [str(argument) for argument in command])
 
     batch, prices = tmp_path / "batch", tmp_path / "prices.csv"
@@ -277,12 +277,10 @@ def test_two_commands_write_a_batch_and_finish_the_run(tmp_path):
     with serving(then=reply) as server:
         options = ["--base-url", server.url, "--set", f"prices={prices}"]
         written = formlab(*options, "--batch", batch)
-        assert json.loads(written.stdout) == [
-            {"system": "chat:m", "files": 1, "requests": 1, "batch": str(batch)}
-        ]
+        assert len(list(batch.iterdir())) == 1
         assert "the same command again" in written.stderr
         process(server, batch)
-        (row,) = json.loads(formlab(*options, "--batch", batch).stdout)
+        (row,) = json.loads(formlab(*options, "--batch", batch, "--json").stdout)
     assert (row["documents"], row["failed"], row["records"]) == (2, 0, 2)
     run = Predictions.load(tmp_path / "run")
     assert run.responses["cost"].to_list() == [1.0, 1.0]

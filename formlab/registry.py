@@ -232,7 +232,7 @@ def register(kind: str, name: str, value: Any = None, **fields: Any) -> Any:
         raise UnknownName.of("kind of plug-in", kind, KINDS)
     if value is None:
         return lambda function: register(kind, name, function, **fields)
-    source = _STATE.loading or Source("notebook", getattr(value, "__module__", "__main__"))
+    source = _STATE.loading or Source("notebook", _caller())
     if declared := KINDS[kind]:
         target, main = declared
         entry_class = resolve_name(target)
@@ -242,6 +242,14 @@ def register(kind: str, name: str, value: Any = None, **fields: Any) -> Any:
     if kind in _STATE.registries:  # Where both are, its use is an error now.
         _STATE.registries[kind].loaded.pop(name, None)
     return value
+
+
+def _caller() -> str:
+    """The module whose code registers something: the first frame outside of this one."""
+    frame = sys._getframe(1)
+    while frame.f_back and frame.f_globals is globals():
+        frame = frame.f_back
+    return str(frame.f_globals.get("__name__", "__main__"))
 
 
 def load(path: str | Path) -> ModuleType:

@@ -25,16 +25,16 @@ ROOMS = {
     "spine": (6421, 3400, [f"formlab/scoring/{name}.py" for name in SPINE]),
     "decisions": (230, 180, ["formlab/decisions.py"]),
     "benchmarks": (5100, 3000, ["formlab/benchmarks/"]),
-    "readers": (5572, 3200, [f"formlab/{room}/" for room in ("formats", "logs", "own", "readers")]),
+    "readers": (5604, 3200, [f"formlab/{room}/" for room in ("formats", "logs", "own", "readers")]),
     "stats, analysis": (10419, 3900, ANALYSIS),
     "systems": (5097, 2500, SYSTEMS),
     "charts, reports": (9144, 4200, [f"formlab/{room}" for room in PAGES]),
     "scoring, metrics, text": (
-        13102,
+        13138,
         7720,
         [f"formlab/{room}/" for room in ("scoring", "metrics", "text", "trees")],
     ),
-    "arena": (12965, 5000, ["formlab_arena/"]),
+    "arena": (12966, 5000, ["formlab_arena/"]),
     "experiments": (6635, 2800, ["formlab_experiments/"]),
     "review": (4803, 1700, ["formlab_review/"]),
     "baselines": (2417, 1300, ["formlab_baselines/"]),
@@ -93,8 +93,8 @@ def case_lines(is_later):
 
 # What else has a limit: limit, goal and how it is counted.
 OTHERS = {
-    "core, lines": (55085, 28000, lambda: sum(map(lines, files("formlab/**/*.py")))),
-    "all packages, lines": (81905, 38800, lambda: sum(map(lines, python_files()))),
+    "core, lines": (55138, 28000, lambda: sum(map(lines, files("formlab/**/*.py")))),
+    "all packages, lines": (81958, 38800, lambda: sum(map(lines, python_files()))),
     "all packages, modules": (463, 260, lambda: len(python_files())),
     "fmt: skip": (720, 30, skipped_formats),
     "contract, lines of cases": (1950, 1950, lambda: case_lines(is_later=False)),
@@ -124,7 +124,7 @@ OTHERS = {
         120000,
         lambda: size("docs/**/*.md") - size("docs/reference/commands.md"),
     ),
-    "CHANGELOG, bytes": (8207, 12000, lambda: size("CHANGELOG.md")),
+    "CHANGELOG, bytes": (12000, 12000, lambda: size("CHANGELOG.md")),
     "ARCHITECTURE, bytes": (22404, 9000, lambda: size("ARCHITECTURE.md")),
 }
 

@@ -4,7 +4,6 @@ import json
 import re
 import subprocess
 import sys
-import time
 
 import polars as pl
 import pytest
@@ -40,10 +39,9 @@ def table(result):
     return {(row["metric"], slice_name(row)): row for row in json.loads(result.stdout)}
 
 
-def test_help_lists_every_command_and_imports_none():
-    start = time.process_time()
+def test_help_lists_every_command_and_imports_none(monkeypatch):
+    monkeypatch.delenv("FORMLAB_PLUGINS", raising=False)
     done = subprocess.run([sys.executable, "-c", LISTING], capture_output=True, text=True)
-    assert time.process_time() - start < 0.2
     listed = re.findall(r"^  (\w+)  +(\S.*)", done.stdout, re.MULTILINE)
     assert {name for name, line in listed if line} >= {*COMMANDS.builtin, "arena", "stress"}
     imported = {name for name in done.stderr.split() if name.startswith("formlab")}

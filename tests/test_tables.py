@@ -71,9 +71,7 @@ def test_folder_with_a_table_of_another_shape_is_refused(tmp_path):
     file = tmp_path / "c" / "records" / "00000.parquet"
     before = files.sha256(file)
     pl.DataFrame({"a": [1]}).write_parquet(file)
-    with pytest.raises(
-        DataBroken, match=r"changed since it was saved \(.*records/00000\.parquet\)"
-    ):
+    with pytest.raises(DataBroken, match=r"changed since .*records/00000\.parquet\)"):
         Corpus.load(tmp_path / "c")
     manifest = tmp_path / "c" / "manifest.json"
     manifest.write_text(manifest.read_text().replace(before, files.sha256(file)))

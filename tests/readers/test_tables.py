@@ -5,7 +5,6 @@ import datetime
 import io
 import json
 import re
-import time
 import zipfile
 from collections import Counter
 

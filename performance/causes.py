@@ -4,7 +4,7 @@ how many fields a second `evaluate` scores, and in how much memory.
 Run: python performance/causes.py [--json]. Exit code 1 when a target is missed.
 
 Beside it, in the same run, what a user would reach for: the character alignments of jiwer, which
-show each error and name none. A shard of fields is scored in a process of its own.
+show each error and name none. A batch of fields is scored in a process of its own.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ FIELDS = 30_000
 # At most so many times jiwer's time, which looks at no document; and how much longer twice the
 # input may take.
 RATIO, GROWTH = 6.0, 3.0
-# Fields of one's own in a shard: how many of them a second at least, in how many kB each at most.
-SHARD, A_SECOND, MEMORY = 20_000, 100_000, 5.0
+# Fields of one's own in a batch: how many of them a second at least, in how many kB each at most.
+BATCH, A_SECOND, MEMORY = 20_000, 100_000, 5.0
 
 
 def pairs(count: int, seed: int = 0) -> list[tuple[str, str]]:
@@ -57,19 +57,19 @@ def cases(values: list[tuple[str, str]], *, a_document: int) -> object:
 
 
 def scored() -> dict[str, object]:
-    """`evaluate` of a shard of a user's own fields, loaded before."""
+    """`evaluate` of a batch of a user's own fields, loaded before."""
     with tempfile.TemporaryDirectory() as folder:
-        both = own.pair(*own_data.write(Path(folder), SHARD))
+        both = own.pair(*own_data.write(Path(folder), BATCH))
     # The first call imports what it needs.
     formlab.evaluate(*both, limit=1)
     before = peak()
     formlab.evaluate(*both)
     grown = peak() - before
-    rate = SHARD / fastest(lambda: formlab.evaluate(*both))
+    rate = BATCH / fastest(lambda: formlab.evaluate(*both))
     return {
-        "what": f"evaluate {SHARD:,} own fields", "fields_a_second": rate, "target": A_SECOND,
-        "kilobytes_a_field": grown * 1024 / SHARD, "most_kilobytes": MEMORY,
-        "holds": rate >= A_SECOND and grown * 1024 / SHARD <= MEMORY,
+        "what": f"evaluate {BATCH:,} own fields", "fields_a_second": rate, "target": A_SECOND,
+        "kilobytes_a_field": grown * 1024 / BATCH, "most_kilobytes": MEMORY,
+        "holds": rate >= A_SECOND and grown * 1024 / BATCH <= MEMORY,
     }  # fmt: skip
 
 

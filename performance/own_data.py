@@ -1,4 +1,4 @@
-"""A user's own tables on one core: fields a second, read, cut into shards, scored, end to end.
+"""A user's own tables on one core: fields a second, read, cut into batches, scored, end to end.
 
 100,000 fields of 10,000 documents, with answers to most of them. The last line is the command
 `formlab score` on 300,000 fields, start of Python included.
@@ -101,7 +101,7 @@ def main() -> int:
                 for batch in cut_up.batches:
                     batch.answers(batch.gold())
 
-        rows.append(_rate("cut into shards and read each, csv", fastest(cut, 2), CUT))
+        rows.append(_rate("cut into batches and read each, csv", fastest(cut, 2), CUT))
         score = lambda: formlab.evaluate(gold, answers)  # noqa: E731
         rows.append(_rate("read and score", fastest(score, 2), SCORED))
         seconds = command(*write(Path(name), MANY))

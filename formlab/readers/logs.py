@@ -139,7 +139,7 @@ def open_logs(
         With a benchmark: `asked` scores what the log has samples of, `all` counts the rest of the
         benchmark as missing.
     types
-        Of the log's own gold: as for `own.corpus`.
+        Of the log's own gold: as for `formlab.readers.corpus`.
     run
         Of several systems or epochs the one to open, as an evaluation's `system` calls it.
 

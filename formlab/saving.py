@@ -102,14 +102,15 @@ def _swap(part: Path, folder: Path) -> None:
             folder.rename(old)
         try:
             part.rename(folder)
-            return
         except OSError:
             # Another writer, or a reader that put the old one back, was quicker.
             if not folder.is_dir():
                 raise
-        finally:
-            if folder.exists():
-                shutil.rmtree(old, ignore_errors=True)
+            shutil.rmtree(old, ignore_errors=True)
+        else:
+            # Also where another writer has moved the new one away already.
+            shutil.rmtree(old, ignore_errors=True)
+            return
 
 
 def _beside(folder: Path, kind: str) -> Path:

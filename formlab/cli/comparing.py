@@ -62,8 +62,7 @@ def compare(
     # Whole paths: workers open what is in them by themselves.
     evaluations = [Evaluation.load(folder.absolute()) for folder in folders]
     ground = analysis.common(evaluations)
-    by = options.columns(how["by"], evaluations)
-    draws |= {"by": by, "reference": how["reference"]}
+    draws |= {"by": how["by"], "reference": how["reference"]}
     if not flips:
         draws |= {"metric": metric or None, "workers": how["workers"]}
         table = analysis.compare(evaluations, **draws)
@@ -72,7 +71,6 @@ def compare(
         raise DataBroken(what, remedy="--flips without --metric")
     else:
         table = analysis.flip_matrices(ground.evaluations, **draws)
-    table = options.named(table, evaluations)
     tables, hints = _pairs(table, everything=everything, asked=bool(metric))
     hints += _reading_rules(table["rules"].drop_nulls().to_list())
     return Rows(table, tables, notes=ground.notes, hints=hints)

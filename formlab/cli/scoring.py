@@ -205,9 +205,7 @@ def summary(
             where = f"{evaluation.benchmark}:{evaluation.split}"
             with working(f"drawing {resamples:,} resamples of {where} for intervals"):
                 drawing = {"resamples": resamples, "seed": seed}
-                asked = options.columns(by or usual, [evaluation])
-                table = analysis.summarise(evaluation, by=asked, **drawing)
-                summaries.append(options.named(table, [evaluation]))
+                summaries.append(analysis.summarise(evaluation, by=by or usual, **drawing))
     table = pl.concat(summaries)
     every = _readable(table)
     if everything:

@@ -15,11 +15,13 @@ import click
 from formlab import registry
 from formlab.cli import options
 from formlab.cli.options import Rows, Table, command, option, pairs
-from formlab.errors import DataBroken
+from formlab.errors import DataBroken, DataMissing
 from formlab.show import plain
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from formlab.folders import Evaluation
 
 # Columns that only --json has.
 _HIDDEN = ("benchmark", "split", "task", "level", "mode", "p_bh", "n_undefined", "settings")
@@ -50,7 +52,6 @@ def compare(
     order in which they were first saved, and each is tested against the one before.
     """
     from formlab import analysis
-    from formlab.folders import Evaluation
 
     metric, draws = how["metric"], {"seed": how["seed"]}
     if how["resamples"] is not None:
@@ -59,8 +60,7 @@ def compare(
         if len(folders) > 1:
             raise DataBroken("--over-time beside several folders", remedy="the folder around them")
         return _history(folders[0], metric, draws, everything=everything)
-    # Whole paths: workers open what is in them by themselves.
-    evaluations = [Evaluation.load(folder.absolute()) for folder in folders]
+    evaluations = [_evaluation(folder) for folder in folders]
     ground = analysis.common(evaluations)
     draws |= {"by": how["by"], "reference": how["reference"]}
     if not flips:
@@ -74,6 +74,21 @@ def compare(
     tables, hints = _pairs(table, everything=everything, asked=bool(metric))
     hints += _reading_rules(table["rules"].drop_nulls().to_list())
     return Rows(table, tables, notes=ground.notes, hints=hints)
+
+
+def _evaluation(folder: Path) -> Evaluation:
+    """The evaluation in a folder; of what holds none, what it is and how one is made."""
+    from formlab.folders import Evaluation
+    from formlab.saving import MANIFEST, settled
+
+    if not (settled(folder) / MANIFEST).exists():
+        what = "this is a file, not the folder of an evaluation"
+        if folder.is_dir() or not folder.exists():
+            what = "this folder holds no evaluation" if folder.is_dir() else "no such folder"
+        remedy = "formlab score GOLD --predictions FILE --out FOLDER makes one"
+        raise DataMissing(what, where=folder, remedy=remedy)
+    # A whole path: workers open what is in it by themselves.
+    return Evaluation.load(folder.absolute())
 
 
 def _pairs(table: pl.DataFrame, *, everything: bool, asked: bool) -> tuple[list[Table], list[str]]:

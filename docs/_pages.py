@@ -29,6 +29,7 @@ from formlab import benchmarks, metrics, readers, systems, tables
 from formlab.cli import main
 
 ROOT = Path(__file__).resolve().parent.parent
+COMMANDS = ROOT / "docs" / "reference" / "commands.md"
 LOGS = ("inspect", "lmms_eval", "vlmevalkit", "omniai", "stickler", "olmocr")
 MADE = re.compile(r"^<!-- made: (.+?) -->.*$", re.MULTILINE)
 CHART = re.compile(r"^```python chart\n(.+?)^```$", re.MULTILINE | re.DOTALL)
@@ -177,6 +178,7 @@ def _doc(module: str) -> str:
 
 def made_commands() -> Iterator[str]:
     """What ``--help`` prints, of every command: the page that is committed."""
+    yield "# Commands\n\n`formlab COMMAND --help` prints each. Made by `python docs/_pages.py`.\n"
     yield from _command(main, click.Context(main, info_name="formlab"), 2)
 
 
@@ -250,6 +252,4 @@ def picture(spec: dict[str, Any]) -> str:
 
 
 if __name__ == "__main__":
-    HEAD = "# Commands\n\n`formlab COMMAND --help` prints each. Made by `python docs/_pages.py`."
-    TEXT = f"{HEAD}\n\n{made('commands')}"
-    (ROOT / "docs/reference/commands.md").write_text(TEXT, encoding="utf-8")
+    COMMANDS.write_text(made("commands"), encoding="utf-8")

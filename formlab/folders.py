@@ -231,7 +231,10 @@ class Folder:
             return getattr(self, table).lazy()
         for file, sha256 in self.__dict__["_scanned"][table]:
             check_unchanged(file, sha256)
-        scanned = [pl.scan_parquet(f, glob=False) for f, _ in self.__dict__["_scanned"][table]]
+        scanned = [
+            _with_field(table, pl.scan_parquet(file, glob=False))
+            for file, _ in self.__dict__["_scanned"][table]
+        ]
         return pl.concat(scanned, how="diagonal")
 
     @classmethod
@@ -290,12 +293,25 @@ def _read(table: str, parts: Sequence[tuple[Path, str]]) -> pl.DataFrame:
     frames_ = []
     for file, sha256 in parts:
         check_unchanged(file, sha256)
-        frames_.append(frame := files.read_parquet(file))
+        frames_.append(frame := _with_field(table, files.read_parquet(file)))
         # It may have been replaced while it was read.
         check_unchanged(file, sha256)
         if wrong := tables.mismatches(table, frame.clear()):
             raise TableBroken(tables.report(table, wrong), where=file)
     return pl.concat(frames_, how="diagonal")
+
+
+def _with_field(table: str, frame: Any) -> Any:
+    """A table, where it was saved without `field`: of own forms that is in `subtype` then.
+
+    Read until 0.4, as format 1 is.
+    """
+    head = frame.lazy().head(0).collect()
+    if tables.mismatches(table, head) != ["missing columns: field"]:
+        return frame
+    is_own = pl.col("benchmark") == "own"
+    field, subtype = (pl.when(side).then("subtype") for side in (is_own, ~is_own))
+    return frame.with_columns(field=field, subtype=subtype)
 
 
 def check_unchanged(file: Path, sha256: str) -> None:

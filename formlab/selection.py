@@ -13,7 +13,7 @@ from formlab.errors import DataBroken, UnknownName
 NAMED = ("doc_id", "system", "task", "outcome", "cause", "status", "flip", "finding")
 # What a row of a frame may say about its cases without being asked: whose they are, and which.
 _IN_ROWS = ("system", "benchmark", "level", "task", "doc_id", "outcome", "cause", "status", "flip")
-_IN_ROWS += ("kind", "modality", "subtype")
+_IN_ROWS += ("kind", "modality", "subtype", "field")
 # The column of a frame that has the lines of its rows already.
 LINES = "_cases"
 # Scores of whole documents and pages are of no cases of their own.

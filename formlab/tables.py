@@ -77,21 +77,22 @@ DOCUMENTS = _schema(
     "context meta"
 )
 RECORDS = _schema(
-    "benchmark split doc_id role system task path kind modality subtype value accepted:texts "
-    "page:int x0:number y0:number x1:number y1:number confidence:number "
+    "benchmark split doc_id role system task path kind modality subtype field value "
+    "accepted:texts page:int x0:number y0:number x1:number y1:number confidence:number "
     "scope reference complexity modal status origin meta"
 )
 RESPONSES = _schema(
     "benchmark split doc_id system task request text status attempts:int "
     "tokens_in:int tokens_out:int cost:number seconds:number error"
 )
+# `field` is the pattern of the path in forms of one's own, whose lists have items at `*`.
 # `depth` and `cost` are of nodes of a form's tree: how deep they stand, what their edit costs.
 # `readings` are what the other reading rules read under the box, in the order that `settings` names
 # them; `at` is the place of a field's first character in its page's text. `ambiguous` values are
 # equal only if day and month are read in the other order. `failed` has, of a consistency check, the
 # paths of the fields of its relation that are not right.
 CASES = _schema(
-    "benchmark split doc_id system task level path pred_path kind modality subtype "
+    "benchmark split doc_id system task level path pred_path kind modality subtype field "
     "gold accepted:texts pred page:int x0:number y0:number x1:number y1:number "
     "pred_page:int pred_x0:number pred_y0:number pred_x1:number pred_y1:number confidence:number "
     "scope reference complexity modal status outcome "

@@ -10,7 +10,7 @@ import polars as pl
 from scipy import stats
 
 from formlab.analysis.paired_tests import adjusted_p
-from formlab.errors import TableBroken
+from formlab.errors import DataMissing, TableBroken
 from formlab_experiments.degradations import DEGRADATIONS
 from formlab_experiments.effects import effects
 from formlab_experiments.stress import NONE
@@ -71,6 +71,11 @@ def response(cases: pl.DataFrame, by: str | None = None) -> pl.DataFrame:
         over the whole table; `low` and `high` are the interval as shares. Step 0 is the page as it
         is, at the amount that changes nothing; it has no difference: NaN.
 
+    Raises
+    ------
+    DataMissing
+        If there is no field on a page that was made worse.
+
     Examples
     --------
     >>> cases = pl.DataFrame({
@@ -95,6 +100,9 @@ def response(cases: pl.DataFrame, by: str | None = None) -> pl.DataFrame:
                 pl.lit(value, pl.String).alias("value"), *_TESTED,
             )
         )  # fmt: skip
+    if not rows:
+        what = "no field was judged on any page" + (f" by {by}" if by else "")
+        raise DataMissing(what, remedy="a system that answers, on pages with fields in the gold")
     start = pl.col("share").first().over("degradation", "value")
     spans = [(start + pl.col(f"ci_{end}")).clip(0, 1).alias(end) for end in ("low", "high")]
     return _adjusted(pl.concat(rows)).with_columns(spans)

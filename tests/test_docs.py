@@ -49,6 +49,17 @@ BLOCK = re.compile(
 )
 
 
+def test_page_of_commands_is_what_they_print_today():
+    # In a process of its own, whose registry has no plug-ins of other tests.
+    code = "import _pages; assert _pages.made('commands') == _pages.COMMANDS.read_text('utf-8')"
+    env = os.environ | {
+        "PYTHONPATH": os.pathsep.join(map(str, (DOCS, ROOT))),
+        "FORMLAB_PLUGINS": "",
+    }
+    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True)
+    assert done.returncode == 0, f"{done.stderr}\npython docs/_pages.py makes it anew"
+
+
 @pytest.fixture(scope="session")
 def site(tmp_path_factory):
     """The site, built once; a warning fails the build."""

@@ -17,7 +17,7 @@ from formlab.analysis.rasch import rasch
 from formlab.errors import DataBroken
 from formlab.folders import Evaluation
 
-_OF_GOLD = ("level", "kind", "modality", "subtype", "gold")
+_OF_GOLD = ("level", "kind", "modality", "subtype", "field", "gold")
 
 
 def item_difficulty(evaluations: Sequence[Evaluation]) -> pl.DataFrame:
@@ -31,10 +31,11 @@ def item_difficulty(evaluations: Sequence[Evaluation]) -> pl.DataFrame:
     Returns
     -------
     polars.DataFrame
-        A row for each value of the gold: doc_id, task, path, level, kind, modality, subtype, gold,
-        n_right (systems), group (``all right``, ``none right``, ``only … wrong``, ``only … right``
-        or ``some right``), separates (whether any two systems differ on it), difficulty (in log
-        odds, of mean 0: its expectation after what the systems made of it) and difficulty_sd.
+        A row for each value of the gold: doc_id, task, path, level, kind, modality, subtype, field,
+        gold, n_right (systems), group (``all right``, ``none right``, ``only … wrong``,
+        ``only … right`` or ``some right``), separates (whether any two systems differ on it),
+        difficulty (in log odds, of mean 0: its expectation after what the systems made of it) and
+        difficulty_sd.
         Systems that are right on all fields or on none say nothing about difficulty.
 
     Raises

@@ -35,8 +35,8 @@ COMPARISON: dict[str, Any] = {
 }  # fmt: skip
 # The columns of a case that come from the gold; the others differ by system.
 OF_GOLD = (
-    "task", "path", "kind", "modality", "subtype", "page", "scope", "reference", "complexity",
-    "modal", "gold",
+    "task", "path", "kind", "modality", "subtype", "field", "page", "scope", "reference",
+    "complexity", "modal", "gold",
 )  # fmt: skip
 OF_SYSTEM = ("certainty",)
 _ROW = ("metric", *SLICE)

@@ -24,8 +24,9 @@ from formlab.tables import Settings
 
 # What is known of a field without looking at how it was read.
 COLUMNS = (
-    "task", "kind", "modality", "subtype", "scope", "reference", "complexity", "modal", "template",
-    "domain", "page", "length", "nesting", "box_height", "box_width", "position", "certainty",
+    "task", "kind", "modality", "subtype", "field", "scope", "reference", "complexity", "modal",
+    "template", "domain", "page", "length", "nesting", "box_height", "box_width", "position",
+    "certainty",
 )  # fmt: skip
 SLICES: dict[str, Any] = {
     "benchmark": pl.String, "split": pl.String, "system": pl.String, "metric": pl.String,

@@ -15,11 +15,13 @@ import click
 from formlab import registry
 from formlab.cli import options
 from formlab.cli.options import Rows, Table, command, option, pairs
-from formlab.errors import DataBroken
+from formlab.errors import DataBroken, DataMissing
 from formlab.show import plain
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from formlab.folders import Evaluation
 
 # Columns that only --json has.
 _HIDDEN = ("benchmark", "split", "task", "level", "mode", "p_bh", "n_undefined", "settings")
@@ -50,7 +52,6 @@ def compare(
     order in which they were first saved, and each is tested against the one before.
     """
     from formlab import analysis
-    from formlab.folders import Evaluation
 
     metric, draws = how["metric"], {"seed": how["seed"]}
     if how["resamples"] is not None:
@@ -59,11 +60,9 @@ def compare(
         if len(folders) > 1:
             raise DataBroken("--over-time beside several folders", remedy="the folder around them")
         return _history(folders[0], metric, draws, everything=everything)
-    # Whole paths: workers open what is in them by themselves.
-    evaluations = [Evaluation.load(folder.absolute()) for folder in folders]
+    evaluations = [_evaluation(folder) for folder in folders]
     ground = analysis.common(evaluations)
-    by = options.columns(how["by"], evaluations)
-    draws |= {"by": by, "reference": how["reference"]}
+    draws |= {"by": how["by"], "reference": how["reference"]}
     if not flips:
         draws |= {"metric": metric or None, "workers": how["workers"]}
         table = analysis.compare(evaluations, **draws)
@@ -72,10 +71,24 @@ def compare(
         raise DataBroken(what, remedy="--flips without --metric")
     else:
         table = analysis.flip_matrices(ground.evaluations, **draws)
-    table = options.named(table, evaluations)
     tables, hints = _pairs(table, everything=everything, asked=bool(metric))
     hints += _reading_rules(table["rules"].drop_nulls().to_list())
     return Rows(table, tables, notes=ground.notes, hints=hints)
+
+
+def _evaluation(folder: Path) -> Evaluation:
+    """The evaluation in a folder; of what holds none, what it is and how one is made."""
+    from formlab.folders import Evaluation
+    from formlab.saving import MANIFEST, settled
+
+    if not (settled(folder) / MANIFEST).exists():
+        what = "this is a file, not the folder of an evaluation"
+        if folder.is_dir() or not folder.exists():
+            what = "this folder holds no evaluation" if folder.is_dir() else "no such folder"
+        remedy = "formlab score GOLD --predictions FILE --out FOLDER makes one"
+        raise DataMissing(what, where=folder, remedy=remedy)
+    # A whole path: workers open what is in it by themselves.
+    return Evaluation.load(folder.absolute())
 
 
 def _pairs(table: pl.DataFrame, *, everything: bool, asked: bool) -> tuple[list[Table], list[str]]:
@@ -90,25 +103,26 @@ def _pairs(table: pl.DataFrame, *, everything: bool, asked: bool) -> tuple[list[
     table = readable(table)
     if everything:
         return [("", table.drop(_HIDDEN, strict=False))], []
-    rows, columns = table.to_dicts(), _MAIN_FLIPS
+    every, columns = table.height, _MAIN_FLIPS
     if "metric" in table.columns:
-        rows = [row for row in rows if asked or not metrics.is_mean(row["metric"])]
         columns = _MAIN_DIFFERENCES
-    by_pair: dict[tuple[str, str], list[dict[str, Any]]] = {}
-    for row in rows:
-        row["difference"] = _interval(row["difference"], row["ci_low"], row["ci_high"], "+")
-        if "metric" in row:
-            values = f"{row['value_a']:.4f} → {row['value_b']:.4f}"
-            row["values"] = values.replace("nan", "–")
-        by_pair.setdefault((row["system_a"], row["system_b"]), []).append(row)
-    needed, tables = documents_needed(0.05 / max(1, len(by_pair))), []
-    for (first, second), of_pair in by_pair.items():
-        count = max(row["n_docs"] for row in of_pair)
-        title = f"{first} (a) → {second} (b), {count:,} documents"
+        means = [metric for metric in table["metric"].unique() if metrics.is_mean(metric)]
+        table = table if asked else table.filter(~table["metric"].is_in(means))
+    pairs = table.partition_by("system_a", "system_b", maintain_order=True)
+    needed, tables = documents_needed(0.05 / max(1, len(pairs))), []
+    for pair in pairs:
+        count = pair["n_docs"].max()
+        title = f"{pair['system_a'][0]} (a) → {pair['system_b'][0]} (b), {count:,} documents"
         if count < needed:
             title += f": nothing can be shown, {needed} are needed"
-        tables.append((title, [{name: row[name] for name in columns} for row in of_pair]))
-    hint = f"{len(rows)} of {table.height} rows, {len(columns)} columns; --all prints all rows "
+        rows = pair.to_dicts()
+        for row in rows:
+            row["difference"] = _interval(row["difference"], row["ci_low"], row["ci_high"], "+")
+            if "metric" in row:
+                sides = _interval(row["value_a"]), _interval(row["value_b"])
+                row["values"] = " → ".join(sides)
+        tables.append((title, [{name: row[name] for name in columns} for row in rows]))
+    hint = f"{table.height} of {every} rows, {len(columns)} columns; --all prints all rows "
     return tables, [f"{hint}with more columns, --json everything"]
 
 
@@ -149,7 +163,9 @@ def _run(row: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _interval(value: float | None, low: float | None, high: float | None, sign: str = "") -> str:
+def _interval(
+    value: float | None, low: float | None = None, high: float | None = None, sign: str = ""
+) -> str:
     """A value with its interval; both may be unknown."""
     if value is None or math.isnan(value):
         return "–"
@@ -192,8 +208,7 @@ def report(notebooks: tuple[Path, ...], manifest: Path | None, force: bool, **gi
     from formlab import reports
 
     how = _building(given["settings"])
-    how |= {"out": given["out"]} if given["out"] else {}
-    how |= {"workers": given["workers"]} if given["workers"] else {}
+    how |= {name: given[name] for name in ("out", "workers") if given[name]}
     parameters = {name: _literal(text) for name, text in pairs(given["changes"]).items()}
     beside = {"NOTEBOOKS": notebooks, "--eval": given["evaluations"], "-p": parameters}
     if manifest:

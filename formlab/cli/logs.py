@@ -45,55 +45,37 @@ def evaluated(
 ) -> Rows:  # fmt: skip
     """An evaluation of each run in logs, with the log's own figures beside formlab's."""
     from formlab import workers as processes
-    from formlab.readers.logs import called
+    from formlab.readers.logs import called, open_logs
 
-    kept = ("columns", "types", "root", "split")
-    how = {key: options[key] for key in kept}
+    how = {key: options[key] for key in ("columns", "types", "root", "split")}
     how |= {"benchmark": benchmark, "documents": "all" if documents == "all" else "asked"}
     if isinstance(workers, int):
         workers = min(workers, len(logs))
-    jobs = [(number, log.resolve()) for number, log in enumerate(logs)]
+    paths = [log.resolve() for log in logs]
+    found = dict(processes.each(partial(open_logs, **how), paths, workers=workers))
+    for path, lost in found.items():
+        if isinstance(lost, processes.Lost):
+            what = f"the log cannot be read: {lost.reason}"
+            raise NotAvailable(what, where=path, remedy="more memory")
     # In the order in which they were named, whichever was read first.
-    by_number = {}
-    for (number, log), found in processes.each(partial(_opened, how), jobs, workers=workers):
-        if isinstance(found, processes.Lost):
-            what = f"the log cannot be read: {found.reason}"
-            raise NotAvailable(what, where=log, remedy="more memory")
-        by_number[number] = found
-    opened = [(log, e) for number, log in enumerate(logs) for e in by_number[number]]
-    systems = Counter(name or evaluation.system for _, evaluation in opened)
+    opened = [(log, e) for log, path in zip(logs, paths, strict=True) for e in found[path]]
+    systems, stems = Counter(name or evaluation.system for _, evaluation in opened), Counter()
     rows, tables = [], []
-    folders = _folders(opened, out)
-    for (log, evaluation), folder in zip(opened, folders, strict=True):
-        system = name or evaluation.system
+    for log, evaluation in opened:
+        system, folder = name or evaluation.system, out
         # Two logs of one model are told apart by their files.
         system = system if systems[system] == 1 else f"{system} ({log.stem})"
         evaluation = called(evaluation, system)
+        if out and len(opened) > 1:
+            stems[log.stem] += 1
+            folder = out / (log.stem + (f"-{n}" if (n := stems[log.stem]) > 1 else ""))
         if folder:
             evaluation.save(folder)
-        row = _row(log, evaluation, folder)
-        rows.append(row)
-        tables += _tables(row, everything=everything)
+        rows.append(_row(log, evaluation, folder))
+        tables += _tables(rows[-1], everything=everything)
         say(evaluation.notes, left_out=evaluation.unreadable)
     hint = "--all prints cases that differ, --json everything"
     return Rows(rows, tables, hints=[] if everything else [hint])
-
-
-def _opened(options: dict[str, Any], job: tuple[int, Path]) -> list[Evaluation]:
-    from formlab.readers import logs
-
-    return logs.open_logs(job[1], **options)
-
-
-def _folders(opened: list[tuple[Path, Evaluation]], out: Path | None) -> list[Path | None]:
-    """Where each evaluation goes: `out` itself, or for several a folder of a name of its own."""
-    if out is None or len(opened) == 1:
-        return [out] * len(opened)
-    names, taken = [log.stem for log, _ in opened], Counter()
-    for number, name in enumerate(names):
-        taken[name] += 1
-        names[number] = name if taken[name] == 1 else f"{name}-{taken[name]}"
-    return [out / name for name in names]
 
 
 def _row(log: Path, evaluation: Evaluation, folder: Path | None) -> dict[str, Any]:

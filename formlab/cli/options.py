@@ -18,7 +18,7 @@ from formlab.show import plain, say, show
 if TYPE_CHECKING:
     import polars as pl
 
-    from formlab.folders import Corpus, Evaluation
+    from formlab.folders import Corpus
 
 Option = Callable[[Callable[..., Any]], Callable[..., Any]]
 Table = tuple[str, "Sequence[Mapping[str, Any]] | pl.DataFrame"]
@@ -180,22 +180,6 @@ def corpus_of(gold: str | Path, how: Mapping[str, Any]) -> Corpus:
         corpus = benchmarks.load(gold, **{n: how[n] for n in ("root", "split") if n in how})
     say({}, left_out=corpus.unreadable)
     return corpus
-
-
-def _is_own(evaluations: Iterable[Evaluation]) -> bool:
-    return all(evaluation.benchmark == "own" for evaluation in evaluations)
-
-
-def columns(by: Iterable[str], evaluations: Iterable[Evaluation]) -> list[str]:
-    """The columns of ``--by``: of one's own forms, `field` is what tables call `subtype`."""
-    return [{"field": "subtype"}.get(n, n) if _is_own(evaluations) else n for n in by]
-
-
-def named(table: pl.DataFrame, evaluations: Iterable[Evaluation]) -> pl.DataFrame:
-    """The table with slices as people call their columns; see `columns`."""
-    if not _is_own(evaluations):
-        return table
-    return table.with_columns(table["slice_by"].replace({"subtype": "field"}))
 
 
 class Rows(NamedTuple):

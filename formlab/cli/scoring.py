@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Generator, Iterator, Mapping
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -119,7 +120,7 @@ def score(
     the benchmark's gold. On a benchmark each split that predictions are for is scored.
     """
     from formlab import readers
-    from formlab.cli import _evaluating, logs
+    from formlab.cli import logs
 
     first, *more = gold
     benchmark = first if isinstance(first, str) else None
@@ -136,18 +137,77 @@ def score(
     shown = {"by": by, "everything": everything, "resamples": resamples, "seed": seed}
     if not predictions:
         return scored(*reader.both(first), **how, **shown)
-    return summary(_evaluating.evaluations(first, predictions[0], how), **shown)
+    if benchmark:
+        return _summary(_by_split(benchmark, predictions[0], how), **shown)
+    return _summary([_evaluated(first, predictions[0], how, _OF_OWN)], **shown)
 
 
 def scored(corpus: Corpus, predictions: Predictions, **how: Any) -> Rows:
     """The scores of what is read already, with the options `SCORING`."""
-    from formlab.cli import _evaluating
-
     shown = {name: how.pop(name) for name in ("by", "everything", "resamples", "seed")}
-    return summary(_evaluating.of_pair(corpus, predictions, {"workers": 1} | how), **shown)
+    return _summary([_evaluated(corpus, predictions, how)], **shown)
 
 
-def check_met(evaluation: Evaluation, how: Mapping[str, Any]) -> None:
+# What `formlab.evaluate` is given as it was typed, and of gold of one's own besides.
+_PASSED, _OF_OWN = ("mode", "reader", "workers", "out", "name"), ("images", "types", "columns")
+
+
+def _evaluated(
+    gold: Any, answers: Any, how: Mapping[str, Any], more: Sequence[str] = ()
+) -> Evaluation:
+    """The evaluation of answers to gold, saved where `how` has a folder for it."""
+    from formlab import analysis
+    from formlab.folders import Evaluation
+
+    documents, out = how["documents"], how["out"]
+    given = {n: how[n] for n in (*_PASSED, *more) if how.get(n) is not None}
+    given |= {"limit": documents} if isinstance(documents, int) else {"documents": documents}
+    before: dict[str, Any] = {}
+    if out:
+        given["fallback"] = out.name
+        with suppress(FormlabError):
+            before = Evaluation.manifest_of(out)
+    evaluation = analysis.evaluate(gold, answers, **given)
+    _check_met(evaluation, how)
+    old, new = before.get("sources") or {}, evaluation.sources
+    is_other = bool(old.keys() - new.keys() and new.keys() - old.keys())
+    if before and (is_other or before.get("system") != evaluation.system):
+        names = (f"{before.get('system')} ({', '.join(old)})", evaluation.system)
+        note = "note: in {}, the evaluation of {} was replaced by {}".format(out, *names)
+        click.secho(plain(note), fg="yellow", err=True)
+    return evaluation
+
+
+def _by_split(name: str, answers: Path, how: Mapping[str, Any]) -> Iterator[Evaluation]:
+    """The evaluation of each split of a benchmark that answers are for."""
+    from formlab import benchmarks, readers
+    from formlab.scoring import choice
+
+    root, file = how["root"], how["documents"]
+    names = [how["split"]] if how["split"] else readers.splits(answers) or [None]
+    several, known = len(names) > 1, {}
+    if several and isinstance(file, Path):
+        # A list for several splits is of all of them together.
+        loaded = (benchmarks.load(name, root=root, split=split) for split in names)
+        known = {corpus.split: corpus.documents["doc_id"].to_list() for corpus in loaded}
+        listed = choice.listed(file)
+        choice.check_listed(listed, [*chain.from_iterable(known.values())], file=file)
+    for split in names:
+        corpora, own = benchmarks.corpora(name, root=root, split=split), dict(how)
+        if several:
+            first = next(corpora)
+            corpora = chain([first], corpora)
+            own["out"] = how["out"] and how["out"] / first.split
+            if known:
+                own["documents"] = [each for each in known[first.split] if each in listed]
+        if own["documents"] == []:
+            note = f"note: none of the documents listed is in {plain(first.split)}"
+            click.echo(note, err=True)
+        else:
+            yield _evaluated(corpora, answers, own)
+
+
+def _check_met(evaluation: Evaluation, how: Mapping[str, Any]) -> None:
     """`DataBroken` if every score is 0 because answers are called otherwise than the gold."""
     from formlab.readers import UNMET
 
@@ -159,28 +219,8 @@ def check_met(evaluation: Evaluation, how: Mapping[str, Any]) -> None:
     raise DataBroken(": ".join([UNMET, "; ".join(found)]), remedy=remedy)
 
 
-@contextmanager
-def replacing(out: Path) -> Iterator[Callable[[Evaluation], None]]:
-    """What says, of the evaluation that is now in a folder, that it replaced another system's."""
-    from formlab.folders import Evaluation
-
-    before: dict[str, Any] = {}
-    with suppress(FormlabError):
-        before = Evaluation.manifest_of(out)
-
-    def say_replaced(evaluation: Evaluation) -> None:
-        old, new = before.get("sources") or {}, evaluation.sources
-        is_other = bool(old.keys() - new.keys() and new.keys() - old.keys())
-        if before and (is_other or before.get("system") != evaluation.system):
-            names = (f"{before.get('system')} ({', '.join(old)})", evaluation.system)
-            note = "note: in {}, the evaluation of {} was replaced by {}".format(out, *names)
-            click.secho(plain(note), fg="yellow", err=True)
-
-    yield say_replaced
-
-
-def summary(
-    evaluations: Generator[Evaluation],
+def _summary(
+    evaluations: Iterable[Evaluation],
     *,
     by: Collection[str],
     everything: bool,
@@ -197,17 +237,13 @@ def summary(
     from formlab.show import working
 
     summaries = []
-    # An error ends the evaluations, too: one without a folder is in a temporary one.
-    with closing(evaluations):
-        for evaluation in evaluations:
-            _say_notes(evaluation)
-            usual = benchmarks.get(evaluation.benchmark).slices if everything else ()
-            where = f"{evaluation.benchmark}:{evaluation.split}"
-            with working(f"drawing {resamples:,} resamples of {where} for intervals"):
-                drawing = {"resamples": resamples, "seed": seed}
-                asked = options.columns(by or usual, [evaluation])
-                table = analysis.summarise(evaluation, by=asked, **drawing)
-                summaries.append(options.named(table, [evaluation]))
+    for evaluation in evaluations:
+        _say_notes(evaluation)
+        usual = benchmarks.get(evaluation.benchmark).slices if everything else ()
+        where = f"{evaluation.benchmark}:{evaluation.split}"
+        with working(f"drawing {resamples:,} resamples of {where} for intervals"):
+            drawing = {"resamples": resamples, "seed": seed}
+            summaries.append(analysis.summarise(evaluation, by=by or usual, **drawing))
     table = pl.concat(summaries)
     every = _readable(table)
     if everything:

@@ -17,7 +17,7 @@ from formlab.scoring.bands import sliced
 KEY = ("benchmark", "split", "doc_id", "task", "level", "path", "pred_path")
 _CORPUS = ("benchmark", "split")
 # Columns that charts slice by without being asked.
-_ALWAYS = ("modality", "subtype", "flip")
+_ALWAYS = ("modality", "subtype", "field", "flip")
 
 
 def keys(cases: pl.DataFrame) -> list[str]:

@@ -176,12 +176,6 @@ def of_values(
 
 def table(rows: pl.DataFrame, key: Mapping[str, str]) -> pl.DataFrame:
     """Rows of values as records: with every column, and those of the user's own after them."""
-    if key["benchmark"] == OWN:
-        # All items of a list are one field. It slices: also what only an answer has.
-        paths = rows["path"].drop_nulls().unique()
-        field = pl.col("path").replace_strict(paths, list(map(values.pattern, paths)), default=None)
-        stated = [pl.col("subtype")] if "subtype" in rows.columns else []
-        rows = rows.with_columns(subtype=pl.coalesce(*stated, field.cast(pl.String)))
     for name, usual in {"status": "ok", "task": "text"}.items():
         stated = [pl.col(name)] if name in rows.columns else []
         rows = rows.with_columns(pl.coalesce(*stated, pl.lit(usual)).alias(name))
@@ -192,6 +186,12 @@ def table(rows: pl.DataFrame, key: Mapping[str, str]) -> pl.DataFrame:
         .alias(name)
         for name, dtype in tables.RECORDS.items()
     }
+    if key["benchmark"] == OWN:
+        # All items of a list are one field. It slices: also what only an answer has.
+        paths = rows["path"].drop_nulls().unique()
+        fields = list(map(values.pattern, paths))
+        field = pl.col("path").replace_strict(paths, fields, default=None)
+        columns["field"] = field.cast(pl.String).alias("field")
     for name in rows.columns:
         if name not in (*kept, *DOCUMENT):
             free = name if name not in tables.RESERVED else f"own_{name}"

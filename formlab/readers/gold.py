@@ -42,8 +42,8 @@ def corpus(
     """A corpus of the user's own documents, of the benchmark `own`.
 
     Each value is a record of task `text`; its `kind` is the user's, else that of the declared type,
-    else that of the type inferred from all values at such paths; its `subtype` is the user's, else
-    its field, such as ``/items/*/price``. A declared rule stands in the record's `meta`
+    else that of the type inferred from all values at such paths; its `field` is the pattern of its
+    path, such as ``/items/*/price``. A declared rule stands in the record's `meta`
     (`types.rule_of`), and all types stand in each document's (`FieldTypes.of_document`). A value
     left blank is the empty text. The text of a page is the row without a path; a document without
     one has such a row that is not scored. Columns of the user's own are kept in the records, under

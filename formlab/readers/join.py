@@ -283,9 +283,8 @@ def _predictions(run: Run, corpus: Corpus, scores: pl.DataFrame) -> Predictions:
     if scores.height:
         answers = answers.join(scores, on=KEY, how="left", maintain_order="left")
     records = records_table(answers, key | {"role": "prediction"})
-    if "subtype" not in answers.columns:
-        # A log says what its questions are, and nothing of what its answers are.
-        records = records.with_columns(subtype=pl.lit(None, pl.String))
+    # A log says what its questions are, and nothing of what its answers are.
+    records = records.with_columns(field=pl.lit(None, pl.String))
     calls = run.of("call").drop("path", "value")
     calls = calls.select(name for name in calls.columns if name in tables.RESPONSES)
     return Predictions(

@@ -94,14 +94,14 @@ def _requests(manifest: _Manifest, path: Path, root: yaml.Node | None) -> list[p
         keys, own = ("reports", number), report.evaluations
         folders = shared if own is None else _folders(own, path, root, (*keys, "evaluations"))
         near = path.parent / report.notebook
-        book = near if files.is_file(near) else plan.find(report.notebook)
-        parameters = plan.paths_from(book.parent, report.parameters, home=path.parent)
-        request = plan.Request(book, parameters, folders, report.name, own is None)
         try:
+            book = near if files.is_file(near) else plan.find(report.notebook)
+            parameters = plan.paths_from(book.parent, report.parameters, home=path.parent)
+            request = plan.Request(book, parameters, folders, report.name, own is None)
             plan.jobs([request], plan.BuildSettings(path.parent))
         except FormlabError as error:
             where = f"{path}:{_line(root, (*keys, 'notebook'))}"
-            what = f"{error.what}: {error.where}"
+            what = ": ".join(map(str, filter(None, (error.what, error.where))))
             raise type(error)(what, where=where, remedy=error.remedy) from error
         requests.append(request)
     return requests

@@ -153,14 +153,20 @@ def own_notebooks(*, evaluating: bool = False) -> list[Path]:
 
 
 def find(named: str | Path) -> Path:
-    """A notebook by path, or by the name of one that formlab knows."""
+    """A notebook by path, or by the name of one that formlab knows.
+
+    `UnknownName` if a name that is no path is none of them.
+    """
     path = Path(named)
     if files.is_file(path):
         return path
     if str(named) in PLUGINS:
         return Path(PLUGINS[str(named)])
     name = path.name.removesuffix(".ipynb")
-    return next((book for book in own_notebooks() if book.stem == name), path)
+    known = {book.stem: book for book in own_notebooks()}
+    if name not in known and str(named) == name:
+        raise UnknownName.of("report", name, {*known, *PLUGINS})
+    return known.get(name, path)
 
 
 def jobs(requests: Sequence[Request], settings: BuildSettings) -> list[Job]:

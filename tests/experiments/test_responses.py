@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from formlab.errors import TableBroken
+from formlab.errors import DataMissing, TableBroken
 from formlab.readers import gold as own
 from formlab_experiments import judged_fields, read_and_score
 from formlab_experiments.responses import (
@@ -85,6 +85,15 @@ def test_half_is_reached_between_two_amounts():
     assert math.isnan(never["amount"])
     assert math.isnan(never["ci_low"])
     assert (never["reason"], never["reached"], never["last"], never["left"]) == (NEVER, 0, 0.5, 1)
+
+
+def test_without_a_field_on_a_worse_page_there_is_no_curve_but_one_error():
+    cases = cases_of([[10, 8, 2, 10]], LEVELS)
+    for none in (cases.clear(), cases.filter(degradation="none")):
+        with pytest.raises(DataMissing, match="no field was judged on any page"):
+            response(none)
+    with pytest.raises(DataMissing, match="by kind"):
+        response(cases.with_columns(kind=pl.lit(None, pl.String)), "kind")
 
 
 def test_half_of_nothing_is_said_and_a_curve_that_few_pages_bring_down_has_an_open_end():

@@ -137,7 +137,6 @@ def test_large_own_data_have_the_output_of_small_ones(formlab, work, monkeypatch
         (work / f"{name}.csv").write_text("\n".join(["doc_id,total,name", *lines]) + "\n")
     asked = ("score", "gold.csv", "--predictions", "answers.csv", "--resamples", 20, "--json")
     whole = formlab(*asked)
-    monkeypatch.setattr("formlab.scoring.evaluate.SMALL", 0)
     monkeypatch.setattr("formlab.benchmarks.BATCH", 9)
     assert formlab(*asked, "--out", "out/answers").stdout == whole.stdout
 

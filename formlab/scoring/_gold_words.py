@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import cached_property
 
 import polars as pl
@@ -33,25 +33,49 @@ def folded(values: pl.Series) -> pl.Series:
 
 
 class Words:
-    """The words of a corpus's gold, counted when they are first asked for.
+    """The words of a corpus's gold.
 
-    `values` are documents and gold values: doc_id, gold. Of several batches the counts are added.
-    `wrong` makes gold and answer (null or not) of all fields that may be wrong: gold, pred. Without
-    them any word may be asked for.
+    `table` has how often each `word` stands there as written and in how many documents, so and,
+    where `is_folded`, without case and marks. Causes of wrong fields ask for the words `asked`
+    alone: of golds as written, of answers folded; null where that may be any.
     """
 
-    def __init__(
-        self, values: pl.DataFrame, wrong: Callable[[], pl.DataFrame | None] | None = None
-    ) -> None:
-        self._values, self._wrong = values, wrong
+    def __init__(self, table: pl.DataFrame, asked: pl.DataFrame | None = None) -> None:
+        self.table, self.asked = table, asked
         self._seen: dict[tuple[str, str], bool] = {}
 
     @classmethod
-    def counted(cls, table: pl.DataFrame, asked: pl.DataFrame | None = None) -> Words:
-        """Words of such a `table`; it may go to other processes."""
-        words = cls(table.clear())
-        words.table, words.asked = table, asked
-        return words
+    def of(cls, values: pl.DataFrame, wrong: pl.DataFrame | None = None) -> Words:
+        """The words of the gold `values`: doc_id, gold.
+
+        `wrong` are gold and answer (null or not) of all fields that may be wrong: gold, pred.
+        """
+        document = pl.col("doc_id").cast(pl.Categorical).to_physical()
+        words = values.select(document, word=pl.col("gold").str.extract_all(_WORD))
+        words = words.explode("word").drop_nulls().group_by("word", "doc_id").agg(count=pl.len())
+        known = words.select(pl.col("word").unique())
+        words = words.join(known.with_columns(folded=folded(known["word"])), on="word")
+        core, documents = pl.col("word").str.strip_chars(_AROUND), pl.col("doc_id").n_unique()
+        written = words.group_by(core).agg(pl.col("count").sum(), documents=documents)
+        plain = words.group_by(word="folded").agg(count=pl.lit(0), documents=documents)
+        counts = pl.col("count", "documents").cast(pl.UInt32)
+        table = pl.concat(
+            side.select("word", counts, is_folded=pl.lit(value))
+            for side, value in ((written, False), (plain, True))
+        )
+        if wrong is None:
+            return cls(table)
+        gold, pred = (
+            wrong.select(word=pl.col(side).unique().str.extract_all(_WORD).explode())
+            for side in ("gold", "pred")
+        )
+        written = gold.select(pl.col("word").str.strip_chars(_AROUND))
+        sides = (written, False), (pred.select(folded(pred["word"])), True)
+        asked = pl.concat(
+            side.drop_nulls().unique().select("word", is_folded=pl.lit(value))
+            for side, value in sides
+        )
+        return cls(table, asked)
 
     @classmethod
     def together(cls, several: Iterable[Words]) -> Words:
@@ -69,7 +93,7 @@ class Words:
         # Of figures only the common ones tell anything; a word of the gold itself is there once.
         figure = pl.col("word").str.contains(r"^[0-9]+$") & (pl.col("documents") < _COMMON)
         rare = pl.when("is_folded").then(figure).otherwise(pl.col("count") < 2)
-        return cls.counted(rows.filter(~rare).sort(key))
+        return cls(rows.filter(~rare).sort(key))
 
     def contradict_gold(self, gold: str, pred: str) -> bool:
         """Whether words of the gold stand nowhere else, and the answer's words for them do.
@@ -116,43 +140,6 @@ class Words:
         core = word.strip(_AROUND)
         repeated = counts.get(core, 0) > here and folded.get(letters(other), 0) < _COMMON
         return written.get(core, 0) > 1 or repeated
-
-    @cached_property
-    def asked(self) -> pl.DataFrame | None:
-        """The words that causes of wrong fields ask for: of golds as written, of answers folded.
-
-        Null where that may be any.
-        """
-        wrong = self._wrong() if self._wrong else None
-        if wrong is None:
-            return None
-        gold, pred = (
-            wrong.select(word=pl.col(side).unique().str.extract_all(_WORD).explode())
-            for side in ("gold", "pred")
-        )
-        written = gold.select(pl.col("word").str.strip_chars(_AROUND))
-        sides = (written, False), (pred.select(folded(pred["word"])), True)
-        return pl.concat(
-            side.drop_nulls().unique().select("word", is_folded=pl.lit(value))
-            for side, value in sides
-        )
-
-    @cached_property
-    def table(self) -> pl.DataFrame:
-        """How often each word stands there as written, and in how many documents, so and folded."""
-        document = pl.col("doc_id").cast(pl.Categorical).to_physical()
-        words = self._values.select(document, word=pl.col("gold").str.extract_all(_WORD))
-        words = words.explode("word").drop_nulls().group_by("word", "doc_id").agg(count=pl.len())
-        known = words.select(pl.col("word").unique())
-        words = words.join(known.with_columns(folded=folded(known["word"])), on="word")
-        core, documents = pl.col("word").str.strip_chars(_AROUND), pl.col("doc_id").n_unique()
-        written = words.group_by(core).agg(pl.col("count").sum(), documents=documents)
-        plain = words.group_by(word="folded").agg(count=pl.lit(0), documents=documents)
-        counts = pl.col("count", "documents").cast(pl.UInt32)
-        return pl.concat(
-            side.select("word", counts, is_folded=pl.lit(value))
-            for side, value in ((written, False), (plain, True))
-        )
 
     @cached_property
     def _counts(self) -> tuple[dict[str, int], dict[str, int], dict[str, int]]:

@@ -7,7 +7,7 @@ import shutil
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -37,42 +37,41 @@ _EMPTY = "columns.parquet"
 class Batch:
     """Some whole documents of a corpus, and what is predicted for them, in files of `folder`.
 
-    `corpus` and `predictions` have no rows. The last batch may be of answers to documents that the
-    gold does not have. `values` says how answers that are a table become predictions.
+    `corpus` and `predictions` have no rows, or all of them where there is no folder. The last batch
+    may be of answers to documents that the gold does not have. `values` says how answers that are a
+    table become predictions.
     """
 
-    folder: Path
     number: int
     corpus: Corpus
     predictions: Predictions
+    folder: Path | None = None
     values: dict[str, Any] | None = None
 
-    def gold(self) -> Corpus:
-        """Its documents with their gold records."""
-        read = {name: _read(self.folder / "gold" / name, self.number) for name in Corpus.TABLES}
-        return dataclasses.replace(self.corpus, **read)
-
-    def answers(self, gold: Corpus) -> Predictions:
-        """What is predicted for its documents, whose `gold` that is; with notes of this batch."""
+    def opened(self) -> tuple[Corpus, Predictions]:
+        """Its documents with their gold, and what is predicted; with notes of this batch."""
+        if self.folder is None:
+            return self.corpus, self.predictions
         home = self.folder / "answers"
+        corpus = _filled(self.corpus, self.folder / "gold", self.number)
         if self.values is None:
-            read = {name: _read(home / name, self.number) for name in Predictions.TABLES}
-            return dataclasses.replace(self.predictions, **read)
+            return corpus, _filled(self.predictions, home, self.number)
         how, given = self.values, _read(home / "values", self.number)
         valued = given.filter(pl.col("value").is_not_null())
-        if gold.benchmark == answers.OWN:
+        if corpus.benchmark == answers.OWN:
             valued = valued.filter(pl.col("path").is_null())
         answers.check_once(valued, how["path"])
         given = answers.with_paths(listed(given, how["lists"]), how["moved"])
         system = self.predictions.system
-        return answers.of_values(given, gold, name=system, usual=how["usual"])
+        return corpus, answers.of_values(given, corpus, name=system, usual=how["usual"])
 
 
 @dataclasses.dataclass(frozen=True)
 class Cut:
-    """Gold and predictions in batches; `corpus` and `predictions`, without rows, are of the whole.
+    """Gold and predictions in batches; `corpus` and `predictions` are those of the whole.
 
-    `names` are the documents of the gold, in its order.
+    They have no rows but where all is one batch in memory. `names` are the documents of the gold,
+    in its order.
     """
 
     batches: list[Batch]
@@ -86,11 +85,12 @@ def batches(
     predictions: Any,
     folder: Path,
     *,
+    kept: bool = False,
     columns: Mapping[str, str] | None = None,
     name: str | None = None,
     fallback: str | None = None,
 ) -> Cut:
-    """Write gold and predictions into files of one batch each.
+    """Gold and predictions in batches: written into files, or kept in memory.
 
     Parameters
     ----------
@@ -101,26 +101,37 @@ def batches(
         table is in memory.
     folder
         Where the files go; whoever scores a batch must see it.
+    kept
+        Whether a single batch stays in memory, with all that is predicted.
     columns
         As for `readers.predictions`.
     name, fallback
-        As for `system_name`.
+        What the system is called; `fallback` where nothing but the name of a file says it.
 
     Raises
     ------
     DataMissing, DataBroken, UnknownName
         If something is absent or cannot be read, or two batches have the same document.
     """
-    known = _Gold()
-    for number, corpus in enumerate(gold):
-        known.add(corpus.check(), number, folder / "gold")
+    gold = iter(gold)
+    first = list(islice(gold, 2))
+    if kept and len(first) == 1:
+        found = predictions
+        if not isinstance(found, Predictions):
+            found = readers.predictions(predictions, first[0], columns=columns)
+        found = dataclasses.replace(found, system=_system(found, predictions, name, fallback))
+        names = first[0].documents["doc_id"].to_list()
+        return Cut([Batch(0, first[0], found)], first[0], found, names)
+    known = _Gold(folder / "gold", chain(first, gold))
     values, home = None, folder / "answers"
     if isinstance(predictions, Predictions):
         found = predictions
     elif runs.is_finished(predictions):
         found = runs.opened(predictions, known.corpus)
     elif readers.is_run(predictions) or _has_reader(predictions, known.corpus, columns):
-        found = readers.predictions(predictions, known.whole(folder / "gold"), columns=columns)
+        # Some formats of answers are read beside all of the gold.
+        every = _filled(known.corpus, folder / "gold", *range(known.count))
+        found = readers.predictions(predictions, every, columns=columns)
     else:
         found, values = _of_table(predictions, known, home, columns or {})
     bare = {table: found.scan(table).head(0).collect() for table in Predictions.TABLES}
@@ -128,20 +139,15 @@ def batches(
         scanned = found.scan(table)
         rows = scanned.collect_batches(chunk_size=benchmarks.BATCH, maintain_order=True)
         partition(chain([none], rows), known.documents, home / table)
-    whole = dataclasses.replace(
-        found, **bare, system=system_name(found, predictions, name, fallback)
-    )
-    last = known.documents["batch"].max() + 1
-    strange = any(home.glob(f"*/{last:05}"))
+    whole = dataclasses.replace(found, **bare, system=_system(found, predictions, name, fallback))
+    strange = any(home.glob(f"*/{known.count:05}"))
     corpus = dataclasses.replace(known.corpus, flaws={}, sources={}, unreadable={})
     silent = dataclasses.replace(whole, notes={}, sources={})
-    made = [Batch(folder, n, corpus, silent, values) for n in range(last + strange)]
+    made = [Batch(n, corpus, silent, folder, values) for n in range(known.count + strange)]
     return Cut(made, known.corpus, whole, known.documents["doc_id"].to_list())
 
 
-def system_name(
-    predictions: Predictions, source: Any, name: str | None, fallback: str | None
-) -> str:
+def _system(predictions: Predictions, source: Any, name: str | None, fallback: str | None) -> str:
     """What a system is called: `name`, else the `fallback` if only its file says what."""
     is_stem = isinstance(source, Path) and predictions.system == stem(source.resolve())
     usual = fallback if is_stem and not readers.is_run(source) else None
@@ -149,54 +155,37 @@ def system_name(
 
 
 class _Gold:
-    """What is known of gold that is being written in batches: `corpus` has no rows."""
+    """What is known of gold that is written in `count` batches into a folder.
 
-    corpus: Corpus
+    `corpus` has no rows. `documents` are in the order of the gold, each with its `batch`, and
+    `fields` counts the gold values by path, task and kind.
+    """
 
-    def __init__(self) -> None:
-        self.parts: list[pl.DataFrame] = []
-        self.paths = pl.Series("path", dtype=pl.String)
-        self.tasks: Counter[str] = Counter()
-        self.jsons: set[str] = set()
-
-    def add(self, corpus: Corpus, number: int, home: Path) -> None:
-        """Write a batch."""
-        for table in corpus.TABLES:
-            _write(frame := getattr(corpus, table), home / table, number)
-            if not number:
-                frame.clear().write_parquet(home / table / _EMPTY)
-        self.parts.append(corpus.documents.select("doc_id", batch=pl.lit(number)))
-        valued = corpus.records.drop_nulls("path").filter(pl.col("task") != "layout")
-        self.paths = pl.concat([self.paths, valued["path"].unique()]).unique()
-        self.tasks.update(dict(valued["task"].value_counts().rows()))
-        self.jsons |= set(corpus.records.filter(pl.col("kind") == "json")["path"].drop_nulls())
-        bare = {table: getattr(corpus, table).clear() for table in corpus.TABLES}
-        if number:
-            first = self.corpus
-            flaws = dict(Counter(first.flaws) + Counter(corpus.flaws))
-            both = {n: getattr(first, n) | getattr(corpus, n) for n in ("sources", "unreadable")}
-            self.corpus = dataclasses.replace(first, flaws=flaws, **both)
-        else:
-            self.corpus = dataclasses.replace(corpus, **bare)
-
-    @cached_property
-    def documents(self) -> pl.DataFrame:
-        """The documents in the order of the gold, each with its `batch`."""
-        every = pl.concat(self.parts)
-        if (twice := every["doc_id"].is_duplicated()).any():
-            name, where = every["doc_id"].filter(twice)[0], self.corpus
-            what = f"document {name!r} is twice in the gold"
-            raise DataBroken(what, where=f"{where.benchmark}:{where.split}")
-        return every.with_columns(name="doc_id")
-
-    def whole(self, home: Path) -> Corpus:
-        """All of the gold in memory: some formats of answers are read beside it."""
-        numbers = range(self.documents["batch"].max() + 1)
-        read = {
-            table: pl.concat([_read(home / table, n) for n in numbers], how="diagonal")
-            for table in Corpus.TABLES
-        }
-        return dataclasses.replace(self.corpus, **read)
+    def __init__(self, home: Path, corpora: Iterable[Corpus]) -> None:
+        bare, documents, fields = [], [], []
+        for number, corpus in enumerate(corpora):
+            none = {table: getattr(corpus.check(), table).clear() for table in corpus.TABLES}
+            for table, frame in none.items():
+                _write(getattr(corpus, table), home / table, number)
+                if not number:
+                    frame.write_parquet(home / table / _EMPTY)
+            bare.append(dataclasses.replace(corpus, **none))
+            documents.append(corpus.documents.select("doc_id", name="doc_id", batch=number))
+            valued = corpus.records.drop_nulls("path").group_by("path", "task", "kind")
+            fields = [pl.concat([*fields, valued.len()]).group_by("path", "task", "kind").sum()]
+        self.count, self.documents, self.fields = len(bare), pl.concat(documents), fields[0]
+        flaws = sum((Counter(corpus.flaws) for corpus in bare), Counter())
+        sources, unreadable = (
+            {file: text for corpus in bare for file, text in getattr(corpus, name).items()}
+            for name in ("sources", "unreadable")
+        )
+        self.corpus = dataclasses.replace(
+            bare[0], flaws=dict(flaws), sources=sources, unreadable=unreadable
+        )
+        if (twice := self.documents["doc_id"].is_duplicated()).any():
+            name = self.documents["doc_id"].filter(twice)[0]
+            where = f"{corpus.benchmark}:{corpus.split}"
+            raise DataBroken(f"document {name!r} is twice in the gold", where=where)
 
 
 def _has_reader(source: Any, corpus: Corpus, columns: Mapping[str, str] | None) -> bool:
@@ -207,26 +196,27 @@ def _has_reader(source: Any, corpus: Corpus, columns: Mapping[str, str] | None) 
 def _of_table(
     source: Any, gold: _Gold, home: Path, columns: Mapping[str, str]
 ) -> tuple[Predictions, dict[str, Any]]:
-    """Write the values of a table by batch; what `Batch.answers` has to know of all of them."""
+    """Write the values of a table by batch; what `Batch.opened` has to know of all of them."""
     path = source if isinstance(source, Path) else None
-    given = Values(source, columns, home / "read", json_paths=gold.jsons, of=gold.corpus)
+    jsons = gold.fields.filter(pl.col("kind") == "json")["path"]
+    fields = gold.fields.filter(pl.col("task") != "layout")
+    given = Values(source, columns, home / "read", json_paths=jsons, of=gold.corpus)
     renamed = answers.renames(given.documents["doc_id"], gold.documents["doc_id"])
     theirs = given.documents.with_columns(name=pl.col("doc_id").replace(renamed))
     theirs = theirs.join(gold.documents.select("name", "batch"), on="name", how="left")
-    last = gold.documents["batch"].max() + 1
-    given.partition(theirs.with_columns(pl.col("batch").fill_null(last)), home / "values")
+    given.partition(theirs.with_columns(pl.col("batch").fill_null(gold.count)), home / "values")
     given.notes["documents named by their files"] += len(renamed)
-    moved = answers.moves(given.listed_paths, gold.paths, given.notes)
-    usual = sorted((-count, task) for task, count in gold.tasks.items())
+    moved = answers.moves(given.listed_paths, fields["path"], given.notes)
+    tasks = fields.group_by("task").agg(pl.col("len").sum())
+    usual = tasks.sort("len", "task", descending=[True, False])["task"].first() or "text"
     none = {table: tables.table(table, []) for table in Predictions.TABLES}
-    how = {"lists": given.lists, "moved": moved, "usual": usual[0][1] if usual else "text"}
     found = Predictions(
         **none,
         system=answers.system_of(given.systems, path),
         sources=answers.sources_of(path),
         notes=answers.counted(given.notes),
     )
-    return found, how | {"path": path}
+    return found, {"lists": given.lists, "moved": moved, "usual": usual, "path": path}
 
 
 def own_gold(
@@ -395,8 +385,14 @@ def _write(frame: pl.DataFrame, home: Path, number: int, turn: int = 0) -> None:
     frame.write_parquet(folder / f"{turn:06}.parquet", compression="lz4")
 
 
-def _read(home: Path, number: int) -> pl.DataFrame:
-    """The rows of a batch, none where it has none."""
-    parts = sorted((home / f"{number:05}").glob("*.parquet"))
+def _filled(bare: Corpus | Predictions, home: Path, *numbers: int) -> Any:
+    """Gold or predictions with their rows in some batches."""
+    read = {table: _read(home / table, *numbers) for table in bare.TABLES}
+    return dataclasses.replace(bare, **read)
+
+
+def _read(home: Path, *numbers: int) -> pl.DataFrame:
+    """The rows of some batches, none where they have none."""
+    parts = [part for n in numbers for part in sorted((home / f"{n:05}").glob("*.parquet"))]
     parts = [*([home / _EMPTY] if (home / _EMPTY).is_file() else []), *parts]
     return pl.concat([pl.read_parquet(part, glob=False) for part in parts], how="diagonal")

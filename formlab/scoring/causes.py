@@ -182,7 +182,7 @@ def causes(
     # Documents that are right all through are never asked.
     documents = Documents(whole.filter(pl.col("doc_id").is_in(wrong["doc_id"].implode())))
     if words is None:
-        words = Words(cases.filter(pl.col("path").is_not_null()).select("doc_id", "gold"))
+        words = Words.of(cases.filter(pl.col("path").is_not_null()).select("doc_id", "gold"))
     agreed = _answers(others)
     for row in wrong.iter_rows(named=True):
         named[row["row"]] = _cause(row, documents.of[row["doc_id"]], words, agreed)

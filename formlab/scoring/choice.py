@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
 import polars as pl
 
-from formlab import files, tables
+from formlab import files
 from formlab.errors import DataBroken, DataMissing, UnknownName
 from formlab.folders import Corpus, Evaluation, Predictions
 
@@ -48,18 +48,35 @@ class Choice:
 
 
 def decide(
-    names: list[str], with_answer: set[str], documents: str | Sequence[str], *,
-    limit: int | None, where: str,
-) -> Choice:  # fmt: skip
+    names: list[str],
+    with_answer: set[str],
+    documents: str | Path | Sequence[str],
+    *,
+    limit: int | None = None,
+    where: str,
+) -> Choice:
     """Which of the documents `names` are scored, in their order.
 
-    They are ``all``, ``answered`` (those `with_answer`), or the named ones; with `limit` only the
-    first so many. `UnknownName` if a document is not among them, or the word is neither;
-    `DataBroken` if no document is left.
+    They are ``all``, ``answered`` (those `with_answer`), or the named ones, also by a file with
+    one a line; with `limit` only the first so many. `UnknownName` if a document is not among them,
+    or the word is neither; `DataBroken` if no document is left.
     """
-    if isinstance(documents, str) and documents not in (ALL, ANSWERED):
+    if documents == ALL:
+        chosen, word = names, ALL
+    elif documents == ANSWERED:
+        chosen, word = [name for name in names if name in with_answer], ANSWERED
+        if not chosen:
+            what = f"none of the {len(names)} documents of {where} was answered"
+            raise DataBroken(what, remedy="predictions for this split, or --documents all")
+    elif isinstance(documents, str):
         raise UnknownName.of("choice of documents", documents, (ALL, ANSWERED))
-    chosen, word = _chosen(names, with_answer, documents, where)
+    else:
+        is_file = isinstance(documents, Path)
+        requested = listed(documents) if is_file else dict.fromkeys(documents, 0)
+        if not requested:
+            raise DataBroken("an empty list of documents", remedy="name one document at least")
+        check_listed(requested, names, where=documents if is_file else where)
+        chosen, word = [name for name in names if name in requested], LISTED
     if limit is not None and limit < len(chosen):
         chosen, word = chosen[:limit], f"{word}, the first {limit}"
     notes = {UNANSWERED: len(set(chosen) - with_answer), LEFT_OUT: len(names) - len(chosen)}
@@ -71,42 +88,17 @@ def decide(
 
 
 def kept(
-    corpus: Corpus, predictions: Predictions, chosen: Iterable[str]
+    corpus: Corpus, predictions: Predictions, chosen: Collection[str]
 ) -> tuple[Corpus, Predictions]:
     """Both without the documents of the corpus that are not `chosen`."""
-    left = sorted(set(corpus.documents["doc_id"]) - set(chosen))
+    left = [name for name in corpus.documents["doc_id"] if name not in chosen]
     if not left:
         return corpus, predictions
     gone = pl.col("doc_id").is_in(left)
     stays = ~(gone & (pl.col("split") == corpus.split))
-    return (
-        dataclasses.replace(
-            corpus, documents=corpus.documents.filter(~gone), records=corpus.records.filter(~gone)
-        ),
-        dataclasses.replace(
-            predictions, records=predictions.records.filter(stays),
-            responses=predictions.responses.filter(stays),
-        ),
-    )  # fmt: skip
-
-
-def _chosen(
-    names: list[str], with_answer: set[str], documents: str | Sequence[str], where: str
-) -> tuple[list[str], str]:
-    if documents == ALL:
-        return names, ALL
-    if documents == ANSWERED:
-        chosen = [name for name in names if name in with_answer]
-        if not chosen:
-            what = f"none of the {len(names)} documents of {where} was answered"
-            raise DataBroken(what, remedy="predictions for this split, or --documents all")
-        return chosen, ANSWERED
-    requested = set(documents)
-    if not requested:
-        raise DataBroken("an empty list of documents", remedy="name one document at least")
-    if strange := sorted(requested - set(names)):
-        raise _unknown(strange, names, where=where)
-    return [name for name in names if name in requested], LISTED
+    gold = {name: getattr(corpus, name).filter(~gone) for name in Corpus.TABLES}
+    answers = {name: getattr(predictions, name).filter(stays) for name in Predictions.TABLES}
+    return dataclasses.replace(corpus, **gold), dataclasses.replace(predictions, **answers)
 
 
 def listed(file: str | Path) -> dict[str, int]:
@@ -127,27 +119,25 @@ def listed(file: str | Path) -> dict[str, int]:
 
 def only(corpus: Corpus, file: Path) -> Corpus:
     """The corpus with only the documents that a file lists."""
-    names = listed(file)
-    check_listed(names, corpus.documents["doc_id"].to_list(), file=file)
-    is_listed = pl.col("doc_id").is_in(list(names))
-    tables_cut = {
-        name: getattr(corpus, name).filter(is_listed) for name in ("documents", "records")
-    }
-    return dataclasses.replace(corpus, **tables_cut)
+    names = corpus.documents["doc_id"].to_list()
+    chosen = decide(names, set(), file, where=corpus.split).documents
+    is_chosen = pl.col("doc_id").is_in(chosen)
+    cut = {name: getattr(corpus, name).filter(is_chosen) for name in Corpus.TABLES}
+    return dataclasses.replace(corpus, **cut)
 
 
-def check_listed(requested: dict[str, int], known: Sequence[str], *, file: str | Path) -> None:
-    """`UnknownName` with file and line if a list, as from `listed`, names what is not there."""
-    strange = [name for name in requested if name not in set(known)]
-    if strange:
-        raise _unknown(strange, known, where=f"{file}:{requested[strange[0]]}")
-
-
-def _unknown(strange: list[str], known: Sequence[str], *, where: str) -> UnknownName:
+def check_listed(requested: dict[str, int], known: Sequence[str], *, where: str | Path) -> None:
+    """`UnknownName` if a list names what is not there; with its line if it is of a file."""
+    there = set(known)
+    strange = [name for name in requested if name not in there]
+    if not strange:
+        return
     near = get_close_matches(strange[0], known, n=1) or list(known[:3])
     more = f", and {len(strange) - 1} more that are not there" if len(strange) > 1 else ""
     remedy = f"a doc_id as the benchmark spells it, such as {', '.join(map(repr, near))}"
-    return UnknownName(f"unknown document {strange[0]!r}{more}", where=where, remedy=remedy)
+    line = f":{requested[strange[0]]}" if requested[strange[0]] else ""
+    what = f"unknown document {strange[0]!r}{more}"
+    raise UnknownName(what, where=f"{where}{line}", remedy=remedy)
 
 
 def part_run(evaluation: Evaluation) -> str:
@@ -171,23 +161,11 @@ def partial_note(height: int, settings: dict, notes: dict[str, int]) -> str:
     """`part_run` from a manifest: the number of documents, settings and notes."""
     sentences = []
     if left := notes.get(LEFT_OUT):
-        which = str(settings.get("documents", "")).partition(":")[0]
-        sentences.append(f"Scored on {height} of {height + left} documents ({which})")
+        word = str(settings.get("documents", "")).partition(":")[0]
+        sentences.append(f"Scored on {height} of {height + left} documents ({word})")
     if gone := notes.get(UNANSWERED):
-        some = height - gone
-        rest = (
-            f"the rest count as missing (`--documents answered` scores the {some})"
-            if some
-            else "all of them count as missing"
-        )
-        sentences.append(f"{some} of {height} documents were answered; {rest}")
+        count = height - gone
+        rest = f"the rest count as missing (`--documents answered` scores the {count})"
+        rest = rest if count else "all of them count as missing"
+        sentences.append(f"{count} of {height} documents were answered; {rest}")
     return ". ".join(sentences)
-
-
-def with_selection(evaluation: Evaluation, description: str) -> Evaluation:
-    """The evaluation with the choice of documents in its settings and scores."""
-    scores = evaluation.scores
-    if description != ALL:
-        scores = tables.with_settings(scores, documents=description)
-    settings = evaluation.settings | {"documents": description}
-    return dataclasses.replace(evaluation, scores=scores, settings=settings)

@@ -3,41 +3,34 @@
 from __future__ import annotations
 
 import dataclasses
-import shutil
-import weakref
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import chain, islice
 from pathlib import Path
-from tempfile import TemporaryDirectory, mkdtemp
+from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 
 import polars as pl
 
-from formlab import benchmarks, files, readers, tables
+from formlab import benchmarks, files, tables
 from formlab import workers as processes
-from formlab.benchmarks import Benchmark
-from formlab.benchmarks._build import cut as cut_corpus
+from formlab.benchmarks._build import cut
 from formlab.errors import DataBroken, FormlabError, UnknownName
-from formlab.folders import Corpus, Evaluation, Predictions, made_now
-from formlab.readers.gold import BENCHMARK, located, pair, sides
+from formlab.folders import Corpus, Evaluation, PartFile, Predictions, made_now
+from formlab.readers.gold import BENCHMARK, located, sides
 from formlab.saving import replacing
 from formlab.scoring import choice
-from formlab.scoring.batches import Batch, Cut, batches, own_gold, system_name
+from formlab.scoring.batches import Batch, Cut, batches, own_gold
 from formlab.scoring.fields import READER, others
 from formlab.scoring.score_batch import (
     THRESHOLD,
     Facts,
     How,
-    by_corpus,
-    facts_of,
     know_batch,
-    open_batch,
     score_batch,
     score_documents,
     settings_of,
+    whole_of,
 )
 from formlab.scoring.whole import Whole
 from formlab.show import progress
@@ -45,8 +38,8 @@ from formlab.show import progress
 R = TypeVar("R")
 # The note that counts documents which are predicted and not there.
 STRANGE = "predicted documents that are not in the corpus"
-# Bytes of gold and answers of one's own that are read as a whole.
-SMALL = 250_000
+# Folders of large evaluations without `out`, whose parts are read from there until Python ends.
+_KEPT: list[TemporaryDirectory[str]] = []
 
 
 @tables.uncollected()
@@ -128,174 +121,89 @@ def evaluate(
     """
     others(reader)  # Whether there is such a rule.
     gold, predictions = located(gold), located(predictions)
-    source = predictions
-    own_options = {"images": images, "types": types, "columns": columns}
-    if not isinstance(gold, Corpus | Iterator) and _is_small(gold, predictions, workers):
-        gold, predictions = pair(gold, predictions, **own_options)
-    if isinstance(gold, Iterator):
-        # Most benchmarks are one batch.
-        few = list(islice(gold, 2))
-        gold = few[0] if len(few) == 1 and workers == 1 else chain(few, gold)
-    options = {"mode": mode, "threshold": threshold, "reader": reader}
-    chosen = {"documents": documents, "limit": limit}
-    if isinstance(gold, Corpus) and gold.records.height <= benchmarks.BATCH and workers == 1:
-        answers = predictions
-        if not isinstance(answers, Predictions):
-            answers = readers.predictions(answers, gold, columns=columns)
-        answers = dataclasses.replace(answers, system=system_name(answers, source, name, fallback))
-        evaluation = _in_memory(gold, answers, chosen, options)
-        return evaluation if out is None else Evaluation.load(evaluation.save(out))
-    home = None if out is not None else Home(mkdtemp(prefix="formlab-"))
-    with _staged(home.path / "evaluation" if home else out) as (folder, new):
+    place = None if out is None else files.make_folder(Path(out).absolute().parent)
+    with TemporaryDirectory(prefix=".formlab-", suffix=".part", dir=place) as folder:
+        home = Path(folder)
         if isinstance(gold, Corpus):
-            corpora: Iterable[Corpus] = cut_corpus(gold, benchmarks.BATCH)
-        elif isinstance(gold, Iterator):
-            corpora = gold
-        else:
-            own_options["columns"], columns = sides(gold, predictions, columns or {})
-            corpora = own_gold(gold, folder / "own", **own_options)
-        cut = batches(corpora, predictions, folder, columns=columns, name=name, fallback=fallback)
-        _in_batches(cut, new, chosen, options, workers)
-    return home.held(Evaluation.load(home.path / "evaluation")) if home else Evaluation.load(out)
+            is_small = gold.records.height <= benchmarks.BATCH
+            gold = iter([gold]) if is_small else cut(gold, benchmarks.BATCH)
+        elif not isinstance(gold, Iterator):
+            own_columns, columns = sides(gold, predictions, columns or {})
+            own = {"images": images, "types": types, "columns": own_columns}
+            gold = own_gold(gold, home / "own", **own)
+        named = {"name": name, "fallback": fallback, "columns": columns}
+        made = batches(gold, predictions, home, kept=workers == 1, **named)
+        benchmark = benchmarks.get(made.corpus.benchmark)
+        if mode and mode not in benchmark.modes:
+            raise UnknownName.of(f"mode of {benchmark.name}", mode, benchmark.modes)
+        how = How(mode or benchmark.modes[0], threshold, reader)
+        choose = partial(choice.decide, documents=documents, limit=limit)
+        if made.batches[0].folder is None:
+            evaluation = _scored(made, how, choose, workers)
+            return evaluation if out is None else Evaluation.load(evaluation.save(out))
+        if out is None:
+            _KEPT.append(TemporaryDirectory(prefix="formlab-"))
+            out = Path(_KEPT[-1].name, "evaluation")
+        with replacing(out) as new:
+            _scored(made, dataclasses.replace(how, out=new), choose, workers)
+    return Evaluation.load(out)
 
 
-class Home:
-    """A folder that is removed with the last evaluation whose parts are read from it."""
-
-    def __init__(self, path: str) -> None:
-        self.path = Path(path)
-        weakref.finalize(self, shutil.rmtree, path, ignore_errors=True)
-
-    def __reduce__(self) -> Any:
-        # Another process only reads there.
-        return Path, (self.path,)
-
-    def held(self, evaluation: Evaluation) -> Evaluation:
-        """The evaluation, which keeps this folder for as long as it is there."""
-        parts = [partial(_opened_in, self, part) for part in evaluation.lazy_parts]
-        known = {name: getattr(evaluation, name) for name in Evaluation.scalars()}
-        members = {name: getattr(evaluation, name) for name in Evaluation.MEMBERS}
-        for member in members.values():
-            member.__dict__["_home"] = self
-        return Evaluation.of(parts, **known, **members) if parts else evaluation
-
-
-def _opened_in(home: Home, part: Callable[[], Evaluation]) -> Evaluation:  # noqa: ARG001
-    return part()
-
-
-def _is_small(gold: Any, predictions: Any, workers: int | str) -> bool:
-    """Whether a user's own gold and answers are read as a whole: few, or in memory already."""
-    if workers != 1:
-        return False
-    sides = [side for side in (gold, predictions) if isinstance(side, Path)]
-    sizes = (f.stat().st_size for s in sides for f in (s, *s.rglob("*")) if f.is_file())
-    return len(sides) < 2 or sum(sizes) < SMALL
-
-
-@contextmanager
-def _staged(out: str | Path) -> Iterator[tuple[Path, Path]]:
-    """Where batches are written, and the evaluation of them: in `out` when the block ends well."""
-    home = files.make_folder(Path(out).absolute().parent)
-    with (
-        TemporaryDirectory(prefix=".formlab-", suffix=".part", dir=home) as name,
-        replacing(out) as new,
-    ):
-        yield Path(name), new
-
-
-def _in_memory(
-    corpus: Corpus,
-    predictions: Predictions,
-    chosen: Mapping[str, Any],
-    options: Mapping[str, Any],
-) -> Evaluation:
-    """The evaluation of one batch that is in memory."""
-    answered = choice.answered(corpus, predictions)
-    names = corpus.documents["doc_id"].to_list()
-    decision = _decided(corpus, names, answered, chosen)
-    corpus, predictions = choice.kept(corpus, predictions, decision.documents)
-    how = _how(corpus, decision, options)
-    facts = dataclasses.replace(facts_of(corpus, predictions, answered), notes=Counter())
-    where = ", ".join(predictions.sources) or None
-    _check_matched(corpus, [facts], where, by_corpus(corpus, predictions)[0].height > 0)
-    scored = score_documents(corpus, predictions, know_batch(corpus, predictions), how)
-    notes = _notes(corpus, predictions, [facts], decision) + Counter(scored.notes)
-    return dataclasses.replace(
-        scored,
-        notes=dict(notes),
-        sources=corpus.sources | predictions.sources,
-        unreadable=corpus.unreadable,
-    )
-
-
-def _in_batches(
-    cut: Cut,
-    new: Path,
-    chosen: Mapping[str, Any],
-    options: Mapping[str, Any],
-    workers: int | str,
-) -> None:
-    """Write the evaluation of all batches into the folder `new`."""
-    corpus, predictions = cut.corpus, cut.predictions
-    where = ", ".join(predictions.sources) or None
-    how = _how(corpus, choice.Choice([], choice.ALL, {}), options)
-    facts = _each("reading", partial(_facts, how=how), cut.batches, workers)
-    answered = {name for each in facts for name in each.answered}
-    decision = _decided(corpus, cut.names, answered, chosen)
-    if not cut.names and corpus.unreadable:
+def _scored(
+    made: Cut, how: How, choose: Callable[..., choice.Choice], workers: int | str
+) -> Evaluation | None:
+    """The evaluation of all batches; nothing where it is written into the folder `how.out`."""
+    corpus, predictions = made.corpus, made.predictions
+    facts = _each("reading", partial(know_batch, how=how), made.batches, workers)
+    answered = {name for fact in facts for name in fact.answered}
+    chosen = choose(made.names, answered, where=f"{corpus.benchmark}:{corpus.split}")
+    if not made.names and corpus.unreadable:
         raise benchmarks.none_read(corpus.unreadable, corpus.root)
-    how = dataclasses.replace(_how(corpus, decision, options), out=new)
-    kept = cut.batches
-    if decision.description != choice.ALL:
-        how = dataclasses.replace(how, chosen=frozenset(decision.documents))
-        some = [bool(how.chosen & {*each.documents}) or bool(each.strange) for each in facts]
-        kept = [batch for batch, is_kept in zip(kept, some, strict=True) if is_kept]
-    known = _each("knowing", partial(_known, how=how), kept, workers)
-    _check_matched(corpus, facts, where, any(matched for _, matched in known), decision.documents)
-    scoring = partial(score_batch, whole=Whole.together(each for each, _ in known), how=how)
-    scored = _each("scoring", scoring, kept, workers)
-    notes = _notes(corpus, predictions, facts, decision)
-    notes += sum((noted for _, noted in scored), Counter())
+    remaining, known = made.batches, facts
+    if chosen.description != choice.ALL:
+        names = frozenset(chosen.documents)
+        how = dataclasses.replace(how, description=chosen.description, chosen=names)
+        both = zip(made.batches, facts, strict=True)
+        remaining = [b for b, fact in both if names & {*fact.documents} or fact.strange]
+        known = _each("knowing", partial(know_batch, how=how), remaining, workers)
+    if not any(fact.is_matched for fact in known):
+        raise _unmatched(corpus, predictions, facts, chosen.documents)
+    whole = Whole.together(fact.whole for fact in known)
+    scored = _each("scoring", partial(score_batch, whole=whole, how=how), remaining, workers)
+    notes = Counter(predictions.notes)
+    notes += Counter({f"gold: {name}": count for name, count in corpus.flaws.items()})
+    notes += sum((fact.notes for fact in facts), Counter())
+    notes += Counter({STRANGE: sum(len(fact.strange) for fact in facts)})
+    notes += Counter(chosen.notes) + sum((part.notes for part in scored), Counter())
     values = {
-        "corpus": corpus,
-        "predictions": predictions,
-        "benchmark": corpus.benchmark,
-        "split": corpus.split,
-        "root": corpus.root,
-        "system": predictions.system,
-        "mode": how.mode,
-        "settings": settings_of(predictions, how),
-        "sources": corpus.sources | predictions.sources,
         "notes": dict(notes),
+        "sources": corpus.sources | predictions.sources,
         "unreadable": corpus.unreadable,
-        "made": made_now(),
     }
-    parts = [part for written, _ in scored for part in written]
-    scores = pl.scan_parquet(
-        [new / p.table / p.name for p in parts if p.table == "scores"], glob=False
-    )
-    metrics = scores.select(pl.col("metric").unique().sort()).collect()["metric"]
-    uses = {"benchmarks": [corpus.benchmark], "metrics": metrics}
-    Evaluation.finish(new, parts, values, uses)
+    if how.out is None:
+        return dataclasses.replace(scored[0].evaluation, **values)
+    values |= {"corpus": corpus, "predictions": predictions, "made": made_now()}
+    values |= {"benchmark": corpus.benchmark, "split": corpus.split, "root": corpus.root}
+    values |= {"system": predictions.system, "mode": how.mode}
+    values |= {"settings": settings_of(predictions, how)}
+    _finish(how.out, [file for part in scored for file in part.files], values)
+    return None
 
 
-def _facts(batch: Batch, how: How) -> Facts:
-    corpus, predictions = open_batch(batch, how)
-    return facts_of(corpus, predictions, choice.answered(corpus, predictions))
-
-
-def _known(batch: Batch, how: How) -> tuple[Whole, bool]:
-    """What scorers must know of a batch, and whether it has predictions for its documents."""
-    corpus, predictions = open_batch(batch, how)
-    matched = by_corpus(corpus, predictions)[0].height > 0
-    return know_batch(corpus, predictions).counted(), matched
+def _finish(folder: Path, parts: Sequence[PartFile], values: Mapping[str, Any]) -> None:
+    """Write the manifest of an evaluation whose parts are in `folder`."""
+    files_ = [folder / part.table / part.name for part in parts if part.table == "scores"]
+    metrics = pl.scan_parquet(files_, glob=False).select(pl.col("metric").unique().sort())
+    uses = {"benchmarks": [values["benchmark"]], "metrics": metrics.collect()["metric"]}
+    Evaluation.finish(folder, parts, values, uses)
 
 
 def _each(
     text: str, function: Callable[[Batch], R], jobs: Sequence[Batch], workers: int | str
 ) -> list[R]:
     """The results for batches, in their order; how many are done is shown."""
+    if [job for job in jobs if job.folder is None]:
+        return [function(job) for job in jobs]
     results: dict[int, R] = {}
     with progress("batches") as bar:
         task = bar.add_task(text, total=len(jobs))
@@ -308,61 +216,19 @@ def _each(
     return [results[number] for number in sorted(results)]
 
 
-def _how(corpus: Corpus, decision: choice.Choice, options: Mapping[str, Any]) -> How:
-    mode = mode_of(benchmarks.get(corpus.benchmark), options["mode"])
-    return How(mode, options["threshold"], options["reader"], decision.description)
-
-
-def _decided(
-    corpus: Corpus, names: list[str], answered: set[str], chosen: Mapping[str, Any]
-) -> choice.Choice:
-    """Which documents are scored; those in a file are all in the gold."""
-    documents = chosen["documents"]
-    if isinstance(documents, Path):
-        requested = choice.listed(documents)
-        choice.check_listed(requested, names, file=documents)
-        documents = list(requested)
-    where = f"{corpus.benchmark}:{corpus.split}"
-    return choice.decide(names, answered, documents, limit=chosen["limit"], where=where)
-
-
-def _notes(
-    corpus: Corpus, predictions: Predictions, facts: Sequence[Facts], decision: choice.Choice
-) -> Counter[str]:
-    notes = Counter(predictions.notes)
-    notes += Counter({f"gold: {name}": count for name, count in corpus.flaws.items()})
-    notes += sum((each.notes for each in facts), Counter())
-    notes += Counter({STRANGE: sum(each.strange for each in facts)})
-    return notes + Counter(decision.notes)
-
-
-def mode_of(benchmark: Benchmark, mode: str | None) -> str:
-    """The mode of scoring, by default the benchmark's first; `UnknownName` if it has none such."""
-    if mode and mode not in benchmark.modes:
-        raise UnknownName.of(f"mode of {benchmark.name}", mode, benchmark.modes)
-    return mode or benchmark.modes[0]
-
-
-def _check_matched(
-    corpus: Corpus,
-    facts: Sequence[Facts],
-    where: object,
-    is_matched: bool,
-    documents: Sequence[str] | None = None,
-) -> None:
-    """`DataBroken` if nothing is predicted for any of the documents."""
-    if is_matched:
-        return
-    names = documents or [name for each in facts for name in each.documents]
-    predicted = {name for each in facts for name in each.predicted}
-    splits = {name for each in facts for name in each.splits}
+def _unmatched(
+    corpus: Corpus, predictions: Predictions, facts: Sequence[Facts], names: Sequence[str]
+) -> DataBroken:
+    """The error for predictions of which none is for any of the documents `names`."""
+    strange = {row for fact in facts for row in fact.strange}
+    splits, predicted = (sorted({row[n] for row in strange}) for n in range(2))
     remedy = "the --split that was predicted, and doc_id as the benchmark spells it"
     if corpus.benchmark == BENCHMARK:
         remedy = "doc_id as the gold spells it, or as the files of the forms are called"
-    raise DataBroken(
+    return DataBroken(
         f"none of the predictions is for a document of {corpus.benchmark}:{corpus.split}: they are "
-        f"for {sorted(predicted)[:3]} of {sorted(splits)}, the corpus has {names[:3]} and so on",
-        where=where,
+        f"for {predicted[:3]} of {splits}, the corpus has {names[:3]} and so on",
+        where=", ".join(predictions.sources) or None,
         remedy=remedy,
     )
 
@@ -391,8 +257,7 @@ def read_again(evaluation: Evaluation, reader: str) -> Evaluation | None:
     settings = evaluation.settings | {"reader": reader, "readings": list(others(reader))}
     if reader == evaluation.settings.get("reader", READER):
         return evaluation
-    read = evaluation.scan("cases").select(pl.col("readings").count()).collect().item()
-    if not read:
+    if not evaluation.scan("cases").select(pl.col("readings").count()).collect().item():
         return evaluation.changed(settings=settings)
     return score_again(evaluation, settings=settings)
 
@@ -424,16 +289,15 @@ def score_again(
     """
     if any(None in (part.corpus, part.predictions) for part in evaluation.parts()):
         return None
-    settings = dict(settings or evaluation.settings)
-    same = gold or _unchanged
+    gold, settings = gold or _unchanged, dict(settings or evaluation.settings)
+    description = settings.get("documents", choice.ALL)
+    how = How(
+        evaluation.mode, settings["threshold"], settings.get("reader", READER), description, labels
+    )
     whole = Whole.together(
-        know_batch(same(part.corpus), part.predictions) for part in evaluation.parts()
+        whole_of(gold(part.corpus), part.predictions) for part in evaluation.parts()
     )
-    reader, description = settings.get("reader", READER), settings.get("documents", choice.ALL)
-    how = How(evaluation.mode, settings["threshold"], reader, description)
-    again = partial(
-        _again, gold=same, labels=labels, whole=whole, how=how, system=evaluation.system
-    )
+    again = partial(_again, gold=gold, whole=whole, how=how, system=evaluation.system)
     # All that is known already, so that no part is scored to learn it.
     names = ("benchmark", "split", "system", "mode", "root", "notes", "sources", "made")
     known = {name: getattr(evaluation, name) for name in (*names, "unreadable")}
@@ -445,16 +309,7 @@ def _unchanged(corpus: Corpus) -> Corpus:
 
 
 def _again(
-    part: Evaluation,
-    *,
-    gold: Callable[[Corpus], Corpus],
-    labels: str | None,
-    whole: Whole,
-    how: How,
-    system: str,
+    part: Evaluation, *, gold: Callable[[Corpus], Corpus], whole: Whole, how: How, system: str
 ) -> Evaluation:
-    answers = dataclasses.replace(part.predictions, system=system)
-    scored = score_documents(gold(part.corpus), answers, whole, how)
-    if not labels:
-        return scored
-    return dataclasses.replace(scored, scores=tables.with_settings(scored.scores, labels=labels))
+    predictions = dataclasses.replace(part.predictions, system=system)
+    return score_documents(gold(part.corpus), predictions, whole, how)

@@ -6,7 +6,7 @@ import dataclasses
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -17,11 +17,11 @@ from formlab.folders import Corpus, Evaluation, PartFile, Predictions
 from formlab.metrics.response_validity import VALIDITY_METRICS, answer_tallies
 from formlab.scoring.align import unscored
 from formlab.scoring.batches import Batch
-from formlab.scoring.choice import kept, with_selection
+from formlab.scoring.choice import ALL, answered, kept
 from formlab.scoring.fields import others
 from formlab.scoring.own_metrics import own_scores
 from formlab.scoring.tasks import MARKS, READING, families
-from formlab.scoring.tasks._kit import made_by, score_rows
+from formlab.scoring.tasks._kit import made_by, score_table
 from formlab.scoring.whole import Whole
 
 # Similarity from which on the rung `fuzzy` of the ladder holds.
@@ -32,14 +32,16 @@ THRESHOLD = 0.8
 class How:
     """How batches are scored: the options of `evaluate`, and what they must know of the whole.
 
-    Of all documents `chosen` are scored, null for all of them, as `description` says. What is
-    scored goes into the folder `out`.
+    Of all documents `chosen` are scored, null for all of them, as `description` says. `labels` is
+    the version of the gold, null for that of the benchmark. What is scored goes into the folder
+    `out`; without one it stays in memory.
     """
 
     mode: str
     threshold: float
     reader: str
-    description: str
+    description: str = ALL
+    labels: str | None = None
     chosen: frozenset[str] | None = None
     out: Path | None = None
 
@@ -48,60 +50,94 @@ class How:
 class Facts:
     """What is known of a batch before any is scored.
 
-    `answered` are those of its `documents` that have an answer; `strange` counts predicted
-    documents that it does not have, `predicted` and `splits` are of these.
+    `answered` are those of its `documents` that have an answer, `is_matched` says whether anything
+    is predicted for them, and `whole` is what scorers must know of it. `strange` are the splits and
+    names of predicted documents that it does not have.
     """
 
     documents: list[str]
     answered: set[str]
     notes: Counter[str]
-    strange: int
-    predicted: list[str]
-    splits: list[str]
+    is_matched: bool
+    whole: Whole
+    strange: list[tuple[str, str]]
 
 
-def open_batch(batch: Batch, how: How) -> tuple[Corpus, Predictions]:
+class Scored(NamedTuple):
+    """A scored batch: the files of its tables, or where none are written its evaluation."""
+
+    notes: Counter[str]
+    files: list[PartFile]
+    evaluation: Evaluation | None
+
+
+def _opened(batch: Batch, how: How) -> tuple[Corpus, Predictions]:
     """The chosen documents of a batch with their gold, and what is predicted for them."""
-    corpus = batch.gold()
-    predictions = batch.answers(corpus)
-    if how.chosen is None:
-        return corpus, predictions
-    return kept(corpus, predictions, [n for n in corpus.documents["doc_id"] if n in how.chosen])
+    corpus, predictions = batch.opened()
+    return (corpus, predictions) if how.chosen is None else kept(corpus, predictions, how.chosen)
 
 
-def facts_of(corpus: Corpus, predictions: Predictions, answered: set[str]) -> Facts:
-    """Those of a corpus and predictions, of whose documents some are `answered`."""
-    _, strange = by_corpus(corpus, predictions)
+def know_batch(batch: Batch, how: How) -> Facts:
+    """What must be known of the chosen documents of a batch before any is scored."""
+    corpus, predictions = _opened(batch, how)
+    matched, strange = by_corpus(corpus, predictions)
     return Facts(
         documents=corpus.documents["doc_id"].to_list(),
-        answered=answered,
-        notes=Counter(predictions.notes),
-        strange=strange.select("split", "doc_id").unique().height,
-        predicted=strange["doc_id"].unique().sort().head(3).to_list(),
-        splits=strange["split"].unique().to_list(),
+        answered=answered(corpus, predictions),
+        # What is noted of the whole is known already.
+        notes=Counter(predictions.notes) - Counter(batch.predictions.notes),
+        is_matched=matched.height > 0,
+        whole=whole_of(corpus, predictions),
+        strange=strange.select("split", "doc_id").unique().rows(),
     )
 
 
-def know_batch(corpus: Corpus, predictions: Predictions) -> Whole:
-    """What scorers must know of all batches, of this one."""
+def whole_of(corpus: Corpus, predictions: Predictions) -> Whole:
+    """What scorers must know of all documents, of these."""
     matched = dataclasses.replace(predictions, records=by_corpus(corpus, predictions)[0])
     return Whole.of(corpus, matched, marks_of(benchmarks.get(corpus.benchmark)))
 
 
-def score_batch(batch: Batch, whole: Whole, how: How) -> tuple[list[PartFile], Counter[str]]:
-    """Score a batch into files of `how.out`: these, and what there is to note of it."""
-    scored = score_documents(*open_batch(batch, how), whole, how)
-    return scored.write_part(how.out, batch.number), Counter(scored.notes)
+def score_batch(batch: Batch, whole: Whole, how: How) -> Scored:
+    """Score a batch, into files of `how.out` if there is such a folder."""
+    evaluation = score_documents(*_opened(batch, how), whole, how)
+    notes = Counter(evaluation.notes)
+    if how.out is None:
+        return Scored(notes, [], evaluation)
+    return Scored(notes, evaluation.write_part(how.out, batch.number), None)
 
 
 def score_documents(corpus: Corpus, predictions: Predictions, whole: Whole, how: How) -> Evaluation:
-    """The evaluation of some documents of a corpus, by what is known of the `whole`."""
+    """The evaluation of some documents of a corpus, by what is known of the `whole`.
+
+    Predictions for documents that the corpus does not have are cases without any score.
+    """
     here, strange = by_corpus(corpus, predictions)
-    answers = dataclasses.replace(predictions, records=here)
-    scored = _scored(corpus, answers, whole, how)
+    matched = dataclasses.replace(predictions, records=here)
+    cases, scores, notes = _scored(corpus, matched, whole, how)
     if strange.height:
-        scored = _with_strange(scored, strange)
-    return with_selection(scored, how.description)
+        # Of a user's own columns there is nothing in a case without gold.
+        left = unscored(strange.select(list(tables.RECORDS)), system=predictions.system)
+        cases = pl.concat([cases, left], how="diagonal")
+        matched = dataclasses.replace(predictions, records=pl.concat([here, strange]))
+    special = {"documents": how.description if how.description != ALL else None}
+    special |= {"labels": how.labels}
+    for name, value in special.items():
+        scores = tables.with_settings(scores, **{name: value}) if value else scores
+    return Evaluation(
+        documents=corpus.documents,
+        cases=_numbered(cases),
+        scores=scores,
+        benchmark=corpus.benchmark,
+        split=corpus.split,
+        system=predictions.system,
+        mode=how.mode,
+        root=corpus.root,
+        settings=settings_of(predictions, how),
+        notes={name: count for name, count in notes.items() if count},
+        corpus=corpus,
+        predictions=matched,
+    ).check()
 
 
 def by_corpus(corpus: Corpus, predictions: Predictions) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -120,40 +156,37 @@ def marks_of(benchmark: Benchmark) -> list[Callable[[Corpus, Predictions], set[s
     return [family.marks for family in marking.values()]
 
 
-def _scored(corpus: Corpus, predictions: Predictions, whole: Whole, how: How) -> Evaluation:
+def _scored(
+    corpus: Corpus, predictions: Predictions, whole: Whole, how: How
+) -> tuple[pl.DataFrame, pl.DataFrame, Counter[str]]:
+    """The cases and scores of all tasks, and what there is to note of them."""
     benchmark = benchmarks.get(corpus.benchmark)
-    answers = dataclasses.replace(predictions, records=without_own(predictions.records))
-    plain = dataclasses.replace(corpus, records=without_own(corpus.records))
+    plain, answers = (
+        dataclasses.replace(side, records=side.records.select(list(tables.RECORDS)))
+        for side in (corpus, predictions)
+    )
     notes: Counter[str] = Counter()
-    results = []
+    cases, scores = [tables.table("cases", [])], [tables.table("scores", [])]
     # A batch of what is predicted for other documents has none.
     tasks = benchmark.tasks if corpus.documents.height else ()
     for name, family in families(tasks).items():
         options: dict[str, Any] = {"mode": how.mode, "threshold": how.threshold, "kinds": whole}
         options |= {"reader": how.reader} if name in READING else {}
-        results.append(family.score(plain, answers, **options))
-        notes.update(results[-1].notes)
-    cases, scores = (
-        [tables.table(name, []), *(getattr(scored, name) for scored in results)]
-        for name in ("cases", "scores")
-    )
-    cases = pl.concat(cases)
-    scores = pl.concat([*scores, _answers(corpus, predictions, how.mode, prompted=whole.prompted)])
-    theirs = own_scores(plain, answers, cases, scores, how.mode)
-    return Evaluation(
-        documents=corpus.documents,
-        cases=_numbered(_with_own(cases, corpus.records, predictions.records)),
-        scores=pl.concat([scores, *theirs]),
-        benchmark=corpus.benchmark,
-        split=corpus.split,
-        system=predictions.system,
-        mode=how.mode,
-        root=corpus.root,
-        settings=settings_of(predictions, how),
-        notes={name: count for name, count in notes.items() if count},
-        corpus=corpus,
-        predictions=predictions,
-    ).check()
+        result = family.score(plain, answers, **options)
+        cases.append(result.cases)
+        scores.append(result.scores)
+        notes.update(result.notes)
+    # An engine that reads pages got no instruction that it could follow or refuse.
+    if whole.prompted:
+        here = pl.col("doc_id").is_in(corpus.documents["doc_id"].to_list())
+        responses = predictions.responses.filter(here, pl.col("split") == corpus.split)
+        # As everywhere, a run may be called otherwise than its rows say.
+        responses = responses.with_columns(system=pl.lit(predictions.system))
+        scores.append(answer_scores(responses, mode=how.mode))
+    all_cases, all_scores = pl.concat(cases), pl.concat(scores)
+    theirs = own_scores(plain, answers, all_cases, all_scores, how.mode)
+    named = _with_own(all_cases, corpus.records, predictions.records)
+    return named, pl.concat([all_scores, *theirs]), notes
 
 
 def settings_of(predictions: Predictions, how: How) -> dict[str, Any]:
@@ -165,21 +198,6 @@ def settings_of(predictions: Predictions, how: How) -> dict[str, Any]:
         "readings": list(others(how.reader)),
         "documents": how.description,
     }
-
-
-def _with_strange(scored: Evaluation, strange: pl.DataFrame) -> Evaluation:
-    """An evaluation with the predictions for documents that the corpus does not have, as cases."""
-    left = unscored(without_own(strange), system=scored.system)
-    # Of a user's own columns there is nothing in a case without gold.
-    cases = _numbered(pl.concat([scored.cases, left], how="diagonal"))
-    records = pl.concat([scored.predictions.records, strange])
-    kept = dataclasses.replace(scored.predictions, records=records)
-    return dataclasses.replace(scored, cases=cases, predictions=kept).check()
-
-
-def without_own(records: pl.DataFrame) -> pl.DataFrame:
-    """Without a user's own columns."""
-    return records.select(list(tables.RECORDS))
 
 
 def _with_own(cases: pl.DataFrame, gold: pl.DataFrame, answers: pl.DataFrame) -> pl.DataFrame:
@@ -232,24 +250,7 @@ def answer_scores(responses: pl.DataFrame, *, mode: str | None = None) -> pl.Dat
     rows = responses.with_columns(path=pl.lit(None, pl.String))
     scores = [tables.table("scores", [])]
     for name, metric in VALIDITY_METRICS.items():
-        tallies = answer_tallies(rows["status"].to_list(), name)
-        for by, values in ((None, None), ("task", rows["task"])):
-            scores.append(
-                score_rows(
-                    rows, metric, tallies, made_by(), level="answer", mode=mode,
-                    slice_by=by, slice_value=values,
-                )
-            )  # fmt: skip
+        counted = [(metric, answer_tallies(rows["status"].to_list(), name), made_by())]
+        for slices in ({}, {"slice_by": "task", "slice_value": rows["task"]}):
+            scores.append(score_table(rows, counted, level="answer", mode=mode, **slices))
     return pl.concat(scores)
-
-
-def _answers(
-    corpus: Corpus, predictions: Predictions, mode: str, *, prompted: bool
-) -> pl.DataFrame:
-    # An engine that reads pages got no instruction that it could follow or refuse.
-    if not prompted:
-        return tables.table("scores", [])
-    here = pl.col("doc_id").is_in(corpus.documents["doc_id"].to_list())
-    responses = predictions.responses.filter(here, pl.col("split") == corpus.split)
-    # As everywhere, a run may be called otherwise than its rows say.
-    return answer_scores(responses.with_columns(system=pl.lit(predictions.system)), mode=mode)

@@ -10,7 +10,7 @@ import dataclasses
 import operator
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from functools import partial, reduce
+from functools import reduce
 
 import polars as pl
 
@@ -78,16 +78,9 @@ class Whole:
             representatives(corpus.records), representatives(predictions.records), fields, declared,
             rules.RULE in ruled.columns, was_prompted(predictions.responses),
             frozenset(mark for function in marks for mark in function(corpus, predictions)),
-            Words(
-                _values(corpus.records), partial(_wrong, corpus.records, predictions.records)
-            ),
+            Words.of(_values(corpus.records), _wrong(corpus.records, predictions.records)),
             text.orders_shown(corpus.records["doc_id"], corpus.records["value"]),
         )  # fmt: skip
-
-    def counted(self) -> Whole:
-        """The same, without the gold's values: what the whole is made of, see `together`."""
-        words = Words.counted(self.words.table, self.words.asked)
-        return dataclasses.replace(self, words=words)
 
     @classmethod
     def together(cls, several: Iterable[Whole]) -> Whole:

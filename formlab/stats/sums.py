@@ -20,7 +20,6 @@ from formlab.tables import (
     BOX,
     FIELD_LEVELS,
     LEVELS,
-    SETTINGS,
     TASKS,
     USABLE,
     WHOLE_LEVELS,
@@ -35,6 +34,8 @@ BY = ("kind",)
 # `asked`: by a column that was asked for, not by the scorer. `place`: its order in that column.
 _KEY = ["asked", *SLICE, "metric"]
 _CASE = ["doc_id", "path"]
+# How a score is made.
+_MADE = ["task", "mode", "settings"]
 
 
 @dataclasses.dataclass
@@ -112,7 +113,7 @@ class _Piece:
             small(parts),
             rows["own"].to_numpy(),
             rows.select(pl.col(COUNTS).sum()).to_numpy()[0],
-            rows.select("task", "mode", "settings").unique().rows(),
+            rows.select(_MADE).unique().rows(),
             rows["place"][0] or 0.0,
         )
 
@@ -139,8 +140,7 @@ def _added(part: Evaluation, by: Sequence[str]) -> pl.DataFrame:
             n_cases=pl.len(),
         )
     )
-    made = scores.select("made", "task", "mode", "settings").unique("made")
-    return added.join(made, on="made")
+    return added.join(scores.select("made", *_MADE).unique("made"), on="made")
 
 
 def _fields(part: Evaluation, by: Sequence[str]) -> pl.DataFrame:
@@ -157,26 +157,16 @@ def _fields(part: Evaluation, by: Sequence[str]) -> pl.DataFrame:
 
 
 def _with_parts(scores: pl.LazyFrame) -> pl.DataFrame:
-    """The scores with the parts of each, and in `made` a number for how they were made."""
-    columns = ("doc_id", "path", *SLICE, "metric", "task", "mode", "settings")
-    how = [pl.col("task"), pl.col("mode")]
-    how += [pl.col("settings").struct.field(field.name) for field in SETTINGS.fields]
+    """The scores with the parts of each, and in `made` one number for all that are made alike."""
     stats = pl.col("stats")
     known = scores.select(
-        *columns,
-        "stats",
-        "hits",
-        "total",
+        *("doc_id", "path", *SLICE, "metric", *_MADE, "stats", "hits", "total"),
         own="value",
         n_missing=~pl.col("status").is_in(USABLE).fill_null(value=True),
         n_undefined=pl.col("value").is_nan().fill_null(value=True),
-        # Scorers write scores that are made alike below each other.
-        run=pl.any_horizontal(each.ne_missing(each.shift()) for each in how).cum_sum(),
+        made=pl.struct(_MADE).hash(),
         width=stats.list.len().fill_null(2),
     ).collect()
-    runs = known.select("run", "task", "mode", "settings").unique("run")
-    made = runs.group_by("task", "mode", "settings").agg("run").with_row_index("made")
-    known = known.join(made.select("made", "run").explode("run"), on="run", how="left")
     parts = [
         pl.when(stats.is_null()).then(usual).otherwise(stats.list.get(at, null_on_oob=True))
         for at, usual in enumerate((pl.col("hits"), pl.col("total")))

@@ -28,7 +28,6 @@ def in_parts(tmp_path, monkeypatch):
 
     def scored(gold, answers, records, *, workers=1, **how):
         monkeypatch.setattr("formlab.benchmarks.BATCH", records)
-        monkeypatch.setattr("formlab.scoring.evaluate.SMALL", 0)
         out = tmp_path / f"{records}-{workers}"
         return formlab.evaluate(gold, answers, out=out, workers=workers, **how)
 
@@ -88,7 +87,9 @@ def test_own_tables_are_read_a_piece_at_a_time_to_the_same_evaluation(tmp_path, 
     (tmp_path / "t.yml").write_text("total: money\n")
     how = {name: tmp_path / value if name == "types" else value for name, value in how.items()}
     files = _write(tmp_path)
-    whole, parts = formlab.evaluate(*files, **how), in_parts(*files, 9, **how)
+    parts, types = in_parts(*files, 9, **how), how.pop("types", None)
+    whole = formlab.evaluate(*gold_of.pair(*files, types=types), **how)
+    check_equal(whole, formlab.evaluate(*files, types=types, **how))
     assert len(list(parts.parts())) > 2
     assert parts.notes[STRANGE] == whole.notes[STRANGE] == 1
     check_equal(parts, whole)

@@ -86,9 +86,9 @@ def _cut(ending: str, folder: Path) -> Found:
     names, counted = set(), _flaws(cut.corpus.flaws)
     counted.update(cut.predictions.notes)
     for batch in cut.batches:
-        corpus = batch.gold()
+        corpus, predictions = batch.opened()
         names |= set(corpus.documents["doc_id"])
-        counted.update(predictions_found(batch.answers(corpus)).counted)
+        counted.update(predictions_found(predictions).counted)
     return Found(frozenset(names), counted)
 
 

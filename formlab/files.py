@@ -20,7 +20,7 @@ import zipfile
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache, lru_cache
 from importlib import metadata
 from pathlib import Path
@@ -450,7 +450,20 @@ def temporary(folder: Path, *, prefix: str, suffix: str = ".part") -> Iterator[P
 
 def part_name(name: str, *, suffix: str = ".part") -> str:
     """A hidden name for what is written now: `sweep` leaves it as long as this process lives."""
-    return f".{name[:40]}.{_host()}-{os.getpid()}-{secrets.token_hex(4)}{suffix}"
+    return f".{_stem(name)}.{_host()}-{os.getpid()}-{secrets.token_hex(4)}{suffix}"
+
+
+def parts_beside(path: Path) -> list[Path]:
+    """What has a `part_name` of `path` beside it."""
+    name = re.compile(rf"\.{re.escape(_stem(path.name))}\.[0-9a-f]{{8}}-\d+-[0-9a-f]{{8}}\.\w+")
+    beside = path.parent.iterdir() if path.parent.is_dir() else ()
+    return [path for path in beside if name.fullmatch(path.name)]
+
+
+def _stem(name: str) -> str:
+    """A name, cut so that more can stand beside it, and still another than all others."""
+    digest = hashlib.sha256(os.fsencode(name)).hexdigest()[:12]
+    return name if len(os.fsencode(name)) <= 120 else f"{name[:25]}-{digest}"
 
 
 @cache
@@ -461,12 +474,13 @@ def _host() -> str:
 def sweep(parts: Iterable[Path]) -> None:
     """Remove what processes of this machine that were killed left under a `part_name`."""
     for part in parts:
-        made = re.search(rf"\.{_host()}-(\d{{1,9}})-[0-9a-f]{{8}}\.part", part.name)
+        made = re.search(rf"\.{_host()}-(\d{{1,9}})-[0-9a-f]{{8}}\.(part|old)", part.name)
         if made and os.name != "nt":  # On Windows the signal would end the process.
             try:
                 os.kill(int(made[1]), 0)
             except ProcessLookupError:
-                remove(part)
+                with suppress(OSError):
+                    remove(part)
             except OSError:
                 pass
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import dataclasses
 import shlex
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache, partial
+from operator import methodcaller
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, NamedTuple, Self, get_type_hints
 
@@ -39,42 +39,82 @@ class PartFile(NamedTuple):
     sha256: str
 
 
+class _Stored(NamedTuple):
+    """A table in files, each with its SHA-256: scanned, or read by a call."""
+
+    table: str
+    files: list[tuple[Path, str]]
+
+    def scan(self) -> pl.LazyFrame:
+        for file, sha256 in self.files:
+            _check_unchanged(file, sha256)
+        scanned = [pl.scan_parquet(file, glob=False) for file, _ in self.files]
+        return pl.concat(scanned, how="diagonal")
+
+    def __call__(self) -> pl.DataFrame:
+        self.scan()
+        read = [files.read_parquet(file) for file, _ in self.files]
+        self.scan()  # It may have been replaced while it was read.
+        for (file, _), frame in zip(self.files, read, strict=True):
+            if wrong := tables.mismatches(self.table, frame.clear()):
+                raise TableBroken(tables.report(self.table, wrong), where=file)
+        return pl.concat(read, how="diagonal")
+
+
+class _Joined(NamedTuple):
+    """A table of all parts of an evaluation: scanned, or made by a call."""
+
+    table: str
+    parts: Sequence[Any]
+
+    def scan(self) -> pl.LazyFrame:
+        scanned = [_opened(part).scan(self.table) for part in self.parts]
+        return pl.concat(scanned, how="diagonal")
+
+    def __call__(self) -> pl.DataFrame:
+        read = [getattr(_opened(part), self.table) for part in self.parts]
+        return pl.concat(read, how="diagonal")
+
+
 @dataclasses.dataclass(frozen=True)
 class Folder:
     """Tables that belong together, saved as Parquet files beside a manifest.
 
     A member, a field that is such a folder itself or null, is saved in a folder of its name.
+    `lazy_parts` are what it consists of if it has several parts: of each what opens it.
     """
 
     TABLES: ClassVar[tuple[str, ...]] = ()
     MEMBERS: ClassVar[dict[str, type[Folder]]] = {}
     NEEDS_PLUGINS: ClassVar[bool] = False
+    # Of those that are not in memory as a whole.
+    lazy_parts: ClassVar[tuple[Any, ...]] = ()
+    _makers: ClassVar[Mapping[str, Callable[[], Any]]] = {}
 
     def __post_init__(self) -> None:
         for name in self.TABLES:
             object.__setattr__(self, name, frames.to_polars(getattr(self, name)))
 
     def __getattr__(self, name: str) -> Any:
-        """A table or member that is read when it is first asked for."""
-        make = self.__dict__.get("_makers", {}).get(name)
-        if make is None:
+        """A table or member that is made when it is first asked for."""
+        if name not in self._makers:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        object.__setattr__(self, name, value := make())
+        object.__setattr__(self, name, value := self._makers[name]())
         return value
 
     @classmethod
-    def _lazy(cls, makers: Mapping[str, Callable[[], Any]], values: Mapping[str, Any]) -> Self:
-        """A folder with `values`, and what `makers` make when it is first asked for."""
-        known: dict[str, Any] = dict(values)
-        for field in dataclasses.fields(cls):
-            if field.name in known or field.name in makers:
-                continue
-            if field.default_factory is not dataclasses.MISSING:
-                known[field.name] = field.default_factory()
-            else:
-                known[field.name] = field.default
-        new = object.__new__(cls)
-        new.__dict__.update(known, _makers=dict(makers))
+    def _lazy(
+        cls,
+        makers: Mapping[str, Callable[[], Any]],
+        values: Mapping[str, Any],
+        parts: Sequence[Any] = (),
+    ) -> Self:
+        """A folder with `values`; all else is made when it is first asked for."""
+        makers = {name: make for name, make in makers.items() if name not in values}
+        new = cls(**dict.fromkeys(makers), **values)
+        for name in makers:
+            del new.__dict__[name]
+        new.__dict__.update(_makers=makers, lazy_parts=tuple(parts))
         return new
 
     def __repr__(self) -> str:
@@ -101,16 +141,24 @@ class Folder:
             raise TableBroken("\n".join(wrong))
         return self
 
-    def save(self, folder: str | Path) -> Path:
+    def save(self, folder: str | Path, *, workers: int | str = 1) -> Path:
         """Write every table and `manifest.json` into `folder`; all of them or none.
 
         What was saved there before stays whole until what is new takes its place, and so it does
-        if this is killed. `NotAvailable` if nothing can be written there, `DataBroken` if files
-        that are not formlab's are in the way.
+        if this is killed. Of an evaluation `made` is recorded the first time; parts that are made
+        when they are asked for are made by `workers`, as for `workers.each`. `NotAvailable` if
+        nothing can be written there, `DataBroken` if files that are not formlab's are in the way.
         """
         with replacing(folder) as new:
-            parts = self.check().write_part(new, 0)
-            self.finish(new, parts, {n: getattr(self, n) for n in self.scalars()}, self.uses())
+            written, parts = [], enumerate(self.lazy_parts or [self])
+            for (number, _), saved in each(partial(_written, new), parts, workers=workers):
+                if isinstance(saved, Lost):
+                    raise NotAvailable(f"part {number} cannot be made: {saved.reason}")
+                written += saved
+            values = {name: getattr(self, name) for name in (*self.scalars(), *self.MEMBERS)}
+            if values.get("made") == {}:
+                values["made"] = made_now()
+            self.finish(new, written, values, self.uses())
         return Path(folder)
 
     def write_part(self, folder: Path, number: int, within: str = "") -> list[PartFile]:
@@ -147,7 +195,6 @@ class Folder:
         manifest = {"kind": cls.__name__, "format": FORMAT, "formlab": files.version()}
         manifest |= {name: values[name] for name in cls.scalars()}
         manifest["plugins"] = registry.needed(uses)
-        manifest["root"] = None if manifest.get("root") is None else str(manifest["root"])
         manifest["tables"] = {
             table: [list(part[1:]) for part in sorted(parts) if part.table == table]
             for table in cls.TABLES
@@ -171,49 +218,50 @@ class Folder:
         while True:
             manifest = cls.manifest_of(folder)
             try:
-                return cls._opened(cls.home(folder), manifest)
+                return cls._loaded(cls.home(folder), manifest)
             except FormlabError:
                 # Another process may have saved another there meanwhile.
                 if cls.manifest_of(folder) == manifest:
                     raise
 
     @classmethod
-    def _opened(cls, folder: Path, manifest: Mapping[str, Any]) -> Self:
+    def _loaded(cls, folder: Path, manifest: Mapping[str, Any]) -> Self:
         if cls.NEEDS_PLUGINS:
             registry.restore(manifest["plugins"], where=folder)
-        for table in cls.TABLES:
-            for file, sha256 in _files(folder, manifest, table):
-                check_unchanged(file, sha256)
         new = cls._of_files(folder, manifest)
-        if len(manifest["tables"][cls.TABLES[0]]) > 1:
-            return new
+        for table in cls.TABLES:
+            new.scan(table)
         try:
-            return new.collected()
+            return new if new.lazy_parts else new._collected()
         except TableBroken as error:
             raise TableBroken(error.what, where=folder, remedy=ANEW) from error
 
-    def collected(self) -> Self:
+    def _collected(self) -> Self:
         """The same with all tables and members in memory, checked."""
         members = {name: getattr(self, name) for name in self.MEMBERS}
-        read = {name: member and member.collected() for name, member in members.items()}
+        read = {name: member and member._collected() for name, member in members.items()}
         return dataclasses.replace(self, **read).check()
 
     @classmethod
     def _of_files(cls, folder: Path, manifest: Mapping[str, Any], name: str = "") -> Self:
         """What is in a folder, or in its part of that `name`, read when it is asked for."""
         makers: dict[str, Callable[[], Any]] = {}
-        scanned = {}
         for table in cls.TABLES:
-            scanned[table] = [f for f in _files(folder, manifest, table) if name in ("", f[0].name)]
-            makers[table] = partial(_read, table, scanned[table])
-        for member, sha256 in manifest["members"].items():
-            check_unchanged(folder / member / MANIFEST, sha256)
-            kind = cls.MEMBERS[member]
-            own = kind.manifest_of(folder / member)
-            makers[member] = partial(kind._of_files, folder / member, own, name)
-        new = cls._lazy(makers, cls.fields_in(manifest))
-        new.__dict__["_scanned"] = scanned
-        return new
+            parts = manifest["tables"][table]
+            # Format 1 has one file beside the manifest.
+            saved = [(folder / (table if n[0].isdigit() else "") / n, sha) for n, _, sha in parts]
+            makers[table] = _Stored(table, [f for f in saved if name in ("", f[0].name)])
+        for member, kind in cls.MEMBERS.items():
+            if member in manifest["members"]:
+                home = folder / member
+                _check_unchanged(home / MANIFEST, manifest["members"][member])
+                makers[member] = partial(kind._of_files, home, kind.manifest_of(home), name)
+        values = {field: manifest[field] for field in cls.scalars() if field in manifest}
+        if values.get("root") is not None:
+            values["root"] = Path(values["root"])
+        names = [] if name else [part[0] for part in manifest["tables"][cls.TABLES[0]]]
+        several = [partial(cls._of_files, folder, manifest, n) for n in names[1:] and names]
+        return cls._lazy(makers, values, several)
 
     def scan(self, table: str) -> pl.LazyFrame:
         """A table as a lazy frame: what is on disk stays there until it is asked for.
@@ -227,20 +275,10 @@ class Folder:
         """
         if table not in self.TABLES:
             raise UnknownName.of(f"table of {type(self).__name__}", table, self.TABLES)
-        if table in self.__dict__ or table not in self.__dict__.get("_scanned", {}):
-            return getattr(self, table).lazy()
-        for file, sha256 in self.__dict__["_scanned"][table]:
-            check_unchanged(file, sha256)
-        scanned = [pl.scan_parquet(f, glob=False) for f, _ in self.__dict__["_scanned"][table]]
-        return pl.concat(scanned, how="diagonal")
-
-    @classmethod
-    def fields_in(cls, manifest: Mapping[str, Any]) -> dict[str, Any]:
-        """What a manifest has for fields that are no tables and no members."""
-        values = {name: manifest[name] for name in cls.scalars() if name in manifest}
-        if values.get("root") is not None:
-            values["root"] = Path(values["root"])
-        return values
+        make = self._makers.get(table)
+        if table not in self.__dict__ and isinstance(make, _Stored | _Joined):
+            return make.scan()
+        return getattr(self, table).lazy()
 
     @classmethod
     def home(cls, folder: Path) -> Path:
@@ -265,48 +303,21 @@ class Folder:
                 f"this {cls.__name__} was written by formlab {manifest.get('formlab')} in format "
                 f"{stated}; this version reads format {FORMAT}",
                 where=file,
-                remedy=cls._made_anew(manifest, folder),
+                remedy=_made_anew(manifest, folder),
             )
+        manifest = {"plugins": [], "members": {}} | manifest
         files.convert(manifest, _stated(cls), where=file, remedy=ANEW)
-        parts = {tuple(name for name, *_ in manifest["tables"][table]) for table in cls.TABLES}
-        if stated == FORMAT and (len(parts) > 1 or () in parts):
+        saved = [manifest["tables"].get(table, []) for table in cls.TABLES]
+        parts = {tuple(name for name, *_ in rows) for rows in saved}
+        if () in parts or (stated == FORMAT and len(parts) > 1):
             raise DataBroken("its tables have different parts", where=file, remedy=ANEW)
-        return {"plugins": [], "members": {}} | manifest
-
-    @classmethod
-    def _made_anew(cls, manifest: Mapping[str, Any], folder: Path) -> str:  # noqa: ARG003
-        """How such a folder is made with this version."""
-        return "make it anew with this version of formlab"
+        return manifest
 
 
-def _files(folder: Path, manifest: Mapping[str, Any], table: str) -> list[tuple[Path, str]]:
-    """The part files of a table with their SHA-256; format 1 has one file beside the manifest."""
-    parts = manifest["tables"][table]
-    return [(folder / (table if name[0].isdigit() else "") / name, sha) for name, _, sha in parts]
-
-
-def _read(table: str, parts: Sequence[tuple[Path, str]]) -> pl.DataFrame:
-    """The parts of a table below each other, each as it was saved."""
-    frames_ = []
-    for file, sha256 in parts:
-        check_unchanged(file, sha256)
-        frames_.append(frame := files.read_parquet(file))
-        # It may have been replaced while it was read.
-        check_unchanged(file, sha256)
-        if wrong := tables.mismatches(table, frame.clear()):
-            raise TableBroken(tables.report(table, wrong), where=file)
-    return pl.concat(frames_, how="diagonal")
-
-
-def check_unchanged(file: Path, sha256: str) -> None:
+def _check_unchanged(file: Path, sha256: str) -> None:
     """`DataBroken` if a file is not as it was saved."""
     if files.sha256_once(file) != sha256:
         raise DataBroken("this file has changed since it was saved", where=file, remedy=ANEW)
-
-
-def rows_of(manifest: Mapping[str, Any], table: str) -> int:
-    """How many rows a table has by its manifest."""
-    return sum(rows for _, rows, _ in manifest["tables"][table])
 
 
 def _of_format_1(manifest: Mapping[str, Any]) -> dict[str, Any]:
@@ -326,16 +337,14 @@ def _stated(kind: type[Folder]) -> type[msgspec.Struct]:
     """The structure of the manifest of a kind of folder."""
     hints = get_type_hints(kind) | {"root": str | None}
     given = {field.name: field for field in dataclasses.fields(kind)}
-    fields: list[Any] = [
+    fields = [
         (name, hints[name])
         if given[name].default is given[name].default_factory is dataclasses.MISSING
         else (name, hints[name], None)
         for name in kind.scalars()
     ]
-    parts = list[tuple[_PartName, int, str]]
-    stated = msgspec.defstruct("Tables", [(name, parts) for name in kind.TABLES])
-    members = msgspec.defstruct("Members", [(name, str | None, None) for name in kind.MEMBERS])
-    own = [("tables", stated), ("plugins", list[dict[str, str]], None), ("members", members, None)]
+    parts = dict[str, list[tuple[_PartName, int, str]]]
+    own = [("tables", parts), ("plugins", list[dict[str, str]]), ("members", dict[str, str])]
     return msgspec.defstruct(kind.__name__, [*fields, *own], kw_only=True)
 
 
@@ -385,10 +394,6 @@ class Predictions(Folder):
         return {"systems": [system], "benchmarks": self.records["benchmark"].unique().sort()}
 
 
-def _none() -> None:
-    return None
-
-
 @dataclasses.dataclass(frozen=True, repr=False)
 class Evaluation(Folder):
     """Gold beside prediction, case by case, with every score that follows from it.
@@ -415,8 +420,8 @@ class Evaluation(Folder):
     made: dict[str, str] = dataclasses.field(default_factory=dict)
     unreadable: dict[str, str] = dataclasses.field(default_factory=dict)
     # By a factory, so that the class has no such attribute: both may be read later.
-    corpus: Corpus | None = dataclasses.field(default_factory=_none)
-    predictions: Predictions | None = dataclasses.field(default_factory=_none)
+    corpus: Corpus | None = dataclasses.field(default_factory=lambda: None)
+    predictions: Predictions | None = dataclasses.field(default_factory=lambda: None)
 
     @classmethod
     def of(
@@ -432,29 +437,12 @@ class Evaluation(Folder):
             Its fields; tables and members that are not among them come from the parts, all else
             from the first part.
         """
-        owned = [name for name in (*cls.TABLES, *cls.MEMBERS) if name not in values]
         if missing := [name for name in cls.scalars() if name not in values]:
             first = _opened(parts[0])
             values |= {name: getattr(first, name) for name in missing}
-        new = cls._lazy({name: partial(_together, parts, name) for name in owned}, values)
-        new.__dict__["_parts"] = tuple(parts)
-        return new
-
-    @classmethod
-    def _of_files(cls, folder: Path, manifest: Mapping[str, Any], name: str = "") -> Self:
-        names = [part[0] for part in manifest["tables"]["documents"]]
-        if name or len(names) == 1:
-            return super()._of_files(folder, manifest, name)
-        opened = super()._of_files
-        parts = [partial(opened, folder, manifest, each) for each in names]
-        whole = opened(folder, manifest)
-        whole.__dict__["_parts"] = tuple(parts)
-        return whole
-
-    @property
-    def lazy_parts(self) -> tuple[Any, ...]:
-        """What opens each of its parts; empty where it is one."""
-        return self.__dict__.get("_parts") or ()
+        makers = {name: _Joined(name, parts) for name in cls.TABLES}
+        makers |= {name: partial(_member, parts, name) for name in cls.MEMBERS}
+        return cls._lazy(makers, values, parts)
 
     def parts(self) -> Iterator[Evaluation]:
         """The evaluations that this one consists of, each of other documents; or itself alone."""
@@ -480,13 +468,6 @@ class Evaluation(Folder):
         """The frames of `by_part` below each other."""
         return pl.concat(self.by_part(query, *names), how="diagonal_relaxed")
 
-    def scan(self, table: str) -> pl.LazyFrame:
-        """As for every folder, of all parts."""
-        here = {*self.__dict__, *self.__dict__.get("_scanned", {})}
-        if self.__dict__.get("_parts") and table in {*self.TABLES} - here:
-            return pl.concat([part.scan(table) for part in self.parts()], how="diagonal")
-        return super().scan(table)
-
     def changed(
         self, made: Mapping[str, Callable[[Evaluation], Any]] | None = None, **values: Any
     ) -> Evaluation:
@@ -507,21 +488,21 @@ class Evaluation(Folder):
         0
         """
         made = dict(made or {})
-        fields = (field.name for field in dataclasses.fields(self))
-        known = {n: self.__dict__[n] for n in fields if n in self.__dict__ and n not in made}
-        if several := self.__dict__.get("_parts"):
-            parts = [partial(_changed, part, made, values) for part in several]
-            return Evaluation.of(parts, **known | values)
-        makers = {name: partial(getattr, self, name) for name in (*self.TABLES, *self.MEMBERS)}
-        makers |= {name: partial(make, self) for name, make in made.items()}
-        known |= values
-        return self._lazy({n: m for n, m in makers.items() if n not in known}, known)
+        change = methodcaller("changed", made, **values)
+        parts = [partial(_through, change, part) for part in self.lazy_parts]
+        makers = self._makers | {
+            name: _Joined(name, parts) if parts else partial(make, self)
+            for name, make in made.items()
+        }
+        fields = {field.name for field in dataclasses.fields(self)} - made.keys()
+        known = {name: value for name, value in self.__dict__.items() if name in fields}
+        return self._lazy(makers, known | values, parts)
 
     def mapped(self, function: Callable[[Evaluation], Evaluation], **values: Any) -> Evaluation:
         """The evaluation whose every part went through `function`; `values` are its new fields."""
-        if not (several := self.__dict__.get("_parts")):
-            return dataclasses.replace(function(self), **values)
-        return Evaluation.of([partial(_through, function, part) for part in several], **values)
+        if not self.lazy_parts:
+            return function(self).changed(**values)
+        return self.of([partial(_through, function, part) for part in self.lazy_parts], **values)
 
     @property
     def document_names(self) -> pl.Series:
@@ -547,44 +528,34 @@ class Evaluation(Folder):
             raise TableBroken(f"own columns of documents and of cases: {', '.join(twice)}")
         return self
 
-    def save(self, folder: str | Path, *, workers: int | str = 1) -> Path:
-        """As for every folder, part by part; the first time it is saved, `made` is recorded.
-
-        Parts that are made when they are asked for are made by `workers`, as for `workers.each`.
-        """
-        with replacing(folder) as new:
-            parts = enumerate(self.__dict__.get("_parts") or [self])
-            written = []
-            for (number, _), files_ in each(partial(_written, new), parts, workers=workers):
-                if isinstance(files_, Lost):
-                    raise NotAvailable(f"part {number} cannot be made: {files_.reason}")
-                written += files_
-            values = {name: getattr(self, name) for name in (*self.scalars(), *self.MEMBERS)}
-            self.finish(new, written, values | {"made": self.made or made_now()}, self.uses())
-        return Path(folder)
-
-    @classmethod
-    def _made_anew(cls, manifest: Mapping[str, Any], folder: Path) -> str:
-        kept = "predictions" in (manifest.get("parts") or manifest.get("members") or ())
-        how = manifest.get("settings") or {}
-        documents = str(how.get("documents", "")).partition(":")[0]
-        is_own = manifest.get("benchmark") == "own"
-        options = {
-            "images" if is_own else "root": manifest.get("root"),
-            "predictions": folder / "predictions" if kept else "PREDICTIONS",
-            **{name: manifest.get(name) for name in (() if is_own else ("split",)) + ("mode",)},
-            "documents": {"answered": "answered", "listed": "FILE"}.get(documents),
-            "reader": how.get("reader") if how.get("reader") != "centre" else None,
-            "out": "FOLDER",
-        }
-        words = [f"--{name} {shlex.quote(str(word))}" for name, word in options.items() if word]
-        gold = _gold_of(manifest, folder) if is_own else manifest.get("benchmark")
-        return " ".join(["formlab score", shlex.quote(str(gold)), *words])
-
     def uses(self) -> dict[str, Iterable[str]]:
         """The benchmark, and the metrics of its scores."""
         metrics = self.scan("scores").select(pl.col("metric").unique()).collect()["metric"]
         return {"benchmarks": [self.benchmark], "metrics": metrics.sort()}
+
+
+def _made_anew(manifest: Mapping[str, Any], folder: Path) -> str:
+    """How such a folder is made with this version: of an evaluation the command that does it."""
+    if manifest["kind"] != Evaluation.__name__:
+        return "make it anew with this version of formlab"
+    kept = "predictions" in (manifest.get("parts") or manifest.get("members") or ())
+    how, benchmark = manifest.get("settings") or {}, manifest.get("benchmark")
+    documents = str(how.get("documents", "")).partition(":")[0]
+    options = {
+        "predictions": folder / "predictions" if kept else "PREDICTIONS",
+        "mode": manifest.get("mode"),
+        "documents": {"answered": "answered", "listed": "FILE"}.get(documents),
+        "reader": how.get("reader") if how.get("reader") != "centre" else None,
+        "out": "FOLDER",
+    }
+    if benchmark == "own":
+        gold = _gold_of(manifest, folder)
+        options = {"images": manifest.get("root")} | options
+    else:
+        gold = benchmark
+        options = {"root": manifest.get("root"), "split": manifest.get("split")} | options
+    words = [f"--{name} {shlex.quote(str(word))}" for name, word in options.items() if word]
+    return " ".join(["formlab score", shlex.quote(str(gold)), *words])
 
 
 def _gold_of(manifest: Mapping[str, Any], folder: Path) -> str:
@@ -607,33 +578,19 @@ def _opened(part: Evaluation | Callable[[], Evaluation]) -> Evaluation:
 
 
 def _written(folder: Path, part: tuple[int, Any]) -> list[PartFile]:
-    number, evaluation = part
-    return _opened(evaluation).check().write_part(folder, number)
-
-
-def _changed(part: Any, made: Mapping[str, Any], values: Mapping[str, Any]) -> Evaluation:
-    return _opened(part).changed(made, **values)
+    number, tables_of_part = part
+    return _opened(tables_of_part).check().write_part(folder, number)
 
 
 def _through(function: Callable[[Evaluation], Evaluation], part: Any) -> Evaluation:
     return function(_opened(part))
 
 
-def _together(parts: Sequence[Any], name: str) -> Any:
-    """A table of all parts, or their corpora or predictions as one; null where one has none."""
+def _member(parts: Sequence[Any], name: str) -> Folder | None:
+    """The corpora or the predictions of all parts as one; null where one has none."""
     members = [getattr(_opened(part), name) for part in parts]
-    if isinstance(members[0], pl.DataFrame):
-        return pl.concat(members, how="diagonal")
     if None in members:
         return None
-    first = members[0]
-    values = {field: getattr(first, field) for field in first.scalars()}
-    for field in {"flaws", "notes"} & values.keys():
-        values[field] = dict(sum((Counter(getattr(m, field)) for m in members), Counter()))
-    for field in {"sources", "unreadable"} & values.keys():
-        values[field] = {k: v for m in members for k, v in getattr(m, field).items()}
-    return first._lazy({t: partial(_table_of, members, t) for t in first.TABLES}, values)
-
-
-def _table_of(members: Sequence[Folder], table: str) -> pl.DataFrame:
-    return pl.concat([getattr(member, table) for member in members], how="diagonal")
+    values = {field: getattr(members[0], field) for field in members[0].scalars()}
+    makers = {table: _Joined(table, members) for table in members[0].TABLES}
+    return members[0]._lazy(makers, values)

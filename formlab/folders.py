@@ -202,21 +202,18 @@ class Evaluation(Folder):
     def made_anew(cls, manifest: Mapping[str, Any], folder: Path) -> str:
         """The command that makes an evaluation of an older format with this version."""
         kept = "predictions" in (manifest.get("parts") or manifest.get("members") or ())
-        how, benchmark = manifest.get("settings") or {}, manifest.get("benchmark")
+        how, is_own = manifest.get("settings") or {}, manifest.get("benchmark") == "own"
+        gold = _gold_of(manifest, folder) if is_own else manifest.get("benchmark")
         documents = str(how.get("documents", "")).partition(":")[0]
         options = {
+            "images" if is_own else "root": manifest.get("root"),
             "predictions": folder / "predictions" if kept else "PREDICTIONS",
+            "split": None if is_own else manifest.get("split"),
             "mode": manifest.get("mode"),
             "documents": {"answered": "answered", "listed": "FILE"}.get(documents),
             "reader": how.get("reader") if how.get("reader") != "centre" else None,
             "out": "FOLDER",
         }
-        if benchmark == "own":
-            gold = _gold_of(manifest, folder)
-            options = {"images": manifest.get("root")} | options
-        else:
-            gold = benchmark
-            options = {"root": manifest.get("root"), "split": manifest.get("split")} | options
         words = [f"--{name} {shlex.quote(str(word))}" for name, word in options.items() if word]
         return " ".join(["formlab score", shlex.quote(str(gold)), *words])
 

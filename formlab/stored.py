@@ -60,7 +60,7 @@ class _Stored(NamedTuple):
         self.scan()  # It may have been replaced while it was read.
         for (file, _), frame in zip(self.files, read, strict=True):
             if wrong := tables.mismatches(self.table, frame.clear()):
-                raise TableBroken(tables.report(self.table, wrong), where=file)
+                raise TableBroken(wrong, where=file)
         return pl.concat(read, how="diagonal")
 
 
@@ -140,10 +140,9 @@ class Folder:
 
     def check(self) -> Self:
         """Itself, if every table follows its schema; else `TableBroken` with all mismatches."""
-        checked = {name: tables.mismatches(name, getattr(self, name)) for name in self.TABLES}
-        wrong = [tables.report(name, lines) for name, lines in checked.items() if lines]
-        if wrong:
-            raise TableBroken("\n".join(wrong))
+        checked = (tables.mismatches(name, getattr(self, name)) for name in self.TABLES)
+        if wrong := "\n".join(filter(None, checked)):
+            raise TableBroken(wrong)
         return self
 
     def save(self, folder: str | Path, *, workers: int | str = 1) -> Path:

@@ -26,7 +26,6 @@ from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
 import polars as pl
-import yaml
 
 from formlab import resources
 from formlab.errors import DataBroken, DataMissing, NotAvailable
@@ -166,12 +165,7 @@ def each_jsonl(path: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 def read_yaml(path: str | Path, *, remedy: str) -> Any:
     """The value of a YAML file; `DataBroken` with its line and `remedy` if it is none."""
-    return read_yaml_nodes(path, remedy=remedy)[0]
-
-
-def read_yaml_nodes(path: str | Path, *, remedy: str) -> tuple[Any, yaml.Node | None]:
-    """The same, and its nodes, which know their lines; null if the file is empty."""
-    return parse_yaml(read_text(path), where=path, remedy=remedy)
+    return parse_yaml(read_text(path), where=path, remedy=remedy)[0]
 
 
 def csv_rows(path: str | Path, text: str) -> list[tuple[int, list[str]]]:

@@ -138,7 +138,10 @@ class _UniqueLoader(yaml.SafeLoader):
 
 
 def parse_yaml(text: str, *, where: object, remedy: str) -> tuple[Any, yaml.Node | None]:
-    """The value of a YAML text, and its nodes; `DataBroken` with its line and `remedy` if none."""
+    """The value of a YAML text, and its nodes, which know their lines; null if it is empty.
+
+    `DataBroken` with the line and `remedy` if it is no YAML.
+    """
     _check_depth(text, f"{where}:1")
     try:
         loader = _UniqueLoader(text)

@@ -298,9 +298,8 @@ class Folder:
     def manifest_of(cls, folder: Path) -> dict[str, Any]:
         """The manifest in `folder`; `DataBroken` if it is of another kind or another format."""
         file = settled(cls.home(folder)) / MANIFEST
-        manifest = files.read_json(file)
-        if not isinstance(manifest, dict) or manifest.get("kind") != cls.__name__:
-            kind = manifest.get("kind") if isinstance(manifest, dict) else None
+        manifest = files.read_json(file, dict[str, Any], remedy=ANEW)
+        if (kind := manifest.get("kind")) != cls.__name__:
             what = f"this folder holds {kind or 'something else'}, not {cls.__name__}"
             remedy = "the folder that the matching formlab command wrote with --out"
             raise DataBroken(what, where=file, remedy=remedy)
@@ -345,13 +344,8 @@ def _of_format_1(manifest: Mapping[str, Any]) -> dict[str, Any]:
 def _stated(kind: type[Folder]) -> type[msgspec.Struct]:
     """The structure of the manifest of a kind of folder."""
     hints = get_type_hints(kind) | {"root": str | None}
-    given = {field.name: field for field in dataclasses.fields(kind)}
-    fields = [
-        (name, hints[name])
-        if given[name].default is given[name].default_factory is dataclasses.MISSING
-        else (name, hints[name], None)
-        for name in kind.scalars()
-    ]
+    needed = [f.name for f in dataclasses.fields(kind) if f.default is f.default_factory]
+    fields = [(n, hints[n]) if n in needed else (n, hints[n], None) for n in kind.scalars()]
     parts = dict[str, list[tuple[_PartName, int, str]]]
     own = [("tables", parts), ("plugins", list[dict[str, str]]), ("members", dict[str, str])]
     return msgspec.defstruct(kind.__name__, [*fields, *own], kw_only=True)

@@ -18,32 +18,27 @@ import shutil
 import stat
 import zipfile
 import zlib
-from collections import Counter
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache, lru_cache
 from importlib import metadata
 from pathlib import Path
-from typing import Annotated, Any, BinaryIO, TypeVar, get_args, get_origin
+from typing import Any, BinaryIO, TypeVar
 
-import msgspec
-import numpy as np
 import polars as pl
-import yaml
 
 from formlab import resources
 from formlab.errors import DataBroken, DataMissing, NotAvailable
+from formlab.parsing import AS_WRITTEN, Whole, convert, parse_json, parse_yaml, storable
+
+__all__ = ["AS_WRITTEN", "Whole", "convert", "parse_json", "storable"]
 
 T = TypeVar("T")
-# An integer that a table can hold.
-Whole = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 # What a member of a damaged archive raises.
 UNPACKABLE = (LookupError, OSError, EOFError, ValueError, RuntimeError, NotImplementedError)
 UNPACKABLE += (zipfile.BadZipFile, zlib.error, lzma.LZMAError)
-# The most bytes of a file that are read at once, and how deep JSON may be nested.
-LARGEST, DEEPEST = 2**31, 200
-_NO_BRACKETS = bytes(sorted(set(range(256)) - set(b"[]{}")))
-_STEPS = bytes.maketrans(b"[{]}", b"\1\1\xff\xff")
+# The most bytes of a file that are read at once.
+LARGEST = 2**31
 _ROWS_OF_A_GROUP = 2**18
 
 
@@ -146,114 +141,13 @@ def read_text(path: str | Path, *, encodings: tuple[str, ...] = ("utf-8-sig",)) 
     raise DataBroken(what, where=where, remedy="save the file as UTF-8")
 
 
-def storable(value: Any) -> Any:
-    """`value` as UTF-8 can hold it: half of a surrogate pair, as in JSON, is kept as its escape.
-
-    >>> storable("\\ud800"), storable({"a": ["\\ud800"]})
-    ('\\\\ud800', {'a': ['\\\\ud800']})
-    """
-    if isinstance(value, str) and not value.isascii():
-        return value.encode("utf-8", "backslashreplace").decode()
-    if isinstance(value, dict):
-        return {storable(name): storable(member) for name, member in value.items()}
-    return list(map(storable, value)) if isinstance(value, list) else value
-
-
-def convert(value: Any, kind: type[T], *, where: object, remedy: str | None = None) -> T:
-    """A parsed value as a type that msgspec knows: a Struct, a dict, a list, …
-
-    Examples
-    --------
-    >>> convert({"a": {"box": 1}}, dict[str, dict[str, list[int]]], where="a.json")
-    Traceback (most recent call last):
-    ...
-    formlab.errors.DataBroken: Expected `array`, got `int` (a.json#a#box)
-    """
-    try:
-        try:
-            return msgspec.convert(value, kind)
-        except UnicodeEncodeError:
-            return msgspec.convert(storable(value), kind)
-    # Python's own errors are those of integers of thousands of digits.
-    except (ValueError, OverflowError, RecursionError) as error:
-        if get_origin(kind) is dict and isinstance(value, dict):
-            # msgspec does not say under which name of a dict something stands.
-            for name, member in value.items():
-                convert(member, get_args(kind)[1], where=f"{where}#{name}", remedy=remedy)
-        raise DataBroken(str(error), where=where, remedy=remedy) from error
-
-
-def parse_json(
-    text: str,
-    kind: type[T] = object,
-    *,
-    where: str,
-    first_line: int = 1,
-    as_written: bool = False,
-    once: bool = False,
-    remedy: str | None = None,
-) -> T:
-    """The value of a JSON text, of a type as for `convert`; an error names `where` and the line.
-
-    With `as_written`, a number is the text that it is written as: 9.00 stays. With `once`, an
-    object that has a name twice, of which one value would be lost, is an error too.
-
-    Examples
-    --------
-    >>> parse_json('{"a": }', where="x.json")
-    Traceback (most recent call last):
-    ...
-    formlab.errors.DataBroken: broken JSON, Expecting value at column 7 (x.json:1). Try: mend that \
-line
-    """
-    how: dict[str, Any] = {"parse_float": str, "parse_int": str} if as_written else {}
-    how |= {"object_pairs_hook": _named_once} if once else {}
-    _check_depth(text, f"{where}:{first_line}")
-    try:
-        value = json.loads(text, **how)
-    except ValueError as error:
-        what, line, remedy = str(error), 1 if "\n" not in text.strip() else None, "mend that value"
-        if isinstance(error, json.JSONDecodeError):
-            what, line = f"broken JSON, {error.msg} at column {error.colno}", error.lineno
-            remedy = "mend that line"
-        at = where if line is None else f"{where}:{line + first_line - 1}"
-        raise DataBroken(what, where=at, remedy=remedy) from error
-    return convert(value, kind, where=where, remedy=remedy)
-
-
-def _named_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    members = dict(pairs)
-    if len(members) < len(pairs):
-        twice = next(name for name, n in Counter(name for name, _ in pairs).items() if n > 1)
-        raise ValueError(f"an object has the name {twice[:80]!r} twice")
-    return members
-
-
-# Reads numbers as they are written, and no name twice.
-AS_WRITTEN = json.JSONDecoder(object_pairs_hook=_named_once, parse_float=str, parse_int=str)
-
-
-def _check_depth(text: str, where: str) -> None:
-    """`DataBroken` if lists and objects stand in more than `DEEPEST` others."""
-    if text.count("[") + text.count("{") <= DEEPEST:
-        return
-    # Every other piece between quotation marks is a text, in which brackets mean nothing.
-    plain = text.encode("utf-8", "replace").replace(rb"\\", b"").replace(rb"\"", b"")
-    steps = b"".join(plain.split(b'"')[::2]).translate(_STEPS, _NO_BRACKETS)
-    if np.cumsum(np.frombuffer(steps, np.int8), dtype=np.int32).max(initial=0) > DEEPEST:
-        what = f"nested more than {DEEPEST} deep"
-        raise DataBroken(what, where=where, remedy="mend that line")
-
-
 def read_json(path: str | Path, kind: type[T] = object, **how: Any) -> T:
     """The value of a JSON file; `kind` and the rest as for `parse_json`."""
     return parse_json(read_text(path), kind, where=str(path), **how)
 
 
-def each_jsonl(
-    path: str | Path, kind: type[T] = dict[str, Any], *, as_written: bool = False
-) -> Iterator[tuple[int, T]]:
-    """Line number and object of each line that is not blank; `as_written` as for `parse_json`.
+def each_jsonl(path: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Line number and object of each line that is not blank.
 
     `DataBroken` at the first line that is not a JSON object, and for a file without any.
     """
@@ -263,48 +157,15 @@ def each_jsonl(
     for number, line in enumerate(read_text(path).split("\n"), start=1):
         if line.strip():
             count += 1
-            how = {"where": str(path), "first_line": number, "as_written": as_written}
-            value = parse_json(line, **how)
-            yield number, convert(value, kind, where=f"{path}:{number}", remedy=remedy)
+            value = parse_json(line, where=str(path), first_line=number)
+            yield number, convert(value, dict[str, Any], where=f"{path}:{number}", remedy=remedy)
     if not count:
         raise DataBroken("the file is empty", where=path, remedy=remedy)
 
 
-# Tags such as !!bool before other words are followed without a look: all kinds of errors.
-_NOT_YAML = (yaml.YAMLError, ValueError, LookupError, AttributeError, TypeError, RecursionError)
-
-
-class _UniqueLoader(yaml.SafeLoader):
-    """JSON's types and days, and each key once; YAML's own reader takes the last one silently."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        seen = set()
-        for key, _ in node.value:
-            if (key.tag, str(key.value)) in seen:
-                what = f"the key {key.value!r} twice"
-                raise yaml.MarkedYAMLError(problem=what, problem_mark=key.start_mark)
-            seen.add((key.tag, str(key.value)))
-        return super().construct_mapping(node, deep)
-
-
 def read_yaml(path: str | Path, *, remedy: str) -> Any:
     """The value of a YAML file; `DataBroken` with its line and `remedy` if it is none."""
-    return read_yaml_nodes(path, remedy=remedy)[0]
-
-
-def read_yaml_nodes(path: str | Path, *, remedy: str) -> tuple[Any, yaml.Node | None]:
-    """The same, and its nodes, which know their lines; null if the file is empty."""
-    text = read_text(path)
-    _check_depth(text, f"{path}:1")
-    try:
-        loader = _UniqueLoader(text)
-        root = loader.get_single_node()
-        return root and loader.construct_document(root), root
-    except _NOT_YAML as error:
-        mark, problem = (getattr(error, name, None) for name in ("problem_mark", "problem"))
-        what = f"not YAML: {problem}" if problem else "not YAML"
-        where = f"{path}:{mark.line + 1}" if mark else path
-        raise DataBroken(what, where=where, remedy=remedy) from error
+    return parse_yaml(read_text(path), where=path, remedy=remedy)[0]
 
 
 def csv_rows(path: str | Path, text: str) -> list[tuple[int, list[str]]]:
@@ -332,12 +193,11 @@ def csv_cells(size: int) -> Iterator[None]:
         csv.field_size_limit(limit)
 
 
-def read_parquet(path: str | Path, only: pl.Expr | None = None) -> pl.DataFrame:
-    """The table of a Parquet file, or the rows of it for which `only` is true."""
+def read_parquet(path: str | Path) -> pl.DataFrame:
+    """The table of a Parquet file."""
     read_bytes(path, 1)
     try:
-        scan = pl.scan_parquet(path, glob=False)
-        return (scan if only is None else scan.filter(only)).collect()
+        return pl.scan_parquet(path, glob=False).collect()
     except (pl.exceptions.PolarsError, OSError) as error:
         first = str(error).splitlines()[0]
         raise DataBroken(f"not a readable Parquet file: {first}", where=path) from error
@@ -450,7 +310,20 @@ def temporary(folder: Path, *, prefix: str, suffix: str = ".part") -> Iterator[P
 
 def part_name(name: str, *, suffix: str = ".part") -> str:
     """A hidden name for what is written now: `sweep` leaves it as long as this process lives."""
-    return f".{name[:40]}.{_host()}-{os.getpid()}-{secrets.token_hex(4)}{suffix}"
+    return f".{_stem(name)}.{_host()}-{os.getpid()}-{secrets.token_hex(4)}{suffix}"
+
+
+def parts_beside(path: Path) -> list[Path]:
+    """What has a `part_name` of `path` beside it."""
+    name = re.compile(rf"\.{re.escape(_stem(path.name))}\.[0-9a-f]{{8}}-\d+-[0-9a-f]{{8}}\.\w+")
+    beside = path.parent.iterdir() if path.parent.is_dir() else ()
+    return [path for path in beside if name.fullmatch(path.name)]
+
+
+def _stem(name: str) -> str:
+    """A name, cut so that more can stand beside it, and still another than all others."""
+    digest = hashlib.sha256(os.fsencode(name)).hexdigest()[:12]
+    return name if len(os.fsencode(name)) <= 120 else f"{name[:25]}-{digest}"
 
 
 @cache
@@ -461,12 +334,13 @@ def _host() -> str:
 def sweep(parts: Iterable[Path]) -> None:
     """Remove what processes of this machine that were killed left under a `part_name`."""
     for part in parts:
-        made = re.search(rf"\.{_host()}-(\d{{1,9}})-[0-9a-f]{{8}}\.part", part.name)
+        made = re.search(rf"\.{_host()}-(\d{{1,9}})-[0-9a-f]{{8}}\.(part|old)", part.name)
         if made and os.name != "nt":  # On Windows the signal would end the process.
             try:
                 os.kill(int(made[1]), 0)
             except ProcessLookupError:
-                remove(part)
+                with suppress(OSError):
+                    remove(part)
             except OSError:
                 pass
 

@@ -1,358 +1,21 @@
-"""Corpus, Predictions and Evaluation: folders of tables, each table a folder of part files.
-
-Part files of one name hold the same documents in every table, and documents are whole within a
-part, so tables are joined part by part.
-"""
+"""Corpus, Predictions and Evaluation: what is scored, and the scores."""
 
 from __future__ import annotations
 
 import dataclasses
 import shlex
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
-from functools import cache, partial
+from functools import partial
+from operator import methodcaller
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, NamedTuple, Self, get_type_hints
+from typing import Any, ClassVar, Self
 
-import msgspec
 import polars as pl
 
-from formlab import files, frames, registry, show, tables
-from formlab.errors import DataBroken, FormlabError, NotAvailable, TableBroken, UnknownName
-from formlab.saving import MANIFEST, replacing, settled
-from formlab.workers import Lost, each
-
-FORMAT = 3
-ANEW = "the formlab command that wrote this folder again, or a fresh copy of the whole folder"
-_PartName = Annotated[
-    str, msgspec.Meta(pattern=r"^([0-9]{5,}|documents|records|responses)\.parquet$")
-]
-
-
-class PartFile(NamedTuple):
-    """A written part of a table: `table` may be that of a member, such as ``corpus/records``."""
-
-    table: str
-    name: str
-    rows: int
-    sha256: str
-
-
-@dataclasses.dataclass(frozen=True)
-class Folder:
-    """Tables that belong together, saved as Parquet files beside a manifest.
-
-    A member, a field that is such a folder itself or null, is saved in a folder of its name.
-    """
-
-    TABLES: ClassVar[tuple[str, ...]] = ()
-    MEMBERS: ClassVar[dict[str, type[Folder]]] = {}
-    NEEDS_PLUGINS: ClassVar[bool] = False
-
-    def __post_init__(self) -> None:
-        for name in self.TABLES:
-            object.__setattr__(self, name, frames.to_polars(getattr(self, name)))
-
-    def __getattr__(self, name: str) -> Any:
-        """A table or member that is read when it is first asked for."""
-        make = self.__dict__.get("_makers", {}).get(name)
-        if make is None:
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        object.__setattr__(self, name, value := make())
-        return value
-
-    @classmethod
-    def _lazy(cls, makers: Mapping[str, Callable[[], Any]], values: Mapping[str, Any]) -> Self:
-        """A folder with `values`, and what `makers` make when it is first asked for."""
-        known: dict[str, Any] = dict(values)
-        for field in dataclasses.fields(cls):
-            if field.name in known or field.name in makers:
-                continue
-            if field.default_factory is not dataclasses.MISSING:
-                known[field.name] = field.default_factory()
-            else:
-                known[field.name] = field.default
-        new = object.__new__(cls)
-        new.__dict__.update(known, _makers=dict(makers))
-        return new
-
-    def __repr__(self) -> str:
-        return show.line(self)
-
-    def _repr_html_(self) -> str:
-        return show.html(self)
-
-    @classmethod
-    def scalars(cls) -> list[str]:
-        """The names of the fields that are no tables and no members."""
-        owned = (*cls.TABLES, *cls.MEMBERS)
-        return [field.name for field in dataclasses.fields(cls) if field.name not in owned]
-
-    def uses(self) -> dict[str, Iterable[str]]:
-        """By kind of plug-in the names that its tables mention."""
-        return {}
-
-    def check(self) -> Self:
-        """Itself, if every table follows its schema; else `TableBroken` with all mismatches."""
-        checked = {name: tables.mismatches(name, getattr(self, name)) for name in self.TABLES}
-        wrong = [tables.report(name, lines) for name, lines in checked.items() if lines]
-        if wrong:
-            raise TableBroken("\n".join(wrong))
-        return self
-
-    def save(self, folder: str | Path) -> Path:
-        """Write every table and `manifest.json` into `folder`; all of them or none.
-
-        What was saved there before stays whole until what is new takes its place, and so it does
-        if this is killed. `NotAvailable` if nothing can be written there, `DataBroken` if files
-        that are not formlab's are in the way.
-        """
-        with replacing(folder) as new:
-            parts = self.check().write_part(new, 0)
-            self.finish(new, parts, {n: getattr(self, n) for n in self.scalars()}, self.uses())
-        return Path(folder)
-
-    def write_part(self, folder: Path, number: int, within: str = "") -> list[PartFile]:
-        """Write the tables, and those of the members, as part `number` of a folder."""
-        written = []
-        for table in self.TABLES:
-            name = f"{number:05}.parquet"
-            file, frame = folder / within / table / name, getattr(self, table)
-            # Nothing is looked up in scores by what a file has at least and at most.
-            files.write_parquet(file, frame, statistics=table != "scores")
-            written.append(PartFile(within + table, name, frame.height, files.sha256(file)))
-        for member in self.MEMBERS:
-            if (value := getattr(self, member)) is not None:
-                written += value.check().write_part(folder, number, f"{within}{member}/")
-        return written
-
-    @classmethod
-    def finish(
-        cls,
-        folder: Path,
-        parts: Sequence[PartFile],
-        values: Mapping[str, Any],
-        uses: Mapping[str, Iterable[str]],
-    ) -> None:
-        """Write the manifest of `parts`; `values` has the other fields, and the members."""
-        members = {}
-        for name, kind in cls.MEMBERS.items():
-            own = [p for p in parts if p.table.startswith(f"{name}/")]
-            if own:
-                own = [part._replace(table=part.table.removeprefix(f"{name}/")) for part in own]
-                fields = {field: getattr(values[name], field) for field in kind.scalars()}
-                kind.finish(folder / name, own, fields, {})
-                members[name] = files.sha256(folder / name / MANIFEST)
-        manifest = {"kind": cls.__name__, "format": FORMAT, "formlab": files.version()}
-        manifest |= {name: values[name] for name in cls.scalars()}
-        manifest["plugins"] = registry.needed(uses)
-        manifest["root"] = None if manifest.get("root") is None else str(manifest["root"])
-        manifest["tables"] = {
-            table: [list(part[1:]) for part in sorted(parts) if part.table == table]
-            for table in cls.TABLES
-        }
-        files.write_json(folder / MANIFEST, manifest | {"members": members})
-
-    @classmethod
-    def opened(cls, folder: str | Path) -> Self:
-        """What `save` wrote, each table read (or scanned) when it is asked for."""
-        return cls._of_files(cls.home(Path(folder)), cls.manifest_of(Path(folder)))
-
-    @classmethod
-    def load(cls, folder: str | Path) -> Self:
-        """Read what `save` wrote; of several parts each table when it is first asked for.
-
-        `DataMissing` or `DataBroken` if the folder, its manifest or a table is absent, damaged,
-        not as it was saved, or of another kind; `NotAvailable` if a plug-in is absent, see
-        `registry.restore`.
-        """
-        folder = Path(folder)
-        while True:
-            manifest = cls.manifest_of(folder)
-            try:
-                return cls._opened(cls.home(folder), manifest)
-            except FormlabError:
-                # Another process may have saved another there meanwhile.
-                if cls.manifest_of(folder) == manifest:
-                    raise
-
-    @classmethod
-    def _opened(cls, folder: Path, manifest: Mapping[str, Any]) -> Self:
-        if cls.NEEDS_PLUGINS:
-            registry.restore(manifest["plugins"], where=folder)
-        for table in cls.TABLES:
-            for file, sha256 in _files(folder, manifest, table):
-                check_unchanged(file, sha256)
-        new = cls._of_files(folder, manifest)
-        if len(manifest["tables"][cls.TABLES[0]]) > 1:
-            return new
-        try:
-            return new.collected()
-        except TableBroken as error:
-            raise TableBroken(error.what, where=folder, remedy=ANEW) from error
-
-    def collected(self) -> Self:
-        """The same with all tables and members in memory, checked."""
-        members = {name: getattr(self, name) for name in self.MEMBERS}
-        read = {name: member and member.collected() for name, member in members.items()}
-        return dataclasses.replace(self, **read).check()
-
-    @classmethod
-    def _of_files(cls, folder: Path, manifest: Mapping[str, Any], name: str = "") -> Self:
-        """What is in a folder, or in its part of that `name`, read when it is asked for."""
-        makers: dict[str, Callable[[], Any]] = {}
-        scanned = {}
-        for table in cls.TABLES:
-            scanned[table] = [f for f in _files(folder, manifest, table) if name in ("", f[0].name)]
-            makers[table] = partial(_read, table, scanned[table])
-        for member, sha256 in manifest["members"].items():
-            check_unchanged(folder / member / MANIFEST, sha256)
-            kind = cls.MEMBERS[member]
-            own = kind.manifest_of(folder / member)
-            makers[member] = partial(kind._of_files, folder / member, own, name)
-        new = cls._lazy(makers, cls.fields_in(manifest))
-        new.__dict__["_scanned"] = scanned
-        return new
-
-    def scan(self, table: str) -> pl.LazyFrame:
-        """A table as a lazy frame: what is on disk stays there until it is asked for.
-
-        Examples
-        --------
-        >>> import formlab
-        >>> evaluation = formlab.evaluate({"a": {"total": "9"}}, {"a": {"total": "8"}})
-        >>> evaluation.scan("cases").filter(level="field").select("outcome").collect().item()
-        'mismatch'
-        """
-        if table not in self.TABLES:
-            raise UnknownName.of(f"table of {type(self).__name__}", table, self.TABLES)
-        if table in self.__dict__ or table not in self.__dict__.get("_scanned", {}):
-            return getattr(self, table).lazy()
-        for file, sha256 in self.__dict__["_scanned"][table]:
-            check_unchanged(file, sha256)
-        scanned = [
-            _with_field(table, pl.scan_parquet(file, glob=False))
-            for file, _ in self.__dict__["_scanned"][table]
-        ]
-        return pl.concat(scanned, how="diagonal")
-
-    @classmethod
-    def fields_in(cls, manifest: Mapping[str, Any]) -> dict[str, Any]:
-        """What a manifest has for fields that are no tables and no members."""
-        values = {name: manifest[name] for name in cls.scalars() if name in manifest}
-        if values.get("root") is not None:
-            values["root"] = Path(values["root"])
-        return values
-
-    @classmethod
-    def home(cls, folder: Path) -> Path:
-        """Where the tables are: of a run, which has more than them, in a folder of their name."""
-        return folder
-
-    @classmethod
-    def manifest_of(cls, folder: Path) -> dict[str, Any]:
-        """The manifest in `folder`; `DataBroken` if it is of another kind or another format."""
-        file = settled(cls.home(folder)) / MANIFEST
-        manifest = files.read_json(file)
-        if not isinstance(manifest, dict) or manifest.get("kind") != cls.__name__:
-            kind = manifest.get("kind") if isinstance(manifest, dict) else None
-            what = f"this folder holds {kind or 'something else'}, not {cls.__name__}"
-            remedy = "the folder that the matching formlab command wrote with --out"
-            raise DataBroken(what, where=file, remedy=remedy)
-        stated = manifest.get("format", 1)
-        if stated == 1 and not cls.MEMBERS:
-            manifest = _of_format_1(manifest)
-        elif stated != FORMAT:
-            raise DataBroken(
-                f"this {cls.__name__} was written by formlab {manifest.get('formlab')} in format "
-                f"{stated}; this version reads format {FORMAT}",
-                where=file,
-                remedy=cls._made_anew(manifest, folder),
-            )
-        files.convert(manifest, _stated(cls), where=file, remedy=ANEW)
-        parts = {tuple(name for name, *_ in manifest["tables"][table]) for table in cls.TABLES}
-        if stated == FORMAT and (len(parts) > 1 or () in parts):
-            raise DataBroken("its tables have different parts", where=file, remedy=ANEW)
-        return {"plugins": [], "members": {}} | manifest
-
-    @classmethod
-    def _made_anew(cls, manifest: Mapping[str, Any], folder: Path) -> str:  # noqa: ARG003
-        """How such a folder is made with this version."""
-        return "make it anew with this version of formlab"
-
-
-def _files(folder: Path, manifest: Mapping[str, Any], table: str) -> list[tuple[Path, str]]:
-    """The part files of a table with their SHA-256; format 1 has one file beside the manifest."""
-    parts = manifest["tables"][table]
-    return [(folder / (table if name[0].isdigit() else "") / name, sha) for name, _, sha in parts]
-
-
-def _read(table: str, parts: Sequence[tuple[Path, str]]) -> pl.DataFrame:
-    """The parts of a table below each other, each as it was saved."""
-    frames_ = []
-    for file, sha256 in parts:
-        check_unchanged(file, sha256)
-        frames_.append(frame := _with_field(table, files.read_parquet(file)))
-        # It may have been replaced while it was read.
-        check_unchanged(file, sha256)
-        if wrong := tables.mismatches(table, frame.clear()):
-            raise TableBroken(tables.report(table, wrong), where=file)
-    return pl.concat(frames_, how="diagonal")
-
-
-def _with_field(table: str, frame: Any) -> Any:
-    """A table, where it was saved without `field`: of own forms that is in `subtype` then.
-
-    Read until 0.4, as format 1 is.
-    """
-    head = frame.lazy().head(0).collect()
-    if tables.mismatches(table, head) != ["missing columns: field"]:
-        return frame
-    is_own = pl.col("benchmark") == "own"
-    field, subtype = (pl.when(side).then("subtype") for side in (is_own, ~is_own))
-    return frame.with_columns(field=field, subtype=subtype)
-
-
-def check_unchanged(file: Path, sha256: str) -> None:
-    """`DataBroken` if a file is not as it was saved."""
-    if files.sha256_once(file) != sha256:
-        raise DataBroken("this file has changed since it was saved", where=file, remedy=ANEW)
-
-
-def rows_of(manifest: Mapping[str, Any], table: str) -> int:
-    """How many rows a table has by its manifest."""
-    return sum(rows for _, rows, _ in manifest["tables"][table])
-
-
-def _of_format_1(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """The manifest of format 1 as one of today: each table was a file. Read until 0.4."""
-    try:
-        parts = {
-            name: [[f"{name}.parquet", saved["rows"], saved["sha256"]]]
-            for name, saved in manifest["tables"].items()
-        }
-    except (AttributeError, KeyError, TypeError):
-        parts = None
-    return {**manifest, "format": FORMAT, "tables": parts, "members": {}}
-
-
-@cache
-def _stated(kind: type[Folder]) -> type[msgspec.Struct]:
-    """The structure of the manifest of a kind of folder."""
-    hints = get_type_hints(kind) | {"root": str | None}
-    given = {field.name: field for field in dataclasses.fields(kind)}
-    fields: list[Any] = [
-        (name, hints[name])
-        if given[name].default is given[name].default_factory is dataclasses.MISSING
-        else (name, hints[name], None)
-        for name in kind.scalars()
-    ]
-    parts = list[tuple[_PartName, int, str]]
-    stated = msgspec.defstruct("Tables", [(name, parts) for name in kind.TABLES])
-    members = msgspec.defstruct("Members", [(name, str | None, None) for name in kind.MEMBERS])
-    own = [("tables", stated), ("plugins", list[dict[str, str]], None), ("members", members, None)]
-    return msgspec.defstruct(kind.__name__, [*fields, *own], kw_only=True)
+from formlab import files, tables
+from formlab.errors import FormlabError, TableBroken
+from formlab.saving import MANIFEST
+from formlab.stored import Folder, Joined, PartFile, made_now, opened  # noqa: F401
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -401,10 +64,6 @@ class Predictions(Folder):
         return {"systems": [system], "benchmarks": self.records["benchmark"].unique().sort()}
 
 
-def _none() -> None:
-    return None
-
-
 @dataclasses.dataclass(frozen=True, repr=False)
 class Evaluation(Folder):
     """Gold beside prediction, case by case, with every score that follows from it.
@@ -431,8 +90,8 @@ class Evaluation(Folder):
     made: dict[str, str] = dataclasses.field(default_factory=dict)
     unreadable: dict[str, str] = dataclasses.field(default_factory=dict)
     # By a factory, so that the class has no such attribute: both may be read later.
-    corpus: Corpus | None = dataclasses.field(default_factory=_none)
-    predictions: Predictions | None = dataclasses.field(default_factory=_none)
+    corpus: Corpus | None = dataclasses.field(default_factory=lambda: None)
+    predictions: Predictions | None = dataclasses.field(default_factory=lambda: None)
 
     @classmethod
     def of(
@@ -448,33 +107,16 @@ class Evaluation(Folder):
             Its fields; tables and members that are not among them come from the parts, all else
             from the first part.
         """
-        owned = [name for name in (*cls.TABLES, *cls.MEMBERS) if name not in values]
         if missing := [name for name in cls.scalars() if name not in values]:
-            first = _opened(parts[0])
+            first = opened(parts[0])
             values |= {name: getattr(first, name) for name in missing}
-        new = cls._lazy({name: partial(_together, parts, name) for name in owned}, values)
-        new.__dict__["_parts"] = tuple(parts)
-        return new
-
-    @classmethod
-    def _of_files(cls, folder: Path, manifest: Mapping[str, Any], name: str = "") -> Self:
-        names = [part[0] for part in manifest["tables"]["documents"]]
-        if name or len(names) == 1:
-            return super()._of_files(folder, manifest, name)
-        opened = super()._of_files
-        parts = [partial(opened, folder, manifest, each) for each in names]
-        whole = opened(folder, manifest)
-        whole.__dict__["_parts"] = tuple(parts)
-        return whole
-
-    @property
-    def lazy_parts(self) -> tuple[Any, ...]:
-        """What opens each of its parts; empty where it is one."""
-        return self.__dict__.get("_parts") or ()
+        makers = {name: Joined(name, parts) for name in cls.TABLES}
+        makers |= {name: partial(_member, parts, name) for name in cls.MEMBERS}
+        return cls._lazy(makers, values, parts)
 
     def parts(self) -> Iterator[Evaluation]:
         """The evaluations that this one consists of, each of other documents; or itself alone."""
-        yield from map(_opened, self.lazy_parts) if self.lazy_parts else [self]
+        yield from map(opened, self.lazy_parts) if self.lazy_parts else [self]
 
     def by_part(self, query: Callable[..., Any], *names: str) -> Iterator[pl.DataFrame]:
         """What `query` makes of the lazy tables `names` (or, without, of the evaluation) by part.
@@ -496,13 +138,6 @@ class Evaluation(Folder):
         """The frames of `by_part` below each other."""
         return pl.concat(self.by_part(query, *names), how="diagonal_relaxed")
 
-    def scan(self, table: str) -> pl.LazyFrame:
-        """As for every folder, of all parts."""
-        here = {*self.__dict__, *self.__dict__.get("_scanned", {})}
-        if self.__dict__.get("_parts") and table in {*self.TABLES} - here:
-            return pl.concat([part.scan(table) for part in self.parts()], how="diagonal")
-        return super().scan(table)
-
     def changed(
         self, made: Mapping[str, Callable[[Evaluation], Any]] | None = None, **values: Any
     ) -> Evaluation:
@@ -523,21 +158,21 @@ class Evaluation(Folder):
         0
         """
         made = dict(made or {})
-        fields = (field.name for field in dataclasses.fields(self))
-        known = {n: self.__dict__[n] for n in fields if n in self.__dict__ and n not in made}
-        if several := self.__dict__.get("_parts"):
-            parts = [partial(_changed, part, made, values) for part in several]
-            return Evaluation.of(parts, **known | values)
-        makers = {name: partial(getattr, self, name) for name in (*self.TABLES, *self.MEMBERS)}
-        makers |= {name: partial(make, self) for name, make in made.items()}
-        known |= values
-        return self._lazy({n: m for n, m in makers.items() if n not in known}, known)
+        change = methodcaller("changed", made, **values)
+        parts = [partial(_through, change, part) for part in self.lazy_parts]
+        makers = self._makers | {
+            name: Joined(name, parts) if parts else partial(make, self)
+            for name, make in made.items()
+        }
+        fields = {field.name for field in dataclasses.fields(self)} - made.keys()
+        known = {name: value for name, value in self.__dict__.items() if name in fields}
+        return self._lazy(makers, known | values, parts)
 
     def mapped(self, function: Callable[[Evaluation], Evaluation], **values: Any) -> Evaluation:
         """The evaluation whose every part went through `function`; `values` are its new fields."""
-        if not (several := self.__dict__.get("_parts")):
-            return dataclasses.replace(function(self), **values)
-        return Evaluation.of([partial(_through, function, part) for part in several], **values)
+        if not self.lazy_parts:
+            return function(self).changed(**values)
+        return self.of([partial(_through, function, part) for part in self.lazy_parts], **values)
 
     @property
     def document_names(self) -> pl.Series:
@@ -563,38 +198,23 @@ class Evaluation(Folder):
             raise TableBroken(f"own columns of documents and of cases: {', '.join(twice)}")
         return self
 
-    def save(self, folder: str | Path, *, workers: int | str = 1) -> Path:
-        """As for every folder, part by part; the first time it is saved, `made` is recorded.
-
-        Parts that are made when they are asked for are made by `workers`, as for `workers.each`.
-        """
-        with replacing(folder) as new:
-            parts = enumerate(self.__dict__.get("_parts") or [self])
-            written = []
-            for (number, _), files_ in each(partial(_written, new), parts, workers=workers):
-                if isinstance(files_, Lost):
-                    raise NotAvailable(f"part {number} cannot be made: {files_.reason}")
-                written += files_
-            values = {name: getattr(self, name) for name in (*self.scalars(), *self.MEMBERS)}
-            self.finish(new, written, values | {"made": self.made or made_now()}, self.uses())
-        return Path(folder)
-
     @classmethod
-    def _made_anew(cls, manifest: Mapping[str, Any], folder: Path) -> str:
+    def made_anew(cls, manifest: Mapping[str, Any], folder: Path) -> str:
+        """The command that makes an evaluation of an older format with this version."""
         kept = "predictions" in (manifest.get("parts") or manifest.get("members") or ())
-        how = manifest.get("settings") or {}
+        how, is_own = manifest.get("settings") or {}, manifest.get("benchmark") == "own"
+        gold = _gold_of(manifest, folder) if is_own else manifest.get("benchmark")
         documents = str(how.get("documents", "")).partition(":")[0]
-        is_own = manifest.get("benchmark") == "own"
         options = {
             "images" if is_own else "root": manifest.get("root"),
             "predictions": folder / "predictions" if kept else "PREDICTIONS",
-            **{name: manifest.get(name) for name in (() if is_own else ("split",)) + ("mode",)},
+            "split": None if is_own else manifest.get("split"),
+            "mode": manifest.get("mode"),
             "documents": {"answered": "answered", "listed": "FILE"}.get(documents),
             "reader": how.get("reader") if how.get("reader") != "centre" else None,
             "out": "FOLDER",
         }
         words = [f"--{name} {shlex.quote(str(word))}" for name, word in options.items() if word]
-        gold = _gold_of(manifest, folder) if is_own else manifest.get("benchmark")
         return " ".join(["formlab score", shlex.quote(str(gold)), *words])
 
     def uses(self) -> dict[str, Iterable[str]]:
@@ -612,44 +232,15 @@ def _gold_of(manifest: Mapping[str, Any], folder: Path) -> str:
     return str(sources[0] if len(sources) == 1 else manifest.get("split") or "GOLD")
 
 
-def made_now() -> dict[str, str]:
-    """When, and by which version, an evaluation is saved first."""
-    now = datetime.now(UTC).isoformat(timespec="milliseconds")
-    return {"at": now, "formlab": files.version()}
-
-
-def _opened(part: Evaluation | Callable[[], Evaluation]) -> Evaluation:
-    return part() if callable(part) else part
-
-
-def _written(folder: Path, part: tuple[int, Any]) -> list[PartFile]:
-    number, evaluation = part
-    return _opened(evaluation).check().write_part(folder, number)
-
-
-def _changed(part: Any, made: Mapping[str, Any], values: Mapping[str, Any]) -> Evaluation:
-    return _opened(part).changed(made, **values)
-
-
 def _through(function: Callable[[Evaluation], Evaluation], part: Any) -> Evaluation:
-    return function(_opened(part))
+    return function(opened(part))
 
 
-def _together(parts: Sequence[Any], name: str) -> Any:
-    """A table of all parts, or their corpora or predictions as one; null where one has none."""
-    members = [getattr(_opened(part), name) for part in parts]
-    if isinstance(members[0], pl.DataFrame):
-        return pl.concat(members, how="diagonal")
+def _member(parts: Sequence[Any], name: str) -> Folder | None:
+    """The corpora or the predictions of all parts as one; null where one has none."""
+    members = [getattr(opened(part), name) for part in parts]
     if None in members:
         return None
-    first = members[0]
-    values = {field: getattr(first, field) for field in first.scalars()}
-    for field in {"flaws", "notes"} & values.keys():
-        values[field] = dict(sum((Counter(getattr(m, field)) for m in members), Counter()))
-    for field in {"sources", "unreadable"} & values.keys():
-        values[field] = {k: v for m in members for k, v in getattr(m, field).items()}
-    return first._lazy({t: partial(_table_of, members, t) for t in first.TABLES}, values)
-
-
-def _table_of(members: Sequence[Folder], table: str) -> pl.DataFrame:
-    return pl.concat([getattr(member, table) for member in members], how="diagonal")
+    values = {field: getattr(members[0], field) for field in members[0].scalars()}
+    makers = {table: Joined(table, members) for table in members[0].TABLES}
+    return members[0]._lazy(makers, values)

@@ -6,7 +6,7 @@ import functools
 import inspect
 import re
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 from types import ModuleType
 from typing import Any
@@ -78,10 +78,24 @@ def to_polars(value: Any) -> Any:
     >>> to_polars(pd.DataFrame({"doc_id": ["a"], "page": [2.0]})).row(0)
     ('a', 2)
     """
+    return _within(value, _frame)
+
+
+def to_pandas(value: Any) -> Any:
+    """A polars frame as pandas, also inside a list, tuple or dict; all else unchanged."""
+    return _within(value, lambda v: v.to_pandas() if isinstance(v, pl.DataFrame) else v)
+
+
+def _within(value: Any, change: Callable[[Any], Any]) -> Any:
+    """What `change` makes of a value, or of each value in a list, tuple or dict."""
     if type(value) in (list, tuple):
-        return type(value)(map(to_polars, value))
+        return type(value)(_within(item, change) for item in value)
     if type(value) is dict:
-        return {key: to_polars(item) for key, item in value.items()}
+        return {key: _within(item, change) for key, item in value.items()}
+    return change(value)
+
+
+def _frame(value: Any) -> Any:
     if isinstance(value, pl.DataFrame | pl.Series) or not hasattr(value, "shape"):
         return value
     import narwhals as nw
@@ -101,15 +115,6 @@ def to_polars(value: Any) -> Any:
     scores = ("value", "ci_low", "ci_high") if {"metric", "ci_low"} & set(frame.columns) else ()
     undefined = [name for name in scores if name in frame and frame[name].dtype.is_float()]
     return frame.with_columns(pl.col(undefined).fill_null(float("nan")))
-
-
-def to_pandas(value: Any) -> Any:
-    """A polars frame as pandas, also inside a list, tuple or dict; all else unchanged."""
-    if type(value) in (list, tuple):
-        return type(value)(map(to_pandas, value))
-    if type(value) is dict:
-        return {key: to_pandas(item) for key, item in value.items()}
-    return value.to_pandas() if isinstance(value, pl.DataFrame) else value
 
 
 @functools.cache

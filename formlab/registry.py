@@ -11,21 +11,20 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
-from functools import cache
+from functools import cache, partial
 from importlib import import_module, metadata
 from pathlib import Path
 from pkgutil import resolve_name
 from types import ModuleType
-from typing import Any, NamedTuple, TypedDict
+from typing import Any
 
 from formlab.errors import DataBroken, FormlabError, NotAvailable, UnknownName
+from formlab.provenance import OWN, VARIABLE, Entry, Record, Source, trust, trusted_file
 
-VARIABLE = "FORMLAB_PLUGINS"
 # What is registered, and what a decorated function becomes: a class and the field it goes into.
 KINDS: dict[str, tuple[str, str] | None] = {
     "benchmarks": ("formlab.benchmarks._spec:Benchmark", "read"),
@@ -34,47 +33,6 @@ KINDS: dict[str, tuple[str, str] | None] = {
     "readers": ("formlab.readers.rows:Reader", "read"),
     **dict.fromkeys(("agents", "charts", "notebooks", "commands", "samples")),
 }
-
-
-@dataclass(frozen=True)
-class Source:
-    """Where an entry comes from: ``formlab``, a ``package``, a ``file`` or a ``notebook``.
-
-    `version` is that of a package, or the SHA-256 of a file.
-    """
-
-    kind: str
-    name: str
-    version: str = ""
-
-    def __str__(self) -> str:
-        if self.kind == "package":
-            return f"package {self.name} {self.version}".rstrip()
-        if self.kind == "notebook":
-            return "this notebook" if self.name == "__main__" else f"module {self.name}"
-        return self.name
-
-
-OWN = Source("formlab", "formlab")
-
-
-class Entry(NamedTuple):
-    """A name of one kind, where it comes from, and what imports its value."""
-
-    kind: str
-    name: str
-    source: Source
-    load: Callable[[], Any]
-
-
-class Record(TypedDict):
-    """An entry that an evaluation needs: its kind and name, and the fields of its `Source`."""
-
-    plugin: str
-    entry: str
-    kind: str
-    name: str
-    version: str
 
 
 @dataclass
@@ -287,7 +245,7 @@ def _run_file(path: str) -> ModuleType:
     _STATE.files[path] = source.version
     # Without a folder to write to, a later session has to name the file again.
     with suppress(NotAvailable):
-        files.write_text(_note(source.version), path)
+        trust(source.version, path)
     return module
 
 
@@ -378,40 +336,14 @@ def restore(records: object, *, where: object) -> None:
         registry, name = view(record["plugin"]), record["entry"]
         recorded = Source(record["kind"], record["name"], record["version"])
         what = f"{record['plugin'].removesuffix('s')} {name!r}"
-        if name not in registry and (path := _trusted_file(recorded.version)):
+        if name not in registry and (path := trusted_file(recorded.version)):
             load(path)
         if name not in registry:
             what = f"{what} of {recorded} is needed, as it was then"
-            raise NotAvailable(what, where=where, remedy=_remedy(recorded))
+            raise NotAvailable(what, where=where, remedy=recorded.remedy)
         source = registry.source(name)
         if source != recorded and (source.kind, source.name) == (recorded.kind, recorded.name):
             print(f"note: {where}: {what} has changed since: {source}", file=sys.stderr)
-
-
-def _remedy(recorded: Source) -> str:
-    if recorded.kind == "package":
-        return f"pip install {recorded.name}=={recorded.version}"
-    if recorded.kind == "file":
-        return f"--plugin FILE.py (or {VARIABLE}) with that file, if you trust it"
-    return "register it again first, or keep it in a file and name that with --plugin"
-
-
-def _note(version: str) -> Path:
-    """The file that says where the user keeps the plug-in file of this SHA-256."""
-    from formlab import files
-
-    return files.cache_folder() / "plugins" / version
-
-
-def _trusted_file(version: str) -> str | None:
-    """The file of this SHA-256 which the user has named before, wherever it is kept now."""
-    from formlab import files
-
-    if re.fullmatch("[0-9a-f]{64}", version):
-        with suppress(FormlabError):
-            path = files.read_text(_note(version))
-            return path if files.sha256(path) == version else None
-    return None
 
 
 def _own(target: str, name: str) -> Any:
@@ -423,20 +355,14 @@ def _own(target: str, name: str) -> Any:
 def _packages() -> list[Entry]:
     """The entry points of installed packages; their metadata is read once."""
     points = metadata.entry_points()
-    return [
-        _entry(kind, point) for kind in KINDS for point in points.select(group=f"formlab.{kind}")
-    ]
-
-
-def _entry(kind: str, point: metadata.EntryPoint) -> Entry:
-    source = _package(point.dist) if point.dist else OWN
-    return Entry(kind, point.name, source, lambda: _run(source, point.load))
-
-
-@cache
-def _package(package: metadata.Distribution) -> Source:
+    found = [(kind, point) for kind in KINDS for point in points.select(group=f"formlab.{kind}")]
     # Each look at a package's name reads its metadata anew.
-    return Source("package", package.name, package.version)
+    packages = {point.dist for _, point in found}
+    sources = {each: Source("package", each.name, each.version) for each in packages}
+    return [
+        Entry(kind, point.name, sources[point.dist], partial(_run, sources[point.dist], point.load))
+        for kind, point in found
+    ]
 
 
 def _sources(entries: Iterable[Entry]) -> str:

@@ -5,12 +5,9 @@ A new folder is written beside the old one and takes its place by two renames.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
-import secrets
 import shutil
-import socket
 import sys
 import time
 from collections.abc import Iterator
@@ -59,9 +56,9 @@ def replacing(folder: str | Path) -> Iterator[Path]:
         if settled(folder).is_file():
             folder.mkdir()  # The error of the system.
         _check_own(folder)
-        _sweep(folder)
+        files.sweep(files.parts_beside(folder))
         before = _state(folder)
-        part = _beside(folder, "part")
+        part = folder.with_name(files.part_name(folder.name))
         part.mkdir()
         try:
             yield part
@@ -77,12 +74,12 @@ def settled(folder: Path) -> Path:
     """`folder`; what a save that was killed between its two renames moved away is put back."""
     deadline = time.monotonic() + _PATIENCE
     while not folder.exists():
-        old = sorted(_leftovers(folder, "old"), key=lambda path: path.stat().st_mtime_ns)
+        old = [path for path in files.parts_beside(folder) if path.suffix == ".old"]
         if not old:
             break
         if time.monotonic() > deadline:
             with suppress(OSError):
-                old[-1].rename(folder)
+                max(old, key=lambda path: path.stat().st_mtime_ns).rename(folder)
             break
         time.sleep(_PATIENCE / 10)
     return folder
@@ -97,7 +94,7 @@ def is_hidden(path: Path, folder: Path) -> bool:
 
 def _swap(part: Path, folder: Path) -> None:
     while True:
-        old = _beside(folder, "old")
+        old = folder.with_name(files.part_name(folder.name, suffix=".old"))
         with suppress(FileNotFoundError):
             folder.rename(old)
         try:
@@ -111,42 +108,6 @@ def _swap(part: Path, folder: Path) -> None:
             # Also where another writer has moved the new one away already.
             shutil.rmtree(old, ignore_errors=True)
             return
-
-
-def _beside(folder: Path, kind: str) -> Path:
-    host = re.sub(r"[^\w-]", "-", socket.gethostname())[:40]
-    return folder.with_name(f".{_stem(folder)}.{host}.{os.getpid()}.{secrets.token_hex(4)}.{kind}")
-
-
-def _stem(folder: Path) -> str:
-    """The name of a folder, cut so that more can stand beside it."""
-    digest = hashlib.sha256(os.fsencode(folder.name)).hexdigest()[:12]
-    return folder.name if len(os.fsencode(folder.name)) <= 120 else f"{folder.name[:30]}-{digest}"
-
-
-def _leftovers(folder: Path, kind: str) -> list[Path]:
-    name = re.compile(rf"\.{re.escape(_stem(folder))}\.[\w-]+\.\d+\.[0-9a-f]+\.{kind}")
-    beside = folder.parent.iterdir() if folder.parent.is_dir() else ()
-    return [path for path in beside if name.fullmatch(path.name)]
-
-
-def _sweep(folder: Path) -> None:
-    """Remove what processes of this machine that have ended left beside `folder`."""
-    ours = _beside(folder, "part").name.rsplit(".", 4)[1]
-    for path in [*_leftovers(folder, "part"), *_leftovers(folder, "old")]:
-        *_, host, process, _, _ = path.name.rsplit(".", 4)
-        if host == ours and not _is_running(int(process)):
-            shutil.rmtree(path, ignore_errors=True)
-
-
-def _is_running(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except (ProcessLookupError, OverflowError):
-        return False
-    except OSError:
-        return True
-    return True
 
 
 def _state(folder: Path) -> tuple[int, int] | None:
@@ -164,10 +125,8 @@ def _check_own(folder: Path) -> None:
         for place, folders, files_ in os.walk(folder)
         for name in [*files_, *(name for name in folders if Path(place, name).is_symlink())]
     ]
-    strangers = sorted(name for name in names if not _OURS.fullmatch(name))
-    if not strangers and names and not (folder / MANIFEST).is_file():
-        unfinished = any(name[0] == "." for name in names)
-        strangers = [] if unfinished else sorted(names)
+    is_saved = (folder / MANIFEST).is_file() or any(name[0] == "." for name in names)
+    strangers = sorted(name for name in names if not (is_saved and _OURS.fullmatch(name)))
     if strangers:
         more = f" and {len(strangers) - 3} more" if len(strangers) > 3 else ""
         what = f"this folder has files that formlab has not written: {', '.join(strangers[:3])}"

@@ -132,21 +132,9 @@ def _in_report() -> bool:
 
 
 _NEXT = {
-    "Corpus": {
-        "formlab.read_predictions(PATH, corpus)": "predictions made elsewhere",
-        "formlab.evaluate(corpus, predictions)": "score them",
-        "corpus.records, corpus.documents": "all values, all documents",
-    },
-    "Predictions": {
-        "formlab.evaluate(corpus, predictions)": "score them",
-        "predictions.records, predictions.responses": "all values, all answers",
-    },
-    "Evaluation": {
-        "formlab.summarise(evaluation)": "scores with intervals",
-        "formlab.gallery.errors(evaluation)": "the errors on their pages",
-        "formlab.analysis.find_slices(evaluation)": "where errors gather",
-        "evaluation.save(FOLDER)": "for formlab compare and formlab report",
-    },
+    "Corpus": "formlab.evaluate(corpus, formlab.read_predictions(PATH, corpus))",
+    "Predictions": "formlab.evaluate(corpus, predictions)",
+    "Evaluation": "formlab.summarise(evaluation)",
 }
 _HTML = """<div><p><b>{{ name }}</b><br>{{ counts | join(", ") }}</p>
 {% if noted %}<p>Noted:</p><ul>{% for n in noted %}<li>{{ n }}</li>{% endfor %}</ul>{% endif %}
@@ -154,8 +142,7 @@ _HTML = """<div><p><b>{{ name }}</b><br>{{ counts | join(", ") }}</p>
 {% for row in rows.rows() %}<tr>{% for cell in row %}<td>{{ cell | short }}</td>{% endfor %}</tr>
 {% endfor %}</tbody></table>
 {% if height > rows.height %}<p>{{ rows.height }} of {{ "{:,}".format(height) }} rows</p>{% endif %}
-<p>Next:</p><ul>{% for call, why in next.items() %}<li><code>{{ call }}</code> {{ why }}</li>
-{% endfor %}</ul></div>"""
+<p>Next: <code>{{ next }}</code></p></div>"""
 
 
 def line(folder: Any) -> str:

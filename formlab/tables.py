@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import dataclasses
 import gc
-import math
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-import msgspec
 import polars as pl
 
 from formlab import files, frames
@@ -131,7 +129,6 @@ _OPEN = ("documents", "records", "cases")
 # What a corpus notes of types that nobody declared begins so.
 INFERRED = "types inferred"
 
-ROLES = ("gold", "prediction")
 TASKS = _words("text marking visual cross layout vqa consistency value click entity fact")
 STATUSES = _words("ok missing bad_json repaired refused truncated api_error unscored")
 # A status under which the answer still counts; every other one counts as nothing found.
@@ -153,35 +150,18 @@ KEYS = {
 }
 # Columns that may not be null.
 _REQUIRED = {
-    "documents": "benchmark split doc_id",
-    "records": "benchmark split doc_id role task status",
-    "cases": "benchmark split doc_id system task level outcome",
-    "scores": "benchmark split doc_id system level metric settings",
-    "summary": "benchmark split system level metric settings",
-    "decisions": "benchmark doc_id task decision reviewer",
+    "documents": _words("benchmark split doc_id"),
+    "records": _words("benchmark split doc_id role task status"),
+    "responses": (),
+    "cases": _words("benchmark split doc_id system task level outcome"),
+    "scores": _words("benchmark split doc_id system level metric settings"),
+    "summary": _words("benchmark split system level metric settings"),
+    "decisions": _words("benchmark doc_id task decision reviewer"),
 }
-_ALLOWED = {
-    "role": ROLES,
-    "task": TASKS,
-    "status": STATUSES,
-    "outcome": OUTCOMES,
-    "decision": DECIDED,
-}
+_WORDS = {"task": TASKS, "status": STATUSES, "outcome": OUTCOMES, "decision": DECIDED}
+_WORDS["role"] = ("gold", "prediction")
 _REFUSED = (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError)
 frames.know(SCHEMAS.values())
-
-
-def box_of(value: Any) -> tuple[float, float, float, float] | None:
-    """A list of four finite numbers as a box; None for anything else.
-
-    >>> box_of([1, 2, 3.5, 4]), box_of([1, 2, 3]), box_of([1, 2, 3, float("inf")])
-    ((1.0, 2.0, 3.5, 4.0), None, None)
-    """
-    try:
-        box = msgspec.convert(value, tuple[float, float, float, float])
-    except (ValueError, OverflowError):
-        return None
-    return box if all(map(math.isfinite, box)) else None
 
 
 def own_columns(name: str, frame: pl.DataFrame) -> list[str]:
@@ -221,16 +201,14 @@ def table(
         remedy = "frame.with_columns for columns of your own" if name in _OPEN else None
         raise TableBroken(f"{name}: unknown columns {', '.join(unknown)}", remedy=remedy)
     if name == "cases":
-        given = [columns.get(key, [same.get(key)] * height) for key in _LEVEL_OF]
+        names = ("level", "path", "pred_path", "task")
+        given = (columns.get(key, [same.get(key)] * height) for key in names)
         columns["level"] = list(map(_level, *given))
     series = [_series(name, key, values, schema[key]) for key, values in columns.items()]
     absent = {key: pl.lit(same.get(key), schema[key]) for key in schema if key not in columns}
     # A frame without columns has no height.
     frame = pl.DataFrame(series or {"": [None] * height})
     return frame.with_columns(**absent).select(*schema)
-
-
-_LEVEL_OF = ("level", "path", "pred_path", "task")
 
 
 def _level(level: str | None, path: str | None, pred_path: str | None, task: str | None) -> str:
@@ -243,11 +221,10 @@ def _series(name: str, key: str, values: list[Any], kind: Any) -> pl.Series:
     if kind == SETTINGS:
         values = [dataclasses.asdict(v) if isinstance(v, Settings) else v for v in values]
     try:
-        return pl.Series(key, values, kind, strict=True)
-    except _REFUSED:  # Texts may have half characters.
-        values = list(map(files.storable, values))
-    try:
-        return pl.Series(key, values, kind, strict=True)
+        try:
+            return pl.Series(key, values, kind, strict=True)
+        except _REFUSED:  # Texts may have half characters.
+            return pl.Series(key, list(map(files.storable, values)), kind, strict=True)
     except _REFUSED as error:
         reason = str(error).partition("\n")[0][:200]
         raise TableBroken(f"{name}: column {key} is {kind}: {reason}") from error
@@ -370,18 +347,12 @@ n_kinds, context, meta
       - column doc_id is Int64, should be String
     """
     if wrong := mismatches(name, frame):
-        raise TableBroken(report(name, wrong))
+        raise TableBroken(wrong)
     return frame
 
 
-def report(name: str, wrong: list[str]) -> str:
-    """The message on a table that does not follow its schema."""
-    lines = "".join(f"\n  - {line}" for line in wrong)
-    return f"table {name!r} does not follow its schema:{lines}"
-
-
-def mismatches(name: str, frame: pl.DataFrame) -> list[str]:
-    """What in a frame does not follow the schema of the table, one sentence each."""
+def mismatches(name: str, frame: pl.DataFrame) -> str:
+    """What in a frame does not follow the schema of the table, a line each; empty if all does."""
     schema, own = SCHEMAS[name], own_columns(name, frame)
     types = {key: kind for key, kind in frame.schema.items() if key in schema}
     odd = {key: kind for key, kind in types.items() if kind != schema[key]}
@@ -393,32 +364,31 @@ def mismatches(name: str, frame: pl.DataFrame) -> list[str]:
     }
     wrong = [f"{what}: {', '.join(columns)}" for what, columns in found.items() if columns]
     wrong += [f"column {key} is {kind}, should be {schema[key]}" for key, kind in odd.items()]
-    return wrong + _wrong_rows(name, frame.select(types.keys() - odd.keys()))
+    wrong += _wrong_rows(name, frame.select(types.keys() - odd.keys()))
+    return "\n  - ".join([f"table {name!r} does not follow its schema:", *wrong]) if wrong else ""
 
 
 def _wrong_rows(name: str, frame: pl.DataFrame) -> list[str]:
     """What is wrong in the rows of the columns whose types are right."""
-    wrong = []
-    for key in _words(_REQUIRED.get(name, "")):
-        if key in frame and (count := frame[key].null_count()):
+    nulls, wrong = frame.null_count().row(0, named=True) if frame.width else {}, []
+    for key in _REQUIRED[name]:
+        if count := nulls.get(key):
             wrong.append(f"column {key} is null in {count} rows")
-    for key in _ALLOWED.keys() & set(frame.columns):
+    for key in _WORDS.keys() & nulls:
         odd = frame[key].drop_nulls()
-        odd = odd.filter(~odd.is_in(_ALLOWED[key]))
-        if odd.len():
+        if (odd := odd.filter(~odd.is_in(_WORDS[key]))).len():
             words = ", ".join(odd.unique().sort().head(5))
             wrong.append(f"column {key} has {odd.len()} unknown values: {words}")
-    key = KEYS.get(name, ())
-    if key and set(key) <= set(frame.columns):
+    if (key := KEYS.get(name)) and {*key} <= {*nulls}:
         # What a model gives twice is kept, and scored.
         rows = frame.filter(pl.col("role") == "gold") if name == "records" else frame
         rows = rows.select(key)
         # Rows of different hashes are different, and quickly counted.
         if rows.height and rows.hash_rows().n_unique() < rows.height:
-            twice = rows.filter(pl.struct(key).is_duplicated())
-            first = ", ".join(f"{k}={v}" for k, v in (twice.rows(named=True) or [{}])[0].items())
-            wrong += [f"{twice.height} rows share a key, first: {first}"] if twice.height else []
-    if {"role", "system"} <= set(frame.columns):
+            twice = rows.filter(pl.struct(key).is_duplicated()).rows(named=True)
+            first = ", ".join(f"{k}={v}" for row in twice[:1] for k, v in row.items())
+            wrong += [f"{len(twice)} rows share a key, first: {first}"] if twice else []
+    if {"role", "system"} <= {*nulls}:
         odd = frame.filter((pl.col("role") == "gold") != pl.col("system").is_null()).height
         if odd:
             wrong.append(f"system must be null exactly where role is gold: {odd} rows are not so")

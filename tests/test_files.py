@@ -24,8 +24,8 @@ class Form(msgspec.Struct):
     scores: dict[str, list[files.Whole]] = {}
 
 
-def read_all(path, *kind):
-    return [row for _, row in files.each_jsonl(path, *kind)]
+def read_all(path):
+    return [row for _, row in files.each_jsonl(path)]
 
 
 def yaml(path):
@@ -92,9 +92,10 @@ def test_what_is_read_is_as_it_was_written(tmp_path):
     # Line separators and half characters in a value, brackets in texts, a byte order mark.
     rows = [{"text": "a\u2028b\x0cc", "n": 9.5}, {"text": "\ud800"}, {"text": "[" * 500 + '"{\\'}]
     lines = [json.dumps(row, ensure_ascii=n == 1) for n, row in enumerate(rows)]
-    file.write_text("\n\n".join(lines).replace("9.5", "9.50"), "utf-8-sig")
+    file.write_text("\n\n".join(lines), "utf-8-sig")
     assert read_all(file) == rows
-    assert next(files.each_jsonl(file, as_written=True)) == (1, rows[0] | {"n": "9.50"})
+    file.write_text('{"n": 9.50}')
+    assert files.read_json(file, as_written=True) == {"n": "9.50"}
     file.write_text(json.dumps({"form": [{"box": BOX, "text": "\ud800"}], "id": 1, "more": 2}))
     assert files.read_json(file, Form) == Form([Word((1, 2, 3, 4), "\ud800")], 1)
     file.write_bytes(b"caf\xe9")
@@ -166,14 +167,13 @@ def test_nothing_is_written_to_a_name_that_is_not_utf8_or_where_it_cannot_be(tmp
         raise pl.exceptions.ComputeError("No space left on device (os error 28)")
 
 
-def test_tables_come_back_whole_or_the_rows_asked_for_whatever_pieces_they_were_in(tmp_path):
+def test_tables_come_back_whole_whatever_pieces_they_were_in(tmp_path):
     whole = pl.DataFrame({"n": range(150_000), "a": "\x00<b>"})
     pieces = pl.concat([whole[:1000], whole[1000:]], rechunk=False)
     for name, frame in {"whole": whole, "pieces": pieces}.items():
         files.write_parquet(tmp_path / name, frame)
     assert (tmp_path / "whole").read_bytes() == (tmp_path / "pieces").read_bytes()
     assert files.read_parquet(tmp_path / "whole").equals(whole)
-    assert files.read_parquet(tmp_path / "whole", pl.col("n") < 2)["n"].to_list() == [0, 1]
 
 
 @pytest.mark.parametrize("read", [pictures.read_image, pictures.image_size])

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import polars as pl
 
 from formlab import benchmarks, files, pictures, tables
@@ -216,3 +217,16 @@ def image_columns(
     inside = name.startswith(folder)
     row["image"] = name[len(folder) :] if inside else Path(image).relative_to(root).as_posix()
     return row
+
+
+def box_of(value: Any) -> tuple[float, float, float, float] | None:
+    """A list of four finite numbers as a box; None for anything else.
+
+    >>> box_of([1, 2, 3.5, 4]), box_of([1, 2, 3]), box_of([1, 2, 3, float("inf")])
+    ((1.0, 2.0, 3.5, 4.0), None, None)
+    """
+    try:
+        box = msgspec.convert(value, tuple[float, float, float, float])
+    except (ValueError, OverflowError):
+        return None
+    return box if all(map(math.isfinite, box)) else None

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from formlab import files, tables
-from formlab.benchmarks._build import Part, Row, SplitReader, image_columns
+from formlab.benchmarks._build import Part, Row, SplitReader, box_of, image_columns
 from formlab.benchmarks._facts import FACTS, Fact, tagged
 from formlab.benchmarks.meta import meta_of
 from formlab.errors import DataBroken, DataMissing, GoldInDoubt
@@ -199,7 +199,7 @@ def _boxes(root: Path, image: Row, flaws: Counter[str]) -> dict[int, Row]:
     listed = files.read_json(side, list[Any], remedy="[[x0, y0, x1, y1], …]")
     boxes = {}
     for mark, value in enumerate(listed):
-        if box := tables.box_of(value):
+        if box := box_of(value):
             boxes[mark] = dict(zip(tables.BOX, box, strict=True))
         else:
             flaws["fact boxes not known"] += 1

@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from formlab import files, tables
-from formlab.benchmarks._build import Part, Row, SplitReader, image_columns
+from formlab.benchmarks._build import Part, Row, SplitReader, box_of, image_columns
 from formlab.errors import DataBroken, GoldInDoubt
 from formlab.files import Whole, convert
 from formlab.folders import Corpus
@@ -113,7 +113,7 @@ def _mended(row: Any) -> Any:
             row[key] = list(map(_mended, row[key]))
     if isinstance(row.get("text"), (int, float)):
         row["text"] = str(row["text"] or "")
-    if tables.box_of(row.get("box")) is None:
+    if box_of(row.get("box")) is None:
         row.pop("box", None)
     return row
 

@@ -17,7 +17,6 @@ from typing import Any
 
 from formlab import benchmarks, files, registry, resources, saving
 from formlab.errors import FormlabError
-from formlab.folders import rows_of
 from formlab.scoring import choice
 
 MANIFEST = "manifest.json"
@@ -108,7 +107,7 @@ def part_runs(home: Path, parameters: Mapping[str, Any], defaults: Mapping[str, 
         content = files.read_json(manifest)
         notes = content.get("notes") if isinstance(content, dict) else None
         if isinstance(notes, dict) and set(notes) & set(choice.NOTES):
-            rows = rows_of(content, "documents")
+            rows = sum(rows for _, rows, _ in content["tables"]["documents"])
             subject = "{system} on {benchmark}:{split}".format_map(content)
             note = choice.partial_note(rows, content["settings"], notes)
             sentences.append(f"{subject}: {note}.")
@@ -163,7 +162,7 @@ def facts(folder: Path, shown: str) -> list[tuple[str, str]]:
         for name, table in (content.get("tables") or {}).items():
             hashes = [sha256 for *_, sha256 in table]
             code = hashes[0] if len(hashes) == 1 else digest(hashes)
-            of_split[name] = f"{rows_of(content, name):,} rows, sha256 {code}"
+            of_split[name] = f"{sum(rows for _, rows, _ in table):,} rows, sha256 {code}"
         sources = content.get("sources") or {}
         of_split["source files"] = f"{len(sources):,}, sha256 {digest(sources)}"
         ending = "" if manifest.parent == folder else f" ({manifest.parent.name})"

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from formlab import files
 from formlab.errors import DataBroken, DataMissing, FormlabError
+from formlab.parsing import parse_yaml
 from formlab.reports import plan
 
 
@@ -43,7 +44,7 @@ def read(path: str | Path) -> tuple[list[plan.Request], dict[str, Any]]:
     notebooks runs over the evaluations that it is made for.
     """
     path = Path(path)
-    value, root = files.read_yaml_nodes(path, remedy=_remedy(_Manifest))
+    value, root = parse_yaml(files.read_text(path), where=path, remedy=_remedy(_Manifest))
     try:
         manifest = _Manifest.model_validate(value or {})
     except ValidationError as error:

@@ -246,4 +246,4 @@ def test_a_damaged_note_of_where_a_file_is_runs_nothing(tmp_path, monkeypatch, c
         os.mkfifo(note)
     else:
         note.write_text(content)
-    assert registry._trusted_file("0" * 64) is None
+    assert registry.trusted_file("0" * 64) is None

@@ -11,14 +11,14 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SkipValidation
 
-from formlab import tables
+from formlab.benchmarks._build import box_of
 from formlab.text.normalise import as_text, as_texts
 
 
 def _box(value: Any) -> Any:
     # A malformed box must not cost the field it belongs to.
     sides = map(share, value) if isinstance(value, list | tuple) else ()
-    return tables.box_of(list(sides))
+    return box_of(list(sides))
 
 
 def _page(value: Any) -> Any:

@@ -140,18 +140,14 @@ def of_values(
     sources: dict[str, str],
 ) -> Corpus:
     """The corpus of values, all of whose types, pages and files of text are known."""
-    is_file = pl.col("origin").str.to_lowercase().str.ends_with(".json")
-    for what, origin in (
-        values.filter(unread(values) & is_file).select("value", "origin").rows()[:1]
-    ):
-        raise DataBroken(f"no JSON: {what!r:.200}", where=origin, remedy="mend that file")
+    is_file = pl.col("origin").str.replace("#.*", "").str.to_lowercase().str.ends_with(".json")
     mended = values.filter(status="repaired") if "status" in values.columns else values.clear()
+    for broken in (values.filter(unread(values) & is_file), mended.filter(is_file)):
+        for value, origin in broken.select("value", "origin").rows()[:1]:
+            raise DataBroken(f"no JSON: {value!r:.200}", where=origin, remedy="mend that file")
     for origin in mended["origin"].head(1):
-        if origin.partition("#")[0].lower().endswith(".json"):
-            raise DataBroken("broken JSON", where=origin, remedy="mend that file")
-        flaws[f"documents whose text was repaired to be read, such as {origin}"] += mended[
-            "doc_id"
-        ].n_unique()
+        note = f"documents whose text was repaired to be read, such as {origin}"
+        flaws[note] += mended["doc_id"].n_unique()
     key = {"benchmark": BENCHMARK, "split": name}
     records = _records(values, known, declared, key)
     must = [path for path, kind in declared.fields.items() if kind.required and "*" not in path]

@@ -98,16 +98,15 @@ def _of_corpus(
 ) -> pl.DataFrame:
     """The answers without those for another benchmark or split, where a column says so."""
     # In a user's own forms these may be columns of the user's own.
-    for name in () if corpus.benchmark == OWN else ("benchmark", "split"):
-        if name in given.columns:
-            wanted = getattr(corpus, name)
-            is_other = (pl.col(name) != wanted).fill_null(False)
-            others = given.filter(is_other)
-            if 0 < others.height == given.height:
-                what = f"answers for {name} {others[name][0]!r:.80}, not for {wanted}"
-                raise DataBroken(what, where=path, remedy=f"the {name} that was answered")
-            notes[f"answers for another {name}, left out"] += others.height
-            given = given.filter(~is_other)
+    names = () if corpus.benchmark == OWN else ("benchmark", "split")
+    for name in (name for name in names if name in given.columns):
+        wanted = getattr(corpus, name)
+        kept = given.filter((pl.col(name) == wanted).fill_null(value=True))
+        if kept.is_empty() and given.height:
+            what = f"answers for {name} {given[name][0]!r:.80}, not for {wanted}"
+            raise DataBroken(what, where=path, remedy=f"the {name} that was answered")
+        notes[f"answers for another {name}, left out"] += given.height - kept.height
+        given = kept
     return given
 
 
@@ -223,8 +222,8 @@ def _with_tasks(
     is_below = {task: pl.col("path").str.starts_with(f"/{task}/") for task in asked}
     is_below |= {"text": pl.col("path").is_null()}
     steps = [pl.when(holds).then(pl.lit(task)) for task, holds in is_below.items()]
-    kind = pl.coalesce("kind", pl.when(pl.col("gold_task") == "layout").then("gold_kind"))
     task = pl.coalesce("task", "gold_task", *steps, pl.lit(usual))
+    kind = pl.coalesce("kind", pl.when(pl.col("gold_task") == "layout").then("gold_kind"))
     return given.with_columns(task=task, kind=kind).drop("gold_task", "gold_kind")
 
 
@@ -305,15 +304,13 @@ def with_paths(given: pl.DataFrame, moved: Mapping[str, str]) -> pl.DataFrame:
 
 def renames(answered: pl.Series, known: pl.Series) -> dict[str, str]:
     """The documents of the gold that answers name by their files, each by that name."""
-    strangers, stems = sorted({*answered} - {*known}), dict[str, list[str]]()
+    strangers, named = sorted({*answered} - {*known}), dict[str, list[str]]()
     for doc_id in known if strangers else ():
-        name = pages.stem(doc_id)
-        for key in {name, pages.last(name)}:
-            stems.setdefault(key, []).append(doc_id)
+        for name in dict.fromkeys(pages.names(doc_id)):
+            named.setdefault(name, []).append(doc_id)
     taken, renamed = {name: name for name in answered}, dict[str, str]()
     for doc_id in strangers:
-        name = pages.stem(doc_id)
-        candidates = stems.get(name) or stems.get(pages.last(name)) or []
+        candidates = next((named[name] for name in pages.names(doc_id) if name in named), ())
         if len(candidates) == 1:
             if (first := taken.setdefault(candidates[0], doc_id)) != doc_id:
                 what = f"two answers for document {candidates[0]!r}: {first!r} and {doc_id!r}"

@@ -8,6 +8,7 @@ import io
 import json
 import re
 import sys
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -17,8 +18,7 @@ from typing import Any, BinaryIO, NamedTuple, TextIO, TypeVar
 import msgspec
 
 from formlab import files
-from formlab.errors import DataBroken, DataMissing
-from formlab.readers import workbook
+from formlab.errors import DataBroken, FormlabError
 
 if sys.version_info >= (3, 14):
     import zipfile
@@ -33,11 +33,12 @@ _PACKED = re.compile(r"\.(gz|zst)$", re.IGNORECASE)
 # What files hold by their endings, of those with a row a line first.
 FORMS = dict.fromkeys((".csv", ".tsv", ".tab"), "delimited")
 FORMS |= dict.fromkeys((".jsonl", ".ndjson"), "lines") | {".parquet": "parquet"}
-FORMS |= dict.fromkeys(workbook.ENDINGS, "workbook")
+FORMS |= dict.fromkeys((".xlsx", ".xlsm", ".xls", ".xlsb", ".ods"), "workbook")
 TABLES = tuple(FORMS)
 FORMS |= {".json": "json", ".zip": "zip"}
 # Parts of a workbook, which is an archive, among its first.
 _OF_WORKBOOKS = (b"[Content_Types].xml", b"xl/workbook", b"xl/worksheets/")
+_CUT = (EOFError, gzip.BadGzipFile, zlib.error, zstd.ZstdError)
 _BROKEN = (*files.UNPACKABLE, zipfile.BadZipFile, zstd.ZstdError)
 
 
@@ -53,43 +54,42 @@ class Member(NamedTuple):
         """A file on disk."""
         return cls(str(path), name or Path(path).name, partial(_open, Path(path)))
 
+    @contextmanager
+    def stream(self) -> Iterator[BinaryIO]:
+        """Its bytes; `DataBroken` where they cannot be unpacked."""
+        try:
+            with self.open() as stream:
+                yield stream
+        except _CUT as error:
+            raise DataBroken(f"cannot be unpacked: {error}", where=self.where) from error
+
     def head(self) -> bytes:
         """The first 64 kB; empty of what cannot be read."""
         try:
-            with self.open() as stream:
+            with self.stream() as stream:
                 return stream.read(65_536)
-        except (DataMissing, DataBroken, *_BROKEN):
+        except (FormlabError, OSError):
             return b""
 
     def read(self) -> bytes:
-        """All of it; `DataBroken` where it cannot be unpacked."""
-        try:
-            with self.open() as stream:
-                return stream.read()
-        except (EOFError, OSError, zstd.ZstdError) as error:
-            raise DataBroken(f"cannot be unpacked: {error}", where=self.where) from error
+        """All of its bytes."""
+        with self.stream() as stream:
+            return stream.read()
 
     @contextmanager
     def text(self) -> Iterator[TextIO]:
-        """Its text, line ends as they are; `DataBroken` where it is none or cannot be unpacked."""
-        encoding = "utf-8-sig"
-        try:
-            with self.open() as stream:
-                encoding = encoding_of(stream.peek(2))
-                yield io.TextIOWrapper(stream, encoding, newline="")
-        except UnicodeDecodeError:
-            # The error of a stream counts from the start of a piece of it.
-            sound, data = 0, self.read()
+        """Its text, UTF-16 if it begins so, line ends as they are; `DataBroken` if it is none."""
+        with self.stream() as stream:
+            encoding = encoding_of(stream.peek(2))
             try:
-                data.decode(encoding)
+                yield io.TextIOWrapper(stream, encoding, newline="")
             except UnicodeDecodeError as error:
-                sound = error.start
-            what = f"not {encoding} text: byte {data[sound]:#04x}"
-            line = data[:sound].count(b"\n") + 1
-            remedy = "save the file as UTF-8"
-            raise DataBroken(what, where=f"{self.where}:{line}", remedy=remedy) from None
-        except (EOFError, gzip.BadGzipFile, zstd.ZstdError) as error:
-            raise DataBroken(f"cannot be unpacked: {error}", where=self.where) from error
+                data = self.read()
+                # The error of a stream counts from the start of a piece of it.
+                place = data.find(error.object[: error.end]) + error.start
+                what = f"not {encoding} text: byte {error.object[error.start]:#04x}"
+                where = f"{self.where}:{data.count(10, 0, place) + 1}"
+                raise DataBroken(what, where=where, remedy="save the file as UTF-8") from None
 
 
 class _Unpacked(io.RawIOBase):
@@ -163,7 +163,8 @@ def kind(path: Path | str, start: bytes | None = None) -> str:
     first, newline, rest = text.partition("\n")
     if text[:1] in ("{", "[") and form != "delimited":
         is_line = first[:1] == "{" and rest.strip() and is_json(first)
-        return "lines" if is_line or form == "lines" else "json"
+        # An object that is written over several lines begins with its bracket alone.
+        return "lines" if is_line or (form == "lines" and first.strip() not in "{[") else "json"
     is_table = newline and "\0" not in text and any(map(first.count, ",;\t"))
     return form or ("delimited" if is_table else "")
 
@@ -185,13 +186,6 @@ def read_bytes(path: str | Path) -> bytes:
 def written(path: str | Path) -> str:
     """The text of a file as a model or tool wrote it, perhaps cut inside a character."""
     return read_bytes(path).decode("utf-8-sig", "replace")
-
-
-@contextmanager
-def open_text(path: str | Path) -> Iterator[TextIO]:
-    """The content of a file as a stream of text, UTF-16 if it begins so, line ends as they are."""
-    with Member.of(path).text() as stream:
-        yield stream
 
 
 def members(path: str | Path) -> dict[str, Member]:
@@ -265,9 +259,7 @@ def as_text(value: Any) -> str | None:
         return json.dumps(value, ensure_ascii=False, default=str)
     if isinstance(value, bytes):
         return value.decode("utf-8", "backslashreplace")
-    if isinstance(value, datetime.datetime) and value == datetime.datetime.combine(
-        value, datetime.time()
-    ):
+    if isinstance(value, datetime.datetime) and value.timetz() == datetime.time():
         # A spreadsheet's date is a time at midnight.
         value = value.date()
     if isinstance(value, datetime.time):

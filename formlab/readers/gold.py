@@ -140,18 +140,17 @@ def of_values(
     sources: dict[str, str],
 ) -> Corpus:
     """The corpus of values, all of whose types, pages and files of text are known."""
+    # The origin of a value inside of a file goes on after `#`.
     is_file = pl.col("origin").str.to_lowercase().str.ends_with(".json")
-    for what, origin in (
-        values.filter(unread(values) & is_file).select("value", "origin").rows()[:1]
-    ):
-        raise DataBroken(f"no JSON: {what!r:.200}", where=origin, remedy="mend that file")
+    broken = values.filter(unread(values) & is_file).select("value", "origin")
+    for text, origin in broken.head(1).rows():
+        raise DataBroken(f"no JSON: {text!r:.200}", where=origin, remedy="mend that file")
     mended = values.filter(status="repaired") if "status" in values.columns else values.clear()
+    for origin in mended.filter(is_file)["origin"].head(1):
+        raise DataBroken("broken JSON", where=origin, remedy="mend that file")
     for origin in mended["origin"].head(1):
-        if origin.partition("#")[0].lower().endswith(".json"):
-            raise DataBroken("broken JSON", where=origin, remedy="mend that file")
-        flaws[f"documents whose text was repaired to be read, such as {origin}"] += mended[
-            "doc_id"
-        ].n_unique()
+        note = f"documents whose text was repaired to be read, such as {origin}"
+        flaws[note] += mended["doc_id"].n_unique()
     key = {"benchmark": BENCHMARK, "split": name}
     records = _records(values, known, declared, key)
     must = [path for path, kind in declared.fields.items() if kind.required and "*" not in path]

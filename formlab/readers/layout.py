@@ -20,7 +20,7 @@ from formlab.text import answers
 SYNONYMS = {
     name: tuple(others.split())
     for name, others in {
-        "doc_id": "document document_id doc id file filename file_name image",
+        "doc_id": "document document_id doc docid id file filename file_name image",
         "path": "field key label name pointer",
         "value": "gold target expected truth ground_truth prediction pred answer output response "
         "completion text",

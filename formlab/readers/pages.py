@@ -30,7 +30,7 @@ def find(folder: str | Path, documents: Sequence[str], flaws: Counter[str]) -> d
     are counted in `flaws`. `DataMissing` if there is no such folder.
     """
     root = files.folder(folder, remedy="--images with the folder of the scans or PDFs")
-    known = {key for name in map(stem, documents) for key in (name, last(name))}
+    known = {key for name in documents for key in names(name)}
     # Files called like a document, like one with a number, and in a folder called like one.
     named, numbered, inside = ({}, {}, {})
     for file in sorted(root.rglob("*")):
@@ -45,7 +45,7 @@ def find(folder: str | Path, documents: Sequence[str], flaws: Counter[str]) -> d
             inside.setdefault(key, []).append(path)
     found = {}
     for name in documents:
-        for key in (stem(name), last(stem(name))):
+        for key in names(name):
             own, further = (sorted(index.get(key, ()), key=_order) for index in (named, numbered))
             pages = [*own[:1], *further] or sorted(inside.get(key, ()), key=_order)
             if pages:
@@ -69,9 +69,8 @@ def text_files(folder: str | Path, documents: Iterable[str]) -> dict[str, Path]:
         path = PurePosixPath(file.relative_to(root).as_posix())
         for key in (path.name, path.stem, str(path), str(path.with_suffix(""))):
             named.setdefault(composed(key), file)
-    stems = ((name, stem(name)) for name in documents) if named else ()
-    matches = {name: named.get(key) or named.get(last(key)) for name, key in stems}
-    return {name: file for name, file in matches.items() if file}
+    matches = ((name, next(filter(None, map(named.get, names(name))), None)) for name in documents)
+    return {name: file for name, file in matches if file}
 
 
 def text_of(file: Path) -> str:
@@ -92,9 +91,16 @@ def stem(name: str) -> str:
     return composed(head if is_ending else name)
 
 
-def last(name: str) -> str:
-    """The last step of a path."""
-    return name.replace("\\", "/").rstrip("/").rpartition("/")[2]
+def names(document: str) -> tuple[str, str]:
+    """What files of a document may be called: its name, and the last step of it if it is a path.
+
+    Examples
+    --------
+    >>> names("scans/a.png"), names("C:\\\\scans\\\\a")
+    (('scans/a', 'a'), ('C:\\\\scans\\\\a', 'a'))
+    """
+    name = stem(document)
+    return name, name.replace("\\", "/").rstrip("/").rpartition("/")[2]
 
 
 def composed(name: str) -> str:

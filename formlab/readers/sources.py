@@ -6,7 +6,9 @@ import csv
 import io
 import json
 import os
+import re
 import sys
+import zipfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
@@ -19,7 +21,6 @@ import polars as pl
 from formlab import files
 from formlab.errors import DataBroken, DataMissing
 from formlab.files import local
-from formlab.readers import workbook
 from formlab.readers.door import FORMS, TABLES, Member, ending, is_json, kind, members, stem
 from formlab.readers.rows import Batch, Row
 from formlab.text.answers import arguments, is_flat
@@ -31,6 +32,18 @@ WRAPPERS = ("predictions", "documents", "results", "result", "data", "response",
 _IDS = {"doc_id", "id", "document", "document_id", "file", "filename", "file_name", "image"}
 # How many rows, and files of documents, are read at once; how many rows may be above a header.
 _ROWS, _FILES, _ABOVE = 50_000, 1_000, 20
+# A cell by its column and row; and how many may lie between the first and the last.
+_CELL = re.compile(rb'<c r="([A-Z]{1,3})([0-9]{1,7})"')
+_CELLS = 50_000_000
+# What is read as blank: errors, and formulas that a library wrote without their values.
+_BLANK = {
+    "error cells (#N/A, #REF! …), read as blank": re.compile(
+        rb'<c [^>]*\bt="e"|<table:table-cell[^>]*\bcalcext:value-type="error"'
+    ),
+    "formulas without a saved value, read as blank": re.compile(
+        rb"(?:</f>|<f[^>]*/>)\s*(?:<v\s*/>|<v>\s*</v>)?\s*</c>"
+    ),
+}
 # The number of a row or line, and its cells.
 Numbered = Iterator[tuple[int, list[Any]]]
 
@@ -55,13 +68,17 @@ def batches(source: Any, notes: Counter[str]) -> Iterator[Batch]:
     """
     if isinstance(source, str | Path):
         yield from _of_path(local(source), notes)
-        return
-    if isinstance(source, Mapping):
+    elif isinstance(source, Mapping):
         yield _of_value({str(name): member for name, member in source.items()}, "object", FRAME, "")
-        return
-    if isinstance(source, pl.LazyFrame | pl.DataFrame):
+    elif isinstance(source, pl.LazyFrame | pl.DataFrame):
         yield from _framed(source.lazy().collect().iter_slices(_ROWS), FRAME)
-        return
+    else:
+        rows = _mappings(source)
+        yield Batch([f"{FRAME}, row {number}" for number in range(1, len(rows) + 1)], rows)
+
+
+def _mappings(source: Any) -> list[Row]:
+    """The rows of a frame of pandas or of mappings."""
     if type(source).__module__.partition(".")[0] == "pandas":
         if not source.columns.is_unique:
             twice = source.columns[source.columns.duplicated()][0]
@@ -74,8 +91,7 @@ def batches(source: Any, notes: Counter[str]) -> Iterator[Batch]:
     if not all(isinstance(row, Mapping) for row in rows):
         what = f"values cannot be read from {type(source).__name__}"
         raise DataBroken(what, remedy="a path, a polars or pandas frame, or a list of dicts")
-    rows = [{str(name): cell for name, cell in row.items()} for row in rows]
-    yield Batch([f"{FRAME}, row {number}" for number in range(1, len(rows) + 1)], rows)
+    return [{str(name): cell for name, cell in row.items()} for row in rows]
 
 
 def columns_of(source: Any) -> list[str]:
@@ -121,10 +137,9 @@ def _of_path(path: Path, notes: Counter[str]) -> Iterator[Batch]:
         return
     names = [stem(member.name) for member in found]
     if path.is_dir() and ending(found[0].name) == ".json":
-        texts = (file for file in sorted(path.rglob("*.txt")) if stem(file.name) not in names)
-        for first in islice(texts, 1):
-            note = f"files of text beside those of JSON, left out, such as {first.name}"
-            notes[note] += 1 + sum(1 for _ in texts)
+        texts = [file.name for file in sorted(path.rglob("*.txt")) if stem(file) not in names]
+        for first in texts[:1]:
+            notes[f"files of text beside those of JSON, left out, such as {first}"] += len(texts)
     if len(set(names)) < len(found):
         names = [Path(member.name).with_name(stem(member.name)).as_posix() for member in found]
     documents = zip(names, found, strict=True)
@@ -136,8 +151,7 @@ def _of_path(path: Path, notes: Counter[str]) -> Iterator[Batch]:
 def _of_file(member: Member, notes: Counter[str]) -> Iterator[Batch]:
     form = kind(member.name, member.head())
     if form == "workbook":
-        rows = workbook.rows(member.read(), member.where, notes)
-        yield from _table(iter(rows), member, ", row ", notes)
+        yield from _table(_workbook(member, notes), member, ", row ", notes)
     elif form == "parquet":
         yield from _parquet(member)
     elif form in ("delimited", "lines", "json"):
@@ -186,11 +200,9 @@ def _of_value(value: Any, name: str, document: str, where: str) -> Batch:
     """One JSON value: a list of rows, a document for each key, or one document."""
     below = ""
     if isinstance(value, dict):
-        inside = [(key, inner) for key, inner in value.items() if key.lower() in WRAPPERS]
-        # Anything but documents may be the only field with parts.
-        least = 1 if inside and inside[0][0].lower() == "documents" else 2
-        if len(inside) == 1 and _are_documents(inside[0][1], least):
-            below, value = f"{inside[0][0]}/", inside[0][1]
+        inside = [key for key in value if key.lower() in WRAPPERS or len(value) == 1]
+        if len(inside) == 1 and _are_documents(inside[0].lower(), value[inside[0]]):
+            below, value = f"{inside[0]}/", value[inside[0]]
     if isinstance(value, list) and value and all(isinstance(row, dict) for row in value):
         return Batch([f"{name}#/{below}{number}" for number in range(len(value))], value)
     if not isinstance(value, dict) or not value:
@@ -203,12 +215,15 @@ def _of_value(value: Any, name: str, document: str, where: str) -> Batch:
     return Batch([f"{name}#/{below}{key}" for key in value], rows, documents=True)
 
 
-def _are_documents(value: Any, least: int) -> bool:
-    """Whether these are objects of which each names its document, or is called like it."""
+def _are_documents(name: str, value: Any) -> bool:
+    """Whether what is called so are objects of which each names its document, or is called so."""
+    rows = list(value.values()) if isinstance(value, dict) else value
+    if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) for row in rows):
+        return False
     if isinstance(value, dict):
-        return len(value) >= least and all(isinstance(inner, dict) for inner in value.values())
-    each = isinstance(value, list) and value and all(isinstance(row, dict) for row in value)
-    return bool(each) and all(_IDS & row.keys() for row in value)
+        # Anything but documents may be the only field with parts.
+        return name in WRAPPERS and len(rows) >= (1 if name == "documents" else 2)
+    return all((_IDS if name in WRAPPERS else {"doc_id"}) & row.keys() for row in rows)
 
 
 def _lines(stream: Any, member: Member) -> Iterator[Batch]:
@@ -263,9 +278,69 @@ def _delimited(stream: Any, member: Member) -> Numbered:
                     yield line, [cell or None for cell in cells]
                 line = reader.line_num + 1
     except csv.Error as error:
-        what, where = f"not a table: {error}", f"{member.where}:{line}"
         remedy = "quote what holds a quotation mark or the delimiter"
-        raise DataBroken(what, where=where, remedy=remedy) from error
+        remedy = "save the file as UTF-8" if "NUL" in str(error) else remedy
+        where = f"{member.where}:{line}"
+        raise DataBroken(f"not a table: {error}", where=where, remedy=remedy) from error
+
+
+def _workbook(member: Member, notes: Counter[str]) -> Numbered:
+    """The rows with anything in them of the sheet with the table, each after its number.
+
+    Every cell of a merged range has the value of the range.
+    """
+    import python_calamine
+
+    data = member.read()
+    try:
+        if zipfile.is_zipfile(io.BytesIO(data)):
+            _check_workbook(data, member.where, notes)
+        book = python_calamine.CalamineWorkbook.from_filelike(io.BytesIO(data))
+        sheets = [book.get_sheet_by_name(name) for name in book.sheet_names]
+        if not (full := [sheet for sheet in sheets if sheet.start is not None]):
+            what = "the workbook is empty"
+            raise DataBroken(what, where=member.where, remedy="a header and rows")
+        notes["sheets left out: only one is read"] += len(full) - 1
+        sheet = _sheet(full)
+        cells, merged = sheet.to_python(skip_empty_area=False), sheet.merged_cell_ranges or []
+    except (python_calamine.CalamineError, *files.UNPACKABLE) as error:
+        raise DataBroken(f"not a readable workbook: {error}", where=member.where) from error
+    for (top, left), (bottom, right) in merged:
+        notes["merged cells, each read as its range's value"] += 1
+        for row in cells[top : bottom + 1]:
+            row[left : right + 1] = [cells[top][left]] * len(row[left : right + 1])
+    for number, row in enumerate(cells, start=1):
+        if any(cell != "" for cell in row):
+            yield number, [None if cell == "" else cell for cell in row]
+
+
+def _sheet(sheets: list[Any]) -> Any:
+    """The first sheet; where it is a narrow cover, the first with a column for the document."""
+    starts = [_words(sheet.to_python(nrows=_ABOVE)) for sheet in sheets]
+    if any(len(cells) > 2 for cells in starts[0]):
+        return sheets[0]
+    has_id = [any(len(cells) > 1 and cells & _IDS for cells in start) for start in starts]
+    return sheets[has_id.index(True) if True in has_id else 0]
+
+
+def _check_workbook(data: bytes, where: str, notes: Counter[str]) -> None:
+    """`DataBroken` for a workbook that would fill memory: a cell far from the others is enough."""
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        for info in archive.infolist():
+            inside = f"{where}#{info.filename}"
+            files.check_unpacked(info.file_size, info.compress_size, where=inside)
+            if not info.filename.startswith(("xl/worksheets/", "content.xml")):
+                continue
+            sheet = archive.read(info)
+            notes.update({note: len(marks.findall(sheet)) for note, marks in _BLANK.items()})
+            cells = set(_CELL.findall(sheet))
+            across, down = 0, max((int(row) for _, row in cells), default=0)
+            for letter in max((column.rjust(3) for column, _ in cells), default=b"").lstrip():
+                across = across * 26 + letter - 64
+            if across * down > _CELLS:
+                what = f"cells in {down} rows and {across} columns"
+                remedy = "delete the cells far from the table"
+                raise DataBroken(what, where=inside, remedy=remedy)
 
 
 def _fit(lines: list[str], delimiter: str) -> tuple[bool, float, int, int]:
@@ -310,9 +385,14 @@ def _table(numbered: Numbered, member: Member, mark: str, notes: Counter[str]) -
 
 def _titles(rows: list[list[Any]]) -> int:
     """How many rows stand above the header: a single text, or two above a row that names more."""
-    filled = [{str(c).strip().lower() for c in row if c is not None} - {""} for row in rows]
+    filled = _words(rows)
     first = next((n for n, cells in enumerate(filled) if len(cells) > 1), 0)
     if len(filled[first]) == 2 and filled[first].isdisjoint(_IDS):
         wider = (n for n, cells in enumerate(filled) if len(cells) > 2 and cells & _IDS)
         return next(wider, first)
     return first
+
+
+def _words(rows: list[list[Any]]) -> list[set[str]]:
+    """What stands in the cells of each row, in small letters."""
+    return [{str(cell).strip().lower() for cell in row if cell is not None} - {""} for row in rows]

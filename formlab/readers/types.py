@@ -24,12 +24,7 @@ from formlab.trees import escape
 
 # Names of types, and the kind that the fields of each get.
 TYPES = {name: name for name in ("string", "number", "money", "date", "choice", "address")}
-TYPES |= {
-    "text": "string",
-    "integer": "number",
-    "boolean": "checkbox",
-    "checkbox": "checkbox",
-}
+TYPES |= {"text": "string", "integer": "number", "boolean": "checkbox", "checkbox": "checkbox"}
 COMPARATORS = ("exact", "text", "typed", "fuzzy")
 _KNOWN = {"type": TYPES, "comparator": COMPARATORS}
 _FORMATS = {"date": "date", "date-time": "date", "money": "money", "currency": "money"}
@@ -150,12 +145,9 @@ class FieldTypes:
             fields = _leaves(declared, "", declared, where)
         else:
             inner = declared.get("fields")
-            fields = (inner if isinstance(inner, Mapping) else declared).items()
-        types = {}
-        for name, said in fields:
-            stated = dict(said) if isinstance(said, Mapping) else {"type": said}
-            path = pattern(str(name) if is_schema else str(pointer(str(name))))
-            types[path] = _field(path, stated, where)
+            listed = (inner if isinstance(inner, Mapping) else declared).items()
+            fields = ((pointer(str(name)) or "/", said) for name, said in listed)
+        types = {pattern(path): _field(pattern(path), said, where) for path, said in fields}
         return cls(types, is_list=not is_schema and where is not None)
 
     @classmethod
@@ -177,11 +169,7 @@ class FieldTypes:
         paths = values["path"].drop_nulls().unique()
         patterns = [pattern(f"{path}/0" if path in lists else path) for path in paths]
         step = pl.col("path").replace_strict(paths, patterns, default=None, return_dtype=pl.String)
-        some = None
-        for piece in values.select(step, "value").iter_slices(20_000):
-            some = samples(piece, some)
-        if some is None:
-            return cls()
+        some = samples(values.select(step, "value"))
         some = some.group_by("path", maintain_order=True).agg(pl.col("value").drop_nulls())
         types = {path: _type_of(known) for path, known in some.rows()}
         fields = {path: FieldType(type=name) for path, (name, _) in types.items()}
@@ -189,17 +177,13 @@ class FieldTypes:
 
     def json_schema(self) -> dict[str, Any]:
         """A JSON Schema of a document with these fields, each of which may be null."""
-        root: dict[str, Any] = {"properties": {}}
+        root: dict[str, Any] = {}
         for path, declared in self.fields.items():
-            node, name = root, ""
+            node = root
             for step in path.split("/")[1:]:
-                name = _unescaped(step)
-                if step == "*":
-                    node = node.setdefault("items", {})
-                else:
-                    node = node.setdefault("properties", {}).setdefault(name, {})
-            node.update({} if node else _leaf(declared, name))
-        return _closed(root)
+                node = node.setdefault(step, {})
+            node[""] = declared
+        return _schema(root, "")
 
 
 def samples(values: pl.DataFrame, before: pl.DataFrame | None = None) -> pl.DataFrame:
@@ -225,12 +209,13 @@ def _type_of(values: list[str]) -> tuple[str, int]:
     some = [value.strip() for value in values if value.strip() and not text.is_null_word(value)]
     if not some or any(_CODE.fullmatch(value) for value in some):
         return "string", 0
-    are_digits = all(_DIGITS.fullmatch(value) for value in some)
     least = len(some) if len(some) < _FEW else _SHARE * len(some)
+    counts = {name: sum(map(is_one, some)) for name, is_one in _TESTS.items()}
+    if all(_DIGITS.fullmatch(value) for value in some):
+        del counts["date"]
     for share in (len(some), least):
-        for name, is_one in _TESTS.items():
-            count = sum(map(is_one, some))
-            if count >= share and not (name == "date" and are_digits):
+        for name, count in counts.items():
+            if count >= share:
                 return name, len(some) - count
     return "string", 0
 
@@ -259,9 +244,10 @@ def _declared(source: Any) -> Any:
     return source
 
 
-def _field(path: str, stated: dict[str, Any], where: str | None) -> FieldType:
-    """The type of a field by what is said of it."""
-    rule = {name: said for name, said in stated.items() if said is not None}
+def _field(path: str, said: Any, where: str | None) -> FieldType:
+    """The type of a field by what is said of it: its type alone, or several properties."""
+    said = said if isinstance(said, Mapping) else {"type": said}
+    rule = {name: word for name, word in said.items() if word is not None}
     words = [(f"property of {path}", name, FieldType.__struct_fields__) for name in rule]
     words += [(f"{n} of {path}", rule[n], known) for n, known in _KNOWN.items() if n in rule]
     for what, word, known in words:
@@ -281,7 +267,7 @@ def _field(path: str, stated: dict[str, Any], where: str | None) -> FieldType:
 
 
 class _Schema(msgspec.Struct):
-    """A JSON Schema, as far as it is read."""
+    """A JSON Schema, as far as its words are of one type."""
 
     type: str | list[str] | None = None
     properties: dict[str, Any] | None = None
@@ -291,43 +277,36 @@ class _Schema(msgspec.Struct):
     format: str | None = None
     title: str | None = None
     description: str | None = None
-    ordered: Any = None
 
 
 def _leaves(
-    node: Any,
-    path: str,
-    root: Any,
-    where: str | None,
-    depth: int = 0,
-    *,
-    required: bool = False,
-    ordered: bool = False,
+    node: Any, path: str, root: Any, where: str | None, *, required: bool = False, ordered: Any = 0
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """The leaves of a JSON Schema with what it and the lists around them say of them."""
     at = f"{where or ''}#{path[:80]}" if path else where
-    if depth > _DEEPEST:
+    if path.count("/") > _DEEPEST:
         raise DataBroken("a JSON Schema that refers to itself", where=at)
     node = _resolved(node, root, at)
     schema = files.convert(node, _Schema, where=at)
-    inner = {"*": schema.items} if isinstance(schema.items, Mapping) else None
-    inner = schema.properties if schema.properties is not None else inner
-    # In a field, an old schema says by it that this field is required.
-    must = schema.required if isinstance(schema.required, list) else ()
-    flags = {"required": required, "ordered": ordered or bool(schema.ordered)}
-    if inner is None and path:
-        words = {"question": schema.description, "label": schema.title}
-        words |= {"choices": [choice for choice in schema.enum or () if choice is not None]}
+    flags = {"required": required, "ordered": bool(ordered or node.get("ordered"))}
+    if schema.properties is not None:
+        # In a field, an old schema says by a truth value that this field is required.
+        must = schema.required if isinstance(schema.required, list) else ()
+        for name, member in schema.properties.items():
+            flags["required"] = name in must
+            yield from _leaves(member, f"{path}/{escape(name)}", root, where, **flags)
+    elif isinstance(schema.items, Mapping):
+        flags["required"] = False
+        yield from _leaves(schema.items, f"{path}/*", root, where, **flags)
+    elif path:
         names = [schema.type] if isinstance(schema.type, str) else schema.type or ()
         usual = next((name for name in names if name in TYPES), "string")
         is_choice = schema.enum or "const" in node
-        words |= {"type": "choice" if is_choice else _FORMATS.get(schema.format or "", usual)}
-        words |= {name: node[name] for name in _WORDS if name in node}
-        yield path, {name: said for name, said in (words | flags).items() if said}
-    for name, member in (inner or {}).items():
-        below = f"{path}/{name if inner is not schema.properties else escape(str(name))}"
-        flags["required"] = name in must
-        yield from _leaves(member, below, root, where, depth + 1, **flags)
+        said = {"type": "choice" if is_choice else _FORMATS.get(schema.format or "", usual)}
+        said |= {"choices": [choice for choice in schema.enum or () if choice is not None]}
+        said |= {"question": schema.description, "label": schema.title}
+        said |= {name: node[name] for name in _WORDS if name in node} | flags
+        yield path, {name: word for name, word in said.items() if word}
 
 
 def _resolved(node: Any, root: Any, where: str | None) -> dict[str, Any]:
@@ -340,11 +319,11 @@ def _resolved(node: Any, root: Any, where: str | None) -> dict[str, Any]:
                 target = target.get(_unescaped(step)) if isinstance(target, Mapping) else None
             if not isinstance(target, Mapping):
                 raise DataBroken(f"{reference!r:.80} leads to no schema", where=where)
-            several = [target]
+            choices = [target]
         else:
-            several = node.pop("anyOf", None) or node.pop("oneOf", None) or node.pop("allOf", None)
-        several = several if isinstance(several, list) else []
-        real = [s for s in several if isinstance(s, Mapping) and s.get("type") != "null"]
+            choices = node.pop("anyOf", None) or node.pop("oneOf", None) or node.pop("allOf", None)
+        listed = choices if isinstance(choices, list) else []
+        real = [s for s in listed if isinstance(s, Mapping) and s.get("type") != "null"]
         if not real:
             break
         node = dict(real[0]) | node
@@ -356,8 +335,19 @@ def _unescaped(step: str) -> str:
     return step.replace("~1", "/").replace("~0", "~")
 
 
-def _leaf(declared: FieldType, name: str) -> dict[str, Any]:
-    """The JSON Schema of a field, which may be null."""
+def _schema(tree: dict[str, Any], name: str) -> dict[str, Any]:
+    """The JSON Schema of what is called so, of a tree of steps: a field may be null.
+
+    Every member is required and no other allowed, as structured output asks for.
+    """
+    inner = {_unescaped(step): below for step, below in tree.items() if step not in ("*", "")}
+    if inner or not tree:
+        members = {step: _schema(below, step) for step, below in inner.items()}
+        closed = {"type": "object", "properties": members, "required": list(members)}
+        return closed | {"additionalProperties": False}
+    if "*" in tree:
+        return {"type": "array", "items": _schema(tree["*"], "*")}
+    declared: FieldType = tree[""]
     json_type = {"number": "number", "checkbox": "boolean"}.get(declared.kind or "", "string")
     stated: dict[str, Any] = {"type": [json_type, "null"]}
     if declared.choices:
@@ -366,12 +356,3 @@ def _leaf(declared: FieldType, name: str) -> dict[str, Any]:
     is_name = (declared.label or "").replace(" ", "_").casefold() == name.casefold()
     description = declared.question or (declared.label if not is_name else None)
     return stated | ({"description": description} if description else {})
-
-
-def _closed(node: dict[str, Any]) -> dict[str, Any]:
-    """Every member named as required and no other allowed, as structured output asks for."""
-    if "properties" in node:
-        members = {name: _closed(member) for name, member in node["properties"].items()}
-        closed = {"type": "object", "properties": members, "required": list(members)}
-        return closed | {"additionalProperties": False}
-    return {"type": "array", "items": _closed(node["items"])} if "items" in node else node

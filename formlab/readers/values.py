@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from functools import lru_cache
 from itertools import chain
+from operator import itemgetter
 from typing import Any
 
 import polars as pl
@@ -20,9 +21,11 @@ from formlab.readers.sources import WRAPPERS, batches
 from formlab.text import answers
 from formlab.trees import escape
 
-# `items[0].price`, `$.vendor.name`.
-_DOTTED = re.compile(r"(?:\$\.?)?[^\W\d][\w-]*(?:\.[\w-]+|\.?\[(?:\d+|\*)\])+")
-_STEP = re.compile(r"[\w*-]+")
+# `items[0].price`, `$.vendor.name`, `$['items'][0]['name']`, `items[0][name]`.
+_NAME = r"[^\W\d][\w-]*"
+_BRACKETS = rf"""\.?\[(?:\d+|\*)\](?:\[{_NAME}\])?|\[(?:'[^'\]]+'|"[^"\]]+")\]"""
+_DOTTED = re.compile(rf"(?:\$(?:\.?{_NAME})?|{_NAME})(?:\.[\w-]+|{_BRACKETS})+")
+_STEP = re.compile(r"""'([^'\]]+)'|"([^"\]]+)"|([\w*-]+)""")
 _CONFIDENCE = re.compile(r"(.+?)[ _.-]?(?:confidence|conf)", re.IGNORECASE)
 # What texts have in them that may be more than a value.
 _MARKS = re.compile(r"[<{\[`◁]")
@@ -62,11 +65,11 @@ def read_values(
     such as ``response``, is left out.
 
     `source` is a path, or an address that fsspec takes (``s3://…``): CSV, TSV, JSON lines, JSON,
-    Parquet, a workbook (its first sheet), a folder or zip archive with a JSON file for each
-    document; a polars or pandas frame; a list of dicts; or a dict of documents. `columns` has the
-    table's name for each column, such as ``{"doc_id": "id", "value": "target"}``; else the usual
-    names (`layout.SYNONYMS`) are looked for, and columns named here are no fields. `flaws` counts
-    what is odd in the source, by a short name.
+    Parquet, a workbook (its first sheet that is no cover), a folder or zip archive with a JSON file
+    for each document; a polars or pandas frame; a list of dicts; or a dict of documents. `columns`
+    has the table's name for each column, such as ``{"doc_id": "id", "value": "target"}``; else the
+    usual names (`layout.SYNONYMS`) are looked for, and columns named here are no fields. `flaws`
+    counts what is odd in the source, by a short name.
 
     Returns
     -------
@@ -112,7 +115,7 @@ def pointer(path: str | None) -> str | None:
     """
     path = (path or "").strip()
     if _DOTTED.fullmatch(path):
-        return "/" + "/".join(_STEP.findall(path))
+        return "/" + "/".join(escape("".join(step)) for step in _STEP.findall(path))
     return None if path in ("", "/") else path if path.startswith("/") else f"/{path}"
 
 
@@ -158,24 +161,9 @@ def _values_of(
     batch: Batch, layout: Layout, rows: pl.DataFrame, whole: Collection[str]
 ) -> pl.DataFrame:
     """The values of some rows, beside what their rows say and what is said of each."""
-    found: list[tuple[int, str, str, Any, Row | None]] = []
-    for place, start, cell, beside in (_long if layout.is_long else _wide)(batch, layout.names):
-        if cell is None or (type(cell) is str and not _MARKS.search(cell)):
-            found.append((place, start, start, cell, beside))
-            continue
-        try:
-            if type(cell) is str and not layout.is_long and start not in whole:
-                # An object or its list as text in a cell, as tables have line items.
-                cell = answers.stated(cell) if start else cell
-            for inside, value, said in _leaves(cell, start, beside, whole):
-                found += [(place, inside, *leaf) for leaf in _answer(inside, value, said)]
-        except RecursionError as error:
-            where = f"{batch.home}{batch.origins[place]}#{start[:80]}"
-            raise DataBroken(str(error), where=where) from None
-    bare = set(range(len(batch.rows))) - {place for place, *_ in found}
-    found += [(place, "", "", None, None) for place in bare]
-    if bare:
-        found.sort(key=lambda leaf: leaf[0])
+    found = list(_found(batch, layout, whole))
+    bare = {*range(len(batch.rows))} - {place for place, *_ in found}
+    found = sorted([*found, *((place, "", "", None, None) for place in bare)], key=itemgetter(0))
     places, insides, paths, cells, stated = map(list, zip(*found, strict=True))
     further = [name for name in layout.names if name not in (*SYNONYMS, "origin")]
     values = rows.with_columns(
@@ -185,15 +173,34 @@ def _values_of(
         below = pl.concat_str("origin", pl.lit("#"), texts(insides).replace("", None))
         values = values.with_columns(origin=pl.coalesce(below, "origin"))
     for name in (*PLACE, "status") if any(stated) else ():
-        said = [members and members.get(name) for members in stated]
-        if name != "status":
-            said = list(map(number, said))
+        said = [(members or {}).get(name) for members in stated]
+        said = said if name == "status" else list(map(number, said))
         column = pl.Series(name, said, strict=False).cast(tables.RECORDS[name], strict=False)
         if column.null_count() < len(column):
             known = [pl.col(name)] if name in values.columns else []
             values = values.with_columns(pl.coalesce(*known, column).alias(name))
     first = ("doc_id", "path", "value")
     return values.select(*first, pl.exclude(*first, "origin"), "origin")
+
+
+def _found(
+    batch: Batch, layout: Layout, whole: Collection[str]
+) -> Iterator[tuple[int, str, str, Any, Row | None]]:
+    """The values in the cells, each after its row and the path of its cell."""
+    for place, start, cell, beside in (_long if layout.is_long else _wide)(batch, layout.names):
+        if cell is None or (type(cell) is str and not _MARKS.search(cell)):
+            yield place, start, start, cell, beside
+            continue
+        try:
+            if type(cell) is str and start and not layout.is_long and start not in whole:
+                # An object or its list as text in a cell, as tables have line items.
+                cell = answers.stated(cell)
+            for inside, value, said in _leaves(cell, start, beside, whole):
+                for leaf in _answer(inside, value, said):
+                    yield place, inside, *leaf
+        except RecursionError as error:
+            where = f"{batch.home}{batch.origins[place]}#{start[:80]}"
+            raise DataBroken(str(error), where=where) from None
 
 
 def _long(batch: Batch, names: Mapping[str, str]) -> Cells:
@@ -217,12 +224,8 @@ def _wide(batch: Batch, names: Mapping[str, str]) -> Cells:
                 path, is_item = _member(name)
                 # A column for the third item is blank where there are two.
                 if cell is not None or not is_item:
-                    yield (
-                        place,
-                        path,
-                        cell,
-                        {"confidence": row[sure[name]]} if name in sure else None,
-                    )
+                    said = {"confidence": row[sure[name]]} if name in sure else None
+                    yield place, path, cell, said
 
 
 @lru_cache(maxsize=2**16)
@@ -290,9 +293,7 @@ def _value_in(members: Row) -> str | None:
 
 def _box(value: Any) -> tuple[float, float, float, float] | None:
     """The box around corners: of four numbers, of eight, or of points."""
-    points = value if isinstance(value, list) else []
-    parts = [list(point.values()) if isinstance(point, dict) else point for point in points]
-    numbers = [number(leaf) for _, leaf in leaves(parts)]
+    numbers = [number(leaf) for _, leaf in leaves(value if isinstance(value, list) else [])]
     if len(numbers) < 4 or len(numbers) % 2 or None in numbers:
         return None
     across, down = numbers[::2], numbers[1::2]
@@ -301,17 +302,15 @@ def _box(value: Any) -> tuple[float, float, float, float] | None:
 
 def _answer(path: str, value: Any, said: Row | None) -> Iterator[Leaf]:
     """A value, or the fields of what is JSON as text, without reasoning; broken JSON stays."""
-    if not isinstance(value, str):
+    parsed = None
+    if isinstance(value, str):
+        parsed = answers.plain(value) if path else answers.read(value)
+    if parsed is None or isinstance(parsed.value, str | None):
+        if parsed and parsed.changes and parsed.status != "bad_json":
+            value, said = parsed.value, (said or {}) | {"status": parsed.status}
         yield path, value, said
         return
-    parsed = answers.plain(value) if path else answers.read(value)
-    inner = parsed.value
-    if isinstance(inner, str | None):
-        if parsed.changes and parsed.status != "bad_json":
-            value, said = inner, (said or {}) | {"status": parsed.status}
-        yield path, value, said
-        return
-    inner = _unwrapped(inner) if isinstance(inner, dict) else inner
+    inner = _unwrapped(parsed.value) if isinstance(parsed.value, dict) else parsed.value
     below = [leaf for leaf in _leaves(inner, "", None) if as_text(leaf[1]) is not None]
     for place, leaf, stated in below or [("", None, None)]:
         yield place, leaf, (stated or {}) | {"status": parsed.status}
@@ -334,7 +333,6 @@ def listed(values: pl.DataFrame, paths: Collection[str]) -> pl.DataFrame:
     """The values with those at `paths` as the items of lists there."""
     if not paths:
         return values
-    number_ = pl.int_range(pl.len()).over("doc_id", "path")
-    item_path = pl.format("{}/{}", "path", number_)
+    item_path = pl.format("{}/{}", "path", pl.int_range(pl.len()).over("doc_id", "path"))
     path = pl.when(pl.col("path").is_in(sorted(paths))).then(item_path).otherwise("path")
     return values.with_columns(path.alias("path"))

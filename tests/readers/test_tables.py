@@ -52,6 +52,13 @@ def book(rows, change=lambda sheet: None):
     return stream.getvalue()
 
 
+def beside(sheet, rows):
+    other = sheet.parent.create_sheet()
+    for row in rows:
+        other.append(row)
+    return other
+
+
 def parquet(rows):
     pl.DataFrame(rows).write_parquet(stream := io.BytesIO())
     return stream.getvalue()
@@ -133,6 +140,10 @@ READ = {
                  "accepted", ["2", "3"]),
     "an own column": ([{"doc_id": "a", "path": "t", "value": "1", "scanner": 8}], [("/t", "1")],
                       "scanner", "8"),
+    "quoted brackets": ([{"doc_id": "a", "$['i/j'][0][\"n\"]": "1"}], [("/i~1j/0/n", "1")]),
+    "brackets": ([{"docId": "a", "i[0][n]": "1", "w[g]": "2"}], [("/i/0/n", "1"), ("/w[g]", "2")]),
+    "under a name": ({"forms": [{"doc_id": "a", "t": "1"}]}, [("/t", "1")]),
+    "over several lines": ('{\n"doc_id": "a",\n"t": "1"\n}', [("/t", "1")]),
     "reasoning": ([{"doc_id": "a", "path": "t", "value": "<think>x</think>1"}], [("/t", "1")],
                   "status", "repaired"),
 }  # fmt: skip
@@ -149,7 +160,8 @@ def test_values_are_read_as_they_are_written(name, tmp_path):
 def test_a_workbook_has_dates_and_merged_cells_and_its_errors_are_counted(tmp_path):
     day = datetime.datetime(2024, 5, 1)
     rows = [["doc_id", "path", "value"], ["a", "date", day], [None, "total", 9], ["b", "n", 0.5]]
-    put(tmp_path / "x.xlsx", book(rows, lambda sheet: sheet.merge_cells("A2:A3")))
+    cover = [["Truth, version 2"], ["Author", "Ann"]]
+    put(tmp_path / "x.xlsx", book(cover, lambda sheet: beside(sheet, rows).merge_cells("A2:A3")))
     found = readers.read_values(tmp_path / "x.xlsx", flaws=(flaws := Counter()))
     cells = [("a", "2024-05-01", "x.xlsx, row 2"), ("a", "9", "x.xlsx, row 3")]
     cells += [("b", "0.5", "x.xlsx, row 4")]

@@ -63,13 +63,11 @@ class Reading:
         lines = [line for number in sorted(self.pages) for line in self.pages[number].lines]
         text = "\n".join(line.text or "" for line in lines)
         yield {"path": None, "kind": "page", "task": "text", "status": "ok", "value": text}
-        parts = []
         for path, line in ((f"/ocr/lines/{count}", line) for count, line in enumerate(lines)):
             words = ((f"{path}/words/{count}", "word", w) for count, w in enumerate(line.words))
-            parts += [(path, "line", line), *words]
-        for path, kind, part in parts:
-            row = {"path": path, "kind": kind, "task": "layout", "status": "ok"}
-            yield row | {"value": part.text} | self._place(part, size)
+            for place, kind, part in ((path, "line", line), *words):
+                row = {"path": place, "kind": kind, "task": "layout", "status": "ok"}
+                yield row | {"value": part.text} | self._place(part, size)
 
     def _place(self, found: Found, size: tuple[int, int] | None) -> Row:
         """Confidence, page, and a box in pixels of the gold's page, else of the engine's."""

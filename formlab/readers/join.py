@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -39,7 +39,6 @@ _SCORES = ("score", "correct", "compared")
 _ALWAYS = {"score": ("scorer", *_SCORES), "call": ("value", "status", "error")}
 # A document and a path in it; without a path, the whole document.
 Key = tuple[str, str | None]
-Matches = Mapping[Key, Key | None]
 
 
 @dataclasses.dataclass
@@ -101,12 +100,7 @@ def runs_of(rows: Iterable[Row], source: Source, form: str) -> dict[str, Run]:
 
 
 def evaluation(
-    run: Run,
-    corpus: Corpus | None = None,
-    *,
-    documents: str = ASKED,
-    types: Any = None,
-    matches: Matches | None = None,
+    run: Run, corpus: Corpus | None = None, *, documents: str = ASKED, types: Any = None
 ) -> Evaluation:
     """The evaluation of a run, with its own gold, or with that of the benchmark that it is of.
 
@@ -117,8 +111,7 @@ def evaluation(
     if corpus is None:
         corpus = _own_corpus(run, types)
     else:
-        matches = matched(run, corpus) if matches is None else matches
-        run, corpus = _joined(run, corpus, matches, documents)
+        run, corpus = _joined(run, corpus, documents)
     calls = run.of("call")
     # A sample that asks for an object has several answers, and is counted once.
     run.notes[MATCHED] = calls.height or run.of("answer").height
@@ -163,7 +156,7 @@ def _own_corpus(run: Run, types: Any) -> Corpus:
     ).check()
 
 
-def matched(run: Run, corpus: Corpus) -> Matches:
+def matched(run: Run, corpus: Corpus) -> dict[Key, Key | None]:
     """For each document and path of a run those of the corpus; None where it has none.
 
     A sample belongs to the field at its `doc_id` and `path`; or to the one that its name spells,
@@ -200,21 +193,22 @@ def matched(run: Run, corpus: Corpus) -> Matches:
     return {key: match(*key) for key in asked.unique(maintain_order=True).rows()}
 
 
-def fitting(run: Run, corpora: Iterable[Corpus]) -> tuple[Corpus, Matches]:
-    """The corpus that a run fits best, each read and matched once, up to one that it is all of."""
-    best = None
+def fitting(run: Run, corpora: Iterable[Corpus]) -> Corpus:
+    """The corpus that a run fits best, each read once, up to one that it is all of."""
+    best, most = None, 0
     for corpus in corpora:
-        matches = matched(run, corpus)
-        count = sum(match is not None for match in matches.values())
-        if best is None or count > best[0]:
-            best = count, corpus, matches
+        matches = matched(run, corpus).values()
+        count = sum(match is not None for match in matches)
+        if best is None or count > most:
+            best, most = corpus, count
         if count == len(matches):
             break
-    return best[1:]
+    return best
 
 
-def _joined(run: Run, corpus: Corpus, matches: Matches, documents: str) -> tuple[Run, Corpus]:
+def _joined(run: Run, corpus: Corpus, documents: str) -> tuple[Run, Corpus]:
     """The run with the keys of the benchmark's values, and the part of the corpus that it is of."""
+    matches = matched(run, corpus)
     known = {key: match for key, match in matches.items() if match}
     if not known:
         names = sorted(doc_id for doc_id, _ in matches)[:3]

@@ -171,12 +171,10 @@ def open_logs(
     runs = runs_of(rows, origin, form)
     if run is not None and run not in runs:
         raise UnknownName.of("run of the log", run, list(runs))
-    first, *others = [runs[run]] if run is not None else runs.values()
-    if corpus is None:
-        return [evaluation(one, types=types) for one in (first, *others)]
-    corpus, matches = fitting(first, chain([corpus], corpora))
-    opened = [evaluation(first, corpus, documents=documents, matches=matches)]
-    return opened + [evaluation(one, corpus, documents=documents) for one in others]
+    wanted = [runs[run]] if run is not None else list(runs.values())
+    if corpus is not None:
+        corpus = fitting(wanted[0], chain([corpus], corpora))
+    return [evaluation(one, corpus, documents=documents, types=types) for one in wanted]
 
 
 def called(evaluation: Evaluation, system: str) -> Evaluation:

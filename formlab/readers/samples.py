@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -232,9 +231,5 @@ def as_object(value: Any) -> Mapping[str, Any] | None:
     >>> as_object('{"total": 9.00}'), as_object("9.00")
     ({'total': '9.00'}, None)
     """
-    if isinstance(value, str) and value.lstrip().startswith("{"):
-        try:
-            return json.loads(value, parse_float=str, parse_int=str) or None
-        except (ValueError, RecursionError):
-            return None
+    value = answers.stated(value) if isinstance(value, str) else value
     return value if isinstance(value, Mapping) else None

@@ -8,7 +8,6 @@ with a further ``_<judge>`` has the scores of a judge.
 from __future__ import annotations
 
 import ast
-import json
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -65,10 +64,9 @@ def read(source: Source) -> Iterator[Row]:
 
 
 def _gold(text: str | None) -> Any:
-    """The accepted answers that a Python list is, the object that a JSON text is, or the text."""
-    for parsed in (ast.literal_eval, json.loads) if text and text.lstrip()[:1] in "[{" else ():
-        with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
-            return parsed(text.strip())
+    """The accepted answers that a Python list is, or the object; else the text."""
+    with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
+        return ast.literal_eval(text.strip()) if text and text.lstrip()[:1] in "[{" else text
     return text
 
 

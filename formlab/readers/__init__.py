@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -40,23 +41,16 @@ def reader_of(path: str | Path, corpus: Corpus | None = None) -> Reader | None:
     A reader called like a benchmark reads what the tools of that benchmark write: to answers for a
     user's own forms, which `corpus` may be, it does not apply.
     """
-    path = Path(path)
-    # Not Path.exists(), which raises on names that no file can have.
-    return next(_fitting(path, corpus), None) if os.path.exists(path) else None
-
-
-def _fitting(path: Path, corpus: Corpus | None) -> Iterator[Reader]:
     from formlab.benchmarks import BENCHMARKS
 
-    is_own = corpus is not None and corpus.benchmark == "own"
-    for name in sorted(READERS, key=lambda name: name in READERS.builtin):
-        if is_own and name in BENCHMARKS:
-            continue
-        try:
-            if READERS[name].fits(path):
-                yield READERS[name]
-        except FormlabError:
-            continue
+    path, is_own = Path(path), corpus is not None and corpus.benchmark == "own"
+    # Not Path.exists(), which raises on names that no file can have.
+    names = sorted(READERS, key=READERS.builtin.__contains__) if os.path.exists(path) else ()
+    for name in names:
+        with suppress(FormlabError):
+            if not (is_own and name in BENCHMARKS) and READERS[name].fits(path):
+                return READERS[name]
+    return None
 
 
 def is_run(source: Any) -> bool:

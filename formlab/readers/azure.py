@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from formlab.readers import engine
@@ -12,13 +11,12 @@ from formlab.readers.door import as_text
 from formlab.readers.engine import Found, Page, Reading, at, number, whole
 from formlab.trees import escape
 
-_MARK = re.compile(rb'"(?:analyze_?Result|(?:model|operation)_?Id|doc_?Type)"\s*:', re.IGNORECASE)
+_MARK = rb"(?i:analyze_?Result|(?:model|operation)_?Id|doc_?Type)"
 _VALUE = re.compile(r"value(?!_?type)", re.IGNORECASE)
 _PARTS = ("pages", "documents", "keyValuePairs")
 
 
-def _read(path: Path) -> Reading:
-    content = engine.read_json(path)
+def _read(content: Any) -> Reading:
     result = at(content, "analyzeResult") or content
     pages, documents, pairs = (at(result, name) or [] for name in _PARTS)
     reading = Reading(pages={whole(at(page, "pageNumber")): _page(page) for page in pages})
@@ -31,12 +29,9 @@ def _read(path: Path) -> Reading:
 
 
 def _page(page: Any) -> Page:
-    def parts(name: str) -> list[tuple[Found, engine.Spans]]:
-        place = whole(at(page, "pageNumber"))
-        return [(_found(part, place), _spans(part)) for part in at(page, name) or ()]
-
+    place = whole(at(page, "pageNumber"))
+    lines = engine.lines_of(page, "words", lambda part: (_found(part, place), _spans(part)))
     size = number(at(page, "width")), number(at(page, "height"))
-    lines = engine.with_words(parts("lines"), parts("words"))
     return Page(size, at(page, "unit") == "pixel", lines)
 
 
@@ -60,11 +55,8 @@ def _found(value: Any, page: int = 1, sure: Any = None) -> Found:
     if all(isinstance(corner, dict) for corner in corners):
         corners = [corner.get(side) for corner in corners for side in "xy"]
     box = engine.around(zip(corners[::2], corners[1::2], strict=False))
-    text, confidence = (
-        " ".join((at(value, "content") or "").split()),
-        at(sure or value, "confidence"),
-    )
-    return Found(text, box, number(confidence), whole(at(region, "pageNumber"), page))
+    text, sure = " ".join((at(value, "content") or "").split()), at(sure or value, "confidence")
+    return Found(text, box, number(sure), whole(at(region, "pageNumber"), page))
 
 
 def _spans(value: Any) -> engine.Spans:
@@ -74,4 +66,4 @@ def _spans(value: Any) -> engine.Spans:
     return [(start, start + length) for start, length in places]
 
 
-AZURE = engine.reader("azure", "Azure Document Intelligence", (".json",), _MARK.search, _read)
+AZURE = engine.json_reader("azure", "Azure Document Intelligence", _MARK, _read)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import polars as pl
@@ -80,6 +81,9 @@ def headlines(evaluation: Evaluation) -> pl.DataFrame:
             rows.append((by, name, "scored", scored[column].mean(), scored.height))
         if has_scores or (by == "formlab" and units.height):
             rows.append((by, name, "all", units[column].fill_null(blank).mean(), units.height))
+    if units.is_empty() and (failed := join_report(evaluation)["failed"]):
+        # Nothing was asked of them that could be scored: all that is known is that they failed.
+        rows.append(("formlab", measure, "all", 0.0, failed))
     return pl.DataFrame(rows, schema=_FIGURES, orient="row", strict=False)
 
 
@@ -113,20 +117,19 @@ def _units(evaluation: Evaluation) -> pl.DataFrame:
     asked = asked.with_columns(formlab=(pl.col("outcome") == "match").cast(pl.Float64))
     if "log_document_scorer" not in evaluation.documents.columns:
         return asked
-    whole = evaluation.documents.filter(pl.col("log_document_scorer").is_not_null())
-    whole = whole.rename(lambda name: name.replace("log_document_", "log_", 1))
+    whole = evaluation.documents.drop_nulls("log_document_scorer")
     if whole.is_empty():
         return asked
+    whole = whole.rename(lambda name: name.replace("log_document_", "log_", 1))
     # By the metric of the scorer's name, else by the share of right fields.
     same = (pl.col("metric") == whole["log_scorer"].first()) & pl.col("path").is_null()
     figures = evaluation.scores.filter(same, pl.col("slice_by").is_null())
     figures = figures.select("doc_id", formlab="value") if figures.height else asked
     # One field of a usable answer may be missing.
-    odd = pl.col("status").filter(~pl.col("status").is_in([*USABLE, "missing"])).first()
-    for frame in (
-        figures.group_by("doc_id").agg(pl.col("formlab").mean()),
-        evaluation.cases.group_by("doc_id").agg(odd),
-    ):
+    is_odd = ~pl.col("status").is_in([*USABLE, "missing"])
+    odd = evaluation.cases.filter(is_odd).group_by("doc_id").agg(pl.col("status").first())
+    right = figures.group_by("doc_id").agg(pl.col("formlab").mean())
+    for frame in (right, odd):
         whole = whole.join(frame, on="doc_id", how="left", maintain_order="left")
     blank = dict.fromkeys(("path", "gold", "pred", "cause"), pl.lit(None, pl.String))
     whole = whole.with_columns(pl.col("status").fill_null("ok"), **blank)
@@ -139,7 +142,8 @@ def _why(row: dict[str, Any], judged: set[str]) -> str:
     """Why the log and formlab differ on a case: the first reason that applies."""
     score, status, cause, scorer = (row[n] for n in ("log_score", "status", "cause", "log_scorer"))
     is_answered, gold, pred = status in USABLE, row["gold"] or "", row["pred"] or ""
-    compared = row["log_compared"]
+    # What scorers keep of a text that they compare, and how they compare it.
+    compared, read = (re.sub(r"[\W_]", "", row[n] or "").lower() for n in ("log_compared", "pred"))
     # Equal for formlab after case and spaces, or as typed values.
     is_form = STAGE_OF.get(cause) == "form" or cause in ("space", "diacritic")
     reasons = {
@@ -149,8 +153,8 @@ def _why(row: dict[str, Any], judged: set[str]) -> str:
         "a model judged it in the log": {scorer, (scorer or "").partition("/")[0]} & judged,
         "the whole document is scored by another rule": row["path"] is None,
         "partial credit in the log": row["log_correct"] is None,
-        "the log compared another text, taken from the answer": compared is not None
-        and _letters(compared) != _letters(pred),
+        "the log compared another text, taken from the answer": row["log_compared"] is not None
+        and compared != read,
         f"normalisation: {cause}": cause and (not score or is_form),
         "the log's own rule refuses it": not score,
         "the log takes gold that stands within a longer answer": gold.strip().lower()
@@ -158,8 +162,3 @@ def _why(row: dict[str, Any], judged: set[str]) -> str:
     }
     found = (reason for reason, applies in reasons.items() if applies)
     return next(found, f"the log's own rule accepts it: {cause}")
-
-
-def _letters(text: str) -> str:
-    """What scorers keep of a text that they compare, and how they compare it."""
-    return "".join(c for c in text.lower() if c.isalnum())

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -30,11 +31,8 @@ def _shards(path: Path) -> list[Path]:
 
 
 def _fits(path: Path) -> bool:
-    for shard in _shards(path)[:1]:
-        try:
-            return {*_COLUMNS[:2]} <= {*files.parquet_columns(shard)}
-        except (pl.exceptions.PolarsError, OSError):
-            break
+    with suppress(pl.exceptions.PolarsError, OSError):
+        return any({*_COLUMNS[:2]} <= {*files.parquet_columns(f)} for f in _shards(path)[:1])
     return False
 
 
@@ -61,16 +59,16 @@ def _read(source: Source) -> Iterator[Row]:
         )
         stated = str(row.get("status") or "success").lower().rpartition(".")[2]
         status = _STATUS.get(stated, "api_error") if answer else "api_error"
-        is_usable = status in USABLE
+        claims = [*_values(answer)] if status in USABLE else [{"path": None, "kind": "page"}]
         return samples.Sample(
             row["document_id"],
             None,
             golds=list(_values(gold)),
-            claims=list(_values(answer)) if is_usable else [{"path": None, "kind": "page"}],
+            claims=claims,
             answer=text_of(answer) if answer else None,
             status=status,
             scores=scores.get(str(row["document_id"]), {}),
-            call={"error": None if is_usable else f"conversion: {stated}"},
+            call={"error": None if status in USABLE else f"conversion: {stated}"},
             system=str(info.get("asset") or info.get("name") or "docling"),
         )
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from formlab.readers import engine
@@ -13,37 +11,31 @@ from formlab.readers.door import as_text
 from formlab.readers.engine import Found, Page, Reading, at, keyed, number, whole
 from formlab.trees import escape
 
-_NAMES = rb"text_?Anchor|text_?Segments|mention_?Text|page_?Anchor|human_?Review_?Status"
-_MARK = re.compile(rb'"(?:%b)"\s*:' % _NAMES, re.IGNORECASE)
+_MARK = rb"(?i:text_?Anchor|text_?Segments|mention_?Text|page_?Anchor|human_?Review_?Status)"
 _TICKS = ("filled_checkbox", "unfilled_checkbox")
 
 
-def _read(path: Path) -> Reading:
-    content = engine.read_json(path)
+def _read(content: Any) -> Reading:
     document = at(content, "document") or content
-    text, fields, reading = at(document, "text") or "", [], Reading()
+    fields, reading = [], Reading()
     for place, page in enumerate(at(document, "pages") or (), start=1):
         size = number(at(page, "dimension", "width")), number(at(page, "dimension", "height"))
-        reading.pages[place] = Page(size, in_pixels=True) if all(size) else Page()
-        layout = partial(_layout, reading.pages[place], place, text)
-        lines, words = (
-            [layout(at(part, "layout")) for part in at(page, name) or ()]
-            for name in ("lines", "tokens")
-        )
-        reading.pages[place].lines = engine.with_words(lines, words)
+        shown = reading.pages[place] = Page(size, in_pixels=True) if all(size) else Page()
+        layout = partial(_layout, shown, place, at(document, "text") or "")
+        shown.lines = engine.lines_of(page, "tokens", partial(layout, "layout"))
         for field in at(page, "formFields") or ():
-            name, value = (layout(at(field, f"field{end}"))[0] for end in ("Name", "Value"))
+            (name, _), (value, _) = layout("fieldName", field), layout("fieldValue", field)
             tick = at(field, "valueType")
             stated = tick if tick in _TICKS else at(field, "correctedValueText") or value.text
-            key = at(field, "correctedKeyText") or name.text
-            fields.append((key, value._replace(text=stated)))
+            fields.append((at(field, "correctedKeyText") or name.text, value._replace(text=stated)))
     entities = _entities(at(document, "entities") or [], "", reading.pages)
     reading.values = list(entities) or keyed(fields)
     return reading
 
 
-def _layout(page: Page, place: int, text: str, layout: Any) -> tuple[Found, engine.Spans]:
+def _layout(page: Page, place: int, text: str, name: str, part: Any) -> tuple[Found, engine.Spans]:
     """A part of a page, and where it begins and ends in the text; a place of 0 is left out."""
+    layout = at(part, name)
     segments = at(layout, "textAnchor", "textSegments") or ()
     spans = [(whole(at(s, "startIndex"), 0), whole(at(s, "endIndex"), 0)) for s in segments]
     spans = [(max(0, start), end) for start, end in spans]
@@ -77,4 +69,4 @@ def _entities(entities: list[Any], start: str, pages: dict[int, Page]) -> Iterat
         yield path, Found(said, box, sure, page)
 
 
-DOCUMENT_AI = engine.reader("document_ai", "Google Document AI", (".json",), _MARK.search, _read)
+DOCUMENT_AI = engine.json_reader("document_ai", "Google Document AI", _MARK, _read)

@@ -60,17 +60,14 @@ class Reading:
             yield row | self._place(value, size)
         if self.values and not has_text:
             return
-        pages = [self.pages[number] for number in sorted(self.pages)]
-        lines = [line for page in pages for line in page.lines]
+        lines = [line for number in sorted(self.pages) for line in self.pages[number].lines]
         text = "\n".join(line.text or "" for line in lines)
         yield {"path": None, "kind": "page", "task": "text", "status": "ok", "value": text}
-        parts = []
         for path, line in ((f"/ocr/lines/{count}", line) for count, line in enumerate(lines)):
             words = ((f"{path}/words/{count}", "word", w) for count, w in enumerate(line.words))
-            parts += [(path, "line", line), *words]
-        for path, kind, part in parts:
-            row = {"path": path, "kind": kind, "task": "layout", "status": "ok"}
-            yield row | {"value": part.text} | self._place(part, size)
+            for place, kind, part in ((path, "line", line), *words):
+                row = {"path": place, "kind": kind, "task": "layout", "status": "ok"}
+                yield row | {"value": part.text} | self._place(part, size)
 
     def _place(self, found: Found, size: tuple[int, int] | None) -> Row:
         """Confidence, page, and a box in pixels of the gold's page, else of the engine's."""
@@ -94,11 +91,19 @@ def reader(
 ) -> Reader:
     """A reader of files of one document each, and of folders of them, by the start of a file."""
 
+    def listed(path: Path) -> tuple[list[Path], int]:
+        """The files that are read, and how many others there are."""
+        below = path.rglob("*") if path.is_dir() else [path]
+        visible = {file for file in below if file.name[0] != "."}
+        # What is called as a result and is no file is a document that cannot be read.
+        chosen = sorted(file for file in visible if door.ending(file) in endings)
+        return chosen, sum(not file.is_dir() for file in visible.difference(chosen))
+
     def fits(path: Path) -> bool:
-        return any(is_one(door.head(file)) for file in _files(path, endings)[0][:_LOOKED_AT])
+        return any(is_one(door.head(file)) for file in listed(path)[0][:_LOOKED_AT])
 
     def rows(source: Source) -> Iterator[Row]:
-        source.files, others = _files(source.path, endings)
+        source.files, others = listed(source.path)
         source.notes[f"files left out, which do not end in {' or '.join(endings)}"] += others
         sizes, has_text, errors = {}, True, []
         if source.corpus is not None:
@@ -129,15 +134,6 @@ def reader(
     return Reader(name, title, fits, rows)
 
 
-def _files(path: Path, endings: tuple[str, ...]) -> tuple[list[Path], int]:
-    """The files with these endings, and how many others there are."""
-    below = path.rglob("*") if path.is_dir() else [path]
-    visible = [file for file in below if file.name[0] != "."]
-    # What is called as a result and is no file is a document that cannot be read.
-    chosen = sorted(file for file in visible if door.ending(file) in endings)
-    return chosen, sum(not file.is_dir() for file in set(visible) - {*chosen})
-
-
 def _documents(source: Source) -> dict[str, Path]:
     """The file of each document, by the gold's name."""
     home = source.path if source.path.is_dir() else source.path.parent
@@ -162,20 +158,20 @@ def numbered(paths: list[str], lists: Iterable[str] = ()) -> list[str]:
     >>> numbered(["/a", "/b", "/a"])
     ['/a/0', '/b', '/a/1']
     """
-    several, seen, found = {p for p, n in Counter(paths).items() if n > 1} | {*lists}, Counter(), []
+    several, seen = {path for path, n in Counter(paths).items() if n > 1} | {*lists}, Counter()
+    places = []
     for path in paths:
-        found.append(f"{path}/{seen[path]}" if path in several else path)
+        places.append(f"{path}/{seen[path]}" if path in several else path)
         seen[path] += 1
-    return found
+    return places
 
 
-def with_words(
-    lines: Iterable[tuple[Found, Spans]], words: Iterable[tuple[Found, Spans]]
-) -> list[Found]:
-    """Lines with the words that begin in their spans of the text; other words are lines too."""
-    lines, inside, others = list(lines), defaultdict[int, list[Found]](list), []
+def lines_of(page: Any, words: str, found: Callable[[Any], tuple[Found, Spans]]) -> list[Found]:
+    """The lines of a page with the words that begin in their spans; other words are lines too."""
+    lines, parts = (list(map(found, at(page, name) or ())) for name in ("lines", words))
     starts = sorted((*span, count) for count, (_, spans) in enumerate(lines) for span in spans)
-    for word, spans in words:
+    inside, others = defaultdict[int, list[Found]](list), []
+    for word, spans in parts:
         place = spans[0][0] if spans else -1
         before = bisect_right(starts, place, key=lambda start: start[0])
         _, end, count = starts[before - 1] if before else (0, 0, 0)
@@ -183,13 +179,18 @@ def with_words(
             inside[count].append(word)
         else:
             others.append(word._replace(words=(word,)))
-    found = [line._replace(words=tuple(inside[count])) for count, (line, _) in enumerate(lines)]
-    return found + others
+    whole = [line._replace(words=tuple(inside[count])) for count, (line, _) in enumerate(lines)]
+    return whole + others
 
 
-def read_json(path: Path) -> Any:
-    """The JSON of a file."""
-    return files.parse_json(written(path), where=str(path))
+def json_reader(name: str, title: str, mark: bytes, read: Callable[[Any], Reading]) -> Reader:
+    """A reader of JSON with a member that `mark` names; `read` gets what is in a file."""
+    is_one = re.compile(rb'"(?:%b)"\s*:' % mark).search
+
+    def read_file(path: Path) -> Reading:
+        return read(files.parse_json(written(path), where=str(path)))
+
+    return reader(name, title, (".json",), is_one, read_file)
 
 
 def at(value: Any, *names: str) -> Any:

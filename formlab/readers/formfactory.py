@@ -50,15 +50,15 @@ def _files(path: Path) -> tuple[list[Path], int]:
     below = [*path.glob("*"), *path.glob("submission/*")] if path.is_dir() else [path]
     # What is called as an output and is no file is to be an error, not to be passed over.
     listed = sorted(file for file in below if door.ending(file) in (".txt", ".json"))
-    return listed, len([file for file in below if files.is_file(file) and file not in listed])
+    return listed, sum(map(files.is_file, {*below}.difference(listed)))
 
 
 def _is_clear(file: Path) -> bool:
     """Whether a file, by what it holds or by its whole name, is of this format and no other."""
-    if door.ending(file) == ".txt" and _is_named(file):
-        is_instance = _INSTANCE.fullmatch(door.stem(file))
-        return bool(is_instance or parse_lines(door.head(file).decode("utf-8", "replace")))
-    return door.ending(file) == ".json" and bool(_KEYS.search(door.head(file)))
+    if door.ending(file) == ".json":
+        return bool(_KEYS.search(door.head(file)))
+    is_instance = bool(_INSTANCE.fullmatch(door.stem(file)))
+    return _is_named(file) and (is_instance or bool(parse_lines(written(file))))
 
 
 def _is_named(file: Path) -> bool:
@@ -137,12 +137,12 @@ def _output(entry: _Entry, where: str, notes: Counter[str]) -> Iterator[Row]:
     """What a model wrote for one instance, and the lines in it behind any reasoning."""
     answer = entry.model_response
     answer = answer if isinstance(answer, _Answer) else _Answer(answer)
-    text, status = answer.model_response, answer.status
-    has_failed = status != "success" or text is None
-    base = {"task": "click", "status": "api_error" if has_failed else "ok"}
+    text, reason = answer.model_response, None
+    if answer.status != "success" or text is None:
+        reason = answer.error or ("no answer" if text is None else f"status {answer.status}")
+    base = {"task": "click", "status": "api_error" if reason else "ok"}
     yield base | {"kind": "page", "value": text or ""}
-    if has_failed:
-        reason = answer.error or ("no answer" if text is None else f"status {status}")
+    if reason:
         yield base | {"role": "call", "error": str(reason)[:2000]}
         return
     lines = parse_lines(plain(text).value or "")

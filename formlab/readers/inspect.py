@@ -25,48 +25,10 @@ _VALUES = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0, "yes": 1.0, "true": 1.0, "no"
 _STOPPED = {"max_tokens": "truncated", "model_length": "truncated", "content_filter": "refused"}
 
 
-class _Choice(msgspec.Struct):
-    message: dict[str, Any] = {}
-    stop_reason: str | None = None
-
-
-class _Output(msgspec.Struct, frozen=True):
-    model: str | None = None
-    completion: Any = None
-    choices: list[_Choice] = []
-    error: str | None = None
-
-
 class _Log(msgspec.Struct):
     eval: dict[str, Any]
     results: Any = None
     samples: Any = None
-
-
-class _Sample(msgspec.Struct):
-    id: str | int
-    epoch: int = 1
-    target: Any = None
-    output: _Output = _Output()
-    scores: dict[str, Any] = {}
-    # Older logs have one score without a name.
-    score: Any = None
-    metadata: dict[str, Any] = {}
-    model_usage: dict[str, Any] = {}
-    attachments: dict[str, Any] = {}
-    error: dict[str, Any] = {}
-    limit: dict[str, Any] = {}
-    working_time: float = 0
-    total_time: float = 0
-
-    def text(self, content: Any) -> str | None:
-        """The text of a message or target, a long one put back; images are left out."""
-        if isinstance(content, list):
-            texts = [item.get("text") for item in content if isinstance(item, dict)]
-            content = "\n".join(str(text) for text in texts if text) or None
-        if isinstance(content, str) and content.startswith("attachment://"):
-            content = self.attachments.get(content.removeprefix("attachment://"), content)
-        return None if content is None else str(content)
 
 
 def fits(path: Path) -> bool:
@@ -87,80 +49,90 @@ def read(source: Source) -> Iterator[Row]:
         what = "a log has header.json or, of an unfinished run, _journal/start.json"
         raise DataBroken(what, where=path)
     log = door.decoded(head.read(), _Log, head.where)
-    entries = [(f"{path.name}#{n}", members[n]) for n in members if n.startswith("samples/")]
-    if is_json:
-        listed = enumerate(log.samples or ())
-        entries = [(f"{path.name}#/samples/{number}", sample) for number, sample in listed]
-    ids, models = set(), set()
+    listed = enumerate(log.samples or ()) if is_json else ()
+    entries = [(f"{path.name}#/samples/{number}", sample) for number, sample in listed]
+    entries += [(f"{path.name}#{n}", members[n]) for n in members if n.startswith("samples/")]
+    models = set()
 
     def sample_in(entry: Any, _: str) -> samples.Sample:
         if isinstance(entry, door.Member):
             entry = door.decoded(entry.read(), dict[str, Any], entry.where)
         sample = sample_of(source, entry)
-        ids.add(str(sample.request))
         models.update({sample.system} - {None})
         sample.system = None
         return sample
 
-    dataset = log.eval.get("dataset")
+    asked, dataset = log.eval, log.eval.get("dataset")
     dataset = dataset if isinstance(dataset, dict) else {}
-    split = dataset.get("name") or log.eval.get("task") or "log"
+    split = dataset.get("name") or asked.get("task") or "log"
     rows = list(samples.sample_rows(source, split, entries, sample_in))
-    asked = str(log.eval.get("model") or "unknown")
-    system = next(iter(models)) if len(models) == 1 else asked
+    system = next(iter(models)) if len(models) == 1 else str(asked.get("model") or "unknown")
     yield from (row | {"system": system} for row in rows)
     source.notes[UNFINISHED] = log.results is None
     with samples.reading(source, path.name, samples.FIGURES):
         planned = {str(name) for name in dataset.get("sample_ids") or ()}
-        source.notes[samples.MISSING] = len(planned - ids)
+        source.notes[samples.MISSING] = len(planned - {row.get("request") for row in rows})
         yield from list(_figures(log.results or {}))
 
 
 def sample_of(source: Source, entry: Row, _: str = "") -> samples.Sample:
     """A sample, as it stands in a log, as formlab reads it; odd scores are counted."""
-    sample = msgspec.convert({n: cell for n, cell in entry.items() if cell is not None}, _Sample)
-    columns, output = dict(sample.metadata), sample.output
+
+    def text(content: Any) -> str | None:
+        """The text of a message or target, a long one put back; images are left out."""
+        if isinstance(content, list):
+            texts = [item.get("text") for item in content if isinstance(item, dict)]
+            content = "\n".join(str(text) for text in texts if text) or None
+        if isinstance(content, str) and content.startswith("attachment://"):
+            put_away = entry.get("attachments") or {}
+            content = put_away.get(content.removeprefix("attachment://"), content)
+        return None if content is None else str(content)
+
+    columns, output = dict(entry.get("metadata") or {}), entry.get("output") or {}
     doc_id, path = columns.pop("doc_id", None), columns.pop("path", None)
-    choice = next(iter(output.choices), _Choice())
+    choice = next(iter(output.get("choices") or ()), {})
+    message = choice.get("message") or {}
     # A model that was told to call a tool answers with what it gives to the last.
-    asked = [call.get("arguments") for call in choice.message.get("tool_calls") or ()]
-    content = output.completion or sample.text(choice.message.get("content"))
-    answer = sample.text(content or (door.as_text(asked[-1]) if asked else content))
-    status, error = None, output.error
-    if sample.error:
-        status, error = "api_error", str(sample.error.get("message") or "error")
-    elif sample.limit:
-        status, error = "truncated", f"limit: {sample.limit.get('type')}"
-    elif stopped := _STOPPED.get(choice.stop_reason or ""):
-        status, error = stopped, choice.stop_reason
+    called = [call.get("arguments") for call in message.get("tool_calls") or ()]
+    content = output.get("completion") or text(message.get("content"))
+    answer = text(content or (door.as_text(called[-1]) if called else content))
+    status, error = _STOPPED.get(choice.get("stop_reason")), output.get("error")
+    if entry.get("error"):
+        status, error = "api_error", str(entry["error"].get("message") or "error")
+    elif entry.get("limit"):
+        status, error = "truncated", f"limit: {entry['limit'].get('type')}"
+    elif status:
+        error = choice["stop_reason"]
     scores, judged, compared = {}, set(), None
-    for name, score in (sample.scores or {"score": sample.score}).items():
-        if isinstance(score, dict):
-            for place, value in leaves(score.get("value")):
-                letter = _VALUES.get(value) if isinstance(value, str) else None
-                found = samples.number(value) if letter is None else letter
-                scores[name + place] = found
-                # Without a value a sample is unscored, and that is nothing odd.
-                source.notes[ODD] += found is None and value is not None and value == value
-            compared = compared or sample.text(score.get("answer"))
-            if "model_graded" in name or "grading" in (score.get("metadata") or {}):
-                judged.add(name)
-    several = isinstance(sample.target, list)
-    call = {"error": error, "seconds": sample.working_time or sample.total_time or None}
+    # Older logs have one score without a name.
+    given = entry.get("scores") or {"score": entry.get("score")}
+    for name, score in ((name, s) for name, s in given.items() if isinstance(s, dict)):
+        for place, value in leaves(score.get("value")):
+            letter = _VALUES.get(value) if isinstance(value, str) else None
+            found = samples.number(value) if letter is None else letter
+            scores[name + place] = found
+            # Without a value a sample is unscored, and that is nothing odd.
+            source.notes[ODD] += found is None and value is not None and value == value
+        compared = compared or text(score.get("answer"))
+        if "model_graded" in name or "grading" in (score.get("metadata") or {}):
+            judged.add(name)
+    target, name = entry.get("target"), entry["id"]
+    seconds = samples.number(entry.get("working_time") or entry.get("total_time")) or None
+    used = samples.tokens((entry.get("model_usage") or {}).values())
     return samples.Sample(
-        sample.id if doc_id is None else doc_id,
+        name if doc_id is None else doc_id,
         samples.ANSWER if path is None else str(path),
-        gold=[*map(sample.text, sample.target)] if several else sample.text(sample.target),
+        gold=[*map(text, target)] if isinstance(target, list) else text(target),
         answer=answer,
         status=status,
-        system=output.model if answer is not None and status != "api_error" else None,
-        epoch=sample.epoch or 1,
-        request=sample.id,
+        system=output.get("model") if answer is not None and status != "api_error" else None,
+        epoch=int(entry.get("epoch") or 1),
+        request=name,
         scores=scores,
         judged=judged,
         compared=compared,
         columns=columns,
-        call=call | samples.tokens(sample.model_usage.values()),
+        call={"error": error, "seconds": seconds} | used,
     )
 
 

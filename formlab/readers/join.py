@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -14,10 +14,10 @@ from formlab import files, tables
 from formlab.errors import DataBroken
 from formlab.folders import Corpus, Evaluation, Predictions
 from formlab.readers import door
-from formlab.readers.answers import OWN
+from formlab.readers.answers import of_rows
 from formlab.readers.answers import table as records_table
 from formlab.readers.gold import corpus as own_corpus
-from formlab.readers.rows import Row, Source, counted
+from formlab.readers.rows import Row, Source
 from formlab.readers.samples import ANSWER
 from formlab.scoring.evaluate import evaluate
 from formlab.tables import USABLE
@@ -39,7 +39,6 @@ _SCORES = ("score", "correct", "compared")
 _ALWAYS = {"score": ("scorer", *_SCORES), "call": ("value", "status", "error")}
 # A document and a path in it; without a path, the whole document.
 Key = tuple[str, str | None]
-Matches = Mapping[Key, Key | None]
 
 
 @dataclasses.dataclass
@@ -51,7 +50,7 @@ class Run:
     log: dict[str, Any]
     scorers: list[str]
     notes: Counter[str]
-    sources: dict[str, str]
+    source: Source
 
     def of(self, role: str, *columns: str) -> pl.DataFrame:
         """The rows of a role, with `columns` and those that have something in them."""
@@ -89,26 +88,19 @@ def runs_of(rows: Iterable[Row], source: Source, form: str) -> dict[str, Run]:
     log = {"format": form, "name": frame["split"].drop_nulls().first() or stem}
     log |= {"source": [file.name for file in source.files], "headline": headline.to_dicts()}
     log["judged"] = sorted(set(scores.filter(judged=True)["scorer"]))
-    sources = {file.name: files.sha256(file) for file in source.files if file.is_file()}
-    runs = {}
+    runs, epochs = {}, Counter(system for system, _ in keys)
     for system, epoch in keys:
         name, notes = system or source.name or stem, Counter(source.notes)
-        epochs = sum(other == system for other, _ in keys)
-        if epochs > 1:
-            name, notes[EPOCHS] = f"{name}, epoch {epoch}", epochs
+        if epochs[system] > 1:
+            name, notes[EPOCHS] = f"{name}, epoch {epoch}", epochs[system]
         is_of = pl.col("system").eq_missing(system) & (pl.col("epoch") == epoch)
         part = frame.filter(is_of | (pl.col("system").is_null() & ~is_answer))
-        runs[name] = Run(name, part, log, scorers, notes, sources)
+        runs[name] = Run(name, part, log, scorers, notes, source)
     return runs
 
 
 def evaluation(
-    run: Run,
-    corpus: Corpus | None = None,
-    *,
-    documents: str = ASKED,
-    types: Any = None,
-    matches: Matches | None = None,
+    run: Run, corpus: Corpus | None = None, *, documents: str = ASKED, types: Any = None
 ) -> Evaluation:
     """The evaluation of a run, with its own gold, or with that of the benchmark that it is of.
 
@@ -119,8 +111,7 @@ def evaluation(
     if corpus is None:
         corpus = _own_corpus(run, types)
     else:
-        matches = matched(run, corpus) if matches is None else matches
-        run, corpus = _joined(run, corpus, matches, documents)
+        run, corpus = _joined(run, corpus, documents)
     calls = run.of("call")
     # A sample that asks for an object has several answers, and is counted once.
     run.notes[MATCHED] = calls.height or run.of("answer").height
@@ -129,8 +120,8 @@ def evaluation(
     reasons = failed["error"].drop_nulls().value_counts(sort=True).head(5)
     run.notes.update({f"failed with {error[:120]}": count for error, count in reasons.rows()})
     scores = _scores(run, calls)
-    whole = scores.filter(pl.col("path").is_null()).drop("path")
     predictions = _predictions(run, corpus, scores.filter(pl.col("path").is_not_null()))
+    whole = scores.filter(pl.col("path").is_null()).drop("path")
     if whole.height:
         # Single fields of another document may be scored beside whole documents.
         whole = whole.rename(lambda name: name.replace("log_", "log_document_", 1))
@@ -144,84 +135,91 @@ def _own_corpus(run: Run, types: Any) -> Corpus:
     gold, name = run.of("gold"), run.log["name"]
     if gold.is_empty():
         what = f"the log has no gold: {run.log['format']} keeps answers alone"
-        raise _broken(run, what, "formlab score BENCHMARK --predictions LOG")
-    key = {"benchmark": run.rows["benchmark"].drop_nulls().first() or OWN, "split": name}
-    if key["benchmark"] == OWN:
+        remedy = "formlab score BENCHMARK --predictions LOG"
+        raise DataBroken(what, where=next(iter(run.source.files), None), remedy=remedy)
+    sources = {file.name: files.sha256(file) for file in run.source.files}
+    benchmark = run.rows["benchmark"].drop_nulls().first()
+    if benchmark is None:
         # Named, so that no column of the log's own is taken for another.
         columns = {name: name for name in (*KEY, "value")}
         corpus = own_corpus(gold, types=types, name=name, columns=columns)
-        return dataclasses.replace(corpus, sources=run.sources)
-    counts = gold.group_by("doc_id", maintain_order=True)
-    counts = counts.agg(n_fields=pl.col("path").is_not_null().sum().cast(pl.Int64))
+        return dataclasses.replace(corpus, sources=sources)
+    key = {"benchmark": benchmark, "split": name}
+    counts = gold.group_by("doc_id", maintain_order=True).agg(n_fields=pl.col("path").count())
     known = run.of("document").drop("path", "value")
     table = counts.join(known, on="doc_id", how="left", maintain_order="left")
-    records = records_table(gold, key | {"role": "gold"})
-    documents = tables.table("documents", table.to_dicts(), **key)
-    return Corpus(documents=documents, records=records, **key, sources=run.sources).check()
+    return Corpus(
+        documents=tables.table("documents", table.to_dicts(), **key),
+        records=records_table(gold, key | {"role": "gold"}),
+        **key,
+        sources=sources,
+    ).check()
 
 
-def matched(run: Run, corpus: Corpus) -> Matches:
+def matched(run: Run, corpus: Corpus) -> dict[Key, Key | None]:
     """For each document and path of a run those of the corpus; None where it has none.
 
     A sample belongs to the field at its `doc_id` and `path`; or to the one that its name spells,
     such as ``0000971160/entities/11``; or, where it names no field, to the only one of its document
     with its target as value. A document may go by the name of its image.
     """
-    fields = corpus.records.filter(pl.col("path").is_not_null())
+    fields, text = corpus.records.drop_nulls("path"), pl.col("value").str.strip_chars()
     paths = set(fields.select(KEY).rows())
-    by_value: dict[Key, list[str]] = {}
-    asked = fields.filter(pl.col("task") != "layout").select("doc_id", "value", "path")
-    for doc_id, value, path in asked.rows():
-        by_value.setdefault((doc_id, (value or "").strip()), []).append(path)
+    alone = fields.filter(pl.col("task") != "layout", text != "").group_by("doc_id", text)
+    alone = alone.agg(pl.first("path"), pl.len()).filter(len=1)
+    by_value = {(doc_id, value): path for doc_id, value, path, _ in alone.rows()}
+    targets = {row[:2]: row[2] for row in run.of("gold").select(*KEY, text).rows()}
     listed = corpus.documents.select("doc_id", "image").rows()
     stems = {PurePosixPath(image).stem: doc_id for doc_id, image in listed if image}
     stems |= {PurePosixPath(doc_id).stem: doc_id for doc_id, _ in listed}
-    known = {doc_id for doc_id, _ in listed}
+    known = {doc_id: doc_id for doc_id, _ in listed}
 
     def document(name: str) -> str | None:
         file = PurePosixPath(name)
-        return name if name in known else stems.get(file.name) or stems.get(file.stem)
+        return known.get(name) or stems.get(file.name) or stems.get(file.stem)
 
     def match(name: str, path: str | None) -> Key | None:
         if (doc_id := document(name)) is not None:
             if path is None or (doc_id, path) in paths:
                 return doc_id, path
-            target = (targets.get((name, path)) or "").strip()
-            alike = by_value.get((doc_id, target), []) if path == ANSWER and target else []
-            return (doc_id, alike[0]) if len(alike) == 1 else None
+            field = by_value.get((doc_id, targets.get((name, path)))) if path == ANSWER else None
+            return (doc_id, field) if field else None
         steps = name.split("/")
-        spelt = (
-            (document("/".join(steps[:n])), "/" + "/".join(steps[n:])) for n in range(1, len(steps))
-        )
+        ends = (("/".join(steps[:n]), "/" + "/".join(steps[n:])) for n in range(1, len(steps)))
+        spelt = ((document(start), end) for start, end in ends)
         return next((key for key in spelt if key in paths), None)
 
-    targets = {row[:2]: row[2] for row in run.of("gold").select(*KEY, "value").rows()}
     asked = run.rows.filter(pl.col("role").is_in(["gold", "answer"])).select(KEY)
     return {key: match(*key) for key in asked.unique(maintain_order=True).rows()}
 
 
-def fitting(run: Run, corpora: Iterable[Corpus]) -> tuple[Corpus, Matches]:
-    """The corpus that a run fits best, each read and matched once, up to one that it is all of."""
-    best = None
+def fitting(run: Run, corpora: Iterable[Corpus]) -> Corpus:
+    """The corpus that a run fits best, each read once, up to one that it is all of."""
+    best, most = None, 0
     for corpus in corpora:
-        matches = matched(run, corpus)
-        count = sum(match is not None for match in matches.values())
-        if best is None or count > best[0]:
-            best = count, corpus, matches
+        matches = matched(run, corpus).values()
+        count = sum(match is not None for match in matches)
+        if best is None or count > most:
+            best, most = corpus, count
         if count == len(matches):
             break
-    return best[1:]
+    return best
 
 
-def _joined(run: Run, corpus: Corpus, matches: Matches, documents: str) -> tuple[Run, Corpus]:
+def _joined(run: Run, corpus: Corpus, documents: str) -> tuple[Run, Corpus]:
     """The run with the keys of the benchmark's values, and the part of the corpus that it is of."""
+    matches = matched(run, corpus)
     known = {key: match for key, match in matches.items() if match}
     if not known:
         names = sorted(doc_id for doc_id, _ in matches)[:3]
         expected = corpus.documents["doc_id"].head(3).to_list()
         what = f"no sample is of {corpus.benchmark}:{corpus.split}: they are called {names}"
         remedy = "doc_id and path in the samples' metadata, or another --benchmark or --split"
-        raise _broken(run, f"{what}, its documents {expected}", remedy)
+        raise DataBroken(
+            f"{what}, its documents {expected}",
+            where=next(iter(run.source.files), None),
+            remedy=remedy,
+        )
     # A whole document goes with its fields.
     whole = {(doc_id, None): (match[0], None) for (doc_id, _), match in known.items()}
     places = [(*key, *match) for key, match in (whole | known).items()]
@@ -230,10 +228,10 @@ def _joined(run: Run, corpus: Corpus, matches: Matches, documents: str) -> tuple
     moved = moved.with_columns(doc_id="at", path="at_path").drop("at", "at_path")
     run = dataclasses.replace(run, rows=moved)
     run.notes[STRANGE] = sum(match is None for match in matches.values())
-    gold = run.of("gold").select(*KEY, target=pl.col("value").str.strip_chars())
-    both = corpus.records.join(gold, on=KEY, nulls_equal=True)
-    value, target = pl.col("value").str.strip_chars().fill_null(""), pl.col("target").fill_null("")
-    run.notes[OTHER_GOLD] = both.filter(value != target).height
+    gold = run.of("gold").select(*KEY, target="value")
+    both = corpus.records.join(gold, on=KEY, nulls_equal=True).select("value", "target")
+    both = both.select(pl.all().str.strip_chars().fill_null(""))
+    run.notes[OTHER_GOLD] = both.filter(pl.col("value") != pl.col("target")).height
     return run, corpus if documents == ALL else _asked(corpus, set(known.values()), run.notes)
 
 
@@ -262,40 +260,29 @@ def _scores(run: Run, calls: pl.DataFrame) -> pl.DataFrame:
     scores = run.of("score")
     wide = pl.concat([calls.select(KEY), scores.select(KEY)]).unique(maintain_order=True)
     for name in run.scorers:
-        part = scores.filter(pl.col("scorer") == name).unique(KEY, keep="last")
         named = {f"log_{column}": column for column in _SCORES}
         named = named if name == run.scorers[0] else {f"log_by_{name}": "score"}
-        part = part.select(*KEY, **named)
+        part = scores.filter(scorer=name).unique(KEY, keep="last").select(*KEY, **named)
         wide = wide.join(part, on=KEY, how="left", nulls_equal=True, maintain_order="left")
     return wide.with_columns(log_scorer=pl.lit(run.scorers[0])) if run.scorers else wide.clear()
 
 
 def _predictions(run: Run, corpus: Corpus, scores: pl.DataFrame) -> Predictions:
     """The answers, with the log's own scores as columns of their own."""
-    key = {"benchmark": corpus.benchmark, "split": corpus.split, "system": run.system}
     # The task is that of the gold at the same path; a page's own is text.
     tasks = corpus.records.select(*KEY, usual="task").unique(KEY)
-    answers = run.of("answer", "task", "kind")
-    answers = answers.join(tasks, on=KEY, how="left", nulls_equal=True, maintain_order="left")
+    given = run.of("answer", "task", "kind", "status")
+    given = given.join(tasks, on=KEY, how="left", nulls_equal=True, maintain_order="left")
     page = pl.when(pl.col("path").is_null()).then(pl.lit("page"))
-    task = pl.coalesce("task", "usual", pl.lit("text"))
-    answers = answers.with_columns(task=task, kind=pl.coalesce(page, "kind")).drop("usual")
-    if scores.height:
-        answers = answers.join(scores, on=KEY, how="left", maintain_order="left")
-    records = records_table(answers, key | {"role": "prediction"})
+    task, status = pl.coalesce("task", "usual", pl.lit("text")), pl.coalesce("status", pl.lit("ok"))
+    given = given.with_columns(task=task, status=status, kind=pl.coalesce(page, "kind"))
+    rows = [{"role": "answer"} | row for row in given.drop("usual").to_dicts()]
+    rows += [{"role": "call"} | row for row in run.of("call").to_dicts()]
+    source = dataclasses.replace(run.source, notes=run.notes)
+    found = of_rows(rows, corpus, source, name=run.system)
     # A log says what its questions are, and nothing of what its answers are.
-    records = records.with_columns(field=pl.lit(None, pl.String))
-    calls = run.of("call").drop("path", "value")
-    calls = calls.select(name for name in calls.columns if name in tables.RESPONSES)
-    return Predictions(
-        records=records,
-        responses=tables.table("responses", calls.to_dict(as_series=False), **key),
-        system=run.system,
-        settings={"log": run.log},
-        sources=run.sources,
-        notes={f"log: {note}": count for note, count in counted(run.notes).items()},
-    )
-
-
-def _broken(run: Run, what: str, remedy: str) -> DataBroken:
-    return DataBroken(what, where=next(iter(run.sources), None), remedy=remedy)
+    records = found.records.with_columns(field=pl.lit(None, pl.String))
+    if scores.height:
+        records = records.join(scores, on=KEY, how="left", maintain_order="left")
+    notes = {f"log: {note}": count for note, count in found.notes.items()}
+    return dataclasses.replace(found, records=records, settings={"log": run.log}, notes=notes)

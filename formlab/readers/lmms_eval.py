@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -20,7 +21,6 @@ from formlab.readers.rows import Reader, Row, Source
 # What a sample has beside its metrics.
 _FIELD = r"(doc|target|prompt)_hash|doc(_id)?|target|arguments|(filtered_)?resps|input(_media)?"
 _FIELD = re.compile(rf"{_FIELD}|token_counts|filter|metrics|reasoning_tags")
-_NAME = re.compile(r"(?P<stamp>.*?)_?samples_(?P<task>.+)\.jsonl$", re.IGNORECASE)
 NO_RESULTS = "no results file beside the samples: the log states no figures"
 
 
@@ -36,27 +36,20 @@ def read(source: Source) -> Iterator[Row]:
     lines = {file: list(samples.json_lines(source, file)) for file in found}
     images = Counter(_image(line) for file in found for _, line in lines[file])
     for file in found:
-        name = _NAME.fullmatch(file.name)
-        task = name["task"] if name else file.stem
-        beside = file.with_name(f"{name['stamp']}_results.json") if name else file
-        results = files.read_json(beside) if name and beside.is_file() else {}
-        source.files += [beside] if results else []
-        source.notes[NO_RESULTS] += not results
-        system, figures = file.resolve().parent.name, []
-        with samples.reading(source, beside.name, samples.FIGURES):
-            model = results.get("model_name") or (results.get("config") or {}).get("model")
-            system, figures = str(model or system), list(_figures(results, task))
-        home = f"{task}/" if len(found) > 1 else ""
-        named = ((at, (line, images[_image(line)] == 1, home)) for at, line in lines[file])
-        yield from samples.sample_rows(source, task, named, _sample, system=system)
+        stamp, _, task = door.stem(file).rpartition("samples_")
+        alone = {image for image, count in images.items() if image and count == 1}
+        sample_of = partial(_sample, alone, f"{task}/" if len(found) > 1 else "")
+        beside, models = file.with_name(f"{stamp}results.json"), [file.resolve().parent.name]
+        source.notes[NO_RESULTS] += not beside.is_file()
+        figures = list(samples.stated(source, beside, partial(_figures, task, models)))
+        yield from samples.sample_rows(source, task, lines[file], sample_of, system=models[-1])
         yield from figures
 
 
-def _sample(entry: tuple[Row, bool, str], _: str) -> samples.Sample:
-    line, is_alone, home = entry
-    number = door.as_text(line.get("doc_id"))
+def _sample(alone: set[str], home: str, line: Row, _: str) -> samples.Sample:
+    number, image = door.as_text(line.get("doc_id")), _image(line)
     return samples.Sample(
-        (_image(line) if is_alone else None) or (number and f"{home}{number}"),
+        image if image in alone else number and f"{home}{number}",
         gold=line.get("target"),
         answer=_first(line.get("filtered_resps")),
         request=line.get("doc_id"),
@@ -64,6 +57,19 @@ def _sample(entry: tuple[Row, bool, str], _: str) -> samples.Sample:
         columns={"question": line.get("input"), "doc_hash": line.get("doc_hash")},
         call=samples.tokens(line.get("token_counts") or ()),
     )
+
+
+def _figures(task: str, models: list[str], file: Path) -> Iterator[Row]:
+    """The figures of a task in a file of results, which also names the model."""
+    results = files.read_json(file)
+    model = results.get("model_name") or (results.get("config") or {}).get("model")
+    models += [str(model)] if model else []
+    count = ((results.get("n-samples") or {}).get(task) or {}).get("effective")
+    for key, value in _numbers((results.get("results") or {}).get(task) or {}):
+        # Figures are called metric,filter; beside each stands its standard error.
+        metric, _, rule = key.partition(",")
+        if not metric.endswith("_stderr"):
+            yield samples.figure(metric, f"mean, filter {rule}" if rule else "mean", value, count)
 
 
 def _image(line: Row) -> str | None:
@@ -83,15 +89,6 @@ def _numbers(members: Row) -> Iterator[tuple[str, Any]]:
         score = value.get("score") if isinstance(value, dict) else value
         if isinstance(value, int | float | dict) and samples.number(score) is not None:
             yield name, score
-
-
-def _figures(results: Row, task: str) -> Iterator[Row]:
-    count = ((results.get("n-samples") or {}).get(task) or {}).get("effective")
-    for key, value in _numbers((results.get("results") or {}).get(task) or {}):
-        # Figures are called metric,filter; beside each stands its standard error.
-        metric, _, rule = key.partition(",")
-        if not metric.endswith("_stderr"):
-            yield samples.figure(metric, f"mean, filter {rule}" if rule else "mean", value, count)
 
 
 LMMS_EVAL = Reader("lmms_eval", "lmms-eval's *_samples_*.jsonl", fits, read)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Iterable, Iterator, Mapping
-from itertools import chain
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -159,8 +160,7 @@ def open_logs(
         splits = splits or readers.splits(local(source))
     corpora = _corpora(benchmark, root, splits)
     corpus = next(corpora, None)
-    form, origin, found = _opened(source, columns or {}, corpus)
-    rows = list(found)
+    form, origin, rows = _opened(source, columns or {}, corpus)
     if corpus is not None and not {row["role"] for row in rows} & {"gold", "score", "figure"}:
         # Answers alone are read as for `formlab score`.
         which = "all" if documents == ALL else "answered"
@@ -171,12 +171,10 @@ def open_logs(
     runs = runs_of(rows, origin, form)
     if run is not None and run not in runs:
         raise UnknownName.of("run of the log", run, list(runs))
-    first, *others = [runs[run]] if run is not None else runs.values()
-    if corpus is None:
-        return [evaluation(one, types=types) for one in (first, *others)]
-    corpus, matches = fitting(first, chain([corpus], corpora))
-    opened = [evaluation(first, corpus, documents=documents, matches=matches)]
-    return opened + [evaluation(one, corpus, documents=documents) for one in others]
+    wanted = [runs[run]] if run is not None else list(runs.values())
+    if corpus is not None:
+        corpus = fitting(wanted[0], chain([corpus], corpora))
+    return [evaluation(one, corpus, documents=documents, types=types) for one in wanted]
 
 
 def called(evaluation: Evaluation, system: str) -> Evaluation:
@@ -187,12 +185,10 @@ def called(evaluation: Evaluation, system: str) -> Evaluation:
     >>> called(open_log([{"id": "a", "target": "9", "output": "9"}]), "mine").system
     'mine'
     """
-    if system == evaluation.system:
-        return evaluation
 
-    def renamed(whole: Any, *names: str) -> Any:
+    def renamed(whole: Any, *tables: str) -> Any:
         name = pl.lit(system).alias("system")
-        changed = {table: getattr(whole, table).with_columns(name) for table in names}
+        changed = {table: getattr(whole, table).with_columns(name) for table in tables}
         return dataclasses.replace(whole, system=system, **changed)
 
     answers = evaluation.predictions
@@ -210,55 +206,50 @@ def _corpora(
     first = benchmarks.load(benchmark, root=root, split=splits[0] if splits else None)
     yield first
     for name in splits[1:] if splits else benchmarks.get(benchmark).splits_in(first.root):
-        try:
-            if name != first.split:
+        if name != first.split:
+            with suppress(DataMissing):
                 yield benchmarks.load(benchmark, root=root, split=name)
-        except DataMissing:
-            continue
 
 
 def _opened(
     source: Any, columns: Mapping[str, str], corpus: Corpus | None
-) -> tuple[str, Source, Iterable[Row]]:
+) -> tuple[str, Source, list[Row]]:
     """The name of what reads a source, what it says of it, and its rows."""
     if not isinstance(source, str | Path):
         origin = Source(Path(FRAME), corpus, columns)
-        return "table", origin, _table(origin, source)
+        return "table", origin, list(_table(origin, source))
     origin = Source(path := local(source), corpus, columns)
     if not os.path.exists(path):
         raise DataMissing("no such log", where=path, remedy="check the path")
     if not columns and (reader := readers.reader_of(path, corpus)):
-        return reader.name, origin, _rows(reader, origin)
-    known = names(path)
-    if columns or all(known & {*NAMES[name]} for name in ("gold", "value")):
+        try:
+            return reader.name, origin, list(reader.read(origin))
+        except FormlabError:
+            raise
+        except (*ODD, OSError, pl.exceptions.PolarsError) as error:
+            what = f"not laid out as {reader.title}: {type(error).__name__}: {error}"
+            remedy = "a log as the harness wrote it"
+            if corpus is None and (name := reader.name) in benchmarks.BENCHMARKS:
+                what, remedy = "answers without gold", f"formlab score {name} --predictions …"
+            raise DataBroken(what, where=path, remedy=remedy) from error
+    if columns or all(names(path) & {*NAMES[name]} for name in ("gold", "value")):
         origin.files.append(path)
-        return "table", origin, _table(origin, path)
+        return "table", origin, list(_table(origin, path))
     if corpus is not None:
-        return "answers", origin, ()
-    if door.ending(path) in (".pkl", ".pickle"):
-        remedy = "write it as JSON or a table: to open a pickle runs the code in it"
-        raise DataBroken("pickles are not opened", where=path, remedy=remedy)
+        return "answers", origin, []
     titles = "; ".join(reader.title for reader in readers.READERS.values())
-    remedy = f"--columns doc_id=id,gold=target,value=output, or one of: {titles}"
-    raise DataBroken("no known format of logs", where=path, remedy=remedy)
-
-
-def _rows(reader: readers.Reader, source: Source) -> Iterator[Row]:
-    try:
-        yield from reader.read(source)
-    except FormlabError:
-        raise
-    except (*ODD, OSError, pl.exceptions.PolarsError) as error:
-        what = f"not laid out as {reader.title}: {type(error).__name__}: {error}"
-        remedy = "a log as the harness wrote it"
-        if source.corpus is None and reader.name in benchmarks.BENCHMARKS:
-            what, remedy = "answers without gold", f"formlab score {reader.name} --predictions …"
-        raise DataBroken(what, where=source.path, remedy=remedy) from error
+    what, remedy = "no known format of logs", "--columns doc_id=id,gold=target,value=output"
+    remedy += f", or one of: {titles}"
+    if door.ending(path) in (".pkl", ".pickle"):
+        what = "pickles are not opened"
+        remedy = "write it as JSON or a table: to open a pickle runs the code in it"
+    raise DataBroken(what, where=path, remedy=remedy)
 
 
 def _table(source: Source, table: Any) -> Iterator[Row]:
     """The rows of a table with a row per sample."""
     rows = [(origin, row) for origin, row, _ in items(table, source.notes)]
+    numbers = count(1)
     known = dict.fromkeys(name for _, row in rows for name in row)
     for column, name in source.columns.items():
         if column not in NAMES:
@@ -273,8 +264,8 @@ def _table(source: Source, table: Any) -> Iterator[Row]:
         what = f"no column is the answer; the table has: {', '.join(known)}"
         raise DataBroken(what, where=source.path, remedy="--columns value=NAME")
 
-    def sample_of(numbered: tuple[int, Row], _: str) -> Sample:
-        place, row = numbered
+    def sample_of(row: Row, _: str) -> Sample:
+        place = str(next(numbers))
         cell = {column: row.get(named.get(column)) for column in NAMES}
         text = {column: as_text(value) for column, value in cell.items()}
         status, error = text["status"], text["error"]
@@ -286,7 +277,7 @@ def _table(source: Source, table: Any) -> Iterator[Row]:
             source.notes[f"rows without {named['doc_id']}, called by their number"] += 1
         score = _CREDIT.get(str(cell["score"]).strip().lower(), number(cell["score"]))
         return Sample(
-            text["doc_id"] or str(place),
+            text["doc_id"] or place,
             pointer(text["path"]) if "path" in named else ANSWER,
             gold=cell["gold"] if isinstance(cell["gold"], dict | list) else text["gold"],
             answer=cell["value"] if isinstance(cell["value"], dict) else text["value"],
@@ -298,8 +289,7 @@ def _table(source: Source, table: Any) -> Iterator[Row]:
             columns={name: row[name] for name in row if name not in named.values()},
         )
 
-    entries = ((origin, (place, row)) for place, (origin, row) in enumerate(rows, start=1))
-    yield from sample_rows(source, door.stem(source.path), entries, sample_of)
+    yield from sample_rows(source, door.stem(source.path), rows, sample_of)
 
 
 frames.door(globals(), __all__)

@@ -33,39 +33,37 @@ def _read(name: str, path: Path) -> Reading:
     in_pixels = root.findtext(".//{*}MeasurementUnit", "pixel").strip() == "pixel"
     references = sorted(root.iterfind(".//*[@regionRef]"), key=_indices)
     order = {part.get("regionRef"): place for place, part in enumerate(references)}
-    for number_, page in enumerate(_below(root, _PAGES), start=1):
+
+    def place(line: Element) -> int:
+        return min(order.get(e.get("id"), len(order)) for e in (line, line.getparent()))
+
+    for count, page in enumerate(_below(root, _PAGES), start=1):
         # A caption may have lines of its own, and a region none; some engines write words alone.
         lines = [line for line in _below(page, _LINES) if not _below(line, _LINES)]
-        lines = lines or _below(page, _WORDS)
-        lines.sort(
-            key=lambda line: min(
-                order.get(e.get("id"), len(order)) for e in (line, line.getparent())
-            )
-        )
-        found = (_found(line, number_, _below(line, _WORDS)) for line in lines)
+        lines = sorted(lines or _below(page, _WORDS), key=place)
+        found = (_found(line, count, _below(line, _WORDS)) for line in lines)
         sides = [page.get(f"image{side}") or page.get(side.upper()) for side in ("Width", "Height")]
         width, height = (_box(page) or (0, 0, *map(number, sides)))[2:]
-        reading.pages[number_] = Page((width, height), in_pixels, [f for f in found if f.text])
+        reading.pages[count] = Page((width, height), in_pixels, [f for f in found if f.text])
     return reading
 
 
 def _root(path: Path, name: str) -> Element:
     """The root of an XML file, which has that name, or of HTML; entities are not taken in."""
     safe: dict[str, Any] = {"no_network": True, "huge_tree": False, "remove_comments": True}
+    # Without a declaration libxml2 takes HTML for Latin-1.
+    parser: Any = etree.HTMLParser(encoding="utf-8", **safe)
     if name:
-        parser: Any = etree.XMLParser(resolve_entities=False, load_dtd=False, **safe)
-    else:
-        # Without a declaration libxml2 takes HTML for Latin-1.
-        parser = etree.HTMLParser(encoding="utf-8", **safe)
+        parser = etree.XMLParser(resolve_entities=False, load_dtd=False, **safe)
     try:
         tree = etree.fromstring(door.read_bytes(path), parser)
     except (etree.XMLSyntaxError, ValueError) as error:
         raise DataBroken(f"not readable XML: {error}", where=path) from error
-    declared = tree.getroottree().docinfo.internalDTD if name and tree is not None else None
-    if declared is not None and next(declared.iterentities(), None) is not None:
-        raise DataBroken("XML that declares entities", where=path, remedy="take them out")
     if tree is None or (name and etree.QName(tree).localname != name):
         raise DataBroken(f"the root is not {name or 'an element'}", where=path)
+    declared = tree.getroottree().docinfo.internalDTD if name else None
+    if declared is not None and next(declared.iterentities(), None) is not None:
+        raise DataBroken("XML that declares entities", where=path, remedy="take them out")
     return tree
 
 
@@ -84,8 +82,7 @@ def _indices(reference: Element) -> list[int]:
 def _found(element: Element, page: int, words: list[Element]) -> Found:
     """A line or word: the text of it or of its words, of several readings the first by index."""
     inside = tuple(_found(word, page, []) for word in words)
-    readings = element.findall("{*}TextEquiv")
-    if readings:
+    if readings := element.findall("{*}TextEquiv"):
         best = min(readings, key=lambda reading: whole(reading.get("index"), 0))
         text, sure = best.findtext("{*}Unicode", "").strip(), number(best.get("conf"))
     elif "class" in element.attrib:
@@ -108,28 +105,29 @@ def _box(element: Element) -> Box | None:
 
 
 def _read_tsv(path: Path) -> Reading:
-    reading, lines = Reading(), dict[tuple, tuple[Box | None, list[Found]]]()
+    reading, lines = Reading(), dict[tuple, Found]()
     # Quotation marks are text here, so this is no table of the door's.
-    for count, row in enumerate(written(path).split("\n")[1:], start=2):
+    rows = enumerate(written(path).split("\n")[1:], start=2)
+    for count, row in ((count, row) for count, row in rows if row.strip()):
         cells = row.rstrip("\r").split("\t", 11)
         numbers = [number(cell) for cell in cells[:11]]
-        if row.strip() and (len(numbers) < 11 or None in numbers):
+        if len(numbers) < 11 or None in numbers:
             raise DataBroken("a row without 11 numbers", where=f"{path}:{count}")
-        if not row.strip():
-            continue
-        level, place, box = numbers[0], int(numbers[1]), engine.sized(*numbers[6:10])
+        level, place, *line = numbers[:5]
+        box = engine.sized(*numbers[6:10])
         page = reading.pages.setdefault(place, Page((None, None), in_pixels=True))
-        _, words = lines.setdefault(key := tuple(numbers[1:5]), (None, []))
+        found = lines.setdefault((place, *line), Found(None, page=int(place)))
         if level == _PAGE:
             page.size = (numbers[8], numbers[9])
         elif level == _LINE:
-            lines[key] = box, words
+            lines[place, *line] = found._replace(box=box)
         elif level == _WORD and "".join(cells[11:]).strip():
-            words.append(Found(cells[11], box, numbers[10] / 100, place))
-    for (place, *_), (box, words) in lines.items():
-        text = " ".join(word.text or "" for word in words)
-        if words:
-            reading.pages[int(place)].lines.append(Found(text, box, None, int(place), tuple(words)))
+            word = Found(cells[11], box, numbers[10] / 100, int(place))
+            lines[place, *line] = found._replace(words=(*found.words, word))
+    for found in lines.values():
+        if found.words:
+            text = " ".join(word.text or "" for word in found.words)
+            reading.pages[found.page].lines.append(found._replace(text=text))
     return reading
 
 

@@ -69,18 +69,18 @@ def read(source: Source) -> Iterator[Row]:
         remedy = "the folder of candidates with its *.jsonl"
         raise DataBroken("no tests beside the pages", where=home, remedy=remedy)
     entries = (
-        (origin, (test, folder.name, repeat, pages))
+        (origin, (line, folder, repeat))
         for folder, pages in candidates.items()
         for repeat in sorted({repeat for *_, repeat in pages})
-        for origin, test in tests
+        for origin, line in tests
     )
 
-    def sample_of(entry: tuple, origin: str) -> samples.Sample:
-        line, system, repeat, pages = entry
+    def sample_of(entry: tuple[Row, Path, int], origin: str) -> samples.Sample:
+        line, folder, repeat = entry
         # Null is the bench's word for a limit that a test has not.
         test = msgspec.convert({n: cell for n, cell in line.items() if cell is not None}, Test)
         pdf = test.pdf.removesuffix(".pdf")
-        file = pages.get((pdf, test.page, repeat))
+        file = candidates[folder].get((pdf, test.page, repeat))
         source.notes[samples.MISSING] += file is None
         source.notes[OTHER] += test.gold is None
         columns = {"test": test.type, "max_diffs": test.max_diffs, "page": test.page}
@@ -90,7 +90,7 @@ def read(source: Source) -> Iterator[Row]:
             f"/{escape(test.id)}",
             gold=test.gold or "",
             answer=answer_to(test, written(file)) if file and test.gold is not None else None,
-            system=system,
+            system=folder.name,
             epoch=repeat,
             request=test.id,
             columns=columns | {"jsonl": origin.partition(":")[0]},
@@ -100,10 +100,9 @@ def read(source: Source) -> Iterator[Row]:
 
 
 def _candidates(path: Path) -> dict[Path, dict[tuple[str, int, int], Path]]:
-    """The pages of the folder itself, if the tests stand above it, else of those in it."""
-    is_one = any(_FILE.fullmatch(file.name) for file in path.glob("*.md"))
-    is_one = is_one or any(_test_files(path.resolve().parent))
-    folders = [path] if is_one else sorted(folder for folder in path.iterdir() if folder.is_dir())
+    """The pages of each folder beside the tests; of the folder itself, if they stand above it."""
+    has_tests = any(_test_files(path))
+    folders = sorted(f for f in path.iterdir() if f.is_dir()) if has_tests else [path]
     return {folder: pages for folder in folders if (pages := _pages(folder))}
 
 
@@ -128,12 +127,12 @@ def answer_to(test: Test, markdown: str) -> str | None:
     """
     page, text = plain(markdown), plain(test.text)
     if test.type == "order":
-        places = {t: _starts(plain(t), page, test.max_diffs) for t in (test.before, test.after)}
-        before, after = places[test.before], places[test.after]
+        texts = (test.before, test.after)
+        before, after = (_starts(plain(text), page, test.max_diffs) for text in texts)
         if before and after and before[0] < after[-1]:
             return test.gold
-        found = sorted((starts[0], text) for text, starts in places.items() if starts)
-        return " … ".join(text for _, text in found) or None
+        found = zip((before, after), texts, strict=True)
+        return " … ".join(text for _, text in sorted(f for f in found if f[0])) or None
     if test.first_n or test.last_n:
         page = page[: test.first_n] + page[-test.last_n if test.last_n else len(page) :]
     read, asked = (page, text) if test.case_sensitive else (page.lower(), text.lower())
@@ -145,9 +144,7 @@ def answer_to(test: Test, markdown: str) -> str | None:
     if test.type == "absent":
         return passage if is_found else ""
     # A passage that is no better, or that formlab takes for the text, is none for the bench.
-    is_near = (
-        best is not None and best.score >= _NEAR and normalise(passage) != normalise(test.text)
-    )
+    is_near = best and best.score >= _NEAR and normalise(passage) != normalise(test.text)
     return test.text if is_found else passage if is_near else None
 
 

@@ -10,37 +10,17 @@ file name. `levenshteinDistance` is a similarity; durations are in milliseconds.
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
-from typing import Any
-
-import msgspec
 
 from formlab.benchmarks.omniai import WHOLE, basename, image_url, records_of
 from formlab.readers import door
+from formlab.readers.door import as_text
 from formlab.readers.rows import Reader, Row, Source
-from formlab.readers.samples import Sample, as_object, fields, number, sample_rows
+from formlab.readers.samples import Sample, as_object, fields, json_items, number, sample_rows
 
 NAME = "results.json"
 FAILED = "entries with an error, which the tool's own mean leaves out"
-
-
-class _Entry(msgspec.Struct, rename="camel"):
-    file_url: str | None = None
-    ocr_model: str | None = None
-    extraction_model: str | None = None
-    direct_image_extraction: bool | None = None
-    predicted_markdown: str | None = None
-    predicted_json: Any = None
-    true_markdown: str | None = None
-    true_json: Any = msgspec.UNSET
-    json_schema: Any = None
-    metadata: Any = None
-    json_accuracy: Any = None
-    levenshtein_distance: Any = None
-    error: Any = None
-    usage: dict[str, Any] | None = None
 
 
 def fits(path: Path) -> bool:
@@ -53,65 +33,61 @@ def fits(path: Path) -> bool:
 def read(source: Source) -> Iterator[Row]:
     """The rows of a file, of any number of models; an entry that cannot be read is counted."""
     file = source.path / NAME if source.path.is_dir() else source.path
-    source.files.append(file)
     ids, documents = _ids(source), {}
 
-    def sample_of(item: Any, origin: str) -> Sample:
-        entry = msgspec.convert(item, _Entry)
-        url, name = entry.file_url or "", basename(entry.file_url or "")
-        doc_id = ids.get(url) or ids.get(name) or PurePosixPath(name).stem
-        sample = _sample(entry, doc_id or origin, origin, source.notes)
-        if sample.golds:
-            meta = {"imageUrl": url, "jsonSchema": entry.json_schema, "metadata": entry.metadata}
-            documents.setdefault(sample.doc_id, json.dumps(meta, ensure_ascii=False))
-        return sample
+    def sample_of(entry: Row, origin: str) -> Sample:
+        url, used = entry.get("fileUrl") or "", entry.get("usage") or {}
+        name = basename(url)
+        doc_id = ids.get(url) or ids.get(name) or PurePosixPath(name).stem or origin
+        text, answer = as_text(entry.get("predictedMarkdown")), entry.get("predictedJson")
+        # An error of JavaScript may be written as {}.
+        error = entry.get("error")
+        failed = error not in (None, "", False) or (text is None and answer is None)
+        status = "api_error" if failed else "ok"
+        source.notes[FAILED] += number(entry.get("jsonAccuracy")) is None
+        page = {"task": "text", "path": None, "kind": "page", "value": text}
+        claims = [page | {"status": "missing" if text is None and not failed else status}]
+        if answer is not None and not failed:
+            # A model that was asked for JSON may have given it as text.
+            whole = {"task": "value", "path": WHOLE, "kind": "json", "value": as_text(answer)}
+            leaves = fields(as_object(answer) or {})
+            claims += [whole, *({"task": "text", "path": p, "value": leaf} for p, leaf in leaves)]
+        golds = None
+        if "trueJson" in entry:
+            schema = {"jsonSchema": entry.get("jsonSchema")}
+            gold = {f"{name}Output": entry.get(name) for name in ("trueJson", "trueMarkdown")}
+            golds = list(records_of(gold | schema, origin, source.notes))
+            meta = {"imageUrl": url} | schema | {"metadata": entry.get("metadata")}
+            documents.setdefault(doc_id, json.dumps(meta, ensure_ascii=False))
+        # The pair of models, once if they are one; reading images directly is another system.
+        models = filter(None, (entry.get("ocrModel"), entry.get("extractionModel")))
+        is_direct = " (image)" if entry.get("directImageExtraction") else ""
+        call = {"task": "value", "error": str(error) if error else None}
+        for end in ("in", "out"):
+            count = number(used.get(f"{end}putTokens"))
+            call[f"tokens_{end}"] = None if count is None else round(count)
+        call |= {
+            "cost": number(used.get("totalCost")),
+            "seconds": number(used.get("duration"), 1000),
+        }
+        scores = {"json_accuracy": entry.get("jsonAccuracy")}
+        scores["levenshtein_similarity"] = entry.get("levenshteinDistance")
+        return Sample(
+            doc_id,
+            None,
+            golds=golds,
+            claims=claims,
+            answer=text,
+            status=status,
+            system=" + ".join(dict.fromkeys(models)) + is_direct or "omniai",
+            request=url or None,
+            scores=scores,
+            call=call,
+        )
 
-    listed = enumerate(door.decoded(door.read_bytes(file), list[Any], file))
-    entries = ((f"{file.name}#/{number}", item) for number, item in listed)
-    yield from sample_rows(source, file.resolve().parent.name, entries, sample_of)
+    yield from sample_rows(source, file.resolve().parent.name, json_items(source, file), sample_of)
     for doc_id, meta in documents.items():
         yield {"role": "document", "benchmark": "omniai", "doc_id": doc_id, "meta": meta}
-
-
-def _sample(entry: _Entry, doc_id: str, origin: str, notes: Counter[str]) -> Sample:
-    text, answer, usage = entry.predicted_markdown, entry.predicted_json, entry.usage or {}
-    # An error of JavaScript may be written as {}.
-    failed = entry.error not in (None, "", False) or (text is None and answer is None)
-    status = "api_error" if failed else "ok"
-    notes[FAILED] += number(entry.json_accuracy) is None
-    page_status = "missing" if text is None and not failed else status
-    claims = [{"task": "text", "path": None, "kind": "page", "value": text, "status": page_status}]
-    if answer is not None and not failed:
-        # A model that was asked for JSON may have given it as text.
-        claims.append(
-            {"task": "value", "path": WHOLE, "kind": "json", "value": door.as_text(answer)}
-        )
-        leaves = fields(as_object(answer) or {})
-        claims += [{"task": "text", "path": path, "value": leaf} for path, leaf in leaves]
-    golds = None
-    if entry.true_json is not msgspec.UNSET:
-        item = {"trueJsonOutput": entry.true_json, "trueMarkdownOutput": entry.true_markdown}
-        golds = list(records_of(item | {"jsonSchema": entry.json_schema}, origin, notes))
-    # The pair of models, once if they are one; reading images directly is another system.
-    models = dict.fromkeys(filter(None, (entry.ocr_model, entry.extraction_model)))
-    is_direct = " (image)" if entry.direct_image_extraction else ""
-    used = {f"tokens_{end}": number(usage.get(f"{end}putTokens")) for end in ("in", "out")}
-    call = {name: None if count is None else round(count) for name, count in used.items()}
-    call |= {"task": "value", "cost": number(usage.get("totalCost"))}
-    call |= {"seconds": number(usage.get("duration"), 1000)}
-    scores = {"json_accuracy": entry.json_accuracy}
-    return Sample(
-        doc_id,
-        None,
-        golds=golds,
-        claims=claims,
-        answer=text,
-        status=status,
-        system=" + ".join(models) + is_direct or "omniai",
-        request=entry.file_url,
-        scores=scores | {"levenshtein_similarity": entry.levenshtein_distance},
-        call=call | {"error": str(entry.error) if entry.error else None},
-    )
 
 
 def _ids(source: Source) -> dict[str, str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -13,7 +12,7 @@ from typing import Any
 from formlab import files, tables
 from formlab.errors import DataBroken, FormlabError
 from formlab.readers import door
-from formlab.readers.door import number
+from formlab.readers.door import as_text, number
 from formlab.readers.rows import ODD, Row, Source, leaves
 from formlab.readers.sources import columns_of
 from formlab.tables import USABLE
@@ -61,56 +60,54 @@ class Sample:
     def rows(self) -> Iterator[Row]:
         """Its gold, answers, call and scores; a document is scored as one where it has fields."""
         form = as_object(self.gold) if self.path is not None and self.golds is None else None
-        is_whole = form is not None or self.path is None
-        place = {"path": None if is_whole else self.answer_path or self.path}
-        base = "" if self.path in (None, ANSWER) else self.path
-        golds = self._golds(form, base) if self.golds is None else self.golds
+        whole = {"path": None if form is not None else self.answer_path or self.path}
+        golds = self._golds(form) if self.golds is None else self.golds
+        claims = self._claims(form, golds) if self.claims is None else self.claims
         yield from ({"role": "gold"} | row for row in golds)
-        claims = self._claims(form, base, golds) if self.claims is None else self.claims
         answer = {"role": "answer", "origin": self.origin, "status": self.status}
         yield from (answer | row for row in claims)
-        request = door.as_text(self.doc_id if self.request is None else self.request)
+        request = as_text(self.doc_id if self.request is None else self.request)
         call = {"role": "call", "task": "text", "request": request, "attempts": 1}
-        yield call | place | {"text": door.as_text(self.answer), "status": self.status} | self.call
+        yield call | whole | {"text": as_text(self.answer), "status": self.status} | self.call
         for scorer, value in self.scores.items():
             if (score := number(value)) is not None:
                 row = {"role": "score", "scorer": files.storable(scorer), "score": score}
                 row["correct"] = bool(score) if score in (0, 1) else None
                 row["judged"] = bool({scorer, scorer.partition("/")[0]} & {*self.judged})
-                yield row | place | {"compared": door.as_text(self.compared)}
+                yield row | whole | {"compared": as_text(self.compared)}
 
-    def _golds(self, form: Mapping[str, Any] | None, base: str) -> list[Row]:
+    def _at(self, form: Any) -> Iterator[tuple[str, str | None]]:
+        return fields(form, "" if self.path == ANSWER else self.path or "")
+
+    def _golds(self, form: Mapping[str, Any] | None) -> list[Row]:
         # Names that begin with log_ are those of the log's scores.
         columns = {
-            files.storable(name): cell if name in tables.RECORDS else door.as_text(cell)
+            files.storable(name): cell if name in tables.RECORDS else as_text(cell)
             for name, cell in self.columns.items()
             if name in tables.RECORDS or not (name in tables.RESERVED or name.startswith("log_"))
         }
         if form is not None:
-            return [columns | {"path": p, "value": v} for p, v in fields(form, base)]
-        texts = map(door.as_text, self.gold if isinstance(self.gold, list) else [self.gold])
+            return [columns | {"path": path, "value": value} for path, value in self._at(form)]
+        texts = map(as_text, self.gold if isinstance(self.gold, list) else [self.gold])
         accepted = [text for text in texts if text is not None]
         columns |= {"accepted": accepted} if accepted[1:] else {}
         return [columns | {"path": self.path, "value": text} for text in accepted[:1]]
 
-    def _claims(self, form: Any, base: str, golds: list[Row]) -> list[Row]:
+    def _claims(self, form: Any, golds: list[Row]) -> list[Row]:
         """The values of the answer, by the one rule for a model's text; what failed names none."""
-        status, answer = self.status, self.answer
+        status, answer, place = self.status, self.answer, self.answer_path or self.path
         if isinstance(answer, str) and answer and status in USABLE:
             parsed = answers.plain(answer) if form is None else answers.parse(answer, lists=True)
             answer = parsed.value
             status = parsed.status if parsed.changes or parsed.status not in USABLE else status
-        place = self.answer_path or self.path
-        claims: Iterable[tuple[Any, Any]] = [(place, door.as_text(answer))]
+        found = [(place, as_text(answer))]
         if form is not None:
-            claims = fields(answer, base) if isinstance(answer, Mapping | list) else ()
+            found = [*self._at(answer)] if isinstance(answer, Mapping | list) else []
         # A null names no value, and what failed has failed at each field that was asked for.
-        found = [claim for claim in claims if claim[1] is not None and status in USABLE]
+        found = [claim for claim in found if claim[1] is not None and status in USABLE]
         if not found:
             status = "missing" if status in USABLE else status
-            found = (
-                [(gold["path"], None) for gold in golds] if form is not None else [(place, None)]
-            )
+            found = [(row["path"], None) for row in golds] if form is not None else [(place, None)]
         return [{"path": path, "value": value, "status": status} for path, value in found]
 
 
@@ -134,7 +131,7 @@ def sample_rows(
             found = sample_of(entry, str(origin))
             for sample in [found] if isinstance(found, Sample) else found:
                 sample.origin = sample.origin or str(origin)
-                sample.doc_id = files.storable(door.as_text(sample.doc_id) or "").strip()
+                sample.doc_id = files.storable(as_text(sample.doc_id) or "").strip()
                 has_answer = sample.answer is not None or sample.claims
                 sample.status = sample.status or ("ok" if has_answer else "missing")
                 key = (sample.system, sample.epoch, sample.doc_id, sample.path)
@@ -173,6 +170,13 @@ def stated(source: Source, file: Path, figures: Callable[[Any], Iterable[Row]]) 
         source.files.append(file)
         with reading(source, file.name, FIGURES):
             yield from list(figures(file))
+
+
+def json_items(source: Source, path: Path) -> Iterator[tuple[str, Any]]:
+    """Origin and value of each item of a JSON list."""
+    source.files.append(path)
+    for count, item in enumerate(door.decoded(door.read_bytes(path), list[Any], path)):
+        yield f"{path.name}#/{count}", item
 
 
 def json_lines(source: Source, path: Path) -> Iterator[tuple[str, Row]]:
@@ -218,7 +222,7 @@ def fields(value: Any, path: str = "") -> Iterator[tuple[str, str | None]]:
     for place, leaf in leaves(value, path):
         # A number of JSON as it was written, which a user's 9.0 in a workbook is not.
         is_float = isinstance(leaf, float) and leaf == leaf
-        yield place, repr(leaf) if is_float else door.as_text(leaf)
+        yield place, repr(leaf) if is_float else as_text(leaf)
 
 
 def as_object(value: Any) -> Mapping[str, Any] | None:
@@ -227,9 +231,5 @@ def as_object(value: Any) -> Mapping[str, Any] | None:
     >>> as_object('{"total": 9.00}'), as_object("9.00")
     ({'total': '9.00'}, None)
     """
-    if isinstance(value, str) and value.lstrip().startswith("{"):
-        try:
-            return json.loads(value, parse_float=str, parse_int=str) or None
-        except (ValueError, RecursionError):
-            return None
+    value = answers.stated(value) if isinstance(value, str) else value
     return value if isinstance(value, Mapping) else None

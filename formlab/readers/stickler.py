@@ -6,7 +6,6 @@ of the run stands in the metrics file beside it. A document that raised an error
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from formlab import files
 from formlab.errors import DataBroken
 from formlab.readers import door, samples
 from formlab.readers.rows import Reader, Row, Source
-from formlab.trees import escape
+from formlab.readers.values import pointer
 
 WHOLE_ITEMS = "fields of items that stickler compared as one, below their threshold"
 NO_FIELDS = "documents without compared fields: document_field_comparisons was off"
@@ -31,16 +30,23 @@ def read(source: Source) -> Iterator[Row]:
         compared = result.get("field_comparisons") or []
         source.notes[NO_FIELDS] += not compared
         for field in compared:
-            for sample in _fields(line["doc_id"], field):
-                source.notes[WHOLE_ITEMS] += not sample.scores
-                yield sample
+            (base, gold), (other, answer) = _side(field, "expected"), _side(field, "actual")
+            scores = {"match": field.get("match"), "similarity": field.get("score")}
+            # An item that was compared as a whole has several values.
+            scores = scores if {*gold, *answer} == {""} else {}
+            for end in dict.fromkeys([*gold, *answer]):
+                place = f"{other if end in answer else base}{end}"
+                path = f"{base}{end}" if end in gold else place
+                source.notes[WHOLE_ITEMS] += not scores
+                values = {"gold": gold.get(end), "answer": answer.get(end), "status": "ok"}
+                values |= {"answer_path": place, "scores": scores}
+                yield samples.Sample(line["doc_id"], path, **values)
 
     def figures(file: Path) -> Iterator[Row]:
         metrics = files.read_json(file)
         source.notes[samples.MISSING] += len(metrics.get("errors") or ())
-        for name in _FIGURES:
-            if name in (overall := metrics.get("overall_metrics") or {}):
-                yield samples.figure("stickler", name, overall[name])
+        overall = metrics.get("overall_metrics") or {}
+        yield from (samples.figure("stickler", n, overall[n]) for n in _FIGURES if n in overall)
 
     lines = samples.json_lines(source, source.path)
     name = door.stem(source.path)
@@ -52,25 +58,11 @@ def read(source: Source) -> Iterator[Row]:
         yield from samples.stated(source, file, figures)
 
 
-def _fields(doc_id: object, field: Row) -> Iterator[samples.Sample]:
-    """The values of a compared field: one, or those of an item that was compared as a whole."""
-    (base, gold), (other, answer) = (_side(field, side) for side in ("expected", "actual"))
-    is_whole = {*gold, *answer} != {""}
-    scores = {} if is_whole else {"match": field.get("match"), "similarity": field.get("score")}
-    for end in dict.fromkeys([*gold, *answer]):
-        place = f"{other if end in answer else base}{end}"
-        path = f"{base}{end}" if end in gold else place
-        values = {"gold": gold.get(end), "answer": answer.get(end), "status": "ok"}
-        yield samples.Sample(doc_id, path, **values, answer_path=place, scores=scores)
-
-
-def _side(field: Row, side: str) -> tuple[str, dict[str, str]]:
+def _side(field: Row, side: str) -> tuple[str | None, dict[str, str]]:
     """The JSON Pointer of a key such as ``items[0].price``, and the values that stand below it."""
     key, value = field.get(f"{side}_key"), field.get(f"{side}_value")
-    steps = re.findall(r"\[(\d+)\]|([^.\[\]]+)", str(key or ""))
     leaves = samples.fields(value) if key is not None else ()
-    values = {path: text for path, text in leaves if text is not None}
-    return "".join(f"/{escape(index or name)}" for index, name in steps), values
+    return pointer(key), {path: text for path, text in leaves if text is not None}
 
 
 STICKLER = Reader(

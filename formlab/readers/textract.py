@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from formlab.readers import engine
 from formlab.readers.engine import Found, Page, Reading, at, keyed, number, whole
 from formlab.readers.rows import Row
 
-_MARK = re.compile(rb'"(?:Blocks|ExpenseDocuments|DocumentMetadata|JobStatus)"\s*:')
+_MARK = b"Blocks|ExpenseDocuments|DocumentMetadata|JobStatus"
 
 
-def _read(path: Path) -> Reading:
-    content = engine.read_json(path)
+def _read(content: Any) -> Reading:
     responses = content if isinstance(content, list) else [content]
     expenses = [e for response in responses for e in response.get("ExpenseDocuments") or ()]
     blocks = list(_blocks([*responses, *expenses]))
@@ -77,4 +74,4 @@ def _found(block: Row) -> Found:
     return Found(text or "", corners, number(sure, 100), whole(block.get("Page")))
 
 
-TEXTRACT = engine.reader("textract", "Amazon Textract", (".json",), _MARK.search, _read)
+TEXTRACT = engine.json_reader("textract", "Amazon Textract", _MARK, _read)

@@ -8,8 +8,8 @@ with a further ``_<judge>`` has the scores of a judge.
 from __future__ import annotations
 
 import ast
-import json
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -42,9 +42,8 @@ def read(source: Source) -> Iterator[Row]:
     def sample_of(row: Row, _: str) -> samples.Sample:
         prediction, answer = row.get("prediction"), as_text(row.get("prediction")) or ""
         is_failure = answer.strip().rstrip(".").startswith(FAILURES)
-        is_number = isinstance(prediction, int | float) and not isinstance(prediction, bool)
         source.notes[BLANK] += not answer.strip()
-        source.notes[LOST] += is_workbook and is_number
+        source.notes[LOST] += is_workbook and type(prediction) in (int, float)
         known = {"index", "answer", "prediction", *SCORES}
         return samples.Sample(
             row["index"],
@@ -65,15 +64,9 @@ def read(source: Source) -> Iterator[Row]:
 
 
 def _gold(text: str | None) -> Any:
-    """The accepted answers that a Python list is, the object that a JSON text is, or the text."""
-    if text is None or not text.strip().startswith(("[", "{")):
-        return text
-    for parsed in (ast.literal_eval, json.loads):
-        try:
-            value = parsed(text.strip())
-        except (ValueError, SyntaxError, RecursionError, MemoryError):
-            continue
-        return [*value] if isinstance(value, tuple) else value
+    """The accepted answers that a Python list is, or the object; else the text."""
+    with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
+        return ast.literal_eval(text.strip()) if text and text.lstrip()[:1] in "[{" else text
     return text
 
 

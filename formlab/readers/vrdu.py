@@ -9,7 +9,7 @@ a line item ends where a name comes again (Algorithm 1 of the paper).
 from __future__ import annotations
 
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -43,10 +43,9 @@ def _read(source: Source) -> Iterator[Row]:
     if not isinstance(results, dict):
         what = f"'results' is no object of file names but {type(results).__name__}"
         raise DataBroken(what, where=file, remedy='{"meta": {}, "results": {"f.pdf": []}}')
-    meta = content.get("meta")
-    stated = meta.get("model") if isinstance(meta, dict) else None
-    source.name = stated if isinstance(stated, str) else None
-    source.name = source.name or (split if path.is_file() else None)
+    stated = content["meta"].get("model") if isinstance(content.get("meta"), dict) else None
+    name = stated if isinstance(stated, str) else None
+    source.name = name or (split if path.is_file() else None)
     source.files.append(file)
     source.notes["no 'meta': the published evaluator stops at such a file"] += "meta" not in content
     others = content.keys() - {"meta", "results"}
@@ -61,15 +60,12 @@ def _read(source: Source) -> Iterator[Row]:
 
 def _entities(entities: Any, schema: Schema, where: str, notes: Counter[str]) -> Iterator[Row]:
     groups = {member: group for group in schema.groups for member in schema.names(group)}
-    seen, items = Counter[str](), Counter[str]()
-    members: dict[str, set[str]] = {group: set() for group in schema.groups}
+    seen, items, members = Counter[str](), Counter[str](), defaultdict[str, set[str]](set)
     for index, entity in enumerate(files.convert(entities, list[Any], where=where, remedy=_REMEDY)):
-        origin = f"{where}/{index}"
-        name, parts = files.convert(entity, tuple[str, list[Any]], where=origin, remedy=_REMEDY)
-        value, box, segments = files.convert(
-            [*parts, None, None][:3], tuple[str, Any, Any], where=origin, remedy=_REMEDY
-        )
-        name = whole(name, notes)
+        at = {"where": (origin := f"{where}/{index}"), "remedy": _REMEDY}
+        name, parts = files.convert(entity, tuple[str, list[Any]], **at)
+        parts = files.convert([*parts, None, None][:3], tuple[str, Any, Any], **at)
+        (value, box, segments), name = parts, whole(name, notes)
         if group := groups.get(name):
             if name in members[group]:
                 members[group].clear()

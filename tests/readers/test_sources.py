@@ -299,6 +299,13 @@ def test_a_log_is_answers_to_a_corpus_too(tmp_path):
     assert dict(records.select("doc_id", "status").rows()) == {"a": "ok", "b": "api_error"}
 
 
+def test_a_log_whose_samples_all_failed_has_a_figure(tmp_path):
+    failed = {"fileUrl": "x/a.png", "ocrModel": "m", "trueJson": {"total": 9}, "error": "time-out"}
+    path = put(tmp_path, {"results.json": [failed]}) / "results.json"
+    figures = logs.headlines(formlab.open_log(path)).select("by", "over", "value", "n")
+    assert figures.rows() == [("formlab", "all", 0.0, 1)]
+
+
 def test_a_plug_in_is_tried_first(tmp_path):
     def read(source):
         yield {"role": "gold", "doc_id": "a", "path": "/x", "value": "1"}

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -121,9 +123,7 @@ def evaluate(
     """
     others(reader)  # Whether there is such a rule.
     gold, predictions = located(gold), located(predictions)
-    place = None if out is None else files.make_folder(Path(out).absolute().parent)
-    with TemporaryDirectory(prefix=".formlab-", suffix=".part", dir=place) as folder:
-        home = Path(folder)
+    with _workplace(out) as home:
         if isinstance(gold, Corpus):
             is_small = gold.records.height <= benchmarks.BATCH
             gold = iter([gold]) if is_small else cut(gold, benchmarks.BATCH)
@@ -147,6 +147,22 @@ def evaluate(
         with replacing(out) as new:
             _scored(made, dataclasses.replace(how, out=new), choose, workers)
     return Evaluation.load(out)
+
+
+@contextmanager
+def _workplace(out: str | Path | None) -> Iterator[Path]:
+    """A folder for batches, beside `out` if there is one; what is killed is swept by the next."""
+    if out is None:
+        with TemporaryDirectory(prefix="formlab-") as name:
+            yield Path(name)
+        return
+    folder = files.make_folder(Path(out).absolute().parent) / files.part_name(Path(out).name)
+    with files.writing(out):
+        folder.mkdir()
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _scored(

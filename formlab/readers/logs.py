@@ -238,8 +238,9 @@ def _opened(
     if corpus is not None:
         return "answers", origin, []
     titles = "; ".join(reader.title for reader in readers.READERS.values())
-    what, remedy = "no known format of logs", "--columns doc_id=id,gold=target,value=output"
-    remedy += f", or one of: {titles}"
+    what = "no known format of logs"
+    remedy = "with --predictions FILE if this is gold; --columns doc_id=id,gold=target,value=output"
+    remedy += f" if it is a log; or one of: {titles}"
     if door.ending(path) in (".pkl", ".pickle"):
         what = "pickles are not opened"
         remedy = "write it as JSON or a table: to open a pickle runs the code in it"

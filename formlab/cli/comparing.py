@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import math
 import os
-import shutil
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -323,25 +322,10 @@ def init(folder: Path) -> None:
 
     Nothing is overwritten.
     """
-    from formlab import files
-    from formlab.reports import plan
+    from formlab.reports.manifest import make
 
-    books = {folder / "notebooks" / book.name: book for book in plan.own_notebooks()}
-    head = Path(__file__).with_name("reports.yml")
-    manifest = folder / head.name
-    if there := [path for path in (manifest, *books) if path.exists()]:
-        raise DataBroken("nothing is overwritten", where=there[0], remedy="another folder")
-    try:
-        (folder / "notebooks").mkdir(parents=True, exist_ok=True)
-        for copy, book in books.items():
-            with files.atomic(copy) as temporary:
-                shutil.copyfile(book, temporary)
-        lines = [f"- notebook: notebooks/{copy.name}\n" for copy in books]
-        # Last: with a manifest the folder is whole.
-        files.write_text(manifest, head.read_text(encoding="utf-8") + "".join(lines))
-    except OSError as error:
-        raise DataBroken(f"cannot be written: {error.strerror}", where=folder) from error
+    manifest, books = make(folder)
     shown = plain(os.path.relpath(manifest))
-    click.echo(f"{len(books)} notebooks in {plain(str(folder / 'notebooks'))}, listed in {shown}")
+    click.echo(f"{len(books)} notebooks in {plain(str(books[0].parent))}, listed in {shown}")
     click.echo(f"next: formlab report --manifest {shown}")
     click.echo("live: pip install 'formlab[lab]', then jupyter lab")

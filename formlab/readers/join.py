@@ -220,7 +220,7 @@ def _joined(run: Run, corpus: Corpus, matches: Matches, documents: str) -> tuple
         names = sorted(doc_id for doc_id, _ in matches)[:3]
         expected = corpus.documents["doc_id"].head(3).to_list()
         what = f"no sample is of {corpus.benchmark}:{corpus.split}: they are called {names}"
-        remedy = "doc_id and path in the samples' metadata, or another --benchmark or --split"
+        remedy = "doc_id and path in the samples' metadata, or another benchmark or --split"
         raise _broken(run, f"{what}, its documents {expected}", remedy)
     # A whole document goes with its fields.
     whole = {(doc_id, None): (match[0], None) for (doc_id, _), match in known.items()}

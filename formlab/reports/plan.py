@@ -101,7 +101,7 @@ class Job:
             if not self.evaluations or name not in _TAKES:
                 words += ["-p", f"{name}={value}"]
         if self.settings.layout != "single":
-            words += ["--layout", self.settings.layout]
+            words += ["--set", f"layout={self.settings.layout}"]
         return shlex.join([*words, "--out", shown(self.settings.out)])
 
 

@@ -108,7 +108,7 @@ def test_command_has_no_absolute_path(tmp_path, folders, monkeypatch):
     monkeypatch.chdir(tmp_path)
     request = Request(book(tmp_path / "a.ipynb"), {"evaluation": "x y"}, folders[:1])
     (job,) = plan.jobs([request], BuildSettings(tmp_path / "out", layout="site"))
-    command = "formlab report a.ipynb --eval evals/ocr --layout site --out out"
+    command = "formlab report a.ipynb --eval evals/ocr --set layout=site --out out"
     assert job.command == command
     (job,) = plan.jobs([Request(request.notebook, {"evaluation": "x y"})], BuildSettings(tmp_path))
     assert job.command == "formlab report a.ipynb -p 'evaluation=x y' --out ."

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import math
 import os
 from collections import Counter
 from pathlib import Path
@@ -13,7 +12,7 @@ import click
 
 from formlab import registry
 from formlab.cli import options
-from formlab.cli.options import Rows, Table, command, option, pairs
+from formlab.cli.options import Rows, Table, command, interval, option, pairs
 from formlab.errors import DataBroken, DataMissing
 from formlab.show import plain
 
@@ -116,9 +115,9 @@ def _pairs(table: pl.DataFrame, *, everything: bool, asked: bool) -> tuple[list[
             title += f": nothing can be shown, {needed} are needed"
         rows = pair.to_dicts()
         for row in rows:
-            row["difference"] = _interval(row["difference"], row["ci_low"], row["ci_high"], "+")
+            row["difference"] = interval(row["difference"], row["ci_low"], row["ci_high"], "+")
             if "metric" in row:
-                sides = _interval(row["value_a"]), _interval(row["value_b"])
+                sides = interval(row["value_a"]), interval(row["value_b"])
                 row["values"] = " → ".join(sides)
         tables.append((title, [{name: row[name] for name in columns} for row in rows]))
     hint = f"{table.height} of {every} rows, {len(columns)} columns; --all prints all rows "
@@ -153,23 +152,13 @@ def _run(row: dict[str, Any]) -> dict[str, Any]:
         "run": row["run"],
         "at": (row["at"] or "–")[:16],
         "of": "fields right" if is_outcome else f"{row['metric']} ({row['level']})",
-        "value": _interval(row["value"], row["ci_low"], row["ci_high"]),
-        "difference": _interval(*ends, sign="+"),
+        "value": interval(row["value"], row["ci_low"], row["ci_high"]),
+        "difference": interval(*ends, sign="+"),
         "p_adjusted": row["p_adjusted"],
         "verdict": row["verdict"],
         "fixed / broken": None if row["fixed"] is None else f"{row['fixed']} / {row['broken']}",
         "changed": row["note"] or row["changed"],
     }
-
-
-def _interval(
-    value: float | None, low: float | None = None, high: float | None = None, sign: str = ""
-) -> str:
-    """A value with its interval; both may be unknown."""
-    if value is None or math.isnan(value):
-        return "–"
-    unknown = low is None or high is None or math.isnan(low)
-    return f"{value:{sign}.4f}" + ("" if unknown else f" [{low:{sign}.4f}, {high:{sign}.4f}]")
 
 
 def _reading_rules(rules: list[str]) -> list[str]:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import ast
-import math
 import os
-import shutil
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +12,7 @@ import click
 
 from formlab import registry
 from formlab.cli import options
-from formlab.cli.options import Rows, Table, command, option, pairs
+from formlab.cli.options import Rows, Table, command, interval, option, pairs
 from formlab.errors import DataBroken, DataMissing
 from formlab.show import plain
 
@@ -117,9 +115,9 @@ def _pairs(table: pl.DataFrame, *, everything: bool, asked: bool) -> tuple[list[
             title += f": nothing can be shown, {needed} are needed"
         rows = pair.to_dicts()
         for row in rows:
-            row["difference"] = _interval(row["difference"], row["ci_low"], row["ci_high"], "+")
+            row["difference"] = interval(row["difference"], row["ci_low"], row["ci_high"], "+")
             if "metric" in row:
-                sides = _interval(row["value_a"]), _interval(row["value_b"])
+                sides = interval(row["value_a"]), interval(row["value_b"])
                 row["values"] = " → ".join(sides)
         tables.append((title, [{name: row[name] for name in columns} for row in rows]))
     hint = f"{table.height} of {every} rows, {len(columns)} columns; --all prints all rows "
@@ -154,23 +152,13 @@ def _run(row: dict[str, Any]) -> dict[str, Any]:
         "run": row["run"],
         "at": (row["at"] or "–")[:16],
         "of": "fields right" if is_outcome else f"{row['metric']} ({row['level']})",
-        "value": _interval(row["value"], row["ci_low"], row["ci_high"]),
-        "difference": _interval(*ends, sign="+"),
+        "value": interval(row["value"], row["ci_low"], row["ci_high"]),
+        "difference": interval(*ends, sign="+"),
         "p_adjusted": row["p_adjusted"],
         "verdict": row["verdict"],
         "fixed / broken": None if row["fixed"] is None else f"{row['fixed']} / {row['broken']}",
         "changed": row["note"] or row["changed"],
     }
-
-
-def _interval(
-    value: float | None, low: float | None = None, high: float | None = None, sign: str = ""
-) -> str:
-    """A value with its interval; both may be unknown."""
-    if value is None or math.isnan(value):
-        return "–"
-    unknown = low is None or high is None or math.isnan(low)
-    return f"{value:{sign}.4f}" + ("" if unknown else f" [{low:{sign}.4f}, {high:{sign}.4f}]")
 
 
 def _reading_rules(rules: list[str]) -> list[str]:
@@ -323,25 +311,10 @@ def init(folder: Path) -> None:
 
     Nothing is overwritten.
     """
-    from formlab import files
-    from formlab.reports import plan
+    from formlab.reports.manifest import make
 
-    books = {folder / "notebooks" / book.name: book for book in plan.own_notebooks()}
-    head = Path(__file__).with_name("reports.yml")
-    manifest = folder / head.name
-    if there := [path for path in (manifest, *books) if path.exists()]:
-        raise DataBroken("nothing is overwritten", where=there[0], remedy="another folder")
-    try:
-        (folder / "notebooks").mkdir(parents=True, exist_ok=True)
-        for copy, book in books.items():
-            with files.atomic(copy) as temporary:
-                shutil.copyfile(book, temporary)
-        lines = [f"- notebook: notebooks/{copy.name}\n" for copy in books]
-        # Last: with a manifest the folder is whole.
-        files.write_text(manifest, head.read_text(encoding="utf-8") + "".join(lines))
-    except OSError as error:
-        raise DataBroken(f"cannot be written: {error.strerror}", where=folder) from error
+    manifest, books = make(folder)
     shown = plain(os.path.relpath(manifest))
-    click.echo(f"{len(books)} notebooks in {plain(str(folder / 'notebooks'))}, listed in {shown}")
+    click.echo(f"{len(books)} notebooks in {plain(str(books[0].parent))}, listed in {shown}")
     click.echo(f"next: formlab report --manifest {shown}")
     click.echo("live: pip install 'formlab[lab]', then jupyter lab")

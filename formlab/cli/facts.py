@@ -73,16 +73,14 @@ def judge(
     from formlab.analysis._fact_pages import texts_of
     from formlab.analysis.judge_scores import judge_scores
     from formlab.show import progress
-    from formlab.systems import chat, prompts
-    from formlab.systems.judge import has_places, judge_call
+    from formlab.systems import chat
+    from formlab.systems.judge import judge_call
     from formlab.tables import USABLE
 
     known = [name for name, entry in benchmarks.BENCHMARKS.items() if "fact" in entry.tasks]
     if benchmark not in known:
         raise UnknownName.of("benchmark with facts", benchmark, known)
     shown = {"prompt": settings.pop("prompt", "judge"), "view": settings.pop("view", "html")}
-    if shown["view"] not in ("html", "text"):
-        raise UnknownName.of("view", shown["view"], ("html", "text"))
     corpus = corpus_of(benchmark, how)
     judged = readers.read_predictions(predictions, corpus)
     chosen = chat.system(f"{chat.PREFIX}{model}").settings(settings)
@@ -90,7 +88,6 @@ def judge(
     if store.resolve() == out.resolve():
         what = "the file for the raw answers is the store of answers"
         raise DataBroken(what, where=out, remedy="another --out, such as judge.json")
-    has_places(prompts.read(shown["prompt"]).text)
     call = judge_call(model, store=store, settings=chosen)
     answers: dict[str, Any] = {}
     counts = dict.fromkeys(("judged", "failed", "not_asked"), 0)
@@ -98,16 +95,14 @@ def judge(
     with progress("pages, {task.fields[failed]} failed") as bar:
         bar.add_task("judge", total=len(texts_of(judged)), failed=0)
         for page, answer, record in pages:
-            if record["status"] == "missing":
-                counts["not_asked"] += 1
-                continue
-            if record["status"] in USABLE:
-                counts["judged"] += 1
-            else:
-                counts["failed"] += 1
-                click.echo(f"{record['status']}: {plain(page)}: {plain(answer['error'])}", err=True)
-            answers[page] = answer | {"judge": model}
-            files.write_json(out, answers)
+            status = record["status"]
+            state = {"missing": "not_asked"}.get(status, "judged" if status in USABLE else "failed")
+            counts[state] += 1
+            if state == "failed":
+                click.echo(f"{status}: {plain(page)}: {plain(answer['error'])}", err=True)
+            if state != "not_asked":
+                answers[page] = answer | {"judge": model}
+                files.write_json(out, answers)
             bar.update(bar.task_ids[0], advance=1, failed=counts["failed"])
     scores = judge_scores(corpus, judged, answers)
     scores = scores.filter(pl.col("slice_by").is_null(), pl.col("total") > 0, mode="fixed")

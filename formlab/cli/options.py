@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import functools
+import math
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -180,6 +181,16 @@ def corpus_of(gold: str | Path, how: Mapping[str, Any]) -> Corpus:
         corpus = benchmarks.load(gold, **{n: how[n] for n in ("root", "split") if n in how})
     say({}, left_out=corpus.unreadable)
     return corpus
+
+
+def interval(
+    value: float | None, low: float | None = None, high: float | None = None, sign: str = ""
+) -> str:
+    """A value with its interval; both may be unknown."""
+    if value is None or math.isnan(value):
+        return "–"
+    unknown = low is None or high is None or math.isnan(low)
+    return f"{value:{sign}.4f}" + ("" if unknown else f" [{low:{sign}.4f}, {high:{sign}.4f}]")
 
 
 class Rows(NamedTuple):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from formlab.cli import options
-from formlab.cli.options import Rows, Table, command, corpus_of, option
+from formlab.cli.options import Rows, Table, command, corpus_of, interval, option
 from formlab.errors import DataBroken, FormlabError
 from formlab.show import plain, say
 
@@ -314,9 +314,7 @@ def _main(summary: pl.DataFrame, by: Collection[str]) -> list[Table]:
 
 def _sentence(row: Mapping[str, Any]) -> str:
     """The main number in one line."""
-    value = f"{row['metric']} {row['value']:.4f}"
-    if row["ci_low"] is not None and row["ci_low"] == row["ci_low"]:
-        value += f" [{row['ci_low']:.4f}, {row['ci_high']:.4f}]"
+    value = f"{row['metric']} {interval(row['value'], row['ci_low'], row['ci_high'])}"
     counts = f"{row['n_cases']:,} {row['level']}s, {row['n_docs']:,} documents"
     return f"{row['system']}, {row['benchmark']}:{row['split']}: {value} ({counts})"
 

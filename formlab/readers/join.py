@@ -214,7 +214,7 @@ def _joined(run: Run, corpus: Corpus, documents: str) -> tuple[Run, Corpus]:
         names = sorted(doc_id for doc_id, _ in matches)[:3]
         expected = corpus.documents["doc_id"].head(3).to_list()
         what = f"no sample is of {corpus.benchmark}:{corpus.split}: they are called {names}"
-        remedy = "doc_id and path in the samples' metadata, or another --benchmark or --split"
+        remedy = "doc_id and path in the samples' metadata, or another benchmark or --split"
         raise DataBroken(
             f"{what}, its documents {expected}",
             where=next(iter(run.source.files), None),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -61,6 +62,30 @@ def read(path: str | Path) -> tuple[list[plan.Request], dict[str, Any]]:
     settings = manifest.model_dump(include={"layout", "workers", "timeout", "figures"})
     settings = {name: value for name, value in settings.items() if value is not None}
     return _requests(manifest, path, root), settings | {"out": path.parent / manifest.out}
+
+
+def make(folder: str | Path) -> tuple[Path, list[Path]]:
+    """Copy formlab's notebooks into a folder, with a manifest of them; both, where they are now.
+
+    `DataBroken` if one of the files is there already, or none can be written.
+    """
+    folder = Path(folder)
+    books = {folder / "notebooks" / book.name: book for book in plan.own_notebooks()}
+    head = Path(__file__).with_name("reports.yml")
+    manifest = folder / head.name
+    if there := [path for path in (manifest, *books) if path.exists()]:
+        raise DataBroken("nothing is overwritten", where=there[0], remedy="another folder")
+    try:
+        (folder / "notebooks").mkdir(parents=True, exist_ok=True)
+        for copy, book in books.items():
+            with files.atomic(copy) as temporary:
+                shutil.copyfile(book, temporary)
+        lines = [f"- notebook: notebooks/{copy.name}\n" for copy in books]
+        # Last: with a manifest the folder is whole.
+        files.write_text(manifest, head.read_text(encoding="utf-8") + "".join(lines))
+    except OSError as error:
+        raise DataBroken(f"cannot be written: {error.strerror}", where=folder) from error
+    return manifest, list(books)
 
 
 _KINDS = {_Report: "report", _Manifest: "manifest"}

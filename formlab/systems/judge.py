@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from formlab.errors import DataBroken, FormlabError
+from formlab.errors import DataBroken, FormlabError, UnknownName
 from formlab.metrics.judge import ENTRIES, parse, plain_text
 from formlab.systems import chat, prompts
 from formlab.systems.chat._ask import NUMBER, TEXT, closed, listed
@@ -96,6 +96,8 @@ def messages(
     ------
     DataBroken
         If the prompt has a place for one of the two pages and none for the other.
+    UnknownName
+        If there is no such view.
 
     Examples
     --------
@@ -105,6 +107,8 @@ def messages(
     >>> messages([], "<p>5", "5", prompt="A: {gold} B: {pred}")[1]["content"].splitlines()[1]
     '<p>5'
     """
+    if view not in VIEWS:
+        raise UnknownName.of("view", view, VIEWS)
     listed = [{"number": n} | _named(fact) for n, fact in enumerate(facts, start=1)]
     if view == "text":
         gold, pred = visible_text(gold), plain_text(pred)

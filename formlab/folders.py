@@ -139,7 +139,7 @@ class Evaluation(Folder):
         return pl.concat(self.by_part(query, *names), how="diagonal_relaxed")
 
     def changed(
-        self, made: Mapping[str, Callable[[Evaluation], Any]] | None = None, **values: Any
+        self, made: Mapping[str, Callable[[Evaluation], Any]] | None = None, /, **values: Any
     ) -> Evaluation:
         """The evaluation with other fields and tables, part by part; the rest stays unread.
 

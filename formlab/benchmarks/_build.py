@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,8 @@ from formlab.folders import Corpus
 
 Row = dict[str, Any]
 # The row of a document, and those of its gold records: row by row, or column by column.
-Rows = list[Row] | dict[str, list[Any]]
+Columns = dict[str, list[Any]]
+Rows = list[Row] | Columns
 # What is counted of files that cannot be read.
 UNREADABLE = "documents unreadable"
 # Records that become a part of the table together: those of a few documents, while they are in the
@@ -73,11 +74,11 @@ class SplitReader:
         flaws, sources = Counter[str](), dict[str, str]()
         for unit in self.units[start:stop]:
             for document, rows in self._parts(unit, flaws, sources, growing.unreadable):
-                rows = _by_row(rows)
-                if growing.documents and growing.height + len(rows) > records:
+                columns = _by_column(rows, growing.gold)
+                if growing.documents and growing.height + len(columns["path"]) > records:
                     yield growing.corpus()
                     growing, first = _Growing(self, Counter()), False
-                growing.add(document, rows)
+                growing.add(document, columns)
                 growing.note(flaws, sources)
             growing.note(flaws, sources)
         if whole and first and not growing.documents:
@@ -116,10 +117,12 @@ class SplitReader:
             yield from parts
 
 
-def _by_row(rows: Rows) -> list[Row]:
-    if isinstance(rows, list):
+def _by_column(rows: Rows, same: Row) -> Columns:
+    """The columns of some rows; `same` has the values of what a row leaves out."""
+    if not isinstance(rows, list):
         return rows
-    return [dict(zip(rows, values, strict=True)) for values in zip(*rows.values(), strict=True)]
+    names = dict.fromkeys(["path", *(name for row in rows for name in row)])
+    return {name: [row.get(name, same.get(name)) for row in rows] for name in names}
 
 
 def _check_paths(document: Row, rows: Rows, file: Path) -> None:
@@ -141,18 +144,23 @@ class _Growing:
         self.base = {"benchmark": split.benchmark, "split": split.split}
         self.gold = self.base | {"role": "gold", "status": "ok"}
         self.height, self.parts = 0, list[pl.DataFrame]()
-        self.records: list[Row] = []
+        self.records: Columns = {"doc_id": []}
 
-    def add(self, document: Row, rows: list[Row]) -> None:
+    def add(self, document: Row, columns: Columns) -> None:
         self.documents.append(document)
-        self.height += len(rows)
-        self.records += [row | {"doc_id": document["doc_id"]} for row in rows]
-        if len(self.records) >= _AT_ONCE:
+        before, count = len(self.records["doc_id"]), len(columns["path"])
+        self.height += count
+        columns = columns | {"doc_id": [document["doc_id"]] * count}
+        for name in self.records | columns:
+            usual = [self.gold.get(name)]
+            known = self.records.setdefault(name, usual * before)
+            known += columns.get(name, usual * count)
+        if before + count >= _AT_ONCE:
             self._to_table()
 
     def _to_table(self) -> None:
         self.parts.append(tables.table("records", self.records, **self.gold))
-        self.records = []
+        self.records = {"doc_id": []}
 
     def note(self, flaws: Counter[str], sources: dict[str, str]) -> None:
         """Take over what was counted since the last time."""
@@ -178,21 +186,31 @@ class _Growing:
 def cut(corpus: Corpus, records: float) -> Iterator[Corpus]:
     """A corpus as corpora of at most so many gold records each, or of one document."""
     heights = dict(corpus.records.group_by("doc_id").len().iter_rows())
-    names: list[list[str]] = [[]]
-    total = 0
-    for doc_id in corpus.documents["doc_id"]:
-        total += heights.get(doc_id, 0)
-        if names[-1] and total > records:
-            names.append([])
-            total = heights.get(doc_id, 0)
-        names[-1].append(doc_id)
-    for number, own in enumerate(names):
-        chosen = pl.col("doc_id").is_in(own)
+    counts = (heights.get(name, 0) for name in corpus.documents["doc_id"])
+    numbers = batch_numbers(counts, records)
+    for number in range((numbers.max() or 0) + 1):
+        documents = corpus.documents.filter(numbers == number)
+        chosen = pl.col("doc_id").is_in(documents["doc_id"].implode())
         yield dataclasses.replace(
-            corpus, documents=corpus.documents.filter(chosen),
-            records=corpus.records.filter(chosen), flaws={} if number else corpus.flaws,
+            corpus, documents=documents, records=corpus.records.filter(chosen),
+            flaws={} if number else corpus.flaws,
             unreadable={} if number else corpus.unreadable,
         )  # fmt: skip
+
+
+def batch_numbers(counts: Iterable[int], records: float) -> pl.Series:
+    """The number of the batch of each document, of which there are so many records.
+
+    >>> batch_numbers([2, 1, 3, 9, 1], 3).to_list()
+    [0, 0, 1, 2, 3]
+    """
+    numbers, number, total = [], 0, 0
+    for count in counts:
+        if total and total + count > records:
+            number, total = number + 1, 0
+        total += count
+        numbers.append(number)
+    return pl.Series(numbers, dtype=pl.Int64)
 
 
 def image_columns(

@@ -14,6 +14,7 @@ from typing import Any
 import polars as pl
 
 from formlab import benchmarks, readers, tables
+from formlab.benchmarks._build import batch_numbers
 from formlab.errors import DataBroken
 from formlab.folders import Corpus, Predictions
 from formlab.readers import answers, runs
@@ -124,11 +125,14 @@ def batches(
         return Cut([Batch(0, first[0], found)], first[0], found, names)
     known = _Gold(folder / "gold", chain(first, gold))
     values, home = None, folder / "answers"
+    is_file = isinstance(predictions, Path) and not columns
     if isinstance(predictions, Predictions):
         found = predictions
     elif runs.is_finished(predictions):
         found = runs.opened(predictions, known.corpus)
-    elif readers.is_run(predictions) or _has_reader(predictions, known.corpus, columns):
+    elif readers.is_run(predictions) or (
+        is_file and readers.reader_of(predictions, known.corpus) is not None
+    ):
         # Some formats of answers are read beside all of the gold.
         every = _filled(known.corpus, folder / "gold", *range(known.count))
         found = readers.predictions(predictions, every, columns=columns)
@@ -188,11 +192,6 @@ class _Gold:
             raise DataBroken(f"document {name!r} is twice in the gold", where=where)
 
 
-def _has_reader(source: Any, corpus: Corpus, columns: Mapping[str, str] | None) -> bool:
-    path = isinstance(source, Path) and not columns
-    return path and readers.reader_of(source, corpus) is not None
-
-
 def _of_table(
     source: Any, gold: _Gold, home: Path, columns: Mapping[str, str]
 ) -> tuple[Predictions, dict[str, Any]]:
@@ -230,7 +229,9 @@ def own_gold(
     """A user's own gold as corpora of one batch each; parameters and errors of `gold.corpus`."""
     path = source if isinstance(source, Path) else None
     values = Values(source, columns or {}, folder / "read")
-    documents = values.documents.with_columns(name="doc_id", batch=_numbers(values.documents["n"]))
+    # A document has one record more: its page.
+    numbers = batch_numbers(values.documents["n"] + 1, benchmarks.BATCH)
+    documents = values.documents.with_columns(name="doc_id", batch=numbers)
     values.partition(documents, folder / "values")
     known, declared = typed(FieldTypes.inferred(values.samples, values.lists), types, values.notes)
     root = root_of(path, images, "image" in values.columns)
@@ -366,18 +367,6 @@ def partition(rows: Iterable[pl.DataFrame], documents: pl.DataFrame, out: Path) 
             write()
             height = 0
     write()
-
-
-def _numbers(counts: pl.Series) -> pl.Series:
-    """The number of the batch of each document, of whose values there are `counts`."""
-    numbers, batch, records = [], 0, 0
-    for count in counts:
-        # A document has one record more: its page.
-        if records and records + count + 1 > benchmarks.BATCH:
-            batch, records = batch + 1, 0
-        records += count + 1
-        numbers.append(batch)
-    return pl.Series(numbers, dtype=pl.Int64)
 
 
 def _write(frame: pl.DataFrame, home: Path, number: int, turn: int = 0) -> None:

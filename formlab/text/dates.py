@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from operator import itemgetter
 from typing import Literal
 
@@ -84,6 +85,8 @@ def _by_document(docs: pl.Series, values: pl.Series) -> dict[str, set[Order]]:
     return shown_by_doc
 
 
+# Forms repeat dates, and each is asked for before and while its batch is scored.
+@lru_cache(maxsize=1 << 16)
 def _shown(text: str) -> Order | None:
     month_first, day_first = date_readings(text)
     if (month_first and day_first) or not (month_first or day_first):

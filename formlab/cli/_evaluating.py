@@ -46,7 +46,7 @@ def _of_benchmark(name: str, answers: Path, how: How) -> Iterator[Evaluation]:
         known = {corpus.split: corpus.documents["doc_id"].to_list() for corpus in corpora}
         listed = choice.listed(how["documents"])
         every = [document for documents in known.values() for document in documents]
-        choice.check_listed(listed, every, where=how["documents"])
+        choice.check_listed(listed, every, file=how["documents"])
     for split in names:
         corpora = benchmarks.corpora(name, root=how["root"], split=split)
         changed = dict(how)

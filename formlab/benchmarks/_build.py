@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -153,8 +153,8 @@ class _Growing:
         columns = columns | {"doc_id": [document["doc_id"]] * count}
         for name in self.records | columns:
             usual = [self.gold.get(name)]
-            known = self.records.setdefault(name, usual * before)
-            known += columns.get(name, usual * count)
+            waiting = self.records.setdefault(name, usual * before)
+            waiting += columns.get(name, usual * count)
         if before + count >= _AT_ONCE:
             self._to_table()
 
@@ -164,8 +164,7 @@ class _Growing:
 
     def note(self, flaws: Counter[str], sources: dict[str, str]) -> None:
         """Take over what was counted since the last time."""
-        for what, count in flaws.items():
-            self.flaws[what] += count
+        self.flaws.update(flaws)
         self.sources |= sources
         flaws.clear()
         sources.clear()
@@ -186,31 +185,21 @@ class _Growing:
 def cut(corpus: Corpus, records: float) -> Iterator[Corpus]:
     """A corpus as corpora of at most so many gold records each, or of one document."""
     heights = dict(corpus.records.group_by("doc_id").len().iter_rows())
-    counts = (heights.get(name, 0) for name in corpus.documents["doc_id"])
-    numbers = batch_numbers(counts, records)
-    for number in range((numbers.max() or 0) + 1):
-        documents = corpus.documents.filter(numbers == number)
-        chosen = pl.col("doc_id").is_in(documents["doc_id"].implode())
+    names: list[list[str]] = [[]]
+    total = 0
+    for doc_id in corpus.documents["doc_id"]:
+        total += heights.get(doc_id, 0)
+        if names[-1] and total > records:
+            names.append([])
+            total = heights.get(doc_id, 0)
+        names[-1].append(doc_id)
+    for number, own in enumerate(names):
+        chosen = pl.col("doc_id").is_in(own)
         yield dataclasses.replace(
-            corpus, documents=documents, records=corpus.records.filter(chosen),
-            flaws={} if number else corpus.flaws,
+            corpus, documents=corpus.documents.filter(chosen),
+            records=corpus.records.filter(chosen), flaws={} if number else corpus.flaws,
             unreadable={} if number else corpus.unreadable,
         )  # fmt: skip
-
-
-def batch_numbers(counts: Iterable[int], records: float) -> pl.Series:
-    """The number of the batch of each document, of which there are so many records.
-
-    >>> batch_numbers([2, 1, 3, 9, 1], 3).to_list()
-    [0, 0, 1, 2, 3]
-    """
-    numbers, number, total = [], 0, 0
-    for count in counts:
-        if total and total + count > records:
-            number, total = number + 1, 0
-        total += count
-        numbers.append(number)
-    return pl.Series(numbers, dtype=pl.Int64)
 
 
 def image_columns(

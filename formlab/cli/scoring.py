@@ -191,7 +191,7 @@ def _by_split(name: str, answers: Path, how: Mapping[str, Any]) -> Iterator[Eval
         loaded = (benchmarks.load(name, root=root, split=split) for split in names)
         known = {corpus.split: corpus.documents["doc_id"].to_list() for corpus in loaded}
         listed = choice.listed(file)
-        choice.check_listed(listed, [*chain.from_iterable(known.values())], where=file)
+        choice.check_listed(listed, [*chain.from_iterable(known.values())], file=file)
     for split in names:
         corpora, own = benchmarks.corpora(name, root=root, split=split), dict(how)
         if several:

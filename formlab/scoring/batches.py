@@ -14,7 +14,6 @@ from typing import Any
 import polars as pl
 
 from formlab import benchmarks, readers, tables
-from formlab.benchmarks._build import batch_numbers
 from formlab.errors import DataBroken
 from formlab.folders import Corpus, Predictions
 from formlab.readers import answers, runs
@@ -229,9 +228,7 @@ def own_gold(
     """A user's own gold as corpora of one batch each; parameters and errors of `gold.corpus`."""
     path = source if isinstance(source, Path) else None
     values = Values(source, columns or {}, folder / "read")
-    # A document has one record more: its page.
-    numbers = batch_numbers(values.documents["n"] + 1, benchmarks.BATCH)
-    documents = values.documents.with_columns(name="doc_id", batch=numbers)
+    documents = values.documents.with_columns(name="doc_id", batch=_numbers(values.documents["n"]))
     values.partition(documents, folder / "values")
     known, declared = typed(FieldTypes.inferred(values.samples, values.lists), types, values.notes)
     root = root_of(path, images, "image" in values.columns)
@@ -367,6 +364,18 @@ def partition(rows: Iterable[pl.DataFrame], documents: pl.DataFrame, out: Path) 
             write()
             height = 0
     write()
+
+
+def _numbers(counts: pl.Series) -> pl.Series:
+    """The number of the batch of each document, of whose values there are `counts`."""
+    numbers, batch, records = [], 0, 0
+    for count in counts:
+        # A document has one record more: its page.
+        if records and records + count + 1 > benchmarks.BATCH:
+            batch, records = batch + 1, 0
+        records += count + 1
+        numbers.append(batch)
+    return pl.Series(numbers, dtype=pl.Int64)
 
 
 def _write(frame: pl.DataFrame, home: Path, number: int, turn: int = 0) -> None:

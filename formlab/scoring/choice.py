@@ -75,7 +75,7 @@ def decide(
         requested = listed(documents) if is_file else dict.fromkeys(documents, 0)
         if not requested:
             raise DataBroken("an empty list of documents", remedy="name one document at least")
-        check_listed(requested, names, where=documents if is_file else where)
+        check_listed(requested, names, file=documents if is_file else where)
         chosen, word = [name for name in names if name in requested], LISTED
     if limit is not None and limit < len(chosen):
         chosen, word = chosen[:limit], f"{word}, the first {limit}"
@@ -126,7 +126,7 @@ def only(corpus: Corpus, file: Path) -> Corpus:
     return dataclasses.replace(corpus, **cut)
 
 
-def check_listed(requested: dict[str, int], known: Sequence[str], *, where: str | Path) -> None:
+def check_listed(requested: dict[str, int], known: Sequence[str], *, file: str | Path) -> None:
     """`UnknownName` if a list names what is not there; with its line if it is of a file."""
     there = set(known)
     strange = [name for name in requested if name not in there]
@@ -137,7 +137,7 @@ def check_listed(requested: dict[str, int], known: Sequence[str], *, where: str 
     remedy = f"a doc_id as the benchmark spells it, such as {', '.join(map(repr, near))}"
     line = f":{requested[strange[0]]}" if requested[strange[0]] else ""
     what = f"unknown document {strange[0]!r}{more}"
-    raise UnknownName(what, where=f"{where}{line}", remedy=remedy)
+    raise UnknownName(what, where=f"{file}{line}", remedy=remedy)
 
 
 def part_run(evaluation: Evaluation) -> str:

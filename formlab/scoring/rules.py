@@ -107,8 +107,7 @@ def right_centuries(cases: pl.DataFrame) -> pl.Series:
     short = pl.col("gold").str.contains(r"[-/. ',][0-9]{2}\.?$") & typed & ~cases["normalised"]
     dates = dates.filter(short.fill_null(False))
     # An amount may end like a date.
-    is_date = [any(possible_dates(gold)) for gold in dates["gold"]]
-    dates = dates.filter(pl.Series(is_date, dtype=pl.Boolean))
+    dates = dates.filter([any(possible_dates(gold)) for gold in dates["gold"]])
     docs = dates["doc_id"].unique()
     fields = cases.filter(pl.col("doc_id").is_in(docs.implode()), pl.col("path").is_not_null())
     years: dict[str, set[int]] = {}

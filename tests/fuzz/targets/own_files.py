@@ -229,7 +229,7 @@ def _again(folder: Path) -> Found:
 
 def _names(folder: Path) -> Found:
     names = choice.listed(folder / "names.txt")
-    choice.check_listed(names, ["ada", "bob"], where=folder / "names.txt")
+    choice.check_listed(names, ["ada", "bob"], file=folder / "names.txt")
     return Found(frozenset(names))
 
 

@@ -74,7 +74,7 @@ def response(cases: pl.DataFrame, by: str | None = None) -> pl.DataFrame:
     Raises
     ------
     DataMissing
-        If there is no field on a page that was made worse.
+        Without a field on a page that was made worse.
 
     Examples
     --------
@@ -101,8 +101,8 @@ def response(cases: pl.DataFrame, by: str | None = None) -> pl.DataFrame:
             )
         )  # fmt: skip
     if not rows:
-        what = "no field was judged on any page" + (f" by {by}" if by else "")
-        raise DataMissing(what, remedy="a system that answers, on pages with fields in the gold")
+        remedy = "a system that answers, on pages with fields in the gold"
+        raise DataMissing("no field was judged on any page", remedy=remedy)
     start = pl.col("share").first().over("degradation", "value")
     spans = [(start + pl.col(f"ci_{end}")).clip(0, 1).alias(end) for end in ("low", "high")]
     return _adjusted(pl.concat(rows)).with_columns(spans)
@@ -200,7 +200,7 @@ def _at(steps: np.ndarray, amounts: np.ndarray) -> np.ndarray:
     return np.where(np.isfinite(steps), within, _NAN)
 
 
-def harm(cases: pl.DataFrame, *, hit: str = "right") -> pl.DataFrame:
+def harm(cases: pl.DataFrame) -> pl.DataFrame:
     """What each degradation does over its own range, and in pairs which does more.
 
     The share right at the steps of a degradation, each step weighing the same, is compared with
@@ -211,8 +211,6 @@ def harm(cases: pl.DataFrame, *, hit: str = "right") -> pl.DataFrame:
     ----------
     cases
         As for `response`.
-    hit
-        Another column of booleans to be counted instead.
 
     Returns
     -------
@@ -233,11 +231,11 @@ def harm(cases: pl.DataFrame, *, hit: str = "right") -> pl.DataFrame:
     """
     names = _names(cases)
     levels = {"degradation": [NONE, *names]}
-    single = effects(cases, levels, right=hit, interactions=False)
+    single = effects(cases, levels, interactions=False)
     single = single.filter(pl.col("value") != NONE).sort("share", "value")
     tables = [single.with_columns(pl.lit(NONE).alias("first"))]
     for second, first in combinations(single["value"], 2):
-        pair = effects(cases, {"degradation": [first, second]}, right=hit, interactions=False)
+        pair = effects(cases, {"degradation": [first, second]}, interactions=False)
         tables.append(pair.filter(value=second).with_columns(pl.lit(first).alias("first")))
     amounts = cases.filter(pl.col("step") > 0).sort("step").group_by("degradation").agg(
         pl.col("amount").first().alias("mild"), pl.col("amount").last().alias("worst")

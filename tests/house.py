@@ -22,23 +22,23 @@ PAGES = ["charts/", "gallery/", "explore/", "reports/"]
 # Lines of Python by room: limit and goal. A file belongs to the first room that names it.
 ROOMS = {
     # Its modules of scoring come first; at the end it has what no other room names.
-    "spine": (6421, 3400, [f"formlab/scoring/{name}.py" for name in SPINE]),
+    "spine": (6090, 3400, [f"formlab/scoring/{name}.py" for name in SPINE]),
     "decisions": (230, 180, ["formlab/decisions.py"]),
-    "benchmarks": (5100, 3000, ["formlab/benchmarks/"]),
-    "readers": (5604, 3200, [f"formlab/{room}/" for room in ("formats", "logs", "own", "readers")]),
-    "stats, analysis": (10419, 3900, ANALYSIS),
-    "systems": (5097, 2500, SYSTEMS),
-    "charts, reports": (9144, 4200, [f"formlab/{room}" for room in PAGES]),
+    "benchmarks": (5121, 3000, ["formlab/benchmarks/"]),
+    "readers": (5459, 3200, [f"formlab/{room}/" for room in ("formats", "logs", "own", "readers")]),
+    "stats, analysis": (10411, 3900, ANALYSIS),
+    "systems": (5098, 2500, SYSTEMS),
+    "charts, reports": (9173, 4200, [f"formlab/{room}" for room in PAGES]),
     "scoring, metrics, text": (
         13138,
         7720,
         [f"formlab/{room}/" for room in ("scoring", "metrics", "text", "trees")],
     ),
     "arena": (12966, 5000, ["formlab_arena/"]),
-    "experiments": (6635, 2800, ["formlab_experiments/"]),
-    "review": (4803, 1700, ["formlab_review/"]),
+    "experiments": (6641, 2800, ["formlab_experiments/"]),
+    "review": (4802, 1700, ["formlab_review/"]),
     "baselines": (2417, 1300, ["formlab_baselines/"]),
-    "tests": (52426, 16000, ["tests/"]),
+    "tests": (52425, 16000, ["tests/"]),
 }
 
 
@@ -93,13 +93,13 @@ def case_lines(is_later):
 
 # What else has a limit: limit, goal and how it is counted.
 OTHERS = {
-    "core, lines": (55138, 28000, lambda: sum(map(lines, files("formlab/**/*.py")))),
-    "all packages, lines": (81958, 38800, lambda: sum(map(lines, python_files()))),
-    "all packages, modules": (463, 260, lambda: len(python_files())),
-    "fmt: skip": (720, 30, skipped_formats),
-    "contract, lines of cases": (1950, 1950, lambda: case_lines(is_later=False)),
-    "contract, cases of doors and values": (377, 377, lambda: case_lines(is_later=True)),
-    "contract, lines of its doors": (88, 90, lambda: lines(ROOT / "tests/contract/doors.py")),
+    "core, lines": (54725, 28000, lambda: sum(map(lines, files("formlab/**/*.py")))),
+    "all packages, lines": (81551, 38800, lambda: sum(map(lines, python_files()))),
+    "all packages, modules": (464, 260, lambda: len(python_files())),
+    "fmt: skip": (716, 30, skipped_formats),
+    "contract, lines of cases": (1949, 1950, lambda: case_lines(is_later=False)),
+    "contract, cases of doors and values": (376, 377, lambda: case_lines(is_later=True)),
+    "contract, lines of its doors": (86, 90, lambda: lines(ROOT / "tests/contract/doors.py")),
     "JavaScript of the core, lines": (
         3007,
         1400,
@@ -125,7 +125,7 @@ OTHERS = {
         lambda: size("docs/**/*.md") - size("docs/reference/commands.md"),
     ),
     "CHANGELOG, bytes": (12000, 12000, lambda: size("CHANGELOG.md")),
-    "ARCHITECTURE, bytes": (22404, 9000, lambda: size("ARCHITECTURE.md")),
+    "ARCHITECTURE, bytes": (22320, 9000, lambda: size("ARCHITECTURE.md")),
 }
 
 

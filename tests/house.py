@@ -30,7 +30,7 @@ ROOMS = {
     "systems": (5098, 2500, SYSTEMS),
     "charts, reports": (9173, 4200, [f"formlab/{room}" for room in PAGES]),
     "scoring, metrics, text": (
-        13138,
+        13143,
         7720,
         [f"formlab/{room}/" for room in ("scoring", "metrics", "text", "trees")],
     ),
@@ -38,7 +38,7 @@ ROOMS = {
     "experiments": (6641, 2800, ["formlab_experiments/"]),
     "review": (4802, 1700, ["formlab_review/"]),
     "baselines": (2417, 1300, ["formlab_baselines/"]),
-    "tests": (52425, 16000, ["tests/"]),
+    "tests": (52424, 16000, ["tests/"]),
 }
 
 
@@ -115,7 +115,7 @@ OTHERS = {
     "CSS of the core, lines": (542, 320, lambda: sum(map(lines, files("formlab/**/*.css")))),
     "notebooks": (19, 14, lambda: len(files("notebooks/*.ipynb"))),
     "notebooks, lines of code": (
-        2671,
+        2672,
         1700,
         lambda: sum(map(notebook_lines, files("notebooks/*.ipynb"))),
     ),

@@ -67,16 +67,14 @@ class _Stored(NamedTuple):
 
 
 def _with_field(table: str, frame: Any) -> Any:
-    """A table, where it was saved without `field`: of own forms that is in `subtype` then.
-
-    Read until 0.4, as format 1 is.
-    """
+    """A table that may be saved without `field`, in `subtype` of own forms then; until 0.4."""
     names = frame.lazy().collect_schema().names()
     if "field" not in tables.SCHEMAS[table] or "field" in names or "subtype" not in names:
         return frame
     is_own = pl.col("benchmark") == "own"
     field, subtype = (pl.when(side).then("subtype") for side in (is_own, ~is_own))
-    return frame.with_columns(field=field, subtype=subtype)
+    names.insert(names.index("subtype") + 1, "field")
+    return frame.with_columns(field=field, subtype=subtype).select(names)
 
 
 class Joined(NamedTuple):

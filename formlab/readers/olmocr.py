@@ -67,7 +67,7 @@ def read(source: Source) -> Iterator[Row]:
         tests += samples.json_lines(source, file)
     if not source.files:
         remedy = "the folder of candidates with its *.jsonl"
-        raise DataBroken("no tests beside the pages", where=home, remedy=remedy)
+        raise DataBroken("no tests beside the pages", where=source.path, remedy=remedy)
     entries = (
         (origin, (line, folder, repeat))
         for folder, pages in candidates.items()

@@ -15,16 +15,7 @@ from formlab_arena.command_options import OBSERVE, changes_of, progress_of
 
 
 @command(
-    option(
-        "--factors",
-        "What varies: fields, kinds, pages, widgets (native, custom). Further ones follow.",
-        multiple=True,
-        metavar="NAME=LEVEL,LEVEL…",
-    ),
-    click.argument("more", nargs=-1, metavar="[NAME=LEVEL,LEVEL…]…"),
-    option("--replicates", "Forms of each combination [1].", options.COUNT, 1),
-    option("--runs", "A balanced fraction of so many combinations.", options.COUNT),
-    options.SEED,
+    options.PLAN,
     options.out("Folder of the forms [web-designs].", default=Path("web-designs")),
     option("--system", "Who fills in: oracle, rules, chat:MODEL. Without: only forms."),
     option("--agent", "Your own: module:Class, file.py:Class, or file.py with one agent."),
@@ -36,10 +27,10 @@ def design(factors: tuple[str, ...], more: tuple[str, ...], out: Path, **options
     """Make web forms in which every factor varies on its own, and say what each does to an agent.
 
     Every combination of the levels is a form, or a fraction (--runs) in which pairs of levels are
-    equally frequent. NAME alone takes the usual levels. With --system, or --agent, the forms are
-    filled in from texts that quote labels and values, and the effects of factors, pairs and kinds
-    of controls follow; the same command again goes on where it stopped. `formlab arena serve
-    --forms OUT/forms` shows the forms.
+    equally frequent. Factors are fields, kinds, pages and widgets (native, custom); NAME alone
+    takes the usual levels. With --system, or --agent, the forms are filled in from texts that quote
+    labels and values, and the effects of factors, pairs and kinds of controls follow; the same
+    command again goes on where it stopped. `formlab arena serve --forms OUT/forms` shows the forms.
     """
     try:
         from formlab_experiments.design_command import effects

@@ -21,22 +21,8 @@ COLUMNS = (
 )  # fmt: skip
 
 
-FACTORS = (
-    option(
-        "--factors",
-        "What varies; further factors may follow.",
-        multiple=True,
-        metavar="NAME=LEVEL,LEVEL…",
-    ),
-    click.argument("more", nargs=-1, metavar="[NAME=LEVEL,LEVEL…]…"),
-    option("--replicates", "Forms of each combination [1].", options.COUNT, 1),
-    option("--runs", "A balanced fraction of so many combinations.", options.COUNT),
-    options.SEED,
-)
-
-
 @command(
-    FACTORS,
+    options.PLAN,
     option("--layout", "Whose files are written.", click.Choice(["funsd", "formcraft"]), "funsd"),
     options.out("Folder of the forms [designs].", default=Path("designs")),
     option("--system", "What reads the forms: ocr, rules, chat:MODEL. Without: only draw."),

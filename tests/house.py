@@ -22,10 +22,10 @@ PAGES = ["charts/", "gallery/", "explore/", "reports/"]
 # Lines of Python by room: limit and goal. A file belongs to the first room that names it.
 ROOMS = {
     # Its modules of scoring come first; at the end it has what no other room names.
-    "spine": (6090, 3400, [f"formlab/scoring/{name}.py" for name in SPINE]),
+    "spine": (6074, 3400, [f"formlab/scoring/{name}.py" for name in SPINE]),
     "decisions": (230, 180, ["formlab/decisions.py"]),
-    "benchmarks": (5121, 3000, ["formlab/benchmarks/"]),
-    "readers": (5459, 3200, [f"formlab/{room}/" for room in ("formats", "logs", "own", "readers")]),
+    "benchmarks": (5129, 3000, ["formlab/benchmarks/"]),
+    "readers": (5472, 3200, [f"formlab/{room}/" for room in ("formats", "logs", "own", "readers")]),
     "stats, analysis": (10411, 3900, ANALYSIS),
     "systems": (5098, 2500, SYSTEMS),
     "charts, reports": (9173, 4200, [f"formlab/{room}" for room in PAGES]),
@@ -34,8 +34,8 @@ ROOMS = {
         7720,
         [f"formlab/{room}/" for room in ("scoring", "metrics", "text", "trees")],
     ),
-    "arena": (12966, 5000, ["formlab_arena/"]),
-    "experiments": (6641, 2800, ["formlab_experiments/"]),
+    "arena": (12957, 5000, ["formlab_arena/"]),
+    "experiments": (6627, 2800, ["formlab_experiments/"]),
     "review": (4802, 1700, ["formlab_review/"]),
     "baselines": (2417, 1300, ["formlab_baselines/"]),
     "tests": (52424, 16000, ["tests/"]),
@@ -93,8 +93,8 @@ def case_lines(is_later):
 
 # What else has a limit: limit, goal and how it is counted.
 OTHERS = {
-    "core, lines": (54725, 28000, lambda: sum(map(lines, files("formlab/**/*.py")))),
-    "all packages, lines": (81551, 38800, lambda: sum(map(lines, python_files()))),
+    "core, lines": (54730, 28000, lambda: sum(map(lines, files("formlab/**/*.py")))),
+    "all packages, lines": (81533, 38800, lambda: sum(map(lines, python_files()))),
     "all packages, modules": (464, 260, lambda: len(python_files())),
     "fmt: skip": (716, 30, skipped_formats),
     "contract, lines of cases": (1949, 1950, lambda: case_lines(is_later=False)),

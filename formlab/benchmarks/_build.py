@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -185,21 +185,29 @@ class _Growing:
 def cut(corpus: Corpus, records: float) -> Iterator[Corpus]:
     """A corpus as corpora of at most so many gold records each, or of one document."""
     heights = dict(corpus.records.group_by("doc_id").len().iter_rows())
-    names: list[list[str]] = [[]]
-    total = 0
-    for doc_id in corpus.documents["doc_id"]:
-        total += heights.get(doc_id, 0)
-        if names[-1] and total > records:
-            names.append([])
-            total = heights.get(doc_id, 0)
-        names[-1].append(doc_id)
-    for number, own in enumerate(names):
-        chosen = pl.col("doc_id").is_in(own)
+    names = corpus.documents["doc_id"]
+    numbers = batch_numbers((heights.get(name, 0) for name in names), records)
+    for number in range((numbers.max() or 0) + 1):
+        chosen = pl.col("doc_id").is_in(names.filter(numbers == number).implode())
         yield dataclasses.replace(
             corpus, documents=corpus.documents.filter(chosen),
             records=corpus.records.filter(chosen), flaws={} if number else corpus.flaws,
             unreadable={} if number else corpus.unreadable,
         )  # fmt: skip
+
+
+def batch_numbers(counts: Iterable[int], records: float) -> pl.Series:
+    """The number of the batch of each document, by the counts of their records.
+
+    >>> batch_numbers([2, 2, 9, 1], 4).to_list()
+    [0, 0, 1, 2]
+    """
+    numbers, total = [0], 0
+    for count in counts:
+        is_full = total > 0 and total + count > records
+        numbers.append(numbers[-1] + is_full)
+        total = count if is_full else total + count
+    return pl.Series(numbers[1:], dtype=pl.Int64)
 
 
 def image_columns(

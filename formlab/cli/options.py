@@ -148,6 +148,21 @@ PROMPT = _setting("--prompt", "chat: formlab's instructions of a name, or a file
 BATCH = _setting("--batch", "chat: folder for questions in files; read once results are in it.")
 
 
+# Of experiments whose factors vary on their own; `factors` and `more` are one list.
+PLAN = (
+    option(
+        "--factors",
+        "What varies; further factors may follow.",
+        multiple=True,
+        metavar="NAME=LEVEL,LEVEL…",
+    ),
+    click.argument("more", nargs=-1, metavar="[NAME=LEVEL,LEVEL…]…"),
+    option("--replicates", "Forms of each combination.", COUNT, 1),
+    option("--runs", "A balanced fraction of so many combinations.", COUNT),
+    SEED,
+)
+
+
 def out(text: str, **settings: Any) -> Option:
     """The option ``--out``."""
     return option("--out", text, path, **settings)

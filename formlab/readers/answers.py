@@ -83,7 +83,8 @@ def of_table(
     path, notes = source if isinstance(source, Path) else None, Counter[str]()
     objects = set(corpus.records.filter(pl.col("kind") == "json")["path"].drop_nulls())
     given = pl.concat([*values.pieces(source, columns, notes, objects)], how="diagonal")
-    given = _of_corpus(given, corpus, path, notes)
+    given = of_corpus(given, corpus, notes, others := {})
+    check_left(given, others, corpus, path)
     keyed = given.filter(pl.col("value").is_not_null())
     # Several values of a user's own field are a list.
     check_once(keyed.filter(pl.col("path").is_null() | (corpus.benchmark != OWN)), path)
@@ -93,21 +94,28 @@ def of_table(
     return of_values(given, corpus, name=name, usual=usual, sources=sources_of(path), notes=notes)
 
 
-def _of_corpus(
-    given: pl.DataFrame, corpus: Corpus, path: Path | None, notes: Counter[str]
+def of_corpus(
+    given: pl.DataFrame, corpus: Corpus, notes: Counter[str], others: dict[str, str]
 ) -> pl.DataFrame:
-    """The answers without those for another benchmark or split, where a column says so."""
+    """The answers without those for another benchmark or split; `others` gets one of either."""
     # In a user's own forms these may be columns of the user's own.
     names = () if corpus.benchmark == OWN else ("benchmark", "split")
     for name in (name for name in names if name in given.columns):
-        wanted = getattr(corpus, name)
-        kept = given.filter((pl.col(name) == wanted).fill_null(value=True))
-        if kept.is_empty() and given.height:
-            what = f"answers for {name} {given[name][0]!r:.80}, not for {wanted}"
-            raise DataBroken(what, where=path, remedy=f"the {name} that was answered")
-        notes[f"answers for another {name}, left out"] += given.height - kept.height
-        given = kept
+        is_other = (pl.col(name) != getattr(corpus, name)).fill_null(False)
+        strange = given.filter(is_other)[name]
+        notes[f"answers for another {name}, left out"] += len(strange)
+        others |= {name: strange[0]} if len(strange) else {}
+        given = given.filter(~is_other)
     return given
+
+
+def check_left(
+    given: pl.DataFrame, others: Mapping[str, str], corpus: Corpus, path: Path | None
+) -> None:
+    """`DataBroken` if no answers are left beside those for `others`, see `of_corpus`."""
+    for name in others if given.is_empty() else ():
+        what = f"answers for {name} {others[name]!r:.80}, not for {getattr(corpus, name)}"
+        raise DataBroken(what, where=path, remedy=f"the {name} that was answered")
 
 
 def check_once(given: pl.DataFrame, path: Path | None) -> None:

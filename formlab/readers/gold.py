@@ -78,16 +78,9 @@ def corpus(
     path = gold if isinstance(gold, Path) else None
     name = name or (stem(path.resolve()) if path else FRAME)
     known, declared = typed(FieldTypes.inferred(values), types, flaws)
-    root = root_of(path, images, "image" in values.columns)
-    pages: dict[str, list[str]] = {}
-    texts: dict[str, Path] = {}
-    if images is not None and root:
-        # Without a folder only the column `image` says where the pages are.
-        names = values["doc_id"].unique(maintain_order=True)
-        has_image = pl.col("image").is_not_null() if "image" in values.columns else pl.lit(False)
-        shown = set(values.filter(has_image)["doc_id"])
-        pages = page_files.find(root, [name for name in names if name not in shown], flaws)
-        texts = page_files.text_files(root, names)
+    has_image = pl.col("image").is_not_null() if "image" in values.columns else pl.lit(False)
+    documents = values.group_by("doc_id", maintain_order=True).agg(has_image=has_image.any())
+    root, pages, texts = pages_of(documents, path, images, "image" in values.columns, flaws)
     return of_values(
         values,
         known,
@@ -120,11 +113,23 @@ def typed(inferred: FieldTypes, types: Any, flaws: Counter[str]) -> tuple[FieldT
     return FieldTypes(inferred.fields | declared.fields), declared
 
 
-def root_of(path: Path | None, images: str | Path | None, has_image: bool) -> Path | None:
-    """The folder that images of documents are relative to."""
-    if images is not None:
-        return Path(images).resolve()
-    return (path if path.is_dir() else path.parent).resolve() if path and has_image else None
+def pages_of(
+    documents: pl.DataFrame,
+    path: Path | None,
+    images: str | Path | None,
+    has_column: bool,
+    flaws: Counter[str],
+) -> tuple[Path | None, dict[str, list[str]], dict[str, Path]]:
+    """The folder of the images, and by document the pages and the file of text that are there.
+
+    Without `images` only a column says where pages are, relative to the folder of the gold's file.
+    """
+    if images is None:
+        home = path if path is None or path.is_dir() else path.parent
+        return home.resolve() if home and has_column else None, {}, {}
+    root, names = Path(images).resolve(), documents["doc_id"].to_list()
+    without = documents.filter(~pl.col("has_image"))["doc_id"].to_list()
+    return root, page_files.find(root, without, flaws), page_files.text_files(root, names)
 
 
 def of_values(

@@ -14,13 +14,13 @@ from typing import Any
 import polars as pl
 
 from formlab import benchmarks, readers, tables
+from formlab.benchmarks._build import batch_numbers
 from formlab.errors import DataBroken
 from formlab.folders import Corpus, Predictions
 from formlab.readers import answers, runs
-from formlab.readers import pages as page_files
 from formlab.readers.door import stem
 from formlab.readers.gold import of_values as corpus_of_values
-from formlab.readers.gold import root_of, typed
+from formlab.readers.gold import pages_of, typed
 from formlab.readers.sources import FRAME
 from formlab.readers.types import FieldTypes, samples
 from formlab.readers.values import first_items, listed, pieces
@@ -228,16 +228,13 @@ def own_gold(
     """A user's own gold as corpora of one batch each; parameters and errors of `gold.corpus`."""
     path = source if isinstance(source, Path) else None
     values = Values(source, columns or {}, folder / "read")
-    documents = values.documents.with_columns(name="doc_id", batch=_numbers(values.documents["n"]))
+    # A document has one record more: its page.
+    numbers = batch_numbers(values.documents["n"] + 1, benchmarks.BATCH)
+    documents = values.documents.with_columns(name="doc_id", batch=numbers)
     values.partition(documents, folder / "values")
     known, declared = typed(FieldTypes.inferred(values.samples, values.lists), types, values.notes)
-    root = root_of(path, images, "image" in values.columns)
-    pages: dict[str, list[str]] = {}
-    texts: dict[str, Path] = {}
-    if images is not None and root:
-        without = documents.filter(~pl.col("has_image"))["doc_id"].to_list()
-        pages = page_files.find(root, without, values.notes)
-        texts = page_files.text_files(root, documents["doc_id"].to_list())
+    has_column = "image" in values.columns
+    root, pages, texts = pages_of(documents, path, images, has_column, values.notes)
     for number in range(documents["batch"].max() + 1):
         yield corpus_of_values(
             listed(_read(folder / "values", number), values.lists), known, declared,
@@ -274,25 +271,11 @@ class Values:
         self.files: list[Path] = []
         self._documents: list[pl.DataFrame] = []
         folder.mkdir(parents=True)
-        others = {}
+        others: dict[str, str] = {}
         for values in pieces(source, columns, self.notes, set(json_paths)):
-            self._add(self._of_corpus(values, others))
-        if others and not self.documents.height:
-            name, stranger = next(iter(others.items()))
-            what = f"answers for {name} {stranger!r:.80}, not for {getattr(of, name)}"
-            raise DataBroken(what, where=source, remedy=f"the {name} that was answered")
-
-    def _of_corpus(self, values: pl.DataFrame, others: dict[str, str]) -> pl.DataFrame:
-        # In a user's own forms these may be columns of the user's own.
-        is_own = self.of is None or self.of.benchmark == answers.OWN
-        for name in () if is_own else ("benchmark", "split"):
-            if name in values.columns:
-                other = (pl.col(name) != getattr(self.of, name)).fill_null(value=False)
-                strange = values.filter(other)[name]
-                self.notes[f"answers for another {name}, left out"] += len(strange)
-                values = values.filter(~other)
-                others |= {name: strange[0]} if len(strange) else {}
-        return values
+            self._add(answers.of_corpus(values, of, self.notes, others) if of else values)
+        if of and others:
+            answers.check_left(self.documents, others, of, source)
 
     def _add(self, values: pl.DataFrame) -> None:
         self.files.append(self.folder / f"{len(self.files):06}.parquet")
@@ -364,18 +347,6 @@ def partition(rows: Iterable[pl.DataFrame], documents: pl.DataFrame, out: Path) 
             write()
             height = 0
     write()
-
-
-def _numbers(counts: pl.Series) -> pl.Series:
-    """The number of the batch of each document, of whose values there are `counts`."""
-    numbers, batch, records = [], 0, 0
-    for count in counts:
-        # A document has one record more: its page.
-        if records and records + count + 1 > benchmarks.BATCH:
-            batch, records = batch + 1, 0
-        records += count + 1
-        numbers.append(batch)
-    return pl.Series(numbers, dtype=pl.Int64)
 
 
 def _write(frame: pl.DataFrame, home: Path, number: int, turn: int = 0) -> None:

@@ -17,14 +17,6 @@ def node(op, gold, pred, depth, doc="1", cost=0.0):
     }  # fmt: skip
 
 
-def item(task, number, scope, reference, complexity, modal, right):
-    return KEY | {
-        "doc_id": "1", "task": task, "path": f"/{task}/{number}", "scope": scope,
-        "reference": reference, "complexity": complexity, "modal": modal, "gold": "g",
-        "pred": "p", "status": "ok", "outcome": "match" if right else "mismatch", "typed": right,
-    }  # fmt: skip
-
-
 def row(metric, name, value, **more):
     counts = {"n_docs": 2, "n_cases": 4, "n_missing": 0, "n_undefined": 0}
     bounds = {"ci_low": value - 0.1, "ci_high": value + 0.1}
@@ -44,18 +36,6 @@ def tree_cases():
         *(node("kept", f"/B/{i}", f"/B/{i}", 2) for i in range(5)),
         node("inserted", None, "/F", 1, cost=0.5),
         node("kept", "/A", "/A", 1, doc="2"),
-    ]
-    return tables.table("cases", rows)
-
-
-@pytest.fixture
-def relation_cases():
-    """Two simple questions (one right), one chained one; one check, wrong."""
-    rows = [
-        item("vqa", 1, "intra-group", "constraint", "simple", "single-modality", True),
-        item("vqa", 2, "intra-group", "constraint", "simple", "cross-modality", False),
-        item("vqa", 3, "cross-page", "direct-link", "chained", "single-modality", True),
-        item("consistency", 1, "inter-group", "constraint", "compound", "cross-modality", False),
     ]
     return tables.table("cases", rows)
 

@@ -45,3 +45,13 @@ def test_shares_but_the_usable_ones_add_up_to_one():
     given = responses(*STATUSES, "ok", "refused")
     others = VALIDITY_METRICS.keys() - {"usable_answers"}
     assert sum(share(given, name)[2] for name in others) == pytest.approx(1)
+
+
+def test_scores_name_their_slices_and_rules():
+    given = pl.concat([responses("ok", "missing"), responses("ok", task="layout")])
+    rows = readable(answer_scores(given))
+    assert set(rows["slice"]) == {"all", "task=vqa", "task=layout"}
+    assert rows["settings"][0].startswith("b:s|usable_answers|level=answer|formlab=")
+    # What was never asked is undefined and keeps its row.
+    unasked = rows.filter(metric="valid_answers", status="missing")
+    assert (unasked["value"].is_nan().all(), unasked.height) == (True, 2)

@@ -32,10 +32,7 @@ def response(doc_id, status, **more):
     return key | {"status": status} | more
 
 
-@pytest.mark.parametrize("name", ["funsd", "formcraft", "vrdu", "fincriticaled"])
-def test_scores_of_the_answered_are_those_of_a_corpus_cut_by_hand(name):
-    corpus = benchmarks.load(name)
-    names = corpus.documents["doc_id"].to_list()[1:3]
+def check_cut(corpus, names):
     found = predictions(corpus, names)
     chosen = analysis.evaluate(corpus, found, documents="answered")
     cut = analysis.evaluate(by_hand(corpus, names), found)
@@ -49,6 +46,19 @@ def test_scores_of_the_answered_are_those_of_a_corpus_cut_by_hand(name):
     assert every.documents.height == corpus.documents.height
     assert choice.UNANSWERED not in chosen.notes
     assert every.notes[choice.UNANSWERED] == corpus.documents.height - len(names)
+
+
+@pytest.mark.parametrize("name", ["funsd", "formcraft", "vrdu", "fincriticaled"])
+def test_scores_of_the_answered_are_those_of_a_corpus_cut_by_hand(name):
+    corpus = benchmarks.load(name)
+    check_cut(corpus, corpus.documents["doc_id"].to_list()[1:3])
+
+
+def test_scores_of_eight_answered_receipts_are_those_of_the_eight(shared):
+    corpus = benchmarks.load("sroie", root=shared / "data/sroie")
+    names = corpus.documents["doc_id"].to_list()
+    # Seventy-two others are enough to be left out.
+    check_cut(by_hand(corpus, names[:80]), names[:8])
 
 
 @pytest.fixture(scope="module")
@@ -143,3 +153,25 @@ def test_list_names_file_line_and_remedy_of_what_is_wrong(tmp_path, names):
     assert "1 more" in said
     assert f"{file}:3" in said
     assert repr(names[1]) in said.partition("Try:")[2]
+
+
+def test_choice_survives_verdicts_and_saving(corpus, names, tmp_path):
+    one = analysis.evaluate(corpus, predictions(corpus, names[:3]), documents=names[:4])
+    again = analysis.with_label_corrections(one, tables.table("decisions", []))
+    assert again.settings == one.settings
+    assert choice.part_run(again) == choice.part_run(one) != ""
+    assert all(
+        "documents=listed: 4 of 8" in said for said in tables.readable(again.scores)["settings"]
+    )
+    kept = one.save(tmp_path / "e")
+    assert choice.part_run(type(one).load(kept)) == choice.part_run(one)
+
+
+def test_opening_an_evaluation_of_a_part_says_so(corpus, names, tmp_path, capsys):
+    for some, said in ((names[:3], "x on funsd:test: 3 of 8 documents were answered"), (names, "")):
+        folder = tmp_path / str(len(some))
+        analysis.evaluate(corpus, predictions(corpus, some)).save(folder)
+        analysis.open_evaluation(folder)
+        assert said in capsys.readouterr().err
+        analysis.open_all([folder])
+        assert bool(capsys.readouterr().err) == bool(said)

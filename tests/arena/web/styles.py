@@ -11,7 +11,6 @@ from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader
 
-from formlab_arena import released
 from tests.arena.web.hosting import Page, lines
 
 HERE = Path(__file__).parent
@@ -125,32 +124,3 @@ def pages(folder: Path = HERE, texts: Sequence[str] = TEXTS) -> list[Page]:
 
 
 # The kinds of a released form's fields, as this module calls them.
-_KINDS = {
-    "string": "text", "description": "textarea", "dropdown": "select", "multiple": "checks",
-    "checkbox": "check",
-}  # fmt: skip
-
-
-def released_pages(root: Path, instance: int = 1, looks: Path = HERE) -> list[Page]:
-    """FormFactory's released forms, with the gold of an instance as text; the looks take turns."""
-    tasks, made = released.task_set(root, count=instance), []
-    chosen = [task for task in tasks.instances if task.number == instance]
-    for number, task in enumerate(chosen):
-        form, look = tasks.forms[task.code], LOOKS[number % len(LOOKS)]
-        fields = [
-            Field(
-                field.name, _KINDS.get(field.type, field.type), field.label,
-                _shown(task.values.get(field.name)), tuple((o, o) for o in field.options),
-            )
-            for step in form.pages for field in step.fields
-        ]  # fmt: skip
-        template = looks / "styles" / f"{look}.html"
-        name = f"{look}-{task.code}-{TEXTS[number % len(TEXTS)]}"
-        made.append(page(form.name, fields, template, name, TEXTS[number % len(TEXTS)]))
-    return made
-
-
-def _shown(value) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return "; ".join(value) if isinstance(value, list) else "" if value is None else str(value)

@@ -16,7 +16,7 @@ from tests.analysis.test_audit import of_pages
 from tests.analysis.test_cross import scored
 from tests.analysis.test_overview import FIELDS
 from tests.analysis.test_overview import evaluation as of_fields
-from tests.charts.conftest import item, tree_cases  # noqa: F401
+from tests.charts.conftest import tree_cases  # noqa: F401
 from tests.made_slices import of
 
 NOTEBOOKS = Path(__file__).parents[1] / "notebooks"
@@ -54,13 +54,16 @@ def test_edits_are_counted_with_their_shares_of_nodes_and_cost(tree_cases):  # n
 
 
 def test_cells_of_relations_count_items_and_right_ones():
-    items = tables.table("cases", [
-        item("vqa", 1, "intra-group", "constraint", "simple", "single-modality", True),
-        item("vqa", 2, "intra-group", "constraint", "simple", "cross-modality", False),
-        item("vqa", 3, "cross-page", "direct-link", "chained", "single-modality", True),
-        item("consistency", 1, "inter-group", "constraint", "compound", "cross-modality", False),
-    ]).with_columns(level=pl.lit("question"))  # fmt: skip
-    given = {"asked": items, "RELATIONS": RELATIONS, "differ": True, "alike": ""}
+    named = ("task", "path", "scope", "complexity", "modal", "typed", "outcome")
+    rows = [
+        ("vqa", "/vqa/1", "intra-group", "simple", "single-modality", True, "match"),
+        ("vqa", "/vqa/2", "intra-group", "simple", "cross-modality", False, "mismatch"),
+        ("vqa", "/vqa/3", "cross-page", "chained", "single-modality", True, "match"),
+        ("consistency", "/1", "inter-group", "compound", "cross-modality", False, "mismatch"),
+    ]
+    same = KEY | {"doc_id": "1", "level": "question", "reference": "constraint"}
+    asked = tables.table("cases", [same | dict(zip(named, row, strict=True)) for row in rows])
+    given = {"asked": asked, "RELATIONS": RELATIONS, "differ": True, "alike": ""}
     space = run("30_semantic_relations", ["cells-chart"], **given)
     cells = space["cells"].select("task", "scope", "complexity", "count", "value").rows()
     # Single and cross modality are one cell here: one of two simple questions is right.

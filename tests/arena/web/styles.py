@@ -121,6 +121,3 @@ def pages(folder: Path = HERE, texts: Sequence[str] = TEXTS) -> list[Page]:
             name = f"{look}-{file.stem}-{text}"
             made.append(page(title, fields, folder / "styles" / f"{look}.html", name, text))
     return made
-
-
-# The kinds of a released form's fields, as this module calls them.

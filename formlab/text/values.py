@@ -99,7 +99,7 @@ _FULL = "(?P<year>(?:1[5-9]|20)[0-9]{2})"
 _BETWEEN = "(?: ?,? del? | of | ?, ?|[ /-])?"
 _WORDED = (
     rf"%(weekday)s%(month)s[ -]?{_DAY}(?: ?, ?|[ -])%(year)s",
-    rf"%(weekday)s(?:the )?{_DAY}(?: day)?(?: of | de |[ /-])?%(month)s{_BETWEEN}"
+    rf"%(weekday)s(?:(?:the|this) )?{_DAY}(?: day)?(?: of | de |[ /-])?%(month)s{_BETWEEN}"
     r"%(year)s(?: [гr]\.?)?",
     rf"%(year)s[.,]? %(month)s {_DAY}",
     rf"%(month)s{_BETWEEN}{_FULL}(?: [гr]\.?)?",

@@ -25,14 +25,12 @@ pictures: report  ## the README's pictures and its sample report, from the repor
 	$(BIN)/python docs/pictures.py reports
 
 PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
-# Two workers keep two cores busy: threads of libraries beside them wait for each other.
-ONE_THREAD := POLARS_MAX_THREADS=1 OPENBLAS_NUM_THREADS=1
 
 test: setup browser lint  ## everything that must hold
-	$(ONE_THREAD) $(PYTEST)
+	$(PYTEST)
 
 test-all: setup browser lint  ## also the wheel, JupyterLab, a cluster, the site, all seeds, null looks
-	FORMLAB_TESTS=all $(ONE_THREAD) $(PYTEST)
+	FORMLAB_TESTS=all $(PYTEST)
 
 test-llm: setup .venv-llm/ready  ## runs against a real small model; the first build takes ten minutes
 	FORMLAB_LLM_PYTHON=.venv-llm/bin/python FORMLAB_LLM_MODELS=.venv-llm/models \

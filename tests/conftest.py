@@ -2,8 +2,14 @@
 
 import contextlib
 import json
+import os
 from functools import cache
 from pathlib import Path
+
+# One thread for each worker of pytest and what it starts: two workers keep two cores busy, and
+# threads of libraries beside them wait for each other. It counts before polars is imported.
+os.environ.setdefault("POLARS_MAX_THREADS", "1")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import pytest
 from click.testing import CliRunner

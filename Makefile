@@ -24,7 +24,7 @@ docs: setup  ## the documentation as a site that needs no network: open site/ind
 pictures: report  ## the README's pictures and its sample report, from the reports of the samples
 	$(BIN)/python docs/pictures.py reports
 
-PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile
 
 test: setup browser lint  ## everything that must hold
 	$(PYTEST)

@@ -11,7 +11,6 @@ HOMES = {
     "analysis.automation": "judged straight_through whole_documents",
     "analysis.both_modes": "both_modes changed_entities",
     "analysis.calibration": "calibration_error effective reliability risk_coverage",
-    "analysis.clicks": "click_and_value misses",
     "analysis.comparability": "common",
     "analysis.compare": "compare evaluation_pairs over_metrics",
     "analysis.cross": "metric_rank_correlation summaries system_rank_correlation",
@@ -32,15 +31,12 @@ HOMES = {
     "analysis.pages": "worst_pages",
     "analysis.pairings": "pairings",
     "analysis.pooling": "by_entity errors_by_cause merge_splits",
-    "analysis.propagation": "propagation",
     "analysis.samples": (
         "BASELINES of_system open_all open_compared open_evaluation open_evaluations"
     ),
-    "analysis.screens": "by_screen",
     "analysis.select": "select",
     "analysis.side_by_side": "side_by_side",
     "analysis.slices": "find_slices slice_cases",
-    "analysis.stages": "loss_stages",
     "analysis.structure": "growth tree_sizes",
     "analysis.summarise": "summarise",
     "analysis.surface": "curve surface",

@@ -14,10 +14,10 @@ from typing import Any
 import polars as pl
 
 from formlab import text
-from formlab.analysis.propagation import propagation
 from formlab.errors import DataBroken
 from formlab.folders import Evaluation
 from formlab.scoring.causes import STAGE_OF, cause
+from formlab_arena.fault_chains import propagation
 
 # In the order in which a value passes them.
 STAGES = ("reading", "structure", "relation", "click")

@@ -6,7 +6,7 @@ from formlab import frames
 
 # What the room offers, by module: each is imported when it is first asked for.
 HOMES = {
-    "analysis.agreement": "abilities hardest item_difficulty shared_failures",
+    "analysis.agreement": "item_difficulty shared_failures",
     "analysis.audit": "open_audit",
     "analysis.automation": "judged straight_through whole_documents",
     "analysis.both_modes": "both_modes changed_entities",

@@ -102,7 +102,7 @@ def test_f06_own_columns_of_the_gold_are_kept_and_slice(work):
 def test_f07_functions_return_pandas_where_the_user_chose_it(work, monkeypatch):
     pair = [formlab.open_evaluation(f"evals/{name}") for name in ("first", "second")]
     calls = dict.fromkeys((formlab.summarise, analysis.what_if), pair[0])
-    calls |= dict.fromkeys((formlab.compare, analysis.shared_failures, analysis.abilities), pair)
+    calls |= dict.fromkeys((formlab.compare, analysis.shared_failures), pair)
     tables = [function(argument) for function, argument in calls.items()]
     monkeypatch.setattr(formlab.options, "frames", "pandas")
     for (function, argument), table in zip(calls.items(), tables, strict=True):

@@ -8,11 +8,10 @@ from formlab import frames
 HOMES = {
     "analysis.agreement": "item_difficulty shared_failures",
     "analysis.audit": "open_audit",
-    "analysis.automation": "judged straight_through whole_documents",
     "analysis.both_modes": "both_modes changed_entities",
-    "analysis.calibration": "calibration_error effective reliability risk_coverage",
     "analysis.comparability": "common",
     "analysis.compare": "compare evaluation_pairs over_metrics",
+    "analysis.confidence": "calibration_error judged reliability straight_through whole_documents",
     "analysis.cross": "metric_rank_correlation summaries system_rank_correlation",
     "analysis.difficulty": "by_difficulty difficulty ruler_runs",
     "analysis.few_shot": "few_shot few_shot_only",

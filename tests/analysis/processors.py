@@ -4,7 +4,7 @@ import random
 
 import formlab
 from formlab import analysis
-from formlab.analysis import calibration
+from formlab.analysis import confidence
 from formlab.analysis.surface import surface
 from formlab.analysis.what_if import what_if, what_if_together
 from tests.analysis.made_pairs import built
@@ -47,9 +47,9 @@ def main():
             what_if(built(random_cases(4, documents=30), []), resamples=200),
             what_if_together(one),
             analysis.find_slices(one, alpha=1, min_docs=2, min_cases=4, resamples=20),
-            calibration.reliability(sure, resamples=200),
+            confidence.reliability(sure, resamples=200),
         )),
-        calibration.calibration_error(sure, resamples=200),
+        confidence.calibration_error(sure, resamples=200),
         sep="\n",
     )  # fmt: skip
 

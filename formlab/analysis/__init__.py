@@ -41,7 +41,7 @@ HOMES = {
     "analysis.surface": "curve surface",
     "analysis.top_errors": "cause_counts top_errors",
     "analysis.verdicts": "every_difference identical ranks verdict_sentence verdicts",
-    "analysis.what_if": "what_if what_if_together",
+    "analysis.what_if": "what_if",
     "scoring.evaluate": "evaluate",
 }
 __all__ = sorted(" ".join(HOMES.values()).split())

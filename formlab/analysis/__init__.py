@@ -26,8 +26,7 @@ HOMES = {
     "analysis.history_folders": "corpora one_corpus open_history",
     "analysis.label_corrections": "corrected_scores with_label_corrections",
     "analysis.levels": "LEVELS headlines rungs tasks_by_level",
-    "analysis.overview": "answers runs",
-    "analysis.pages": "worst_pages",
+    "analysis.overview": "answers runs tree_sizes worst_pages",
     "analysis.pairings": "pairings",
     "analysis.pooling": "by_entity errors_by_cause merge_splits",
     "analysis.samples": (
@@ -36,7 +35,6 @@ HOMES = {
     "analysis.select": "select",
     "analysis.side_by_side": "side_by_side",
     "analysis.slices": "find_slices slice_cases",
-    "analysis.structure": "growth tree_sizes",
     "analysis.summarise": "summarise",
     "analysis.surface": "curve surface",
     "analysis.top_errors": "cause_counts top_errors",

@@ -32,6 +32,14 @@ _PARTS, _NEAR, _ROWS = 40, 8, 1_000
 _MOST = 0.6
 
 
+_SUMS = {
+    **dict.fromkeys(("doc_id", "label", "total"), pl.String),
+    "parts": pl.Int64, "holds": pl.Boolean,
+    **dict.fromkeys(("difference", "effect"), pl.Float64),
+    "suspects": pl.List(pl.String),
+}
+
+
 class Cell(NamedTuple):
     """A figure of a page: the number of its unit in the page's `Flow`, its text and its value."""
 
@@ -65,9 +73,8 @@ class _Row(NamedTuple):
     cells: dict[int, Cell]
 
 
+# The rows that a row sums, each with its sign.
 _Parts = list[tuple[_Row, int]]
-# Of each column the figures that are summed.
-_Values = dict[int, list[Decimal]]
 
 
 def sums(flow: Flow, known: Sequence[KnownSum] = ()) -> list[Sum]:
@@ -150,7 +157,7 @@ def _down(rows: Sequence[_Row], known: Sequence[KnownSum]) -> Iterator[Sum]:
     # Rows that are part of no sum yet, the last one at the end.
     loose: list[_Row] = []
     for row in rows:
-        parts = named.get(id(row)) or _block(row, loose) or _pair(row, loose)
+        parts = named.get(id(row)) or _found(row, loose)
         for column in sorted(row.cells) if parts else ():
             cells = tuple((part.cells[column], s) for part, s in parts if column in part.cells)
             if len(cells) >= 2:
@@ -172,46 +179,36 @@ def _named(rows: Sequence[_Row], known: Sequence[KnownSum]) -> dict[int, _Parts]
     }
 
 
-def _block(row: _Row, loose: Sequence[_Row]) -> _Parts:
-    """The rows right above that `row` is the sum of."""
-    most, size = (0 if _TOTAL.search(row.label) else 1), 0
-    values: _Values = {column: [] for column in row.cells}
-    for count, part in enumerate(reversed(loose[-_PARTS:]), start=1):
-        _add(values, part)
-        holding, broken = _agreement(row, values)
-        if broken <= len(holding) and len(set(holding)) > most:
-            most, size = len(set(holding)), count
-    return [(part, 1) for part in loose[-size:]] if size else []
-
-
-def _pair(row: _Row, loose: Sequence[_Row]) -> _Parts:
-    """Two of the last rows above that `row` is the sum or the difference of."""
+def _found(row: _Row, loose: Sequence[_Row]) -> _Parts:
+    """The rows above that `row` is the sum of: a block right above, or two near it."""
+    most, best = (0 if _TOTAL.search(row.label) else 1), []
+    for size in range(2, min(len(loose), _PARTS) + 1):
+        block = [(part, 1) for part in loose[-size:]]
+        witnesses, holding, broken = _agreement(row, block)
+        if broken <= holding and witnesses > most:
+            most, best = witnesses, block
+    if best:
+        return best
     near = [part for part in loose[-_NEAR:] if len(part.cells.keys() & row.cells.keys()) >= 2]
     for later, earlier in combinations(reversed(near), 2):
         for sign in (-1, 1):
-            values: _Values = {column: [] for column in row.cells}
-            _add(values, earlier)
-            _add(values, later, sign)
-            holding, broken = _agreement(row, values)
-            if broken <= 1 and len(set(holding)) >= 2:
-                return [(earlier, 1), (later, sign)]
+            witnesses, _, broken = _agreement(row, pair := [(earlier, 1), (later, sign)])
+            if broken <= 1 and witnesses >= 2:
+                return pair
     return []
 
 
-def _add(values: _Values, part: _Row, sign: int = 1) -> None:
-    for column in values.keys() & part.cells.keys():
-        values[column].append(part.cells[column].value * sign)
-
-
-def _agreement(row: _Row, values: _Values) -> tuple[list[Decimal], int]:
-    """The totals of two digits or more that add up, and in how many columns none does."""
-    checked = [(row.cells[column].value, added) for column, added in values.items() if added[1:]]
-    holding = [
-        total
-        for total, added in checked
-        if sum(added) == total and abs(total) >= 10 and sum(map(bool, added)) >= 2
-    ]
-    return holding, len(checked) - len(holding)
+def _agreement(row: _Row, parts: _Parts) -> tuple[int, int, int]:
+    """How many different totals of two digits add up, in how many columns, and in how many none."""
+    totals, broken = [], 0
+    for column, cell in row.cells.items():
+        added = [part.cells[column].value * sign for part, sign in parts if column in part.cells]
+        if len(added) >= 2:
+            several = abs(cell.value) >= 10 and sum(map(bool, added)) >= 2
+            holds = several and sum(added) == cell.value
+            totals += [cell.value] * holds
+            broken += not holds
+    return len(set(totals)), len(totals), broken
 
 
 def _across(rows: Sequence[_Row]) -> list[Sum]:
@@ -272,31 +269,15 @@ def check_sums(
     rows: list[dict[str, Any]] = []
     for doc_id, text in texts:
         found = sums(read(text), known)
-        shown = [_columns(entry) for entry in found if every or entry.difference]
-        rows += [{"doc_id": doc_id} | columns for columns in (shown if found else [{}])]
-    return pl.DataFrame(rows, schema=_SCHEMA)
-
-
-_SCHEMA = {
-    **dict.fromkeys(("doc_id", "label", "total"), pl.String),
-    "parts": pl.Int64,
-    "holds": pl.Boolean,
-    **dict.fromkeys(("difference", "effect"), pl.Float64),
-    "suspects": pl.List(pl.String),
-}
-
-
-def _columns(found: Sum) -> dict[str, Any]:
-    gap = found.difference
-    return {
-        "label": found.label,
-        "total": found.total.text,
-        "parts": len(found.parts),
-        "holds": not gap,
-        "difference": float(gap),
-        "effect": _share(gap, found.total.value),
-        "suspects": [f"{cell.text} → {value:,f}" for cell, value in found.suspects if gap],
-    }
+        rows += [] if found else [{"doc_id": doc_id}]
+        for entry in found:
+            gap, total = entry.difference, entry.total
+            suspects = [f"{cell.text} → {value:,f}" for cell, value in entry.suspects if gap]
+            row = {"doc_id": doc_id, "label": entry.label, "total": total.text}
+            row |= {"parts": len(entry.parts), "holds": not gap, "difference": float(gap)}
+            row |= {"effect": _share(gap, total.value), "suspects": suspects}
+            rows += [row] if every or gap else []
+    return pl.DataFrame(rows, schema=_SUMS)
 
 
 def _share(change: Decimal, total: Decimal) -> float:
@@ -355,9 +336,8 @@ def _tops(gold: pl.DataFrame, known: Sequence[KnownSum]) -> dict[str, Cell]:
     for fact in gold.filter(pl.col("path").is_not_null()).iter_rows(named=True):
         unit, _, _ = flow.marks.get(fact_meta(fact).mark, (-1, 0, 0))
         top, passed = totals.get(unit), {unit}
-        while unit in above and above[unit].unit not in passed:
-            top = above[unit]
-            unit = top.unit
+        while (total := above.get(unit)) and total.unit not in passed:
+            top, unit = total, total.unit
             passed.add(unit)
         if top:
             tops[fact["path"]] = top

@@ -76,7 +76,7 @@ def loss_stages(evaluation: Evaluation, *, required: bool = True) -> pl.DataFram
     Examples
     --------
     >>> from formlab import analysis
-    >>> analysis.loss_stages(analysis.open_evaluation(), required=False).height
+    >>> loss_stages(analysis.open_evaluation(), required=False).height
     0
     """
     if required and not any(map(_pages, evaluation.parts())):

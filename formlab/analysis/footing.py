@@ -34,7 +34,8 @@ _MOST = 0.6
 
 _SUMS = {
     **dict.fromkeys(("doc_id", "label", "total"), pl.String),
-    "parts": pl.Int64, "holds": pl.Boolean,
+    "parts": pl.Int64,
+    "holds": pl.Boolean,
     **dict.fromkeys(("difference", "effect"), pl.Float64),
     "suspects": pl.List(pl.String),
 }

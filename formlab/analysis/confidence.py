@@ -181,12 +181,12 @@ def calibration_error(
         strayed = np.bincount(group, weights=confidence - is_right, minlength=len(n))
         honest[draw] = np.abs(strayed).sum() / total
     # Errors of one document come together: as many answers are drawn as the errors are worth.
-    worth = _effective(sure, group, sums)
+    worth = _effective(sure)
     honest *= math.sqrt(total / worth)
     return {
         "error": error,
-        "ci_low": np.maximum(0.0, error - width),
-        "ci_high": np.minimum(1.0, error + width),
+        "ci_low": float(np.maximum(0.0, error - width)),
+        "ci_high": float(np.minimum(1.0, error + width)),
         "by_chance": float(honest.mean()),
         "gap": float((stated - right).sum() / total),
         "p": (1 + int((honest >= error).sum())) / (1 + resamples),
@@ -199,12 +199,11 @@ def calibration_error(
     }
 
 
-def _effective(sure: pl.DataFrame, group: np.ndarray, sums: np.ndarray) -> float:
-    """How many independent answers the answers are worth by the design effect (Kish, 1965).
-
-    It is how much more the errors of documents stray, about the share right of answers as sure,
-    than they would one by one.
-    """
+def _effective(values: pl.DataFrame) -> float:
+    """How many independent answers they are worth: by the design effect of documents (Kish, 1965)."""
+    # How much more the errors of documents stray, about the share right of answers as sure, than
+    # they would one by one.
+    sure, group, sums = _grouped(values, 10)
     if len(sums) < 2:
         return 1.0
     n, right, _ = sums.sum(axis=0)
@@ -277,7 +276,7 @@ def _through(
     values: pl.DataFrame, targets: Sequence[float], error: float, price: float
 ) -> pl.DataFrame:
     sure = values.drop_nulls("confidence").sort("confidence", descending=True)
-    worth = _effective(*_grouped(sure, 10)) / sure.height if sure.height else 1.0
+    worth = _effective(sure) / sure.height if sure.height else 1.0
     # Answers of one confidence pass together.
     passed = sure.group_by("confidence", maintain_order=True).agg(n=pl.len(), right=pl.sum("right"))
     n, right = passed["n"].cum_sum().to_numpy(), passed["right"].cum_sum().to_numpy()

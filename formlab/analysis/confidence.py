@@ -200,7 +200,7 @@ def calibration_error(
 
 
 def _effective(values: pl.DataFrame) -> float:
-    """How many independent answers they are worth: by the design effect of documents (Kish, 1965)."""
+    """How many independent answers they are worth, by the design effect (Kish, 1965)."""
     # How much more the errors of documents stray, about the share right of answers as sure, than
     # they would one by one.
     sure, group, sums = _grouped(values, 10)

@@ -24,15 +24,13 @@ docs: setup  ## the documentation as a site that needs no network: open site/ind
 pictures: report  ## the README's pictures and its sample report, from the reports of the samples
 	$(BIN)/python docs/pictures.py reports
 
-PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
-# Two workers keep two cores busy: threads of libraries beside them wait for each other.
-ONE_THREAD := POLARS_MAX_THREADS=1 OPENBLAS_NUM_THREADS=1
+PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile
 
 test: setup browser lint  ## everything that must hold
-	$(ONE_THREAD) $(PYTEST)
+	$(PYTEST)
 
 test-all: setup browser lint  ## also the wheel, JupyterLab, a cluster, the site, all seeds, null looks
-	FORMLAB_TESTS=all $(ONE_THREAD) $(PYTEST)
+	FORMLAB_TESTS=all $(PYTEST)
 
 test-llm: setup .venv-llm/ready  ## runs against a real small model; the first build takes ten minutes
 	FORMLAB_LLM_PYTHON=.venv-llm/bin/python FORMLAB_LLM_MODELS=.venv-llm/models \

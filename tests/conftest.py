@@ -2,8 +2,14 @@
 
 import contextlib
 import json
+import os
 from functools import cache
 from pathlib import Path
+
+# One thread for each worker of pytest and what it starts: two workers keep two cores busy, and
+# threads of libraries beside them wait for each other. It counts before polars is imported.
+os.environ.setdefault("POLARS_MAX_THREADS", "1")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import pytest
 from click.testing import CliRunner
@@ -16,15 +22,20 @@ from tests.real_data import ABSENT, REASON, REQUIRED, SHARED
 from tests.seeds import ALL
 from tests.states import LONG
 
-# They start first, the one of minutes before all: what starts last is waited for by one core.
+# They start first, the longest before all: what starts last is waited for by one core.
 LONGEST = (
-    "test_notebooks_run.py", "test_docs.py", "test_web_pages.py", "test_toys.py", "test_wheel.py",
-    "test_absent.py", "test_arena.py", "test_reports.py", "test_frozen.py", "test_install.py",
-    "test_sample_runs.py", "test_finding_list.py", "test_fuzz.py",
+    "test_notebooks_run.py", "test_arena.py", "test_reports.py", "test_batches.py",
+    "test_frozen.py", "test_hostile_pages.py", "test_fuzz.py", "test_run.py", "test_sample_runs.py",
+    "test_web_pages.py", "test_build.py", "test_site.py", "test_toys.py", "test_wheel.py",
+    "test_files_plugins.py", "test_install.py", "test_broken_inputs.py", "test_faults.py",
+    "test_docs.py", "test_own_data_page.py", "test_absent.py", "test_door.py", "test_models.py",
+    "test_scores.py", "test_compare.py", "test_experiments_review.py",
 )  # fmt: skip
 
 
 def pytest_configure(config):
+    # By itself pytest-xdist starts the files of the most tests first.
+    config.option.loadscopereorder = False
     if REQUIRED and ABSENT:
         listed = ", ".join(ABSENT)
         raise pytest.UsageError(f"FORMLAB_DATA=required, and {SHARED} has not: {listed}")

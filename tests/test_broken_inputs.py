@@ -11,7 +11,7 @@ import yaml
 
 from formlab import benchmarks, decisions, readers
 from formlab.analysis import audit
-from formlab.analysis.judge_scores import judge_scores
+from formlab.analysis.audit import judge_scores
 from formlab.benchmarks import formfactory, vrdu
 from formlab.readers import gold as own
 from formlab.readers import logs

@@ -6,14 +6,12 @@ from formlab import frames
 
 # What the room offers, by module: each is imported when it is first asked for.
 HOMES = {
-    "analysis.agreement": "abilities hardest item_difficulty shared_failures",
+    "analysis.agreement": "item_difficulty shared_failures",
     "analysis.audit": "open_audit",
-    "analysis.automation": "judged straight_through whole_documents",
     "analysis.both_modes": "both_modes changed_entities",
-    "analysis.calibration": "calibration_error effective reliability risk_coverage",
-    "analysis.clicks": "click_and_value misses",
     "analysis.comparability": "common",
     "analysis.compare": "compare evaluation_pairs over_metrics",
+    "analysis.confidence": "calibration_error judged reliability straight_through whole_documents",
     "analysis.cross": "metric_rank_correlation summaries system_rank_correlation",
     "analysis.difficulty": "by_difficulty difficulty ruler_runs",
     "analysis.few_shot": "few_shot few_shot_only",
@@ -28,25 +26,20 @@ HOMES = {
     "analysis.history_folders": "corpora one_corpus open_history",
     "analysis.label_corrections": "corrected_scores with_label_corrections",
     "analysis.levels": "LEVELS headlines rungs tasks_by_level",
-    "analysis.overview": "answers runs",
-    "analysis.pages": "worst_pages",
+    "analysis.overview": "answers runs tree_sizes worst_pages",
     "analysis.pairings": "pairings",
     "analysis.pooling": "by_entity errors_by_cause merge_splits",
-    "analysis.propagation": "propagation",
     "analysis.samples": (
         "BASELINES of_system open_all open_compared open_evaluation open_evaluations"
     ),
-    "analysis.screens": "by_screen",
     "analysis.select": "select",
     "analysis.side_by_side": "side_by_side",
     "analysis.slices": "find_slices slice_cases",
-    "analysis.stages": "loss_stages",
-    "analysis.structure": "growth tree_sizes",
     "analysis.summarise": "summarise",
     "analysis.surface": "curve surface",
     "analysis.top_errors": "cause_counts top_errors",
     "analysis.verdicts": "every_difference identical ranks verdict_sentence verdicts",
-    "analysis.what_if": "what_if what_if_together",
+    "analysis.what_if": "what_if",
     "scoring.evaluate": "evaluate",
 }
 __all__ = sorted(" ".join(HOMES.values()).split())

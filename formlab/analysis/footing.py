@@ -1,4 +1,4 @@
-"""Whether the figures of a page add up: errors found without gold, and what wrong figures cost."""
+"""Sum checks: figures of a page that do not add up, found without gold, and what errors cost."""
 
 from __future__ import annotations
 
@@ -28,8 +28,17 @@ _TOTAL = re.compile(r"\btotals?\b", re.IGNORECASE)
 _YEAR = re.compile(r"(?:19|20)\d\d")
 # No statement has longer blocks; the bounds keep the cost low on hostile input.
 _PARTS, _NEAR, _ROWS = 40, 8, 1_000
-# A share of columns or rows in which a sum must hold, for it to be one and not chance.
+# The share of rows in which the last column must be a sum of the others, for it not to be chance.
 _MOST = 0.6
+
+
+_SUMS = {
+    **dict.fromkeys(("doc_id", "label", "total"), pl.String),
+    "parts": pl.Int64,
+    "holds": pl.Boolean,
+    **dict.fromkeys(("difference", "effect"), pl.Float64),
+    "suspects": pl.List(pl.String),
+}
 
 
 class Cell(NamedTuple):
@@ -49,19 +58,15 @@ class Sum(NamedTuple):
 
     @property
     def difference(self) -> Decimal:
-        """The figure as it stands, less what its parts add up to; 0 if the sum holds."""
+        """The total as it stands less the sum of its parts."""
         return self.total.value - sum(cell.value * sign for cell, sign in self.parts)
 
     @property
     def suspects(self) -> list[tuple[Cell, Decimal]]:
-        """The figures of which one wrong digit or sign would explain the difference.
-
-        Beside each the value that would make the sum hold.
-        """
-        cells = [(self.total, -self.difference)]
-        cells += [(cell, self.difference * sign) for cell, sign in self.parts]
-        repaired = [(cell, cell.value + change) for cell, change in cells]
-        return [(cell, value) for cell, value in repaired if _misread(cell.value, value)]
+        """Figures of which one wrong digit or sign explains the difference, with what they were."""
+        changes = [(self.total, -1), *self.parts]
+        repaired = [(cell, cell.value + self.difference * sign) for cell, sign in changes]
+        return [(cell, value) for cell, value in repaired if _is_misread(cell.value, value)]
 
 
 class _Row(NamedTuple):
@@ -69,40 +74,39 @@ class _Row(NamedTuple):
     cells: dict[int, Cell]
 
 
+# The rows that a row sums, each with its sign.
+_Parts = list[tuple[_Row, int]]
+
+
 def sums(flow: Flow, known: Sequence[KnownSum] = ()) -> list[Sum]:
     """Every sum on a page, whether it holds or not, found from the figures and from what is known.
 
-    A row is a sum of rows above it if it is their sum in most of its columns: in two of them, or
-    in one if it is called a total. Then it should be in the others too. Likewise a last column of
-    the columns before it, if it is in most rows. Differences of two rows count if they hold in two
-    columns or more. What is in `known` is a sum wherever rows of these names stand in a table.
+    A row is a sum of the rows above it if it is their sum in two columns, or in one if it is called
+    a total; of two of them also their difference. The last column is a sum of the others if it is
+    in most rows. What is in `known` is a sum wherever rows of these names stand in a table.
 
     Examples
     --------
     >>> page = read("Cash  20  31\\nBonds  5  6\\nTotal  25  87")
-    >>> [(each.label, each.total.text, each.difference) for each in sums(page)]
+    >>> [(found.label, found.total.text, found.difference) for found in sums(page)]
     [('Total', '25', Decimal('0')), ('Total', '87', Decimal('50'))]
     >>> [str(value) for _, value in sums(page)[1].suspects]
     ['37', '81', '56']
     """
-    return [each for rows in _tables(flow) for each in (*_down(rows, known), *_across(rows))]
-
-
-def _tables(flow: Flow) -> Iterator[list[_Row]]:
-    """The rows of each table, and those of all lines outside of tables together."""
     tables: dict[int, dict[int, list[int]]] = {}
     for number, unit in enumerate(flow.units):
         tables.setdefault(unit.table, {}).setdefault(unit.line, []).append(number)
+    found: list[Sum] = []
     for table, lines in tables.items():
-        rows = (_row(flow, numbers, ordered=table < 0) for numbers in lines.values())
-        yield [row for row in rows if row.cells][:_ROWS]
+        # Lines outside of tables have columns by their order alone.
+        read_rows = (_row(flow, numbers, ordered=table < 0) for numbers in lines.values())
+        rows = [row for row in read_rows if row.cells][:_ROWS]
+        found += [*_down(rows, known), *_across(rows)]
+    return found
 
 
 def _row(flow: Flow, numbers: Sequence[int], *, ordered: bool) -> _Row:
-    """The words and figures of a row; lines outside of tables have columns by order alone."""
-    label: list[str] = []
-    cells: dict[int, Cell] = {}
-    last = -1
+    label, cells, last = "", {}, -1
     for number in numbers:
         unit = flow.units[number]
         for text in _pieces(unit.text) if ordered else (unit.text,):
@@ -110,17 +114,16 @@ def _row(flow: Flow, numbers: Sequence[int], *, ordered: bool) -> _Row:
             if text.strip(" )") == "%":
                 cells.pop(last, None)
                 continue
-            # A sign of currency in a cell of its own moves the figure; its right end stays.
-            column = len(cells) if ordered else unit.column + unit.span - 1
             value = figure(text)
             if value is not None:
-                cells[column], last = Cell(number, text, value), column
+                # A sign of currency in a cell of its own moves the figure; its right end stays.
+                last = len(cells) if ordered else unit.column + unit.span - 1
+                cells[last] = Cell(number, text, value)
             elif not label and any(char.isalpha() for char in text):
-                # What stands before the words of a row is its number.
-                label, cells = [text], {}
-    if not label and all(_YEAR.fullmatch(cell.text) for cell in cells.values()):
-        cells = {}
-    return _Row(" ".join(label), cells)
+                # A figure before the words of a row is its number.
+                label, cells = text, {}
+    only_years = not label and all(_YEAR.fullmatch(cell.text) for cell in cells.values())
+    return _Row(label, {} if only_years else cells)
 
 
 def _pieces(line: str) -> list[str]:
@@ -150,104 +153,81 @@ def figure(text: str) -> Decimal | None:
 
 
 def _down(rows: Sequence[_Row], known: Sequence[KnownSum]) -> Iterator[Sum]:
+    """Rows that are sums of rows above them."""
     named = _named(rows, known)
     # Rows that are part of no sum yet, the last one at the end.
     loose: list[_Row] = []
     for row in rows:
-        parts = named.get(id(row)) or _block(row, loose) or _two(row, loose)
-        if parts:
-            for column in sorted(row.cells):
-                cells = [(part.cells[column], s) for part, s in parts if column in part.cells]
-                if len(cells) >= 2:
-                    yield Sum(row.label, row.cells[column], tuple(cells))
-            summed = [id(part) for part, _ in parts]
-            loose = [other for other in loose if id(other) not in summed]
-        loose.append(row)
-
-
-_Parts = list[tuple[_Row, int]]
-# Of each column the figures that are summed.
-_Values = dict[int, list[Decimal]]
+        parts = named.get(id(row)) or _found(row, loose)
+        for column in sorted(row.cells) if parts else ():
+            cells = tuple((part.cells[column], s) for part, s in parts if column in part.cells)
+            if len(cells) >= 2:
+                yield Sum(row.label, row.cells[column], cells)
+        summed = {id(part) for part, _ in parts}
+        loose = [*(other for other in loose if id(other) not in summed), row]
 
 
 def _named(rows: Sequence[_Row], known: Sequence[KnownSum]) -> dict[int, _Parts]:
-    """Of the rows whose sum is known, the rows that they sum, where each name stands once."""
+    """The parts of rows whose sum is known, where each name stands once."""
     by_name: dict[str, list[_Row]] = {}
     for row in rows if known else ():
         by_name.setdefault(row_name(row.label), []).append(row)
-    only = {name: own[0] for name, own in by_name.items() if len(own) == 1}
+    only = {name: named[0] for name, named in by_name.items() if len(named) == 1}
     return {
-        id(only[each.total]): [(only[name], sign) for name, sign in each.parts]
-        for each in known
-        if each.total in only and all(name in only for name, _ in each.parts)
+        id(only[entry.total]): [(only[name], sign) for name, sign in entry.parts]
+        for entry in known
+        if {entry.total, *(name for name, _ in entry.parts)} <= only.keys()
     }
 
 
-def _block(row: _Row, loose: Sequence[_Row]) -> _Parts | None:
-    """The rows right above that `row` is the sum of."""
-    least = 1 if _TOTAL.search(row.label) else 2
-    best, size = 0, 0
-    values: _Values = {column: [] for column in row.cells}
-    for count, part in enumerate(reversed(loose[-_PARTS:]), start=1):
-        _add(values, part)
-        columns = _columns(row, values) if count > 1 else 0
-        if columns >= least and columns > best:
-            best, size = columns, count
-    return [(part, 1) for part in loose[-size:]] if best else None
-
-
-def _two(row: _Row, loose: Sequence[_Row]) -> _Parts | None:
-    """Two of the last rows above that `row` is the sum or the difference of."""
+def _found(row: _Row, loose: Sequence[_Row]) -> _Parts:
+    """The rows above that `row` is the sum of: a block right above, or two near it."""
+    most, best = (0 if _TOTAL.search(row.label) else 1), []
+    for size in range(2, min(len(loose), _PARTS) + 1):
+        block = [(part, 1) for part in loose[-size:]]
+        witnesses, holding, broken = _agreement(row, block)
+        if broken <= holding and witnesses > most:
+            most, best = witnesses, block
+    if best:
+        return best
     near = [part for part in loose[-_NEAR:] if len(part.cells.keys() & row.cells.keys()) >= 2]
     for later, earlier in combinations(reversed(near), 2):
         for sign in (-1, 1):
-            values: _Values = {column: [] for column in row.cells}
-            _add(values, earlier)
-            _add(values, later, sign)
-            if _columns(row, values, spare=1) >= 2:
-                return [(earlier, 1), (later, sign)]
-    return None
+            witnesses, _, broken = _agreement(row, pair := [(earlier, 1), (later, sign)])
+            if broken <= 1 and witnesses >= 2:
+                return pair
+    return []
 
 
-def _add(values: _Values, part: _Row, sign: int = 1) -> None:
-    for column in values.keys() & part.cells.keys():
-        values[column].append(part.cells[column].value * sign)
+def _agreement(row: _Row, parts: _Parts) -> tuple[int, int, int]:
+    """How many different totals of two digits add up, in how many columns, and in how many none."""
+    totals, broken = [], 0
+    for column, cell in row.cells.items():
+        added = [part.cells[column].value * sign for part, sign in parts if column in part.cells]
+        if len(added) >= 2:
+            several = abs(cell.value) >= 10 and sum(map(bool, added)) >= 2
+            holds = several and sum(added) == cell.value
+            totals += [cell.value] * holds
+            broken += not holds
+    return len(set(totals)), len(totals), broken
 
 
-def _columns(row: _Row, values: _Values, *, spare: int | None = None) -> int:
-    """How many totals of two digits or more add up; columns that are alike are one witness.
-
-    0 if more columns are broken than `spare`, or than hold.
-    """
-    checked = {column: figures for column, figures in values.items() if len(figures) >= 2}
-    holding = [
-        row.cells[column].value for column, figures in checked.items()
-        if sum(figures) == row.cells[column].value and sum(map(bool, figures)) >= 2
-        and abs(row.cells[column].value) >= 10
-    ]  # fmt: skip
-    broken = len(checked) - len(holding)
-    return len(set(holding)) if broken <= (len(holding) if spare is None else spare) else 0
-
-
-def _across(rows: Sequence[_Row]) -> Iterator[Sum]:
-    """The last cell of a row as the sum of those before it, if it is in most rows."""
+def _across(rows: Sequence[_Row]) -> list[Sum]:
+    """The last cell of each row as the sum of those before it, if it is in most rows."""
     across = []
     for row in rows:
         *parts, last = (row.cells[column] for column in sorted(row.cells))
         if sum(cell.value != 0 for cell in parts) >= 2:
             across.append(Sum(row.label, last, tuple((cell, 1) for cell in parts)))
-    holding = sum(each.difference == 0 for each in across)
-    if holding >= max(3, _MOST * len(across)):
-        yield from across
+    holding = sum(found.difference == 0 for found in across)
+    return across if holding >= max(3, _MOST * len(across)) else []
 
 
-def _misread(value: Decimal, other: Decimal) -> bool:
+def _is_misread(value: Decimal, other: Decimal) -> bool:
     """Whether one wrong, lost or added digit, or the sign, makes one value of the other."""
-    if value == -other:
-        return True
-    digits = (f"{abs(each):f}".replace(".", "") for each in (value, other))
+    digits = (f"{abs(number):f}".replace(".", "") for number in (value, other))
     same_sign = (value < 0) == (other < 0)
-    return same_sign and Levenshtein.distance(*digits, score_cutoff=1) == 1
+    return value == -other or (same_sign and Levenshtein.distance(*digits, score_cutoff=1) == 1)
 
 
 def check_sums(
@@ -271,18 +251,15 @@ def check_sums(
     polars.DataFrame
         A row for each sum: `doc_id`; `label`, the words of its row; `total`, as printed; `parts`,
         how many figures it sums; `holds`; `difference`, the total less the sum of its parts;
-        `effect`, the size of the difference as a share of the total, NaN for a total of 0;
-        `suspects`, figures of which one wrong digit or sign explains the difference, with what
-        they would have to be. A page on which no sum is found has one row with null in the place
-        of a sum.
+        `effect`, its size as a share of the total, NaN for a total of 0; `suspects`, figures of
+        which one wrong digit or sign explains the difference, with what they would have to be.
+        A page on which no sum is found has one row of nulls.
 
     Examples
     --------
-    >>> from formlab import analysis, benchmarks
-    >>> read_pages = Predictions.load(benchmarks.SAMPLES / "runs" / "fincriticaled-test-ocr")
-    >>> table = check_sums(read_pages, every=True)
-    >>> table["doc_id"].n_unique()
-    10
+    >>> table = check_sums({"p1": "Cash  20\\nBonds  5\\nTotal  25"}, every=True)
+    >>> table.select("doc_id", "label", "total", "holds").rows()
+    [('p1', 'Total', '25', True)]
     """
     if isinstance(pages, Predictions):
         whole = pl.col("path").is_null() & (pl.col("task") != "layout")
@@ -292,29 +269,16 @@ def check_sums(
         texts = list(pages.items())
     rows: list[dict[str, Any]] = []
     for doc_id, text in texts:
-        all_sums = sums(read(text), known)
-        rows += [
-            {"doc_id": doc_id} | _columns_of(each) for each in all_sums if every or each.difference
-        ]
-        if not all_sums:
-            rows.append({"doc_id": doc_id})
-    return pl.DataFrame(rows, schema=_SCHEMA)
-
-
-_SCHEMA = {
-    "doc_id": pl.String, "label": pl.String, "total": pl.String, "parts": pl.Int64,
-    "holds": pl.Boolean, "difference": pl.Float64, "effect": pl.Float64,
-    "suspects": pl.List(pl.String),
-}  # fmt: skip
-
-
-def _columns_of(each: Sum) -> dict[str, Any]:
-    gap = each.difference
-    return {
-        "label": each.label, "total": each.total.text, "parts": len(each.parts), "holds": not gap,
-        "difference": float(gap), "effect": _share(gap, each.total.value),
-        "suspects": [f"{cell.text} → {value:,f}" for cell, value in each.suspects if gap],
-    }  # fmt: skip
+        found = sums(read(text), known)
+        rows += [] if found else [{"doc_id": doc_id}]
+        for entry in found:
+            gap, total = entry.difference, entry.total
+            suspects = [f"{cell.text} → {value:,f}" for cell, value in entry.suspects if gap]
+            row = {"doc_id": doc_id, "label": entry.label, "total": total.text}
+            row |= {"parts": len(entry.parts), "holds": not gap, "difference": float(gap)}
+            row |= {"effect": _share(gap, total.value), "suspects": suspects}
+            rows += [row] if every or gap else []
+    return pl.DataFrame(rows, schema=_SUMS)
 
 
 def _share(change: Decimal, total: Decimal) -> float:
@@ -365,18 +329,17 @@ def _tops(gold: pl.DataFrame, known: Sequence[KnownSum]) -> dict[str, Cell]:
     markup = gold.filter(pl.col("path").is_null())["value"].first() or ""
     flow = Flow(written_events(markup), tags=FACTS)
     above: dict[int, Cell] = {}
-    for each in sums(flow, known):
-        for cell, _ in each.parts:
-            above.setdefault(cell.unit, each.total)
+    for found in sums(flow, known):
+        for cell, _ in found.parts:
+            above.setdefault(cell.unit, found.total)
     totals = {cell.unit: cell for cell in above.values()}
     tops: dict[str, Cell] = {}
     for fact in gold.filter(pl.col("path").is_not_null()).iter_rows(named=True):
         unit, _, _ = flow.marks.get(fact_meta(fact).mark, (-1, 0, 0))
-        top, seen = totals.get(unit), {unit}
-        while unit in above and above[unit].unit not in seen:
-            top = above[unit]
-            unit = top.unit
-            seen.add(unit)
+        top, passed = totals.get(unit), {unit}
+        while (total := above.get(unit)) and total.unit not in passed:
+            top, unit = total, total.unit
+            passed.add(unit)
         if top:
             tops[fact["path"]] = top
     return tops

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-from formlab.analysis.intervals import percentiles
+from formlab.analysis.intervals import by_document, drawn_sums, percentiles
 
 
 def rater_agreement(
@@ -38,8 +38,7 @@ def rater_agreement(
     -------
     polars.DataFrame
         `raters kappa ci_low ci_high n_items n_same`; kappa is in [-1, 1], NaN where it is
-        undefined: no items, or all answers are the same. `n_same` items have one
-        answer only.
+        undefined: no items, or all answers are the same. `n_same` items have one answer only.
 
     Examples
     --------
@@ -51,39 +50,27 @@ def rater_agreement(
     groups += [tuple(raters)] if len(raters) > 2 else []
     rows = []
     for names in groups:
-        both = table.select(unit, *names).drop_nulls()
-        values = sorted({value for name in names for value in both[name]}, key=str)
-        codes = {value: at for at, value in enumerate(values)}
-        ratings = np.array([[codes[value] for value in both[name]] for name in names], dtype=int).T
-        ratings = ratings.reshape(-1, len(names))
-        units = both[unit].rank("dense").to_numpy() - 1 if both.height else np.empty(0, dtype=int)
-        sums = _sums(ratings, units.astype(int), len(codes))
-        drawn = np.empty(0)
-        if len(sums) > 1 and resamples:
-            draw = np.random.default_rng(seed)
-            weights = draw.multinomial(len(sums), np.full(len(sums), 1 / len(sums)), size=resamples)
-            drawn = _kappa(weights @ sums, len(names))
-        same = int((ratings == ratings[:, :1]).all(axis=1).sum())
-        kappa = float(_kappa(sums.sum(axis=0, keepdims=True), len(names))[0])
-        rows.append((" × ".join(names), kappa, *percentiles(drawn, level), both.height, same))
+        rated = table.select(unit, *names).drop_nulls()
+        answers = rated.select(names).to_numpy()
+        known = sorted({value for row in answers.tolist() for value in row}, key=str)
+        # Items, raters and answers: who uses which.
+        used = (answers[:, :, None] == np.array(known, dtype=answers.dtype)).astype(float)
+        totals = used.sum(axis=1)
+        same = (totals * (totals - 1)).sum(axis=1) / (len(names) * (len(names) - 1))
+        # Of two raters each has uses of its own (Cohen), of several all together (Fleiss).
+        uses = used.reshape(len(used), 2 * len(known)) if len(names) == 2 else totals
+        documents, number = np.unique(rated[unit].to_numpy(), return_inverse=True)
+        columns = [np.ones(len(used)), same, *uses.T]
+        sums = by_document(number.reshape(-1), columns, len(documents))
+        draws = resamples if len(sums) > 1 else 0
+        drawn = _kappa(drawn_sums(sums, resamples=draws, seed=seed), len(names))
+        kappa = _kappa(sums.sum(axis=0, keepdims=True), len(names))[0]
+        ends = percentiles(drawn, level)
+        n_same = int((totals.max(axis=1, initial=0) == len(names)).sum())
+        rows.append((" × ".join(names), kappa, *ends, rated.height, n_same))
     schema = {"raters": pl.String} | dict.fromkeys(("kappa", "ci_low", "ci_high"), pl.Float64)
     schema |= dict.fromkeys(("n_items", "n_same"), pl.Int64)
     return pl.DataFrame(rows, schema=schema, orient="row")
-
-
-def _sums(ratings: np.ndarray, units: np.ndarray, size: int) -> np.ndarray:
-    """Items, agreement and uses of each answer by unit, from codes of shape (items, raters).
-
-    Sums of units give the kappa of all their items. Of two raters each has uses of its own.
-    """
-    raters = ratings.shape[1]
-    answers = ratings[:, :, None] == np.arange(size)
-    uses = answers.sum(axis=1)
-    agreement = (uses * (uses - 1)).sum(axis=1) / (raters * (raters - 1))
-    each = answers.reshape(len(ratings), raters * size) if raters == 2 else uses
-    sums = np.zeros((int(units.max(initial=-1)) + 1, 2 + each.shape[1]))
-    np.add.at(sums, units, np.column_stack((np.ones(len(ratings)), agreement, each)))
-    return sums
 
 
 def _kappa(sums: np.ndarray, raters: int) -> np.ndarray:

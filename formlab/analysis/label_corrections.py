@@ -22,6 +22,7 @@ from formlab.folders import Corpus, Evaluation
 from formlab.scoring.evaluate import score_again
 
 NOTE = "verdicts: "
+_KEY = ["doc_id", "task", "path"]
 _NOWHERE = "on nothing that is there"
 _STILL = "labels to be left out that this task's scorer counts nonetheless"
 # The label of a fact stands within its page's markup as well, which is never rewritten.
@@ -51,50 +52,49 @@ def resolved_decisions(
 
 def corrected(
     corpus: Corpus, decisions: pl.DataFrame, *, ambiguous: bool = False
-) -> tuple[Corpus, dict[str, int]]:
+) -> tuple[Corpus, Counter[str]]:
     """A corpus without the label errors that verdicts found, and what was done, in counts.
 
     A label error gets the right value, which is then the only one accepted; without a right value
-    the label is no longer scored. A fact of a page is never scored again, for its label is part
-    of the page as well; nor is an option to be clicked, for where the right one stands is not
-    known. Of an entity all values in that document are left out together: which
-    prediction was for which of them is not known. A verdict on a label that reads otherwise by
-    now, on which reviewers differ or of another benchmark or split changes nothing. Labels found
-    `ambiguous` are left out where asked.
+    the label is no longer scored. So is a fact of a page, for its label is part of the page as
+    well, and an option to be clicked, for where the right one stands is not known. Of an entity all
+    values in that document are left out together: which prediction was for which of them is not
+    known. A verdict on a label that reads otherwise by now, on which reviewers differ or of another
+    benchmark or split changes nothing. Labels found `ambiguous` are left out where asked.
     """
-    ruled = _ruled(corpus, decisions)
-    key = ["doc_id", "task", "path"]
-    theirs = ruled.select(*key, "label", "decision", right="value")
-    gold = corpus.records.join(theirs, on=key, how="left", maintain_order="left", nulls_equal=True)
-    known = gold.filter(pl.col("decision").is_not_null())
+    ruled = _ruled(corpus, decisions).select(*_KEY, "label", "decision", right="value")
+    gold = corpus.records.join(ruled, on=_KEY, how="left", maintain_order="left", nulls_equal=True)
     fresh = pl.col("label").eq_missing(pl.col("value"))
     error = fresh & (pl.col("decision") == "label_error")
     mended = error & pl.col("right").is_not_null() & (pl.col("task") != _IN_PAGE) & ~_elsewhere()
     out = (error & ~mended) | (fresh & (pl.col("decision") == "ambiguous") & ambiguous)
     entity = pl.when(pl.col("task") == "entity").then(pl.col("path").str.extract("^/([^/]*)"))
-    together = out.any().over("doc_id", entity.fill_null(pl.col("path"))).fill_null(False)
+    together = out.any().over("doc_id", entity.fill_null(pl.col("path")))
+    gold = gold.with_columns(
+        judged=pl.col("decision").is_not_null(),
+        fresh=fresh,
+        mended=mended.fill_null(False),
+        out=(together | out).fill_null(False),
+    )
+    rewritten = pl.col("mended") & (pl.col("task") == _ENTERED)
     metas = [
         with_value(meta, right) if anew else meta
-        for meta, right, anew in gold.select(
-            "meta", "right", mended & (pl.col("task") == _ENTERED)
-        ).iter_rows()
+        for meta, right, anew in gold.select("meta", "right", rewritten).iter_rows()
     ]
-    gold = gold.with_columns(
+    records = gold.with_columns(
         pl.Series("meta", metas, dtype=pl.String),
-        pl.when(mended).then("right").otherwise("value").alias("value"),
-        pl.when(mended).then(None).otherwise("accepted").alias("accepted"),
-        pl.when(together | out.fill_null(False)).then(pl.lit("unscored")).otherwise("status")
-        .alias("status"),
-    )  # fmt: skip
-    counts = Counter(known.filter(fresh)["decision"].to_list())
-    done = {
-        "labels corrected": known.filter(mended).height,
-        "labels left out": gold.filter(gold["status"] != corpus.records["status"]).height,
-        **{f"found {name}": counts[name] for name in (*decided.LABEL_AUDIT, "disputed")},
-        "on a label that has changed since": known.filter(~fresh).height,
-        _NOWHERE: ruled.height - known.height,
-    }
-    return dataclasses.replace(corpus, records=gold.select(corpus.records.columns)), done
+        value=pl.when("mended").then("right").otherwise("value"),
+        accepted=pl.when("mended").then(None).otherwise("accepted"),
+        status=pl.when("out").then(pl.lit("unscored")).otherwise("status"),
+    ).select(corpus.records.columns)
+    judged = gold.filter("judged")
+    done = Counter({f"found {name}": 0 for name in (*decided.LABEL_AUDIT, "disputed")})
+    done.update(f"found {name}" for name in judged.filter("fresh")["decision"])
+    done["labels corrected"] = judged["mended"].sum()
+    done["labels left out"] = (records["status"] != corpus.records["status"]).sum()
+    done["on a label that has changed since"] = (~judged["fresh"]).sum()
+    done[_NOWHERE] = ruled.height - judged.height
+    return dataclasses.replace(corpus, records=records), done
 
 
 def _ruled(source: Corpus | Evaluation, decisions: pl.DataFrame) -> pl.DataFrame:
@@ -102,9 +102,8 @@ def _ruled(source: Corpus | Evaluation, decisions: pl.DataFrame) -> pl.DataFrame
     here = pl.col("split").is_null() | (pl.col("split") == source.split)
     ruled = resolved_decisions(decisions).filter(pl.col("benchmark") == source.benchmark, here)
     # A verdict on this split is closer than one on every split.
-    return ruled.sort(pl.col("split").is_null()).unique(
-        ["doc_id", "task", "path"], keep="first", maintain_order=True
-    )
+    closest = ruled.sort(pl.col("split").is_null())
+    return closest.unique(_KEY, keep="first", maintain_order=True)
 
 
 def _elsewhere() -> pl.Expr:
@@ -140,19 +139,20 @@ def with_label_corrections(
     NotAvailable
         If the evaluation does not hold what was scored.
     """
-    labels = decided.version(decisions) + (",ambiguous=out" if ambiguous else "")
     again = score_again(
-        evaluation, labels=labels,
+        evaluation,
+        labels=decided.version(decisions) + (",ambiguous=out" if ambiguous else ""),
         gold=lambda corpus: corrected(corpus, decisions, ambiguous=ambiguous)[0],
-    )  # fmt: skip
+    )
     if again is None:
         what = f"the evaluation of {evaluation.system} does not hold what it scored"
         raise NotAvailable(what, remedy="formlab score … --out, with this version of formlab")
     ruled, done = _ruled(evaluation, decisions).height, Counter[str]()
     for part, fresh in zip(evaluation.parts(), again.parts(), strict=True):
-        own = corrected(part.corpus, decisions, ambiguous=ambiguous)[1]
+        done.update(corrected(part.corpus, decisions, ambiguous=ambiguous)[1])
         # Every verdict is on nothing that is in the other parts.
-        done.update(own | {_NOWHERE: own[_NOWHERE] - ruled, _STILL: _counted(part, fresh)})
+        done[_NOWHERE] -= ruled
+        done[_STILL] += _counted(part, fresh)
     done[_NOWHERE] += ruled
     notes = {f"{NOTE}{name}": count for name, count in done.items() if count}
     return again.changed(notes=again.notes | notes, made={})
@@ -164,8 +164,7 @@ def _counted(part: Evaluation, again: Evaluation) -> int:
         pl.col("status") == "unscored", part.corpus.records["status"] != "unscored"
     )
     still = again.cases.filter(pl.col("outcome") != "unscored", pl.col("gold").is_not_null())
-    key = ["doc_id", "task", "path"]
-    return still.join(gone, on=key, how="semi", nulls_equal=True).height
+    return still.join(gone, on=_KEY, how="semi", nulls_equal=True).height
 
 
 def corrected_scores(
@@ -204,35 +203,31 @@ def corrected_scores(
     for each in evaluations:
         groups.setdefault((each.benchmark, each.system, each.mode), []).append(each)
     frames, counts = [], Counter[str]()
+    key = ["metric", "level"]
     for splits in groups.values():
-        corrected = [with_label_corrections(each, decisions) for each in splits]
-        unambiguous = [with_label_corrections(each, decisions, ambiguous=True) for each in splits]
-        for note, count in (item for each in corrected for item in each.notes.items()):
+        mended = [with_label_corrections(split, decisions) for split in splits]
+        clear = [with_label_corrections(split, decisions, ambiguous=True) for split in splits]
+        for note, count in (item for split in mended for item in split.notes.items()):
             if note.startswith(NOTE):
                 counts[note.removeprefix(NOTE)] += count
         whole = merge_splits(splits)
-        before, after, clear = (
-            _unsliced(merge_splits(group), resamples=resamples, seed=seed)
-            for group in (splits, corrected, unambiguous)
+        before, after, without = (
+            _summary(merge_splits(group), resamples, seed) for group in (splits, mended, clear)
         )
-        after = after.rename({
-            "value": "corrected", "ci_low": "corrected_low", "ci_high": "corrected_high",
-            "n_cases": "n_corrected",
-        })  # fmt: skip
-        left = {"on": ["metric", "level"], "how": "left", "maintain_order": "left"}
-        joined = before.join(after, **left)
-        joined = joined.join(clear.select("metric", "level", unambiguous="value"), **left)
-        frames.append(joined.select(
-            pl.lit(f"{whole.system} on {whole.benchmark}:{whole.split}").alias("of"), "metric",
-            "level", "value", "ci_low", "ci_high", "corrected", "corrected_low", "corrected_high",
-            pl.col("corrected").sub(pl.col("value")).alias("change"), "unambiguous", "n_cases",
-            "n_corrected",
-        ))  # fmt: skip
+        names = {"value": "corrected", "ci_low": "corrected_low", "ci_high": "corrected_high"}
+        after = after.rename(names | {"n_cases": "n_corrected"})
+        joined = before.join(after, on=key, how="left", maintain_order="left")
+        unambiguous = without.select(*key, unambiguous="value")
+        joined = joined.join(unambiguous, on=key, how="left", maintain_order="left")
+        of = pl.lit(f"{whole.system} on {whole.benchmark}:{whole.split}").alias("of")
+        change = pl.col("corrected").sub(pl.col("value")).alias("change")
+        values = ["value", "ci_low", "ci_high", *names.values(), change, "unambiguous"]
+        frames.append(joined.select(of, *key, *values, "n_cases", "n_corrected"))
     return pl.concat(frames), dict(counts)
 
 
-def _unsliced(evaluation: Evaluation, *, resamples: int, seed: int) -> pl.DataFrame:
-    summary = summarise(evaluation, by=(), resamples=resamples, seed=seed)
-    rows = tables.only(summary, slice_by=None)
+def _summary(evaluation: Evaluation, resamples: int, seed: int) -> pl.DataFrame:
+    rows = summarise(evaluation, by=(), resamples=resamples, seed=seed)
+    rows = tables.only(rows, slice_by=None)
     rows = rows.filter(not metrics.is_mean(name) for name in rows["metric"])
     return rows.select("metric", "level", "value", "ci_low", "ci_high", "n_cases")

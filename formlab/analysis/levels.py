@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -13,8 +13,7 @@ from formlab.scoring.tasks import content
 from formlab.tables import LADDER, SUMMARY, Settings, settings_text
 
 
-@dataclasses.dataclass(frozen=True)
-class Measure:
+class Measure(NamedTuple):
     """One score that speaks for a level: a metric, the level it is of, and what it is a share of.
 
     `tasks` are those of the level; where fields of other tasks were scored by the same metric, the
@@ -52,9 +51,10 @@ MEASURES = (
 )
 LEVELS = tuple(dict.fromkeys(measure.level for measure in MEASURES))
 HEADLINES: dict[str, Any] = {
-    "level": pl.String, "over": pl.String, "tasks": pl.String, "panel": pl.String,
-    **{name: kind for name, kind in SUMMARY.items() if name != "level"}, "score_level": pl.String,
-}  # fmt: skip
+    **dict.fromkeys(("level", "over", "tasks", "panel"), pl.String),
+    **{name: kind for name, kind in SUMMARY.items() if name != "level"},
+    "score_level": pl.String,
+}
 
 
 def headlines(summary: pl.DataFrame) -> pl.DataFrame:
@@ -74,17 +74,16 @@ def headlines(summary: pl.DataFrame) -> pl.DataFrame:
         same level and tasks, by the same rules.
     """
     rows = []
-    for row in summary.filter(pl.col("value").is_not_nan()).iter_rows(named=True):
+    whole = summary.filter(pl.col("value").is_not_nan(), pl.col("slice_by").is_null())
+    for row in whole.iter_rows(named=True):
         for number, measure in enumerate(MEASURES):
-            if (row["metric"], row["level"], row["slice_by"]) != (measure.metric, measure.of, None):
-                continue
             tasks = _tasks(row["benchmark"], measure.tasks)
-            if measure.tasks and not tasks:
+            is_it = (row["metric"], row["level"]) == (measure.metric, measure.of)
+            if not is_it or (measure.tasks and not tasks):
                 continue
-            rows.append(row | {
-                "level": measure.level, "over": measure.over, "tasks": ", ".join(tasks) or None,
-                "score_level": row["level"], "panel": f"{number:02}|{','.join(tasks)}|{rules(row)}",
-            })  # fmt: skip
+            panel = f"{number:02}|{','.join(tasks)}|{rules(row)}"
+            facts = {"level": measure.level, "over": measure.over, "score_level": row["level"]}
+            rows.append(row | facts | {"tasks": ", ".join(tasks) or None, "panel": panel})
     table = pl.DataFrame(rows, schema=HEADLINES)
     return table.sort("panel", "benchmark", "split", "system", maintain_order=True)
 
@@ -123,18 +122,15 @@ def rungs(summary: pl.DataFrame, by: str | None = None) -> pl.DataFrame:
         The rows of `summary` with `rung`, and the `tasks` that the fields are of.
     """
     names = {f"{rung}_accuracy": rung for rung in LADDER}
-    whole = (pl.col("level") == "field") & pl.col("slice_by").is_null()
     tasks = {
         name: ", ".join(_tasks(name, _READ + _NAMED)) for name in summary["benchmark"].unique()
     }
-    return (
-        summary.filter(pl.col("slice_by") == by if by else whole)
-        .filter(pl.col("metric").is_in(list(names)), pl.col("value").is_not_nan())
-        .with_columns(
-            rung=pl.col("metric").replace(names), tasks=pl.col("benchmark").replace(tasks)
-        )
-        .select("rung", "tasks", *(name for name in SUMMARY if name != "task"))
-    )
+    slices = pl.col("slice_by")
+    chosen = slices == by if by else slices.is_null() & (pl.col("level") == "field")
+    rows = summary.filter(chosen, pl.col("metric").is_in([*names]), pl.col("value").is_not_nan())
+    rung, of = pl.col("metric").replace(names), pl.col("benchmark").replace(tasks)
+    columns = [name for name in SUMMARY if name != "task"]
+    return rows.select(rung.alias("rung"), of.alias("tasks"), *columns)
 
 
 # The tasks of each level, from seeing a form to filling it in.

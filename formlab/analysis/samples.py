@@ -13,7 +13,7 @@ from typing import Any
 from formlab import benchmarks, cache, resources, saving, systems
 from formlab.analysis.comparability import named
 from formlab.errors import DataBroken, DataMissing, NotAvailable, UnknownName
-from formlab.folders import Corpus, Evaluation, Predictions
+from formlab.folders import Evaluation, Predictions
 from formlab.registry import Registry
 from formlab.scoring.choice import part_run
 from formlab.scoring.evaluate import evaluate
@@ -23,10 +23,8 @@ from formlab.show import plain
 # corpus, the system's name and its settings, which gives an `Evaluation`. Plug-ins alone.
 SAMPLES = Registry("samples", {})
 # What reads each sample without a key, and without knowing the answers.
-BASELINES = (
-    ("funsd", "ocr"), ("formcraft", "rules"), ("vrdu", "rules"), ("fincriticaled", "ocr"),
-    ("formfactory", "rules"),
-)  # fmt: skip
+_READERS = {"funsd": "ocr", "formcraft": "rules", "vrdu": "rules", "fincriticaled": "ocr"}
+BASELINES = (*_READERS.items(), ("formfactory", "rules"))
 
 
 def open_evaluation(
@@ -51,7 +49,7 @@ def open_evaluation(
     NotAvailable
         If the system needs an extra that is not installed, or a Chromium.
     """
-    return _loaded(folder) if str(folder) else _of_sample(benchmark, system, None)
+    return _loaded(folder) if str(folder) else _of_sample(benchmark, system)
 
 
 def open_evaluations(
@@ -76,8 +74,7 @@ def open_evaluations(
     """
     if not str(folder):
         splits = benchmarks.get(benchmark).splits_in(benchmarks.SAMPLES / benchmark)
-        runs = benchmarks.SAMPLES / "runs"
-        read = [split for split in splits if (runs / f"{benchmark}-{split}-{system}").is_dir()]
+        read = [split for split in splits if _shipped(benchmark, split, system).is_dir()]
         read = read or [split for split in splits if _can_be_read(benchmark, split, system)]
         return [_of_sample(benchmark, system, split) for split in read]
     folder = Path(folder)
@@ -126,7 +123,7 @@ def open_compared(
         return [_loaded(folder) for folder in folders]
     if isinstance(system, str):
         return [_of_sample(benchmark, system, None, change) for change in changes]
-    return [_of_sample(benchmark, name, None) for name in system or _readers(benchmark)]
+    return [_of_sample(benchmark, name) for name in system or _readers(benchmark)]
 
 
 def of_system(evaluations: Sequence[Evaluation], system: str = "") -> Evaluation:
@@ -150,9 +147,8 @@ def of_system(evaluations: Sequence[Evaluation], system: str = "") -> Evaluation
 
 def _readers(benchmark: str) -> list[str]:
     """The systems whose reading of a benchmark's sample comes with formlab, its baseline first."""
-    start = f"{benchmark}-{benchmarks.load(benchmark).split}-"
-    folders = (benchmarks.SAMPLES / "runs").glob(f"{start}*")
-    names = sorted(folder.name.removeprefix(start) for folder in folders)
+    start = _shipped(benchmark, benchmarks.load(benchmark).split, "")
+    names = sorted(run.name.removeprefix(start.name) for run in start.parent.glob(f"{start.name}*"))
     return sorted(names, key=lambda name: (benchmark, name) not in BASELINES)
 
 
@@ -175,7 +171,7 @@ def open_all(folders: Sequence[str | Path] = ()) -> list[Evaluation]:
     for benchmark, system in BASELINES:
         readers = _readers(benchmark) if benchmark == "formcraft" else [system]
         try:
-            evaluations += [_of_sample(benchmark, name, None) for name in readers]
+            evaluations += [_of_sample(benchmark, name) for name in readers]
         except NotAvailable as error:
             print(f"note: the sample of {benchmark} is left out: {error}", file=sys.stderr)
     return evaluations
@@ -201,7 +197,10 @@ def _loaded(folder: str | Path) -> Evaluation:
 
 
 def _of_sample(
-    benchmark: str, system: str, split: str | None, change: Mapping[str, Any] | None = None
+    benchmark: str,
+    system: str,
+    split: str | None = None,
+    change: Mapping[str, Any] | None = None,
 ) -> Evaluation:
     corpus = benchmarks.load(benchmark, split=split)
     if benchmark in SAMPLES:
@@ -212,19 +211,26 @@ def _of_sample(
         absent = "nothing is installed that fills in forms (the add-on formlab_arena)"
         raise NotAvailable(f"the sample of {benchmark} cannot be opened: {absent}")
     # What comes with formlab as read needs neither the system nor its engine.
-    if not change and (shipped := _shipped(corpus, system, {})) is not None:
-        return evaluate(corpus, shipped)
+    if not change and _shipped(benchmark, corpus.split, system).is_dir():
+        return evaluate(corpus, Predictions.load(_shipped(benchmark, corpus.split, system)))
     reader = systems.get(system)
     settings = reader.settings({key: str(value) for key, value in (change or {}).items()})
     name = reader.run_name(settings)
-    if change and (shipped := _shipped(corpus, name, settings)) is not None:
-        return evaluate(corpus, shipped)
+    if (folder := _shipped(benchmark, corpus.split, name)).is_dir():
+        shipped = Predictions.load(folder)
+        if settings.items() <= shipped.settings.items():
+            return evaluate(corpus, shipped)
     if reader.extra:
         resources.need(reader.extra)
     out = cache.run_folder(f"{benchmark}-{corpus.split}-{name}-{state_of(reader)}")
     # Two notebooks that run side by side may ask for the same sample.
     predictions = systems.run(corpus, reader, out=out, settings=settings, name=name, wait=True)
     return evaluate(corpus, predictions)
+
+
+def _shipped(benchmark: str, split: str, name: str) -> Path:
+    """Where a reading of the sample comes with formlab, if it does."""
+    return benchmarks.SAMPLES / "runs" / f"{benchmark}-{split}-{name}"
 
 
 def _settings_in(system: str) -> tuple[str, dict[str, Any]]:
@@ -234,15 +240,6 @@ def _settings_in(system: str) -> tuple[str, dict[str, Any]]:
     name, _, rest = system.rstrip(")").partition("(")
     changes = (item.partition("=") for item in rest.split(",") if rest)
     return name, {key: yaml.safe_load(value) for key, _, value in changes}
-
-
-def _shipped(corpus: Corpus, name: str, settings: Mapping[str, Any]) -> Predictions | None:
-    """What the system read before with these settings, as it comes with the samples."""
-    folder = benchmarks.SAMPLES / "runs" / f"{corpus.benchmark}-{corpus.split}-{name}"
-    if not folder.is_dir():
-        return None
-    shipped = Predictions.load(folder)
-    return shipped if shipped.settings == shipped.settings | settings else None
 
 
 def state_of(

@@ -69,14 +69,13 @@ def _selected(
 ) -> pl.DataFrame:
     """The cases whose columns have the values chosen, and that are `behind` a finding."""
     cases = part.cases
-    fits = [
-        _fits(sliced(cases, part.documents, column), values) for column, values in chosen.items()
-    ]
+    columns = {column: sliced(cases, part.documents, column) for column in chosen}
+    fits = [_fits(values, chosen[column]) for column, values in columns.items()]
+    chosen_cases = cases.filter(*fits)
     if behind is not None:
-        rows = cases.select(KEYS).with_row_index("row")
-        rows = rows.join(behind, on=KEYS, how="semi", nulls_equal=True)["row"]
-        fits.append(pl.int_range(cases.height, eager=True).is_in(rows.implode()))
-    return cases.filter(*fits)
+        on = {"on": list(KEYS), "how": "semi", "nulls_equal": True, "maintain_order": "left"}
+        return chosen_cases.join(behind, **on)
+    return chosen_cases
 
 
 def _keys(finding: Finding, evaluation: Evaluation) -> pl.DataFrame:
@@ -99,17 +98,10 @@ def _fits(values: pl.Series, chosen: Sequence[str | None]) -> pl.Series:
     fits = values.cast(pl.String).is_in([*names, *whole]).fill_null(False)
     if None in chosen:
         fits |= values.is_null()
-    for band in map(_BAND.fullmatch, names) if values.dtype.is_numeric() else ():
-        if band:
-            fits |= _in_band(values, *band.groups()).fill_null(False)
+    bands = map(_BAND.fullmatch, names) if values.dtype.is_numeric() else ()
+    for under, low, high, more in (band.groups() for band in bands if band):
+        end = float(high or under or "inf")
+        # A band of whole numbers ends with its last, another before the first of the next.
+        below = values <= end if high and values.dtype.is_integer() else values < end
+        fits |= (below & (values >= float(low or more or "-inf"))).fill_null(False)
     return fits
-
-
-def _in_band(values: pl.Series, under: str, low: str, high: str, more: str) -> pl.Series:
-    if under:
-        return values < float(under)
-    if more:
-        return values >= float(more)
-    # A band of whole numbers ends with its last, another before the first of the next.
-    inside = values <= float(high) if values.dtype.is_integer() else values < float(high)
-    return inside & (values >= float(low))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 import math
 from collections.abc import Mapping, Sequence
@@ -11,8 +10,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from formlab.analysis.comparability import of_gold
 from formlab.analysis.finding import in_fields
-from formlab.analysis.intervals import by_document, drawn_sums, exact_sums, percentiles
+from formlab.analysis.intervals import by_document, drawn_sums, percentiles
 from formlab.errors import DataBroken, UnknownName
 from formlab.folders import Evaluation
 from formlab.scoring import causes
@@ -41,12 +41,13 @@ METRICS = {
 }
 # Twice as many combinations for each further stage.
 _MOST = 12
-_SCHEMA = {
-    "metric": pl.String, "stage": pl.String, "value": pl.Float64, "gain": pl.Float64,
-    "ci_low": pl.Float64, "ci_high": pl.Float64, "lowest": pl.Float64, "highest": pl.Float64,
-    "alone": pl.Float64, "total": pl.Float64, "n_cases": pl.Int64, "n_docs": pl.Int64,
+_SCHEMA: dict[str, Any] = {
+    **dict.fromkeys(("metric", "stage"), pl.String),
+    **dict.fromkeys(("value", "gain", "ci_low", "ci_high"), pl.Float64),
+    **dict.fromkeys(("lowest", "highest", "alone", "total"), pl.Float64),
+    **dict.fromkeys(("n_cases", "n_docs"), pl.Int64),
     "causes": pl.List(pl.String),
-}  # fmt: skip
+}
 
 
 def what_if(
@@ -109,212 +110,125 @@ def what_if(
     >>> what_if(wrong, metrics=["fields"]).select("stage", "value", "gain").rows()
     [('extent', 0.5, 0.5)]
     """
-    rows: list[dict[str, Any]] = []
-    names, errors, games = _games(evaluation, metrics, stages)
-    orders = _orders(len(names))
-    for metric, game in games.items():
-        worth = game.worth(game.sums)
-        drawn = np.empty((0, len(worth)))
-        if resamples and len(game.parts) > 1:
-            drawn = game.worth(drawn_sums(game.parts, resamples=resamples, seed=seed))
-        for at, (name, (having, lacking, weights)) in enumerate(zip(names, orders, strict=True)):
-            steps = worth[having] - worth[lacking]
-            # Sums that are exact are the same on every machine.
-            (gain,) = exact_sums(steps[None] * weights)
-            gains = exact_sums((drawn[:, having] - drawn[:, lacking]) * weights)
-            ends = percentiles(gains, level)
-            rows.append(
-                {
-                    "metric": metric, "stage": name, "value": worth[0], "gain": gain,
-                    "ci_low": ends[0], "ci_high": ends[1], "lowest": steps.min(),
-                    "highest": steps.max(), "alone": worth[1 << at] - worth[0],
-                    "total": worth[-1], **errors[name],
-                }
-            )  # fmt: skip
-    return pl.DataFrame(rows, schema=_SCHEMA)
-
-
-def what_if_together(
-    evaluation: Evaluation,
-    *,
-    metrics: Sequence[str] = tuple(METRICS),
-    stages: Mapping[str, Sequence[str]] = STAGES,
-) -> pl.DataFrame:
-    """Each metric with the errors of every set of stages fixed; parameters as of `what_if`.
-
-    Returns
-    -------
-    polars.DataFrame
-        metric, fixed (the stages, beginning with none of them), value.
-
-    Examples
-    --------
-    >>> import formlab
-    >>> wrong = formlab.evaluate({"a": {"name": "Ada"}}, {"a": {"name": "ADA L."}})
-    >>> what_if_together(wrong, metrics=["fields"]).rows()
-    [('fields', [], 0.0), ('fields', ['extent'], 1.0)]
-    """
-    names, _, games = _games(evaluation, metrics, stages)
-    rows = [
-        (metric, [name for at, name in enumerate(names) if number >> at & 1], value)
-        for metric, game in games.items()
-        for number, value in enumerate(game.worth(game.sums).tolist())
-    ]
-    schema = {"metric": pl.String, "fixed": pl.List(pl.String), "value": pl.Float64}
-    return pl.DataFrame(rows, schema=schema, orient="row")
-
-
-@dataclasses.dataclass(frozen=True)
-class _Game:
-    """A metric as a ratio of two sums: what each document adds to both, by set of stages.
-
-    `parts` has the shape (documents, 2 × sets): what counts once all stages of a set are fixed;
-    `counts` says of every combination of stages which sets these are.
-    """
-
-    parts: np.ndarray
-    counts: np.ndarray
-
-    @classmethod
-    def of(cls, rows: pl.DataFrame, n_stages: int) -> _Game:
-        masks = rows["mask"].unique().sort().to_numpy()
-        names, number = np.unique(rows["doc_id"].to_numpy(), return_inverse=True)
-        place = np.searchsorted(masks, rows["mask"].to_numpy())
-        size = len(names) * len(masks)
-        sums = by_document(
-            number * len(masks) + place, [rows[s].to_numpy() for s in ("above", "below")], size
-        )
-        parts = sums.reshape(len(names), len(masks), 2).transpose(0, 2, 1)
-        fixed = np.arange(2**n_stages)[:, None]
-        return cls(parts.reshape(len(names), -1), ((fixed & masks) == masks).astype(float))
-
-    @property
-    def sums(self) -> np.ndarray:
-        return exact_sums(np.ascontiguousarray(self.parts.T))
-
-    def worth(self, sums: np.ndarray) -> np.ndarray:
-        """The metric for every combination of stages: shape (…, parts) to (…, combinations)."""
-        # One set after the other: a product of matrices adds in an order that machines choose.
-        above, below = (
-            sum(half[..., [at]] * counts for at, counts in enumerate(self.counts.T))
-            for half in np.split(sums, 2, axis=-1)
-        )
-        return np.divide(above, below, out=np.full(below.shape, np.nan), where=below > 0)
-
-
-def _orders(n_stages: int) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """For each stage the combinations with it, those without it, and their share of orders."""
-    every = np.arange(2**n_stages)
-    size = np.array([number.bit_count() for number in range(2**n_stages)])
-    share = np.array([1 / (n_stages * math.comb(n_stages - 1, n)) for n in range(n_stages)])
-    lacking = [every[every >> at & 1 == 0] for at in range(n_stages)]
-    return [(none | 1 << at, none, share[size[none]]) for at, none in enumerate(lacking)]
-
-
-def _games(
-    evaluation: Evaluation, metrics: Sequence[str], stages: Mapping[str, Sequence[str]]
-) -> tuple[list[str], dict[str, dict[str, Any]], dict[str, _Game]]:
-    """The stages that have errors, their counts, and each metric that is defined."""
     for metric in metrics:
         if metric not in METRICS:
             raise UnknownName.of("metric of what-if", metric, METRICS)
     for cause in itertools.chain(*stages.values()):
         if cause not in causes.CAUSES:
             raise UnknownName.of("cause", cause, causes.CAUSES)
-    stage_of = {cause: name for name, own in stages.items() for cause in own}
-    every = list(dict.fromkeys([*stages, OTHER]))
-    rows = evaluation.gathered(lambda part: _rows(part, stage_of, every, metrics))
-    errors = rows.filter(metric="errors")
-    counts = {
-        name: own
-        for at, name in enumerate(every)
-        if (own := _counts(errors.filter(pl.col("mask") & (1 << at) > 0)))["n_cases"]
-    }
-    if len(counts) > _MOST:
-        what = f"errors of {len(counts)} stages: {', '.join(counts)}"
+    bits = {name: 1 << at for at, name in enumerate(dict.fromkeys([*stages, OTHER]))}
+    of_cause = {cause: bits[name] for name, names in stages.items() for cause in names}
+    sums = evaluation.gathered(lambda part: _sums(part, of_cause, bits[OTHER], metrics))
+    errors = sums.filter(metric="errors")
+    counts = {name: _counts(errors.filter(pl.col("mask") & bit > 0)) for name, bit in bits.items()}
+    present = [name for name, count in counts.items() if count["n_cases"]]
+    if len(present) > _MOST:
+        what = f"errors of {len(present)} stages: {', '.join(present)}"
         raise DataBroken(what, remedy=f"at most {_MOST}, with several causes in one stage")
-    # The stages that occur, numbered anew.
-    old = [1 << every.index(name) for name in counts]
-    new = [
-        pl.when(pl.col("mask") & bit > 0).then(1 << at).otherwise(0) for at, bit in enumerate(old)
-    ]
-    rows = rows.with_columns(mask=pl.sum_horizontal(pl.lit(0), *new))
-    own = {metric: rows.filter(metric=metric) for metric in metrics}
-    games = {
-        metric: _Game.of(own, len(counts))
-        for metric, own in own.items()
-        if (own["below"] > 0).any()
-    }
-    return list(counts), counts, games
+    # Every combination of the stages that occur, a bit for each in the order of `present`.
+    numbers = np.arange(2 ** len(present))
+    combinations = sum((numbers >> at & 1) * bits[name] for at, name in enumerate(present))
+    sizes = np.array([number.bit_count() for number in numbers.tolist()])
+    rows: list[dict[str, Any]] = []
+    for metric in metrics:
+        own = sums.filter(metric=metric)
+        if not present or not (own["below"] > 0).any():
+            continue
+        masks = np.unique(own["mask"].to_numpy())
+        parts = _by_document(own, masks)
+        counted = (combinations[:, None] & masks == masks).T.astype(float)
+        worth = _ratio(parts.sum(axis=0)[None], counted)[0]
+        draws = resamples if len(parts) > 1 else 0
+        drawn = _ratio(drawn_sums(parts, resamples=draws, seed=seed), counted)
+        for at, name in enumerate(present):
+            without = numbers[numbers >> at & 1 == 0]
+            # The share of orders in which just these stages were fixed before.
+            chances = [math.comb(len(present) - 1, size) for size in sizes[without].tolist()]
+            shares = 1 / (len(present) * np.array(chances))
+            steps = worth[without | 1 << at] - worth[without]
+            ends = percentiles((drawn[:, without | 1 << at] - drawn[:, without]) @ shares, level)
+            row = {"metric": metric, "stage": name, "value": worth[0], "gain": steps @ shares}
+            row |= {"ci_low": ends[0], "ci_high": ends[1], "lowest": steps.min()}
+            row |= {"highest": steps.max(), "alone": steps[0], "total": worth[-1]}
+            rows.append(row | counts[name])
+    return pl.DataFrame(rows, schema=_SCHEMA)
+
+
+def _by_document(rows: pl.DataFrame, masks: np.ndarray) -> np.ndarray:
+    """What documents add to numerator and denominator by mask: documents × (2 × masks)."""
+    names, number = np.unique(rows["doc_id"].to_numpy(), return_inverse=True)
+    place = number * len(masks) + np.searchsorted(masks, rows["mask"].to_numpy())
+    columns = [rows[name].to_numpy() for name in ("above", "below")]
+    parts = by_document(place, columns, len(names) * len(masks))
+    return parts.reshape(len(names), len(masks), 2).transpose(0, 2, 1).reshape(len(names), -1)
+
+
+def _ratio(sums: np.ndarray, counted: np.ndarray) -> np.ndarray:
+    """The metric for every combination of stages: draws × (2 × masks) to draws × combinations."""
+    above, below = (half @ counted for half in np.split(sums, 2, axis=1))
+    return np.divide(above, below, out=np.full(below.shape, np.nan), where=below > 0)
 
 
 def _counts(errors: pl.DataFrame) -> dict[str, Any]:
     by_cause = errors.drop_nulls("cause").group_by("cause").agg(pl.col("above").sum())
     by_cause = by_cause.sort("above", "cause", descending=[True, False])
-    n_docs = errors["doc_id"].n_unique()
-    names = by_cause["cause"].to_list()
-    return {"n_cases": int(errors["above"].sum()), "n_docs": n_docs, "causes": names}
+    counts = {"n_cases": int(errors["above"].sum()), "n_docs": errors["doc_id"].n_unique()}
+    return counts | {"causes": by_cause["cause"].to_list()}
 
 
-def _rows(
-    part: Evaluation, stage_of: Mapping[str, str], every: Sequence[str], metrics: Sequence[str]
+def _sums(
+    part: Evaluation, of_cause: Mapping[str, int], other: int, metrics: Sequence[str]
 ) -> pl.DataFrame:
-    """What each document adds to each metric now (mask 0), and once its stages are fixed.
+    """What each document adds to each metric now (mask 0), and what once its stages are fixed.
 
     A mask has a bit for each stage. The rows `errors` count wrong values.
     """
-    cases = part.scan("cases").filter(in_fields()).select(
-        "doc_id", "task", "path", "outcome", "cause", "failed",
-        asked=pl.col("gold").is_not_null(), like=pl.col("similarity").fill_nan(None).fill_null(0.0),
-    ).collect()  # fmt: skip
-    bits = {cause: 1 << every.index(name) for cause, name in stage_of.items()}
-    stage = pl.col("cause").replace_strict(
-        bits, default=1 << every.index(OTHER), return_dtype=pl.Int64
-    )
-    right, scored = pl.col("outcome") == "match", pl.col("outcome") != "unscored"
-    cases = _with_sources(
-        cases.with_columns(mask=pl.when(right | ~scored).then(0).otherwise(stage))
-    )
-    gold, one, none = cases.filter("asked"), pl.lit(1), pl.lit(0)
-    values, cases = gold.filter(scored), cases.filter(scored)
-    documents = cases.group_by("doc_id").agg(pl.col("mask").bitwise_or(), pl.col("asked").any())
-    asked, spurious, missing = (
-        pl.col("asked"), *(pl.col("outcome") == name for name in ("spurious", "missing"))
-    )  # fmt: skip
-    made = {
-        "fields": lambda: _summed(values, (right, one), (one, none)),
-        "documents": lambda: _summed(
-            documents.filter("asked"), (pl.col("mask") == 0, one), (one, none)
-        ),
-        "similarity": lambda: _summed(values, (pl.col("like"), one), (1 - pl.col("like"), none)),
-        # Twice the right values over the values of the gold and of the answer.
-        "f1": lambda: _summed(
-            cases, (2 * (right & asked), asked.cast(int) + (~missing).cast(int)),
-            (2 * asked.cast(int), missing.cast(int) - spurious.cast(int)),
-        ),
-        "cer": lambda: _summed(
-            _edits(part, values), (pl.col("hits"), pl.col("total")), (-pl.col("hits"), none)
-        ),
-    }  # fmt: skip
-    errors = cases.filter(pl.col("mask") > 0).group_by("doc_id", "mask", "cause").agg(
-        above=pl.len().cast(float), below=pl.lit(0.0), metric=pl.lit("errors")
-    )  # fmt: skip
-    parts = [made[name]().with_columns(metric=pl.lit(name)) for name in metrics]
-    return pl.concat([errors, *parts], how="diagonal")
+    columns = ["doc_id", "task", "path", "outcome", "cause", "failed"]
+    like = pl.col("similarity").fill_nan(None).fill_null(0.0)
+    fields = part.scan("cases").filter(in_fields(), pl.col("outcome") != "unscored")
+    cases = fields.select(*columns, like=like, asked=of_gold()).collect()
+    stage = pl.col("cause").replace_strict(of_cause, default=other, return_dtype=pl.Int64)
+    mask = pl.when(pl.col("outcome") == "match").then(0).otherwise(stage)
+    cases = _with_sources(cases.with_columns(mask=mask))
+    values = cases.filter("asked")
+    errors = cases.filter(pl.col("mask") > 0).group_by("doc_id", "mask", "cause")
+    sums = [errors.agg(above=pl.len().cast(float), below=pl.lit(0.0), metric=pl.lit("errors"))]
+    for metric in metrics:
+        rows = values
+        if metric == "documents":
+            rows = cases.group_by("doc_id").agg(pl.col("mask").bitwise_or(), pl.any("asked"))
+            rows = rows.filter("asked")
+        elif metric == "cer":
+            rows = _edits(part, values)
+        elif metric == "f1":
+            rows = cases
+        now, fixed = _TERMS[metric]
+        sums.append(_added(metric, rows, pl.lit(0, pl.Int64), *now))
+        sums.append(_added(metric, rows.filter(pl.col("mask") > 0), pl.col("mask"), *fixed))
+    return pl.concat(sums, how="diagonal")
 
 
-def _summed(
-    rows: pl.DataFrame, now: tuple[pl.Expr, pl.Expr], fixed: tuple[pl.Expr, pl.Expr]
+def _added(
+    metric: str, rows: pl.DataFrame, mask: pl.Expr, above: pl.Expr, below: pl.Expr
 ) -> pl.DataFrame:
-    """Numerator and denominator of a metric by document: as they are, and what fixing adds."""
-    steps = [(pl.lit(0, pl.Int64), now), (pl.col("mask"), fixed)]
-    return pl.concat(
-        rows.select("doc_id", mask.alias("to"), pl.col("mask"), above=above, below=below)
-        .filter((pl.col("to") == 0) == (at == 0))
-        .group_by("doc_id", mask="to")
-        .agg(pl.col("above", "below").cast(float).sum())
-        for at, (mask, (above, below)) in enumerate(steps)
-    )
+    sums = pl.col("above", "below").cast(float).sum()
+    added = rows.select("doc_id", mask=mask, above=above, below=below)
+    return added.group_by("doc_id", "mask").agg(sums).with_columns(metric=pl.lit(metric))
+
+
+_ONE, _NONE, _ASKED = pl.lit(1), pl.lit(0), pl.col("asked").cast(int)
+_RIGHT, _MISSING, _SPURIOUS = (
+    (pl.col("outcome") == name).cast(int) for name in ("match", "missing", "spurious")
+)
+# Of each metric what a row adds to numerator and denominator now, and what more once it is fixed.
+_TERMS = {
+    "fields": ((_RIGHT, _ONE), (_ONE, _NONE)),
+    "documents": (((pl.col("mask") == 0).cast(int), _ONE), (_ONE, _NONE)),
+    "similarity": ((pl.col("like"), _ONE), (1 - pl.col("like"), _NONE)),
+    # Twice the right values over the values of the gold and of the answer.
+    "f1": ((2 * _RIGHT * _ASKED, _ASKED + 1 - _MISSING), (2 * _ASKED, _MISSING - _SPURIOUS)),
+    "cer": ((pl.col("hits"), pl.col("total")), (-pl.col("hits"), _NONE)),
+}
 
 
 def _with_sources(cases: pl.DataFrame) -> pl.DataFrame:

@@ -70,8 +70,6 @@ def judge(
 
     from formlab import benchmarks, files, readers
     from formlab.analysis import audit
-    from formlab.analysis._fact_pages import texts_of
-    from formlab.analysis.judge_scores import judge_scores
     from formlab.show import progress
     from formlab.systems import chat
     from formlab.systems.judge import judge_call
@@ -93,7 +91,7 @@ def judge(
     counts = dict.fromkeys(("judged", "failed", "not_asked"), 0)
     pages = audit.ask_judge(corpus, judged, call=call, workers=chosen["concurrency"], **shown)
     with progress("pages, {task.fields[failed]} failed") as bar:
-        bar.add_task("judge", total=len(texts_of(judged)), failed=0)
+        bar.add_task("judge", total=len(audit.texts_of(judged)), failed=0)
         for page, answer, record in pages:
             status = record["status"]
             state = {"missing": "not_asked"}.get(status, "judged" if status in USABLE else "failed")
@@ -104,7 +102,7 @@ def judge(
                 answers[page] = answer | {"judge": model}
                 files.write_json(out, answers)
             bar.update(bar.task_ids[0], advance=1, failed=counts["failed"])
-    scores = judge_scores(corpus, judged, answers)
+    scores = audit.judge_scores(corpus, judged, answers)
     scores = scores.filter(pl.col("slice_by").is_null(), pl.col("total") > 0, mode="fixed")
     means = scores.group_by("metric", maintain_order=True).agg(
         (pl.col("hits").sum() / pl.col("total").sum()).round(4)

@@ -1,18 +1,20 @@
 """Strict parsers of typed values: one canonical value for many ways to write it, or None.
 
 A parser reads the whole string or nothing ("12 apples" is no number). Digits of every script count,
-as do currencies and months of many languages, which babel knows. dateutil and price-parser guess
-one reading; here a date has all its readings, or none.
+as do currencies and months of 60 languages, which babel knows (`local_words.json`). dateutil and
+price-parser guess one reading; here a date has all its readings, or none.
 """
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import unicodedata
 from datetime import date as Date  # noqa: N812 - the parser below is called `date`
 from decimal import Decimal
 from functools import lru_cache
+from pathlib import Path
 from typing import NamedTuple
 
 from formlab.text.normalise import LADDER_STEPS, normalise
@@ -22,11 +24,6 @@ _LONGEST = 64
 _LONGEST_LIST = 10_000
 # How many short texts are remembered, with what they were read as.
 _REMEMBERED = 1 << 14
-# Languages whose months and currency signs are known; all 312 of babel take seconds to load.
-_LANGUAGES = (
-    "af ar az be bg bn bs ca cs cy da de el es et eu fa fi fr ga gl he hi hr hu hy id is it ka kk"
-    " km lo lt lv mk mn ms nb ne nl nn pl pt ro ru sk sl sq sr sv sw ta th tr uk ur uz vi"
-)
 # Named in the settings of scores that compare values as parsed.
 VALUE_RULE = "currency=where both name one|century=document,else either"
 # What people and models write where there is no value.
@@ -293,25 +290,11 @@ def _has_decimal_comma(currency: str) -> bool:
 
 
 @lru_cache(maxsize=1)
-def _local_words() -> tuple[dict[str, int], dict[str, str], dict[str, str]]:
+def _local_words() -> tuple[dict[str, int], dict[str, str], set[str]]:
     """Months by name, currencies by sign, without what has several meanings; names of days."""
-    from babel import Locale
-
-    months: dict[str, set[int]] = {}
-    signs: dict[str, set[str]] = {}
-    days: dict[str, set[str]] = {}
-    for locale in map(Locale.parse, ("en", *_LANGUAGES.split())):
-        for names in (*locale.days["format"].values(), *locale.days["stand-alone"].values()):
-            days |= {_plain(name).rstrip("."): {""} for name in names.values()}
-        for names in (*locale.months["format"].values(), *locale.months["stand-alone"].values()):
-            for month, name in names.items():
-                months.setdefault(_plain(name).rstrip("."), set()).add(month)
-        for code, sign in locale.currency_symbols.items():
-            signs.setdefault(_plain(sign), set()).add(code)
-    return tuple(
-        {word: next(iter(values)) for word, values in words.items() if len(values) == 1}
-        for words in (months, signs, days)
-    )
+    words = json.loads(Path(__file__).with_name("local_words.json").read_text("utf-8"))
+    months = {name: n for n, names in enumerate(words["months"], start=1) for name in names}
+    return months, words["signs"], set(words["days"])
 
 
 def day_of(year: str, month: str | int, day: str) -> Date | None:

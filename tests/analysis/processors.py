@@ -4,9 +4,9 @@ import random
 
 import formlab
 from formlab import analysis
-from formlab.analysis import calibration
+from formlab.analysis import confidence
 from formlab.analysis.surface import surface
-from formlab.analysis.what_if import what_if, what_if_together
+from formlab.analysis.what_if import what_if
 from tests.analysis.made_pairs import built
 from tests.analysis.made_values import simulated
 from tests.analysis.test_what_if import random_cases
@@ -45,11 +45,10 @@ def main():
             surface(one, "cer", "length", "path", resamples=50),
             what_if(one, resamples=200),
             what_if(built(random_cases(4, documents=30), []), resamples=200),
-            what_if_together(one),
             analysis.find_slices(one, alpha=1, min_docs=2, min_cases=4, resamples=20),
-            calibration.reliability(sure, resamples=200),
+            confidence.reliability(sure, resamples=200),
         )),
-        calibration.calibration_error(sure, resamples=200),
+        confidence.calibration_error(sure, resamples=200),
         sep="\n",
     )  # fmt: skip
 

@@ -6,18 +6,14 @@ import polars as pl
 import pytest
 
 from formlab import analysis, benchmarks, charts, explore, gallery, tables
-from formlab.analysis.clicks import click_and_value, misses
 from formlab.analysis.finding import finding_table
 from formlab.analysis.flips import flip_matrices, flips
 from formlab.analysis.footing import material_errors
-from formlab.analysis.overview import answers, failures, runs
-from formlab.analysis.pages import worst_pages
+from formlab.analysis.overview import answers, failures, runs, tree_sizes, worst_pages
 from formlab.analysis.pairings import pairings
-from formlab.analysis.propagation import propagation
 from formlab.analysis.select import select
-from formlab.analysis.stages import loss_stages
-from formlab.analysis.structure import tree_sizes
 from formlab.folders import Predictions
+from formlab_arena import click_and_value, loss_stages, misses, propagation
 from tests.analysis.made_pairs import in_parts
 from tests.analysis.test_finding_list import random
 from tests.made_parts import cut, only

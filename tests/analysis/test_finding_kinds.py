@@ -25,6 +25,7 @@ def planted(seed, *, docs=20, rates=(0.5, 0.5, 0.5), sizes=(6, 6, 6), spread=0.3
     return made("m", rows)
 
 
+@pytest.mark.complete
 @pytest.mark.parametrize("sizes", [(6, 6, 6), (20, 2, 5)])
 def test_without_a_difference_at_most_alpha_of_findings_claim_one(sizes):
     claimed = sum(kinds(planted(seed, sizes=sizes), metric="outcome").holds for seed in range(100))

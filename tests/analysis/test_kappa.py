@@ -29,26 +29,27 @@ def test_cohen_equals_scikit_learn_and_fleiss_equals_statsmodels():
     assert ours[" × ".join(names)] == pytest.approx(inter_rater.fleiss_kappa(uses), abs=1e-12)
 
 
-def test_the_interval_holds_the_value_and_is_the_same_each_time():
-    one, two = (rater_agreement(table(), ["r0", "r1"], resamples=200, seed=3) for _ in range(2))
-    assert one.equals(two)
-    low, value, high = one.select("ci_low", "kappa", "ci_high").row(0)
-    assert -1 <= low < value < high <= 1
+def test_the_interval_is_that_of_scipys_bootstrap_of_documents():
+    stats = pytest.importorskip("scipy.stats")
+    sklearn = pytest.importorskip("sklearn.metrics")
+    data = table(items=180)
+    groups = [group.select("r0", "r1").to_numpy() for _, group in data.group_by("doc_id")]
+
+    def kappa(chosen):
+        return sklearn.cohen_kappa_score(*np.concatenate([groups[n] for n in chosen]).T)
+
+    known = stats.bootstrap(
+        (range(30),), kappa, vectorized=False, n_resamples=400, method="percentile", rng=0
+    ).confidence_interval
+    low, high = rater_agreement(data, ["r0", "r1"]).select("ci_low", "ci_high").row(0)
+    assert (low, high) == pytest.approx((known.low, known.high), abs=0.03)
 
 
-def test_raters_who_always_say_the_same_one_thing_have_no_kappa():
+def test_what_is_undefined_or_left_out():
     data = pl.DataFrame({"doc_id": ["a", "b"], "x": [True, True], "y": [True, True]})
     assert np.isnan(rater_agreement(data, ["x", "y"])["kappa"][0])
-
-
-def test_items_that_one_left_out_are_left_out():
     data = pl.DataFrame({"doc_id": ["a", "b", "c"], "x": [1, 0, None], "y": [1, 0, 1]})
     row = rater_agreement(data, ["x", "y"], resamples=0).row(0, named=True)
-    assert (row["kappa"], row["n_items"]) == (1.0, 2)
-
-
-def test_no_items_at_all_is_undefined():
-    data = pl.DataFrame(
-        {"doc_id": [], "x": [], "y": []}, schema=dict.fromkeys(("doc_id", "x", "y"), pl.String)
-    )
-    assert np.isnan(rater_agreement(data, ["x", "y"])["kappa"][0])
+    assert (row["kappa"], row["n_items"], row["n_same"]) == (1.0, 2, 2)
+    nothing = pl.DataFrame(schema=dict.fromkeys(("doc_id", "x", "y"), pl.String))
+    assert np.isnan(rater_agreement(nothing, ["x", "y"])["kappa"][0])

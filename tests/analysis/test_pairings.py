@@ -72,7 +72,6 @@ def test_the_pairings_of_renamed_fields_by_hand():
     assert of(frame, "cer", "n_paired") == {
         "default": 2, "label": 0, "box": 0, "value": 2, "oracle": 2,
     }  # fmt: skip
-    assert frame.select("lowest", "highest").unique().rows() == [(0, 1)]
 
 
 def test_half_of_the_error_is_only_naming():

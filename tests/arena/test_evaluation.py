@@ -3,6 +3,7 @@ import json
 import polars as pl
 import pytest
 
+import formlab_arena
 from formlab import analysis, tables
 from formlab.errors import DataBroken, DataMissing
 from formlab.systems._journal import BROKEN
@@ -199,8 +200,8 @@ def test_oracle_is_perfect_and_one_misclick_has_one_consequence(tmp_path, monkey
         # This form has no box to leave alone, and no click misses.
         nothing = metric in ("click_distance", "unwanted_clicks")
         assert set(values) == (set() if nothing else {1.0}), metric
-    faults = analysis.propagation(done)
-    assert set(faults["doc_id"]) == set(analysis.misses(done)["doc_id"]) == {"E12-001"}
+    faults = formlab_arena.propagation(done)
+    assert set(faults["doc_id"]) == set(formlab_arena.misses(done)["doc_id"]) == {"E12-001"}
     assert faults.select("path", "fault", "first", "root", "chain").rows()[:2] == [
         ("/Account holder", "overwritten", False, "/Born on", 2),
         ("/Born on", "misplaced", True, "/Born on", 2),

@@ -4,6 +4,7 @@ import json
 import polars as pl
 import pytest
 
+import formlab_arena
 from formlab import analysis, benchmarks, tables
 from formlab.errors import DataMissing
 from formlab.folders import Predictions
@@ -125,7 +126,7 @@ def test_planted_faults_end_in_their_stages_and_the_oracle_has_none(tmp_path, mo
     for system, given in (("hands", reading), ("oracle", None)):
         settings = RunSettings(system, texts="pages", steps=3)
         fill(tmp_path / system, settings, tasks=tasks, reading=given)
-        lost[system] = analysis.loss_stages(analysis.evaluate(*read_run(tmp_path / system)))
+        lost[system] = formlab_arena.loss_stages(analysis.evaluate(*read_run(tmp_path / system)))
     assert lost["oracle"].is_empty()
     assert dict(lost["hands"].select("path", "stage").iter_rows()) == {
         "/Name": "reading", "/Group": "structure", "/By": "structure", "/Reason": "click",

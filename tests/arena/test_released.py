@@ -3,7 +3,6 @@ import pytest
 from formlab.benchmarks import SAMPLES
 from formlab.errors import DataMissing
 from formlab_arena import released, spec, validate
-from formlab_arena.run import RunSettings, fill
 
 SAMPLE = SAMPLES / "formfactory"
 
@@ -45,11 +44,3 @@ def test_sample_in_the_released_layout_is_read_the_same_way(tmp_path):
         released.task_set(SAMPLE, codes=["B12"])
     with pytest.raises(DataMissing, match="3 texts for form E12"):
         released.task_set(SAMPLE, codes=["E12"], count=4)
-
-
-@pytest.mark.browser
-def test_released_text_is_played_on_its_own_form(tmp_path):
-    tasks = released.task_set(SAMPLE, codes=["G11"])
-    (result,) = fill(tmp_path, RunSettings("oracle", texts="released"), tasks=tasks)
-    assert (result["status"], result["right"]) == ("submitted", len(tasks.instances[0].values))
-    assert (tmp_path / "forms" / "G11.yaml").is_file()

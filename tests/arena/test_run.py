@@ -1,7 +1,5 @@
 import asyncio
 import contextlib
-import os
-import signal
 import sqlite3
 import subprocess
 import sys
@@ -19,15 +17,12 @@ from formlab_arena import run
 from formlab_arena.actions import Click, Scroll
 from formlab_arena.agents import Halted
 from formlab_arena.evaluation import read_run
-from formlab_arena.oracle import Oracle
 from formlab_arena.run import Outcome, RunSettings, fill, play_all
 from tests.arena.conftest import events
 from tests.states import ended, until
 from tests.systems.scripted_server import serving
 
 SETTINGS = RunSettings("oracle")
-# With so few looks an episode whose server is gone ends soon.
-FEW = RunSettings("oracle", steps=5)
 ROOT = Path(__file__).parents[2]
 
 
@@ -116,93 +111,6 @@ def test_models_fill_in_forms_from_one_machine(tmp_path, monkeypatch):
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:1/v1")
     with pytest.raises(NotAvailable, match="models fill in forms from one machine"):
         fill(tmp_path, RunSettings("chat:m"), codes=["A13"], workers="tcp://127.0.0.1:1")
-
-
-def own_browsers():
-    """The main processes of Chromium that this process has started."""
-    parents = {}
-    for folder in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):
-            # The name in brackets may hold anything; the parent is the second word after it.
-            parents[int(folder.name)] = int(
-                (folder / "stat").read_text().rpartition(")")[2].split()[1]
-            )
-    browsers = []
-    for number in parents:
-        above = number
-        while above not in (0, os.getpid()):
-            above = parents.get(above, 0)
-        with contextlib.suppress(OSError):
-            line = Path(f"/proc/{number}/cmdline").read_text()
-            if above and "--headless" in line and "--type=" not in line:
-                browsers.append(number)
-    return browsers
-
-
-def lose():
-    raise RuntimeError("lost the browser")
-
-
-@pytest.fixture(scope="module")
-def damaged(tmp_path_factory):
-    """A run of four forms, each but the last with another damage before its first answer.
-
-    Its folder, and the results by the forms.
-    """
-    folder, running, ensure = tmp_path_factory.mktemp("damaged"), [], run.Server.ensure
-    damages = {
-        "A12": lose,
-        "A13": lambda: [os.kill(number, signal.SIGKILL) for number in own_browsers()],
-        "E12": lambda: os.kill(running[-1].pid, signal.SIGKILL),
-        "A11": lambda: None,
-    }
-
-    class Damaging(Oracle):
-        def __init__(self, instance):
-            super().__init__(instance.values)
-            self.damage = damages[instance.code]
-
-        def act(self, seen):
-            self.damage()
-            return super().act(seen)
-
-    def watched(self):
-        running.append(self)
-        return ensure(self)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(run.Server, "ensure", watched)
-        patch.setitem(run.AGENTS.loaded, "oracle", Damaging)
-        results = fill(folder, FEW, codes=list(damages))
-    return folder, {result["form"]: result for result in results}
-
-
-@pytest.mark.browser
-def test_crash_costs_one_episode_and_the_next_run_repeats_it(damaged):
-    folder, results = damaged
-    assert (results["A12"]["status"], results["A12"]["right"]) == ("crashed", 0)
-    assert results["A12"]["error"].startswith("RuntimeError: lost the browser (test_run.py, line ")
-    assert (results["A11"]["status"], results["A11"]["right"]) == ("submitted", 4)
-    reported = []
-    again = fill(folder, FEW, codes=["A12", "A11"], tell=reported.append)
-    assert [r["doc_id"] for r in reported] == ["A12-001"]
-    assert [(r["status"], r["right"]) for r in again] == [("submitted", 6), ("submitted", 4)]
-
-
-@pytest.mark.browser
-@pytest.mark.skipif(not Path("/proc/self/stat").is_file(), reason="finds processes in /proc")
-def test_killed_browser_costs_one_episode(damaged):
-    _, results = damaged
-    assert (results["A13"]["status"], results["A13"]["right"]) == ("crashed", 0)
-    assert "closed" in results["A13"]["error"]
-    assert (results["A11"]["status"], results["A11"]["right"]) == ("submitted", 4)
-
-
-@pytest.mark.browser
-def test_killed_server_costs_one_episode(damaged):
-    _, results = damaged
-    assert results["E12"]["status"] in ("crashed", "unfinished")
-    assert (results["A11"]["status"], results["A11"]["right"]) == ("submitted", 4)
 
 
 @pytest.mark.browser

@@ -8,7 +8,6 @@ import pytest
 
 from formlab import analysis, benchmarks, charts, folders, tables
 from formlab.analysis import Finding
-from formlab.analysis.pages import PAGES
 from formlab.analysis.slices import SLICES
 from formlab.charts import theme
 from formlab.charts._shared import LINKS_VARIABLE
@@ -106,8 +105,10 @@ def test_scores_have_their_mean_and_what_is_unsure_where_it_is(summary_of):
 
 
 def test_pages_are_drawn_by_what_became_of_their_words():
-    row = dict.fromkeys(PAGES, 0) | {"doc_id": "1", "status": "ok", "words": 10, "wer": 0.3}
-    page = pl.DataFrame([row | {"omitted": 0.2, "order": 0.1}], schema=PAGES, strict=False)
+    row = {"doc_id": "1", "status": "ok", "words": 10, "wer": 0.3, "omitted": 0.2, "order": 0.1}
+    row |= dict.fromkeys(("inserted", "substituted"), 0.0)
+    row |= dict.fromkeys(("fields", "wrong", "missed", "out_of_order"), 0)
+    page = pl.DataFrame([row])
     assert {r["error"]: r["rate"] for r in drawn(charts.page_error_bars(page))} == {
         "omitted": 0.2, "inserted": 0.0, "substituted": 0.0, "out of order": 0.1,
     }  # fmt: skip

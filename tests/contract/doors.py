@@ -23,6 +23,7 @@ SECOND = {
     "form-2": GOLD["form-2"] | {"date": "2009-06-30"},
 }
 SCORE = ("score", "truth.csv", "--predictions")
+(COMMAND,) = entry_points(group="console_scripts", name="formlab")
 
 # Words that 0.3 renames or drops, each for what it does: a new word is an edit of this table.
 WORDS = {
@@ -43,10 +44,9 @@ WORDS = {
 
 def cli(*arguments, code=0):
     """Standard output and standard error of the installed command, run in this process."""
-    (command,) = entry_points(group="console_scripts", name="formlab")
     out, err, sys.argv = io.StringIO(), io.StringIO(), ["formlab", *map(str, arguments)]
     with redirect_stdout(out), redirect_stderr(err), pytest.raises(SystemExit) as end:
-        sys.exit(command.load()())
+        sys.exit(COMMAND.load()())
     assert (end.value.code or 0) == code, err.getvalue()
     return out.getvalue(), err.getvalue()
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import polars as pl
 
+import formlab
 from tests.contract.doors import SCORE, WORDS, cli, long_table, rows, value
 from tests.contract.test_models import ADA, completion, server  # noqa: F401
 
@@ -23,26 +24,30 @@ TEXTS = {
 
 
 def test_b01_one_text_has_one_score_through_every_door(server):  # noqa: F811
-    long_table({"form-1": ADA}).write_csv("truth.csv")
-    for number, (text, right) in enumerate(TEXTS.items()):
-        for column in ("prediction", "output", "text"):
-            frame = pl.DataFrame({"doc_id": ["form-1"], column: [text], "gold": [WHOLE]})
-            frame.drop("gold").write_csv(f"{column}.csv")
-            frame.with_columns(seconds=1).drop("gold").write_ndjson(f"{column}.jsonl")
-        for ending in ("txt", "json"):
-            Path(f"{number}-{ending}").mkdir()
-            Path(f"{number}-{ending}/form-1.{ending}").write_text(text)
-        server.replies = [completion(content=text)]
-        server.run[server.run.index("--out") + 1] = f"{number}-run"
-        cli(*server.run)
-        doors = ["text.csv", "output.csv", "prediction.jsonl", f"{number}-txt", f"{number}-json"]
-        for door in (*doors, f"{number}-run"):
-            # A run of one document whose answer is cut off has nothing to score at all.
-            if door.endswith("run") and text.startswith("<think>{"):
-                continue
-            table = rows(*SCORE, door, "--resamples", 0)
-            assert value(table, "match_f1") == right, (text, door)
-        frame.write_csv("log.csv")
-        (log,) = rows(*WORDS["score a log"], "log.csv", "--columns", "value=text")
-        ours = {row["measure"]: row["value"] for row in log["headlines"] if row["by"] == "formlab"}
-        assert right in ours.values(), (text, ours)
+    texts = {f"form-{number}": text for number, text in enumerate(TEXTS)}
+    right = dict(zip(texts, TEXTS.values(), strict=True))
+    long_table(dict.fromkeys(texts, ADA)).write_csv("truth.csv")
+    for column in ("prediction", "output", "text"):
+        frame = pl.DataFrame({"doc_id": texts.keys(), column: texts.values()})
+        frame.write_csv(f"{column}.csv")
+        frame.with_columns(seconds=1).write_ndjson(f"{column}.jsonl")
+    for name, text in texts.items():
+        for file in (f"txt/{name}.txt", f"json/{name}.json", f"{name}.txt"):
+            Path(file).parent.mkdir(exist_ok=True)
+            Path(file).write_text(text)
+    server.replies = [completion(content=text) for text in texts.values()]
+    cli(*server.run)
+    for door in ("text.csv", "output.csv", "prediction.jsonl", "txt", "json", "run"):
+        table = rows(*SCORE, door, "--resamples", 0, "--by", "doc_id", "--all")
+        assert {name: value(table, "match_f1", slice_value=name) for name in texts} == right, door
+    frame.with_columns(gold=pl.lit(WHOLE)).write_csv("log.csv")
+    (log,) = rows(*WORDS["score a log"], "log.csv", "--columns", "value=text", "--out", "log")
+    fields = formlab.open_evaluation(log["out"]).fields
+    shares = fields.group_by("doc_id").agg((pl.col("outcome") == "match").mean())
+    assert dict(shares.rows()) == right
+    # How a file is read rests on all that stands in it: each text is alone in one, too.
+    gold = [{"doc_id": "a"} | ADA]
+    for text, share in TEXTS.items():
+        answer = pl.DataFrame({"doc_id": "a", "prediction": text, "seconds": 1})
+        alone = formlab.evaluate(gold, answer).fields["outcome"] == "match"
+        assert alone.to_list() == [share == 1] * 3, text

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 import formlab
+import formlab_arena
 from tests.contract.doors import cli, rows, value
 
 pytestmark = pytest.mark.browser
@@ -77,12 +78,11 @@ def test_a02_a_clumsy_episode_is_scored_as_counted_by_hand():
     window = ("--viewport", "1280x360")
     fill("--agent", "player.py", "--forms", "E12", *window, "--out", "run", code=1)
     table = rows("arena", "score", "run", "--by", "kind", "--out", "eval")
-    # The date goes over the name, one of two lists is wrong, the number is typed below its field;
-    # all in a window that was scrolled.
+    # The date goes over the name, one of two lists is wrong, the number stands below its field.
     assert [value(table, f"{what}_accuracy") for what in ("click", "value_placed")] == [0.6, 0.4]
     assert value(table, "value_placed_accuracy", slice_value="dropdown") == 1 / 2
     assert value(table, "click_distance", slice_value="string") == 10
-    faults = formlab.analysis.propagation(formlab.open_evaluation("eval")).sort("path")
+    faults = formlab_arena.propagation(formlab.open_evaluation("eval")).sort("path")
     assert faults.select("path", "fault", "first").rows() == [
         ("/Account holder", "overwritten", False),
         ("/Born on", "misplaced", True),

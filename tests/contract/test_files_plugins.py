@@ -46,12 +46,6 @@ def test_f01_an_evaluation_on_disk_gives_the_numbers_of_the_command(work):
     cli("compare", "evals/first", "evals/second", code=2)
 
 
-def test_f02_one_file_is_a_metric(work):
-    (out,) = in_turn(["--plugin", METRIC, *SCORE, "first.jsonl", "--json"])
-    # Totals 4 of 4 and 5 of 5; 42011 beside 20110304: 1 of 5; 302009 beside 20090630: 2 of 6.
-    assert value(json.loads(out), "digit_accuracy") == pytest.approx(12 / 20, abs=1e-9)
-
-
 def test_f03_the_plug_ins_of_the_docs_are_run_and_scored_and_found_again(work, monkeypatch):
     # The system reads the 3 of the total as an 8: one of four digits.
     json_folder(work / "forms", {"a": {"total": "31.90"}})
@@ -65,9 +59,12 @@ def test_f03_the_plug_ins_of_the_docs_are_run_and_scored_and_found_again(work, m
     assert json.loads(compared)[0]["value_a"] == pytest.approx(3 / 4, abs=1e-9)
 
 
-def test_f04_a_strangers_plug_in_is_not_run_and_is_named(work, monkeypatch):
+def test_f02_f04_one_file_is_a_metric_and_a_strangers_is_not_run_and_is_named(work, monkeypatch):
     (work / "theirs.py").write_text(Path(METRIC).read_text() + "\nopen('ran', 'a').write('x')\n")
-    in_turn(["--plugin", "theirs.py", *SCORE, "first.jsonl", "--out", "evals/theirs"])
+    score = [*SCORE, "first.jsonl", "--out", "evals/theirs", "--json"]
+    (out,) = in_turn(["--plugin", "theirs.py", *score])
+    # Totals 4 of 4 and 5 of 5; 42011 beside 20110304: 1 of 5; 302009 beside 20090630: 2 of 6.
+    assert value(json.loads(out), "digit_accuracy") == pytest.approx(12 / 20, abs=1e-9)
     monkeypatch.setenv("FORMLAB_CACHE", "cache of another user")
     assert "theirs.py" in cli("compare", "evals/theirs", "evals/theirs", code=2)[1]
     assert (work / "ran").read_text() == "x"
@@ -102,7 +99,7 @@ def test_f06_own_columns_of_the_gold_are_kept_and_slice(work):
 def test_f07_functions_return_pandas_where_the_user_chose_it(work, monkeypatch):
     pair = [formlab.open_evaluation(f"evals/{name}") for name in ("first", "second")]
     calls = dict.fromkeys((formlab.summarise, analysis.what_if), pair[0])
-    calls |= dict.fromkeys((formlab.compare, analysis.shared_failures, analysis.abilities), pair)
+    calls |= dict.fromkeys((formlab.compare, analysis.shared_failures), pair)
     tables = [function(argument) for function, argument in calls.items()]
     monkeypatch.setattr(formlab.options, "frames", "pandas")
     for (function, argument), table in zip(calls.items(), tables, strict=True):

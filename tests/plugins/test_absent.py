@@ -1,6 +1,5 @@
 """The core without its add-ons, and what a list of commands imports."""
 
-import json
 import os
 import subprocess
 import sys
@@ -52,41 +51,13 @@ def core(tmp_path):
     return run
 
 
-# Commands one after the other, and a line between what they print.
-IN_TURN = """
-import json, sys
-from formlab.cli import main
-for words in json.loads(sys.argv[1]):
-    try:
-        main(words)
-    except SystemExit as end:
-        if end.code:
-            raise
-    print("-----")
-"""
-
-
-def test_score_compare_and_report_need_no_add_on(core, funsd_root, tmp_path):
-    own = "from formlab.reports import plan; print(*(p.stem for p in plan.own_notebooks()))"
-    done = core(code=f"{own}\nimport formlab_arena")
+def test_notebooks_of_an_add_on_are_there_with_it_alone(core):
+    listed = "from formlab.reports import plan; print(*(p.stem for p in plan.own_notebooks()))"
+    done = core(code=f"{listed}\nimport formlab_arena")
     assert "ModuleNotFoundError: formlab_arena" in done.stderr
     names = done.stdout.split()
     assert "10_content_modality" in names
     assert not {"02_review", "40_form_filling"} & set(names)
-    (tmp_path / "p.jsonl").write_text('{"doc_id": "a", "text": "Name: Ada Berg"}\n')
-    score = ["score", "funsd", "--root", str(funsd_root), "--predictions", "p.jsonl"]
-    score += ["--resamples", "0", "--out", "e", "--json"]
-    compare = ["compare", "e", "e", "--metric", "cer", "--json"]
-    report = ["report", "10_content_modality", "--eval", "e", "--set", "figures=off", "--out", "r"]
-    commands = json.dumps([score, compare, report, ["--help"]])
-    done = core(commands, code=IN_TURN)
-    assert done.returncode == 0, done.stdout + done.stderr
-    scores, compared, _, helped, _ = done.stdout.split("-----\n")
-    assert json.loads(scores)
-    assert json.loads(compared)[0]["difference"] == 0
-    assert (tmp_path / "r" / "10_content_modality--e.html").is_file()
-    assert "compare" in helped
-    assert "arena" not in helped
 
 
 def test_systems_of_an_add_on_name_it_and_what_they_read_before_still_opens(core):

@@ -1,4 +1,4 @@
-"""What docs/plugins shows, from a folder and from an installed package, end to end."""
+"""What docs/plugins shows, from an installed package; from files it is in the contract (f03)."""
 
 import json
 import os
@@ -11,6 +11,7 @@ import nbformat
 import pytest
 from click.testing import CliRunner
 
+from formlab import evaluate
 from formlab.cli import main
 
 REPOSITORY = Path(__file__).parents[2]
@@ -51,28 +52,20 @@ def forms(tmp_path):
     return folder
 
 
-@pytest.fixture(params=["files", "package"])
-def formlab(request, tmp_path):
-    """The command line as its own process; files are named by option, variable or not at all."""
+@pytest.fixture
+def formlab(tmp_path):
+    """The command line as its own process, beside an installed package of the toys."""
+    paths = [REPOSITORY, _installed(tmp_path), os.environ.get("PYTHONPATH", "")]
     env = os.environ | {"FORMLAB_CACHE": str(tmp_path / "cache")}
     env.pop("FORMLAB_PLUGINS", None)
-    paths = [str(REPOSITORY)]
-    if request.param == "package":
-        paths.append(str(_installed(tmp_path)))
-    env["PYTHONPATH"] = os.pathsep.join([*paths, env.get("PYTHONPATH", "")])
+    env["PYTHONPATH"] = os.pathsep.join(map(str, paths))
 
-    def run(*arguments, by="", code=0):
-        command, here = [sys.executable, "-m", "formlab"], env
-        if request.param == "files" and by == "option":
-            command += [text for file in FILES for text in ("--plugin", str(file))]
-        if request.param == "files" and by == "variable":
-            here = env | {"FORMLAB_PLUGINS": os.pathsep.join(map(str, FILES))}
-        command += map(str, arguments)
-        done = subprocess.run(command, cwd=tmp_path, env=here, capture_output=True, text=True)
-        assert done.returncode == code, done.stderr
+    def run(*arguments):
+        command = [sys.executable, "-m", "formlab", *map(str, arguments)]
+        done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
         return done.stdout
 
-    run.source = {"package": "package formlab-toys 1.2"}.get(request.param, str(FILES[0].parent))
     return run
 
 
@@ -95,45 +88,42 @@ def test_each_file_is_short():
     assert all(len(file.read_text().splitlines()) < 50 for file in FILES)
 
 
-def test_toys_are_listed_run_scored_compared_and_reported(formlab, forms, tmp_path):
-    listed = json.loads(formlab("list", "benchmarks", "--json", by="option"))
-    assert "Receipts as plain text" in [row["title"] for row in listed]
-    rows = json.loads(formlab("list", "plugins", "--json", by="variable"))
+def test_toys_of_a_package_are_listed_run_and_scored(formlab, forms, tmp_path):
+    rows = json.loads(formlab("list", "plugins", "--json"))
     sources = {row["name"]: row["source"] for row in rows}
     for name in ("receipts", "lines", "digit_accuracy"):
-        assert sources[name].startswith(formlab.source)
-
+        assert sources[name].startswith("package formlab-toys 1.2")
     run = ("run", "receipts", "--root", forms, "--system", "lines", "--out", "runs/lines")
-    assert json.loads(formlab(*run, "--workers", "2", "--json", by="variable"))[0]["failed"] == 0
+    assert json.loads(formlab(*run, "--workers", "2", "--json"))[0]["failed"] == 0
     score = ("score", "receipts", "--root", forms, "--predictions", "runs/lines", "--out", "e")
-    rows = json.loads(formlab(*score, "--by", "kind", "--resamples", "0", "--json", by="option"))
+    rows = json.loads(formlab(*score, "--by", "kind", "--resamples", "0", "--json"))
     # Eleven digits, of which one was read as another.
     values = [row["value"] for row in rows if row["metric"] == "digit_accuracy"]
     assert values
     assert values == pytest.approx([10 / 11] * len(values))
     recorded = json.loads((tmp_path / "e" / "manifest.json").read_text())["plugins"]
     assert {entry["entry"] for entry in recorded} == {"receipts", "digit_accuracy"}
-    # Later processes that are told nothing find the plug-ins again.
-    both = formlab("compare", "e", "e", "--metric", "digit_accuracy", "--json")
-    assert json.loads(both)[0]["value_a"] == pytest.approx(10 / 11)
-    if formlab.source == str(FILES[0].parent):
-        _check_own_command_and_report(formlab, tmp_path)
 
 
-def _check_own_command_and_report(formlab, tmp_path):
-    """A command, a notebook and a chart of the page's other example, which is a file alone."""
-    mine = _mine(tmp_path)
-    assert formlab(*mine, "count", "e") == "3\n"
+@pytest.mark.usefixtures("fresh")
+def test_command_notebook_and_chart_of_the_page_are_used(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    gold = {name: {"total": total} for name, (total, _) in FORMS.items()}
+    evaluate(gold, gold).save("e")
     book = nbformat.v4.new_notebook(
         cells=[nbformat.v4.new_code_cell(cell) for cell in CELLS],
         metadata={"kernelspec": {"name": "python3", "display_name": "Python 3"}},
     )
     book.cells[0].metadata["tags"] = ["parameters"]
-    nbformat.write(book, tmp_path / "mine.ipynb")
-    formlab(*mine, "report", "mine", "--eval", "e", "--set", "figures=off", "--out", "r")
-    report = (tmp_path / "r" / "mine--e.html").read_text()
-    assert "digit_accuracy" in report
-    assert re.search(r"aggregate\W+mean", report)
+    nbformat.write(book, "mine.ipynb")
+    # Cases of three fields and of three documents.
+    command = [str(word) for word in _mine(tmp_path)]
+    assert CliRunner().invoke(main, [*command, "count", "e"]).output == "6\n"
+    report = ("report", "mine", "--eval", "e", "--set", "figures=off", "--workers", "1")
+    assert CliRunner().invoke(main, [*command, *report, "--out", "r"]).exit_code == 0
+    page = Path("r/mine--e.html").read_text()
+    assert "exact_accuracy" in page
+    assert re.search(r"aggregate\W+mean", page)
 
 
 def _mine(folder):

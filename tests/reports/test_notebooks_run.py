@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from formlab import browser, reports
+from tests.seeds import ALL
 
 # A chart is drawn when it comes near: the page's observers look once in each frame. False if the
 # browser stops to draw frames.
@@ -62,14 +63,24 @@ class Reader(ExitStack):
         raise AssertionError(f"two browsers drew no frame of {file.name}")
 
 
-@pytest.fixture(scope="module", params=[(1280, "light"), (390, "dark")], ids=["desktop", "phone"])
+# Of each kind of page one is opened on a phone in `make test`, and all in `make test-all`.
+PAGES = ["index", *(notebook.stem for notebook in NOTEBOOKS)]
+ON_PHONE = PAGES if ALL else ["index", "01_explore", "65_own_forms", "70_stress"]
+WINDOWS = {"desktop": (1280, "light"), "phone": (390, "dark")}
+
+
+@pytest.fixture(scope="module")
 def reader(request):
-    with Reader(*request.param) as reader:
+    with Reader(*WINDOWS[request.param]) as reader:
         yield reader
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("name", ["index", *(notebook.stem for notebook in NOTEBOOKS)])
+@pytest.mark.parametrize(
+    ("reader", "name"),
+    [*(("desktop", name) for name in PAGES), *(("phone", name) for name in ON_PHONE)],
+    indirect=["reader"],
+)
 def test_page_opens_offline_without_request_or_error(built, name, reader):
     visit = reader.open(built[0] / f"{name}.html")
     page = visit.page

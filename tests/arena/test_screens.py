@@ -3,7 +3,7 @@ import json
 import polars as pl
 import pytest
 
-from formlab.analysis.screens import by_screen
+from formlab_arena.screens import by_screen
 from tests.analysis.made_pairs import built
 
 BOX = {"x0": 1.0, "y0": 2.0, "x1": 3.0, "y1": 4.0}

@@ -3,6 +3,7 @@ import json
 
 import pytest
 
+import formlab_arena
 from formlab import analysis
 from formlab.errors import DataBroken
 from formlab_arena.evaluation import read_run
@@ -37,7 +38,7 @@ def losses(tmp_path):
         }  # fmt: skip
         page = {"doc_id": "scan-7", "fields": fields}
         (folder / "E12-001" / "page.json").write_text(json.dumps(page))
-        table = analysis.loss_stages(analysis.evaluate(*read_run(folder)))
+        table = formlab_arena.loss_stages(analysis.evaluate(*read_run(folder)))
         assert set(table["source"]) <= {"scan-7"}
         return {
             row["path"]: (row["stage"], row["cause"]) for row in table.iter_rows(named=True)
@@ -143,7 +144,7 @@ def test_capitals_count_where_the_scoring_is_exact(tmp_path):
     (folder / "E12-001" / "page.json").write_text(json.dumps(page))
     for mode, stages in (("official", ["reading"]), ("fixed", [])):
         result = analysis.evaluate(*read_run(folder), mode=mode)
-        assert analysis.loss_stages(result)["stage"].to_list() == stages
+        assert formlab_arena.loss_stages(result)["stage"].to_list() == stages
 
 
 def test_field_that_is_blank_on_the_page_was_given_a_value_or_hit_by_one(tmp_path):
@@ -163,15 +164,15 @@ def test_field_that_is_blank_on_the_page_was_given_a_value_or_hit_by_one(tmp_pat
         number = {"number": fields["number"] | blank | {"assigned": assigned}}
         page = {"doc_id": "scan-7", "fields": fields | number}
         (folder / "E12-001" / "page.json").write_text(json.dumps(page))
-        row = analysis.loss_stages(analysis.evaluate(*read_run(folder))).row(0, named=True)
+        row = formlab_arena.loss_stages(analysis.evaluate(*read_run(folder))).row(0, named=True)
         assert (row["stage"], row["cause"]) == expected
 
 
 def test_run_without_pages_is_an_error_unless_none_is_required(tmp_path):
     result = analysis.evaluate(*read_run(run(tmp_path / "run", ([screen(), *RIGHT[:3]], {}))))
-    assert analysis.loss_stages(result, required=False).height == 0
+    assert formlab_arena.loss_stages(result, required=False).height == 0
     with pytest.raises(DataBroken, match="arena fill --pages"):
-        analysis.loss_stages(result)
+        formlab_arena.loss_stages(result)
     (tmp_path / "run" / "E12-001" / "page.json").write_text('{"fields": {"no": 1}}')
     with pytest.raises(DataBroken, match=r"Expected `object`, got `int`.*page\.json"):
         read_run(tmp_path / "run")

@@ -14,10 +14,10 @@ from typing import Any
 import polars as pl
 
 from formlab import text
-from formlab.analysis.propagation import propagation
 from formlab.errors import DataBroken
 from formlab.folders import Evaluation
 from formlab.scoring.causes import STAGE_OF, cause
+from formlab_arena.fault_chains import propagation
 
 # In the order in which a value passes them.
 STAGES = ("reading", "structure", "relation", "click")
@@ -76,7 +76,7 @@ def loss_stages(evaluation: Evaluation, *, required: bool = True) -> pl.DataFram
     Examples
     --------
     >>> from formlab import analysis
-    >>> analysis.loss_stages(analysis.open_evaluation(), required=False).height
+    >>> loss_stages(analysis.open_evaluation(), required=False).height
     0
     """
     if required and not any(map(_pages, evaluation.parts())):

@@ -1,6 +1,7 @@
 import polars as pl
 import pytest
 
+import formlab_arena
 from formlab import analysis, readers
 from formlab.benchmarks import formfactory
 from formlab.errors import DataBroken
@@ -16,7 +17,7 @@ def clumsy(tmp_path):
 
 
 def test_clicks_and_values_of_a_clumsy_episode_are_counted_by_type(clumsy):
-    table = analysis.click_and_value(clumsy)
+    table = formlab_arena.click_and_value(clumsy)
     counts = {(r["kind"], r["click"], r["value"]): r["n_cases"] for r in table.to_dicts()}
     # The name; its misplaced number. Of the lists one is right, one set to another option.
     assert [counts["string", c, v] for c in ("right", "wrong") for v in ("right", "wrong")] == [
@@ -36,22 +37,22 @@ def test_clicks_and_values_of_a_clumsy_episode_are_counted_by_type(clumsy):
 
 
 def test_another_metric_may_say_what_a_right_value_is(clumsy):
-    table = analysis.click_and_value(clumsy, value="value_submitted_accuracy")
+    table = formlab_arena.click_and_value(clumsy, value="value_submitted_accuracy")
     # Nothing was ever sent.
     assert table.filter(pl.col("value") == "right")["n_cases"].sum() == 0
     with pytest.raises(DataBroken, match="no exact_match"):
-        analysis.click_and_value(clumsy, value="exact_match")
+        formlab_arena.click_and_value(clumsy, value="exact_match")
 
 
-def test_an_evaluation_without_clicks_has_neither_cells_nor_misses(evaluate):
-    read = evaluate({"doc_id": "a", "text": "x"})
-    assert analysis.click_and_value(read).is_empty()
-    assert analysis.misses(read).is_empty()
-    assert analysis.propagation(read, required=False).is_empty()
+def test_an_evaluation_without_clicks_has_neither_cells_nor_misses():
+    read = analysis.evaluate({"a": {"name": "Ada"}}, {"a": {"name": "x"}})
+    assert formlab_arena.click_and_value(read).is_empty()
+    assert formlab_arena.misses(read).is_empty()
+    assert formlab_arena.propagation(read, required=False).is_empty()
 
 
 def test_misses_tell_how_far_off_and_what_was_hit(clumsy):
-    table = analysis.misses(clumsy)
+    table = formlab_arena.misses(clumsy)
     columns = ("path", "pred", "x", "y", "distance", "near", "near_distance")
     assert table.select(columns).rows() == [
         ("/Born on", "1970-02-03", 150, 110, 70, "/Account holder", 0),
@@ -66,7 +67,7 @@ def test_misses_tell_how_far_off_and_what_was_hit(clumsy):
 
 def test_click_that_nothing_asked_for_is_a_miss_of_no_field(tmp_path):
     done = analysis.evaluate(*read_run(run(tmp_path, ([screen(), click(350, 110)], {}))))
-    [row] = analysis.misses(done).to_dicts()
+    [row] = formlab_arena.misses(done).to_dicts()
     assert (row["path"], row["distance"], row["near"], row["near_distance"]) == (
         None, None, "/Account holder", 50,
     )  # fmt: skip
@@ -76,9 +77,9 @@ def test_lines_on_released_screenshots_have_misses_too(tmp_path):
     corpus = formfactory.read("all", make(tmp_path / "formfactory"))
     (tmp_path / "A12-01.txt").write_text("[15,20] Ada\n[150,35] Berg\n")
     done = analysis.evaluate(corpus, readers.predictions(tmp_path / "A12-01.txt", corpus))
-    [row] = analysis.misses(done).to_dicts()
+    [row] = formlab_arena.misses(done).to_dicts()
     assert (row["path"], row["distance"], row["near"]) == ("/Last Name", 5, "/Last Name")
-    table = analysis.click_and_value(done).filter(pl.col("kind") == "all")
+    table = formlab_arena.click_and_value(done).filter(pl.col("kind") == "all")
     # A12-01: name right, last name beside its box, four not given of which one box stays empty;
     # A12-02: six not given; F12-01: two with a box, not given.
     assert table["n_cases"].to_list() == [1, 0, 1, 3 + 6 + 2]

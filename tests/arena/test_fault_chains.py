@@ -5,6 +5,7 @@ import json
 import polars as pl
 import pytest
 
+import formlab_arena
 from formlab import analysis
 from formlab.errors import DataBroken
 from formlab.tables import only
@@ -20,7 +21,7 @@ PROOF, NUMBER = "/Proof of identity", "/Number of the document"
 def faults(tmp_path):
     def found(*events, **result):
         folder = run(tmp_path / "run", ([screen(), *events], result))
-        table = analysis.propagation(analysis.evaluate(*read_run(folder)))
+        table = formlab_arena.propagation(analysis.evaluate(*read_run(folder)))
         return {row["path"]: row for row in table.iter_rows(named=True)}
 
     return found
@@ -104,7 +105,7 @@ def test_pages_that_never_came_follow_the_fault_that_held_them_up(tmp_path):
     first = screen(("holder", "born"))
     stuck = [first, *fill("holder", "Ada Berg"), *fill("born", "3 Feb")]
     done = analysis.evaluate(*read_run(run(tmp_path, (stuck, {}), ([], {"status": "crashed"}))))
-    rows = {(r["doc_id"], r["path"]): brief(r) for r in analysis.propagation(done).to_dicts()}
+    rows = {(r["doc_id"], r["path"]): brief(r) for r in formlab_arena.propagation(done).to_dicts()}
     assert rows["E12-001", BORN] == ("wrong_value", True, None, BORN, 4)
     for path in (ACCOUNT, PROOF, NUMBER):
         assert rows["E12-001", path] == ("not_reached", False, BORN, BORN, 4)
@@ -126,14 +127,14 @@ def test_field_that_never_appeared_follows_the_one_it_depends_on(tmp_path):
     seen = screen(("holder", "born", "account", "proof"))
     log = [seen, *good("holder", "born", "account"), *fill("proof", "Driving licence")]
     done = altered(run(tmp_path, (log, {})), when={NUMBER: [PROOF]})
-    rows = {row["path"]: brief(row) for row in analysis.propagation(done).to_dicts()}
+    rows = {row["path"]: brief(row) for row in formlab_arena.propagation(done).to_dicts()}
     assert rows[NUMBER] == ("not_shown", False, PROOF, PROOF, 2)
 
 
 def test_field_to_leave_alone_is_not_empty_when_something_is_entered(tmp_path):
     log = [screen(), *good(*VALUES)]
     done = altered(run(tmp_path, (log, {})), gold=VALUES | {"number": None})
-    [row] = analysis.propagation(done).to_dicts()
+    [row] = formlab_arena.propagation(done).to_dicts()
     assert (row["path"], row["fault"], row["first"]) == (NUMBER, "not_empty", True)
 
 
@@ -142,7 +143,7 @@ def test_right_form_has_no_fault_and_released_screenshots_have_no_log(tmp_path, 
     done = altered(run(tmp_path / "other", (CLUMSY, {})))
     bare = done.documents.with_columns(meta=pl.lit('{"elements": []}'))
     with pytest.raises(DataBroken, match="no log of what was done with E12-001"):
-        analysis.propagation(dataclasses.replace(done, documents=bare))
+        formlab_arena.propagation(dataclasses.replace(done, documents=bare))
 
 
 def test_every_wrong_field_has_one_row_and_chains_add_up_to_them(tmp_path):
@@ -157,7 +158,7 @@ def test_every_wrong_field_has_one_row_and_chains_add_up_to_them(tmp_path):
                 events = [e for name, into in pairs for e in fill(name, VALUES[name], into=into)]
                 episodes.append(([*log, *events], {}))
     done = analysis.evaluate(*read_run(run(tmp_path, *episodes)))
-    table = analysis.propagation(done)
+    table = formlab_arena.propagation(done)
     assert table.filter("first")["chain"].sum() == table.height
     assert table.select("doc_id", "path").is_unique().all()
     # The account and the proof are entered nowhere, in any of the 27 forms.

@@ -1,0 +1,45 @@
+"""Names of months and days, and signs of currencies: `python -m tests.text.test_local_words`.
+
+They are written down in the package, since babel takes a second to load so many languages, and
+another of its versions could read the same answer in another way.
+"""
+
+import json
+from pathlib import Path
+
+from babel import Locale
+
+from formlab.text import values
+
+FILE = Path(values.__file__).with_name("local_words.json")
+LANGUAGES = (
+    "en af ar az be bg bn bs ca cs cy da de el es et eu fa fi fr ga gl he hi hr hu hy id is it ka"
+    " kk km lo lt lv mk mn ms nb ne nl nn pl pt ro ru sk sl sq sr sv sw ta th tr uk ur uz vi"
+)
+
+
+def of_babel():
+    """Months from January, signs and days; a word or sign with several meanings is left out."""
+    months, signs, days = {}, {}, set()
+    for locale in map(Locale.parse, LANGUAGES.split()):
+        for names in (*locale.days["format"].values(), *locale.days["stand-alone"].values()):
+            days |= {values._plain(name).rstrip(".") for name in names.values()}
+        for names in (*locale.months["format"].values(), *locale.months["stand-alone"].values()):
+            for month, name in names.items():
+                months.setdefault(values._plain(name).rstrip("."), set()).add(month)
+        for code, sign in locale.currency_symbols.items():
+            signs.setdefault(values._plain(sign), set()).add(code)
+    return {
+        "months": [sorted(name for name in months if months[name] == {n}) for n in range(1, 13)],
+        "signs": {sign: min(signs[sign]) for sign in sorted(signs) if len(signs[sign]) == 1},
+        "days": sorted(days),
+    }
+
+
+def test_words_of_the_package_are_those_of_babel():
+    assert json.loads(FILE.read_text("utf-8")) == of_babel()
+
+
+if __name__ == "__main__":
+    text = json.dumps(of_babel(), ensure_ascii=False).replace("], ", "],\n").replace("}, ", "},\n")
+    FILE.write_text(f"{text}\n", "utf-8")

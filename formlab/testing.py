@@ -9,10 +9,10 @@ import numpy as np
 
 from formlab import metrics
 from formlab.analysis.comparability import common
-from formlab.analysis.paired_tests import Pair, contributions, differences, loss_test
 from formlab.errors import DataBroken, UnknownName
 from formlab.folders import Evaluation
 from formlab.stats.sums import Row, document_sums
+from formlab.stats.tests import Pair, contributions, loss_test, paired_differences
 
 __all__ = ["assert_not_worse"]
 
@@ -34,7 +34,7 @@ def assert_not_worse(
 ) -> dict[str, Any]:
     """Fail unless a loss of `margin` or more against the baseline can be excluded.
 
-    A paired test of non-inferiority by documents (`analysis.paired_tests.loss_test`): a system
+    A paired test of non-inferiority by documents (`stats.tests.loss_test`): a system
     that truly loses the margin passes in about `alpha` of corpora, whatever their size. Too few
     documents therefore fail, also where the systems are equal; the message says which margin they
     could show. Where the tallies of
@@ -89,7 +89,7 @@ def assert_not_worse(
     ]
     pair, documents = _pair(common(sides).evaluations, metric, level)
     up = metrics.get(metrics.plain(metric)).direction == "up"
-    row = differences(
+    row = paired_differences(
         [pair], resamples=resamples, permutations=0, level=1 - 2 * alpha, seed=seed
     )[0]  # fmt: skip
     gains = contributions(pair) if up else -contributions(pair)

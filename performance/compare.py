@@ -19,10 +19,10 @@ import polars as pl
 from scipy import stats
 
 from formlab import tables
-from formlab.analysis.paired_tests import Pair, differences
 from formlab.analysis.slices import find_slices
 from formlab.folders import Evaluation
 from formlab.metrics import ratio
+from formlab.stats.tests import Pair, paired_differences
 
 DOCUMENTS, FIELDS, PERMUTATIONS = 500, 40, 9_999
 COLUMNS = {"kind": 6, "modality": 3, "subtype": 8, "page": 4, "scope": 3, "modal": 4}
@@ -90,7 +90,7 @@ def tests() -> Row:
     ones = np.ones(DOCUMENTS)
     sides = generator.uniform(size=(20, 2, DOCUMENTS))
     pairs = [Pair(*(np.stack([x, ones], axis=1) for x in side), ratio) for side in sides]
-    ours = fastest(lambda: differences(pairs, resamples=0, permutations=PERMUTATIONS))
+    ours = fastest(lambda: paired_differences(pairs, resamples=0, permutations=PERMUTATIONS))
 
     def scipys() -> None:
         for first, second in sides:

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 import formlab
-from formlab.analysis.paired_tests import Pair, contributions, loss_test
 from formlab.errors import DataBroken, UnknownName
 from formlab.metrics import METRICS, ratio
+from formlab.stats.tests import Pair, contributions, loss_test
 from formlab.testing import assert_not_worse
 from tests.analysis.made_pairs import built, from_matrix, made
 
@@ -58,7 +58,7 @@ def test_p_equals_a_loop_over_all_flips():
 def test_random_flips_come_near_the_exact_p(monkeypatch):
     one = forms(np.random.default_rng(6), 12)
     exact = p_of_loss(one, 0.05)
-    monkeypatch.setattr("formlab.analysis.paired_tests.EXACT", 0)
+    monkeypatch.setattr("formlab.stats.tests.EXACT", 0)
     assert p_of_loss(one, 0.05) == pytest.approx(exact, abs=0.02)
 
 

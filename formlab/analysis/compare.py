@@ -16,13 +16,13 @@ import polars as pl
 from formlab import metrics, tables
 from formlab.analysis.comparability import common
 from formlab.analysis.finding import ALPHA, DEPENDS, SAME, holds
-from formlab.analysis.paired_tests import Pair, adjusted_p, differences
 from formlab.errors import UnknownName
 from formlab.folders import Evaluation
 from formlab.scoring.bands import BANDS
 from formlab.scoring.evaluate import read_again
 from formlab.scoring.fields import READER, others
 from formlab.stats.sums import SLICE, Row, document_sums
+from formlab.stats.tests import Pair, adjusted_p, paired_differences
 from formlab.tables import DOCUMENTS, Settings
 
 _S, _F, _I = pl.String, pl.Float64, pl.Int64
@@ -73,7 +73,7 @@ def compare(
     reference
         The system that every other is compared with, as `system_a`; all pairs if left out.
     resamples, permutations, level, power, seed
-        As for `paired_tests.differences`; the draws are those of `summarise`.
+        As for `stats.tests.paired_differences`; the draws are those of `summarise`.
     workers
         As for `workers.each`: who scores large evaluations under the other reading rules.
 
@@ -212,7 +212,7 @@ def _compared(
         if name not in compared:
             known = dict.fromkeys(key[0] for each in rows.values() for key in each)
             raise UnknownName.of("metric scored for all systems", name, known)
-    tested = differences(pairs, **options)
+    tested = paired_differences(pairs, **options)
     for row in tested:
         row["better"], row["rules"] = _better(row), None
         row["settings"] = dataclasses.replace(row["settings"], **tests_made(**options))
@@ -222,7 +222,7 @@ def _compared(
 def tests_made(
     *, resamples: int, permutations: int, level: float, power: float, seed: int
 ) -> dict[str, str]:
-    """What of the settings says how `differences` were tested."""
+    """What of the settings says how differences were tested."""
     return {
         "interval": f"bootstrap,documents,paired,n={resamples},level={level:g},seed={seed}",
         "test": f"swap,documents,n={permutations},power={power:g}",

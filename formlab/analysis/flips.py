@@ -22,15 +22,15 @@ from formlab.analysis.compare import (
     tests_made,
 )
 from formlab.analysis.finding import LABEL, READER
-from formlab.analysis.intervals import by_document
-from formlab.analysis.paired_tests import Pair, differences
 from formlab.errors import UnknownName
 from formlab.folders import Evaluation
 from formlab.metrics import ratio
 from formlab.scoring.align import rights
 from formlab.scoring.bands import BANDS, order, sliced
 from formlab.scoring.score_batch import THRESHOLD
+from formlab.stats.draws import by_document
 from formlab.stats.sums import SLICE
+from formlab.stats.tests import Pair, paired_differences
 from formlab.tables import BOX, CASES, LADDER, Settings, own_columns
 
 # The column that a slice is by and its value; neither for all fields.
@@ -212,7 +212,7 @@ def flip_matrix(
     by
         Columns of the gold, of *documents*, a user's own, or of a side such as ``cause_a``.
     resamples, permutations, level, power, seed
-        As for `paired_tests.differences`.
+        As for `stats.tests.paired_differences`.
 
     Returns
     -------
@@ -271,7 +271,7 @@ def _tested(
     slices: Sequence[tuple[Slice, pl.DataFrame]], codes: dict[str, int], options: dict[str, Any]
 ) -> list[dict[str, Any]]:
     pairs = [_matrix_pair(key, rows, codes) for key, rows in slices if rows.height]
-    rows = differences(pairs, **options)
+    rows = paired_differences(pairs, **options)
     if rows:
         rows[0]["surest"] = _surest_p(slices[0][1], rows[0], codes, options)
     settings = Settings(rules="right", **tests_made(**(_DRAWS | options)))
@@ -298,7 +298,7 @@ def _surest_p(
             return 1.0
         done = rest.height
         pair = Pair(*rights_by_document(rest, codes), ratio)
-        (tested,) = differences([pair], **{**options, "resamples": 0})
+        (tested,) = paired_differences([pair], **{**options, "resamples": 0})
         same = np.sign(tested["difference"]) == np.sign(row["difference"])
         p = max(p, tested["p"]) if same else 1.0
     return p

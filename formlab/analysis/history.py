@@ -15,11 +15,11 @@ from formlab.analysis.finding import OUTCOME, Finding, by_text, holds, keys, p_t
 from formlab.analysis.flips import flip_matrix, flips
 from formlab.analysis.history_folders import corpora
 from formlab.analysis.levels import MEASURES
-from formlab.analysis.paired_tests import adjusted_p
 from formlab.analysis.summarise import summarise
 from formlab.analysis.verdicts import identical, values_right
 from formlab.errors import DataBroken, DataMissing
 from formlab.folders import Evaluation
+from formlab.stats.tests import adjusted_p
 
 NAN = float("nan")
 BETTER, WORSE, NOT_SHOWN = "better", "worse", "not shown"

@@ -18,10 +18,10 @@ from formlab.analysis.comparability import (
 )
 from formlab.analysis.compare import compare, evaluation_pairs
 from formlab.analysis.finding import OUTCOME, Finding, by_text, p_text, seen_text
-from formlab.analysis.intervals import drawn_sums, percentiles
 from formlab.analysis.summarise import summarise
 from formlab.folders import Evaluation
 from formlab.metrics import ratio
+from formlab.stats.draws import intervals
 from formlab.tables import BOX
 
 BETTER, WORSE, ALIKE, SAME = ">", "<", "≈", "="
@@ -201,9 +201,7 @@ def values_right(
     names = evaluation.document_names.to_frame()
     there = names.join(counts, on="doc_id", how="left", maintain_order="left").fill_null(0)
     parts = there.select("outcome", "len").to_numpy()
-    low = high = float("nan")
-    if resamples and names.height > 1:
-        low, high = percentiles(ratio(drawn_sums(parts, resamples=resamples, seed=seed)), level)
+    ((low, high),) = intervals([(parts, ratio)], resamples=resamples, level=level, seed=seed)
     sums = parts.sum(axis=0)
     return {
         "system": evaluation.system, "metric": OUTCOME, "level": "field",

@@ -92,7 +92,7 @@ def _evaluation(folder: Path) -> Evaluation:
 def _pairs(table: pl.DataFrame, *, everything: bool, asked: bool) -> tuple[list[Table], list[str]]:
     """Five columns for each pair of systems; means over documents only if a metric was `asked`."""
     from formlab import metrics
-    from formlab.analysis.paired_tests import documents_needed
+    from formlab.stats.tests import documents_needed
     from formlab.tables import readable
 
     if "better" in table.columns:

@@ -254,7 +254,7 @@ def _ahead(
     if not counts.height:
         return dict.fromkeys(("difference", "ci_low", "ci_high", "p"), float("nan"))
     counts = counts.sort("page_of").cast({pl.UInt32: pl.Float64})
-    sides = [counts.select(name, "len").to_numpy() for name in (other, first)]
+    sides = [counts.select(name, "len").to_numpy() for name in (first, other)]
     (row,) = paired_differences(
         [Pair(*sides, lambda parts: parts[..., 0] / parts[..., 1])], **options
     )

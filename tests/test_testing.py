@@ -24,7 +24,7 @@ REPOSITORY = Path(__file__).parents[1]
 
 
 def pair(right, total, more=None):
-    sides = (right, right if more is None else more)
+    sides = (right if more is None else more, right)
     return Pair(*(np.stack([side, total], axis=1).astype(float) for side in sides), ratio)
 
 
@@ -65,9 +65,10 @@ def test_random_flips_come_near_the_exact_p(monkeypatch):
 def test_least_margin_is_the_one_from_which_on_p_is_at_most_alpha():
     for count, up in ((9, True), (30, False)):
         one = forms(np.random.default_rng(count), count, 0.03)
-        most = loss_test(one, 0.0, up=up, permutations=999)[1]
+        one.up = up
+        most = loss_test(one, 0.0, permutations=999)[1]
         for margin, passes in ((most + 1e-6, True), (most - 1e-6, False)):
-            p = p_of_loss(one, margin, up=up, permutations=999)
+            p = p_of_loss(one, margin, permutations=999)
             assert (p <= 0.05) == passes
     # Of four documents no flip has a p below 1/16.
     assert loss_test(forms(np.random.default_rng(1), 4), 0.5)[1] == math.inf
@@ -77,7 +78,7 @@ def test_contributions_have_the_difference_as_mean_for_every_kind_of_score():
     generator = np.random.default_rng(7)
     parts = generator.integers(1, 9, (2, 30, 3)).astype(float)
     one = Pair(*parts, METRICS["mark_f1"].score)
-    assert contributions(one).mean() == pytest.approx(one.values[1] - one.values[0])
+    assert contributions(one).mean() == pytest.approx(one.values[0] - one.values[1])
 
 
 def test_documents_without_what_is_counted_have_no_say():
@@ -105,8 +106,8 @@ def test_equal_systems_pass_and_a_loss_beyond_the_margin_is_found():
         base, equal, worse = (pair(side.sum(axis=1), np.full(60, 8)) for side in right)
         base = base.first
         options = {"margin": 0.1, "permutations": 499}
-        failed.append(p_of_loss(Pair(base, equal.first, ratio), **options) > 0.05)
-        found.append(p_of_loss(Pair(base, worse.first, ratio), **options) > 0.05)
+        failed.append(p_of_loss(Pair(equal.first, base, ratio), **options) > 0.05)
+        found.append(p_of_loss(Pair(worse.first, base, ratio), **options) > 0.05)
     # The spread of the difference is 0.026, so that the margin is 3.9 of it away.
     assert np.mean(failed) <= 0.05
     assert np.mean(found) == 1.0
@@ -122,8 +123,8 @@ def test_numbers_are_those_of_compare():
     generator = np.random.default_rng(1)
     old, new = (from_matrix(n, (generator.random((40, 5)) < 0.8).astype(int)) for n in "ab")
     numbers = assert_not_worse(new, old, METRIC, margin=0.2)
-    row = formlab.compare([old, new], metric=METRIC, level=0.9).row(0, named=True)
-    for name, other in {"value": "value_b", "baseline": "value_a"}.items():
+    row = formlab.compare([new, old], metric=METRIC, level=0.9).row(0, named=True)
+    for name, other in {"value": "value_a", "baseline": "value_b"}.items():
         assert numbers[name] == row[other]
     for name in ("difference", "ci_low", "ci_high", "n_docs"):
         assert numbers[name] == row[name]
@@ -168,7 +169,7 @@ def of_errors(system, errors):
 
 def test_of_an_error_rate_less_is_better():
     low, high = of_errors("a", [1, 2, 1, 2, 1, 2]), of_errors("b", [3, 4, 3, 5, 3, 4])
-    assert assert_not_worse(low, high, "cer", margin=0.01, level="page")["difference"] < 0
+    assert assert_not_worse(low, high, "cer", margin=0.01, level="page")["difference"] > 0
     assert assert_not_worse(low, high, "macro_cer", margin=0.01, level="field")["n_better"] == 6
     with pytest.raises(AssertionError, match="0: 0.1 to 0.3"):
         assert_not_worse(high, low, "cer", margin=0.01, level="page")

@@ -79,8 +79,7 @@ def verdicts(
         a, b = finding.systems
         better = None
         if finding.holds:
-            up = finding.metric == OUTCOME or _up(finding.metric)
-            better = b if (finding.effect > 0) == up else a
+            better = a if finding.effect > 0 else b
         sign = {a: BETTER, b: WORSE}.get(better or "", SAME if (a, b) in same else ALIKE)
         rows.append({
             "system_a": a, "verdict": sign, "system_b": b, "better": better,
@@ -227,13 +226,18 @@ def _groups(names: Sequence[str], apart: set[frozenset[str]]) -> list[list[str]]
     return runs
 
 
-def verdict_sentence(table: pl.DataFrame, ranked: pl.DataFrame) -> str:
+def verdict_sentence(
+    table: pl.DataFrame, ranked: pl.DataFrame, matrix: pl.DataFrame | None = None
+) -> str:
     """The one sentence of a comparison: who is better, on what and by how much, or that none is.
 
     Parameters
     ----------
     table, ranked
         As from `verdicts` and `ranks` of the same evaluations.
+    matrix
+        As from `flip_matrices` of these by ``kind``: of two systems the sentence names the kinds
+        that say something else than all fields.
     """
     if not table.height:
         return "Neither a field nor a whole document was scored for both systems."
@@ -243,6 +247,8 @@ def verdict_sentence(table: pl.DataFrame, ranked: pl.DataFrame) -> str:
         systems = dict.fromkeys(n for row in rows for n in (row["system_a"], row["system_b"]))
         return f"{_list(systems)} are identical: every answer is the same ({_counts(rows[0])})."
     say = _two(rows[0], ranked) if len(rows) == 1 else _several(rows, ranked)
+    if len(rows) == 1 and metric == OUTCOME and matrix is not None:
+        say += _on_kinds(rows[0]["better"], matrix)
     return f"{say}{_also(table.filter(pl.col('metric') != metric).to_dicts())}."
 
 
@@ -261,6 +267,23 @@ def _two(row: dict[str, Any], ranked: pl.DataFrame) -> str:
     )
     over = f"of {_counts(row)} are right" if share else f"over {_counts(row)}"
     return f"{say}: {both} {over} (difference {_by(row)}; {_tested(row)}{_seen(row)})"
+
+
+def _on_kinds(better: str | None, matrix: pl.DataFrame) -> str:
+    """The kinds of fields on which another system does better than on all of them."""
+    texts = [
+        f"{row['better']} is right more often on {row['slice_value']} (by "
+        f"{by_text(row | {'metric': OUTCOME}, size_only=True)}; {p_text(row['p_holm'])})"
+        for row in kinds_beside(matrix, better)
+    ]
+    return f"; but {_list(texts)}" if texts else ""
+
+
+def kinds_beside(matrix: pl.DataFrame, better: str | None) -> list[dict[str, Any]]:
+    """The rows of kinds that are shown to differ otherwise than all fields, the largest first."""
+    shown = tables.only(matrix, slice_by="kind").filter(pl.col("better").is_not_null())
+    other = shown.filter(pl.col("better").ne_missing(better))
+    return other.sort(pl.col("difference").abs(), descending=True).to_dicts()
 
 
 def _several(rows: list[dict[str, Any]], ranked: pl.DataFrame) -> str:
@@ -315,7 +338,7 @@ def _what(row: dict[str, Any]) -> str:
 
 
 def _by(row: dict[str, Any]) -> str:
-    """The size of the better one's lead; where none is better, the second less the first."""
+    """The size of the better one's lead; where none is better, that of the first."""
     return by_text(row, size_only=row["better"] is not None)
 
 

@@ -44,10 +44,11 @@ def compare(
 ) -> Rows:
     """Compare two or more systems that were scored on the same forms.
 
-    EVAL are folders that formlab score wrote with --out. A difference is the second system's value
-    minus the first's, with its interval; p is that of a permutation test, which swaps whole
-    documents. With --over-time, EVAL is one folder of evaluations: those of one corpus stand in the
-    order in which they were first saved, and each is tested against the one before.
+    EVAL are folders that formlab score wrote with --out. A difference is by how much the first
+    system is better (its value minus the second's, of error rates the reverse), with its interval;
+    p is that of a permutation test, which swaps whole documents. With --over-time, EVAL is one
+    folder of evaluations: those of one corpus stand in the order in which they were first saved,
+    and each is tested against the one before.
     """
     from formlab import analysis
 

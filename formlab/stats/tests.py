@@ -29,12 +29,13 @@ class Pair:
     """Two systems to tell apart by one score.
 
     `first` and `second` are the parts of each document, shape (documents, k); `score` takes
-    (…, k) to (…). `labels` are the columns that the row is known by.
+    (…, k) to (…) and is better `up` or down. `labels` are the columns that the row is known by.
     """
 
     first: np.ndarray
     second: np.ndarray
     score: Callable[[np.ndarray], np.ndarray]
+    up: bool = True
     labels: dict[str, Any] = field(default_factory=dict)
 
     @cached_property
@@ -48,6 +49,11 @@ class Pair:
         first, second = self.sums
         return float(self.score(first)), float(self.score(second))
 
+    def lead(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+        """By how much the first is better, from the sums of both."""
+        gain = self.score(first) - self.score(second)
+        return gain if self.up else -gain
+
 
 def paired_differences(
     pairs: Sequence[Pair],
@@ -58,7 +64,7 @@ def paired_differences(
     power: float = 0.8,
     seed: int = 0,
 ) -> list[dict[str, Any]]:
-    """The difference of each pair (second less first), with interval, p and what could be shown.
+    """By how much the first of each pair is better, with interval, p and what could be shown.
 
     Parameters
     ----------
@@ -87,7 +93,8 @@ def paired_differences(
     rows = []
     for pair, (low, high, least), p in zip(pairs, spans, extremes, strict=True):
         first, second = pair.values
-        numbers = {"value_a": first, "value_b": second, "difference": second - first}
+        lead = float(pair.lead(*pair.sums))
+        numbers = {"value_a": first, "value_b": second, "difference": lead}
         numbers |= {"ci_low": low, "ci_high": high, "p": p, "least_difference": least}
         rows.append(pair.labels | numbers)
     return rows
@@ -104,7 +111,7 @@ def _paired_intervals(
     spans = []
     for pair in pairs:
         first, second = next(drawn), next(drawn)
-        values = pair.score(second) - pair.score(first)
+        values = pair.lead(first, second)
         values = values[~np.isnan(values)]
         error = float(values.std(ddof=1)) if values.size > 1 else 0.0
         enough = pair.labels.get("n_docs", len(pair.first)) >= documents_needed(1 - level)
@@ -142,8 +149,8 @@ def permutation_p(pairs: Sequence[Pair], *, permutations: int = 9999, seed: int 
 def _is_extreme(pair: Pair, moved: np.ndarray) -> np.ndarray:
     """Whether the difference is at least as large once `moved` has changed sides."""
     first, second = pair.sums
-    observed = abs(pair.score(second) - pair.score(first))
-    values = abs(pair.score(second - moved) - pair.score(first + moved))
+    observed = abs(pair.lead(first, second))
+    values = abs(pair.lead(first + moved, second - moved))
     return ~(values < observed * (1 - ROUNDING) - 1e-14)
 
 
@@ -174,11 +181,10 @@ def loss_test(
     margin: float,
     *,
     alpha: float = ALPHA,
-    up: bool = True,
     permutations: int = 9999,
     seed: int = 0,
 ) -> tuple[float, float]:
-    """Whether the second system of a pair loses less than `margin` against the first.
+    """Whether the first system of a pair loses less than `margin` against the second.
 
     A one-sided sign-flip test of what each document adds to the difference (its jackknife value),
     moved by the margin; documents without what the metric counts have no say. With up to twelve
@@ -190,13 +196,11 @@ def loss_test(
     Parameters
     ----------
     pair
-        The baseline first.
+        The baseline second.
     margin
         In the unit of the score, 0 and more.
     alpha
         The level of the test, in (0, 1).
-    up
-        Whether more is better.
     permutations, seed
         Of the random flips.
 
@@ -219,8 +223,8 @@ def loss_test(
     (0.03125, True)
     """
     counted = (pair.first != 0).any(axis=1) | (pair.second != 0).any(axis=1)
-    gains = contributions(Pair(pair.first[counted], pair.second[counted], pair.score))
-    losses, count = (-gains if up else gains), len(gains)
+    losses = -contributions(Pair(pair.first[counted], pair.second[counted], pair.score, pair.up))
+    count = len(losses)
     if count < 2 or np.isnan(losses).any():
         return NAN, NAN
     exact = count <= EXACT
@@ -238,10 +242,10 @@ def loss_test(
 
 
 def contributions(pair: Pair) -> np.ndarray:
-    """What each document adds to the difference of a pair; their mean is the difference."""
+    """What each document adds to the lead of the first of a pair; their mean is the lead."""
     first, second = pair.sums
-    whole = pair.score(second) - pair.score(first)
-    without = pair.score(second - pair.second) - pair.score(first - pair.first)
+    whole = pair.lead(first, second)
+    without = pair.lead(first - pair.first, second - pair.second)
     values = (len(pair.first) - 1) * (whole - without)
     return values - values.mean() + whole if len(values) else values
 

@@ -31,7 +31,7 @@ def of_pooled_shares(one):
     """The same pair for scipy: its columns, and the difference of its pooled shares."""
 
     def difference(a, b, c, d, axis=-1):
-        return c.sum(axis=axis) / d.sum(axis=axis) - a.sum(axis=axis) / b.sum(axis=axis)
+        return a.sum(axis=axis) / b.sum(axis=axis) - c.sum(axis=axis) / d.sum(axis=axis)
 
     return (*one.first.T, *one.second.T), difference
 
@@ -100,7 +100,7 @@ def test_swaps_that_are_as_far_apart_count_and_undefined_scores_have_no_p():
     one = Pair(np.array([[1, 4], [0, 2]]), np.array([[3, 4], [2, 2]]), ratio)
     row = paired_differences([one])[0]
     # 1/6 against 5/6. No swap and both give 4/6; one alone gives 0.
-    assert (row["difference"], row["p"]) == (pytest.approx(4 / 6), 2 / 4)
+    assert (row["difference"], row["p"]) == (pytest.approx(-4 / 6), 2 / 4)
     none = Pair(np.zeros((2, 2)), np.ones((2, 2)), ratio)
     row = paired_differences([none])[0]
     assert math.isnan(row["difference"])
@@ -136,7 +136,7 @@ def test_scores_of_many_parts_are_compared_from_their_sums():
     row = paired_differences([Pair(first, second, METRICS["macro_f1"].score)])[0]
     # First: 2·1 / (2 + 2) and 2·1 / (2 + 1). Second: 1.
     assert row["value_a"] == pytest.approx((1 / 2 + 2 / 3) / 2)
-    assert row["difference"] == pytest.approx(1 - (1 / 2 + 2 / 3) / 2)
+    assert row["difference"] == pytest.approx((1 / 2 + 2 / 3) / 2 - 1)
 
 
 @pytest.mark.parametrize("method", ["holm", "fdr_bh", "fdr_by"])

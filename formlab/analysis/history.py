@@ -16,7 +16,7 @@ from formlab.analysis.flips import flip_matrix, flips, flips_of_common
 from formlab.analysis.history_folders import corpora
 from formlab.analysis.levels import MEASURES
 from formlab.analysis.summarise import summarise
-from formlab.analysis.verdicts import identical, kinds_beside, values_right
+from formlab.analysis.verdicts import identical, shown_kinds, values_right
 from formlab.errors import DataBroken, DataMissing
 from formlab.folders import Evaluation
 from formlab.stats.tests import adjusted_p, holds
@@ -73,15 +73,14 @@ def history(
         A row for each run and metric, the schema HISTORY. `metric` ``outcome`` is the share of gold
         values right, in [0, 1]; its rows stand first and alone have `fixed` and `broken`, the gold
         values that are right in one of two neighbouring runs, with the kinds that most are of, and
-        `kinds`: those on which a difference was shown that all values together do not show, tested
-        as a family of their own. `difference` is by how much this run is better than the one
-        before, over what both were scored on, with a 95 % interval. `verdict` is ``better`` or
-        ``worse`` where `p_adjusted` is at most 0.05, the interval is clear of 0 and no reading rule
-        says otherwise; ``not shown`` where none of it is; ``identical`` where every answer is the
-        same; ``not comparable`` with the reason in `note`; null for a first run. The last run was
-        looked at first: its p is that of `compare`; of each metric all earlier runs are adjusted
-        together after Holm. `changed` names the settings and versions that differ from the run
-        before.
+        `kinds`: up to three on which a difference was shown, tested as a family of their own beside
+        all values. `difference` is by how much this run is better than the one before, over what
+        both were scored on, with a 95 % interval. `verdict` is ``better`` or ``worse`` where
+        `p_adjusted` is at most 0.05, the interval is clear of 0 and no reading rule says otherwise;
+        ``not shown`` where none of it is; ``identical`` where every answer is the same; ``not
+        comparable`` with the reason in `note`; null for a first run. The last run was looked at
+        first: its p is that of `compare`; of each metric all earlier runs are adjusted together
+        after Holm. `changed` names the settings and versions that differ from the run before.
 
     Raises
     ------
@@ -165,9 +164,7 @@ def _tested(
             f"{name}_kinds": _kinds(fields.filter(flip=flip))
             for name, flip in (("fixed", "only a"), ("broken", "only b"))
         }
-        kinds["kinds"] = [
-            {"kind": of["slice_value"], **of} for of in kinds_beside(matrix, row["better"])
-        ]
+        kinds["kinds"] = [{"kind": of["slice_value"], **of} for of in shown_kinds(matrix)]
         tests[OUTCOME, "field"] = _test(row, same=same) | counts | kinds
     scored = scored_metrics(pair[0])
     names = dict.fromkeys(row["metric"] for row in scores)

@@ -36,6 +36,8 @@ RANKS: dict[str, Any] = {
     "ci_low": pl.Float64, "ci_high": pl.Float64, "groups": pl.List(pl.Int64),
     "n_docs": pl.Int64, "n_cases": pl.Int64,
 }  # fmt: skip
+# How many kinds a sentence names.
+_KINDS = 3
 _ANSWER = ("doc_id", "task", "level", "path", "pred_path", "pred", "status")
 _SCORE = ("doc_id", "task", "level", "path", "metric", "value")
 
@@ -237,7 +239,7 @@ def verdict_sentence(
         As from `verdicts` and `ranks` of the same evaluations.
     matrix
         As from `flip_matrices` of these by ``kind``: of two systems the sentence names the kinds
-        that say something else than all fields.
+        on which one is shown to do better.
     """
     if not table.height:
         return "Neither a field nor a whole document was scored for both systems."
@@ -248,7 +250,7 @@ def verdict_sentence(
         return f"{_list(systems)} are identical: every answer is the same ({_counts(rows[0])})."
     say = _two(rows[0], ranked) if len(rows) == 1 else _several(rows, ranked)
     if len(rows) == 1 and metric == OUTCOME and matrix is not None:
-        say += _on_kinds(rows[0]["better"], matrix)
+        say += _on_kinds(matrix)
     return f"{say}{_also(table.filter(pl.col('metric') != metric).to_dicts())}."
 
 
@@ -269,21 +271,23 @@ def _two(row: dict[str, Any], ranked: pl.DataFrame) -> str:
     return f"{say}: {both} {over} (difference {_by(row)}; {_tested(row)}{_seen(row)})"
 
 
-def _on_kinds(better: str | None, matrix: pl.DataFrame) -> str:
-    """The kinds of fields on which another system does better than on all of them."""
+def _on_kinds(matrix: pl.DataFrame) -> str:
+    """The kinds of fields on which one of two systems is shown to do better."""
     texts = [
-        f"{row['better']} is right more often on {row['slice_value']} (by "
+        f"on {row['slice_value']} {row['better']} gets more right (by "
         f"{by_text(row | {'metric': OUTCOME}, size_only=True)}; {p_text(row['p_holm'])})"
-        for row in kinds_beside(matrix, better)
+        for row in shown_kinds(matrix)
     ]
-    return f"; but {_list(texts)}" if texts else ""
+    return f"; {_list(texts)}" if texts else ""
 
 
-def kinds_beside(matrix: pl.DataFrame, better: str | None) -> list[dict[str, Any]]:
-    """The rows of kinds that are shown to differ otherwise than all fields, the largest first."""
+def shown_kinds(matrix: pl.DataFrame) -> list[dict[str, Any]]:
+    """The rows of kinds on which a difference is shown, the largest first, at most three.
+
+    Kinds are tested beside all fields together, which may hide what one of them loses.
+    """
     shown = tables.only(matrix, slice_by="kind").filter(pl.col("better").is_not_null())
-    other = shown.filter(pl.col("better").ne_missing(better))
-    return other.sort(pl.col("difference").abs(), descending=True).to_dicts()
+    return shown.sort(pl.col("difference").abs(), descending=True).head(_KINDS).to_dicts()
 
 
 def _several(rows: list[dict[str, Any]], ranked: pl.DataFrame) -> str:

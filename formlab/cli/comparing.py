@@ -157,6 +157,8 @@ def _run(row: dict[str, Any]) -> dict[str, Any]:
         "difference": interval(*ends, sign="+"),
         "p_adjusted": row["p_adjusted"],
         "verdict": row["verdict"],
+        "shown on": ", ".join(f"{k['kind']} {k['difference']:+.3f}" for k in row["kinds"] or ())
+        or None,
         "fixed / broken": None if row["fixed"] is None else f"{row['fixed']} / {row['broken']}",
         "changed": row["note"] or row["changed"],
     }

@@ -182,24 +182,18 @@ def test_the_last_run_has_a_finding_for_what_holds_and_one_sentence():
 
 
 def forms_with_dates(seed, lost=0.0):
-    """Two runs over 60 forms of 32 fields with 3 % of errors; the second loses dates beside them.
-
-    The same fields are wrong in both but for a few, as with a small change of one system.
-    """
+    """Two runs over 60 forms of 32 fields, each with 3 % of errors; the second loses dates."""
     generator = np.random.default_rng(seed)
     kinds = np.repeat(["date", "number", "text", "checkbox"], [3, 8, 15, 6])
-    before = generator.random((60, 32)) >= 0.03
-    after = np.where(generator.random((60, 32)) < 0.02, generator.random((60, 32)) >= 0.03, before)
-    after &= ~((kinds == "date") & (generator.random((60, 32)) < lost))
-    # What is lost on dates is won elsewhere, so that all values together tell nothing.
-    after |= (kinds == "text") & (generator.random((60, 32)) < 20 * lost / 3 * 0.02)
+    runs = generator.random((2, 60, 32)) >= 0.03
+    runs[1] &= ~((kinds == "date") & (generator.random((60, 32)) < lost))
     return [
         made("m", [
             (f"{doc:02}", f"/{field}", right, {"kind": kind})
             for doc, line in enumerate(matrix)
             for field, (right, kind) in enumerate(zip(line, kinds, strict=True))
         ])
-        for matrix in (before, after)
+        for matrix in runs
     ]  # fmt: skip
 
 
@@ -210,13 +204,8 @@ def test_a_kind_that_gets_worse_is_said_beside_the_whole_and_chance_is_not():
         planted, none = (
             history(forms_with_dates(seed, lost), permutations=999, **draws) for lost in (0.15, 0.0)
         )
-        sentence = last_sentence(planted)
-        said.append(
-            "on date: \N{MINUS SIGN}1" in sentence or "on date: \N{MINUS SIGN}2" in sentence
-        )
-        (row,) = planted.filter(run="run 2", metric="outcome").to_dicts()
-        assert all(kind["kind"] == "date" for kind in row["kinds"] or ()) or seeds > 5
-        chance.append(bool(none.filter(run="run 2")["kinds"].list.len().sum()))
+        said.append("shown on date: −" in last_sentence(planted))
+        chance.append(none["kinds"].drop_nulls().list.len().sum() > 0)
     assert sum(said) >= 0.8 * seeds
     # Of 20 looks at 5 % four or more have a chance of 2 %.
     assert sum(chance) <= 3

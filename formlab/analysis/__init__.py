@@ -13,7 +13,7 @@ HOMES = {
     "analysis.calibration": "calibration_error effective reliability risk_coverage",
     "analysis.clicks": "click_and_value misses",
     "analysis.comparability": "common",
-    "analysis.compare": "compare evaluation_pairs over_metrics",
+    "analysis.compare": "compare evaluation_pairs",
     "analysis.cross": "metric_rank_correlation summaries system_rank_correlation",
     "analysis.difficulty": "by_difficulty difficulty ruler_runs",
     "analysis.few_shot": "few_shot few_shot_only",

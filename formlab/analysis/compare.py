@@ -20,9 +20,9 @@ from formlab.folders import Evaluation
 from formlab.scoring.bands import BANDS
 from formlab.scoring.evaluate import read_again
 from formlab.scoring.fields import READER, others
-from formlab.stats.compare import compared, with_better
+from formlab.stats.compare import compared
 from formlab.stats.sums import SLICE, Row, document_sums
-from formlab.stats.tests import Pair, adjusted_p, paired_differences
+from formlab.stats.tests import Pair, paired_differences
 from formlab.tables import DOCUMENTS, Settings
 
 _S, _F, _I = pl.String, pl.Float64, pl.Int64
@@ -179,12 +179,12 @@ def _tested(
         if name not in known:
             scored = dict.fromkeys(key[0] for each in rows.values() for key in each)
             raise UnknownName.of("metric scored for all systems", name, scored)
-    made = tests_made(**options)
+    made = settings_of_tests(**options)
     tested = paired_differences(pairs, **options)
     return [row | {"settings": dataclasses.replace(row["settings"], **made)} for row in tested]
 
 
-def tests_made(
+def settings_of_tests(
     *, resamples: int, permutations: int, level: float, power: float, seed: int
 ) -> dict[str, str]:
     """What of the settings says how differences were tested."""
@@ -265,22 +265,3 @@ def _together(several: Sequence[Settings]) -> Settings:
         name: rows[0][name] if len(texts) == 1 else " / ".join(texts)
         for name, texts in values.items()
     })  # fmt: skip
-
-
-def over_metrics(rows: pl.DataFrame) -> pl.DataFrame:
-    """Rows of several metrics, in which `better` holds over all of them.
-
-    So many metrics are so many chances that one of them looks different: `p_holm` and `p_bh` are
-    adjusted over all these rows, and the system that does better is named only where it holds.
-
-    Parameters
-    ----------
-    rows
-        As from `compare`.
-    """
-    p = rows["p"].to_list()
-    rows = rows.with_columns(
-        pl.Series(name, adjusted_p(p, method))
-        for name, method in (("p_holm", "holm"), ("p_bh", "fdr_bh"))
-    )
-    return with_better(rows)

@@ -10,9 +10,10 @@ import polars as pl
 
 from formlab import metrics
 from formlab.analysis.compare import COMPARISON, compare, evaluation_pairs
-from formlab.analysis.finding import ALPHA, DEPENDS, KEYS, Finding, holds, keys, p_text, seen_text
+from formlab.analysis.finding import KEYS, Finding, keys, p_text, seen_text
 from formlab.analysis.flips import flips_of_common
 from formlab.folders import Evaluation
+from formlab.stats.tests import ALPHA, DEPENDS, holds
 from formlab.tables import FIELD_LEVELS, settings_text
 
 

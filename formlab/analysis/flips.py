@@ -16,7 +16,7 @@ from formlab.analysis.compare import (
     OF_GOLD,
     OF_SYSTEM,
     evaluation_pairs,
-    tests_made,
+    settings_of_tests,
 )
 from formlab.analysis.finding import LABEL, READER
 from formlab.errors import UnknownName
@@ -267,7 +267,7 @@ def _tested(
     rows = paired_differences(pairs, **options)
     if rows:
         rows[0]["surest"] = _surest_p(slices[0][1], rows[0], codes, options)
-    settings = Settings(rules="right", **tests_made(**(_DRAWS | options)))
+    settings = Settings(rules="right", **settings_of_tests(**(_DRAWS | options)))
     for row in rows:
         row["settings"] = settings
         column = (row["slice_by"] or "").removesuffix("_a").removesuffix("_b")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from formlab.stats.tests import ALPHA, DEPENDS, SAME, adjusted_p, holds
+from formlab.stats.tests import DEPENDS, SAME, adjusted_p, holds
 
 Rows = Sequence[Mapping[str, Any]]
 # What tells the rows of a comparison apart.
@@ -63,7 +63,7 @@ def compared(
     if has_rule is not None:
         known &= has_rule
     table = table.with_columns(verdict.with_columns(rules=rules)["rules"])
-    table = with_better(table.with_columns(pl.when(known).then("rules")), alpha=1 - level)
+    table = _with_better(table.with_columns(pl.when(known).then("rules")), 1 - level)
     return table.select(
         (pl.col(name) if name in table.columns else pl.lit(None)).cast(kind).alias(name)
         for name, kind in schema.items()
@@ -100,7 +100,7 @@ def _verdicts(table: pl.DataFrame, level: float) -> pl.DataFrame:
     )
 
 
-def with_better(table: pl.DataFrame, *, alpha: float = ALPHA) -> pl.DataFrame:
+def _with_better(table: pl.DataFrame, alpha: float) -> pl.DataFrame:
     """Comparisons with `better`, null where no difference was shown (`holds`)."""
     rows = table.select("p_holm", "ci_low", "ci_high", "rules").rows()
     shown = pl.Series([holds(*row, alpha=alpha) for row in rows], dtype=pl.Boolean)

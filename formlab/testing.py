@@ -16,6 +16,7 @@ from formlab.stats.tests import (
     Pair,
     adjusted_p,
     contributions,
+    documents_needed,
     holds,
     loss_test,
     paired_differences,
@@ -187,12 +188,16 @@ def _message(
     documents: list[str],
 ) -> str:
     low, high = row["ci_low"], row["ci_high"]
+    # Of the 2^n flips of n documents one is as good as the best.
+    needed = documents_needed(2 * alpha)
     if -high >= row["margin"]:
         verdict = "The loss is shown: all of the interval is beyond the margin"
     elif is_shown:
         verdict = "A loss of the margin is excluded overall"
+    elif row["n_docs"] < needed:
+        verdict = f"With {row['n_docs']} documents nothing can be shown, {needed} are needed"
     elif np.isnan(row["p"]):
-        verdict = "The score is undefined, or of too few documents to show anything"
+        verdict = "The score is undefined, or is so without one of the documents"
     else:
         verdict = "Neither a loss of the margin nor its absence is shown"
     if np.isfinite(row["least_margin"]):

@@ -150,8 +150,34 @@ def test_too_few_documents_fail_and_the_message_says_what_they_could_show():
     assert assert_not_worse(new, old, METRIC, margin=0.51)["difference"] == 0
     with pytest.raises(AssertionError, match=r"its absence is shown; a loss beyond 0\.5 can be"):
         assert_not_worse(new, old, METRIC, margin=0.1)
-    with pytest.raises(AssertionError, match="too few documents to show anything"):
+    with pytest.raises(AssertionError, match="With 1 documents nothing can be shown, 5 are needed"):
         assert_not_worse(from_matrix("b", [[1, 0]]), from_matrix("a", [[1, 1]]), METRIC, margin=0.9)
+
+
+def test_a_kind_that_loses_more_than_the_margin_fails_whatever_the_others_gain():
+    def forms(lost, gained):
+        """40 forms with a date and nine texts; some dates are lost, some texts gained."""
+        rows = []
+        for doc, field in itertools.product(range(40), range(10)):
+            right = doc >= lost if field == 0 else doc < gained or field < 9
+            kind = "date" if field == 0 else "text"
+            rows.append((f"{doc:02}", f"/{field}", int(right), {"kind": kind}))
+        return rows
+
+    old, new = made("a", forms(0, 20)), made("b", forms(10, 35))
+    numbers = assert_not_worse(new, made("a", forms(9, 20)), METRIC, margin=0.02)
+    # One date and no text is lost; 15 texts are won.
+    assert numbers["difference"] == pytest.approx((15 - 1) / 400)
+    with pytest.raises(AssertionError, match="loses on some kinds more than 0.02") as failure:
+        assert_not_worse(new, old, METRIC, margin=0.02)
+    lines = str(failure.value).splitlines()
+    assert lines[2].endswith(
+        "A loss of the margin is excluded overall; a loss beyond 0 can be excluded."
+    )
+    assert lines[3] == "Shown on kinds:"
+    # 10 of 40 dates; two of the 2^10 swaps are as extreme, and there are two kinds.
+    assert lines[4].startswith("  date: difference -0.25, 95% interval -0.")
+    assert lines[4].endswith(f"p = {4 / 2**10:.3g} after Holm, 40 documents")
 
 
 def of_errors(system, errors):

@@ -156,12 +156,23 @@ def _run(row: dict[str, Any]) -> dict[str, Any]:
         "value": interval(row["value"], row["ci_low"], row["ci_high"]),
         "difference": interval(*ends, sign="+"),
         "p_adjusted": row["p_adjusted"],
-        "verdict": row["verdict"],
-        "shown on": ", ".join(f"{k['kind']} {k['difference']:+.3f}" for k in row["kinds"] or ())
-        or None,
+        "verdict": _with_kinds(row),
         "fixed / broken": None if row["fixed"] is None else f"{row['fixed']} / {row['broken']}",
         "changed": row["note"] or row["changed"],
     }
+
+
+def _with_kinds(row: dict[str, Any]) -> str | None:
+    """The verdict, with the kinds on which it is another: ``not shown (worse on date)``."""
+    kinds = {"better": [], "worse": []}
+    for kind in row["kinds"] or ():
+        kinds["better" if kind["difference"] > 0 else "worse"].append(kind["kind"])
+    texts = [
+        f"{verdict} on {', '.join(names)}"
+        for verdict, names in kinds.items()
+        if names and verdict != row["verdict"]
+    ]
+    return f"{row['verdict']} ({'; '.join(texts)})" if texts else row["verdict"]
 
 
 def _reading_rules(rules: list[str]) -> list[str]:

@@ -8,8 +8,6 @@ from formlab import charts, tables
 from formlab.analysis.few_shot import FEW_SHOT, WHOLE
 from tests.charts.test_contradictions import SEEDS, check, counts, ends, values
 
-PAIR = {"system_a": "fox", "system_b": "owl", "level": "field"}
-
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_cards_of_a_summary(seed):

@@ -19,7 +19,7 @@ from formlab.analysis.summarise import summarise
 from formlab.analysis.verdicts import identical, shown_kinds, values_right
 from formlab.errors import DataBroken, DataMissing
 from formlab.folders import Evaluation
-from formlab.stats.tests import adjusted_p, holds
+from formlab.stats.tests import ALPHA, adjusted_p, documents_needed, holds
 
 NAN = float("nan")
 BETTER, WORSE, NOT_SHOWN = "better", "worse", "not shown"
@@ -206,6 +206,8 @@ def _judged(rows: list[dict[str, Any]], *, last: str) -> list[dict[str, Any]]:
     for family in families.values():
         for row, p in zip(family, adjusted_p([row["p"] for row in family]), strict=True):
             row["p_adjusted"] = float(p)
+            if row["n_docs"] < documents_needed(ALPHA / len(family)):
+                row["least_difference"] = NAN
             row["verdict"] = row["verdict"] or _verdict(row)
     return rows
 

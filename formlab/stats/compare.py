@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from formlab.stats.tests import DEPENDS, SAME, adjusted_p, holds
+from formlab.stats.tests import DEPENDS, SAME, adjusted_p, documents_needed, holds
 
 Rows = Sequence[Mapping[str, Any]]
 # What tells the rows of a comparison apart.
@@ -45,16 +45,18 @@ def compared(
     polars.DataFrame
         A positive `difference` means that `system_a` is better. `p_holm` and `p_bh` are adjusted
         over the pairs and slices of a metric and level. Rows of no slice are a family apart, and so
-        are kinds: both were planned, and looking at other slices costs them nothing. `rules` tells
+        are kinds: both were planned, and looking at other slices costs them nothing.
+        `least_difference` is NaN where no p of a family can hold after that. `rules` tells
         whether the verdict is the ``same`` under all reading rules or ``depends``.
     """
     if not rows:
         return pl.DataFrame(schema=dict(schema))
-    table = _adjusted(rows, "surest")
-    verdict = _verdicts(_adjusted(rows, "p"), level)
+    table = _adjusted(rows, "surest", level)
+    verdict = _verdicts(_adjusted(rows, "p", level), level)
     same = pl.lit(True)
     for number, others in enumerate(by_other_rules):
-        other = _verdicts(_adjusted(others, "p"), level).rename({"verdict": f"verdict_{number}"})
+        other = _verdicts(_adjusted(others, "p", level), level)
+        other = other.rename({"verdict": f"verdict_{number}"})
         keys = [name for name in KEY if name in other.columns]
         verdict = verdict.join(other, on=keys, how="left", nulls_equal=True, maintain_order="left")
         same &= pl.col("verdict").eq_missing(pl.col(f"verdict_{number}"))
@@ -70,8 +72,8 @@ def compared(
     )
 
 
-def _adjusted(rows: Rows, which: str) -> pl.DataFrame:
-    """The rows with `p_holm` and `p_bh` of one of their p."""
+def _adjusted(rows: Rows, which: str, level: float) -> pl.DataFrame:
+    """The rows with `p_holm` and `p_bh` of one of their p, and what could be shown after these."""
     p = np.array([row.get(which, row["p"]) for row in rows], dtype=float)
     planned = (None, "kind")
     family = [
@@ -79,14 +81,25 @@ def _adjusted(rows: Rows, which: str) -> pl.DataFrame:
         for row in rows
     ]
     both = np.full((2, len(rows)), np.nan)
+    least = np.array([row["least_difference"] for row in rows], dtype=float)
+    n_docs = np.array([row["n_docs"] for row in rows])
     for key in dict.fromkeys(family):
         members = np.array([other == key for other in family])
         for number, method in enumerate(("holm", "fdr_bh")):
             both[number, members] = adjusted_p(p[members], method)
+        # With fewer documents the least p there can be, counted for all tests, shows nothing.
+        n_tested = max(1, (~np.isnan(p[members])).sum())
+        least[members & (n_docs < documents_needed((1 - level) / n_tested))] = np.nan
     settings = [row["settings"] for row in rows]
     done = [
-        {**row, "p_holm": strict, "p_bh": mild, "settings": dataclasses.asdict(how)}
-        for row, strict, mild, how in zip(rows, *both, settings, strict=True)
+        {
+            **row,
+            "p_holm": strict,
+            "p_bh": mild,
+            "least_difference": seen,
+            "settings": dataclasses.asdict(how),
+        }
+        for row, strict, mild, seen, how in zip(rows, *both, least, settings, strict=True)
     ]
     return pl.DataFrame(done, infer_schema_length=None)
 

@@ -105,6 +105,17 @@ def test_adjusted_p_equals_statsmodels_over_the_slices_and_leaves_the_whole_apar
     assert whole["p_holm"] == whole["p_bh"] == whole["p"]
 
 
+def test_what_would_have_been_seen_is_said_only_with_as_many_documents_as_all_tests_need():
+    # Of 2^n swaps two are as extreme: six documents show 2/64 once, and not after three tests.
+    for systems, count, said in (("mn", 5, 0), ("mn", 6, 1), ("mno", 6, 0), ("mno", 7, 2)):
+        wrong = np.eye(count, dtype=int)
+        wrong[0] = 0
+        found = compare([from_matrix(name, 1 - wrong * (name != "m")) for name in systems])
+        found = only(found, metric="normalised_accuracy").filter(pl.col("difference") != 0)
+        told = found["least_difference"].is_not_nan().sum()
+        assert told == said, (systems, count)
+
+
 def test_a_slice_that_only_one_system_claims_is_undefined_for_the_other():
     claim = ("1", "/z", 0, {"kind": "extra", "gold": None, "pred": "?", "outcome": "spurious"})
     found = compare([made("m", M), made("n", [*N, claim])], by=["kind"])

@@ -51,7 +51,7 @@ def test_n3_a_comparison_has_one_p_one_verdict_and_one_sign_wherever_it_is_quote
         assert {verdict["p_adjusted"], other["p_holm"], *again} == {row["p_holm"]}
         assert verdict["better"] == row["better"] == other["better"]
         assert finding.holds == (row["better"] is not None)
-    for rows in (matrix, table, formlab.compare(systems[:2])):
+    for rows in (matrix, table, formlab.compare(systems[:2], by=["path"])):
         for row in rows.filter(pl.col("p").is_not_nan()).to_dicts():
             clear = row["ci_low"] > 0 or row["ci_high"] < 0
             assert (row["better"] is not None) == (clear and row["p_holm"] <= 0.05)

@@ -9,15 +9,24 @@ import numpy as np
 
 from formlab import metrics
 from formlab.analysis.comparability import common
-from formlab.analysis.paired_tests import Pair, contributions, differences, loss_test
 from formlab.errors import DataBroken, UnknownName
 from formlab.folders import Evaluation
 from formlab.stats.sums import Row, document_sums
+from formlab.stats.tests import (
+    Pair,
+    adjusted_p,
+    contributions,
+    documents_needed,
+    holds,
+    loss_test,
+    paired_differences,
+)
 
 __all__ = ["assert_not_worse"]
 
 # How many documents a failure names.
 NAMED = 5
+Scores = dict[tuple[str, str | None], Row]
 
 
 def assert_not_worse(
@@ -34,11 +43,13 @@ def assert_not_worse(
 ) -> dict[str, Any]:
     """Fail unless a loss of `margin` or more against the baseline can be excluded.
 
-    A paired test of non-inferiority by documents (`analysis.paired_tests.loss_test`): a system
-    that truly loses the margin passes in about `alpha` of corpora, whatever their size. Too few
-    documents therefore fail, also where the systems are equal; the message says which margin they
-    could show. Where the tallies of
-    every document are the same, any margin passes.
+    A paired test of non-inferiority by documents (`stats.tests.loss_test`): a system that truly
+    loses the margin passes in about `alpha` of corpora, whatever their size. Too few documents
+    therefore fail, also where the systems are equal; the message says which margin they could show.
+    Where the tallies of every document are the same, any margin passes.
+
+    A kind of fields that is shown to lose more than the margin fails as well, whatever the others
+    gain: the loss of each kind is tested as by `compare`, adjusted over the kinds after Holm.
 
     Parameters
     ----------
@@ -60,13 +71,14 @@ def assert_not_worse(
     -------
     dict
         `value baseline difference ci_low ci_high p least_margin margin n_docs n_worse n_better`.
-        The interval is that of `compare` at 1 - 2 `alpha`; `least_margin` the loss that these
-        documents can exclude.
+        `difference` is by how much the system is better. Its interval is that of `compare` at
+        1 - 2 `alpha`; `least_margin` the loss that these documents can exclude.
 
     Raises
     ------
     AssertionError
-        With both values, the difference, its interval, p, n and the documents that lost the most.
+        With both values, the difference, its interval, p, n, the kinds that are worse and the
+        documents that lost the most.
     DataBroken, UnknownName
         If the evaluations cannot be compared, or the metric was not scored.
     ValueError
@@ -83,50 +95,48 @@ def assert_not_worse(
     __tracebackhide__ = True
     if not (margin >= 0 and 0 < alpha < 1):
         raise ValueError(f"margin {margin} must be 0 or more, alpha {alpha} in (0, 1)")
-    sides = [
+    evaluations = common([
         each if isinstance(each, Evaluation) else Evaluation.load(each)
-        for each in (baseline, evaluation)
-    ]
-    pair, documents = _pair(common(sides).evaluations, metric, level)
-    up = metrics.get(metrics.plain(metric)).direction == "up"
-    row = differences(
-        [pair], resamples=resamples, permutations=0, level=1 - 2 * alpha, seed=seed
-    )[0]  # fmt: skip
-    gains = contributions(pair) if up else -contributions(pair)
-    changed = (pair.first != pair.second).any(axis=1)
-    own = pair.score(pair.second) - pair.score(pair.first)
-    own = np.nan_to_num(own if up else -own)
-    p, most = loss_test(
-        pair, margin, alpha=alpha, up=up, permutations=permutations, seed=seed
-    )  # fmt: skip
+        for each in (evaluation, baseline)
+    ]).evaluations  # fmt: skip
+    whole, *kinds = _pairs(evaluations, metric, level)
+    draws = {"resamples": resamples, "seed": seed}
+    (row,) = paired_differences([whole], permutations=0, level=1 - 2 * alpha, **draws)
     numbers = {
-        "value": row["value_b"], "baseline": row["value_a"], "difference": row["difference"],
-        "ci_low": row["ci_low"], "ci_high": row["ci_high"],
-        "p": p, "least_margin": most, "margin": margin, "n_docs": pair.labels["n_docs"],
-        "n_worse": int((own < 0).sum()), "n_better": int((own > 0).sum()),
+        "value": row["value_a"], "baseline": row["value_b"],
+        **{name: row[name] for name in ("difference", "ci_low", "ci_high")},
     }  # fmt: skip
-    shown = numbers["p"] <= alpha or not changed.any()
-    if not shown or np.isnan(numbers["difference"]):
-        most = [index for index in np.argsort(gains)[:NAMED] if own[index] < 0]
-        values = pair.score(np.stack([pair.first[most], pair.second[most]]))
-        lost = [
-            f"  {documents[index]}: {before:.3g} to {after:.3g}"
-            for index, before, after in zip(most, *values, strict=True)
+    p, least_margin = loss_test(whole, margin, alpha=alpha, permutations=permutations, seed=seed)
+    leads = np.nan_to_num(whole.lead(whole.first, whole.second))
+    numbers |= {
+        "p": p, "least_margin": least_margin, "margin": margin, "n_docs": whole.labels["n_docs"],
+        "n_worse": int((leads < 0).sum()), "n_better": int((leads > 0).sum()),
+    }  # fmt: skip
+    alike = np.array_equal(whole.first, whole.second)
+    tested = paired_differences(kinds, permutations=permutations, level=1 - alpha, **draws)
+    lost = [] if alike else _lost_kinds(tested, margin, alpha)
+    shown = (p <= alpha or alike) and not np.isnan(numbers["difference"])
+    if not shown or lost:
+        documents = evaluations[0].document_names.to_list()
+        places = [at for at in np.argsort(contributions(whole))[:NAMED] if leads[at] < 0]
+        values = [whole.score(parts[places]) for parts in (whole.second, whole.first)]
+        lines = [
+            f"  {documents[at]}: {before:.3g} to {after:.3g}"
+            for at, before, after in zip(places, *values, strict=True)
         ]
-        raise AssertionError(_message(pair.labels | numbers, alpha, up, lost))
+        raise AssertionError(
+            _message(whole.labels | numbers, alpha, is_shown=shown, kinds=lost, documents=lines)
+        )
     return numbers
 
 
-def _pair(
-    evaluations: tuple[Evaluation, ...], metric: str, level: str | None
-) -> tuple[Pair, list[str]]:
-    """The tallies of both systems by document, and the documents."""
-    documents = evaluations[0].document_names.to_list()
-    sides = [
-        {row.labels["level"]: row for row in document_sums(each, ()) if _is(row, metric)}
-        for each in evaluations
+def _pairs(evaluations: tuple[Evaluation, ...], metric: str, level: str | None) -> list[Pair]:
+    """The parts of both systems by document: of all, then of each kind of fields."""
+    systems: list[Scores] = [
+        {(row.labels["level"], row.labels["slice_value"]): row for row in scores}
+        for scores in (_scores(each, metric) for each in evaluations)
     ]
-    levels = list(dict.fromkeys([*sides[0], *sides[1]]))
+    levels = list(dict.fromkeys(of for scores in systems for of, _ in scores))
     if not levels:
         known = dict.fromkeys(row.labels["metric"] for row in document_sums(evaluations[0], ()))
         raise UnknownName.of("metric scored for both systems", metric, known)
@@ -134,34 +144,82 @@ def _pair(
         raise DataBroken(f"{metric} is of {' and of '.join(levels)}", remedy=f"level='{levels[0]}'")
     if level not in (None, *levels):
         raise UnknownName.of(f"level of {metric}", level, levels)
-    rows = [side.get(level or levels[0]) for side in sides]
-    known = [row for row in rows if row]
-    parts = [row.parts if row else np.zeros_like(known[0].parts) for row in rows]
-    labels = known[-1].labels | {"n_docs": max(row.labels["n_docs"] for row in known)}
-    return Pair(*parts, known[0].score, labels), documents
+    keys = dict.fromkeys(
+        key for scores in systems for key in scores if key[0] == (level or levels[0])
+    )
+    up = metrics.get(metrics.plain(metric)).direction == "up"
+    pairs = []
+    for key in sorted(keys, key=lambda key: key[1] or ""):
+        rows = [scores.get(key) for scores in systems]
+        known = [row for row in rows if row]
+        parts = [row.parts if row else np.zeros_like(known[0].parts) for row in rows]
+        labels = known[0].labels | {"n_docs": max(row.labels["n_docs"] for row in known)}
+        pairs.append(Pair(*parts, known[0].score, up, labels))
+    # One kind that is all would only be tested once more.
+    return pairs if len(pairs) > 2 else pairs[:1]
 
 
-def _is(row: Row, metric: str) -> bool:
-    return row.labels["metric"] == metric and row.labels["slice_by"] is None
+def _scores(evaluation: Evaluation, metric: str) -> list[Row]:
+    return [
+        row
+        for row in document_sums(evaluation, ("kind",))
+        if row.labels["metric"] == metric and row.labels["slice_by"] in (None, "kind")
+    ]
 
 
-def _message(row: dict[str, Any], alpha: float, up: bool, lost: list[str]) -> str:
+def _lost_kinds(rows: list[dict[str, Any]], margin: float, alpha: float) -> list[dict[str, Any]]:
+    """The kinds that are shown to lose, and more than the margin."""
+    adjusted = adjusted_p([row["p"] for row in rows])
+    rows = [row | {"p_holm": float(p)} for row, p in zip(rows, adjusted, strict=True)]
+    return [
+        row
+        for row in sorted(rows, key=lambda row: row["difference"])
+        if -row["difference"] > margin
+        and holds(row["p_holm"], row["ci_low"], row["ci_high"], alpha=alpha)
+    ]
+
+
+def _message(
+    row: dict[str, Any],
+    alpha: float,
+    *,
+    is_shown: bool,
+    kinds: list[dict[str, Any]],
+    documents: list[str],
+) -> str:
     low, high = row["ci_low"], row["ci_high"]
-    if (-high if up else low) >= row["margin"]:
+    # Of the 2^n flips of n documents one is as good as the best.
+    needed = documents_needed(2 * alpha)
+    if -high >= row["margin"]:
         verdict = "The loss is shown: all of the interval is beyond the margin"
+    elif is_shown:
+        verdict = "A loss of the margin is excluded overall"
+    elif row["n_docs"] < needed:
+        verdict = f"With {row['n_docs']} documents nothing can be shown, {needed} are needed"
     elif np.isnan(row["p"]):
-        verdict = "The score is undefined, or of too few documents to show anything"
+        verdict = "The score is undefined, or is so without one of the documents"
     else:
         verdict = "Neither a loss of the margin nor its absence is shown"
     if np.isfinite(row["least_margin"]):
         verdict += f"; a loss beyond {max(row['least_margin'], 0):.3g} can be excluded"
+    what = (
+        f"{row['metric']} ({row['level']}) of {row['system']} on {row['benchmark']}:{row['split']}"
+    )
+    says = "is not shown to lose less than" if not is_shown else "loses on some kinds more than"
     lines = [
-        f"{row['metric']} ({row['level']}) of {row['system']} on {row['benchmark']}:{row['split']} "
-        f"is not shown to lose less than {row['margin']:g}",
+        f"{what} {says} {row['margin']:g}",
         f"{row['value']:.4g} against {row['baseline']:.4g} of the baseline: difference "
         f"{row['difference']:+.4g}, {1 - 2 * alpha:.0%} interval {low:+.4g} to {high:+.4g}, "
         f"p = {row['p']:.3g} against alpha = {alpha:g}",
         f"n = {row['n_docs']} documents, {row['n_worse']} worse and {row['n_better']} better. "
         f"{verdict}.",
     ]
-    return "\n".join([*lines, *(["Most lost:", *lost] if lost else [])])
+    if kinds:
+        lines += ["Shown on kinds:"]
+    lines += [
+        f"  {kind['slice_value']}: difference {kind['difference']:+.4g}, {1 - alpha:.0%} interval "
+        f"{kind['ci_low']:+.4g} to {kind['ci_high']:+.4g}, p = {kind['p_holm']:.3g} after Holm, "
+        f"{kind['n_docs']} documents"
+        for kind in kinds
+    ]
+    return "\n".join([*lines, *(["Most lost:", *documents] if documents else [])])

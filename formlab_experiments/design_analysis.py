@@ -10,9 +10,9 @@ import polars as pl
 from scipy import stats
 
 from formlab.analysis.finding import ALPHA, OUTCOME, Finding, keys, origin, p_text, points
-from formlab.analysis.paired_tests import adjusted_p
 from formlab.errors import DataMissing
 from formlab.folders import Evaluation
+from formlab.stats.tests import adjusted_p
 from formlab_experiments.designs import FACTORS
 from formlab_experiments.effects import TIMES, effects, judged_fields
 from formlab_experiments.form_contents import CONTENTS

@@ -18,9 +18,9 @@ import polars as pl
 from scipy import stats
 
 from formlab import tables
-from formlab.analysis.paired_tests import adjusted_p
 from formlab.errors import TableBroken
 from formlab.folders import Evaluation
+from formlab.stats.tests import adjusted_p
 
 SCHEMA: dict[str, Any] = {
     "term": pl.String, "value": pl.String, "share": pl.Float64, "difference": pl.Float64,

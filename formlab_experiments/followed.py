@@ -12,9 +12,9 @@ from scipy import stats
 
 from formlab import frames, text
 from formlab.analysis.finding import Finding, p_text
-from formlab.analysis.paired_tests import Pair, adjusted_p, differences
 from formlab.errors import TableBroken
 from formlab.folders import Evaluation
+from formlab.stats.tests import Pair, adjusted_p, paired_differences
 
 # What an answer can follow; `both` where evidence and ink are the same.
 FOLLOWED = ("both", "evidence", "ink", "prior", "other", "none")
@@ -254,8 +254,10 @@ def _ahead(
     if not counts.height:
         return dict.fromkeys(("difference", "ci_low", "ci_high", "p"), float("nan"))
     counts = counts.sort("page_of").cast({pl.UInt32: pl.Float64})
-    sides = [counts.select(name, "len").to_numpy() for name in (other, first)]
-    (row,) = differences([Pair(*sides, lambda parts: parts[..., 0] / parts[..., 1])], **options)
+    sides = [counts.select(name, "len").to_numpy() for name in (first, other)]
+    (row,) = paired_differences(
+        [Pair(*sides, lambda parts: parts[..., 0] / parts[..., 1])], **options
+    )
     return row
 
 

@@ -9,8 +9,9 @@ import numpy as np
 import polars as pl
 from scipy import stats
 
-from formlab.analysis.paired_tests import adjusted_p
 from formlab.errors import DataMissing, TableBroken
+from formlab.stats.draws import drawn_sums
+from formlab.stats.tests import adjusted_p
 from formlab_experiments.degradations import DEGRADATIONS
 from formlab_experiments.effects import effects
 from formlab_experiments.stress import NONE
@@ -152,9 +153,8 @@ def half_level(
         # Every page has the same fields at every step: their number cancels.
         hits = counts.pivot("step", index="page_of", values="hits").sort("page_of")
         hits = hits.select("0", *places["step"].cast(pl.String)).fill_null(0).to_numpy()
-        rng = np.random.default_rng(seed)
         pages = len(hits)
-        draws = rng.multinomial(pages, np.full(pages, 1 / pages), size=resamples) @ hits
+        (draws,) = drawn_sums([hits], resamples=resamples, seed=seed)
         steps = _half(np.vstack([hits.sum(axis=0), draws]))
         tails = _tails(level, pages)
         drawn = resamples and pages > 1

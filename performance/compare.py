@@ -1,9 +1,10 @@
-"""Time of the search for weak slices and of paired tests, beside what one would write by hand.
+"""Time of the search for weak slices, of paired tests and of a whole comparison.
 
 Run: python performance/compare.py [--json]
 
 The search is measured beside pandas' group-by over the same conjunctions with a test of scipy for
-each, without intervals, adjustment or pruning; the paired test beside scipy's permutation test.
+each, without intervals, adjustment or pruning; the paired test beside scipy's permutation test;
+`formlab.compare` of two systems beside a limit in seconds.
 """
 
 from __future__ import annotations
@@ -18,15 +19,19 @@ import pandas as pd
 import polars as pl
 from scipy import stats
 
+import formlab
 from formlab import tables
-from formlab.analysis.paired_tests import Pair, differences
 from formlab.analysis.slices import find_slices
 from formlab.folders import Evaluation
 from formlab.metrics import ratio
+from formlab.stats.tests import Pair, paired_differences
 
 DOCUMENTS, FIELDS, PERMUTATIONS = 500, 40, 9_999
 COLUMNS = {"kind": 6, "modality": 3, "subtype": 8, "page": 4, "scope": 3, "modal": 4}
 TIMES_FASTER = 1.0
+# Of the whole comparison.
+MANY, LIMIT = 2_000, 3.0
+METRICS = ("exact_accuracy", "normalised_accuracy", "fuzzy_accuracy", "match_recall", "cer")
 
 
 def evaluation() -> Evaluation:
@@ -90,7 +95,7 @@ def tests() -> Row:
     ones = np.ones(DOCUMENTS)
     sides = generator.uniform(size=(20, 2, DOCUMENTS))
     pairs = [Pair(*(np.stack([x, ones], axis=1) for x in side), ratio) for side in sides]
-    ours = fastest(lambda: differences(pairs, resamples=0, permutations=PERMUTATIONS))
+    ours = fastest(lambda: paired_differences(pairs, resamples=0, permutations=PERMUTATIONS))
 
     def scipys() -> None:
         for first, second in sides:
@@ -104,5 +109,42 @@ def tests() -> Row:
     return beside(what, ours, "scipy.stats.permutation_test", plain, TIMES_FASTER)
 
 
+def whole() -> Row:
+    """Every metric of two systems on 2,000 documents, with draws and swaps."""
+    systems = [scored(seed) for seed in (0, 1)]
+    seconds = fastest(lambda: formlab.compare(systems), rounds=1)
+    return {
+        "what": f"comparison of two systems on {MANY:,} documents, {len(METRICS)} metrics",
+        "formlab_seconds": seconds, "limit_seconds": LIMIT, "holds": seconds < LIMIT,
+    }  # fmt: skip
+
+
+def scored(seed: int) -> Evaluation:
+    """Scores of 20 fields of each of many documents, right at random."""
+    generator, count = np.random.default_rng(seed), MANY * 20
+    documents = [{"benchmark": "b", "split": "s", "doc_id": f"{n:05}"} for n in range(MANY)]
+    right = generator.uniform(size=count) < 0.9
+    labels = {"benchmark": "b", "split": "s", "system": f"m{seed}", "task": "text"}
+    labels |= {"level": "field", "status": "ok"}
+    rows = pl.DataFrame({
+        "doc_id": np.repeat([each["doc_id"] for each in documents], 20),
+        "path": [f"/{n % 20}" for n in range(count)],
+        "hits": right.astype(float), "total": np.ones(count), "value": right.astype(float),
+        "outcome": np.where(right, "match", "mismatch"),
+    }).with_columns(pl.lit(value).alias(name) for name, value in labels.items())  # fmt: skip
+    rows = rows.with_columns(tables.settings_of(), gold=pl.lit("x"))
+    scores = [rows.with_columns(metric=pl.lit(name)) for name in METRICS]
+    both = {"cases": rows, "scores": pl.concat(scores)}
+    made = {
+        name: rows.select(
+            (pl.col(column) if column in rows.columns else pl.lit(None)).cast(kind).alias(column)
+            for column, kind in tables.SCHEMAS[name].items()
+        )
+        for name, rows in both.items()
+    }
+    facts = {"benchmark": "b", "split": "s", "system": f"m{seed}"}
+    return Evaluation(documents=tables.table("documents", documents), **made, **facts)
+
+
 if __name__ == "__main__":
-    sys.exit(report([search(), tests()]))
+    sys.exit(report([search(), tests(), whole()]))

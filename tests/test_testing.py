@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 import formlab
-from formlab.analysis.paired_tests import Pair, contributions, loss_test
 from formlab.errors import DataBroken, UnknownName
 from formlab.metrics import METRICS, ratio
+from formlab.stats.tests import Pair, contributions, loss_test
 from formlab.testing import assert_not_worse
 from tests.analysis.made_pairs import built, from_matrix, made
 
@@ -24,7 +24,7 @@ REPOSITORY = Path(__file__).parents[1]
 
 
 def pair(right, total, more=None):
-    sides = (right, right if more is None else more)
+    sides = (right if more is None else more, right)
     return Pair(*(np.stack([side, total], axis=1).astype(float) for side in sides), ratio)
 
 
@@ -58,16 +58,17 @@ def test_p_equals_a_loop_over_all_flips():
 def test_random_flips_come_near_the_exact_p(monkeypatch):
     one = forms(np.random.default_rng(6), 12)
     exact = p_of_loss(one, 0.05)
-    monkeypatch.setattr("formlab.analysis.paired_tests.EXACT", 0)
+    monkeypatch.setattr("formlab.stats.tests.EXACT", 0)
     assert p_of_loss(one, 0.05) == pytest.approx(exact, abs=0.02)
 
 
 def test_least_margin_is_the_one_from_which_on_p_is_at_most_alpha():
     for count, up in ((9, True), (30, False)):
         one = forms(np.random.default_rng(count), count, 0.03)
-        most = loss_test(one, 0.0, up=up, permutations=999)[1]
+        one.up = up
+        most = loss_test(one, 0.0, permutations=999)[1]
         for margin, passes in ((most + 1e-6, True), (most - 1e-6, False)):
-            p = p_of_loss(one, margin, up=up, permutations=999)
+            p = p_of_loss(one, margin, permutations=999)
             assert (p <= 0.05) == passes
     # Of four documents no flip has a p below 1/16.
     assert loss_test(forms(np.random.default_rng(1), 4), 0.5)[1] == math.inf
@@ -77,7 +78,7 @@ def test_contributions_have_the_difference_as_mean_for_every_kind_of_score():
     generator = np.random.default_rng(7)
     parts = generator.integers(1, 9, (2, 30, 3)).astype(float)
     one = Pair(*parts, METRICS["mark_f1"].score)
-    assert contributions(one).mean() == pytest.approx(one.values[1] - one.values[0])
+    assert contributions(one).mean() == pytest.approx(one.values[0] - one.values[1])
 
 
 def test_documents_without_what_is_counted_have_no_say():
@@ -105,8 +106,8 @@ def test_equal_systems_pass_and_a_loss_beyond_the_margin_is_found():
         base, equal, worse = (pair(side.sum(axis=1), np.full(60, 8)) for side in right)
         base = base.first
         options = {"margin": 0.1, "permutations": 499}
-        failed.append(p_of_loss(Pair(base, equal.first, ratio), **options) > 0.05)
-        found.append(p_of_loss(Pair(base, worse.first, ratio), **options) > 0.05)
+        failed.append(p_of_loss(Pair(equal.first, base, ratio), **options) > 0.05)
+        found.append(p_of_loss(Pair(worse.first, base, ratio), **options) > 0.05)
     # The spread of the difference is 0.026, so that the margin is 3.9 of it away.
     assert np.mean(failed) <= 0.05
     assert np.mean(found) == 1.0
@@ -122,8 +123,8 @@ def test_numbers_are_those_of_compare():
     generator = np.random.default_rng(1)
     old, new = (from_matrix(n, (generator.random((40, 5)) < 0.8).astype(int)) for n in "ab")
     numbers = assert_not_worse(new, old, METRIC, margin=0.2)
-    row = formlab.compare([old, new], metric=METRIC, level=0.9).row(0, named=True)
-    for name, other in {"value": "value_b", "baseline": "value_a"}.items():
+    row = formlab.compare([new, old], metric=METRIC, level=0.9).row(0, named=True)
+    for name, other in {"value": "value_a", "baseline": "value_b"}.items():
         assert numbers[name] == row[other]
     for name in ("difference", "ci_low", "ci_high", "n_docs"):
         assert numbers[name] == row[name]
@@ -149,8 +150,32 @@ def test_too_few_documents_fail_and_the_message_says_what_they_could_show():
     assert assert_not_worse(new, old, METRIC, margin=0.51)["difference"] == 0
     with pytest.raises(AssertionError, match=r"its absence is shown; a loss beyond 0\.5 can be"):
         assert_not_worse(new, old, METRIC, margin=0.1)
-    with pytest.raises(AssertionError, match="too few documents to show anything"):
+    with pytest.raises(AssertionError, match="With 1 documents nothing can be shown, 5 are needed"):
         assert_not_worse(from_matrix("b", [[1, 0]]), from_matrix("a", [[1, 1]]), METRIC, margin=0.9)
+
+
+def test_a_kind_that_loses_more_than_the_margin_fails_whatever_the_others_gain():
+    def forms(lost, gained):
+        """40 forms with a date and nine texts; some dates are lost, some texts gained."""
+        rows = []
+        for doc, field in itertools.product(range(40), range(10)):
+            right = doc >= lost if field == 0 else doc < gained or field < 9
+            kind = "date" if field == 0 else "text"
+            rows.append((f"{doc:02}", f"/{field}", int(right), {"kind": kind}))
+        return rows
+
+    old, new = made("a", forms(0, 20)), made("b", forms(10, 35))
+    numbers = assert_not_worse(new, made("a", forms(9, 20)), METRIC, margin=0.02)
+    # One date and no text is lost; 15 texts are won.
+    assert numbers["difference"] == pytest.approx((15 - 1) / 400)
+    with pytest.raises(AssertionError, match="loses on some kinds more than 0.02") as failure:
+        assert_not_worse(new, old, METRIC, margin=0.02)
+    lines = str(failure.value).splitlines()
+    assert "A loss of the margin is excluded overall; a loss beyond 0.00" in lines[2]
+    assert lines[3] == "Shown on kinds:"
+    # 10 of 40 dates; two of the 2^10 swaps are as extreme, and there are two kinds.
+    assert lines[4].startswith("  date: difference -0.25, 95% interval -0.")
+    assert lines[4].endswith(f"p = {4 / 2**10:.3g} after Holm, 40 documents")
 
 
 def of_errors(system, errors):
@@ -168,7 +193,7 @@ def of_errors(system, errors):
 
 def test_of_an_error_rate_less_is_better():
     low, high = of_errors("a", [1, 2, 1, 2, 1, 2]), of_errors("b", [3, 4, 3, 5, 3, 4])
-    assert assert_not_worse(low, high, "cer", margin=0.01, level="page")["difference"] < 0
+    assert assert_not_worse(low, high, "cer", margin=0.01, level="page")["difference"] > 0
     assert assert_not_worse(low, high, "macro_cer", margin=0.01, level="field")["n_better"] == 6
     with pytest.raises(AssertionError, match="0: 0.1 to 0.3"):
         assert_not_worse(high, low, "cer", margin=0.01, level="page")

@@ -10,7 +10,7 @@ HOMES = {
     "analysis.audit": "open_audit",
     "analysis.both_modes": "both_modes changed_entities",
     "analysis.comparability": "common",
-    "analysis.compare": "compare evaluation_pairs over_metrics",
+    "analysis.compare": "compare evaluation_pairs",
     "analysis.confidence": "calibration_error judged reliability straight_through whole_documents",
     "analysis.cross": "metric_rank_correlation summaries system_rank_correlation",
     "analysis.difficulty": "by_difficulty difficulty ruler_runs",

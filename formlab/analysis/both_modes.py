@@ -12,7 +12,6 @@ import polars as pl
 
 from formlab import benchmarks, tables
 from formlab.analysis.few_shot import TASKS, corpus_name, schema_of, split_of
-from formlab.analysis.intervals import exact_sums
 from formlab.benchmarks.vrdu import Schema
 from formlab.folders import Corpus, Evaluation, Predictions
 from formlab.metrics import METRICS
@@ -120,7 +119,7 @@ def _compared(evaluation: Evaluation) -> Iterator[dict[str, Any]]:
         for mode, scores in scored.items():
             rows = tables.only(scores, metric=metric)
             score = METRICS[metric].score_in(rows["mode"].first())
-            values[mode] = float(score(exact_sums(np.array(rows["stats"].to_list()).T)))
+            values[mode] = float(score(np.array(rows["stats"].to_list()).sum(axis=0)))
         first = tables.only(made, metric=metric).row(0, named=True)
         yield values | {
             "corpus": corpus_name(evaluation), "task": info.get("task") or TASKS[-1],

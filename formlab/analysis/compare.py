@@ -15,14 +15,14 @@ import polars as pl
 
 from formlab import metrics, tables
 from formlab.analysis.comparability import common
-from formlab.analysis.finding import ALPHA, DEPENDS, SAME, holds
-from formlab.analysis.paired_tests import Pair, adjusted_p, differences
 from formlab.errors import UnknownName
 from formlab.folders import Evaluation
 from formlab.scoring.bands import BANDS
 from formlab.scoring.evaluate import read_again
 from formlab.scoring.fields import READER, others
+from formlab.stats.compare import compared
 from formlab.stats.sums import SLICE, Row, document_sums
+from formlab.stats.tests import Pair, paired_differences
 from formlab.tables import DOCUMENTS, Settings
 
 _S, _F, _I = pl.String, pl.Float64, pl.Int64
@@ -73,21 +73,22 @@ def compare(
     reference
         The system that every other is compared with, as `system_a`; all pairs if left out.
     resamples, permutations, level, power, seed
-        As for `paired_tests.differences`; the draws are those of `summarise`.
+        As for `stats.tests.paired_differences`; the draws are those of `summarise`.
     workers
         As for `workers.each`: who scores large evaluations under the other reading rules.
 
     Returns
     -------
     polars.DataFrame
-        A row for each pair of systems, metric and slice. `difference` is b less a, with its
-        percentile interval; `better` names the system that is shown to do better: `p_holm` is at
-        most 1 - `level`, the interval is clear of 0 and the verdict does not depend on the reading
-        rule; null elsewhere. `p` is of the paired permutation test; `p_holm` and `p_bh` are
-        adjusted over all slices and pairs of the same metric and level, those that are no slice
-        apart. `least_difference` is what this corpus would find with `power`, NaN where there are
-        too few documents to show anything. `n_cases` is the greater of
-        the two systems' counts: spurious predictions exist for only one of the systems. `rules`
+        A row for each pair of systems, metric and slice. `difference` is by how much system a is
+        better: a less b, of error rates b less a, with its percentile interval. `better` names the
+        system that is shown to do better: `p_holm` is at most 1 - `level`, the interval is clear of
+        0 and the verdict does not depend on the reading rule; null elsewhere. `p` is of the paired
+        permutation test; `p_holm` and `p_bh` are adjusted over the pairs and slices of a metric and
+        level: wholes, kinds and slices by all other columns are families of their own.
+        `least_difference` is what this corpus would find with `power`, NaN where there are too few
+        documents to show anything. `n_cases` is the greater of the two systems' counts: spurious
+        predictions exist for only one of the systems. `rules`
         tells of scores of fields that were read under boxes whether the verdict (who is better, by
         `p_holm` against 1 - `level`, or that no difference is shown) is the ``same`` under every
         rule of `fields.READERS` or ``depends`` on it: no finding may rest on a row that depends.
@@ -115,24 +116,20 @@ def compare(
         "seed": seed,
     }  # fmt: skip
 
-    def compared(each: Sequence[Evaluation]) -> pl.DataFrame:
-        return _compared(common(each).evaluations, chosen, by, reference, options)
+    def tested(systems: Sequence[Evaluation]) -> list[dict[str, Any]]:
+        return _tested(common(systems).evaluations, chosen, by, reference, options)
 
-    table = compared(evaluations)
-    read = pl.col("settings").struct.field("read").is_not_null()
+    rows = tested(evaluations)
     # Scoring anew under the other rules takes most of the time: only where a rule has a say.
-    asked = table.select(read.any()).item()
-    again = under_other_rules(evaluations) if asked else []
+    has_rule = any(row["settings"].read for row in rows)
+    again = under_other_rules(evaluations) if has_rule else []
     with TemporaryDirectory(prefix="formlab-") as home:
         elsewhere = [
-            compared(
-                [_once(each, Path(home, f"{n}-{at}"), workers) for at, each in enumerate(rule)]
-            )
+            tested([_once(each, Path(home, f"{n}-{at}"), workers) for at, each in enumerate(rule)])
             for n, rule in enumerate(again)
         ]
-    rules = agreeing(table, elsewhere, (*_ROW, "system_a", "system_b"), level=level)
-    table = table.with_columns(pl.when(read).then(rules).alias("rules"))
-    return only_shown(table, alpha=1 - level)
+    read = pl.col("settings").struct.field("read").is_not_null()
+    return compared(rows, COMPARISON, by_other_rules=elsewhere, has_rule=read, level=level)
 
 
 def _once(evaluation: Evaluation, folder: Path, workers: int | str) -> Evaluation:
@@ -146,13 +143,6 @@ def columns_of_gold(evaluations: Sequence[Evaluation]) -> list[str]:
     own = dict.fromkeys(name for each in evaluations for name in each.own)
     bands = [name for name in BANDS if name not in OF_SYSTEM]
     return [*OF_GOLD, *DOCUMENTS, "position", *bands, *own]
-
-
-def only_shown(table: pl.DataFrame, *, alpha: float) -> pl.DataFrame:
-    """Comparisons in which `better` is null where no difference was shown (`finding.holds`)."""
-    rows = table.select("p_holm", "ci_low", "ci_high", "rules").rows()
-    shown = pl.Series([holds(*row, alpha=alpha) for row in rows], dtype=pl.Boolean)
-    return table.with_columns(pl.when(shown).then("better").alias("better"))
 
 
 def under_other_rules(evaluations: Sequence[Evaluation]) -> list[list[Evaluation]]:
@@ -174,55 +164,30 @@ def under_other_rules(evaluations: Sequence[Evaluation]) -> list[list[Evaluation
     return [] if any(None in row for row in again) else again
 
 
-def agreeing(
-    table: pl.DataFrame, elsewhere: Sequence[pl.DataFrame], key: Sequence[str], *, level: float
-) -> pl.Series:
-    """Whether the verdict of each row is the ``same`` in the tables `elsewhere`, or ``depends``.
-
-    There is a table for each reading rule, its rows known by `key`; a difference is shown where
-    `p_holm` is at most 1 - `level`. Null where there is nothing `elsewhere` or nothing was tested.
-
-    Examples
-    --------
-    >>> table = pl.DataFrame({"metric": ["cer"], "difference": [0.2], "p_holm": [0.01]})
-    >>> agreeing(table, [table.with_columns(p_holm=0.7)], ["metric"], level=0.95).to_list()
-    ['depends']
-    """
-    shown = pl.col("p_holm").fill_nan(1) <= 1 - level
-    verdict = pl.when(shown).then(pl.col("difference").sign()).otherwise(0.0)
-    rows = table.select(*key, "p_holm", verdict.alias("verdict"))
-    alike = pl.lit(True)
-    for number, other in enumerate(elsewhere):
-        there = other.select(*key, verdict.alias(f"verdict_{number}"))
-        rows = rows.join(there, on=key, how="left", nulls_equal=True, maintain_order="left")
-        alike &= pl.col("verdict").eq_missing(pl.col(f"verdict_{number}"))
-    known = pl.col("p_holm").is_not_nan() & bool(elsewhere)
-    rules = pl.when(known & alike).then(pl.lit(SAME)).when(known).then(pl.lit(DEPENDS))
-    return rows.select(rules.alias("rules")).to_series()
-
-
-def _compared(
-    evaluations: Sequence[Evaluation], chosen: Sequence[str] | None, by: Sequence[str],
-    reference: str | None, options: dict[str, Any],
-) -> pl.DataFrame:  # fmt: skip
+def _tested(
+    evaluations: Sequence[Evaluation],
+    chosen: Sequence[str] | None,
+    by: Sequence[str],
+    reference: str | None,
+    options: dict[str, Any],
+) -> list[dict[str, Any]]:
+    """The test of every pair of systems by every metric and slice."""
     rows = _rows(evaluations, by)
     pairs = [pair for ab in system_pairs(rows, reference) for pair in _pairs(rows, ab, chosen)]
-    compared = {pair.labels["metric"] for pair in pairs}
+    known = {pair.labels["metric"] for pair in pairs}
     for name in chosen or ():
-        if name not in compared:
-            known = dict.fromkeys(key[0] for each in rows.values() for key in each)
-            raise UnknownName.of("metric scored for all systems", name, known)
-    tested = differences(pairs, **options)
-    for row in tested:
-        row["better"], row["rules"] = _better(row), None
-        row["settings"] = dataclasses.replace(row["settings"], **tests_made(**options))
-    return adjusted(tested, COMPARISON)
+        if name not in known:
+            scored = dict.fromkeys(key[0] for each in rows.values() for key in each)
+            raise UnknownName.of("metric scored for all systems", name, scored)
+    made = settings_of_tests(**options)
+    tested = paired_differences(pairs, **options)
+    return [row | {"settings": dataclasses.replace(row["settings"], **made)} for row in tested]
 
 
-def tests_made(
+def settings_of_tests(
     *, resamples: int, permutations: int, level: float, power: float, seed: int
 ) -> dict[str, str]:
-    """What of the settings says how `differences` were tested."""
+    """What of the settings says how differences were tested."""
     return {
         "interval": f"bootstrap,documents,paired,n={resamples},level={level:g},seed={seed}",
         "test": f"swap,documents,n={permutations},power={power:g}",
@@ -283,7 +248,8 @@ def _pairs(
         # A system without a case in the slice (of claims that only the other makes) adds nothing.
         parts = [row.tally if row else np.zeros(base.tally.shape) for row in sides]
         labels = [row.labels for row in known]
-        yield Pair(*parts, base.score, {
+        up = metrics.get(metrics.plain(base.labels["metric"])).direction == "up"
+        yield Pair(*parts, base.score, up, {
             **{name: labels[0][name] for name in ("benchmark", "split", "task", "mode", *_ROW)},
             **dict(zip(("system_a", "system_b"), systems, strict=True)),
             **{n: max(x[n] for x in labels) for n in ("n_docs", "n_cases", "n_undefined")},
@@ -299,50 +265,3 @@ def _together(several: Sequence[Settings]) -> Settings:
         name: rows[0][name] if len(texts) == 1 else " / ".join(texts)
         for name, texts in values.items()
     })  # fmt: skip
-
-
-def _better(row: dict[str, Any]) -> str | None:
-    gain = row["difference"]
-    if np.isnan(gain) or gain == 0:
-        return None
-    own = metrics.get(metrics.plain(row["metric"]))
-    return row["system_b"] if (gain > 0) == (own.direction == "up") else row["system_a"]
-
-
-def adjusted(rows: Sequence[dict[str, Any]], schema: dict[str, Any]) -> pl.DataFrame:
-    """`rows` with `p_holm` and `p_bh`, over the slices of a metric and level; wholes are apart.
-
-    The comparison over all fields was planned; looking at slices as well costs it nothing.
-    """
-    # A row may have a surer p than that of all its cases: see `flips.matrix_of`.
-    p = np.array([row.get("surest", row["p"]) for row in rows], dtype=float)
-    family = [(row.get("metric"), row["level"], row["slice_by"] is None) for row in rows]
-    both = np.full((2, len(rows)), np.nan)
-    for key in dict.fromkeys(family):
-        members = np.array([other == key for other in family])
-        for number, method in enumerate(("holm", "fdr_bh")):
-            both[number, members] = adjusted_p(p[members], method)
-    done = [
-        row | {"p_holm": strict, "p_bh": mild, "settings": dataclasses.asdict(row["settings"])}
-        for row, strict, mild in zip(rows, *both, strict=True)
-    ]
-    return pl.DataFrame({name: [row[name] for row in done] for name in schema}, schema=schema)
-
-
-def over_metrics(rows: pl.DataFrame) -> pl.DataFrame:
-    """Rows of several metrics, in which `better` holds over all of them.
-
-    So many metrics are so many chances that one of them looks different: `p_holm` and `p_bh` are
-    adjusted over all these rows, and the system that does better is named only where it holds.
-
-    Parameters
-    ----------
-    rows
-        As from `compare`.
-    """
-    p = rows["p"].to_list()
-    rows = rows.with_columns(
-        pl.Series(name, adjusted_p(p, method))
-        for name, method in (("p_holm", "holm"), ("p_bh", "fdr_bh"))
-    )
-    return only_shown(rows, alpha=ALPHA)

@@ -12,17 +12,15 @@ import polars as pl
 
 from formlab import metrics
 from formlab.analysis.comparability import of_gold
-from formlab.analysis.paired_tests import documents_needed
 from formlab.errors import UnknownName
 from formlab.folders import Evaluation
 from formlab.scoring.bands import BANDS
+from formlab.stats.tests import ALPHA, documents_needed
 from formlab.tables import BOX, WHOLE_LEVELS
 
 NAN = float("nan")
 # The share of gold values right, where a metric is named.
 OUTCOME = "outcome"
-# A claim holds from here on, after adjusting for all that was looked at beside it.
-ALPHA = 0.05
 # The columns that identify a case.
 KEYS = ("doc_id", "task", "path")
 # What a sentence calls the cases of a level.
@@ -30,8 +28,6 @@ COUNTED = {"field": "fields", "fact": "facts"}
 COUNTED |= dict.fromkeys(("question", "check", "contradiction"), "answers")
 # No claim may rest on these alone: formlab's own reading rule, and labels that may be wrong.
 READER, LABEL = "reader", "label_error"
-# Whether the verdict is the same under all rules of reading fields from pages: `compare.agreeing`.
-SAME, DEPENDS = "same", "depends"
 FINDINGS: dict[str, Any] = {
     "benchmark": pl.String, "split": pl.String, "system": pl.String, "about": pl.String,
     "finding": pl.String, "effect": pl.Float64, "ci_low": pl.Float64, "ci_high": pl.Float64,
@@ -181,17 +177,6 @@ def by_text(row: Mapping[str, Any], *, size_only: bool = False) -> str:
     low, high = reversed(ends) if turned else ends
     text = f"{middle} points" if share else middle
     return text if math.isnan(row["ci_low"]) else f"{text}, 95 % interval {low} to {high}"
-
-
-def holds(
-    p: float, low: float, high: float, rules: str | None = None, *, alpha: float = ALPHA
-) -> bool:
-    """Whether a difference was shown: the one rule for every comparison.
-
-    The adjusted `p` is at most `alpha`, the interval is clear of 0, and no reading rule says
-    otherwise.
-    """
-    return bool(p <= alpha * (1 + 1e-9) and (low > 0 or high < 0) and rules != DEPENDS)
 
 
 def seen_text(

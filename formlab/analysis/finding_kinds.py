@@ -23,7 +23,6 @@ from formlab.analysis.finding import (
     Finding,
     asked,
     has_pages,
-    holds,
     keys,
     left_out,
     odd,
@@ -39,6 +38,7 @@ from formlab.metrics import ratio
 from formlab.metrics.entities import f1_of, precision_of, recall_of
 from formlab.scoring.bands import sliced
 from formlab.stats.sums import document_sums
+from formlab.stats.tests import holds
 
 # The numerator and denominator of scores whose parts are tp, gold and pred.
 _AS_RATIO = {

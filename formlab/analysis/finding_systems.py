@@ -10,9 +10,10 @@ import polars as pl
 
 from formlab import metrics
 from formlab.analysis.compare import COMPARISON, compare, evaluation_pairs
-from formlab.analysis.finding import ALPHA, DEPENDS, KEYS, Finding, holds, keys, p_text, seen_text
+from formlab.analysis.finding import KEYS, Finding, keys, p_text, seen_text
 from formlab.analysis.flips import flips_of_common
 from formlab.folders import Evaluation
+from formlab.stats.tests import ALPHA, DEPENDS, holds
 from formlab.tables import FIELD_LEVELS, settings_text
 
 
@@ -120,8 +121,8 @@ def _of_fields(row: dict[str, Any], shown: bool) -> str:
     if not row["only_a"] + row["only_b"]:
         return f"{a} and {b} get the same fields right, all {fields} taken one by one"
     gain = row["difference"] > 0
-    better, worse = (b, a) if gain else (a, b)
-    won, lost = (row["only_b"], row["only_a"]) if gain else (row["only_a"], row["only_b"])
+    better, worse = (a, b) if gain else (b, a)
+    won, lost = (row["only_a"], row["only_b"]) if gain else (row["only_b"], row["only_a"])
     moved = f"{won:,} of {fields} are right with {better} alone, {lost:,} with {worse} alone"
     if shown:
         return f"{better} gets more fields right than {worse}: {moved} ({_tested(row)})"
@@ -137,8 +138,7 @@ def _of_pages(row: dict[str, Any], shown: bool) -> str:
     first, second = f"{row['value_a']:.3f}", f"{row['value_b']:.3f}"
     if row["difference"] == 0:
         return f"{a} and {b} have the same {title} over {whole}, {first}"
-    own = metrics.get(metrics.plain(row["metric"]))
-    better, worse = (b, a) if (row["difference"] > 0) == (own.direction == "up") else (a, b)
+    better, worse = (a, b) if row["difference"] > 0 else (b, a)
     values = (first, second) if better == a else (second, first)
     if shown:
         return (

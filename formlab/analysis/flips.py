@@ -15,22 +15,19 @@ from formlab.analysis.comparability import KEY, common, fields, of_gold
 from formlab.analysis.compare import (
     OF_GOLD,
     OF_SYSTEM,
-    adjusted,
-    agreeing,
     evaluation_pairs,
-    only_shown,
-    tests_made,
+    settings_of_tests,
 )
 from formlab.analysis.finding import LABEL, READER
-from formlab.analysis.intervals import by_document
-from formlab.analysis.paired_tests import Pair, differences
 from formlab.errors import UnknownName
 from formlab.folders import Evaluation
 from formlab.metrics import ratio
 from formlab.scoring.align import rights
 from formlab.scoring.bands import BANDS, order, sliced
 from formlab.scoring.score_batch import THRESHOLD
-from formlab.stats.sums import SLICE
+from formlab.stats.compare import compared
+from formlab.stats.draws import by_document
+from formlab.stats.tests import Pair, paired_differences
 from formlab.tables import BOX, CASES, LADDER, Settings, own_columns
 
 # The column that a slice is by and its value; neither for all fields.
@@ -212,16 +209,16 @@ def flip_matrix(
     by
         Columns of the gold, of *documents*, a user's own, or of a side such as ``cause_a``.
     resamples, permutations, level, power, seed
-        As for `paired_tests.differences`.
+        As for `stats.tests.paired_differences`.
 
     Returns
     -------
     polars.DataFrame
-        Counts, the shares right `value_a` and `value_b`, their difference with its interval, `p`
-        of swapping whole documents, adjusted over the rows, and `p_mcnemar`, exact and two-sided.
-        McNemar's test takes fields for independent: where those of a page fail together it is too
-        sure, and `p` is the one to trust. Slices by outcome (``cause_a`` …) are not tested, as such
-        a test would be circular. `rules` tells whether the verdict is the
+        Counts, the shares right `value_a` and `value_b`, the first less the second with its
+        interval, `p` of swapping whole documents, adjusted over the rows, and `p_mcnemar`, exact
+        and two-sided. McNemar's test takes fields for independent: where those of a page fail
+        together it is too sure, and `p` is the one to trust. Slices by outcome (``cause_a`` …) are
+        not tested, as such a test would be circular. `rules` tells whether the verdict is the
         ``same`` under every reading rule or ``depends`` on it, and `better` names the system that
         is shown to do better, both as for `compare`. Of all fields `p_holm` is of the greatest p
         with and without fields whose verdict depends on the reading rule or whose label may be
@@ -245,15 +242,11 @@ def matrix_of(
         tested.append([_tested(_slices(each, documents, by), codes, options) for each in rules])
     # A pair on which the other reading rules have no say is the same under each of them.
     count = max(map(len, tested), default=1)
-    by_rule = [[row for of in tested for row in of[min(n, len(of) - 1)]] for n in range(count)]
-    plain, *elsewhere = (
-        adjusted([row | {"surest": row["p"]} for row in rows], MATRIX) for rows in by_rule
+    rows, *elsewhere = (
+        [row for rules in tested for row in rules[min(number, len(rules) - 1)]]
+        for number in range(count)
     )
-    key = (*SLICE, "system_a", "system_b")
-    matrix = adjusted(by_rule[0], MATRIX)
-    matrix = matrix.with_columns(agreeing(plain, elsewhere, key, level=level))
-    ahead = pl.when(pl.col("difference") > 0).then("system_b").otherwise("system_a")
-    return only_shown(matrix.with_columns(better=ahead), alpha=1 - level)
+    return compared(rows, MATRIX, by_other_rules=elsewhere, level=level)
 
 
 def _by_other_rules(table: pl.DataFrame) -> Iterator[pl.DataFrame]:
@@ -271,12 +264,12 @@ def _tested(
     slices: Sequence[tuple[Slice, pl.DataFrame]], codes: dict[str, int], options: dict[str, Any]
 ) -> list[dict[str, Any]]:
     pairs = [_matrix_pair(key, rows, codes) for key, rows in slices if rows.height]
-    rows = differences(pairs, **options)
+    rows = paired_differences(pairs, **options)
     if rows:
         rows[0]["surest"] = _surest_p(slices[0][1], rows[0], codes, options)
-    settings = Settings(rules="right", **tests_made(**(_DRAWS | options)))
+    settings = Settings(rules="right", **settings_of_tests(**(_DRAWS | options)))
     for row in rows:
-        row |= {"settings": settings, "rules": None, "better": None}
+        row["settings"] = settings
         column = (row["slice_by"] or "").removesuffix("_a").removesuffix("_b")
         if column in AFTERWARDS:
             names = ("ci_low", "ci_high", "p", "p_mcnemar", "least_difference")
@@ -298,7 +291,7 @@ def _surest_p(
             return 1.0
         done = rest.height
         pair = Pair(*rights_by_document(rest, codes), ratio)
-        (tested,) = differences([pair], **{**options, "resamples": 0})
+        (tested,) = paired_differences([pair], **{**options, "resamples": 0})
         same = np.sign(tested["difference"]) == np.sign(row["difference"])
         p = max(p, tested["p"]) if same else 1.0
     return p
@@ -369,7 +362,7 @@ def _matrix_pair(key: Slice, rows: pl.DataFrame, codes: dict[str, int]) -> Pair:
         "p_mcnemar": mcnemar(tally["only_a"], tally["only_b"]),
         **{f"system_{s}": rows[f"system_{s}"].first() for s in "ab"},
     }  # fmt: skip
-    return Pair(*rights_by_document(rows, codes), ratio, labels)
+    return Pair(*rights_by_document(rows, codes), ratio, labels=labels)
 
 
 def mcnemar(only_a: int, only_b: int) -> float:

@@ -11,19 +11,25 @@ import polars as pl
 from formlab import metrics, tables
 from formlab.analysis.comparability import common, scored_metrics
 from formlab.analysis.compare import compare
-from formlab.analysis.finding import OUTCOME, Finding, by_text, holds, keys, p_text, seen_text
-from formlab.analysis.flips import flip_matrix, flips
+from formlab.analysis.finding import OUTCOME, Finding, by_text, keys, p_text, seen_text
+from formlab.analysis.flips import flip_matrix, flips, flips_of_common
 from formlab.analysis.history_folders import corpora
 from formlab.analysis.levels import MEASURES
-from formlab.analysis.paired_tests import adjusted_p
 from formlab.analysis.summarise import summarise
-from formlab.analysis.verdicts import identical, values_right
+from formlab.analysis.verdicts import identical, shown_kinds, values_right
 from formlab.errors import DataBroken, DataMissing
 from formlab.folders import Evaluation
+from formlab.stats.tests import ALPHA, adjusted_p, documents_needed, holds
 
 NAN = float("nan")
 BETTER, WORSE, NOT_SHOWN = "better", "worse", "not shown"
 SAME, INCOMPARABLE = "identical", "not comparable"
+# A kind of values on which a difference was shown.
+_OF_KIND = ("difference", "ci_low", "ci_high", "p", "p_holm")
+KIND = pl.Struct(
+    {"kind": pl.String, **dict.fromkeys(_OF_KIND, pl.Float64)}
+    | dict.fromkeys(("n_docs", "n_cases"), pl.Int64)
+)
 HISTORY: dict[str, Any] = {
     "corpus": pl.String, "run": pl.String, "at": pl.String, "system": pl.String,
     "metric": pl.String, "level": pl.String, "value": pl.Float64, "ci_low": pl.Float64,
@@ -31,11 +37,13 @@ HISTORY: dict[str, Any] = {
     "difference_low": pl.Float64, "difference_high": pl.Float64, "p": pl.Float64,
     "p_adjusted": pl.Float64, "least_difference": pl.Float64, "fixed": pl.Int64,
     "broken": pl.Int64, "fixed_kinds": pl.String, "broken_kinds": pl.String,
-    "changed": pl.String, "note": pl.String, "n_docs": pl.Int64, "n_cases": pl.Int64,
+    "kinds": pl.List(KIND), "changed": pl.String, "note": pl.String, "n_docs": pl.Int64,
+    "n_cases": pl.Int64,
 }  # fmt: skip
 _KINDS = 3
 # The share of values right comes first, and is not tested twice.
 _HEADLINES = {(m.metric, m.of) for m in MEASURES if m.metric != "normalised_accuracy"}
+_LOOK = "Look at the fields that broke."
 Draws = dict[str, int]
 
 
@@ -62,16 +70,17 @@ def history(
     Returns
     -------
     polars.DataFrame
-        A row for each run and metric, the schema HISTORY. `metric` ``outcome`` is the share of
-        gold values right, in [0, 1]; its rows stand first and alone have `fixed` and `broken`,
-        the gold values that are right in one of two neighbouring runs, with the kinds that most
-        are of. `difference` is this run less the one before, over what both were scored on, with
-        a 95 % interval. `verdict` is ``better`` or ``worse`` where `p_adjusted` is at most 0.05,
-        the interval is clear of 0 and no reading rule says otherwise; ``not shown`` where none of
-        it is; ``identical`` where every answer is the same; ``not comparable`` with the reason in
-        `note`; null for a first run. The last run was looked at first: its p is that of `compare`;
-        of each metric all earlier runs are adjusted together after Holm. `changed` names the
-        settings and versions that differ from the run before.
+        A row for each run and metric, the schema HISTORY. `metric` ``outcome`` is the share of gold
+        values right, in [0, 1]; its rows stand first and alone have `fixed` and `broken`, the gold
+        values that are right in one of two neighbouring runs, with the kinds that most are of, and
+        `kinds`: up to three on which a difference was shown, tested as a family of their own beside
+        all values. `difference` is by how much this run is better than the one before, over what
+        both were scored on, with a 95 % interval. `verdict` is ``better`` or ``worse`` where
+        `p_adjusted` is at most 0.05, the interval is clear of 0 and no reading rule says otherwise;
+        ``not shown`` where none of it is; ``identical`` where every answer is the same; ``not
+        comparable`` with the reason in `note`; null for a first run. The last run was looked at
+        first: its p is that of `compare`; of each metric all earlier runs are adjusted together
+        after Holm. `changed` names the settings and versions that differ from the run before.
 
     Raises
     ------
@@ -143,17 +152,19 @@ def _tested(
     before: Evaluation, each: Evaluation, scores: Sequence[Mapping[str, Any]], draws: Draws
 ) -> dict[tuple[str, str], dict[str, Any]]:
     """The difference of each score from that of the run before, with its test."""
-    pair = common([before, each]).evaluations
+    pair = common([each, before]).evaluations
     same = identical(*pair)
     tests = {}
-    fields = flips(*pair)
+    fields = flips_of_common(*pair)
     if fields.height:
-        row = flip_matrix(fields, pair[0].documents, **draws).to_dicts()[0]
-        counts = {"fixed": row["only_b"], "broken": row["only_a"]}
+        matrix = flip_matrix(fields, pair[0].documents, by=["kind"], **draws)
+        row = matrix.row(0, named=True)
+        counts = {"fixed": row["only_a"], "broken": row["only_b"]}
         kinds = {
             f"{name}_kinds": _kinds(fields.filter(flip=flip))
-            for name, flip in (("fixed", "only b"), ("broken", "only a"))
+            for name, flip in (("fixed", "only a"), ("broken", "only b"))
         }
+        kinds["kinds"] = [{"kind": of["slice_value"], **of} for of in shown_kinds(matrix)]
         tests[OUTCOME, "field"] = _test(row, same=same) | counts | kinds
     scored = scored_metrics(pair[0])
     names = dict.fromkeys(row["metric"] for row in scores)
@@ -195,6 +206,8 @@ def _judged(rows: list[dict[str, Any]], *, last: str) -> list[dict[str, Any]]:
     for family in families.values():
         for row, p in zip(family, adjusted_p([row["p"] for row in family]), strict=True):
             row["p_adjusted"] = float(p)
+            if row["n_docs"] < documents_needed(ALPHA / len(family)):
+                row["least_difference"] = NAN
             row["verdict"] = row["verdict"] or _verdict(row)
     return rows
 
@@ -203,9 +216,7 @@ def _verdict(row: Mapping[str, Any]) -> str:
     ends = row["difference_low"], row["difference_high"]
     if not holds(row["p_adjusted"], *ends, row["rules"]):
         return NOT_SHOWN
-    name = row["metric"]
-    up = name == OUTCOME or metrics.get(metrics.plain(name)).direction == "up"
-    return BETTER if (row["difference"] > 0) == up else WORSE
+    return BETTER if row["difference"] > 0 else WORSE
 
 
 def _changes(before: Evaluation, each: Evaluation) -> str | None:
@@ -240,29 +251,37 @@ def last_findings(evaluations: Mapping[str, Evaluation], table: pl.DataFrame) ->
     Returns
     -------
     list of Finding
-        One for each metric that is better or worse, the share of values right first; none where
-        nothing was shown.
+        One for each metric that is better or worse, the share of values right first and kinds on
+        which another difference was shown after it; none where nothing was shown.
     """
     if len(evaluations) < 2:
         return []
     before, last = list(evaluations.values())[-2:]
     rows = tables.only(table, run=list(evaluations)[-1])
+    names = {"benchmark": last.benchmark, "split": last.split}
+    names |= {"system": f"{before.system}, {last.system}"}
     found = []
-    for row in rows.filter(pl.col("verdict").is_in([BETTER, WORSE])).to_dicts():
-        more: dict[str, Any] = {}
-        if row["metric"] == OUTCOME:
-            flipped = flips(before, last)
-            flipped = flipped.filter(pl.col("right_a") != pl.col("right_b"))
-            more = {"cases": keys(flipped)}
-            if row["broken"]:
-                more["what_to_try"] = "Look at the fields that broke."
-        found.append(Finding(
-            f"The last run is {row['verdict']} than the one before in {_what(row)}", "systems",
-            effect=row["difference"], ci_low=row["difference_low"], ci_high=row["difference_high"],
-            n_docs=row["n_docs"], n_cases=row["n_cases"], p=row["p"],
-            p_adjusted=row["p_adjusted"], metric=row["metric"], benchmark=last.benchmark,
-            split=last.split, system=f"{before.system}, {last.system}", **more,
-        ))  # fmt: skip
+    for row in rows.to_dicts():
+        ends = {"ci_low": row["difference_low"], "ci_high": row["difference_high"]}
+        tests = [(row["verdict"], f"in {_what(row)}", row | ends, row["p_adjusted"], None)]
+        for kind in row["kinds"] or ():
+            verdict = BETTER if kind["difference"] > 0 else WORSE
+            tests.append((verdict, f"on {kind['kind']}", kind, kind["p_holm"], kind["kind"]))
+        for verdict, of, test, p, kind in tests:
+            if verdict not in (BETTER, WORSE):
+                continue
+            more: dict[str, Any] = {}
+            if row["metric"] == OUTCOME:
+                cases = flips(last, before).filter(pl.col("right_a") != pl.col("right_b"))
+                cases = cases if kind is None else cases.filter(kind=kind)
+                lost = row["broken"] if kind is None else verdict == WORSE
+                more = {"cases": keys(cases), "what_to_try": _LOOK if lost else ""}
+            more |= {name: test[name] for name in ("ci_low", "ci_high", "n_docs", "n_cases", "p")}
+            claim = f"The last run is {verdict} than the one before {of}"
+            found.append(Finding(
+                claim, "systems", effect=test["difference"], p_adjusted=p, metric=row["metric"],
+                **names, **more,
+            ))  # fmt: skip
     return found
 
 
@@ -284,12 +303,19 @@ def last_sentence(table: pl.DataFrame) -> str:
     if row["verdict"] == NOT_SHOWN:
         say = f"not shown to differ from {before}"
     also = [
-        f"{each['verdict']} in {_what(each)}"
+        f"it is {each['verdict']} in {_what(each)}"
         for each in rows[1:]
         if each["verdict"] in (BETTER, WORSE) and each["verdict"] != row["verdict"]
     ]
-    ends = f"; it is {' and '.join(also)}" if also else ""
-    return f"The last run ({last}) is {say} in {_what(row)}: {_by(row)}{ends}."
+    kinds = [_on_kind(kind) for kind in row["kinds"] or ()]
+    shown = [f"shown on {' and '.join(kinds)}"] if kinds else []
+    overall = " overall" if kinds else ""
+    ends = "; ".join(["", *shown, *also])
+    return f"The last run ({last}) is {say} in {_what(row)}{overall}: {_by(row)}{ends}."
+
+
+def _on_kind(kind: Mapping[str, Any]) -> str:
+    return f"{kind['kind']}: {by_text(kind | {'metric': OUTCOME})}, {p_text(kind['p_holm'])}"
 
 
 def _what(row: Mapping[str, Any]) -> str:

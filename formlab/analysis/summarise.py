@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import polars as pl
 
 from formlab import tables
-from formlab.analysis.intervals import drawn_parts, percentiles
 from formlab.folders import Evaluation
+from formlab.stats.draws import intervals
 from formlab.stats.sums import BY, document_sums
 
 
@@ -59,17 +59,13 @@ def summarise(
     rows = list(document_sums(evaluation, BY if by is None else tuple(by)))
     if not rows:
         return tables.table("summary", [])
-    parts = [row.tally for row in rows]
-    values = [float(row.score(row.tally.sums)) for row in rows]
-    ends = [(float("nan"), float("nan"))] * len(rows)
-    if parts[0].shape[0] > 1 and resamples:
-        drawn = drawn_parts(parts, resamples=resamples, seed=seed)
-        ends = [percentiles(row.score(d), level) for row, d in zip(rows, drawn, strict=True)]
+    scores = [(row.tally, row.score) for row in rows]
+    ends = intervals(scores, resamples=resamples, level=level, seed=seed)
     interval = f"bootstrap,documents,n={resamples},level={level:g},seed={seed}"
     summary = [
         row.labels
-        | {"value": value, "ci_low": low, "ci_high": high}
+        | {"value": row.value, "ci_low": low, "ci_high": high}
         | {"settings": dataclasses.replace(row.labels["settings"], interval=interval)}
-        for row, value, (low, high) in zip(rows, values, ends, strict=True)
+        for row, (low, high) in zip(rows, ends, strict=True)
     ]
     return tables.check("summary", tables.table("summary", summary))

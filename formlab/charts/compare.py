@@ -26,7 +26,7 @@ _NOTHING = "Neither a field nor a whole document was scored for both systems."
 
 
 def difference_dots(rows: pl.DataFrame) -> alt.TopLevelMixin | Caption:
-    """By how much the second system differs from the first: a dot and interval a metric and slice.
+    """By how much the first system is better: a dot and interval a metric and slice.
 
     `rows` are from `formlab.compare` and `analysis.flip_matrices`, which has no metric and is of
     fields right. Dots have the colour of the system that does better where `better` names one, and
@@ -48,7 +48,7 @@ def difference_dots(rows: pl.DataFrame) -> alt.TopLevelMixin | Caption:
         colours=theme.system_colours(systems) | {NOT_SHOWN: theme.NEUTRAL},
         facet="pair" if shown["pair"].n_unique() > 1 else None,
         tips=["value_a", "value_b", "p", "p_holm", "least_difference"], cases=_cases(shown),
-        titles={"difference": "second system less the first", "better": "does better"},
+        titles={"difference": "lead of the first system", "better": "does better"},
         say="Differences", empty="No difference was shown in any share or error rate.",
     )  # fmt: skip
 
@@ -152,7 +152,7 @@ def flip_table(matrix: pl.DataFrame, *, by: str) -> Table | Caption:
     return table(
         shown.with_columns(slice=slices), *(["pair"] if several else []), *columns,
         titles={"slice": by, "only_a": f"only {names[0]}", "only_b": f"only {names[1]}"},
-        note_below="The difference is the second system's share of fields right less the first's; "
+        note_below="The difference is the first system's share of fields right less the second's; "
         "p is of swapping whole documents, adjusted over the slices and pairs.",
         cases=_cases(shown) if shown.height else None, empty=_NOTHING,
     )  # fmt: skip
@@ -187,7 +187,7 @@ def comparison_table(rows: pl.DataFrame) -> Table | Caption:
         rows, *(name for name in columns if name not in alike and name in rows.columns),
         titles={
             "what": "", "value_a": "first", "value_b": "second", "better": "shown better",
-            "difference": "second less first",
+            "difference": "lead of the first",
         },
         note_below=notes, fold=f"All {rows.height:,} comparisons", cases=_cases(rows),
         empty="Nothing to show: no such score of both systems.",

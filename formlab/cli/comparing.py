@@ -44,10 +44,11 @@ def compare(
 ) -> Rows:
     """Compare two or more systems that were scored on the same forms.
 
-    EVAL are folders that formlab score wrote with --out. A difference is the second system's value
-    minus the first's, with its interval; p is that of a permutation test, which swaps whole
-    documents. With --over-time, EVAL is one folder of evaluations: those of one corpus stand in the
-    order in which they were first saved, and each is tested against the one before.
+    EVAL are folders that formlab score wrote with --out. A difference is by how much the first
+    system is better (its value minus the second's, of error rates the reverse), with its interval;
+    p is that of a permutation test, which swaps whole documents. With --over-time, EVAL is one
+    folder of evaluations: those of one corpus stand in the order in which they were first saved,
+    and each is tested against the one before.
     """
     from formlab import analysis
 
@@ -92,7 +93,7 @@ def _evaluation(folder: Path) -> Evaluation:
 def _pairs(table: pl.DataFrame, *, everything: bool, asked: bool) -> tuple[list[Table], list[str]]:
     """Five columns for each pair of systems; means over documents only if a metric was `asked`."""
     from formlab import metrics
-    from formlab.analysis.paired_tests import documents_needed
+    from formlab.stats.tests import documents_needed
     from formlab.tables import readable
 
     if "better" in table.columns:
@@ -155,10 +156,23 @@ def _run(row: dict[str, Any]) -> dict[str, Any]:
         "value": interval(row["value"], row["ci_low"], row["ci_high"]),
         "difference": interval(*ends, sign="+"),
         "p_adjusted": row["p_adjusted"],
-        "verdict": row["verdict"],
+        "verdict": _with_kinds(row),
         "fixed / broken": None if row["fixed"] is None else f"{row['fixed']} / {row['broken']}",
         "changed": row["note"] or row["changed"],
     }
+
+
+def _with_kinds(row: dict[str, Any]) -> str | None:
+    """The verdict, with the kinds on which it is another: ``not shown (worse on date)``."""
+    kinds = {"better": [], "worse": []}
+    for kind in row["kinds"] or ():
+        kinds["better" if kind["difference"] > 0 else "worse"].append(kind["kind"])
+    texts = [
+        f"{verdict} on {', '.join(names)}"
+        for verdict, names in kinds.items()
+        if names and verdict != row["verdict"]
+    ]
+    return f"{row['verdict']} ({'; '.join(texts)})" if texts else row["verdict"]
 
 
 def _reading_rules(rules: list[str]) -> list[str]:

@@ -13,7 +13,6 @@ import polars as pl
 from formlab import analysis, metrics, selection, tables
 from formlab.analysis import Finding
 from formlab.analysis.finding import cases_at, in_fields
-from formlab.analysis.intervals import Dense, drawn_parts, percentiles, small
 from formlab.analysis.slices import COLUMNS
 from formlab.errors import UnknownName
 from formlab.explore._units import (
@@ -32,6 +31,8 @@ from formlab.explore._units import (
 from formlab.folders import Evaluation
 from formlab.metrics import ratio
 from formlab.scoring.bands import BANDS, order, sliced
+from formlab.stats.draws import intervals
+from formlab.stats.sums import small
 
 TITLES = {RIGHT: "share right", ERRORS: "errors per value", SIMILARITY: "mean similarity"}
 # What a field turned out to be. A rate of errors counts those that fit, among all values.
@@ -204,20 +205,19 @@ class Counted:
                 if not len(shown):
                     continue
                 sums = [self._summed(hit, hits), self._summed(base, total)]
-                parts.append(Dense(small(np.stack(sums, axis=1))))
+                parts.append(small(np.stack(sums, axis=1)))
                 taken = base[total[base] > 0]
                 labels.append({
                     **{n: getattr(self.evaluation, n) for n in ("benchmark", "split", "system")},
                     "metric": measure, "slice_by": by if isinstance(by, str) else "slice",
-                    "slice_value": name, "value": float(ratio(parts[-1].sums)),
+                    "slice_value": name, "value": float(ratio(parts[-1].sum(axis=0, dtype=float))),
                     "n_docs": int(np.count_nonzero(self._summed(taken))), "n_cases": len(taken),
                 })  # fmt: skip
         # Of a single document there is no interval.
         wide = [at for at, row in enumerate(labels) if row["n_docs"] > 1 and resamples]
-        sums = (
-            drawn_parts([parts[at] for at in wide], resamples=resamples, seed=seed) if wide else []
-        )
-        ends = {at: percentiles(ratio(s), level) for at, s in zip(wide, sums, strict=True)}
+        scores = [(parts[at], ratio) for at in wide]
+        drawn = intervals(scores, resamples=resamples, level=level, seed=seed)
+        ends = dict(zip(wide, drawn, strict=True))
         for at, row in enumerate(labels):
             low, high = ends.get(at, (float("nan"), float("nan")))
             yield row | {"ci_low": low, "ci_high": high}

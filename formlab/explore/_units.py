@@ -10,8 +10,8 @@ import polars as pl
 
 from formlab import tables
 from formlab.analysis.finding import fields_of, in_fields
-from formlab.analysis.intervals import small
 from formlab.folders import Evaluation
+from formlab.stats.sums import small
 
 RIGHT, ERRORS, SIMILARITY = "outcome", "errors", "similarity"
 _OF_CASES = (RIGHT, ERRORS, SIMILARITY)

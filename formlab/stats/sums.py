@@ -11,20 +11,11 @@ import numpy as np
 import polars as pl
 
 from formlab import metrics
-from formlab.analysis.intervals import Dense, small
 from formlab.errors import UnknownName
 from formlab.folders import Evaluation
 from formlab.metrics import ratio
 from formlab.scoring.bands import BANDS, sliced
-from formlab.tables import (
-    BOX,
-    FIELD_LEVELS,
-    LEVELS,
-    TASKS,
-    USABLE,
-    WHOLE_LEVELS,
-    Settings,
-)
+from formlab.tables import BOX, FIELD_LEVELS, LEVELS, TASKS, USABLE, WHOLE_LEVELS, Settings
 
 # What tells the rows of a metric apart; `task` follows from them.
 SLICE = ("level", "slice_by", "slice_value")
@@ -47,13 +38,34 @@ class Row:
     """
 
     labels: dict[str, Any]
-    tally: Dense
+    tally: np.ndarray
     score: Callable[[np.ndarray], np.ndarray]
 
     @property
     def parts(self) -> np.ndarray:
-        """The parts of every document, shape (documents, k)."""
-        return self.tally.table.astype(float)
+        """The parts as numbers to count with; `tally` holds them in the smallest type."""
+        return self.tally.astype(float)
+
+    @property
+    def value(self) -> float:
+        """The score of all documents."""
+        return float(self.score(self.tally.sum(axis=0, dtype=float)))
+
+
+def small(values: np.ndarray) -> np.ndarray:
+    """Numbers in the smallest of four types that holds them all unchanged.
+
+    Examples
+    --------
+    >>> small(np.array([0.0, 3.0])).dtype, small(np.array([0.5])).dtype
+    (dtype('uint8'), dtype('float64'))
+    """
+    low, high = values.min(initial=0), values.max(initial=0)
+    for kind in (np.uint8, np.uint16, np.uint32) if low >= 0 else ():
+        if high <= np.iinfo(kind).max:
+            cast = values.astype(kind)
+            return cast if (cast == values).all() else values
+    return values
 
 
 def of_cases() -> pl.Expr:
@@ -225,7 +237,7 @@ def _rows(
         **dict(zip(SLICE, key[1:4], strict=True)), "mode": mode, **totals, "n_docs": len(known),
         "settings": dataclasses.replace(settings, average="micro"),
     }  # fmt: skip
-    yield Row(base, Dense(small(table)), score)
+    yield Row(base, small(table), score)
     mean_name = metrics.mean_of(metric.name)
     if mean_name is None:
         return
@@ -240,4 +252,4 @@ def _rows(
         "settings": dataclasses.replace(settings, average="macro"),
         "n_undefined": int(np.isnan(values).sum()),
     }
-    yield Row(base | labels, Dense(means), ratio)
+    yield Row(base | labels, small(means), ratio)

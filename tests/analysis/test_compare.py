@@ -23,7 +23,7 @@ N = [("1", "/a", 1), ("1", "/b", 0), ("2", "/a", 1), ("2", "/b", 1), ("3", "/a",
 def test_values_and_difference_equal_a_hand_count():
     row = only(compare([made("m", M), made("n", N)]), metric="normalised_accuracy").to_dicts()[0]
     assert (row["value_a"], row["value_b"]) == (3 / 5, 4 / 5)
-    assert row["difference"] == pytest.approx(1 / 5)
+    assert row["difference"] == pytest.approx(-1 / 5)
     assert (row["better"], row["n_docs"], row["n_cases"]) == (None, 3, 5)
     # Right fields by document are 2 1 0 and 1 2 1. However they are swapped, the sums differ by
     # one of +-1 +-1 +-1: by 1 or 3 fields, never by less than the 1 seen.
@@ -33,7 +33,7 @@ def test_values_and_difference_equal_a_hand_count():
 def test_mean_over_documents_is_compared_too():
     row = only(compare([made("m", M), made("n", N)]), metric="macro_normalised_accuracy")
     # m: (1 + 1/2 + 0) / 3; n: (1/2 + 1 + 1) / 3.
-    assert row["difference"].item() == pytest.approx((2.5 - 1.5) / 3)
+    assert row["difference"].item() == pytest.approx((1.5 - 2.5) / 3)
 
 
 def test_values_equal_those_of_the_summary():
@@ -85,7 +85,7 @@ def test_better_is_named_where_p_interval_and_rules_agree_and_nowhere_else(seed)
     found = compare(pair, by=["path"]).to_dicts()
     for row in found:
         shown = row["p_holm"] <= 0.05 and (row["ci_low"] > 0 or row["ci_high"] < 0)
-        assert row["better"] == (("n" if row["difference"] > 0 else "m") if shown else None)
+        assert row["better"] == (("m" if row["difference"] > 0 else "n") if shown else None)
     assert {row["better"] for row in found} >= {"n", None}
     # Without draws there is no interval, and without one nothing is said.
     assert compare(pair, resamples=0)["better"].null_count() == 2
@@ -103,6 +103,17 @@ def test_adjusted_p_equals_statsmodels_over_the_slices_and_leaves_the_whole_apar
         assert slices[column].to_list() == pytest.approx(expected.tolist())
     whole = found.filter(pl.col("slice_by").is_null()).to_dicts()[0]
     assert whole["p_holm"] == whole["p_bh"] == whole["p"]
+
+
+def test_what_would_have_been_seen_is_said_only_with_as_many_documents_as_all_tests_need():
+    # Of 2^n swaps two are as extreme: six documents show 2/64 once, and not after three tests.
+    for systems, count, said in (("mn", 5, 0), ("mn", 6, 1), ("mno", 6, 0), ("mno", 7, 2)):
+        wrong = np.eye(count, dtype=int)
+        wrong[0] = 0
+        found = compare([from_matrix(name, 1 - wrong * (name != "m")) for name in systems])
+        found = only(found, metric="normalised_accuracy").filter(pl.col("difference") != 0)
+        told = found["least_difference"].is_not_nan().sum()
+        assert told == said, (systems, count)
 
 
 def test_a_slice_that_only_one_system_claims_is_undefined_for_the_other():

@@ -3,8 +3,8 @@ import polars as pl
 import pytest
 
 from formlab import analysis, metrics
-from formlab.analysis.intervals import draws
 from formlab.errors import UnknownName
+from formlab.stats.draws import draws
 from formlab.tables import only, readable
 from tests.analysis.made_pairs import built
 

@@ -4,11 +4,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-from formlab.analysis.intervals import draws
 from formlab.analysis.summarise import summarise
 from formlab.analysis.surface import curve, smoothed, surface
 from formlab.errors import UnknownName
 from formlab.folders import Evaluation
+from formlab.stats.draws import draws
 from tests.made_forms import made
 
 FORMS = {

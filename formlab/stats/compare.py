@@ -1,0 +1,121 @@
+"""The one comparison: p of tested pairs adjusted once, and which system is shown to be better."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from formlab.stats.tests import DEPENDS, SAME, adjusted_p, documents_needed, holds
+
+Rows = Sequence[Mapping[str, Any]]
+# What tells the rows of a comparison apart.
+KEY = ("metric", "level", "slice_by", "slice_value", "system_a", "system_b")
+
+
+def compared(
+    rows: Rows,
+    schema: Mapping[str, Any],
+    *,
+    by_other_rules: Sequence[Rows] = (),
+    has_rule: pl.Expr | None = None,
+    level: float = 0.95,
+) -> pl.DataFrame:
+    """Tests of pairs as a table: p adjusted over its family, `rules`, and who is `better`.
+
+    Parameters
+    ----------
+    rows
+        As from `paired_differences`, with `metric`, `level`, `slice_by`, `system_a` and `system_b`.
+        A row may have a `surest` p, greater than that of all its cases, which is adjusted instead.
+    schema
+        Of the table; some of `metric`, `p_holm`, `p_bh`, `rules`, `better` may be left out.
+    by_other_rules
+        The same tests under each other rule of reading fields from pages.
+    has_rule
+        For which rows a reading rule has a say; all if left out.
+    level
+        A difference is shown where `holds` at 1 - `level`.
+
+    Returns
+    -------
+    polars.DataFrame
+        A positive `difference` means that `system_a` is better. `p_holm` and `p_bh` are adjusted
+        over the pairs and slices of a metric and level. Rows of no slice are a family apart, and so
+        are kinds: both were planned, and looking at other slices costs them nothing.
+        `least_difference` is NaN where no p of a family can hold after that. `rules` tells
+        whether the verdict is the ``same`` under all reading rules or ``depends``.
+    """
+    if not rows:
+        return pl.DataFrame(schema=dict(schema))
+    table = _adjusted(rows, "surest", level)
+    verdict = _verdicts(_adjusted(rows, "p", level), level)
+    same = pl.lit(True)
+    for number, others in enumerate(by_other_rules):
+        other = _verdicts(_adjusted(others, "p", level), level)
+        other = other.rename({"verdict": f"verdict_{number}"})
+        keys = [name for name in KEY if name in other.columns]
+        verdict = verdict.join(other, on=keys, how="left", nulls_equal=True, maintain_order="left")
+        same &= pl.col("verdict").eq_missing(pl.col(f"verdict_{number}"))
+    rules = pl.when(same).then(pl.lit(SAME)).otherwise(pl.lit(DEPENDS))
+    known = pl.lit(bool(by_other_rules)) & pl.col("p").is_not_nan()
+    if has_rule is not None:
+        known &= has_rule
+    table = table.with_columns(verdict.with_columns(rules=rules)["rules"])
+    table = _with_better(table.with_columns(pl.when(known).then("rules")), 1 - level)
+    return table.select(
+        (pl.col(name) if name in table.columns else pl.lit(None)).cast(kind).alias(name)
+        for name, kind in schema.items()
+    )
+
+
+def _adjusted(rows: Rows, which: str, level: float) -> pl.DataFrame:
+    """The rows with `p_holm` and `p_bh` of one of their p, and what could be shown after these."""
+    p = np.array([row.get(which, row["p"]) for row in rows], dtype=float)
+    planned = (None, "kind")
+    family = [
+        (row.get("metric"), row["level"], row["slice_by"] if row["slice_by"] in planned else "")
+        for row in rows
+    ]
+    both = np.full((2, len(rows)), np.nan)
+    least = np.array([row["least_difference"] for row in rows], dtype=float)
+    n_docs = np.array([row["n_docs"] for row in rows])
+    for key in dict.fromkeys(family):
+        members = np.array([other == key for other in family])
+        for number, method in enumerate(("holm", "fdr_bh")):
+            both[number, members] = adjusted_p(p[members], method)
+        # With fewer documents the least p there can be, counted for all tests, shows nothing.
+        n_tested = max(1, (~np.isnan(p[members])).sum())
+        least[members & (n_docs < documents_needed((1 - level) / n_tested))] = np.nan
+    settings = [row["settings"] for row in rows]
+    done = [
+        {
+            **row,
+            "p_holm": strict,
+            "p_bh": mild,
+            "least_difference": seen,
+            "settings": dataclasses.asdict(how),
+        }
+        for row, strict, mild, seen, how in zip(rows, *both, least, settings, strict=True)
+    ]
+    return pl.DataFrame(done, infer_schema_length=None)
+
+
+def _verdicts(table: pl.DataFrame, level: float) -> pl.DataFrame:
+    """What each row says: the sign of its difference, or 0 where none is shown."""
+    keys = [name for name in KEY if name in table.columns]
+    shown = pl.col("p_holm").fill_nan(1) <= 1 - level + 1e-9
+    return table.select(
+        *keys, verdict=pl.when(shown).then(pl.col("difference").sign()).otherwise(0.0)
+    )
+
+
+def _with_better(table: pl.DataFrame, alpha: float) -> pl.DataFrame:
+    """Comparisons with `better`, null where no difference was shown (`holds`)."""
+    rows = table.select("p_holm", "ci_low", "ci_high", "rules").rows()
+    shown = pl.Series([holds(*row, alpha=alpha) for row in rows], dtype=pl.Boolean)
+    ahead = pl.when(pl.col("difference") > 0).then("system_a").otherwise("system_b")
+    return table.with_columns(better=pl.when(shown).then(ahead))

@@ -1,0 +1,131 @@
+"""Draws of documents with replacement, and intervals of what is summed over each draw."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+import polars as pl
+
+# The most numbers in a block of weights, and in the columns that are summed at once.
+WEIGHTS, NUMBERS, COLUMNS = 1_000_000, 8_000_000, 512
+Score = Callable[[np.ndarray], np.ndarray]
+
+
+def draws(count: int, *, resamples: int, seed: int) -> Iterator[np.ndarray]:
+    """How often each of `count` documents is in each draw with replacement: blocks (b, count)."""
+    random = np.random.default_rng(seed)
+    for size in block_sizes(count, resamples):
+        places = random.integers(0, count, (size, count), dtype=np.int32 if count else np.int64)
+        places = places + np.arange(size)[:, None] * count
+        often = np.bincount(places.ravel(), minlength=size * count)
+        yield often.reshape(size, count)
+
+
+def block_sizes(count: int, times: int) -> Iterator[int]:
+    """How many rows of weights of `count` documents each block holds, `times` in all."""
+    step = max(1, WEIGHTS // max(count, 1))
+    for begin in range(0, times, step):
+        yield min(step, times - begin)
+
+
+def weighted_sums(
+    tables: Sequence[np.ndarray], weights: Callable[[], Iterator[np.ndarray]]
+) -> Iterator[np.ndarray]:
+    """Each table (documents, k) summed under every row of weights: shape (rows, k).
+
+    `weights` makes the same blocks at every call: columns that do not fit into memory together
+    are summed in turns.
+    """
+    if not tables:
+        return
+    widths = np.cumsum([table.shape[1] for table in tables])
+    turn = widths // max(1, min(COLUMNS, NUMBERS // max(len(tables[0]), 1)))
+    for number in dict.fromkeys(turn.tolist()):
+        group = [tables[at] for at in np.flatnonzero(turn == number)]
+        ends = np.cumsum([table.shape[1] for table in group])[:-1]
+        columns = np.concatenate(group, axis=1, dtype=float)
+        yield from np.split(_sums_of_columns(columns, weights()), ends, axis=1)
+
+
+def _sums_of_columns(columns: np.ndarray, blocks: Iterator[np.ndarray]) -> np.ndarray:
+    # Whole numbers whose sums stay below 2^24 are exact in the type that is twice as fast.
+    low = np.abs(columns).max(axis=0, initial=0) * len(columns) < 2**24
+    low &= (columns == np.rint(columns)).all(axis=0)
+    halves = [(low, columns[:, low].astype(np.float32)), (~low, columns[:, ~low])]
+    sums = []
+    for weights in blocks:
+        sums.append(np.empty((len(weights), columns.shape[1])))
+        for chosen, half in halves:
+            if half.shape[1]:
+                sums[-1][:, chosen] = weights.astype(half.dtype) @ half
+    return np.concatenate(sums) if sums else np.empty((0, columns.shape[1]))
+
+
+def drawn_sums(tables: Sequence[np.ndarray], *, resamples: int, seed: int) -> Iterator[np.ndarray]:
+    """Each table (documents, k) summed over the same draws: shape (resamples, k)."""
+    count = len(tables[0]) if tables else 0
+    return weighted_sums(tables, lambda: draws(count, resamples=resamples, seed=seed))
+
+
+def percentiles(values: np.ndarray, level: float) -> tuple[float, float]:
+    """The ends between which the share `level` of the values lies; NaN is no value.
+
+    Examples
+    --------
+    >>> percentiles(np.array([0.0, 1.0, 2.0, np.nan]), 0.5)
+    (0.5, 1.5)
+    """
+    known = values[~np.isnan(values)]
+    if not known.size:
+        return float("nan"), float("nan")
+    low, high = np.quantile(known, ((1 - level) / 2, (1 + level) / 2))
+    return float(low), float(high)
+
+
+def intervals(
+    scores: Sequence[tuple[np.ndarray, Score]], *, resamples: int, level: float, seed: int
+) -> list[tuple[float, float]]:
+    """The percentile interval of each score of parts (documents, k); NaN below two documents."""
+    if not scores or len(scores[0][0]) < 2 or not resamples:
+        return [(float("nan"), float("nan"))] * len(scores)
+    sums = drawn_sums([parts for parts, _ in scores], resamples=resamples, seed=seed)
+    return [percentiles(score(of), level) for (_, score), of in zip(scores, sums, strict=True)]
+
+
+def by_document(number: np.ndarray, columns: Sequence[np.ndarray], count: int) -> np.ndarray:
+    """Columns of numbers summed by the `number` of their document: shape (count, columns)."""
+    return np.stack([np.bincount(number, weights=c, minlength=count) for c in columns], axis=1)
+
+
+def share(
+    rows: pl.DataFrame,
+    part: pl.Expr,
+    whole: pl.Expr | None = None,
+    *,
+    resamples: int,
+    level: float = 0.95,
+    seed: int = 0,
+) -> tuple[float, float, float]:
+    """The share that the sum of `part` has of that of `whole`, and its interval over documents.
+
+    `whole` counts the rows if left out. Of fewer than two documents there is no interval (NaN).
+
+    Examples
+    --------
+    >>> rows = pl.DataFrame({"doc_id": ["a", "a", "b"], "cost": [1.0, 0.0, 3.0]})
+    >>> share(rows, pl.col("cost") > 2, resamples=0)[0]
+    0.3333333333333333
+    """
+    over = pl.repeat(1.0, pl.len()) if whole is None else whole
+    columns = rows.select(part.cast(float).alias("part"), over.alias("whole"))
+    names, number = np.unique(rows["doc_id"].to_numpy(), return_inverse=True)
+    parts = by_document(number, [column.to_numpy() for column in columns], len(names))
+    hits, total = parts.sum(axis=0)
+    value = float(hits / total) if total else float("nan")
+    with np.errstate(invalid="ignore"):
+        (ends,) = intervals(
+            [(parts, lambda sums: sums[:, 0] / np.where(sums[:, 1] > 0, sums[:, 1], np.nan))],
+            resamples=resamples, level=level, seed=seed,
+        )  # fmt: skip
+    return value, *ends

@@ -1,0 +1,308 @@
+"""Tests of two systems on the same documents, from the parts of their scores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import ceil, log2
+from typing import Any
+
+import numpy as np
+import scipy
+
+from formlab.stats.draws import block_sizes, drawn_sums, percentiles, weighted_sums
+
+# So few documents that differ are swapped in every way: 2 to this power.
+EXACT = 12
+# What only rounding tells from the observed difference is as extreme as it.
+ROUNDING = 1e-9
+NAN = float("nan")
+# A claim holds from here on, after adjusting for all that was looked at beside it.
+ALPHA = 0.05
+# Whether the verdict is the same under all rules of reading fields from pages.
+SAME, DEPENDS = "same", "depends"
+
+
+@dataclass
+class Pair:
+    """Two systems to tell apart by one score.
+
+    `first` and `second` are the parts of each document, shape (documents, k); `score` takes
+    (…, k) to (…) and is better `up` or down. `labels` are the columns that the row is known by.
+    """
+
+    first: np.ndarray
+    second: np.ndarray
+    score: Callable[[np.ndarray], np.ndarray]
+    up: bool = True
+    labels: dict[str, Any] = field(default_factory=dict)
+
+    @cached_property
+    def sums(self) -> tuple[np.ndarray, np.ndarray]:
+        """The parts of each system over all documents."""
+        return self.first.sum(axis=0, dtype=float), self.second.sum(axis=0, dtype=float)
+
+    @property
+    def values(self) -> tuple[float, float]:
+        """The score of each system."""
+        first, second = self.sums
+        return float(self.score(first)), float(self.score(second))
+
+    def lead(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+        """By how much the first is better, from the sums of both."""
+        gain = self.score(first) - self.score(second)
+        return gain if self.up else -gain
+
+
+def paired_differences(
+    pairs: Sequence[Pair],
+    *,
+    resamples: int = 1000,
+    permutations: int = 9999,
+    level: float = 0.95,
+    power: float = 0.8,
+    seed: int = 0,
+) -> list[dict[str, Any]]:
+    """By how much the first of each pair is better, with interval, p and what could be shown.
+
+    Parameters
+    ----------
+    pairs
+        All over the same documents, in the same order.
+    resamples
+        Draws of documents with replacement, those of `summarise`, for the percentile interval.
+    permutations
+        Random swaps of the two systems' parts of a document, for the two-sided p. Where at most
+        twelve documents differ, every swap is made once instead and p is exact. A swap under which
+        the score is undefined counts as extreme.
+    level, power
+        Of interval and test, and of the least difference, which is NaN where the pair has fewer
+        than `documents_needed`, and where no draw differs from another.
+    seed
+        Of draws and swaps.
+
+    Returns
+    -------
+    list of dict
+        For each pair its labels and `value_a value_b difference ci_low ci_high p
+        least_difference`.
+    """
+    spans = _paired_intervals(pairs, resamples=resamples, level=level, power=power, seed=seed)
+    extremes = permutation_p(pairs, permutations=permutations, seed=seed)
+    rows = []
+    for pair, (low, high, least), p in zip(pairs, spans, extremes, strict=True):
+        first, second = pair.values
+        lead = float(pair.lead(*pair.sums))
+        numbers = {"value_a": first, "value_b": second, "difference": lead}
+        numbers |= {"ci_low": low, "ci_high": high, "p": p, "least_difference": least}
+        rows.append(pair.labels | numbers)
+    return rows
+
+
+def _paired_intervals(
+    pairs: Sequence[Pair], *, resamples: int, level: float, power: float, seed: int
+) -> list[tuple[float, float, float]]:
+    """Ends of the interval of each difference, and the least difference that would be seen."""
+    if not pairs or len(pairs[0].first) < 2 or not resamples:
+        return [(NAN, NAN, NAN)] * len(pairs)
+    tables = [table for pair in pairs for table in (pair.first, pair.second)]
+    drawn = drawn_sums(tables, resamples=resamples, seed=seed)
+    spans = []
+    for pair in pairs:
+        first, second = next(drawn), next(drawn)
+        values = pair.lead(first, second)
+        values = values[~np.isnan(values)]
+        error = float(values.std(ddof=1)) if values.size > 1 else 0.0
+        enough = pair.labels.get("n_docs", len(pair.first)) >= documents_needed(1 - level)
+        known = enough and error > ROUNDING
+        least = minimum_detectable_difference(error, level=level, power=power) if known else NAN
+        spans.append((*percentiles(values, level), least))
+    return spans
+
+
+def permutation_p(pairs: Sequence[Pair], *, permutations: int = 9999, seed: int = 0) -> list[float]:
+    """Two-sided p of each pair by swapping documents; NaN where a value is undefined.
+
+    Exact where at most twelve documents differ; else of random swaps, or NaN without these.
+    """
+    p_values = [NAN] * len(pairs)
+    random: dict[int, np.ndarray] = {}
+    for number, pair in enumerate(pairs):
+        if np.isnan(np.subtract(*pair.values)):
+            continue
+        deltas = np.subtract(pair.second, pair.first, dtype=float)
+        differing = deltas[(deltas != 0).any(axis=1)]
+        if len(differing) <= EXACT:
+            p_values[number] = float(
+                _is_extreme(pair, _every_swap(len(differing)) @ differing).mean()
+            )
+        elif permutations:
+            random[number] = deltas
+    sums = swapped_sums(list(random.values()), permutations=permutations, seed=seed)
+    for number, moved in zip(random, sums, strict=True):
+        # The observed assignment is one of those that could have been.
+        p_values[number] = float(_is_extreme(pairs[number], moved).sum() + 1) / (permutations + 1)
+    return p_values
+
+
+def _is_extreme(pair: Pair, moved: np.ndarray) -> np.ndarray:
+    """Whether the difference is at least as large once `moved` has changed sides."""
+    first, second = pair.sums
+    observed = abs(pair.lead(first, second))
+    values = abs(pair.lead(first + moved, second - moved))
+    return ~(values < observed * (1 - ROUNDING) - 1e-14)
+
+
+def _every_swap(count: int) -> np.ndarray:
+    """All ways of swapping some of `count` documents: shape (2^count, count)."""
+    return (np.arange(2**count)[:, None] >> np.arange(count)) & 1
+
+
+def swaps(count: int, *, permutations: int, seed: int) -> Iterator[np.ndarray]:
+    """Which of `count` documents change sides in each random swap: blocks (b, count) of 0 and 1."""
+    # Other random numbers than those of the draws of the same seed.
+    random = np.random.default_rng([seed, 1])
+    for size in block_sizes(count, permutations):
+        bits = np.frombuffer(random.bytes(size * ((count + 7) // 8)), dtype=np.uint8)
+        yield np.unpackbits(bits.reshape(size, -1), axis=1, count=count)
+
+
+def swapped_sums(
+    tables: Sequence[np.ndarray], *, permutations: int, seed: int
+) -> Iterator[np.ndarray]:
+    """What of each table (documents, k) changes sides in the same swaps: (permutations, k)."""
+    count = len(tables[0]) if tables else 0
+    return weighted_sums(tables, lambda: swaps(count, permutations=permutations, seed=seed))
+
+
+def loss_test(
+    pair: Pair,
+    margin: float,
+    *,
+    alpha: float = ALPHA,
+    permutations: int = 9999,
+    seed: int = 0,
+) -> tuple[float, float]:
+    """Whether the first system of a pair loses less than `margin` against the second.
+
+    A one-sided sign-flip test of what each document adds to the difference (its jackknife value),
+    moved by the margin; documents without what the metric counts have no say. With up to twelve
+    documents every flip is made and p is exact; then 1 / 2^n is the least p of n documents.
+    Measured at 5 to 100 documents of unequal size, a loss of just the margin passes at 0.05 in 3 to
+    6 of 100 corpora; where one document in ten loses half and the others nothing, in 19 of 100 at
+    n = 50.
+
+    Parameters
+    ----------
+    pair
+        The baseline second.
+    margin
+        In the unit of the score, 0 and more.
+    alpha
+        The level of the test, in (0, 1).
+    permutations, seed
+        Of the random flips.
+
+    Returns
+    -------
+    float, float
+        p in (0, 1] under the hypothesis that `margin` or more is lost, and the loss from which on
+        it is at most `alpha`, infinite where no margin will do. Both NaN for fewer than two
+        documents, or where the score is undefined without one of them.
+
+    References
+    ----------
+    S. Wellek, Testing Statistical Hypotheses of Equivalence and Noninferiority, 2010.
+
+    Examples
+    --------
+    >>> parts = np.array([[4.0, 5.0], [3.0, 5.0], [5.0, 5.0], [4.0, 5.0], [2.0, 5.0]])
+    >>> p, most = loss_test(Pair(parts, parts, lambda sums: sums[..., 0] / sums[..., 1]), 0.1)
+    >>> p, round(most, 9) == 0
+    (0.03125, True)
+    """
+    counted = (pair.first != 0).any(axis=1) | (pair.second != 0).any(axis=1)
+    losses = -contributions(Pair(pair.first[counted], pair.second[counted], pair.score, pair.up))
+    count = len(losses)
+    if count < 2 or np.isnan(losses).any():
+        return NAN, NAN
+    exact = count <= EXACT
+    flips = [_every_swap(count)] if exact else swaps(count, permutations=permutations, seed=seed)
+    # Flipping documents leaves the sum as large as it is as long as the margin is at most their
+    # mean loss. No flip at all always does; it is in `flips` where these are exact.
+    with np.errstate(invalid="ignore", divide="ignore"):
+        means = np.concatenate([(block @ losses) / block.sum(axis=1) for block in flips])
+    means = np.nan_to_num(means, nan=np.inf)
+    means = np.sort(means if exact else np.append(means, np.inf))[::-1]
+    slack = ROUNDING * np.abs(losses).max()
+    allowed = int(alpha * len(means) + ROUNDING)
+    most = means[allowed] if allowed < len(means) else -np.inf
+    return float((means >= margin - slack).mean()), float(most)
+
+
+def contributions(pair: Pair) -> np.ndarray:
+    """What each document adds to the lead of the first of a pair; their mean is the lead."""
+    first, second = pair.sums
+    whole = pair.lead(first, second)
+    without = pair.lead(first - pair.first, second - pair.second)
+    values = (len(pair.first) - 1) * (whole - without)
+    return values - values.mean() + whole if len(values) else values
+
+
+def documents_needed(alpha: float = ALPHA) -> int:
+    """From how many documents on a test by swaps can come to `alpha` at all.
+
+    Of the 2^n swaps of n documents two are as extreme as the most extreme one.
+
+    Examples
+    --------
+    >>> documents_needed(0.05), documents_needed(0.05 / 3)
+    (6, 7)
+    """
+    return ceil(log2(2 / alpha) - ROUNDING)
+
+
+def minimum_detectable_difference(
+    error: float, *, level: float = 0.95, power: float = 0.8
+) -> float:
+    """The least true difference that a two-sided test at `level` finds with `power`.
+
+    It is (z of level + z of power) times the standard error, here the spread of the paired
+    bootstrap (H. S. Bloom, Minimum detectable effects, Evaluation Review 19(5), 1995).
+    """
+    return float((scipy.special.ndtri((1 + level) / 2) + scipy.special.ndtri(power)) * error)
+
+
+def adjusted_p(p: Sequence[float] | np.ndarray, method: str = "holm") -> np.ndarray:
+    """p adjusted for all comparisons looked at; what could not be tested stays NaN.
+
+    `method` is ``holm``, ``fdr_bh`` (Benjamini, Hochberg) or ``fdr_by`` (Benjamini, Yekutieli).
+
+    Examples
+    --------
+    >>> adjusted_p([0.01, 0.04, float("nan")]).tolist()
+    [0.02, 0.04, nan]
+    """
+    adjusted = np.array(p, dtype=float)
+    known = ~np.isnan(adjusted)
+    tested = adjusted[known]
+    if method == "holm":
+        order = np.argsort(tested, kind="stable")
+        steps = np.arange(len(tested), 0, -1) * tested[order]
+        tested[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
+    elif tested.size:
+        tested = scipy.stats.false_discovery_control(tested, method=method.removeprefix("fdr_"))
+    adjusted[known] = tested
+    return adjusted
+
+
+def holds(
+    p: float, low: float, high: float, rules: str | None = None, *, alpha: float = ALPHA
+) -> bool:
+    """Whether a difference was shown: the one rule for every comparison.
+
+    The adjusted `p` is at most `alpha`, the interval is clear of 0, and no reading rule says
+    otherwise.
+    """
+    return bool(p <= alpha * (1 + 1e-9) and (low > 0 or high < 0) and rules != DEPENDS)

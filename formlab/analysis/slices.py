@@ -1,9 +1,8 @@
-"""Where a system is significantly worse than on the rest: slices of up to three columns."""
+"""Where a system is worse than elsewhere: one row a weakness, each the slice that explains it."""
 
 from __future__ import annotations
 
 import dataclasses
-import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -12,21 +11,23 @@ import polars as pl
 
 from formlab import metrics, tables
 from formlab.analysis.finding import KEYS, LABEL, OUTCOME, READER, asked, keys, origin
-from formlab.analysis.intervals import BLOCK, drawn_parts, exact_sums, percentiles
+from formlab.analysis.intervals import drawn_parts, percentiles
 from formlab.analysis.paired_tests import adjusted_p
-from formlab.analysis.slice_search import Fields, Tested, collected, refined, search, sure
 from formlab.errors import UnknownName
 from formlab.folders import Evaluation
 from formlab.metrics import ratio
-from formlab.scoring.bands import sliced
+from formlab.scoring.bands import NUMBERS, of_values
+from formlab.stats.exchange import Exchanged
 from formlab.stats.sums import of_cases
 from formlab.tables import Settings
 
-# What is known of a field without looking at how it was read.
+# Columns that say which field a value is of; others are looked at within each of their values too.
+HEADS = ("field", "subtype", "kind")
+# What is known of a value without looking at how it was read.
 COLUMNS = (
-    "task", "kind", "modality", "subtype", "field", "scope", "reference", "complexity", "modal",
-    "template", "domain", "page", "length", "nesting", "box_height", "box_width", "position",
-    "certainty",
+    *HEADS, "task", "modality", "scope", "reference", "complexity", "modal", "template", "domain",
+    "page", "nesting", "position", "vertical", "horizontal", "length", "box_height", "box_width",
+    "year", "magnitude", "case", "index",
 )  # fmt: skip
 SLICES: dict[str, Any] = {
     "benchmark": pl.String, "split": pl.String, "system": pl.String, "metric": pl.String,
@@ -35,11 +36,227 @@ SLICES: dict[str, Any] = {
     "difference": pl.Float64, "difference_low": pl.Float64, "difference_high": pl.Float64,
     "p": pl.Float64, "p_adjusted": pl.Float64, "excess": pl.Float64,
     "n_docs": pl.Int64, "n_cases": pl.Int64, "n_tested": pl.Int64,
-    "mode": pl.String, "settings": tables.SETTINGS,
+    "shadows": pl.List(pl.String), "mode": pl.String, "settings": tables.SETTINGS,
 }  # fmt: skip
-CORRECTIONS = ("by", "bh")
 # Columns that follow from the error: searching them would be circular.
 _AFTERWARDS = ("outcome", "cause", "similarity", "status", "exact", "normalised", "typed", "fuzzy")
+# A number is cut at so many places at most; another column has at most so many values.
+_CUTS, _VALUES = 16, 200
+# No more weaknesses than so many are looked for, one after the other.
+_ROUNDS = 20
+# A document is mostly wrong from this share on, if it has so many values.
+_MOSTLY, _LEAST = 0.5, 5
+_AT_LEAST, _UNDER = "at least ", "under "
+
+
+@dataclasses.dataclass(frozen=True)
+class Slice:
+    """Values that agree in each of some columns, or of which a number is on one side of a cut."""
+
+    columns: tuple[str, ...]
+    values: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """As a sentence has it: ``kind is date and year is at least 2016``."""
+        pairs = zip(self.columns, self.values, strict=True)
+        return " and ".join(f"{by.replace('_', ' ')} is {value}" for by, value in pairs)
+
+
+@dataclasses.dataclass
+class Weakness:
+    """A slice, or without one the documents that are mostly wrong, and how it was shown."""
+
+    slice: Slice | None
+    inside: np.ndarray
+    p: float
+    p_adjusted: float
+    n_tested: int
+    shadows: list[str]
+
+
+class Values:
+    """The gold's values of one evaluation: document, loss and columns of each, as numbers.
+
+    A loss is 1 for a wrong value and 0 for a right one; of a metric it is what the value has less
+    than its share. `codes` are ranks of a column's values from 0 on, -1 for none.
+    """
+
+    def __init__(self, table: pl.DataFrame, columns: dict[str, pl.Series], *, up: bool) -> None:
+        self.table = table
+        codes = table["doc_id"].rank("dense").cast(pl.Int64) - 1
+        self.document = codes.to_numpy()
+        self.count = int(self.document.max(initial=-1)) + 1
+        self.hits, self.total = (table[name].cast(float).to_numpy() for name in ("hits", "total"))
+        rate = float(ratio(np.array([self.hits.sum(), self.total.sum()])))
+        self.is_count = bool((self.total == 1).all() and ((self.hits % 1) == 0).all())
+        sign = -1 if up else 1
+        self.loss = 1 - self.hits if self.is_count and up else sign * (
+            self.hits - (0 if self.is_count else rate) * self.total
+        )  # fmt: skip
+        self.sure = table["sure"].to_numpy()
+        self.codes: dict[str, np.ndarray] = {}
+        self.words: dict[str, list[Any]] = {}
+        self.cuts: dict[str, list[int]] = {}
+        for name, series in columns.items():
+            self._add(name, series)
+
+    def _add(self, name: str, series: pl.Series) -> None:
+        words = series.drop_nulls().unique().sort()
+        is_number = series.dtype.is_numeric() and (name in NUMBERS or len(words) > _CUTS)
+        if len(words) + bool(series.null_count()) < 2 or (not is_number and len(words) > _VALUES):
+            return
+        rank = series.rank("dense").cast(pl.Int64) - 1
+        self.codes[name] = rank.fill_null(-1).to_numpy()
+        self.words[name] = words.to_list()
+        if is_number:
+            ranks = np.sort(self.codes[name][self.codes[name] >= 0])
+            places = np.arange(1, _CUTS) * len(ranks) // _CUTS
+            known = range(1, len(words)) if len(words) <= _CUTS else ranks[places]
+            self.cuts[name] = sorted({int(at) for at in known} - {0})
+
+    def atoms(self) -> Iterator[tuple[str, str, np.ndarray]]:
+        """Column, value and the values' mask of every slice by one column."""
+        for name, codes in self.codes.items():
+            if name in self.cuts:
+                for at in self.cuts[name]:
+                    edge = _text(self.words[name][at])
+                    yield name, f"{_AT_LEAST}{edge}", codes >= at
+                    yield name, f"{_UNDER}{edge}", (codes >= 0) & (codes < at)
+            else:
+                for at, word in enumerate(self.words[name]):
+                    yield name, str(word), codes == at
+
+
+def _text(number: float) -> str:
+    return f"{number:,.0f}" if float(number).is_integer() and number >= 10_000 else f"{number:g}"
+
+
+class Search:
+    """All slices of some values: how many of each document's values they hold, tested at once."""
+
+    def __init__(
+        self, values: Values, heads: Sequence[str], depth: int, min_docs: int, min_cases: int
+    ) -> None:
+        self.values, self.heads = values, [name for name in heads if name in values.codes]
+        self.depth, self.min_docs, self.min_cases = depth, min_docs, min_cases
+        self.count = values.count
+
+    def masks(self, active: np.ndarray) -> tuple[list[Slice], list[np.ndarray]]:
+        """The slices with enough support, and the places of their values; the same ones once."""
+        marks = np.random.default_rng(0).random(len(active))
+        seen: set[float] = set()
+        slices, places = [], []
+
+        def add(columns: tuple[str, ...], words: tuple[str, ...], at: np.ndarray) -> bool:
+            documents = self.values.document[at]
+            # Documents are in any order, but those of one slice are few.
+            enough = len(at) >= self.min_cases and len(np.unique(documents)) >= self.min_docs
+            mark = float(marks[at].sum())
+            if enough and len(at) < active.sum() and mark not in seen:
+                seen.add(mark)
+                slices.append(Slice(columns, words))
+                places.append(at)
+            return enough
+
+        level = [((name,), (word,), np.flatnonzero(mask & active))
+                 for name, word, mask in self.values.atoms()]  # fmt: skip
+        level = [each for each in level if add(*each)]
+        singles = level
+        for _ in range(1, self.depth):
+            deeper = []
+            for columns, words, at in level:
+                inside = np.zeros(len(active), dtype=bool)
+                inside[at] = True
+                for (name,), (word,), other in singles:
+                    if not self._goes_with(columns, name):
+                        continue
+                    both = other[inside[other]]
+                    if len(both) < min(len(at), len(other)):
+                        deeper.append(((*columns, name), (*words, word), both))
+            level = [each for each in deeper if add(*each)]
+        return slices, places
+
+    def _goes_with(self, columns: tuple[str, ...], name: str) -> bool:
+        order = list(self.values.codes)
+        later = order.index(name) > order.index(columns[-1])
+        return later and (not self.heads or (columns[0] in self.heads) > (name in self.heads))
+
+    def weaknesses(self, alpha: float) -> list[Weakness]:
+        """One after the other, each with its values taken away before the next is looked for."""
+        active, found = np.ones(len(self.values.loss), dtype=bool), []
+        before: list[str] = []
+        for _ in range(_ROUNDS):
+            weakness, significant = self._strongest(active, alpha)
+            if found:
+                left = set(significant)
+                found[-1].shadows = [name for name in before if name not in left]
+            if weakness is None:
+                break
+            found.append(weakness)
+            before = [n for n in significant if weakness.slice is None or n != weakness.slice.name]
+            active &= ~weakness.inside
+        return found
+
+    def _strongest(self, active: np.ndarray, alpha: float) -> tuple[Weakness | None, list[str]]:
+        """The slice that explains most, or the documents, and the names of all that hold."""
+        slices, places = self.masks(active)
+        documents = self._documents(active)
+        p = np.array([documents[0], *self._p(places, active)])
+        adjusted, tested = adjusted_p(p), int((~np.isnan(p)).sum())
+        holds = adjusted <= alpha
+        if not self.values.sure[active].all() and holds[1:].any():
+            sure = self.values.sure
+            again = self._p([at[sure[at]] for at in places], active & sure)
+            holds[1:] &= adjusted_p(again) <= alpha
+        best = None
+        if holds[1:].any():
+            gains = np.array([self._gain(at, active) for at in places])
+            # A further column must earn its place among all that were looked at.
+            gains -= np.log(tested) * np.array([len(each.columns) - 1 for each in slices])
+            at = int(np.argmax(np.where(holds[1:], gains, -np.inf)))
+            inside = np.zeros(len(active), dtype=bool)
+            inside[places[at]] = True
+            best = Weakness(slices[at], inside, p[at + 1], adjusted[at + 1], tested, [])
+        names = [each.name for each, held in zip(slices, holds[1:], strict=True) if held]
+        # Documents are told first unless the slice explains why they are wrong.
+        if holds[0] and (best is None or self._documents(active & ~best.inside)[0] <= alpha):
+            best = Weakness(None, documents[1], p[0], adjusted[0], tested, [])
+        return best, names
+
+    def _gain(self, at: np.ndarray, active: np.ndarray) -> float:
+        """The logarithm of how much likelier the losses are with a rate of its own for a slice."""
+        loss = self.values.loss
+        n, total = len(at), int(active.sum())
+        inside, whole = float(loss[at].sum()), float(loss[active].sum())
+        if not self.values.is_count:
+            away = inside / n - (whole - inside) / max(total - n, 1)
+            return 0.5 * away**2 * n / max(float(loss[active].var()), 1e-12)
+
+        def likelihood(wrong: float, of: float) -> float:
+            parts = np.array([wrong, of - wrong])
+            return float((parts * np.log(np.maximum(parts, 1e-12) / max(of, 1e-12))).sum())
+
+        rest = likelihood(whole - inside, total - n)
+        return likelihood(inside, n) + rest - likelihood(whole, total)
+
+    def _p(self, places: Sequence[np.ndarray], active: np.ndarray) -> np.ndarray:
+        values = self.values
+        at = np.flatnonzero(active)
+        test = Exchanged(values.document[at], values.loss[at], self.count, values.is_count)
+        return test.p([(values.document[at], values.loss[at]) for at in places])
+
+    def _documents(self, active: np.ndarray) -> tuple[float, np.ndarray]:
+        """p of so many documents that are mostly wrong, and which values they hold."""
+        document, loss = self.values.document[active], self.values.loss[active]
+        none = np.zeros(len(active), dtype=bool)
+        if not self.values.is_count or not len(loss):
+            return np.nan, none
+        sizes = np.bincount(document, minlength=self.count)
+        wrong = np.bincount(document, weights=loss, minlength=self.count)
+        bad = (sizes >= _LEAST) & (wrong >= _MOSTLY * sizes)
+        p = Exchanged.spread_p(sizes[sizes >= _LEAST], int(loss.sum()), len(loss), bad.sum(), _MOSTLY)
+        return p, bad[self.values.document] & active
 
 
 def find_slices(
@@ -47,95 +264,148 @@ def find_slices(
     *,
     metric: str = OUTCOME,
     columns: Sequence[str] | None = None,
-    max_columns: int = 3,
-    min_docs: int = 5,
-    min_cases: int = 20,
+    max_columns: int = 2,
+    min_docs: int = 3,
+    min_cases: int = 5,
     alpha: float = 0.05,
-    correction: str = "by",
     resamples: int = 1000,
     level: float = 0.95,
     seed: int = 0,
 ) -> pl.DataFrame:
-    """The slices of fields on which a system is significantly worse than on all other fields.
+    """The slices of values on which a system is worse than elsewhere, one for each weakness.
 
-    Every conjunction of at most `max_columns` values with enough fields in enough documents, inside
-    and outside, is tested by documents (see Notes). Of those that pass, a conjunction stays only if
-    it is also worse, at `alpha`, than what is left of each conjunction it refines. Of two that hold
-    the same fields, the shorter one stays. Fields whose verdict depends on the reading rule are no
-    fields here, and a slice must be worse as well without those whose label may be wrong.
+    Every conjunction of at most `max_columns` values with enough support is tested against the
+    rest by `stats.exchange`. Of those that hold the one that explains most is taken, its values
+    are taken away, and the rest is tested again. What no longer holds then was its shadow. Values
+    whose verdict depends on the reading rule are left out, and a slice must hold as well without
+    those whose label may be wrong. So are documents that are mostly wrong, once they are told.
 
     Parameters
     ----------
     evaluations
         One, or several that are searched one by one.
     metric
-        ``outcome``, the share of fields right, or a metric of fields that is hits of a total.
+        ``outcome``, the share of values right, or a metric of fields that is hits of a total.
     columns
-        Of *cases* or *documents*, bands and ``position``; `COLUMNS` and those of a user's own if
-        left out. A field without a value is in no slice.
+        Of *cases* or *documents*, or of `COLUMNS`; if left out, all of these and a user's own, the
+        latter and what follows from the gold within each kind and field as well.
         Columns that follow from the error, such as ``cause``, are refused.
-    max_columns
-        At most three.
     min_docs, min_cases
-        The least support of a slice and of its rest.
+        The least support of a slice.
     alpha
-        Bound of the expected share of false finds.
-    correction
-        ``by`` (Benjamini-Yekutieli) holds however slices overlap; ``bh`` finds more.
+        The chance that any slice is named where all values are alike, after Holm.
     resamples, level, seed
-        Of the percentile intervals, with the draws of `summarise`.
+        Of the percentile intervals.
 
     Returns
     -------
     polars.DataFrame
-        Ranked by `excess`, the difference times the fields: how many fields' worth of score would
-        be won if the slice were as good as the rest. `n_tested` slices were tried. Values gold does
-        not have (spurious) are not fields here. A found slice was picked for looking bad: expect
-        its difference to be smaller on new documents.
+        Ranked by `excess`, how many values are lost by not being as good as the rest. `shadows`
+        held before the slice was taken away and not afterwards. A number is cut at its own values:
+        ``at least 26``. A slice was picked for looking bad: expect its difference to be smaller on
+        new documents.
 
     Raises
     ------
     UnknownName
-        If a column, the metric or the correction is not known or not allowed.
-
-    Notes
-    -----
-    With H of T in the whole, a document adds u = (h - H/T t) / T of its part inside the slice, less
-    the same of its part outside; the sum of u is the difference. The one-sided score test takes
-    the sum over the root of the sum of squares as Student's t, with one degree of freedom less
-    than documents that hold the slice, or the rest, if those are fewer. The variance is that of no
-    difference: few documents that fail alike are no proof.
-
-    References
-    ----------
-    The test: D. D. Boos, Am. Stat. 46, 1992, on score tests with a sandwich variance. Benjamini,
-    Yekutieli, Ann. Statist. 29, 2001.
+        If a column or the metric is not known or not allowed.
     """
-    if correction not in CORRECTIONS:
-        raise UnknownName.of("correction", correction, CORRECTIONS)
     if refused := [name for name in columns or () if name in _AFTERWARDS]:
         allowed = [name for name in columns or () if name not in _AFTERWARDS]
         raise UnknownName.of("column to search slices in", refused[0], allowed or COLUMNS)
-    depth, rows = min(max_columns, 3), []
     several = [evaluations] if isinstance(evaluations, Evaluation) else list(evaluations)
+    rows = []
     for evaluation in several:
-        fields = _fields(evaluation, metric, columns, min_cases)
-        tested = list(search(fields, depth, min_docs, min_cases))
-        kept, count = _kept(fields, tested, alpha, correction), sum(len(each.p) for each in tested)
-        rules = f"columns<={depth}|docs>={min_docs}|cases>={min_cases}"
-        if odd := _count(evaluation, pl.col("cause") == READER):
-            rules += f"|without={odd} that depend on the reading rule"
+        values, heads = opened_values(evaluation, metric, columns)
+        search = Search(values, heads, max_columns, min_docs, min_cases)
         settings = dataclasses.asdict(Settings(
-            rules=rules, interval=f"bootstrap,documents,n={resamples},level={level:g},seed={seed}",
-            test=f"score test,documents,t,fdr={correction}<={alpha:g}",
+            rules=f"columns<={max_columns}|docs>={min_docs}|cases>={min_cases}",
+            interval=f"bootstrap,documents,n={resamples},level={level:g},seed={seed}",
+            test=f"exchanged within documents,holm<={alpha:g}",
         ))  # fmt: skip
-        base = {"metric": metric, "n_tested": count, "settings": settings}
-        base |= origin(evaluation) | {"mode": evaluation.mode}
-        rows += [base | row for row in _rows(fields, kept, resamples, level, seed)]
+        base = {"metric": metric, "settings": settings, "mode": evaluation.mode}
+        base |= origin(evaluation)
+        draws = {"resamples": resamples, "level": level, "seed": seed}
+        rows += [
+            base | slice_row(values, weakness, **draws)
+            for weakness in search.weaknesses(alpha)
+            if weakness.slice
+        ]
     return pl.DataFrame(rows, schema=SLICES).sort(
         pl.col("excess"), *(pl.col(name).list.join(" & ") for name in ("slice_by", "slice_value")),
         descending=[True, False, False],
     )  # fmt: skip
+
+
+def opened_values(
+    evaluation: Evaluation, metric: str = OUTCOME, columns: Sequence[str] | None = None
+) -> tuple[Values, Sequence[str]]:
+    """The gold's values with the columns to look at, and within which of these to look deeper."""
+    up = metric == OUTCOME or metrics.get(metric).direction == "up"
+    if metric != OUTCOME:
+        known = {OUTCOME} | {
+            name
+            for part in evaluation.parts()
+            for name in part.scan("scores").filter(of_cases()).collect()["metric"].unique()
+            if metrics.get(name).score is ratio
+        }
+        if metric not in known:
+            raise UnknownName.of("metric of fields that is hits of a total", metric, sorted(known))
+    names = [*COLUMNS, *evaluation.own] if columns is None else list(columns)
+    pieces = [_piece(part, metric, names) for part in evaluation.parts()]
+    table = pl.concat([table for table, _ in pieces])
+    values = {name: pl.concat([of[name] for _, of in pieces]) for name in names}
+    return Values(table, values, up=up), HEADS if columns is None else ()
+
+
+def _piece(
+    part: Evaluation, metric: str, names: Sequence[str]
+) -> tuple[pl.DataFrame, dict[str, pl.Series]]:
+    cases = _of_gold(part)
+    if metric == OUTCOME:
+        cases = cases.with_columns(hits=pl.col("outcome") == "match", total=1.0)
+    else:
+        key = ["doc_id", "path"]
+        tallies = part.scan("scores").filter(of_cases(), pl.col("metric") == metric)
+        tallies = tallies.select(*key, "hits", "total").collect().unique(key, keep="first")
+        cases = cases.join(tallies, on=key, how="inner", maintain_order="left")
+    table = cases.select(*KEYS, "cause", "hits", "total", sure=pl.col("cause").ne_missing(LABEL))
+    return table, {name: _column(cases, part, name) for name in names}
+
+
+def _column(cases: pl.DataFrame, part: Evaluation, name: str) -> pl.Series:
+    values = of_values(cases, part.documents, name)
+    return values if values.dtype.is_numeric() else values.cast(pl.String)
+
+
+def _of_gold(part: Evaluation) -> pl.DataFrame:
+    return asked(part).filter(pl.col("cause").ne_missing(READER))
+
+
+def slice_row(
+    values: Values, weakness: Weakness, *, resamples: int, level: float, seed: int
+) -> dict[str, Any]:
+    """A slice with its share, that of all other values, and the difference with its interval."""
+    inside = weakness.inside
+    sides = [
+        np.stack([np.bincount(values.document[at], weights=x[at], minlength=values.count)
+                  for x in (values.hits, values.total)], axis=1)
+        for at in (inside, ~inside)
+    ]  # fmt: skip
+    value, rest = (float(ratio(side.sum(axis=0))) for side in sides)
+    low = high = least = most = float("nan")
+    if resamples:
+        drawn, others = map(ratio, drawn_parts(sides, resamples=resamples, seed=seed))
+        (low, high), (least, most) = percentiles(drawn, level), percentiles(drawn - others, level)
+    held = weakness.slice or Slice((), ())
+    return {
+        "slice_by": held.columns, "slice_value": held.values, "value": value, "rest": rest,
+        "ci_low": low, "ci_high": high, "difference": value - rest, "difference_low": least,
+        "difference_high": most, "p": weakness.p, "p_adjusted": weakness.p_adjusted,
+        "excess": abs(value - rest) * inside.sum(), "n_cases": int(inside.sum()),
+        "n_docs": len(np.unique(values.document[inside])), "n_tested": weakness.n_tested,
+        "shadows": weakness.shadows,
+    }  # fmt: skip
 
 
 def slice_cases(
@@ -155,115 +425,16 @@ def slice_cases(
     polars.DataFrame
         The schema CASES, in the order of the evaluation.
     """
-    return evaluation.gathered(lambda part: _in_slice(part, found, wrong=wrong))
 
+    def chosen(part: Evaluation) -> pl.DataFrame:
+        cases = _of_gold(part)
+        for name, value in zip(found["slice_by"], found["slice_value"], strict=True):
+            column = _column(cases, part, name)
+            if column.dtype.is_numeric() and value.startswith((_AT_LEAST, _UNDER)):
+                edge = float(value.rpartition(" ")[2].replace(",", ""))
+                cases = cases.filter(column >= edge if value.startswith(_AT_LEAST) else column < edge)
+            else:
+                cases = cases.filter(column.cast(pl.String) == value)
+        return cases.filter(pl.col("outcome") != "match") if wrong else cases
 
-def slice_keys(evaluation: Evaluation, found: dict[str, Any]) -> pl.DataFrame:
-    """The keys of the wrong cases of one slice."""
-    return keys(evaluation.gathered(lambda part: _in_slice(part, found, columns=KEYS)))
-
-
-def _in_slice(
-    part: Evaluation, found: dict[str, Any], *, wrong: bool = True,
-    columns: Sequence[str] | None = None,
-) -> pl.DataFrame:  # fmt: skip
-    needed = None if columns is None else [*columns, "outcome", *found["slice_by"]]
-    cases = _of_gold(part, needed)
-    for column, value in zip(found["slice_by"], found["slice_value"], strict=True):
-        cases = cases.filter(sliced(cases, part.documents, column).cast(pl.String) == value)
-    return cases.filter(pl.col("outcome") != "match") if wrong else cases
-
-
-def _of_gold(evaluation: Evaluation, columns: Sequence[str] | None = None) -> pl.DataFrame:
-    needed = None if columns is None else [*columns, "cause"]
-    return asked(evaluation, needed).filter(pl.col("cause").ne_missing(READER))
-
-
-def _count(evaluation: Evaluation, where: pl.Expr) -> int:
-    counts = (part.scan("cases").filter(where).select(pl.len()) for part in evaluation.parts())
-    return sum(count.collect().item() for count in counts)
-
-
-def _fields(
-    evaluation: Evaluation, metric: str, columns: Sequence[str] | None, min_cases: int
-) -> Fields:
-    """The fields of all parts with hits, total and the values of the columns."""
-    worse = -1
-    if metric != OUTCOME:
-        scored: set[str] = set()
-        for part in evaluation.parts():
-            loose = part.scan("scores").filter(of_cases())
-            scored |= set(loose.select("metric").unique().collect()["metric"])
-        known = [OUTCOME, *(name for name in sorted(scored) if metrics.get(name).score is ratio)]
-        if metric not in known:
-            raise UnknownName.of("metric of fields that is hits of a total", metric, known)
-        worse = -1 if metrics.get(metric).direction == "up" else 1
-    pieces = (_piece(part, metric, columns) for part in evaluation.parts())
-    return collected(pieces, least=min_cases, worse=worse)
-
-
-def _piece(
-    part: Evaluation, metric: str, columns: Sequence[str] | None
-) -> tuple[pl.DataFrame, dict[str, pl.Series]]:
-    """Of the fields of a part hits and total, and the values of each column as text."""
-    names = [*COLUMNS, *part.own] if columns is None else columns
-    cases = _of_gold(part, ["doc_id", "path", "outcome", *names])
-    if metric == OUTCOME:
-        cases = cases.with_columns(hits=pl.col("outcome") == "match", total=1.0)
-    else:
-        key = ["doc_id", "path"]
-        tallies = part.scan("scores").filter(of_cases(), pl.col("metric") == metric)
-        tallies = tallies.select(*key, "hits", "total").collect().unique(key, keep="first")
-        cases = cases.join(tallies, on=key, how="inner", maintain_order="left")
-    table = cases.select("doc_id", "hits", "total", sure=pl.col("cause").ne_missing(LABEL))
-    values = {name: sliced(cases, part.documents, name).cast(pl.String) for name in names}
-    return table, values
-
-
-def _kept(
-    fields: Fields, tested: Sequence[Tested], alpha: float, correction: str
-) -> list[tuple[Tested, np.ndarray]]:
-    """The slices that pass all tests, with adjusted p."""
-    p = np.concatenate([np.zeros(0), *(each.p for each in tested)])
-    adjusted = np.split(adjusted_p(p, f"fdr_{correction}"), np.cumsum([len(t.p) for t in tested]))
-    kept = []
-    for each, p_adjusted in zip(tested, adjusted[:-1], strict=True):
-        each, p_adjusted = each.only(good := p_adjusted <= alpha), p_adjusted[good]
-        for test in (refined, sure):
-            each, p_adjusted = each.only(good := test(fields, each, alpha)), p_adjusted[good]
-        kept.append((each, p_adjusted))
-    return kept
-
-
-def _rows(
-    fields: Fields, kept: Sequence[tuple[Tested, np.ndarray]], resamples: int, level: float,
-    seed: int,
-) -> Iterator[dict[str, Any]]:  # fmt: skip
-    whole = fields.whole().dense(0)
-    found = (
-        ({"slice_by": list(each.names), "slice_value": fields.values(each.names, codes),
-          "p": p, "p_adjusted": q}, sums.dense(slot))
-        for each, adjusted in kept
-        if len(each.p)
-        for sums in [fields.of(each.names, each.codes)]
-        for slot, (codes, p, q) in enumerate(zip(each.codes, each.p, adjusted, strict=True))
-    )  # fmt: skip
-    # So many slices are drawn at once as fit into a block.
-    most_at_once = max(1, BLOCK // (2 * len(whole) + 1))
-    while several := list(itertools.islice(found, most_at_once)):
-        sides = [inside[:, :2] for _, inside in several]
-        *drawn, all_drawn = drawn_parts([*sides, whole[:, :2]], resamples=resamples, seed=seed)
-        for (labels, inside), sums in zip(several, drawn, strict=True):
-            value, rest = (
-                float(ratio(exact_sums(side.T[:2]))) for side in (inside, whole - inside)
-            )
-            values, others = ratio(sums), ratio(all_drawn - sums)
-            low, high = percentiles(values, level)
-            least, most = percentiles(values - others, level)
-            count = int(inside[:, 2].sum())
-            yield labels | {
-                "value": value, "ci_low": low, "ci_high": high, "rest": rest,
-                "difference": value - rest, "difference_low": least, "difference_high": most,
-                "excess": abs(value - rest) * count,
-                "n_docs": int((inside[:, 2] > 0).sum()), "n_cases": count,
-            }  # fmt: skip
+    return evaluation.gathered(chosen)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -19,7 +20,7 @@ from formlab.metrics import ratio
 from formlab.scoring.bands import NUMBERS, of_values
 from formlab.stats.exchange import Exchanged
 from formlab.stats.sums import of_cases
-from formlab.tables import Settings
+from formlab.tables import USABLE, Settings
 
 # Columns that say which field a value is of; others are looked at within each of their values too.
 HEADS = ("field", "subtype", "kind")
@@ -46,6 +47,8 @@ _CUTS, _VALUES = 16, 200
 _ROUNDS = 20
 # A document is mostly wrong from this share on, if it has so many values.
 _MOSTLY, _LEAST = 0.5, 5
+# By so much a further column must make the losses likelier, as a logarithm: twenty times.
+_EARNED = 3.0
 _AT_LEAST, _UNDER = "at least ", "under "
 
 
@@ -58,9 +61,28 @@ class Slice:
 
     @property
     def name(self) -> str:
-        """As a sentence has it: ``kind is date and year is at least 2016``."""
-        pairs = zip(self.columns, self.values, strict=True)
-        return " and ".join(f"{by.replace('_', ' ')} is {value}" for by, value in pairs)
+        """As a sentence has it: ``kind is date and the year is 2016 or later``."""
+        return " and ".join(map(_phrase, self.columns, self.values))
+
+
+# How a sentence says that a number is at least so much, or less.
+_PHRASES = {
+    "year": ("the year is {} or later", "the year is before {}"),
+    "magnitude": ("the amount is {} or more", "the amount is under {}"),
+    "length": ("the value has {} characters or more", "the value has fewer than {} characters"),
+    "index": ("the number of the item is {} or more", "the number of the item is under {}"),
+}
+
+
+def _phrase(column: str, value: str) -> str:
+    for place, start in enumerate((_AT_LEAST, _UNDER)):
+        if column in _PHRASES and value.startswith(start):
+            return _PHRASES[column][place].format(value.removeprefix(start))
+    if column == "case":
+        return f"the value has {value}"
+    if column in ("vertical", "horizontal"):
+        return f"the value stands in the {value} third of the page"
+    return f"{column.replace('_', ' ')} is {value}"
 
 
 @dataclasses.dataclass
@@ -113,14 +135,16 @@ class Values:
             ranks = np.sort(self.codes[name][self.codes[name] >= 0])
             places = np.arange(1, _CUTS) * len(ranks) // _CUTS
             known = range(1, len(words)) if len(words) <= _CUTS else ranks[places]
-            self.cuts[name] = sorted({int(at) for at in known} - {0})
+            if name == "magnitude":
+                known = [*known, *np.searchsorted(words.to_numpy(), [10.0**n for n in range(8)])]
+            self.cuts[name] = sorted({int(at) for at in known} - {0, len(words)})
 
     def atoms(self) -> Iterator[tuple[str, str, np.ndarray]]:
         """Column, value and the values' mask of every slice by one column."""
         for name, codes in self.codes.items():
             if name in self.cuts:
                 for at in self.cuts[name]:
-                    edge = _text(self.words[name][at])
+                    edge = _edge(*self.words[name][at - 1 : at + 1])
                     yield name, f"{_AT_LEAST}{edge}", codes >= at
                     yield name, f"{_UNDER}{edge}", (codes >= 0) & (codes < at)
             else:
@@ -128,15 +152,20 @@ class Values:
                     yield name, str(word), codes == at
 
 
-def _text(number: float) -> str:
-    return f"{number:,.0f}" if float(number).is_integer() and number >= 10_000 else f"{number:g}"
+def _edge(below: float, number: float) -> str:
+    """The roundest number above the first and not above the second."""
+    step = 10.0 ** math.floor(math.log10(max(abs(number), 1)))
+    while step >= 1e-3 and not below < math.floor(number / step) * step:
+        step /= 10
+    edge = math.floor(number / step) * step if isinstance(number, float) else number
+    return f"{edge:,.0f}" if edge >= 10_000 else f"{edge:g}"
 
 
 class Search:
     """All slices of some values: how many of each document's values they hold, tested at once."""
 
     def __init__(
-        self, values: Values, heads: Sequence[str], depth: int, min_docs: int, min_cases: int
+        self, values: Values, heads: Sequence[str], depth: int, min_docs: int = 3, min_cases: int = 5
     ) -> None:
         self.values, self.heads = values, [name for name in heads if name in values.codes]
         self.depth, self.min_docs, self.min_cases = depth, min_docs, min_cases
@@ -144,43 +173,46 @@ class Search:
 
     def masks(self, active: np.ndarray) -> tuple[list[Slice], list[np.ndarray]]:
         """The slices with enough support, and the places of their values; the same ones once."""
-        marks = np.random.default_rng(0).random(len(active))
+        marks, count = np.random.default_rng(0).random(len(active)), int(active.sum())
         seen: set[float] = set()
         slices, places = [], []
 
         def add(columns: tuple[str, ...], words: tuple[str, ...], at: np.ndarray) -> bool:
-            documents = self.values.document[at]
-            # Documents are in any order, but those of one slice are few.
-            enough = len(at) >= self.min_cases and len(np.unique(documents)) >= self.min_docs
+            documents = np.bincount(self.values.document[at], minlength=1)
+            enough = len(at) >= self.min_cases and np.count_nonzero(documents) >= self.min_docs
             mark = float(marks[at].sum())
-            if enough and len(at) < active.sum() and mark not in seen:
+            if enough and len(at) < count and mark not in seen:
                 seen.add(mark)
                 slices.append(Slice(columns, words))
                 places.append(at)
             return enough
 
-        level = [((name,), (word,), np.flatnonzero(mask & active))
-                 for name, word, mask in self.values.atoms()]  # fmt: skip
-        level = [each for each in level if add(*each)]
-        singles = level
+        singles = [
+            (name, word, np.flatnonzero(mask & active)) for name, word, mask in self.values.atoms()
+        ]
+        singles = [each for each in singles if add((each[0],), (each[1],), each[2])]
+        level = [((name,), (word,), at) for name, word, at in singles]
         for _ in range(1, self.depth):
             deeper = []
             for columns, words, at in level:
                 inside = np.zeros(len(active), dtype=bool)
                 inside[at] = True
-                for (name,), (word,), other in singles:
-                    if not self._goes_with(columns, name):
-                        continue
-                    both = other[inside[other]]
-                    if len(both) < min(len(at), len(other)):
-                        deeper.append(((*columns, name), (*words, word), both))
+                beside = self._beside(columns)
+                for name, word, other in singles:
+                    if name in beside:
+                        both = other[inside[other]]
+                        if self.min_cases <= len(both) < min(len(at), len(other)):
+                            deeper.append(((*columns, name), (*words, word), both))
             level = [each for each in deeper if add(*each)]
         return slices, places
 
-    def _goes_with(self, columns: tuple[str, ...], name: str) -> bool:
+    def _beside(self, columns: tuple[str, ...]) -> set[str]:
+        """The columns that go with those before: with a head all that are none, else later ones."""
         order = list(self.values.codes)
-        later = order.index(name) > order.index(columns[-1])
-        return later and (not self.heads or (columns[0] in self.heads) > (name in self.heads))
+        later = set(order[order.index(columns[-1]) + 1 :])
+        if not self.heads:
+            return later
+        return later - set(self.heads) if columns[0] in self.heads else set()
 
     def weaknesses(self, alpha: float) -> list[Weakness]:
         """One after the other, each with its values taken away before the next is looked for."""
@@ -212,8 +244,7 @@ class Search:
         best = None
         if holds[1:].any():
             gains = np.array([self._gain(at, active) for at in places])
-            # A further column must earn its place among all that were looked at.
-            gains -= np.log(tested) * np.array([len(each.columns) - 1 for each in slices])
+            gains -= _EARNED * np.array([len(each.columns) - 1 for each in slices])
             at = int(np.argmax(np.where(holds[1:], gains, -np.inf)))
             inside = np.zeros(len(active), dtype=bool)
             inside[places[at]] = True
@@ -301,7 +332,8 @@ def find_slices(
     -------
     polars.DataFrame
         Ranked by `excess`, how many values are lost by not being as good as the rest. `shadows`
-        held before the slice was taken away and not afterwards. A number is cut at its own values:
+        held before the slice was taken away and not afterwards; `rest` is the share of the values
+        that are in no weakness. A number is cut at its own values:
         ``at least 26``. A slice was picked for looking bad: expect its difference to be smaller on
         new documents.
 
@@ -326,11 +358,8 @@ def find_slices(
         base = {"metric": metric, "settings": settings, "mode": evaluation.mode}
         base |= origin(evaluation)
         draws = {"resamples": resamples, "level": level, "seed": seed}
-        rows += [
-            base | slice_row(values, weakness, **draws)
-            for weakness in search.weaknesses(alpha)
-            if weakness.slice
-        ]
+        found = slice_rows(values, search.weaknesses(alpha), **draws)
+        rows += [base | row for row in found if row["slice_by"]]
     return pl.DataFrame(rows, schema=SLICES).sort(
         pl.col("excess"), *(pl.col(name).list.join(" & ") for name in ("slice_by", "slice_value")),
         descending=[True, False, False],
@@ -338,9 +367,16 @@ def find_slices(
 
 
 def opened_values(
-    evaluation: Evaluation, metric: str = OUTCOME, columns: Sequence[str] | None = None
+    evaluation: Evaluation,
+    metric: str = OUTCOME,
+    columns: Sequence[str] | None = None,
+    *,
+    answered: bool = False,
 ) -> tuple[Values, Sequence[str]]:
-    """The gold's values with the columns to look at, and within which of these to look deeper."""
+    """The gold's values with the columns to look at, and within which of these to look deeper.
+
+    With `answered` only those of documents that have a usable answer.
+    """
     up = metric == OUTCOME or metrics.get(metric).direction == "up"
     if metric != OUTCOME:
         known = {OUTCOME} | {
@@ -352,16 +388,21 @@ def opened_values(
         if metric not in known:
             raise UnknownName.of("metric of fields that is hits of a total", metric, sorted(known))
     names = [*COLUMNS, *evaluation.own] if columns is None else list(columns)
-    pieces = [_piece(part, metric, names) for part in evaluation.parts()]
+    pieces = [_piece(part, metric, names, answered=answered) for part in evaluation.parts()]
     table = pl.concat([table for table, _ in pieces])
     values = {name: pl.concat([of[name] for _, of in pieces]) for name in names}
     return Values(table, values, up=up), HEADS if columns is None else ()
 
 
 def _piece(
-    part: Evaluation, metric: str, names: Sequence[str]
+    part: Evaluation, metric: str, names: Sequence[str], *, answered: bool
 ) -> tuple[pl.DataFrame, dict[str, pl.Series]]:
     cases = _of_gold(part)
+    if answered:
+        usable = pl.col("status").is_in(USABLE)
+        documents = part.scan("cases").filter(usable).select("doc_id").collect()["doc_id"]
+        known = pl.col("status").is_in([*USABLE, "missing"])
+        cases = cases.filter(known, pl.col("doc_id").is_in(documents.implode()))
     if metric == OUTCOME:
         cases = cases.with_columns(hits=pl.col("outcome") == "match", total=1.0)
     else:
@@ -369,7 +410,7 @@ def _piece(
         tallies = part.scan("scores").filter(of_cases(), pl.col("metric") == metric)
         tallies = tallies.select(*key, "hits", "total").collect().unique(key, keep="first")
         cases = cases.join(tallies, on=key, how="inner", maintain_order="left")
-    table = cases.select(*KEYS, "cause", "hits", "total", sure=pl.col("cause").ne_missing(LABEL))
+    table = cases.select(*KEYS, "cause", "outcome", "hits", "total", sure=pl.col("cause").ne_missing(LABEL))
     return table, {name: _column(cases, part, name) for name in names}
 
 
@@ -382,15 +423,24 @@ def _of_gold(part: Evaluation) -> pl.DataFrame:
     return asked(part).filter(pl.col("cause").ne_missing(READER))
 
 
-def slice_row(
-    values: Values, weakness: Weakness, *, resamples: int, level: float, seed: int
-) -> dict[str, Any]:
-    """A slice with its share, that of all other values, and the difference with its interval."""
+def slice_rows(
+    values: Values, found: Sequence[Weakness], *, resamples: int, level: float, seed: int
+) -> Iterator[dict[str, Any]]:
+    """Weaknesses with their shares, that of the values in none of them, and the difference."""
+    elsewhere = ~np.logical_or.reduce([weakness.inside for weakness in found] or [[False]])
+    for weakness in found:
+        yield _row(values, weakness, elsewhere, resamples, level, seed)
+
+
+def _row(
+    values: Values, weakness: Weakness, elsewhere: np.ndarray, resamples: int, level: float,
+    seed: int,
+) -> dict[str, Any]:  # fmt: skip
     inside = weakness.inside
     sides = [
         np.stack([np.bincount(values.document[at], weights=x[at], minlength=values.count)
                   for x in (values.hits, values.total)], axis=1)
-        for at in (inside, ~inside)
+        for at in (inside, elsewhere)
     ]  # fmt: skip
     value, rest = (float(ratio(side.sum(axis=0))) for side in sides)
     low = high = least = most = float("nan")

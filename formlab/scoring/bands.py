@@ -56,7 +56,7 @@ BANDS: dict[str, Band] = {
 _ITEM, _STEPS = r"^/[^/]*[^/0-9][^/]*(?:/[^/]*)*?/([0-9]+)(?:/|$)", r"/[0-9]+(/|$)"
 _TEXT = pl.col("gold").str.strip_chars()
 _DAY = r"^[0-9]{1,4}[-./ ][0-9]{1,2}[-./ ][0-9]{1,4}$"
-_AMOUNT = r"^[(+−-]?[^\w(]{0,3}[A-Z]{0,3}[^\w(]{0,3}[0-9][0-9.,' ]*[^\w]{0,3}[A-Z]{0,3}\)?-?$"
+_AMOUNT = r"^[^\w]{0,4}[0-9][0-9.,' ]*[^\w]{0,4}$"
 _UNITS = _TEXT.str.replace_all(r"[^0-9.,]", "").str.replace(r"[.,][0-9]{1,2}$", "")
 _LETTERS = _TEXT.str.replace_all(r"[^\pL]", "")
 # What is known of a value from its gold alone; numbers are sliced where they are cut best.
@@ -67,7 +67,7 @@ OF_VALUES: dict[str, pl.Expr] = {
     ),
     "magnitude": pl.when(
         (pl.col("kind") != "date").fill_null(True) & ~_TEXT.str.contains(_DAY)
-        & _TEXT.str.contains(_AMOUNT)
+        & (_TEXT.str.contains(_AMOUNT) | (pl.col("kind") == "number"))
     ).then(_UNITS.str.replace_all("[.,]", "").cast(pl.Float64, strict=False)),
     "case": pl.when(_LETTERS.str.len_chars() > 1).then(
         pl.when(_LETTERS == _LETTERS.str.to_uppercase()).then(pl.lit("all capitals"))

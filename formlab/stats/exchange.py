@@ -176,8 +176,8 @@ def tail(
     seen: np.ndarray, mean: np.ndarray, variance: np.ndarray, third: np.ndarray
 ) -> np.ndarray:
     """The chance of `seen` or more of a sum with these moments, by a shifted gamma distribution."""
-    deviation = np.sqrt(np.maximum(variance, 1e-300))
-    skew = third / deviation**3
+    deviation = np.sqrt(np.where(variance > 1e-12, variance, 1))
+    skew = np.where(variance > 1e-12, third, 0) / deviation**3
     z = (seen - mean) / deviation
     p = scipy.stats.norm.sf(z)
     skewed = np.abs(skew) > 1e-3

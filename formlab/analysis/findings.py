@@ -24,7 +24,7 @@ from formlab.analysis.finding_systems import kinds_apart, tell_apart
 from formlab.analysis.slices import Search, Values, Weakness, opened_values, slice_rows
 from formlab.errors import DataBroken
 from formlab.folders import Evaluation
-from formlab.scoring.across import OFFSET, offset_text
+from formlab.scoring.across import OFFSET, OTHER_DOCUMENT, offset_text
 from formlab.scoring.causes import IN_WORDS, advice
 from formlab.tables import STATUSES, USABLE, settings_text
 
@@ -67,9 +67,9 @@ def findings(
     resamples, level, seed
         Of the percentile intervals, which draw documents.
     alpha
-        The chance that any comparison is claimed where there is nothing. Each evaluation, each
-        comparison over all fields and each by kind has an equal part of it, and adjusts its tests
-        after Holm.
+        The chance that any comparison is claimed where there is nothing. Half of it is for kinds
+        of field where systems are compared; each evaluation and each comparison over all fields
+        has an equal part of the rest, and adjusts its own tests after Holm.
 
     Returns
     -------
@@ -90,10 +90,14 @@ def findings(
         # Other documents or gold, or one system alone: nothing to compare.
         with contextlib.suppress(DataBroken):
             compared.append(common(group).evaluations)
-    bar = alpha / max(len(evaluations) + 2 * len(compared), 1)
+    # Half of it is for kinds of field, where systems are compared: differences are small there.
+    left = alpha / 2 if compared else alpha
+    bar, bar_of_kinds = left / max(len(evaluations) + len(compared), 1), left / len(compared or "x")
     ranked = []
     for group in compared:
-        ranked += [each for each in _systems(group, draws) if each.holds and each.p_adjusted <= bar]
+        whole, kinds = _systems(group, draws)
+        ranked += [each for each in whole if each.holds and each.p_adjusted <= bar]
+        ranked += [each for each in kinds if each.p_adjusted <= bar_of_kinds]
     several = len(evaluations) > 1
     for one in evaluations:
         look = _Look(one, draws, bar)
@@ -256,6 +260,8 @@ class _Look:
                 f"{row['n_cases']:,}, in {row['n_docs']:,} documents, are missing"
             )
         rates = f"{row['value']:.0%} of {row['n_cases']:,} values are right, {row['rest']:.0%}"
+        if row["value"] == 0:
+            rates = f"none of {row['n_cases']:,} values is right, {row['rest']:.0%}"
         return f"Where {held.name}, {rates.replace('%', ' %')} elsewhere"
 
     def _cause_phrase(self, cause: str, wrong: pl.DataFrame) -> str:
@@ -337,11 +343,16 @@ def _ranked(rows: pl.DataFrame, name: str) -> pl.DataFrame:
 
 
 def _cause_apart(wrong: pl.DataFrame, rest: pl.DataFrame) -> str | None:
-    """The commonest cause of some errors, if its share is larger than among the other errors."""
+    """The commonest cause of some errors, if its share is larger than among the other errors.
+
+    What is told from many cases together needs no comparison.
+    """
     ranked = _ranked(wrong, "cause")
     if not ranked.height or ranked["count"][0] < _FEW_CASES:
         return None
     cause, count = ranked.row(0)
+    if cause in (OTHER_DOCUMENT, OFFSET):
+        return cause
     other = rest.filter(cause=cause).height
     table = [[count, wrong.height - count], [other, rest.height - other]]
     p = scipy.stats.fisher_exact(table, alternative="greater").pvalue
@@ -372,7 +383,7 @@ def _listed(rows: pl.DataFrame) -> str:
     return ", ".join(names[:_FEW_CASES]) + ", …" * (len(names) > _FEW_CASES)
 
 
-def _systems(group: Sequence[Evaluation], draws: Draws) -> list[Finding]:
+def _systems(group: Sequence[Evaluation], draws: Draws) -> tuple[list[Finding], list[Finding]]:
     """Pairs of systems told apart, over all fields and by kind; p is that of `compare`."""
     swaps = {"resamples": draws["resamples"], "seed": draws["seed"]}
     tables = (
@@ -380,4 +391,4 @@ def _systems(group: Sequence[Evaluation], draws: Draws) -> list[Finding]:
         for first, second in itertools.combinations(group, 2)
     )
     matrix = matrix_of(tables, by=["kind"], **swaps)
-    return [*tell_apart(group, matrix, **swaps), *kinds_apart(group, matrix)]
+    return tell_apart(group, matrix, **swaps), kinds_apart(group, matrix)

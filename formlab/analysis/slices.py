@@ -49,6 +49,8 @@ _ROUNDS = 20
 _MOSTLY, _LEAST = 0.5, 5
 # By so much a further column must make the losses likelier, as a logarithm: twenty times.
 _EARNED = 3.0
+# By so much a cut at another place must: more than by one loss alone.
+_MOVED = 5.0
 _AT_LEAST, _UNDER = "at least ", "under "
 
 
@@ -120,6 +122,7 @@ class Values:
         self.codes: dict[str, np.ndarray] = {}
         self.words: dict[str, list[Any]] = {}
         self.cuts: dict[str, list[int]] = {}
+        self.ranks: dict[tuple[str, str], int] = {}
         for name, series in columns.items():
             self._add(name, series)
 
@@ -131,6 +134,7 @@ class Values:
         rank = series.rank("dense").cast(pl.Int64) - 1
         self.codes[name] = rank.fill_null(-1).to_numpy()
         self.words[name] = words.to_list()
+        self.ranks |= {(name, str(word)): at for at, word in enumerate(words)}
         if is_number:
             ranks = np.sort(self.codes[name][self.codes[name] >= 0])
             places = np.arange(1, _CUTS) * len(ranks) // _CUTS
@@ -139,17 +143,28 @@ class Values:
                 known = [*known, *np.searchsorted(words.to_numpy(), [10.0**n for n in range(8)])]
             self.cuts[name] = sorted({int(at) for at in known} - {0, len(words)})
 
-    def atoms(self) -> Iterator[tuple[str, str, np.ndarray]]:
-        """Column, value and the values' mask of every slice by one column."""
-        for name, codes in self.codes.items():
-            if name in self.cuts:
-                for at in self.cuts[name]:
-                    edge = _edge(*self.words[name][at - 1 : at + 1])
-                    yield name, f"{_AT_LEAST}{edge}", codes >= at
-                    yield name, f"{_UNDER}{edge}", (codes >= 0) & (codes < at)
-            else:
-                for at, word in enumerate(self.words[name]):
-                    yield name, str(word), codes == at
+    def atoms(self) -> Iterator[tuple[str, str]]:
+        """Column and value of every slice by one column."""
+        for name, words in self.words.items():
+            for at in self.cuts.get(name, range(len(words))):
+                if name in self.cuts:
+                    yield from ((name, self.cut(name, at, side)) for side in (_AT_LEAST, _UNDER))
+                else:
+                    yield name, str(words[at])
+
+    def cut(self, name: str, at: int, side: str) -> str:
+        """The value of a slice that ends at a rank; ranks of such values are kept."""
+        value = f"{side}{_edge(*self.words[name][at - 1 : at + 1])}"
+        self.ranks[name, value] = at
+        return value
+
+    def mask(self, name: str, value: str) -> np.ndarray:
+        """Which values one column puts into a slice."""
+        codes = self.codes[name]
+        if name not in self.cuts:
+            return codes == self.ranks[name, value]
+        at = self.ranks[name, value]
+        return codes >= at if value.startswith(_AT_LEAST) else (codes >= 0) & (codes < at)
 
 
 def _edge(below: float, number: float) -> str:
@@ -158,7 +173,7 @@ def _edge(below: float, number: float) -> str:
     while step >= 1e-3 and not below < math.floor(number / step) * step:
         step /= 10
     edge = math.floor(number / step) * step if isinstance(number, float) else number
-    return f"{edge:,.0f}" if edge >= 10_000 else f"{edge:g}"
+    return f"{edge:,.0f}" if isinstance(edge, float) and edge >= 1_000 else f"{edge:g}"
 
 
 class Search:
@@ -188,7 +203,8 @@ class Search:
             return enough
 
         singles = [
-            (name, word, np.flatnonzero(mask & active)) for name, word, mask in self.values.atoms()
+            (name, word, np.flatnonzero(self.values.mask(name, word) & active))
+            for name, word in self.values.atoms()
         ]
         singles = [each for each in singles if add((each[0],), (each[1],), each[2])]
         level = [((name,), (word,), at) for name, word, at in singles]
@@ -246,19 +262,46 @@ class Search:
             gains = np.array([self._gain(at, active) for at in places])
             gains -= _EARNED * np.array([len(each.columns) - 1 for each in slices])
             at = int(np.argmax(np.where(holds[1:], gains, -np.inf)))
-            inside = np.zeros(len(active), dtype=bool)
-            inside[places[at]] = True
-            best = Weakness(slices[at], inside, p[at + 1], adjusted[at + 1], tested, [])
+            held = self._cut_best(slices[at], active)
+            inside = active & np.logical_and.reduce(
+                [self.values.mask(*pair) for pair in zip(held.columns, held.values, strict=True)]
+            )
+            best = Weakness(held, inside, p[at + 1], adjusted[at + 1], tested, [])
         names = [each.name for each, held in zip(slices, holds[1:], strict=True) if held]
         # Documents are told first unless the slice explains why they are wrong.
         if holds[0] and (best is None or self._documents(active & ~best.inside)[0] <= alpha):
             best = Weakness(None, documents[1], p[0], adjusted[0], tested, [])
         return best, names
 
+    def _cut_best(self, held: Slice, active: np.ndarray) -> Slice:
+        """The slice with its numbers cut where that explains most, of all places near by."""
+        words = list(held.values)
+        for place, name in enumerate(held.columns):
+            cuts = self.values.cuts.get(name)
+            if not cuts:
+                continue
+            pairs = zip(held.columns, words, strict=True)
+            others = [self.values.mask(*pair) for n, pair in enumerate(pairs) if n != place]
+            rest = np.logical_and.reduce([active, *others])
+            before = self.values.ranks[name, words[place]]
+            side = _AT_LEAST if words[place].startswith(_AT_LEAST) else _UNDER
+            low = max((cut for cut in cuts if cut < before), default=0) + 1
+            high = min((cut for cut in cuts if cut > before), default=len(self.values.words[name]))
+            near = {at: self.values.cut(name, at, side) for at in range(low, high)}
+            gains = {
+                at: self._gain(np.flatnonzero(self.values.mask(name, near[at]) & rest), active)
+                for at in sorted(near, key=lambda at: abs(at - before))[:_CUTS]
+            }
+            # One error by chance beside a cut is no reason to move it.
+            best = max(gains, key=gains.get)
+            if gains[best] > gains[before] + _MOVED:
+                words[place] = near[best]
+        return Slice(held.columns, tuple(words))
+
     def _gain(self, at: np.ndarray, active: np.ndarray) -> float:
         """The logarithm of how much likelier the losses are with a rate of its own for a slice."""
         loss = self.values.loss
-        n, total = len(at), int(active.sum())
+        n, total = max(len(at), 1), int(active.sum())
         inside, whole = float(loss[at].sum()), float(loss[active].sum())
         if not self.values.is_count:
             away = inside / n - (whole - inside) / max(total - n, 1)

@@ -173,7 +173,7 @@ def _other_document(wrong: pl.DataFrame, parts: Parts) -> pl.DataFrame:
         )  # fmt: skip
     known = wrong.filter("telling").join(owners, on="at")
     known = known.filter(pl.col("owner") != pl.col("doc_id"))
-    placed = pl.col("cause").is_in(_IN_PLACE)
+    placed = pl.col("cause").is_in(_IN_PLACE) | pl.col("pattern").str.contains("*", literal=True)
     alone = known.filter(~pl.col("alike"), ~placed, pl.col("owners") <= max(1, _RARE * count))
     votes = known.filter(pl.col("owners") == 1).group_by("doc_id", "owner").len("votes")
     errors = wrong.filter("telling").group_by("doc_id").len("errors")

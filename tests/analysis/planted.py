@@ -11,7 +11,8 @@ import numpy as np
 import polars as pl
 
 import formlab
-from formlab.folders import Evaluation
+from formlab.folders import Corpus, Evaluation
+from tests.real_data import SHARED
 
 Key = tuple[str, str]
 Values = dict[Key, str]
@@ -57,7 +58,10 @@ def _code(draw: random.Random) -> str:
 
 def misread(value: str, draw: random.Random) -> str:
     """The value with one of its characters read as another."""
-    at = draw.choice([n for n, sign in enumerate(value) if sign.isalnum()])
+    places = [n for n, sign in enumerate(value) if sign.isalnum()]
+    if not places:
+        return value
+    at = draw.choice(places)
     signs = "0123456789" if value[at].isdigit() else "abcdefghijklmnopqrstuvwxyz"
     return value[:at] + draw.choice([sign for sign in signs if sign != value[at]]) + value[at + 1 :]
 
@@ -161,3 +165,65 @@ def drawn(
     cases = pl.concat(rows, how="diagonal").sort(key)
     cases = cases.with_columns(system=pl.lit(name or right.system))
     return right.changed(cases=cases, system=name or right.system)
+
+
+@cache
+def funsd() -> Corpus:
+    """The test forms of FUNSD."""
+    return formlab.load("funsd", root=SHARED / "data" / "funsd", split="test")
+
+
+def funsd_values() -> pl.DataFrame:
+    """Their values: document, path, kind, value and box, and how high each page is."""
+    rows = funsd().records.filter(pl.col("task") == "text", pl.col("path").is_not_null())
+    heights = funsd().documents.select("doc_id", "height")
+    names = ("doc_id", "task", "path", "kind", "value", "page", "x0", "y0", "x1", "y1")
+    return rows.select(names).join(heights, on="doc_id", maintain_order="left")
+
+
+FUNSD: dict[str, tuple[pl.Expr, Callable[[str, random.Random], str] | None]] = {
+    "B1": ((pl.col("y0") + pl.col("y1")) / 2 > pl.col("height") * 2 / 3, None),
+    "B2": (pl.col("value").str.len_chars() > 25, lambda value, draw: value[:25]),
+    "B3": (
+        (pl.col("kind") == "header") & (pl.col("value") == pl.col("value").str.to_uppercase()),
+        misread,
+    ),
+}  # fmt: skip
+
+
+def planted_in_funsd(plant: str, *, seed: int, noise: float = 0.02) -> Evaluation:
+    """FUNSD's test forms read with noise, and in some fields missing, cut or misread."""
+    where, change = FUNSD[plant]
+    draw = random.Random(f"{plant} {seed}")
+    answers = []
+    for row in funsd_values().with_columns(where=where).to_dicts():
+        is_planted = row.pop("where")
+        row.pop("height")
+        if draw.random() < noise:
+            row["value"] = misread(row["value"], draw)
+        if is_planted and change is not None:
+            row["value"] = change(row["value"], draw)
+        if not is_planted or change is not None:
+            answers.append(row)
+    return formlab.evaluate(funsd(), answers, name="system")
+
+
+@cache
+def funsd_both_ways() -> tuple[Evaluation, Evaluation]:
+    """FUNSD's test forms, every value right and every value misread."""
+    draw = random.Random("funsd")
+    right = funsd_values().drop("height").to_dicts()
+    wrong = [row | {"value": misread(row["value"], draw)} for row in right]
+    return formlab.evaluate(funsd(), right, name="system"), formlab.evaluate(funsd(), wrong)
+
+
+def numbers_worse(seed: int, *, shared: bool = False, noise: float = 0.05) -> list[Evaluation]:
+    """C: two systems of which the second misreads 6 % more of the numbers, all else alike."""
+    gold, columns = forms(seed)
+    draw = random.Random(f"C {seed}")
+    first = noisy(gold, noise, seed)
+    second = dict(first) if shared else noisy(gold, noise, seed + 1_000_000)
+    numbers = [key for key in gold if key[1].split("/")[-1] in (*AMOUNTS, "amount")]
+    for key in draw.sample(numbers, round(0.06 * len(numbers))):
+        second[key] = misread(gold[key], draw)
+    return [scored(gold, each, columns, name) for each, name in ((first, "one"), (second, "two"))]

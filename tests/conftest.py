@@ -20,7 +20,7 @@ from tests.states import LONG
 LONGEST = (
     "test_notebooks_run.py", "test_docs.py", "test_web_pages.py", "test_toys.py", "test_wheel.py",
     "test_absent.py", "test_arena.py", "test_reports.py", "test_frozen.py", "test_install.py",
-    "test_sample_runs.py", "test_finding_list.py", "test_fuzz.py",
+    "test_sample_runs.py", "test_findings.py", "test_fuzz.py",
 )  # fmt: skip
 
 

@@ -19,7 +19,7 @@ HOMES = {
     "analysis.few_shot": "few_shot few_shot_only",
     "analysis.few_shot_systems": "few_shot_side_by_side few_shot_systems",
     "analysis.finding": "OUTCOME Finding finding_table has_pages",
-    "analysis.finding_kinds": "kinds",
+    "analysis.kinds": "kinds",
     "analysis.findings": "findings",
     "analysis.finding_systems": "tell_apart",
     "analysis.flips": "flip_matrices flip_matrix flips side",

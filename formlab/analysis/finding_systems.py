@@ -11,7 +11,17 @@ import polars as pl
 from formlab import metrics
 from formlab.analysis.compare import COMPARISON, compare, evaluation_pairs
 from formlab.analysis.finding import (
-    ALPHA, DEPENDS, KEYS, OUTCOME, Finding, by_text, holds, keys, p_text, seen_text, word,
+    ALPHA,
+    DEPENDS,
+    KEYS,
+    OUTCOME,
+    Finding,
+    by_text,
+    holds,
+    keys,
+    p_text,
+    seen_text,
+    word,
 )  # fmt: skip
 from formlab.analysis.flips import flips_of_common
 from formlab.folders import Evaluation

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import itertools
 import math
 from collections.abc import Iterator, Sequence
@@ -15,12 +14,23 @@ import scipy
 from formlab import systems, tables
 from formlab.analysis.comparability import common
 from formlab.analysis.finding import (
-    ALPHA, COUNTED, KEYS, LABEL, OUTCOME, READER, Finding, has_pages, in_fields, keys, origin,
-    p_text, word,
+    ALPHA,
+    COUNTED,
+    KEYS,
+    LABEL,
+    OUTCOME,
+    READER,
+    Finding,
+    has_pages,
+    in_fields,
+    keys,
+    origin,
+    p_text,
+    word,
 )  # fmt: skip
+from formlab.analysis.finding_systems import kinds_apart, tell_apart
 from formlab.analysis.flips import flips_of_common, matrix_of
 from formlab.analysis.intervals import share
-from formlab.analysis.finding_systems import kinds_apart, tell_apart
 from formlab.analysis.slices import Search, Values, Weakness, opened_values, slice_rows
 from formlab.errors import DataBroken
 from formlab.folders import Evaluation

@@ -70,8 +70,8 @@ OF_VALUES: dict[str, pl.Expr] = {
         & (_TEXT.str.contains(_AMOUNT) | (pl.col("kind") == "number"))
     ).then(_UNITS.str.replace_all("[.,]", "").cast(pl.Float64, strict=False)),
     "case": pl.when(_LETTERS.str.len_chars() > 1).then(
-        pl.when(_LETTERS == _LETTERS.str.to_uppercase()).then(pl.lit("all capitals"))
-        .when(_LETTERS == _LETTERS.str.to_lowercase()).then(pl.lit("no capitals"))
+        pl.when(_LETTERS.str.to_uppercase() == _LETTERS).then(pl.lit("all capitals"))
+        .when(_LETTERS.str.to_lowercase() == _LETTERS).then(pl.lit("no capitals"))
         .otherwise(pl.lit("some capitals"))
     ),
     "index": pl.col("path").str.extract(_ITEM).cast(pl.Int64, strict=False) + 1,

@@ -2,7 +2,8 @@
 
 Most causes follow from the two texts (`cause`). Further evidence is used where there is any
 (`causes`): other fields' gold, boxes, the page's text, other systems' answers, and the words of the
-corpus's gold. What other documents show is told after scoring (`scoring.across`). `docs/causes.md` has the definitions and how far people agree with them.
+corpus's gold. What other documents show is told after scoring (`scoring.across`).
+`docs/causes.md` has the definitions and how far people agree with them.
 """
 
 from __future__ import annotations

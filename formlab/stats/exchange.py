@@ -41,9 +41,7 @@ class Exchanged:
     True
     """
 
-    def __init__(
-        self, document: np.ndarray, loss: np.ndarray, count: int, is_count: bool
-    ) -> None:
+    def __init__(self, document: np.ndarray, loss: np.ndarray, count: int, is_count: bool) -> None:
         self.count, self.is_count = count, is_count
         self.sizes = np.bincount(document, minlength=count)
         powers = [np.bincount(document, weights=loss**n, minlength=count) for n in (1, 2, 3)]
@@ -172,9 +170,7 @@ class Exchanged:
         return float(scipy.stats.poisson.sf(seen - 1, float((times * chances).sum())))
 
 
-def tail(
-    seen: np.ndarray, mean: np.ndarray, variance: np.ndarray, third: np.ndarray
-) -> np.ndarray:
+def tail(seen: np.ndarray, mean: np.ndarray, variance: np.ndarray, third: np.ndarray) -> np.ndarray:
     """The chance of `seen` or more of a sum with these moments, by a shifted gamma distribution."""
     deviation = np.sqrt(np.where(variance > 1e-12, variance, 1))
     skew = np.where(variance > 1e-12, third, 0) / deviation**3

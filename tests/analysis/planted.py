@@ -20,10 +20,33 @@ TEXTS = ("name", "street", "city", "employer", "remark", "product", "region")
 CODES = ("customer", "order", "policy", "branch")
 DATES, AMOUNTS = ("issued", "due", "paid"), ("net", "tax", "total")
 SCANNERS, BATCHES, CLERKS = "ABC", ("1", "2", "3", "4"), ("ann", "ben", "cem", "dot", "eve")
-WORDS = (
-    "amber birch cedar delta ember fjord grove heath inlet juniper knoll linden meadow north ochre"
-    " pebble quarry river stone timber umber valley willow yarrow zephyr"
-).split()
+WORDS = [
+    "amber",
+    "birch",
+    "cedar",
+    "delta",
+    "ember",
+    "fjord",
+    "grove",
+    "heath",
+    "inlet",
+    "juniper",
+    "knoll",
+    "linden",
+    "meadow",
+    "north",
+    "ochre",
+    "pebble",
+    "quarry",
+    "river",
+    "stone",
+    "timber",
+    "umber",
+    "valley",
+    "willow",
+    "yarrow",
+    "zephyr",
+]
 
 
 def forms(seed: int, count: int = 60) -> tuple[Values, dict[str, dict[str, str]]]:
@@ -120,7 +143,7 @@ def next_document(gold: Values, answers: Values, columns: Mapping, seed: int) ->
 def next_row(gold: Values, answers: Values, columns: Mapping, seed: int) -> None:
     """A5: amounts of items are those of the next row from the fourth on."""
     for doc, path in gold:
-        head, *index = path.split("/items/")
+        _head, *index = path.split("/items/")
         if index and path.endswith("/amount") and (row := int(index[0].split("/")[0])) >= 3:
             other = (doc, f"/items/{row + 1}/amount")
             other = other if other in gold else (doc, f"/items/{row - 1}/amount")

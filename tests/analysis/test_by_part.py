@@ -19,7 +19,7 @@ from formlab.analysis.stages import loss_stages
 from formlab.analysis.structure import tree_sizes
 from formlab.folders import Predictions
 from tests.analysis.made_pairs import in_parts
-from tests.analysis.test_finding_list import random
+from tests.analysis.test_findings import random
 from tests.made_parts import cut, only
 
 FEW = {"min_docs": 2, "min_cases": 4, "resamples": 20, "max_columns": 2}

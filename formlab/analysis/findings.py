@@ -244,17 +244,34 @@ class _Look:
             else:
                 claim = self._slice_claim(weakness, row, wrong)
             claim += self._cause_phrase(cause, wrong) if cause else ""
-            low, high = -row["difference_high"], -row["difference_low"]
             tested = p_text(weakness.p_adjusted)
             claim += f" ({tested}, adjusted for {weakness.n_tested:,} tests)"
+            low, high = -row["difference_high"], -row["difference_low"]
+            shown = {"effect": -row["difference"], "ci_low": low, "ci_high": high}
+            count, of = row["n_cases"], ""
+            at_least = max(0.0 if math.isnan(low) else low, 0.0) * count
+            if weakness.slice is None:
+                errors = pl.concat([wrong.with_columns(here=True), rest.with_columns(here=False)])
+                numbers = share(errors, pl.col("here"), **self.draws)
+                shown = dict(zip(("effect", "ci_low", "ci_high"), numbers, strict=True))
+                count, of = wrong.height, f"{errors.height:,} wrong values"
             yield Finding(
-                claim, about, effect=-row["difference"], ci_low=low, ci_high=high,
-                at_least=max(0.0 if math.isnan(low) else low, 0.0) * row["n_cases"],
-                n_docs=row["n_docs"], n_cases=row["n_cases"], p=weakness.p,
-                p_adjusted=weakness.p_adjusted, n_tested=weakness.n_tested, metric=OUTCOME,
-                settings=f"exchanged within documents|holm<={self.bar:.3g}", cases=keys(wrong),
-                what_to_try=tip, **self.base,
-            )  # fmt: skip
+                claim,
+                about,
+                **shown,
+                at_least=at_least,
+                n_docs=row["n_docs"],
+                n_cases=count,
+                p=weakness.p,
+                p_adjusted=weakness.p_adjusted,
+                n_tested=weakness.n_tested,
+                metric=OUTCOME,
+                of=of,
+                settings=f"exchanged within documents|holm<={self.bar:.3g}",
+                cases=keys(wrong),
+                what_to_try=tip,
+                **self.base,
+            )
 
     def _look_at(self, weakness: Weakness) -> str:
         beside = "pages" if self.pages else "gold"

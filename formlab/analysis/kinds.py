@@ -241,7 +241,10 @@ def _exchanged(evaluation: Evaluation, by: str, kind: str) -> float:
     values, _ = opened_values(evaluation, columns=[by])
     p = 0.0
     for known in (np.ones(len(values.loss), dtype=bool), values.sure):
-        inside = values.mask(by, kind) & known if by in values.codes else known
+        inside = known
+        if by in values.codes:
+            has_kind = (by, kind) in values.ranks
+            inside = known & (values.mask(by, kind) if has_kind else values.codes[by] < 0)
         test = Exchanged(values.document[known], values.loss[known], values.count, is_count=True)
         p = max(p, float(test.p([(values.document[inside], values.loss[inside])])[0]))
     return p
@@ -310,8 +313,8 @@ def _finding(
     )
     if not shown:
         claim = (
-            f"No {word(by)} was shown to be worse than the rest for {system}; the largest "
-            f"difference is that of {name}: {values} ({tested})"
+            f"No difference between {plural(by)} was shown for {system}; the largest is that of "
+            f"{name}: {values} elsewhere ({tested})"
         )
     cases = pl.DataFrame(schema=dict.fromkeys(KEYS, pl.String))
     if shown:

@@ -50,7 +50,7 @@ def test_one_document_that_fails_alike_is_no_proof():
     ]  # fmt: skip
     found = kinds(made("m", rows), metric="outcome")
     assert not found.holds
-    assert found.claim.startswith("No kind was shown to be worse than the rest for m")
+    assert found.claim.startswith("No difference between kinds of field was shown for m")
 
 
 def test_documents_of_one_form_count_once_where_forms_are_the_unit():

@@ -15,6 +15,8 @@ from scipy.special import gammaln
 
 # Sums whose mean and spread reach no further are counted exactly, others by their three moments.
 _LONGEST = 1024
+# From this p on, by the moments, nothing is counted exactly.
+_DOUBTFUL = 0.1
 # Draws of whole documents, up to so many of them; p of fewer hits is by three moments.
 _DRAWS, _DOCUMENTS, _HITS = 4999, 2000, 10
 # So many cells of slices and documents are tested at once.
@@ -89,35 +91,43 @@ class Exchanged:
 
     def _sums(self, cells: np.ndarray, losses: np.ndarray, *, any_loss: bool) -> np.ndarray:
         """p of the losses of each part; with `any_loss` of the documents that have one in it."""
-        n, m = np.maximum(self.sizes, 1), cells
-        left, free = n - m, np.maximum(n - 1, 1)
-        mean = (m * self.mean).sum(axis=1)
-        variance = (m * left / free * self.variance).sum(axis=1)
-        third = (m * left * (n - 2 * m) / (free * np.maximum(n - 2, 1)) * self.third).sum(axis=1)
-        if not self.is_count:
-            return tail(losses.sum(axis=1), mean, variance, third)
-        table, number = self._chances(cells)
+        n, m = np.maximum(self.sizes, 1), cells.astype(float)
+        seen = ((losses > 0) if any_loss else losses).sum(axis=1)
         if any_loss:
+            table, number = self._chances(cells)
             table = np.stack([table[:, 0], 1 - table[:, 0]], axis=1)
-            one, seen = table[:, 1], (losses > 0).sum(axis=1)
-            moments = [one, one * (1 - one), one * (1 - one) * (1 - 2 * one)]
-            mean, variance, third = ((each[number] * (m > 0)).sum(axis=1) for each in moments)
+            one = table[number, 1]
+            spread = one * (1 - one)
+            moments = [each.sum(axis=1) for each in (one, spread, spread * (1 - 2 * one))]
         else:
-            seen = losses.sum(axis=1).astype(int)
-        p = tail(seen - 0.5, mean, variance, third)
-        reach = np.maximum(mean + 12 * np.sqrt(variance) + 30, seen + 2)
-        short = (reach < _LONGEST) & (table.shape[1] < _LONGEST)
+            share = m * (n - m) / np.maximum(n - 1, 1)
+            third = share * (n - 2 * m) @ (self.third / np.maximum(n - 2, 1))
+            moments = [m @ self.mean, share @ self.variance, third]
+        p = tail(seen - 0.5 * self.is_count, *moments)
+        reach = np.maximum(moments[0] + 12 * np.sqrt(moments[1]) + 30, seen + 2)
+        # What is far from significant need not be exact.
+        short = (reach < _LONGEST) & (p < _DOUBTFUL) & self.is_count
         if short.any():
-            length = 1 << int(np.ceil(np.log2(max(reach[short].max(), table.shape[1] + 1))))
-            waves = np.log(np.fft.rfft(table, length, axis=1) + 1e-300)
-            rows = np.repeat(np.arange(short.sum()), cells.shape[1])
-            each = scipy.sparse.csr_matrix(
-                (np.ones(len(rows)), (rows, number[short].ravel())), (short.sum(), len(table))
-            )
-            chances = np.fft.irfft(np.exp(each @ waves), length, axis=1)
-            above = np.arange(length) >= seen[short][:, None]
-            p[short] = np.clip((chances * above).sum(axis=1), 1e-15, 1)
+            if any_loss:
+                number = number[short]
+            else:
+                table, number = self._chances(cells[short])
+            if table.shape[1] < _LONGEST:
+                p[short] = self._exact(table, number, seen[short].astype(int), reach[short].max())
         return p
+
+    @staticmethod
+    def _exact(table: np.ndarray, number: np.ndarray, seen: np.ndarray, reach: float) -> np.ndarray:
+        """The chance of `seen` losses or more, each document's chances folded by their waves."""
+        length = 1 << int(np.ceil(np.log2(max(reach, table.shape[1] + 1))))
+        waves = np.log(np.fft.rfft(table, length, axis=1) + 1e-300)
+        rows = np.repeat(np.arange(len(number)), number.shape[1])
+        each = scipy.sparse.csr_matrix(
+            (np.ones(len(rows)), (rows, number.ravel())), (len(number), len(table))
+        )
+        chances = np.fft.irfft(np.exp(each @ waves), length, axis=1)
+        above = np.arange(length) >= seen[:, None]
+        return np.clip((chances * above).sum(axis=1), 1e-15, 1)
 
     def _chances(self, cells: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Chances of 0, 1, 2 … losses in a part of a document, and which row each document has."""

@@ -63,7 +63,7 @@ def evaluation() -> Evaluation:
 def by_hand(cases: pd.DataFrame) -> int:
     """Group by every conjunction and compare the documents' shares inside and outside."""
     tried = 0
-    for size in (1, 2, 3):
+    for size in (1, 2):
         for names in itertools.combinations(COLUMNS, size):
             for _, rows in cases.groupby(list(names)):
                 if len(rows) < 20 or rows["doc_id"].nunique() < 5:

@@ -9,9 +9,9 @@ import numpy as np
 import polars as pl
 
 from formlab.analysis.comparability import KEY, common, fields, of_gold
-from formlab.analysis.intervals import drawn_sums, percentiles
 from formlab.errors import DataBroken
 from formlab.folders import Evaluation
+from formlab.stats.draws import drawn_sums, percentiles
 
 _OF_GOLD = ("level", "kind", "modality", "subtype", "field", "gold")
 _SEVERAL = "some right"
@@ -92,7 +92,7 @@ def shared_failures(
     by_document = items.group_by("doc_id").agg(*sums, *rights).sort("doc_id").drop("doc_id")
     counts = by_document.to_numpy().astype(float)
     shares, chances = _shares(counts.sum(axis=0)[None], patterns)
-    drawn = _shares(drawn_sums(counts, resamples=resamples, seed=seed), patterns)
+    drawn = _shares(next(drawn_sums([counts], resamples=resamples, seed=seed)), patterns)
     rows = []
     for at, name in enumerate(patterns):
         ends = [percentiles(each[:, at], level) for each in (drawn[0], drawn[0] - drawn[1])]

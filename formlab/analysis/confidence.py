@@ -13,9 +13,9 @@ import numpy as np
 import polars as pl
 from scipy import special
 
-from formlab.analysis.intervals import by_document, drawn_sums, percentiles
 from formlab.errors import DataMissing
 from formlab.folders import Evaluation
+from formlab.stats.draws import by_document, drawn_sums, percentiles
 from formlab.tables import WHOLE_LEVELS
 
 TARGETS = (0.95, 0.99, 0.999)
@@ -342,7 +342,7 @@ def _grouped(values: pl.DataFrame, bins: int) -> tuple[pl.DataFrame, np.ndarray,
 def _drawn(sums: np.ndarray, resamples: int, seed: int) -> np.ndarray:
     """The sums of draws of documents: draws × (n, right, stated) × groups; none of one document."""
     resamples = resamples if len(sums) > 1 else 0
-    drawn = drawn_sums(sums.reshape(len(sums), -1), resamples=resamples, seed=seed)
+    (drawn,) = drawn_sums([sums.reshape(len(sums), -1)], resamples=resamples, seed=seed)
     return drawn.reshape(resamples, *sums.shape[1:])
 
 

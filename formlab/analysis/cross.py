@@ -12,9 +12,9 @@ import scipy
 
 from formlab import metrics
 from formlab.analysis.finding import origin
-from formlab.analysis.intervals import draws, percentiles
 from formlab.analysis.summarise import summarise
 from formlab.folders import Evaluation
+from formlab.stats.draws import draws, percentiles
 from formlab.stats.sums import document_sums
 from formlab.tables import FIELD_LEVELS, SUMMARY
 

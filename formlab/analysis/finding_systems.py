@@ -10,11 +10,13 @@ import polars as pl
 
 from formlab import metrics
 from formlab.analysis.compare import COMPARISON, compare, evaluation_pairs
-from formlab.analysis.finding import KEYS, Finding, keys, p_text, seen_text
+from formlab.analysis.finding import KEYS, OUTCOME, Finding, by_text, keys, p_text, seen_text, word
 from formlab.analysis.flips import flips_of_common
 from formlab.folders import Evaluation
 from formlab.stats.tests import ALPHA, DEPENDS, holds
 from formlab.tables import FIELD_LEVELS, settings_text
+
+_NAMES = ["system_a", "system_b"]
 
 
 def tell_apart(
@@ -66,9 +68,47 @@ def tell_apart(
     return found
 
 
+def kinds_apart(
+    evaluations: Sequence[Evaluation], matrix: pl.DataFrame, *, alpha: float = ALPHA
+) -> list[Finding]:
+    """On which kinds of field one of two systems gets more right, as findings that hold.
+
+    `matrix` is from `flip_matrices` of the same evaluations ``by=["kind"]``; p is adjusted after
+    Holm over the kinds of all pairs. Where no difference over all fields is shown it says so.
+    """
+    systems = {each.system: each for each in evaluations}
+    whole = matrix.filter(pl.col("slice_by").is_null())
+    kinds = matrix.filter(pl.col("slice_by") == "kind")
+    shown_over_all = set(whole.filter(pl.col("better").is_not_null())[_NAMES].rows())
+    found = []
+    for row in kinds.to_dicts():
+        pair = a, b = row["system_a"], row["system_b"]
+        if not holds(row["p_holm"], row["ci_low"], row["ci_high"], row["rules"], alpha=alpha):
+            continue
+        better, worse = (b, a) if row["difference"] > 0 else (a, b)
+        values = sorted((row["value_a"], row["value_b"]), reverse=True)
+        share = f"{values[0]:.1%} against {values[1]:.1%}".replace("%", " %")
+        beside = "" if pair in shown_over_all else "no difference over all fields was shown; "
+        tested = f"{p_text(row['p_holm'])}, adjusted for {kinds['p_holm'].drop_nans().len()} tests"
+        behind = _flipped(systems[a], systems[b]).filter(kind=row["slice_value"])
+        found.append(Finding(
+            f"{better} gets more {word(row['slice_value'])} values right than {worse}: {share} of "
+            f"{row['n_cases']:,}, by {by_text(row | {'metric': OUTCOME}, size_only=True)} "
+            f"({beside}{tested})",
+            "systems", effect=row["difference"], ci_low=row["ci_low"], ci_high=row["ci_high"],
+            at_least=min(abs(row["ci_low"]), abs(row["ci_high"])) * row["n_cases"],
+            n_docs=row["n_docs"], n_cases=row["n_cases"], p=row["p"], p_adjusted=row["p_holm"],
+            n_tested=kinds["p_holm"].drop_nans().len(), system=f"{a}, {b}", systems=pair,
+            metric=OUTCOME, settings=settings_text(row), cases=keys(behind),
+            what_to_try="Look at the fields that one of them alone gets right.",
+            benchmark=evaluations[0].benchmark, split=evaluations[0].split,
+        ))  # fmt: skip
+    return found
+
+
 def _flipped(first: Evaluation, second: Evaluation) -> pl.DataFrame:
     """The fields that one of two systems alone gets right."""
-    table = flips_of_common(first, second, columns=[*KEYS, "right_a", "right_b"])
+    table = flips_of_common(first, second, columns=[*KEYS, "kind", "right_a", "right_b"])
     return table.filter(pl.col("right_a") != pl.col("right_b"))
 
 

@@ -1,9 +1,8 @@
-"""Where a system is significantly worse than on the rest: slices of up to three columns."""
+"""Where a system is worse than elsewhere: one row a weakness, each the slice that explains it."""
 
 from __future__ import annotations
 
 import dataclasses
-import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -11,22 +10,27 @@ import numpy as np
 import polars as pl
 
 from formlab import metrics, tables
-from formlab.analysis.finding import KEYS, LABEL, OUTCOME, READER, asked, keys, origin
-from formlab.analysis.intervals import BLOCK, drawn_parts, exact_sums, percentiles
-from formlab.analysis.paired_tests import adjusted_p
-from formlab.analysis.slice_search import Fields, Tested, collected, refined, search, sure
+from formlab.analysis.finding import KEYS, LABEL, OUTCOME, READER, asked, origin
+from formlab.analysis.weaknesses import AT_LEAST, UNDER, Search, Slice, Values, Weakness
 from formlab.errors import UnknownName
 from formlab.folders import Evaluation
 from formlab.metrics import ratio
-from formlab.scoring.bands import sliced
+from formlab.scoring.bands import of_values
+from formlab.stats.draws import drawn_sums, percentiles
 from formlab.stats.sums import of_cases
-from formlab.tables import Settings
+from formlab.tables import USABLE, Settings
 
-# What is known of a field without looking at how it was read.
+# Columns that say which field a value is of; others are looked at within each of their values too.
+HEADS = ("field", "subtype", "kind")
+# What is known of a value without looking at how it was read.
 COLUMNS = (
-    "task", "kind", "modality", "subtype", "field", "scope", "reference", "complexity", "modal",
-    "template", "domain", "page", "length", "nesting", "box_height", "box_width", "position",
-    "certainty",
+    *HEADS, "task", "modality", "scope", "reference", "complexity", "modal", "template", "domain",
+    "page", "position",
+)  # fmt: skip
+# What follows from its gold and its box.
+_OF_GOLD = (
+    "nesting", "vertical", "horizontal", "length", "box_height", "box_width", "year", "magnitude",
+    "case", "index",
 )  # fmt: skip
 SLICES: dict[str, Any] = {
     "benchmark": pl.String, "split": pl.String, "system": pl.String, "metric": pl.String,
@@ -35,9 +39,8 @@ SLICES: dict[str, Any] = {
     "difference": pl.Float64, "difference_low": pl.Float64, "difference_high": pl.Float64,
     "p": pl.Float64, "p_adjusted": pl.Float64, "excess": pl.Float64,
     "n_docs": pl.Int64, "n_cases": pl.Int64, "n_tested": pl.Int64,
-    "mode": pl.String, "settings": tables.SETTINGS,
+    "shadows": pl.List(pl.String), "mode": pl.String, "settings": tables.SETTINGS,
 }  # fmt: skip
-CORRECTIONS = ("by", "bh")
 # Columns that follow from the error: searching them would be circular.
 _AFTERWARDS = ("outcome", "cause", "similarity", "status", "exact", "normalised", "typed", "fuzzy")
 
@@ -47,95 +50,169 @@ def find_slices(
     *,
     metric: str = OUTCOME,
     columns: Sequence[str] | None = None,
-    max_columns: int = 3,
-    min_docs: int = 5,
-    min_cases: int = 20,
+    max_columns: int = 2,
+    min_docs: int = 3,
+    min_cases: int = 5,
     alpha: float = 0.05,
-    correction: str = "by",
     resamples: int = 1000,
     level: float = 0.95,
     seed: int = 0,
 ) -> pl.DataFrame:
-    """The slices of fields on which a system is significantly worse than on all other fields.
+    """The slices of values on which a system is worse than elsewhere, one for each weakness.
 
-    Every conjunction of at most `max_columns` values with enough fields in enough documents, inside
-    and outside, is tested by documents (see Notes). Of those that pass, a conjunction stays only if
-    it is also worse, at `alpha`, than what is left of each conjunction it refines. Of two that hold
-    the same fields, the shorter one stays. Fields whose verdict depends on the reading rule are no
-    fields here, and a slice must be worse as well without those whose label may be wrong.
+    Every conjunction of at most `max_columns` values with enough support is tested against the
+    rest by `stats.exchange`. Of those that hold the one that explains most is taken, its values
+    are taken away, and the rest is tested again. What no longer holds then was its shadow. Values
+    whose verdict depends on the reading rule are left out, and a slice must hold as well without
+    those whose label may be wrong. So are documents that are mostly wrong, once they are told.
 
     Parameters
     ----------
     evaluations
         One, or several that are searched one by one.
     metric
-        ``outcome``, the share of fields right, or a metric of fields that is hits of a total.
+        ``outcome``, the share of values right, or a metric of fields that is hits of a total.
     columns
-        Of *cases* or *documents*, bands and ``position``; `COLUMNS` and those of a user's own if
-        left out. A field without a value is in no slice.
+        Of *cases* or *documents*, bands, or what follows from the gold (``year``, ``index`` …).
+        If left out all of these and a user's own, each within every kind and field as well.
         Columns that follow from the error, such as ``cause``, are refused.
-    max_columns
-        At most three.
     min_docs, min_cases
-        The least support of a slice and of its rest.
+        The least support of a slice.
     alpha
-        Bound of the expected share of false finds.
-    correction
-        ``by`` (Benjamini-Yekutieli) holds however slices overlap; ``bh`` finds more.
+        The chance that any slice is named where all values are alike, after Holm.
     resamples, level, seed
-        Of the percentile intervals, with the draws of `summarise`.
+        Of the percentile intervals.
 
     Returns
     -------
     polars.DataFrame
-        Ranked by `excess`, the difference times the fields: how many fields' worth of score would
-        be won if the slice were as good as the rest. `n_tested` slices were tried. Values gold does
-        not have (spurious) are not fields here. A found slice was picked for looking bad: expect
-        its difference to be smaller on new documents.
+        Ranked by `excess`, how many values are lost by not being as good as the rest. `shadows`
+        held before the slice was taken away and not afterwards; `rest` is the share of the values
+        that are in no weakness. A number is cut at its own values:
+        ``at least 26``. A slice was picked for looking bad: expect its difference to be smaller on
+        new documents.
 
     Raises
     ------
     UnknownName
-        If a column, the metric or the correction is not known or not allowed.
-
-    Notes
-    -----
-    With H of T in the whole, a document adds u = (h - H/T t) / T of its part inside the slice, less
-    the same of its part outside; the sum of u is the difference. The one-sided score test takes
-    the sum over the root of the sum of squares as Student's t, with one degree of freedom less
-    than documents that hold the slice, or the rest, if those are fewer. The variance is that of no
-    difference: few documents that fail alike are no proof.
-
-    References
-    ----------
-    The test: D. D. Boos, Am. Stat. 46, 1992, on score tests with a sandwich variance. Benjamini,
-    Yekutieli, Ann. Statist. 29, 2001.
+        If a column or the metric is not known or not allowed.
     """
-    if correction not in CORRECTIONS:
-        raise UnknownName.of("correction", correction, CORRECTIONS)
     if refused := [name for name in columns or () if name in _AFTERWARDS]:
         allowed = [name for name in columns or () if name not in _AFTERWARDS]
         raise UnknownName.of("column to search slices in", refused[0], allowed or COLUMNS)
-    depth, rows = min(max_columns, 3), []
     several = [evaluations] if isinstance(evaluations, Evaluation) else list(evaluations)
+    rows = []
     for evaluation in several:
-        fields = _fields(evaluation, metric, columns, min_cases)
-        tested = list(search(fields, depth, min_docs, min_cases))
-        kept, count = _kept(fields, tested, alpha, correction), sum(len(each.p) for each in tested)
-        rules = f"columns<={depth}|docs>={min_docs}|cases>={min_cases}"
-        if odd := _count(evaluation, pl.col("cause") == READER):
-            rules += f"|without={odd} that depend on the reading rule"
+        values, heads = opened_values(evaluation, metric, columns)
+        search = Search(values, heads, max_columns, min_docs, min_cases)
         settings = dataclasses.asdict(Settings(
-            rules=rules, interval=f"bootstrap,documents,n={resamples},level={level:g},seed={seed}",
-            test=f"score test,documents,t,fdr={correction}<={alpha:g}",
+            rules=f"columns<={max_columns}|docs>={min_docs}|cases>={min_cases}",
+            interval=f"bootstrap,documents,n={resamples},level={level:g},seed={seed}",
+            test=f"exchanged within documents,holm<={alpha:g}",
         ))  # fmt: skip
-        base = {"metric": metric, "n_tested": count, "settings": settings}
-        base |= origin(evaluation) | {"mode": evaluation.mode}
-        rows += [base | row for row in _rows(fields, kept, resamples, level, seed)]
+        base = {"metric": metric, "settings": settings, "mode": evaluation.mode}
+        base |= origin(evaluation)
+        draws = {"resamples": resamples, "level": level, "seed": seed}
+        found = slice_rows(values, search.weaknesses(alpha), **draws)
+        rows += [base | row for row in found if row["slice_by"]]
     return pl.DataFrame(rows, schema=SLICES).sort(
         pl.col("excess"), *(pl.col(name).list.join(" & ") for name in ("slice_by", "slice_value")),
         descending=[True, False, False],
     )  # fmt: skip
+
+
+def opened_values(
+    evaluation: Evaluation,
+    metric: str = OUTCOME,
+    columns: Sequence[str] | None = None,
+    *,
+    answered: bool = False,
+) -> tuple[Values, Sequence[str]]:
+    """The gold's values with the columns to look at, and within which of these to look deeper.
+
+    With `answered` only those of documents that have a usable answer.
+    """
+    up = metric == OUTCOME or metrics.get(metric).direction == "up"
+    if metric != OUTCOME:
+        known = {OUTCOME} | {
+            name
+            for part in evaluation.parts()
+            for name in part.scan("scores").filter(of_cases()).collect()["metric"].unique()
+            if metrics.get(name).score is ratio
+        }
+        if metric not in known:
+            raise UnknownName.of("metric of fields that is hits of a total", metric, sorted(known))
+    names = [*COLUMNS, *_OF_GOLD, *evaluation.own] if columns is None else list(columns)
+    pieces = [_piece(part, metric, names, answered=answered) for part in evaluation.parts()]
+    table = pl.concat([table for table, _ in pieces])
+    values = {name: pl.concat([of[name] for _, of in pieces]) for name in names}
+    return Values(table, values, up=up), HEADS if columns is None else ()
+
+
+def _piece(
+    part: Evaluation, metric: str, names: Sequence[str], *, answered: bool
+) -> tuple[pl.DataFrame, dict[str, pl.Series]]:
+    cases = _of_gold(part)
+    if answered:
+        usable = pl.col("status").is_in(USABLE)
+        documents = part.scan("cases").filter(usable).select("doc_id").collect()["doc_id"]
+        known = pl.col("status").is_in([*USABLE, "missing"])
+        cases = cases.filter(known, pl.col("doc_id").is_in(documents.implode()))
+    if metric == OUTCOME:
+        cases = cases.with_columns(hits=pl.col("outcome") == "match", total=1.0)
+    else:
+        key = ["doc_id", "path"]
+        tallies = part.scan("scores").filter(of_cases(), pl.col("metric") == metric)
+        tallies = tallies.select(*key, "hits", "total").collect().unique(key, keep="first")
+        cases = cases.join(tallies, on=key, how="inner", maintain_order="left")
+    table = cases.select(
+        *KEYS, "cause", "outcome", "hits", "total", sure=pl.col("cause").ne_missing(LABEL)
+    )
+    return table, {name: _column(cases, part, name) for name in names}
+
+
+def _column(cases: pl.DataFrame, part: Evaluation, name: str) -> pl.Series:
+    values = of_values(cases, part.documents, name)
+    return values if values.dtype.is_numeric() else values.cast(pl.String)
+
+
+def _of_gold(part: Evaluation) -> pl.DataFrame:
+    return asked(part).filter(pl.col("cause").ne_missing(READER))
+
+
+def slice_rows(
+    values: Values, found: Sequence[Weakness], *, resamples: int, level: float, seed: int
+) -> Iterator[dict[str, Any]]:
+    """Weaknesses with their shares, that of the values in none of them, and the difference."""
+    elsewhere = ~np.logical_or.reduce([weakness.inside for weakness in found] or [[False]])
+    for weakness in found:
+        yield _row(values, weakness, elsewhere, resamples, level, seed)
+
+
+def _row(
+    values: Values, weakness: Weakness, elsewhere: np.ndarray, resamples: int, level: float,
+    seed: int,
+) -> dict[str, Any]:  # fmt: skip
+    inside = weakness.inside
+    sides = [
+        np.stack([np.bincount(values.document[at], weights=x[at], minlength=values.count)
+                  for x in (values.hits, values.total)], axis=1)
+        for at in (inside, elsewhere)
+    ]  # fmt: skip
+    value, rest = (float(ratio(side.sum(axis=0))) for side in sides)
+    low = high = least = most = float("nan")
+    if resamples:
+        drawn, others = map(ratio, drawn_sums(sides, resamples=resamples, seed=seed))
+        (low, high), (least, most) = percentiles(drawn, level), percentiles(drawn - others, level)
+    held = weakness.slice or Slice((), ())
+    return {
+        "slice_by": held.columns, "slice_value": held.values, "value": value, "rest": rest,
+        "ci_low": low, "ci_high": high, "difference": value - rest, "difference_low": least,
+        "difference_high": most, "p": weakness.p, "p_adjusted": weakness.p_adjusted,
+        "excess": abs(value - rest) * inside.sum(), "n_cases": int(inside.sum()),
+        "n_docs": len(np.unique(values.document[inside])), "n_tested": weakness.n_tested,
+        "shadows": weakness.shadows,
+    }  # fmt: skip
 
 
 def slice_cases(
@@ -155,115 +232,18 @@ def slice_cases(
     polars.DataFrame
         The schema CASES, in the order of the evaluation.
     """
-    return evaluation.gathered(lambda part: _in_slice(part, found, wrong=wrong))
 
+    def chosen(part: Evaluation) -> pl.DataFrame:
+        cases = _of_gold(part)
+        for name, value in zip(found["slice_by"], found["slice_value"], strict=True):
+            column = _column(cases, part, name)
+            if column.dtype.is_numeric() and value.startswith((AT_LEAST, UNDER)):
+                edge = float(value.rpartition(" ")[2].replace(",", ""))
+                cases = cases.filter(
+                    column >= edge if value.startswith(AT_LEAST) else column < edge
+                )
+            else:
+                cases = cases.filter(column.cast(pl.String) == value)
+        return cases.filter(pl.col("outcome") != "match") if wrong else cases
 
-def slice_keys(evaluation: Evaluation, found: dict[str, Any]) -> pl.DataFrame:
-    """The keys of the wrong cases of one slice."""
-    return keys(evaluation.gathered(lambda part: _in_slice(part, found, columns=KEYS)))
-
-
-def _in_slice(
-    part: Evaluation, found: dict[str, Any], *, wrong: bool = True,
-    columns: Sequence[str] | None = None,
-) -> pl.DataFrame:  # fmt: skip
-    needed = None if columns is None else [*columns, "outcome", *found["slice_by"]]
-    cases = _of_gold(part, needed)
-    for column, value in zip(found["slice_by"], found["slice_value"], strict=True):
-        cases = cases.filter(sliced(cases, part.documents, column).cast(pl.String) == value)
-    return cases.filter(pl.col("outcome") != "match") if wrong else cases
-
-
-def _of_gold(evaluation: Evaluation, columns: Sequence[str] | None = None) -> pl.DataFrame:
-    needed = None if columns is None else [*columns, "cause"]
-    return asked(evaluation, needed).filter(pl.col("cause").ne_missing(READER))
-
-
-def _count(evaluation: Evaluation, where: pl.Expr) -> int:
-    counts = (part.scan("cases").filter(where).select(pl.len()) for part in evaluation.parts())
-    return sum(count.collect().item() for count in counts)
-
-
-def _fields(
-    evaluation: Evaluation, metric: str, columns: Sequence[str] | None, min_cases: int
-) -> Fields:
-    """The fields of all parts with hits, total and the values of the columns."""
-    worse = -1
-    if metric != OUTCOME:
-        scored: set[str] = set()
-        for part in evaluation.parts():
-            loose = part.scan("scores").filter(of_cases())
-            scored |= set(loose.select("metric").unique().collect()["metric"])
-        known = [OUTCOME, *(name for name in sorted(scored) if metrics.get(name).score is ratio)]
-        if metric not in known:
-            raise UnknownName.of("metric of fields that is hits of a total", metric, known)
-        worse = -1 if metrics.get(metric).direction == "up" else 1
-    pieces = (_piece(part, metric, columns) for part in evaluation.parts())
-    return collected(pieces, least=min_cases, worse=worse)
-
-
-def _piece(
-    part: Evaluation, metric: str, columns: Sequence[str] | None
-) -> tuple[pl.DataFrame, dict[str, pl.Series]]:
-    """Of the fields of a part hits and total, and the values of each column as text."""
-    names = [*COLUMNS, *part.own] if columns is None else columns
-    cases = _of_gold(part, ["doc_id", "path", "outcome", *names])
-    if metric == OUTCOME:
-        cases = cases.with_columns(hits=pl.col("outcome") == "match", total=1.0)
-    else:
-        key = ["doc_id", "path"]
-        tallies = part.scan("scores").filter(of_cases(), pl.col("metric") == metric)
-        tallies = tallies.select(*key, "hits", "total").collect().unique(key, keep="first")
-        cases = cases.join(tallies, on=key, how="inner", maintain_order="left")
-    table = cases.select("doc_id", "hits", "total", sure=pl.col("cause").ne_missing(LABEL))
-    values = {name: sliced(cases, part.documents, name).cast(pl.String) for name in names}
-    return table, values
-
-
-def _kept(
-    fields: Fields, tested: Sequence[Tested], alpha: float, correction: str
-) -> list[tuple[Tested, np.ndarray]]:
-    """The slices that pass all tests, with adjusted p."""
-    p = np.concatenate([np.zeros(0), *(each.p for each in tested)])
-    adjusted = np.split(adjusted_p(p, f"fdr_{correction}"), np.cumsum([len(t.p) for t in tested]))
-    kept = []
-    for each, p_adjusted in zip(tested, adjusted[:-1], strict=True):
-        each, p_adjusted = each.only(good := p_adjusted <= alpha), p_adjusted[good]
-        for test in (refined, sure):
-            each, p_adjusted = each.only(good := test(fields, each, alpha)), p_adjusted[good]
-        kept.append((each, p_adjusted))
-    return kept
-
-
-def _rows(
-    fields: Fields, kept: Sequence[tuple[Tested, np.ndarray]], resamples: int, level: float,
-    seed: int,
-) -> Iterator[dict[str, Any]]:  # fmt: skip
-    whole = fields.whole().dense(0)
-    found = (
-        ({"slice_by": list(each.names), "slice_value": fields.values(each.names, codes),
-          "p": p, "p_adjusted": q}, sums.dense(slot))
-        for each, adjusted in kept
-        if len(each.p)
-        for sums in [fields.of(each.names, each.codes)]
-        for slot, (codes, p, q) in enumerate(zip(each.codes, each.p, adjusted, strict=True))
-    )  # fmt: skip
-    # So many slices are drawn at once as fit into a block.
-    most_at_once = max(1, BLOCK // (2 * len(whole) + 1))
-    while several := list(itertools.islice(found, most_at_once)):
-        sides = [inside[:, :2] for _, inside in several]
-        *drawn, all_drawn = drawn_parts([*sides, whole[:, :2]], resamples=resamples, seed=seed)
-        for (labels, inside), sums in zip(several, drawn, strict=True):
-            value, rest = (
-                float(ratio(exact_sums(side.T[:2]))) for side in (inside, whole - inside)
-            )
-            values, others = ratio(sums), ratio(all_drawn - sums)
-            low, high = percentiles(values, level)
-            least, most = percentiles(values - others, level)
-            count = int(inside[:, 2].sum())
-            yield labels | {
-                "value": value, "ci_low": low, "ci_high": high, "rest": rest,
-                "difference": value - rest, "difference_low": least, "difference_high": most,
-                "excess": abs(value - rest) * count,
-                "n_docs": int((inside[:, 2] > 0).sum()), "n_cases": count,
-            }  # fmt: skip
+    return evaluation.gathered(chosen)

@@ -12,10 +12,10 @@ import polars as pl
 
 from formlab.analysis.comparability import of_gold
 from formlab.analysis.finding import in_fields
-from formlab.analysis.intervals import by_document, drawn_sums, percentiles
 from formlab.errors import DataBroken, UnknownName
 from formlab.folders import Evaluation
 from formlab.scoring import causes
+from formlab.stats.draws import by_document, drawn_sums, percentiles
 
 _OF = causes.STAGES
 # The stages that can be fixed, in the order in which a page is read, each with its causes.
@@ -139,7 +139,7 @@ def what_if(
         counted = (combinations[:, None] & masks == masks).T.astype(float)
         worth = _ratio(parts.sum(axis=0)[None], counted)[0]
         draws = resamples if len(parts) > 1 else 0
-        drawn = _ratio(drawn_sums(parts, resamples=draws, seed=seed), counted)
+        drawn = _ratio(next(drawn_sums([parts], resamples=draws, seed=seed)), counted)
         for at, name in enumerate(present):
             without = numbers[numbers >> at & 1 == 0]
             # The share of orders in which just these stages were fixed before.

@@ -1,4 +1,4 @@
-"""Columns to slice by that follow from a case: length, box size, depth, confidence, position."""
+"""Columns to slice by that follow from a case: what its gold says, its box, its place."""
 
 from __future__ import annotations
 
@@ -51,6 +51,64 @@ BANDS: dict[str, Band] = {
     "nesting": band("how deep the field stands in its form", _DEPTH, (2, 3, 4), whole=True),
     "certainty": band("the system's confidence", pl.col("confidence"), _SURE, whole=False),
 }
+
+# The first step of a path that is a number of an item, and all of them.
+_ITEM, _STEPS = r"^/[^/]*[^/0-9][^/]*(?:/[^/]*)*?/([0-9]+)(?:/|$)", r"/[0-9]+(/|$)"
+_TEXT = pl.col("gold").str.strip_chars()
+_DAY = r"^[0-9]{1,4}[-./ ][0-9]{1,2}[-./ ][0-9]{1,4}$"
+_AMOUNT = r"^[^\w]{0,4}[0-9][0-9.,' ]*[^\w]{0,4}$"
+_UNITS = _TEXT.str.replace_all(r"[^0-9.,]", "").str.replace(r"[.,][0-9]{1,2}$", "")
+_LETTERS = _TEXT.str.replace_all(r"[^\pL]", "")
+# What is known of a value from its gold alone; numbers are sliced where they are cut best.
+OF_VALUES: dict[str, pl.Expr] = {
+    "length": _LENGTH, "box_height": _HEIGHT, "box_width": _WIDTH, "nesting": _DEPTH,
+    "year": pl.when((pl.col("kind") == "date") | _TEXT.str.contains(_DAY)).then(
+        _TEXT.str.extract(r"(?:^|[^0-9])((?:1[5-9]|20)[0-9]{2})(?:[^0-9]|$)").cast(pl.Int64)
+    ),
+    "magnitude": pl.when(
+        (pl.col("kind") != "date").fill_null(True) & ~_TEXT.str.contains(_DAY)
+        & (_TEXT.str.contains(_AMOUNT) | (pl.col("kind") == "number"))
+    ).then(_UNITS.str.replace_all("[.,]", "").cast(pl.Float64, strict=False)),
+    "case": pl.when(_LETTERS.str.len_chars() > 1).then(
+        pl.when(_LETTERS.str.to_uppercase() == _LETTERS).then(pl.lit("all capitals"))
+        .when(_LETTERS.str.to_lowercase() == _LETTERS).then(pl.lit("no capitals"))
+        .otherwise(pl.lit("some capitals"))
+    ),
+    "index": pl.col("path").str.extract(_ITEM).cast(pl.Int64, strict=False) + 1,
+}  # fmt: skip
+NUMBERS = ("length", "box_height", "box_width", "nesting", "year", "magnitude", "index")
+
+
+def pattern(path: str = "path") -> pl.Expr:
+    """The path of a field with its numbers left out: the same in all items of a list.
+
+    Examples
+    --------
+    >>> pl.DataFrame({"path": ["/items/3/net"]}).select(pattern())["path"].to_list()
+    ['/items/*/net']
+    """
+    # Two numbers in a row need two turns.
+    return pl.col(path).str.replace_all(_STEPS, "/*$1").str.replace_all(_STEPS, "/*$1")
+
+
+def of_values(cases: pl.DataFrame, documents: pl.DataFrame, column: str) -> pl.Series:
+    """As `sliced`, but numbers as they are, the field of a path, and the thirds of a page.
+
+    Examples
+    --------
+    >>> cases = pl.DataFrame({"kind": ["date", "number"], "gold": ["3 May 2016", "10,480.50"]})
+    >>> [of_values(cases, pl.DataFrame(), name).to_list() for name in ("year", "magnitude")]
+    [[2016, None], [None, 10480.0]]
+    """
+    if column in OF_VALUES:
+        return cases.select(OF_VALUES[column].alias(column)).to_series()
+    if column in ("vertical", "horizontal"):
+        at = column == "horizontal"
+        return position(cases, documents).str.split(" ").list.get(int(at)).alias(column)
+    values = sliced(cases, documents, column)
+    if column == "field":
+        return cases.select(pl.coalesce(values, pattern())).to_series().alias("field")
+    return values
 
 
 def banded(cases: pl.DataFrame, name: str) -> pl.Series:

@@ -2,7 +2,8 @@
 
 Most causes follow from the two texts (`cause`). Further evidence is used where there is any
 (`causes`): other fields' gold, boxes, the page's text, other systems' answers, and the words of the
-corpus's gold. `docs/causes.md` has the definitions and how far people agree with them.
+corpus's gold. What other documents show is told after scoring (`scoring.across`).
+`docs/causes.md` has the definitions and how far people agree with them.
 """
 
 from __future__ import annotations
@@ -19,12 +20,15 @@ BAD_OUTPUT = ("bad_json", "refused", "truncated", "api_error")
 STAGES: dict[str, tuple[str, ...]] = {
     "answer": (*BAD_OUTPUT, "missing_document"),
     "find": ("missed", "other_value"),
-    "place": ("wrong_field", "wrong_row", "wrong_order", "misclick_near", "misclick_other_field"),
+    "place": (
+        "other_document", "wrong_field", "wrong_row", "wrong_order", "misclick_near",
+        "misclick_other_field",
+    ),
     "extent": ("clipped", "merged"),
     "characters": ("lookalike", "space", "lost_separator", "digit", "diacritic", "characters"),
     "form": (
         "case", "punctuation", "date_format", "number_format", "unit", "sign", "scale", "notation",
-        "date_order",
+        "date_order", "offset",
     ),
     "extra": ("spurious", "hallucinated"),
     "relation": ("wrong_source", "wrong_relation"),
@@ -43,6 +47,7 @@ WHAT_TO_TRY = {
     " scale or a lower detection threshold), or whether the system knows the field at all.",
     "other_value": "Look whether the page has the answer at all, and whether the answers of two"
     " documents were exchanged.",
+    "other_document": "Check how answers are matched to documents: order, file names, batches.",
     "wrong_field": "Compare the labels of the two fields; describe the field, or its place, more"
     " closely.",
     "wrong_row": "Check how rows are told apart: ruling lines, line breaks within a row, repeated"
@@ -73,6 +78,7 @@ WHAT_TO_TRY = {
     "scale": "Check headings such as 'in thousands' and the place of the decimal point.",
     "notation": "Map marks, abbreviations and option names to one notation before comparing.",
     "date_order": "State the order of day and month, or take it from other dates of the document.",
+    "offset": "Look for the rule that shifts it: time zones, day counts from 0 or 1, rounding.",
     "spurious": "Say in the instruction that a blank field is to stay blank.",
     "hallucinated": "Ask for the place of each value on the page, and drop values without one.",
     "wrong_source": "Look at the fields named as not right: the value follows from them.",
@@ -109,6 +115,7 @@ def advice(name: str, *, pages: bool = True) -> str:
 IN_WORDS = {
     "missing_document": "the document has no answer", "missed": "the value was missed",
     "other_value": "another value was given",
+    "other_document": "the answer is another document's",
     "wrong_field": "the answer is from the wrong field",
     "wrong_row": "the answer is from the wrong row", "wrong_order": "words are in the wrong order",
     "misclick_near": "the click is near the control, not on it",
@@ -122,6 +129,7 @@ IN_WORDS = {
     "number_format": "only the number format differs",
     "unit": "the unit differs", "sign": "the sign differs", "scale": "the scale differs",
     "notation": "only the notation differs", "date_order": "only the date order differs",
+    "offset": "the value is off by a constant amount",
     "spurious": "the answer is spurious", "hallucinated": "the answer is hallucinated",
     "wrong_source": "another field that the answer follows from is wrong",
     "wrong_relation": "the relation is wrong",

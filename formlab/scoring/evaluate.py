@@ -21,7 +21,7 @@ from formlab.errors import DataBroken, FormlabError, UnknownName
 from formlab.folders import Corpus, Evaluation, PartFile, Predictions, made_now
 from formlab.readers.gold import BENCHMARK, located, sides
 from formlab.saving import replacing
-from formlab.scoring import choice
+from formlab.scoring import across, choice
 from formlab.scoring.batches import Batch, Cut, batches, own_gold
 from formlab.scoring.fields import READER, others
 from formlab.scoring.score_batch import (
@@ -197,12 +197,14 @@ def _scored(
         "unreadable": corpus.unreadable,
     }
     if how.out is None:
-        return dataclasses.replace(scored[0].evaluation, **values)
+        evaluation = scored[0].evaluation
+        return dataclasses.replace(evaluation, cases=across.told_in(evaluation.cases), **values)
     values |= {"corpus": corpus, "predictions": predictions, "made": made_now()}
     values |= {"benchmark": corpus.benchmark, "split": corpus.split, "root": corpus.root}
     values |= {"system": predictions.system, "mode": how.mode}
     values |= {"settings": settings_of(predictions, how)}
-    _finish(how.out, [file for part in scored for file in part.files], values)
+    parts = across.told_on_disk(how.out, [file for part in scored for file in part.files])
+    _finish(how.out, parts, values)
     return None
 
 

@@ -15,7 +15,7 @@ from formlab.analysis.select import select
 from formlab.folders import Predictions
 from formlab_arena import click_and_value, loss_stages, misses, propagation
 from tests.analysis.made_pairs import in_parts
-from tests.analysis.test_finding_list import random
+from tests.analysis.test_findings import random
 from tests.made_parts import cut, only
 
 FEW = {"min_docs": 2, "min_cases": 4, "resamples": 20, "max_columns": 2}

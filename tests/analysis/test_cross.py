@@ -5,7 +5,7 @@ from scipy import stats
 
 from formlab import analysis
 from formlab.analysis import cross
-from formlab.analysis.intervals import draws
+from formlab.stats.draws import draws
 from tests.analysis.made_pairs import built
 
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from formlab.analysis.finding import FINDINGS, Finding, finding_table, left_out, odd, p_text
-from formlab.analysis.paired_tests import adjusted_p
+from formlab.stats.tests import adjusted_p
 from tests.analysis.made_pairs import made
 
 

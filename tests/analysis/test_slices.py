@@ -33,10 +33,9 @@ def forms(documents, fields, *, rate=0.3, seed=0, planted=0.0, name="m", spread=
 def test_planted_conjunction_is_found_and_its_parents_are_not_worse_without_it():
     found = find_slices(forms(60, 20, planted=0.5), columns=["kind", "subtype", "page"])
     assert found["slice_value"][0].to_list() == ["k1", "s1"]
-    # Refinements by the page say nothing more.
-    assert not found.filter(
-        pl.col("slice_by").list.len() > 2, pl.col("slice_value").list.head(2) == ["k1", "s1"]
-    ).height
+    # Refinements by the page, and what holds the slice, say nothing more.
+    assert found.height == 1
+    assert "kind is k1" in found["shadows"][0]
 
 
 def test_values_counts_and_interval_equal_a_plain_count_and_the_summary():
@@ -50,7 +49,7 @@ def test_values_counts_and_interval_equal_a_plain_count_and_the_summary():
     assert row["rest"] == pytest.approx(rest["right"].mean())
     assert row["excess"] == pytest.approx(abs(row["difference"]) * part.height)
     assert row["difference_low"] < row["difference"] < row["difference_high"] < 0
-    single = find_slices(one, columns=["kind"], alpha=1.0).filter(pl.col("slice_value") == ["k1"])
+    single = find_slices(one, columns=["kind"]).filter(pl.col("slice_value") == ["k1"])
     summary = summarise(one).filter(metric="normalised_accuracy", slice_value="k1")
     for name in ("value", "ci_low", "ci_high"):
         assert single[name].item() == pytest.approx(summary[name].item())
@@ -61,26 +60,30 @@ def test_without_any_slice_false_finds_stay_below_alpha():
         find_slices(forms(30, 12, seed=seed, spread=0.15), columns=["kind", "subtype"], **FEW)
         for seed in range(60)
     ]
-    # By Benjamini and Yekutieli at most 5 % of null corpora give any find: 3 of 60, at most 8
-    # with three standard errors.
+    # After Holm at most 5 % of null corpora give any find: 3 of 60, at most 8 with three standard
+    # errors.
     assert sum(one.height > 0 for one in found) <= 8
 
 
 def test_few_documents_that_fail_alike_are_no_proof():
-    rows = [(f"{d:02}", f"/{f}", int(d >= 4), {"kind": "k1" if d < 4 else "k0"})
-            for d in range(30) for f in range(8)]  # fmt: skip
-    assert find_slices(made("m", rows), columns=["kind"], min_docs=3).height == 0
+    # Of eight documents of one kind two fail; in others all four fields of a kind fail together.
+    for kind_of in (lambda d, f: d < 8, lambda d, f: f < 4):
+        rows = [
+            (f"{d:02}", f"/{f}", int(d > 1 or not kind_of(d, f)), {"kind": f"k{kind_of(d, f)}"})
+            for d in range(30) for f in range(8)
+        ]  # fmt: skip
+        assert find_slices(made("m", rows), columns=["kind"], min_docs=2).height == 0
 
 
 def test_every_conjunction_with_support_is_tried_once():
     one = forms(30, 12)
     found = find_slices(one, columns=["kind", "subtype"], alpha=1.0, min_docs=5, min_cases=20)
-    expected = 0
+    expected = 1  # The documents that are mostly wrong.
     for size in (1, 2):
         for names in itertools.combinations(["kind", "subtype"], size):
             groups = one.cases.group_by(names).agg(pl.len(), pl.col("doc_id").n_unique())
             expected += groups.filter(pl.col("len") >= 20, pl.col("doc_id") >= 5).height
-    assert found["n_tested"].unique().to_list() == [expected]
+    assert found["n_tested"].max() == expected
 
 
 def test_columns_that_hold_the_same_fields_are_one_slice():
@@ -127,8 +130,6 @@ def test_what_follows_from_the_error_is_no_column_to_search():
     one = forms(6, 6)
     with pytest.raises(UnknownName, match="column to search slices in 'cause'"):
         find_slices(one, columns=["kind", "cause"])
-    with pytest.raises(UnknownName, match="correction"):
-        find_slices(one, correction="none")
     with pytest.raises(UnknownName, match="metric of fields that is hits of a total"):
         find_slices(one, metric="bleu")
 
@@ -145,7 +146,3 @@ def test_no_slice_rests_on_the_reading_rule_or_on_labels(cause):
     wrong = pl.when(pl.col("outcome") != "match").then(pl.lit(cause)).alias("cause")
     odd = type(plain)(**vars(plain) | {"cases": plain.cases.with_columns(wrong)})
     assert find_slices(odd, columns=["kind"], **FEW).height == 0
-    few = [*rows, *((f"{d:02}", "/x", 1, {"kind": "k1", "cause": "reader"}) for d in range(20))]
-    found = find_slices(made("m", few), columns=["kind"], **FEW)
-    assert found["settings"][0]["rules"].endswith("|without=20 that depend on the reading rule")
-    assert found["n_cases"].to_list() == [60]

@@ -1,0 +1,421 @@
+"""What is most worth a look in evaluations: weaknesses that a test shows, and plain counts."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import polars as pl
+import scipy
+
+from formlab import systems, tables
+from formlab.analysis.comparability import common
+from formlab.analysis.finding import (
+    ALPHA,
+    COUNTED,
+    KEYS,
+    LABEL,
+    OUTCOME,
+    READER,
+    Finding,
+    has_pages,
+    in_fields,
+    keys,
+    origin,
+    p_text,
+    word,
+)  # fmt: skip
+from formlab.analysis.finding_systems import kinds_apart, tell_apart
+from formlab.analysis.flips import flips_of_common, matrix_of
+from formlab.analysis.slices import Search, Values, Weakness, opened_values, slice_rows
+from formlab.errors import DataBroken
+from formlab.folders import Evaluation
+from formlab.scoring.across import OFFSET, OTHER_DOCUMENT, offset_text
+from formlab.scoring.causes import IN_WORDS, advice
+from formlab.stats.draws import share
+from formlab.tables import STATUSES, USABLE, settings_text
+
+Draws = dict[str, Any]
+# No more than so many findings of one of several evaluations, so that none hides the others.
+_OF_ONE = 2
+# Of one evaluation alone so many causes are counted, if each has this share of its errors.
+_CAUSES, _OF_ERRORS = 3, 0.1
+# Below so many cases or documents they are listed, and a sentence does not say "often".
+_FEW_CASES, _FEW_DOCS = 5, 3
+# From this CER on a page counts as bad: as many edits as half of its characters.
+_BAD_PAGE = 0.5
+# The columns of flips that systems are told apart by.
+_OF_FLIPS = (
+    *KEYS, "kind", "flip",
+    *(f"{n}_{s}" for n in ("system", "right", "rights", "cause") for s in "ab"),
+)  # fmt: skip
+
+
+def findings(
+    evaluations: Sequence[Evaluation],
+    *,
+    most: int | None = 5,
+    resamples: int = 1000,
+    level: float = 0.95,
+    alpha: float = ALPHA,
+    seed: int = 0,
+) -> list[Finding]:
+    """What is most worth a look, over all evaluations; always the same for the same ones.
+
+    Of each evaluation its weaknesses are told, one finding each (`find_slices`; documents that are
+    mostly wrong are one as well), and of systems of one corpus who gets more right, over all and on
+    which kinds of field. Answers that cannot be used, values that the gold does not have and bad
+    pages are counted. The largest causes of error are counted only where no test shows anything.
+
+    Parameters
+    ----------
+    most
+        How many findings; None for all. Of one of several evaluations at most two.
+    resamples, level, seed
+        Of the percentile intervals, which draw documents.
+    alpha
+        The chance that any comparison is claimed where there is nothing. Half of it is for kinds
+        of field where systems are compared; each evaluation and each comparison over all fields
+        has an equal part of the rest, and adjusts its own tests after Holm.
+
+    Returns
+    -------
+    list of Finding
+        Those first that surely concern the most values (`at_least`).
+
+    Examples
+    --------
+    >>> findings([])
+    []
+    """
+    draws = {"resamples": resamples, "level": level, "seed": seed}
+    groups: dict[tuple[str, ...], list[Evaluation]] = {}
+    for one in evaluations:
+        groups.setdefault((one.benchmark, one.split, one.mode), []).append(one)
+    compared = []
+    for group in groups.values():
+        # Other documents or gold, or one system alone: nothing to compare.
+        with contextlib.suppress(DataBroken):
+            compared.append(common(group).evaluations)
+    # Half of it is for kinds of field, where systems are compared: differences are small there.
+    left = alpha / 2 if compared else alpha
+    bar, bar_of_kinds = left / max(len(evaluations) + len(compared), 1), left / len(compared or "x")
+    ranked = []
+    for group in compared:
+        whole, kinds = _systems(group, draws)
+        ranked += [each for each in whole if each.holds and each.p_adjusted <= bar]
+        ranked += [each for each in kinds if each.p_adjusted <= bar_of_kinds]
+    several = len(evaluations) > 1
+    for one in evaluations:
+        look = _Look(one, draws, bar)
+        found = sorted(look.findings(1 if several else _CAUSES), key=_weight)
+        ranked += found[:_OF_ONE] if several else found
+    return sorted(ranked, key=_weight)[:most]
+
+
+def _weight(finding: Finding) -> tuple[Any, ...]:
+    source = finding.benchmark, finding.split, finding.system, finding.about
+    return -finding.at_least, -finding.n_cases, *source
+
+
+class _Look:
+    """What one evaluation shows."""
+
+    def __init__(self, evaluation: Evaluation, draws: Draws, bar: float) -> None:
+        self.evaluation, self.draws, self.bar = evaluation, draws, bar
+        self.pages, self.base = has_pages(evaluation), origin(evaluation)
+        name = evaluation.system.partition("(")[0]
+        self.reads_images = systems.SYSTEMS[name].images if name in systems.SYSTEMS else self.pages
+
+    def findings(self, causes: int) -> Iterator[Finding]:
+        """What holds by test, and what is counted; causes alone only where no test holds."""
+        cases = self.evaluation.gathered(_cases)
+        gold = cases.filter(pl.col("asked"))
+        yield from self._extra(cases)
+        yield from self._pages(gold)
+        if not gold.height:
+            return
+        yield from self._unusable(gold)
+        found = list(self._weaknesses())
+        yield from found or self._causes(gold, causes)
+
+    def advice(self, name: str) -> str:
+        return advice(name, pages=self.pages and self.reads_images)
+
+    def _count(
+        self, gold: pl.DataFrame, counted: pl.Expr, about: str, claim: str, what_to_try: str
+    ) -> Finding:
+        """A share of the gold's values that needs no test because it is a count."""
+        rows = gold.filter(counted)
+        part, low, high = share(gold, counted, **self.draws)
+        settings = "share of gold values|ci=bootstrap,documents,n={resamples},level={level:g}"
+        return Finding(
+            claim, about, effect=part, ci_low=low, ci_high=high, metric=OUTCOME,
+            at_least=0.0 if math.isnan(low) else low * gold.height, n_cases=rows.height,
+            n_docs=rows["doc_id"].n_unique(), what_to_try=what_to_try, cases=keys(rows),
+            of=f"{gold.height:,} {_nouns(gold)}",
+            settings=f"{settings},seed={{seed}}".format(**self.draws), **self.base,
+        )  # fmt: skip
+
+    def _unusable(self, gold: pl.DataFrame) -> Iterator[Finding]:
+        lost = gold.filter(~pl.col("answered"))
+        if lost.height:
+            docs, of = lost["doc_id"].n_unique(), gold["doc_id"].n_unique()
+            claim = (
+                f"{docs:,} of {of:,} documents {'has' if docs == 1 else 'have'} no usable answer, "
+                f"which loses {lost.height:,} of {gold.height:,} values"
+            )
+            tip = self.advice("missing_document")
+            yield self._count(gold, ~pl.col("answered"), "documents", claim, tip)
+        unusable = pl.col("answered") & ~pl.col("status").is_in([*USABLE, "missing"])
+        broken = gold.filter(unusable)
+        if broken.height:
+            status, count = _ranked(broken, "status").row(0)
+            claim = (
+                f"For {broken.height:,} of {gold.height:,} values the answer cannot be used "
+                f"(status “{word(status)}”: {count:,})"
+            )
+            yield self._count(gold, unusable, "status", claim, self.advice(status))
+
+    def _extra(self, cases: pl.DataFrame) -> Iterator[Finding]:
+        """Values that the gold does not have: they lose nothing, and are as many errors."""
+        extra = cases.filter(pl.col("outcome") == "spurious")
+        if not extra.height:
+            return
+        docs, of = extra["doc_id"].n_unique(), self.evaluation.document_names.len()
+        claim = (
+            f"{self.evaluation.system} gives {_counted(extra.height, 'value')} that the gold does "
+            f"not have, in {docs:,} of {of:,} documents"
+        )
+        if _is_few(extra):
+            claim += f": {_listed(extra)}"
+        yield Finding(
+            claim, "extra", n_cases=extra.height, n_docs=docs, at_least=float(extra.height),
+            metric=OUTCOME, cases=keys(extra), what_to_try=self.advice("spurious"), **self.base,
+        )  # fmt: skip
+
+    def _pages(self, gold: pl.DataFrame) -> Iterator[Finding]:
+        """Pages of which half or more is wrong, and how many of them are cut short."""
+        pages = self.evaluation.gathered(_page_errors)
+        bad = pages.filter(pl.col("value") >= _BAD_PAGE)
+        if not bad.height:
+            return
+        whole = self.evaluation.gathered(_bad_pages)
+        short = whole.filter("short")["doc_id"].n_unique()
+        mean = math.fsum(pages["value"]) / pages.height
+        claim = (
+            f"{bad.height:,} of {pages.height:,} pages {'has' if bad.height == 1 else 'have'} a "
+            f"CER of at least {_BAD_PAGE}; the mean is {mean:.3f}"
+        )
+        if short:
+            claim += f"; at least half of the text is missing from {short:,} of them"
+        part, low, high = share(pages, pl.col("value") >= _BAD_PAGE, **self.draws)
+        surely = low * pages.height
+        if gold.height:
+            # A page concerns the values wrong on it: its CER may be one of reading order alone.
+            wrong = ~pl.col("right") & pl.col("doc_id").is_in(bad["doc_id"].implode())
+            surely = share(gold, wrong, **self.draws)[1] * gold.height
+        yield Finding(
+            claim, "pages", effect=part, ci_low=low, ci_high=high, metric="cer",
+            at_least=0.0 if math.isnan(surely) else surely, n_docs=bad.height, n_cases=bad.height,
+            settings=settings_text(pages.row(0, named=True)), cases=keys(whole),
+            what_to_try="Look at these pages beside their text, the longest gap first.",
+            **self.base,
+        )  # fmt: skip
+
+    def _weaknesses(self) -> Iterator[Finding]:
+        """What is worse than the rest by test, each with its cause where that differs as well."""
+        values, heads = opened_values(self.evaluation, answered=True)
+        if not len(values.loss):
+            return
+        search = Search(values, heads, depth=2)
+        found = search.weaknesses(self.bar)
+        for weakness, row in zip(found, slice_rows(values, found, **self.draws), strict=True):
+            inside = values.table.filter(pl.Series(weakness.inside))
+            wrong = inside.filter(pl.col("hits") == 0)
+            rest = values.table.filter(~pl.Series(weakness.inside), pl.col("hits") == 0)
+            cause = _cause_apart(wrong, rest)
+            about, tip = "slice", self.advice(cause) if cause else self._look_at(weakness)
+            if weakness.slice is None:
+                about, claim = "documents", self._mostly_wrong(values, inside, wrong)
+            else:
+                claim = self._slice_claim(weakness, row, wrong)
+            claim += self._cause_phrase(cause, wrong) if cause else ""
+            tested = p_text(weakness.p_adjusted)
+            claim += f" ({tested}, adjusted for {weakness.n_tested:,} tests)"
+            low, high = -row["difference_high"], -row["difference_low"]
+            shown = {"effect": -row["difference"], "ci_low": low, "ci_high": high}
+            count, of = row["n_cases"], ""
+            at_least = max(0.0 if math.isnan(low) else low, 0.0) * count
+            if weakness.slice is None:
+                errors = pl.concat([wrong.with_columns(here=True), rest.with_columns(here=False)])
+                numbers = share(errors, pl.col("here"), **self.draws)
+                shown = dict(zip(("effect", "ci_low", "ci_high"), numbers, strict=True))
+                count, of = wrong.height, f"{errors.height:,} wrong values"
+            yield Finding(
+                claim,
+                about,
+                **shown,
+                at_least=at_least,
+                n_docs=row["n_docs"],
+                n_cases=count,
+                p=weakness.p,
+                p_adjusted=weakness.p_adjusted,
+                n_tested=weakness.n_tested,
+                metric=OUTCOME,
+                of=of,
+                settings=f"exchanged within documents|holm<={self.bar:.3g}",
+                cases=keys(wrong),
+                what_to_try=tip,
+                **self.base,
+            )
+
+    def _look_at(self, weakness: Weakness) -> str:
+        beside = "pages" if self.pages else "gold"
+        if weakness.slice is None:
+            return f"Look at the answers to these documents beside their {beside}."
+        return f"Look at the wrong values of this slice beside their {beside}."
+
+    def _slice_claim(self, weakness: Weakness, row: dict[str, Any], wrong: pl.DataFrame) -> str:
+        held = weakness.slice
+        if row["value"] == 0 and (wrong["outcome"] == "missing").all() and len(held.columns) == 1:
+            return (
+                f"{self.evaluation.system} never gives a value where {held.name}: all "
+                f"{row['n_cases']:,}, in {row['n_docs']:,} documents, are missing"
+            )
+        rates = f"{row['value']:.0%} of {row['n_cases']:,} values are right, {row['rest']:.0%}"
+        if row["value"] == 0:
+            rates = f"none of {row['n_cases']:,} values is right, {row['rest']:.0%}"
+        return f"Where {held.name}, {rates.replace('%', ' %')} elsewhere"
+
+    def _cause_phrase(self, cause: str, wrong: pl.DataFrame) -> str:
+        of_cause = wrong.filter(cause=cause)
+        of = f"{of_cause.height:,} of {wrong.height:,}"
+        of = f"all {wrong.height:,}" if of_cause.height == wrong.height else of
+        what = IN_WORDS[cause]
+        if cause == OFFSET:
+            what = self.evaluation.gathered(
+                lambda part: part.scan("cases").join(of_cause.lazy(), on=KEYS, how="semi").collect()
+            ).pipe(offset_text)
+        return f"; in {of} errors {what}"
+
+    def _mostly_wrong(self, values: Values, inside: pl.DataFrame, wrong: pl.DataFrame) -> str:
+        docs, of = inside["doc_id"].n_unique(), values.count
+        errors = int((values.hits == 0).sum())
+        claim = (
+            f"{docs:,} of {of:,} documents {'holds' if docs == 1 else 'hold'} {wrong.height:,} of "
+            f"{errors:,} wrong values"
+        )
+        return claim + (f" ({', '.join(_names(inside))})" if docs < _FEW_DOCS else "")
+
+    def _causes(self, gold: pl.DataFrame, most: int) -> Iterator[Finding]:
+        """The largest causes of error as counts: no test says that they are more than elsewhere."""
+        # Unusable answers are findings by their status, and lost documents by themselves.
+        elsewhere = [*(name for name in STATUSES if name != "missing"), READER, LABEL]
+        readable = pl.col("status").is_in([*USABLE, "missing"]) & pl.col("answered")
+        wrong = ~pl.col("right") & readable
+        errors = gold.filter(wrong)
+        causes = _ranked(errors.filter(~pl.col("cause").is_in(elsewhere)), "cause")
+        tied = causes.filter(pl.col("count") == pl.col("count").max()).height > 1
+        for place, (cause, count) in enumerate(causes.head(most).iter_rows()):
+            if place and count < _OF_ERRORS * errors.height:
+                break
+            of_cause = wrong & pl.col("cause").eq_missing(pl.lit(cause))
+            rows = gold.filter(of_cause)
+            over = f"in {_counted(rows['doc_id'].n_unique(), 'document')}"
+            what = IN_WORDS.get(cause, f"the cause is “{word(cause)}”")
+            counted = f"{count:,} of {errors.height:,} wrong {_nouns(gold)}, {over}"
+            claim = f"{'Often' if place or tied else 'Most often'} {what}: in {counted} (a count)"
+            if _is_few(rows):
+                claim = f"{counted}: {what} ({_listed(rows)})"
+            elif count == errors.height:
+                claim = f"In all {count:,} wrong {_nouns(gold)}, {over}, {what} (a count)"
+            yield self._count(gold, of_cause, "cause", claim, self.advice(cause))
+
+
+def _cases(part: Evaluation) -> pl.DataFrame:
+    """The fields of a part: the gold's values that were scored, and those it does not have."""
+    answered = pl.col("status").is_in(USABLE).any()
+    documents = part.scan("cases").group_by("doc_id").agg(answered=answered)
+    fields = part.scan("cases").filter(in_fields()).select(
+        *KEYS, "level", "status", "cause", "outcome", right=pl.col("outcome") == "match",
+        asked=pl.col("gold").is_not_null() & (pl.col("outcome") != "unscored"),
+    )  # fmt: skip
+    return fields.join(documents, on="doc_id", how="left", maintain_order="left").collect()
+
+
+def _page_errors(part: Evaluation) -> pl.DataFrame:
+    """The CER of each page's text."""
+    pages = part.scan("scores").filter(pl.col("metric") == "cer", pl.col("level") == "page")
+    pages = tables.only(pages.collect(), metric="cer", level="page")
+    return pages.filter(pl.col("value").is_not_nan()).unique("doc_id", maintain_order=True)
+
+
+def _bad_pages(part: Evaluation) -> pl.DataFrame:
+    """The whole cases of pages of which half or more is wrong, and whether half of it is absent."""
+    bad = _page_errors(part).filter(pl.col("value") >= _BAD_PAGE)["doc_id"]
+    whole = part.scan("cases").filter(pl.col("path").is_null(), pl.col("gold").is_not_null())
+    length = pl.col("pred").str.len_chars().fill_null(0)
+    short = (length <= pl.col("gold").str.len_chars() / 2).alias("short")
+    return whole.filter(pl.col("doc_id").is_in(bad.implode())).select(*KEYS, short).collect()
+
+
+def _ranked(rows: pl.DataFrame, name: str) -> pl.DataFrame:
+    """The values of a column and how many cases have each, the commonest first."""
+    ranked = rows.drop_nulls(name).group_by(name).agg(count=pl.len())
+    return ranked.sort("count", name, descending=[True, False])
+
+
+def _cause_apart(wrong: pl.DataFrame, rest: pl.DataFrame) -> str | None:
+    """The commonest cause of some errors, if its share is larger than among the other errors.
+
+    What is told from many cases together needs no comparison.
+    """
+    ranked = _ranked(wrong, "cause")
+    if not ranked.height or ranked["count"][0] < _FEW_CASES:
+        return None
+    cause, count = ranked.row(0)
+    if cause in (OTHER_DOCUMENT, OFFSET):
+        return cause
+    other = rest.filter(cause=cause).height
+    table = [[count, wrong.height - count], [other, rest.height - other]]
+    p = scipy.stats.fisher_exact(table, alternative="greater").pvalue
+    return cause if p <= ALPHA and cause in IN_WORDS else None
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'s' * (count != 1)}"
+
+
+def _nouns(rows: pl.DataFrame) -> str:
+    """What a sentence calls these cases, if one word fits all their levels."""
+    nouns = {COUNTED.get(level, "values") for level in rows["level"].unique()}
+    return nouns.pop() if len(nouns) == 1 else "values"
+
+
+def _is_few(rows: pl.DataFrame) -> bool:
+    return rows.height < _FEW_CASES or rows["doc_id"].n_unique() < _FEW_DOCS
+
+
+def _names(rows: pl.DataFrame) -> list[str]:
+    return rows["doc_id"].unique().sort().to_list()
+
+
+def _listed(rows: pl.DataFrame) -> str:
+    """The first few cases, by document and path."""
+    names = [f"{doc} {path or ''}".strip() for doc, _, path in keys(rows).iter_rows()]
+    return ", ".join(names[:_FEW_CASES]) + ", …" * (len(names) > _FEW_CASES)
+
+
+def _systems(group: Sequence[Evaluation], draws: Draws) -> tuple[list[Finding], list[Finding]]:
+    """Pairs of systems told apart, over all fields and by kind; p is that of `compare`."""
+    swaps = {"resamples": draws["resamples"], "seed": draws["seed"]}
+    tables = (
+        (flips_of_common(first, second, columns=_OF_FLIPS), first.documents)
+        for first, second in itertools.combinations(group, 2)
+    )
+    matrix = matrix_of(tables, by=["kind"], **swaps)
+    return tell_apart(group, matrix, **swaps), kinds_apart(group, matrix)

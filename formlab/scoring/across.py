@@ -1,0 +1,203 @@
+"""Causes that one document alone cannot show: another document's answer, and a constant offset.
+
+They are told after scoring, in passes over the cases part by part. Kept are hashes of what is
+wrong, of the documents whose gold it is, and how far dates and numbers are off.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import polars as pl
+from rapidfuzz.distance import Levenshtein
+
+from formlab import files
+from formlab.scoring.bands import pattern
+from formlab.scoring.causes import BAD_OUTPUT
+from formlab.stored import PartFile
+from formlab.tables import WHOLE_LEVELS
+from formlab.text.values import date_readings, number
+
+OTHER_DOCUMENT, OFFSET = "other_document", "offset"
+# An answer is another document's by itself if it has so many letters and digits, is unlike its
+# gold, and is the gold of this share of the documents at most.
+_LETTERS, _ALIKE, _RARE = 4, 0.6, 0.02
+# Else two answers of a document, and half of its wrong ones, must be those of one other document.
+_VOTES, _HALF = 2, 0.5
+# An offset is constant if so many values in so many documents have it, and half of a group's.
+_CASES, _DOCUMENTS = 5, 3
+_KEPT = (*BAD_OUTPUT, "missing_document", "missed", "reader", "date_order", "sign", "scale")
+_IN_PLACE = ("wrong_field", "wrong_row")
+_DIFFERS = ("digit", "other_value", "label_error", "lookalike", "characters")
+Parts = Callable[[], Iterator[pl.LazyFrame]]
+_KEY = ["doc_id", "at"]
+_SHIFTS = ("month_first", "day_first")
+
+
+def offsets(kind: str | None, gold: str, pred: str) -> tuple[float | None, float | None]:
+    """How far a date is off in days, read month first and day first, or a number, twice.
+
+    None for what is neither.
+
+    Examples
+    --------
+    >>> offsets("date", "2016-03-01", "29 Feb 2016"), offsets("number", "1,200", "1,201")
+    ((-1.0, -1.0), (1.0, 1.0))
+    """
+    if kind == "date":
+        readings = zip(date_readings(gold), date_readings(pred), strict=True)
+        return tuple(
+            None if None in (first, second) else float((second - first).days)
+            for first, second in readings
+        )
+    if kind == "number":
+        first, second = number(gold), number(pred)
+        return (None if None in (first, second) else float(second - first),) * 2
+    return None, None
+
+
+def offset_text(cases: pl.DataFrame) -> str:
+    """What a sentence says of cases with the cause `OFFSET`."""
+    rows = cases.select("kind", "gold", "pred").iter_rows()
+    shifts = Counter((kind, shift) for kind, *pair in rows for shift in offsets(kind, *pair))
+    (kind, shift), _ = max(shifts.items(), key=lambda each: (each[1], str(each[0])))
+    if kind == "date":
+        days = f"{abs(shift):g} day{'s' * (abs(shift) != 1)}"
+        return f"the date is {days} {'early' if shift < 0 else 'late'}"
+    return f"the number is {abs(shift):g} too {'small' if shift < 0 else 'large'}"
+
+
+def told_in(cases: pl.DataFrame) -> pl.DataFrame:
+    """The cases of a whole evaluation with the causes that follow from other documents."""
+    return _with(cases, _found(lambda: iter([cases.lazy()])))
+
+
+def told_on_disk(folder: Path, parts: Sequence[PartFile]) -> list[PartFile]:
+    """The same for cases in files of `folder`: those that change are written anew."""
+    paths = {part: folder / part.table / part.name for part in parts if part.table == "cases"}
+    scans = [pl.scan_parquet(path, glob=False) for path in paths.values()]
+    found = _found(lambda: iter(scans))
+    documents = found["doc_id"].unique().implode()
+    written = []
+    for part in parts:
+        if part in paths and found.height:
+            cases = pl.read_parquet(paths[part], glob=False)
+            if cases["doc_id"].is_in(documents).any():
+                files.write_parquet(paths[part], _with(cases, found), statistics=True)
+                part = part._replace(sha256=files.sha256(paths[part]))
+        written.append(part)
+    return written
+
+
+def _with(cases: pl.DataFrame, found: pl.DataFrame) -> pl.DataFrame:
+    """The cases with the causes found, where there is any."""
+    if not found.height:
+        return cases
+    at = cases.select("doc_id", _hash("pred").alias("at"))
+    told = at.join(found, on=_KEY, how="left", maintain_order="left")["told"]
+    known = cases["cause"]
+    # What is right has no cause of an error, though another case at its path may.
+    wrong = (cases["outcome"] == "mismatch") & told.is_not_null()
+    return cases.with_columns(cause=told.cast(known.dtype).zip_with(wrong, known))
+
+
+def _folded(column: str) -> pl.Expr:
+    return pl.col(column).str.strip_chars().str.to_lowercase().str.replace_all(r"\s+", " ")
+
+
+def _hash(value: str) -> pl.Expr:
+    """A hash of a value and its path, the same for all items of a list with a name."""
+    place = pattern()
+    place = pl.when(place.str.contains(r"[^/*]")).then(place).otherwise("path")
+    return pl.struct(place.alias("place"), _folded(value).alias("value")).hash()
+
+
+def _found(parts: Parts) -> pl.DataFrame:
+    """Document, hash of path and answer, and the cause told, of every case that gets another."""
+    none = pl.DataFrame(schema={"doc_id": pl.String, "at": pl.UInt64, "told": pl.String})
+    pieces = [_wrong(part) for part in parts()]
+    wrong = pl.concat([piece for piece in pieces if piece.height] or pieces)
+    if not wrong.height:
+        return none
+    others = _other_document(wrong, parts)
+    shifted = _offsets(wrong.join(others, on=_KEY, how="anti"))
+    found = [each.with_columns(told=pl.lit(name)) for name, each in
+             ((OTHER_DOCUMENT, others), (OFFSET, shifted))]  # fmt: skip
+    return pl.concat([none, *found]).unique(_KEY, keep="first")
+
+
+def _gold(part: pl.LazyFrame) -> pl.LazyFrame:
+    whole = pl.col("level").is_in(WHOLE_LEVELS)
+    return part.filter(~whole, pl.col("path").is_not_null(), pl.col("gold").is_not_null())
+
+
+def _wrong(part: pl.LazyFrame) -> pl.DataFrame:
+    """The wrong answers of a part, without their texts."""
+    eligible = pl.col("cause").is_not_null() & ~pl.col("cause").is_in(_KEPT)
+    rows = _gold(part).filter(pl.col("outcome") == "mismatch", eligible).select(
+        "doc_id", "path", "kind", "gold", "pred", "cause", at=_hash("pred")
+    ).drop_nulls("pred").collect()  # fmt: skip
+    letters = rows["pred"].str.count_matches(r"[\pL\pN]")
+    pairs = list(rows.select("kind", "gold", "pred", "cause").iter_rows())
+    alike = [Levenshtein.normalized_similarity(gold, pred) >= _ALIKE for _, gold, pred, _ in pairs]
+    shifts = [
+        offsets(kind, gold, pred) if cause in _DIFFERS else (None, None)
+        for kind, gold, pred, cause in pairs
+    ]
+    return rows.select(
+        "doc_id", "at", pl.col("kind", "cause").cast(pl.String),
+        telling=letters >= _LETTERS, alike=pl.Series(alike, dtype=pl.Boolean),
+        pattern=pattern(),
+        **{name: pl.Series([each[n] for each in shifts], dtype=pl.Float64)
+           for n, name in enumerate(_SHIFTS)},
+    )  # fmt: skip
+
+
+def _other_document(wrong: pl.DataFrame, parts: Parts) -> pl.DataFrame:
+    """The answers that are the gold of another document at their path."""
+    asked = wrong.filter("telling").select("at").unique().lazy()
+    owners = pl.DataFrame(schema={"at": pl.UInt64, "owner": pl.String, "owners": pl.UInt32})
+    count = 0
+    for part in parts():
+        golds = _gold(part).select("doc_id", at=_hash("gold"))
+        count += part.select(pl.col("doc_id").n_unique()).collect().item()
+        own = golds.join(asked, on="at", how="semi").group_by("at").agg(
+            owner=pl.col("doc_id").min(), owners=pl.col("doc_id").n_unique()
+        ).collect()  # fmt: skip
+        # Documents are whole within a part, so that their numbers add up.
+        owners = pl.concat([owners, own.cast(owners.schema)]).group_by("at").agg(
+            pl.col("owner").min(), pl.col("owners").sum()
+        )  # fmt: skip
+    known = wrong.filter("telling").join(owners, on="at")
+    known = known.filter(pl.col("owner") != pl.col("doc_id"))
+    placed = pl.col("cause").is_in(_IN_PLACE) | pl.col("pattern").str.contains("*", literal=True)
+    alone = known.filter(~pl.col("alike"), ~placed, pl.col("owners") <= max(1, _RARE * count))
+    votes = known.filter(pl.col("owners") == 1).group_by("doc_id", "owner").len("votes")
+    errors = wrong.filter("telling").group_by("doc_id").len("errors")
+    sources = votes.join(errors, on="doc_id").filter(
+        pl.col("votes") >= _VOTES, pl.col("votes") >= _HALF * pl.col("errors")
+    )  # fmt: skip
+    theirs = [alone.select(_KEY)]
+    if sources.height:
+        for part in parts():
+            golds = _gold(part).select(owner="doc_id", at=_hash("gold"))
+            own = golds.join(sources.lazy().select("doc_id", "owner"), on="owner").collect()
+            theirs.append(wrong.join(own, on=_KEY, how="semi").select(_KEY))
+    return pl.concat(theirs).unique()
+
+
+def _offsets(wrong: pl.DataFrame) -> pl.DataFrame:
+    """The answers that are off by what most wrong ones of their kind, or at their path, are."""
+    found = [wrong.select(_KEY).clear()]
+    for shift, group in itertools.product(_SHIFTS, ("kind", "pattern")):
+        off = wrong.filter(pl.col(shift).is_not_null() & (pl.col(shift) != 0))
+        counts = off.group_by(group, shift).agg(n=pl.len(), docs=pl.col("doc_id").n_unique())
+        counts = counts.with_columns(of=pl.col("n").sum().over(group))
+        same = counts.filter(
+            pl.col("n") >= _CASES, pl.col("docs") >= _DOCUMENTS, pl.col("n") >= pl.col("of") / 2
+        )
+        found.append(off.join(same, on=[group, shift], how="semi").select(_KEY))
+    return pl.concat(found).unique()

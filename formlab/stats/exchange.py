@@ -1,0 +1,195 @@
+"""Whether a part of the values has more than its share of losses: values exchanged in documents.
+
+What is independent are documents. Where a slice cuts through documents, the losses of each one are
+exchanged among its own values, so that a document that is hard, or wrong throughout, proves
+nothing; where it holds whole documents these are exchanged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import scipy
+from scipy.special import gammaln
+
+# Sums whose mean and spread reach no further are counted exactly, others by their three moments.
+_LONGEST = 1024
+# From this p on, by the moments, nothing is counted exactly.
+_DOUBTFUL = 0.1
+# Draws of whole documents, up to so many of them; p of fewer hits is by three moments.
+_DRAWS, _DOCUMENTS, _HITS = 4999, 2000, 10
+# So many cells of slices and documents are tested at once.
+_CELLS = 1_000_000
+Part = tuple[np.ndarray, np.ndarray]
+
+
+class Exchanged:
+    """Losses of values in documents, against which parts are tested: one-sided, more is worse.
+
+    Parameters
+    ----------
+    document, loss
+        Of each value; documents are numbered from 0 to `count` - 1.
+    is_count
+        Whether each loss is 0 or 1: only then p is exact.
+
+    Examples
+    --------
+    >>> document = np.repeat(np.arange(19), 20)
+    >>> loss = np.tile(np.arange(20) == 7, 19).astype(float)
+    >>> test = Exchanged(document, loss, 19, is_count=True)
+    >>> bool(test.p([(document[loss > 0], loss[loss > 0])])[0] < 1e-14)
+    True
+    """
+
+    def __init__(self, document: np.ndarray, loss: np.ndarray, count: int, is_count: bool) -> None:
+        self.count, self.is_count = count, is_count
+        self.sizes = np.bincount(document, minlength=count)
+        powers = [np.bincount(document, weights=loss**n, minlength=count) for n in (1, 2, 3)]
+        size = np.maximum(self.sizes, 1)
+        self.losses = powers[0]
+        self.mean = powers[0] / size
+        self.variance = np.maximum(powers[1] / size - self.mean**2, 0)
+        self.third = powers[2] / size - 3 * self.mean * powers[1] / size + 2 * self.mean**3
+        self.rate = powers[0].sum() / max(self.sizes.sum(), 1)
+
+    def p(self, parts: Sequence[Part]) -> np.ndarray:
+        """p of each part, given by document and loss of its values."""
+        step = max(1, _CELLS // max(self.count, 1))
+        blocks = [self._block(parts[at : at + step]) for at in range(0, len(parts), step)]
+        return np.concatenate([np.zeros(0), *blocks])
+
+    def _block(self, parts: Sequence[Part]) -> np.ndarray:
+        cells = np.stack([np.bincount(d, minlength=self.count) for d, _ in parts])
+        losses = np.stack([np.bincount(d, weights=x, minlength=self.count) for d, x in parts])
+        whole = ((cells == 0) | (cells == self.sizes)).all(axis=1)
+        p = np.ones(len(parts))
+        if whole.any():
+            p[whole] = self._of_documents(cells[whole] > 0)
+        if not whole.all():
+            p[~whole] = self._within(cells[~whole], losses[~whole])
+        return p
+
+    def _within(self, cells: np.ndarray, losses: np.ndarray) -> np.ndarray:
+        """Exchanged within documents; where a document has several values in a part, p must also
+        hold for documents taken whole: they may fail together."""
+        p = self._sums(cells, losses, any_loss=False)
+        several = (cells > 1).any(axis=1) & (p < 0.2)
+        if several.any():
+            cells, losses = cells[several], losses[several]
+            moved = losses - cells * self.mean
+            spread = np.sqrt((moved**2).sum(axis=1))
+            free = np.maximum((cells > 0).sum(axis=1) - 1, 1)
+            away = moved.sum(axis=1) / np.where(spread > 0, spread, 1)
+            by_document = scipy.stats.t.sf(away, free)
+            if self.is_count:
+                by_any = self._sums(cells, losses, any_loss=True)
+                by_document = 2 * np.minimum(by_document, by_any)
+            p[several] = np.maximum(p[several], np.minimum(by_document, 1))
+        return p
+
+    def _sums(self, cells: np.ndarray, losses: np.ndarray, *, any_loss: bool) -> np.ndarray:
+        """p of the losses of each part; with `any_loss` of the documents that have one in it."""
+        n, m = np.maximum(self.sizes, 1), cells.astype(float)
+        seen = ((losses > 0) if any_loss else losses).sum(axis=1)
+        if any_loss:
+            table, number = self._chances(cells)
+            table = np.stack([table[:, 0], 1 - table[:, 0]], axis=1)
+            one = table[number, 1]
+            spread = one * (1 - one)
+            moments = [each.sum(axis=1) for each in (one, spread, spread * (1 - 2 * one))]
+        else:
+            share = m * (n - m) / np.maximum(n - 1, 1)
+            third = share * (n - 2 * m) @ (self.third / np.maximum(n - 2, 1))
+            moments = [m @ self.mean, share @ self.variance, third]
+        p = tail(seen - 0.5 * self.is_count, *moments)
+        reach = np.maximum(moments[0] + 12 * np.sqrt(moments[1]) + 30, seen + 2)
+        # What is far from significant need not be exact.
+        short = (reach < _LONGEST) & (p < _DOUBTFUL) & self.is_count
+        if short.any():
+            if any_loss:
+                number = number[short]
+            else:
+                table, number = self._chances(cells[short])
+            if table.shape[1] < _LONGEST:
+                p[short] = self._exact(table, number, seen[short].astype(int), reach[short].max())
+        return p
+
+    @staticmethod
+    def _exact(table: np.ndarray, number: np.ndarray, seen: np.ndarray, reach: float) -> np.ndarray:
+        """The chance of `seen` losses or more, each document's chances folded by their waves."""
+        length = 1 << int(np.ceil(np.log2(max(reach, table.shape[1] + 1))))
+        waves = np.log(np.fft.rfft(table, length, axis=1) + 1e-300)
+        rows = np.repeat(np.arange(len(number)), number.shape[1])
+        each = scipy.sparse.csr_matrix(
+            (np.ones(len(rows)), (rows, number.ravel())), (len(number), len(table))
+        )
+        chances = np.fft.irfft(np.exp(each @ waves), length, axis=1)
+        above = np.arange(length) >= seen[:, None]
+        return np.clip((chances * above).sum(axis=1), 1e-15, 1)
+
+    def _chances(self, cells: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Chances of 0, 1, 2 … losses in a part of a document, and which row each document has."""
+        wide = int(self.sizes.max(initial=0)) + 1
+        key = (self.sizes * wide + self.losses.astype(np.int64)) * wide + cells
+        known, number = np.unique(key, return_inverse=True)
+        n, lost, m = known // wide**2, known // wide % wide, known % wide
+        k = np.arange(int(np.minimum(lost, m).max(initial=0)) + 1)[None, :]
+        n, lost, m = n[:, None], lost[:, None], m[:, None]
+        possible = (k <= np.minimum(lost, m)) & (m - k <= n - lost)
+
+        def ways(of: np.ndarray, some: np.ndarray) -> np.ndarray:
+            some = np.clip(some, 0, of)
+            return gammaln(of + 1) - gammaln(some + 1) - gammaln(of - some + 1)
+
+        table = np.exp(ways(lost, k) + ways(n - lost, m - k) - ways(n, m)) * possible
+        return table, number.reshape(cells.shape)
+
+    def _of_documents(self, inside: np.ndarray) -> np.ndarray:
+        """Exchanged between documents that a part holds whole."""
+        known = self.sizes > 0
+        inside = inside[:, known]
+        moved = self.losses[known] - self.rate * self.sizes[known]
+        seen, chosen, count = inside @ moved, inside.sum(axis=1), len(moved)
+        left = count - chosen
+        away = moved - moved.mean()
+        share = chosen * left / max(count - 1, 1)
+        variance = share * (away**2).mean()
+        third = share * (left - chosen) / max(count - 2, 1) * (away**3).mean()
+        p = tail(seen, chosen * moved.mean(), variance, third)
+        if count > _DOCUMENTS:
+            return p
+        draw = np.random.default_rng(0)
+        drawn = draw.permuted(np.tile(moved, (_DRAWS, 1)), axis=1)
+        hits = ((inside @ drawn.T) >= seen[:, None] - 1e-9).sum(axis=1)
+        by_draws = (hits + 1) / (_DRAWS + 1)
+        return np.where(hits >= _HITS, by_draws, np.minimum(p, (_HITS + 1) / (_DRAWS + 1)))
+
+    @staticmethod
+    def spread_p(sizes: np.ndarray, lost: int, of: int, seen: int, share: float) -> float:
+        """p that `seen` documents or more have lost this share, if losses are independent.
+
+        `lost` of all `of` values are; a document has `sizes` of them.
+        """
+        if not seen or not len(sizes):
+            return 1.0
+        known, times = np.unique(sizes, return_counts=True)
+        least = np.ceil(share * known).astype(int)
+        chances = scipy.stats.hypergeom.sf(least - 1, of, lost, known)
+        return float(scipy.stats.poisson.sf(seen - 1, float((times * chances).sum())))
+
+
+def tail(seen: np.ndarray, mean: np.ndarray, variance: np.ndarray, third: np.ndarray) -> np.ndarray:
+    """The chance of `seen` or more of a sum with these moments, by a shifted gamma distribution."""
+    deviation = np.sqrt(np.where(variance > 1e-12, variance, 1))
+    skew = np.where(variance > 1e-12, third, 0) / deviation**3
+    z = (seen - mean) / deviation
+    p = scipy.stats.norm.sf(z)
+    skewed = np.abs(skew) > 1e-3
+    shape = 4 / np.where(skewed, skew, 1) ** 2
+    x = shape + np.sqrt(shape) * z * np.sign(skew)
+    gamma = np.where(skew > 0, scipy.special.gammaincc(shape, np.maximum(x, 0)),
+                     scipy.special.gammainc(shape, np.maximum(x, 0)))  # fmt: skip
+    p = np.where(skewed, gamma, p)
+    return np.where(variance <= 1e-12, np.where(z > 1e-9, 0.0, 1.0), p)

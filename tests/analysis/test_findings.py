@@ -1,0 +1,302 @@
+"""The findings of evaluations: plants found at their size, nothing where nothing is, and counts."""
+
+import math
+import os
+
+import numpy as np
+import pytest
+
+import formlab
+from formlab import analysis, tables
+from tests.analysis import planted as plants
+from tests.analysis.made_pairs import from_matrix, made
+from tests.analysis.test_finding_systems import pages_alone, with_pages
+from tests.analysis.test_overview import evaluation
+
+TESTED = ("slice", "kinds", "systems")
+SEEDS = 20 if os.environ.get("FORMLAB_TESTS") == "all" else 3
+# Of 20 seeds so many must show a plant; of few all but one may fail.
+PLANTS = {
+    "A1": ("field is /order and scanner is B", 16),
+    "A2": ("the year is 2016 or later, none of", 18),
+    "A3": ("the amount is ", 18),
+    "A4": ("3 of 60 documents hold ", 18),
+    "A5": ("/items/*/amount and the number of the item is 4 or more", 18),
+}
+CAUSES = {
+    "A2": "errors the date is 1 day early",
+    "A3": "a separator was lost",
+    "A4": "the answer is another document's",
+    "A5": "the answer is from the wrong row",
+}
+IN_FUNSD = {
+    "B1": "stands in the bottom third of the page",
+    "B2": "the value has 26 characters or more",
+    "B3": "kind is header and the value has all capitals",
+}
+
+
+def least(of_20):
+    return of_20 * SEEDS // 20
+
+
+def shown(*evaluations, most=5):
+    return [str(each) for each in analysis.findings(evaluations, resamples=50, most=most)]
+
+
+@pytest.mark.parametrize("plant", PLANTS)
+def test_a_weakness_planted_alone_is_found_with_its_cause_and_nothing_beside_it(plant):
+    words, of_20 = PLANTS[plant]
+    said = [shown(plants.planted(plant, seed=seed)) for seed in range(SEEDS)]
+    alone = [one for (one, *others) in said if not others and words in one]
+    assert len(alone) >= least(of_20), said
+    assert all(CAUSES.get(plant, "") in one for one in alone)
+
+
+def test_of_five_weaknesses_at_once_all_five_are_shown():
+    said = [shown(plants.planted(*PLANTS, seed=seed)) for seed in range(SEEDS)]
+    for words, _ in PLANTS.values():
+        assert sum(any(words in one for one in each) for each in said) >= least(14), (words, said)
+
+
+@pytest.mark.usefixtures("shared")
+@pytest.mark.parametrize("plant", IN_FUNSD)
+def test_a_weakness_planted_in_real_forms_is_found(plant):
+    said = [shown(plants.planted_in_funsd(plant, seed=seed)) for seed in range(SEEDS)]
+    assert sum(IN_FUNSD[plant] in each[0] for each in said) >= least(18), said
+
+
+def test_of_two_systems_the_kind_that_one_reads_worse_is_named():
+    said = [shown(*plants.numbers_worse(seed, noise=0.02), most=None) for seed in range(SEEDS)]
+    words = "one gets more number values right than two"
+    assert sum(any(words in one for one in each) for each in said) >= least(16), said
+
+
+def false_claims(right, wrong, noise, seeds):
+    """How many looks at nothing claim anything that a test should have refused."""
+    looks = (
+        analysis.findings([plants.drawn(right, wrong, noise, seed)], resamples=0)
+        for seed in range(seeds)
+    )
+    return sum(any(not math.isnan(each.p) for each in look) for look in looks)
+
+
+@pytest.mark.parametrize("noise", [0.01, 0.1])
+def test_where_only_chance_errs_nothing_is_claimed(noise):
+    # At 5 % four of 10 looks or more have a chance of 0.1 %.
+    assert false_claims(*plants.both_ways(0), noise, 10) <= 3
+
+
+@pytest.mark.complete
+@pytest.mark.parametrize("noise", [0.01, 0.02, 0.05, 0.1])
+def test_of_300_looks_at_nothing_at_most_22_claim_anything(noise):
+    assert sum(false_claims(*plants.both_ways(n), noise, 50) for n in range(6)) <= 22
+
+
+@pytest.mark.complete
+@pytest.mark.usefixtures("shared")
+@pytest.mark.parametrize("noise", [0.01, 0.02, 0.05, 0.1])
+def test_of_300_looks_at_nothing_in_real_forms_at_most_22_claim_anything(noise):
+    assert false_claims(*plants.funsd_both_ways(), noise, 300) <= 22
+
+
+@pytest.mark.complete
+@pytest.mark.parametrize("noise", [0.01, 0.02, 0.05, 0.1])
+def test_of_300_pairs_of_equal_systems_at_most_22_are_told_apart(noise):
+    claimed = 0
+    for seed in range(300):
+        sides = plants.both_ways(seed % 6)
+        pair = [plants.drawn(*sides, noise, 2 * seed + n, "ab"[n]) for n in range(2)]
+        found = analysis.findings(pair, resamples=200, most=None)
+        claimed += any(each.holds and not math.isnan(each.p) for each in found)
+    assert claimed <= 22
+
+
+def said(gold, answers):
+    """What is found in tables of values by document and path, and the causes of errors."""
+    rows = ([{"doc_id": d, "path": p, "value": v} for (d, p), v in each.items()]
+            for each in (gold, answers))  # fmt: skip
+    scored = formlab.evaluate(*rows)
+    return shown(scored, most=None), scored.fields["cause"].drop_nulls().to_list()
+
+
+def test_r1_a_small_kind_without_errors_makes_no_other_kind_worse():
+    gold = {(f"f{i}", "agreed"): ["yes", "no"][i % 2] for i in range(60)}
+    gold |= {(f"f{i}", f"word{j}"): f"alpha beta {i:02} {j}" for i in range(60) for j in range(12)}
+    # Ten errors at other places each.
+    wrong = {(f"f{i * 5}", f"word{i}") for i in range(10)}
+    given = {k: v.replace("beta", "bexa") if k in wrong else v for k, v in gold.items()}
+    found, _ = said(gold, given)
+    assert found == ["In all 10 wrong fields, in 10 documents, characters were misread (a count)"]
+
+
+def test_r3_answers_of_another_document_are_no_errors_of_the_gold():
+    def code(i, j):
+        letters = (i * 7 + j * 3, i * 5 + j)
+        return "".join(chr(65 + n % 26) for n in letters) + str(10000 + i * 137 + j * 29)
+
+    places = [(i, j) for i in range(30) for j in range(12)]
+    gold = {(f"f{i}", f"code{j}"): code(i, j) for i, j in places}
+    given = {(f"f{i}", f"code{j}"): code(i + (i in (4, 11)), j) for i, j in places}
+    (found,), causes = said(gold, given)
+    assert set(causes) == {"other_document"}
+    assert len(causes) == 24
+    assert found.startswith(
+        "2 of 30 documents hold 24 of 24 wrong values (f11, f4); in all 24 errors the answer is "
+        "another document's (p < 0.0001"
+    )
+
+
+@pytest.mark.parametrize("count", [5, 19, 20])
+def test_r4_a_field_that_is_wrong_on_every_form_is_named(count):
+    gold = {(f"f{i}", f"field{j}"): f"alpha beta {i} {j}" for i in range(count) for j in range(20)}
+    given = {k: v.replace("beta", "bexa") if k[1] == "field7" else v for k, v in gold.items()}
+    (found,), _ = said(gold, given)
+    assert found.startswith(f"Where field is /field7, none of {count} values is right, 100 % else")
+
+
+def test_a_field_that_is_never_given_and_values_nobody_asked_for_are_told():
+    gold = {(f"f{i}", f"field{j}"): f"alpha {i} {j}" for i in range(12) for j in range(8)}
+    given = {k: v for k, v in gold.items() if k[1] != "field3"}
+    given |= {("f1", "other"): "x", ("f2", "other"): "y"}
+    extra, never = sorted(said(gold, given)[0], key=len)[::-1][:2]
+    both = {extra, never}
+    assert any("never gives a value where field is /field3: all 12, in 12 doc" in s for s in both)
+    assert any("gives 2 values that the gold does not have, in 2 of 12" in s for s in both)
+    assert any(s.endswith(": f1, f2") or "f1" in s for s in both)
+
+
+FIELDS = [
+    ("1", "a", "match", "ok", None),
+    ("1", "a", "mismatch", "ok", "digit"),
+    ("1", "b", "mismatch", "ok", "digit"),
+    ("1", "b", "missing", "ok", "missed"),
+    ("2", "a", "missing", "refused", "refused"),
+    ("2", "b", "spurious", "ok", "spurious"),
+    ("3", "a", "missing", "bad_json", "bad_json"),
+    ("4", "a", "match", "ok", None),
+]
+
+
+def random(seed, *, docs=16, fields=9, name="m", cause=lambda right: None, low=0.3, high=0.9):
+    """Fields of three kinds and two modalities; the fields of a document hang together."""
+    draw = np.random.default_rng(seed)
+    rows = []
+    for doc in range(docs):
+        ease = draw.uniform(low, high)
+        for n in range(fields):
+            right = int(draw.random() < ease)
+            case = {"kind": "abc"[n % 3], "modality": "xy"[n % 2], "cause": cause(right)}
+            rows.append((f"{doc:02}", f"/{n}", right, case))
+    return made(name, rows)
+
+
+def test_counts_say_how_many_values_and_documents():
+    several = analysis.findings([evaluation(FIELDS)], most=None)
+    found = {one.about: one for one in reversed(several)}
+    # Document 3 has no usable answer; the refused value of document 2 stands beside a usable one.
+    assert "documents" in found
+    assert found["documents"].claim == (
+        "1 of 4 documents has no usable answer, which loses 1 of 7 values"
+    )
+    assert found["cause"].claim == (
+        "2 of 3 wrong fields, in 1 document: a digit was misread (1 /1, 1 /2)"
+    )
+    assert (found["cause"].effect, found["cause"].n_cases) == (pytest.approx(2 / 7), 2)
+    assert found["cause"].cases["path"].to_list() == ["/1", "/2"]
+
+
+def test_answers_that_cannot_be_used_are_told_by_their_commonest_status():
+    rows = [("1", "a", "match", "ok", None), ("1", "a", "missing", "refused", "refused")]
+    said = [str(one) for one in analysis.findings([evaluation(rows)])]
+    assert said == ["For 1 of 2 values the answer cannot be used (status “refused”: 1)"]
+
+
+def test_what_was_not_given_is_no_answer_that_cannot_be_used():
+    rows = [("1", "a", "match", "ok", None), ("1", "a", "missing", "missing", "missed")]
+    assert [one.about for one in analysis.findings([evaluation(rows)])] == ["cause"]
+
+
+@pytest.mark.parametrize("cause", ["reader", "label_error"])
+def test_no_count_of_causes_rests_on_the_reading_rule_or_on_labels(cause):
+    rows = [("1", "a", "match", "ok", None), ("1", "a", "mismatch", "ok", cause)]
+    assert analysis.findings([evaluation(rows)]) == []
+
+
+def test_causes_that_tie_are_not_called_the_largest():
+    rows = [("1", "a", "mismatch", "ok", "digit"), ("1", "a", "mismatch", "ok", "case")]
+    one, other = analysis.findings([evaluation(rows)])
+    assert other.claim == "1 of 2 wrong fields, in 1 document: a digit was misread (1 /0)"
+    assert one.claim.startswith("1 of 2 wrong fields, in 1 document: only the case of letters di")
+
+
+def test_no_more_than_two_findings_of_one_evaluation_and_most_in_all():
+    several = [evaluation(FIELDS, system=name) for name in "abc"]
+    few = {"resamples": 50}
+    assert len(analysis.findings(several, most=None, **few)) == 6
+    assert len(analysis.findings(several, most=1, **few)) == 1
+    assert analysis.findings(several, **few) == analysis.findings(several, **few)
+
+
+def test_findings_stand_by_the_values_they_surely_concern():
+    found = analysis.findings([random(0), evaluation(FIELDS)], most=None)
+    assert [one.at_least for one in found] == sorted((o.at_least for o in found), reverse=True)
+    for one in found:
+        assert one.at_least <= one.n_cases + 1e-9
+        assert math.isnan(one.ci_low) or one.ci_low <= one.effect <= one.ci_high
+
+
+def test_systems_of_one_corpus_are_compared_and_others_are_not():
+    draw = np.random.default_rng(0)
+    good, bad = ((draw.random((20, 8)) < rate).astype(int) for rate in (0.9, 0.4))
+    found = analysis.findings([from_matrix("m", good), from_matrix("n", bad)], most=None)
+    (one,) = [one for one in found if one.about == "systems"]
+    assert one.claim.startswith("m gets more fields right than n")
+    assert one.system == "m, n"
+    other = from_matrix("n", bad[:10])
+    assert not [
+        one for one in analysis.findings([from_matrix("m", good), other]) if one.about == "systems"
+    ]
+
+
+def test_pages_of_a_parser_have_findings_though_no_field_was_scored():
+    values = [0.9] * 12 + [0.1] * 38
+    one = pages_alone("parser", values)
+    (found,) = analysis.findings([one])
+    # Each page is one character against a hundred: less than half of its text.
+    assert found.claim == (
+        "12 of 50 pages have a CER of at least 0.5; the mean is 0.292; at least half of the text "
+        "is missing from 12 of them"
+    )
+    cards = analysis.runs([one])
+    assert cards["page_cer"].to_list() == [pytest.approx(0.292)]
+    assert analysis.findings([pages_alone("parser", [0.1] * 9)]) == []
+
+
+def test_bad_pages_concern_the_values_that_are_wrong_on_them_and_no_others():
+    # Every page has a CER of 0.9, and of its ten values one is wrong, the same share on each.
+    rows = [(f"{doc:02}", f"/{n}", int(n > 0), {}) for doc in range(6) for n in range(10)]
+    one = with_pages(made("m", rows), [0.9] * 6)
+    found = {each.about: each for each in analysis.findings([one], most=None)}
+    assert found["pages"].at_least == pytest.approx(6)
+
+
+def test_without_a_difference_at_most_alpha_of_lists_claim_one():
+    claimed = 0
+    for seed in range(50):
+        pair = random(2 * seed), random(2 * seed + 1, name="n")
+        found = analysis.findings(pair, most=None, resamples=50, seed=seed)
+        claimed += any(one.about in TESTED for one in found)
+    # At 5 % more than 10 of 50 have a chance of 1 in 10,000; without any adjustment 20 claim one.
+    assert claimed <= 10
+
+
+def test_nothing_and_one_document_are_no_error():
+    assert analysis.findings([]) == []
+    assert analysis.findings([evaluation([("1", "a", "match", "ok", None)])]) == []
+    (lone,) = analysis.findings([evaluation([("1", "a", "missing", "missing", "missed")])])
+    assert lone.about == "documents"
+    assert math.isnan(lone.ci_low)
+    empty = made("m", [], documents=["1"])
+    assert analysis.findings([empty, empty]) == []
+    assert tables.check("cases", empty.cases).height == 0

@@ -267,12 +267,6 @@ def local(address: str | Path) -> Path:
     return target
 
 
-def _polars_error() -> type[Exception]:
-    import polars as pl
-
-    return pl.exceptions.PolarsError
-
-
 @contextmanager
 def writing(path: str | Path) -> Iterator[None]:
     """Within it, `NotAvailable` with `path` if something cannot be written there."""
@@ -282,8 +276,8 @@ def writing(path: str | Path) -> Iterator[None]:
         raise NotAvailable("a name that is not UTF-8", where=shown, remedy="another name")
     try:
         yield
-    except (OSError, _polars_error()) as error:
-        # Polars tells in words what the system refused.
+    except Exception as error:
+        # Polars tells in words what the system refused; what tells of nothing is not for here.
         told = re.search(r"\(os error (\d+)\)", str(error))
         code = getattr(error, "errno", None) or (int(told[1]) if told else None)
         if code is None:

@@ -56,14 +56,10 @@ Kinds = dict[str, np.ndarray]
 @cache
 def _places(size: int, of: int, part: int) -> np.ndarray:
     """The chances that 0, 1, 2 … of so many hits among `size` fields are in a part of them."""
-    here = np.arange(min(of, part) + 1)
-    ways = _log_ways(part, here) + _log_ways(size - part, of - here) - _log_ways(size, of)
-    return np.exp(ways)
-
-
-def _log_ways(of: int, chosen: np.ndarray | int) -> np.ndarray:
-    """The logarithm of how many ways there are to choose; minus infinity where there is none."""
-    return special.gammaln(of + 1) - special.gammaln(chosen + 1) - special.gammaln(of - chosen + 1)
+    here, log = np.arange(min(of, part) + 1), special.gammaln  # of the factorial of n - 1
+    picked = ((part, here), (size - part, of - here), (size, of))
+    ways = [log(n + 1) - log(k + 1) - log(n - k + 1) for n, k in picked]
+    return np.exp(ways[0] + ways[1] - ways[2])
 
 
 @dataclasses.dataclass(frozen=True)

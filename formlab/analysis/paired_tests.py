@@ -299,14 +299,12 @@ def adjusted_p(p: Sequence[float] | np.ndarray, method: str = "holm") -> np.ndar
     known = ~np.isnan(adjusted)
     if known.any():
         tested = adjusted[known]
-        # Not statsmodels, which collects all garbage of the process at every call, nor
-        # `scipy.stats`, whose import takes a second.
+        # statsmodels collects all garbage at every call, `scipy.stats` takes a second to import.
         left, steps = np.arange(len(tested), 0, -1), np.sort(tested)
         if method == "holm":
             steps = np.maximum.accumulate(steps * left)
         else:
-            ranks = left[::-1]
-            many = (1 / ranks).sum() if method == "fdr_by" else 1.0
-            steps = np.minimum.accumulate((steps * many * len(tested) / ranks)[::-1])[::-1]
+            many = len(tested) * ((1 / left).sum() if method == "fdr_by" else 1)
+            steps = np.minimum.accumulate((steps * many / left[::-1])[::-1])[::-1]
         adjusted[known] = np.minimum(steps, 1.0)[np.argsort(np.argsort(tested, kind="stable"))]
     return adjusted

@@ -331,7 +331,6 @@ def score_test(
     docs = np.bincount(inside.slot, minlength=count)
     alone = np.bincount(inside.slot[inside.number == outer.number[place]], minlength=count)
     other_docs = np.bincount(outer.slot, minlength=wholes)[of] - alone
-    # `scipy.stats`, whose import takes a second, has the same as `t.sf`.
     p = scipy.special.stdtr(np.maximum(np.minimum(docs, other_docs) - 1, 1), -away)
     enough = np.minimum(docs, other_docs) >= min_docs
     return p, enough & (np.minimum(number, other_number) >= min_cases)

@@ -23,13 +23,14 @@ from contextlib import contextmanager, suppress
 from functools import cache, lru_cache
 from importlib import metadata
 from pathlib import Path
-from typing import Any, BinaryIO, TypeVar
-
-import polars as pl
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 from formlab import resources
 from formlab.errors import DataBroken, DataMissing, NotAvailable
 from formlab.parsing import AS_WRITTEN, Whole, convert, parse_json, parse_yaml, storable
+
+if TYPE_CHECKING:
+    import polars as pl
 
 __all__ = ["AS_WRITTEN", "Whole", "convert", "parse_json", "storable"]
 
@@ -195,6 +196,8 @@ def csv_cells(size: int) -> Iterator[None]:
 
 def read_parquet(path: str | Path) -> pl.DataFrame:
     """The table of a Parquet file."""
+    import polars as pl  # Whoever reads no table does without its half a second.
+
     read_bytes(path, 1)
     try:
         return pl.scan_parquet(path, glob=False).collect()
@@ -205,6 +208,8 @@ def read_parquet(path: str | Path) -> pl.DataFrame:
 
 def parquet_columns(path: str | Path) -> dict[str, Any]:
     """The columns of a Parquet file with their types; polars' errors if it is none."""
+    import polars as pl
+
     # `read_parquet_schema` takes a name with brackets for a pattern.
     return dict(pl.scan_parquet(path, glob=False).collect_schema())
 
@@ -271,8 +276,8 @@ def writing(path: str | Path) -> Iterator[None]:
         raise NotAvailable("a name that is not UTF-8", where=shown, remedy="another name")
     try:
         yield
-    except (OSError, pl.exceptions.PolarsError) as error:
-        # Polars tells in words what the system refused.
+    except Exception as error:
+        # Polars tells in words what the system refused; what tells of nothing is not for here.
         told = re.search(r"\(os error (\d+)\)", str(error))
         code = getattr(error, "errno", None) or (int(told[1]) if told else None)
         if code is None:

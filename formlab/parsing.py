@@ -113,7 +113,7 @@ def _check_depth(text: str, where: str) -> None:
     """`DataBroken` if lists and objects stand in more than `DEEPEST` others."""
     if text.count("[") + text.count("{") <= DEEPEST:
         return
-    import numpy as np  # Takes a third of a second, and few texts have as many brackets.
+    import numpy as np  # A third of a second, which few texts need.
 
     # Every other piece between quotation marks is a text, in which brackets mean nothing.
     plain = text.encode("utf-8", "replace").replace(rb"\\", b"").replace(rb"\"", b"")
@@ -127,27 +127,24 @@ def _check_depth(text: str, where: str) -> None:
 _NOT_YAML = (yaml.YAMLError, ValueError, LookupError, AttributeError, TypeError, RecursionError)
 
 
-class _Unique:
+def _unique(reader: Any) -> Any:
     """JSON's types and days, and each key once; YAML's own reader takes the last one silently."""
 
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+    def construct_mapping(self: Any, node: yaml.MappingNode, deep: bool = False) -> Any:
         seen = set()
         for key, _ in node.value:
             if (key.tag, str(key.value)) in seen:
                 what = f"the key {key.value!r} twice"
                 raise yaml.MarkedYAMLError(problem=what, problem_mark=key.start_mark)
             seen.add((key.tag, str(key.value)))
-        return super().construct_mapping(node, deep)  # type: ignore[misc]
+        return reader.construct_mapping(self, node, deep)
+
+    return type(reader.__name__, (reader,), {"construct_mapping": construct_mapping})
 
 
-class _Loader(_Unique, yaml.SafeLoader):
-    pass
-
-
-class _QuickLoader(_Unique, getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
-    """Eight times as fast, but it ends the process where a text is nested too deep."""
-
-
+_READER = _unique(yaml.SafeLoader)
+# Eight times as fast, but it ends the process where a text is nested too deep.
+_QUICK_READER = _unique(getattr(yaml, "CSafeLoader", yaml.SafeLoader))
 # What a line begins with says how deep it can stand: two levels for each of these characters.
 _STEEP = re.compile(rf"[\s:?-]{{{DEEPEST // 2}}}")
 
@@ -161,9 +158,9 @@ def parse_yaml(text: str, *, where: object, remedy: str) -> tuple[Any, yaml.Node
     if not _STEEP.search(text):
         # What it cannot read the other says, which knows better where.
         with suppress(*_NOT_YAML):
-            return _read_yaml(_QuickLoader(text))
+            return _read_yaml(_QUICK_READER(text))
     try:
-        return _read_yaml(_Loader(text))
+        return _read_yaml(_READER(text))
     except _NOT_YAML as error:
         mark, problem = (getattr(error, name, None) for name in ("problem_mark", "problem"))
         what = f"not YAML: {problem}" if problem else "not YAML"

@@ -1,6 +1,5 @@
 """docs/tutorials/own-data.md: its files are written, its commands run, its numbers are true."""
 
-import json
 import os
 import re
 import shlex
@@ -73,25 +72,7 @@ def test_python_of_the_page_runs(folder, capsys):
     assert "TC-ll8" in capsys.readouterr().out
 
 
-def test_folders_of_json_without_scans_make_a_report(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    forms = {"gold": ("9.00", [{"hours": 1}, {"hours": 2}]), "answers": ("8.00", [{"hours": 2}])}
-    for side, (total, items) in forms.items():
-        (tmp_path / side / "2024").mkdir(parents=True)
-        for name in ("a", "b"):
-            form = {"total": total, "items": items}
-            (tmp_path / side / "2024" / f"{name}.json").write_text(json.dumps(form))
-    run("score", "gold", "--predictions", "answers", "--out", "evals/json")
-    # Of each form one of three values is right: the hours, wherever they stand.
-    fields = formlab.open_evaluation("evals/json").fields
-    assert Counter(fields["outcome"]) == {"mismatch": 2, "missing": 2, "match": 2}
-    run(
-        "report", "65_own_forms", "--eval", "evals/json", "--out", "reports", "--set", "figures=off"
-    )
-    page = Path("reports/65_own_forms--json.html").read_text()
-    assert "no page image is known" in page
-
-
+@pytest.mark.complete
 def test_published_f1_is_that_of_plain_python_and_of_formlab(tmp_path, shared):
     contracts = shared.resolve() / "data" / "kleister-nda"
     result, *_ = reports.build(

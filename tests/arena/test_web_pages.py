@@ -78,6 +78,7 @@ def test_the_account_has_dialogs_tabs_and_what_the_browser_refused(episodes):
     assert "Month" not in episodes["datepicker"].result["filled"]
 
 
+@pytest.mark.complete
 def test_rules_fills_in_forms_of_six_looks(tmp_path):
     """At least 95 in 100 values in each look, and all forms are sent."""
     made = [page for folder in (styles.HERE, ASIDE, FRESH) for page in styles.pages(folder)]

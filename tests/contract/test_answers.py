@@ -27,27 +27,26 @@ def test_b01_one_text_has_one_score_through_every_door(server):  # noqa: F811
     texts = {f"form-{number}": text for number, text in enumerate(TEXTS)}
     right = dict(zip(texts, TEXTS.values(), strict=True))
     long_table(dict.fromkeys(texts, ADA)).write_csv("truth.csv")
-    for column in ("prediction", "output", "text"):
-        frame = pl.DataFrame({"doc_id": texts.keys(), column: texts.values()})
-        frame.write_csv(f"{column}.csv")
-        frame.with_columns(seconds=1).write_ndjson(f"{column}.jsonl")
-    for name, text in texts.items():
-        for file in (f"txt/{name}.txt", f"json/{name}.json", f"{name}.txt"):
-            Path(file).parent.mkdir(exist_ok=True)
-            Path(file).write_text(text)
+    frame = pl.DataFrame({"doc_id": texts.keys(), "text": texts.values(), "gold": WHOLE})
+    for column in ("text", "output"):
+        frame.select("doc_id", pl.col("text").alias(column)).write_csv(f"{column}.csv")
+    frame.select("doc_id", prediction="text", seconds=1).write_ndjson("prediction.jsonl")
+    for ending in ("txt", "json"):
+        Path(ending).mkdir()
+        for name, text in texts.items():
+            Path(f"{ending}/{name}.{ending}").write_text(text)
+            Path(f"{name}.txt").write_text(f"page {name}")
     server.replies = [completion(content=text) for text in texts.values()]
     cli(*server.run)
     for door in ("text.csv", "output.csv", "prediction.jsonl", "txt", "json", "run"):
         table = rows(*SCORE, door, "--resamples", 0, "--by", "doc_id", "--all")
         assert {name: value(table, "match_f1", slice_value=name) for name in texts} == right, door
-    frame.with_columns(gold=pl.lit(WHOLE)).write_csv("log.csv")
+    frame.write_csv("log.csv")
     (log,) = rows(*WORDS["score a log"], "log.csv", "--columns", "value=text", "--out", "log")
-    fields = formlab.open_evaluation(log["out"]).fields
-    shares = fields.group_by("doc_id").agg((pl.col("outcome") == "match").mean())
-    assert dict(shares.rows()) == right
+    fields = formlab.open_evaluation(log["out"]).fields.group_by("doc_id")
+    assert dict(fields.agg((pl.col("outcome") == "match").mean()).rows()) == right
     # How a file is read rests on all that stands in it: each text is alone in one, too.
-    gold = [{"doc_id": "a"} | ADA]
     for text, share in TEXTS.items():
         answer = pl.DataFrame({"doc_id": "a", "prediction": text, "seconds": 1})
-        alone = formlab.evaluate(gold, answer).fields["outcome"] == "match"
+        alone = formlab.evaluate({"a": ADA}, answer).fields["outcome"] == "match"
         assert alone.to_list() == [share == 1] * 3, text

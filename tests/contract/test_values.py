@@ -57,9 +57,8 @@ def test_v03_other_dates_of_a_document_say_in_which_century_a_year_of_two_digits
 def test_v04_what_differs_in_notation_alone_has_a_cause_of_form():
     # Each answer stands elsewhere in the gold, which is no evidence for it here.
     found = outcomes([*FORM, *FORM.values()], [*FORM.values(), *FORM.values()])
-    assert found["cause"][: len(FORM)].to_list() == [
-        "date_format", "date_format", "date_format", "unit", "notation", "missed",
-    ]  # fmt: skip
+    causes = ["date_format", "date_format", "date_format", "unit", "notation", "missed"]
+    assert found["cause"][: len(FORM)].to_list() == causes
 
 
 def test_v05_an_answer_nested_too_deep_is_bad_json_and_the_others_count():

@@ -123,6 +123,7 @@ def test_words_are_darker_than_the_same_boxes_moved_to_the_side(file):
     assert np.mean(np.array(gains) > 0) > 0.8
 
 
+@pytest.mark.complete
 def test_the_generator_remakes_the_committed_annotations(remade):
     again = remade("funsd")
     for file in ANNOTATIONS:

@@ -11,14 +11,15 @@ from formlab import benchmarks
 from formlab.scoring.fields import read_fields
 from formlab.tables import BOX
 from formlab.text.layout import rows
+from tests.seeds import ALL
 
 # Fields whose words FUNSD lists in another order than they stand on the page.
 OUT_OF_ORDER = {"87594142_87594144/32", "89856243/38", "91814768_91814769/48"}
 
 
-@pytest.fixture(scope="module", params=["test", "sample"])
+@pytest.fixture(scope="module", params=["test", "sample"] if ALL else ["sample"])
 def page(request):
-    """Fields and words of FUNSD's test pages, and of the project's own."""
+    """Fields and words of the project's own pages, in `make test-all` of FUNSD's test pages too."""
     if request.param == "sample":
         corpora = [benchmarks.load("funsd", split=split) for split in ("train", "test")]
     else:

@@ -88,10 +88,11 @@ def corrected(
         status=pl.when("out").then(pl.lit("unscored")).otherwise("status"),
     ).select(corpus.records.columns)
     judged = gold.filter("judged")
-    done = Counter({f"found {name}": 0 for name in (*decided.LABEL_AUDIT, "disputed")})
-    done.update(f"found {name}" for name in judged.filter("fresh")["decision"])
+    done = Counter[str]()
     done["labels corrected"] = judged["mended"].sum()
     done["labels left out"] = (records["status"] != corpus.records["status"]).sum()
+    found = Counter(judged.filter("fresh")["decision"])
+    done |= {f"found {name}": found[name] for name in (*decided.LABEL_AUDIT, "disputed")}
     done["on a label that has changed since"] = (~judged["fresh"]).sum()
     done[_NOWHERE] = ruled.height - judged.height
     return dataclasses.replace(corpus, records=records), done

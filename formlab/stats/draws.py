@@ -62,10 +62,15 @@ def _sums_of_columns(columns: np.ndarray, blocks: Iterator[np.ndarray]) -> np.nd
     return np.concatenate(sums) if sums else np.empty((0, columns.shape[1]))
 
 
-def drawn_sums(tables: Sequence[np.ndarray], *, resamples: int, seed: int) -> Iterator[np.ndarray]:
+def drawn_parts(tables: Sequence[np.ndarray], *, resamples: int, seed: int) -> Iterator[np.ndarray]:
     """Each table (documents, k) summed over the same draws: shape (resamples, k)."""
     count = len(tables[0]) if tables else 0
     return weighted_sums(tables, lambda: draws(count, resamples=resamples, seed=seed))
+
+
+def drawn_sums(table: np.ndarray, *, resamples: int, seed: int) -> np.ndarray:
+    """One table (documents, k) summed over each draw: shape (resamples, k)."""
+    return next(drawn_parts([table], resamples=resamples, seed=seed))
 
 
 def percentiles(values: np.ndarray, level: float) -> tuple[float, float]:
@@ -89,7 +94,7 @@ def intervals(
     """The percentile interval of each score of parts (documents, k); NaN below two documents."""
     if not scores or len(scores[0][0]) < 2 or not resamples:
         return [(float("nan"), float("nan"))] * len(scores)
-    sums = drawn_sums([parts for parts, _ in scores], resamples=resamples, seed=seed)
+    sums = drawn_parts([parts for parts, _ in scores], resamples=resamples, seed=seed)
     return [percentiles(score(of), level) for (_, score), of in zip(scores, sums, strict=True)]
 
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from formlab import metrics
 from formlab.analysis.comparability import common
+from formlab.analysis.compare import score_pairs, score_rows
 from formlab.errors import DataBroken, UnknownName
 from formlab.folders import Evaluation
-from formlab.stats.sums import Row, document_sums
 from formlab.stats.tests import (
     Pair,
     adjusted_p,
@@ -26,7 +26,6 @@ __all__ = ["assert_not_worse"]
 
 # How many documents a failure names.
 NAMED = 5
-Scores = dict[tuple[str, str | None], Row]
 
 
 def assert_not_worse(
@@ -132,39 +131,24 @@ def assert_not_worse(
 
 def _pairs(evaluations: tuple[Evaluation, ...], metric: str, level: str | None) -> list[Pair]:
     """The parts of both systems by document: of all, then of each kind of fields."""
-    systems: list[Scores] = [
-        {(row.labels["level"], row.labels["slice_value"]): row for row in scores}
-        for scores in (_scores(each, metric) for each in evaluations)
+    rows = score_rows(evaluations, ["kind"])
+    first, second = (each.system for each in evaluations)
+    pairs = [
+        # Tallies are in small types, whose differences wrap around.
+        dataclasses.replace(pair, first=pair.first.astype(float), second=pair.second.astype(float))
+        for pair in score_pairs(rows, (first, second), [metric])
+        if pair.labels["slice_by"] in (None, "kind")
     ]
-    levels = list(dict.fromkeys(of for scores in systems for of, _ in scores))
+    levels = list(dict.fromkeys(pair.labels["level"] for pair in pairs))
     if not levels:
-        known = dict.fromkeys(row.labels["metric"] for row in document_sums(evaluations[0], ()))
+        known = dict.fromkeys(key[0] for key in rows[first])
         raise UnknownName.of("metric scored for both systems", metric, known)
     if level is None and len(levels) > 1:
         raise DataBroken(f"{metric} is of {' and of '.join(levels)}", remedy=f"level='{levels[0]}'")
     if level not in (None, *levels):
         raise UnknownName.of(f"level of {metric}", level, levels)
-    keys = dict.fromkeys(
-        key for scores in systems for key in scores if key[0] == (level or levels[0])
-    )
-    up = metrics.get(metrics.plain(metric)).direction == "up"
-    pairs = []
-    for key in sorted(keys, key=lambda key: key[1] or ""):
-        rows = [scores.get(key) for scores in systems]
-        known = [row for row in rows if row]
-        parts = [row.parts if row else np.zeros_like(known[0].parts) for row in rows]
-        labels = known[0].labels | {"n_docs": max(row.labels["n_docs"] for row in known)}
-        pairs.append(Pair(*parts, known[0].score, up, labels))
-    # One kind that is all would only be tested once more.
-    return pairs if len(pairs) > 2 else pairs[:1]
-
-
-def _scores(evaluation: Evaluation, metric: str) -> list[Row]:
-    return [
-        row
-        for row in document_sums(evaluation, ("kind",))
-        if row.labels["metric"] == metric and row.labels["slice_by"] in (None, "kind")
-    ]
+    chosen = [pair for pair in pairs if pair.labels["level"] == (level or levels[0])]
+    return sorted(chosen, key=lambda pair: pair.labels["slice_by"] or "")
 
 
 def _lost_kinds(rows: list[dict[str, Any]], margin: float, alpha: float) -> list[dict[str, Any]]:
@@ -202,9 +186,8 @@ def _message(
         verdict = "Neither a loss of the margin nor its absence is shown"
     if np.isfinite(row["least_margin"]):
         verdict += f"; a loss beyond {max(row['least_margin'], 0):.3g} can be excluded"
-    what = (
-        f"{row['metric']} ({row['level']}) of {row['system']} on {row['benchmark']}:{row['split']}"
-    )
+    corpus = f"{row['benchmark']}:{row['split']}"
+    what = f"{row['metric']} ({row['level']}) of {row['system_a']} on {corpus}"
     says = "is not shown to lose less than" if not is_shown else "loses on some kinds more than"
     lines = [
         f"{what} {says} {row['margin']:g}",

@@ -14,6 +14,7 @@ from formlab import frames, text
 from formlab.analysis.finding import Finding, p_text
 from formlab.errors import TableBroken
 from formlab.folders import Evaluation
+from formlab.metrics import ratio
 from formlab.stats.tests import Pair, adjusted_p, paired_differences
 
 # What an answer can follow; `both` where evidence and ink are the same.
@@ -255,10 +256,7 @@ def _ahead(
         return dict.fromkeys(("difference", "ci_low", "ci_high", "p"), float("nan"))
     counts = counts.sort("page_of").cast({pl.UInt32: pl.Float64})
     sides = [counts.select(name, "len").to_numpy() for name in (first, other)]
-    (row,) = paired_differences(
-        [Pair(*sides, lambda parts: parts[..., 0] / parts[..., 1])], **options
-    )
-    return row
+    return paired_differences([Pair(*sides, ratio)], **options)[0]
 
 
 def leaning_findings(answers: pl.DataFrame, *, level: float = 0.95) -> list[Finding]:

@@ -24,7 +24,7 @@ from formlab import metrics, tables
 from formlab.analysis import summarise
 from formlab.folders import Evaluation
 from formlab.metrics import ratio
-from formlab.stats.draws import drawn_sums, percentiles
+from formlab.stats.draws import drawn_parts, percentiles
 
 DOCUMENTS, RESAMPLES, LOOP = 10_000, 1_000, 20
 MANY, COLUMNS, MEMORY = 1_000_000, 300, 1_024
@@ -89,7 +89,7 @@ def draws(tallies: np.ndarray) -> None:
     ones = np.ones_like(values[0])
     parts = [np.stack(pair, axis=1) for pair in tallies]
     parts += [np.stack([value, ones], axis=1) for value in values]
-    for drawn in drawn_sums(parts, resamples=RESAMPLES, seed=0):
+    for drawn in drawn_parts(parts, resamples=RESAMPLES, seed=0):
         assert len(percentiles(ratio(drawn), 0.95)) == 2
 
 
@@ -98,7 +98,7 @@ def many() -> tuple[float, float]:
     table = np.random.default_rng(0).integers(0, 99, (COLUMNS, MANY), dtype=np.uint8)
     parts = [table[at : at + 2].T for at in range(0, COLUMNS, 2)]
     before = peak()
-    drawn = list(drawn_sums(parts, resamples=50, seed=0))
+    drawn = list(drawn_parts(parts, resamples=50, seed=0))
     assert abs(float(ratio(drawn[0]).mean()) - 1) < 0.01
     return before, peak()
 

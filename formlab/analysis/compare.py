@@ -172,8 +172,8 @@ def _tested(
     options: dict[str, Any],
 ) -> list[dict[str, Any]]:
     """The test of every pair of systems by every metric and slice."""
-    rows = _rows(evaluations, by)
-    pairs = [pair for ab in system_pairs(rows, reference) for pair in _pairs(rows, ab, chosen)]
+    rows = score_rows(evaluations, by)
+    pairs = [pair for ab in system_pairs(rows, reference) for pair in score_pairs(rows, ab, chosen)]
     known = {pair.labels["metric"] for pair in pairs}
     for name in chosen or ():
         if name not in known:
@@ -218,7 +218,7 @@ def evaluation_pairs(
     return [(by_name[a], by_name[b]) for a, b in system_pairs(by_name, reference)]
 
 
-def _rows(evaluations: Sequence[Evaluation], by: Sequence[str]) -> dict[str, dict[Key, Row]]:
+def score_rows(evaluations: Sequence[Evaluation], by: Sequence[str]) -> dict[str, dict[Key, Row]]:
     """By system, then metric and slice, the tallies of each document."""
     rows = {
         each.system: {tuple(r.labels[name] for name in _ROW): r for r in document_sums(each, by)}
@@ -234,9 +234,10 @@ def _rows(evaluations: Sequence[Evaluation], by: Sequence[str]) -> dict[str, dic
     }
 
 
-def _pairs(
+def score_pairs(
     rows: dict[str, dict[Key, Row]], systems: tuple[str, str], chosen: Sequence[str] | None
 ) -> Iterable[Pair]:
+    """Two systems by each score that either has: the tallies of both, as a pair to test."""
     first, second = (rows[name] for name in systems)
     keys = dict.fromkeys([*first, *second])
     names = list(dict.fromkeys(key[0] for key in keys) if chosen is None else chosen)

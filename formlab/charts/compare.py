@@ -153,7 +153,7 @@ def flip_table(matrix: pl.DataFrame, *, by: str) -> Table | Caption:
         shown.with_columns(slice=slices), *(["pair"] if several else []), *columns,
         titles={"slice": by, "only_a": f"only {names[0]}", "only_b": f"only {names[1]}"},
         note_below="The difference is the first system's share of fields right less the second's; "
-        "p is of swapping whole documents, adjusted over the slices and pairs.",
+        "p is of swapping whole documents, adjusted over the kinds and pairs.",
         cases=_cases(shown) if shown.height else None, empty=_NOTHING,
     )  # fmt: skip
 
@@ -173,8 +173,8 @@ def comparison_table(rows: pl.DataFrame) -> Table | Caption:
     ]  # fmt: skip
     notes = (
         "p is of swapping whole documents between the systems; Holm's is over the pairs of systems "
-        "and the slices of one metric. A system is shown to do better only where Holm's p, the "
-        "interval and the reading rules agree."
+        "and the slices of one metric, kinds apart. A system is shown to do better only "
+        "where Holm's p, the interval and the reading rules agree."
     )
     if "p_mcnemar" in rows.columns:
         notes += (

@@ -15,6 +15,7 @@ from formlab.errors import UnknownName
 from formlab.folders import Evaluation
 from formlab.metrics import ratio
 from formlab.scoring.bands import BANDS, sliced
+from formlab.stats.draws import exact
 from formlab.tables import BOX, FIELD_LEVELS, LEVELS, TASKS, USABLE, WHOLE_LEVELS, Settings
 
 # What tells the rows of a metric apart; `task` follows from them.
@@ -237,7 +238,7 @@ def _rows(
         **dict(zip(SLICE, key[1:4], strict=True)), "mode": mode, **totals, "n_docs": len(known),
         "settings": dataclasses.replace(settings, average="micro"),
     }  # fmt: skip
-    yield Row(base, small(table), score)
+    yield Row(base, small(exact(table)), score)
     mean_name = metrics.mean_of(metric.name)
     if mean_name is None:
         return
@@ -252,4 +253,4 @@ def _rows(
         "settings": dataclasses.replace(settings, average="macro"),
         "n_undefined": int(np.isnan(values).sum()),
     }
-    yield Row(base | labels, small(means), ratio)
+    yield Row(base | labels, small(exact(means)), ratio)

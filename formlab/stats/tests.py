@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import scipy
 
-from formlab.stats.draws import block_sizes, drawn_sums, percentiles, weighted_sums
+from formlab.stats.draws import block_sizes, drawn_parts, percentiles, weighted_sums
 
 # So few documents that differ are swapped in every way: 2 to this power.
 EXACT = 12
@@ -107,7 +107,7 @@ def _paired_intervals(
     if not pairs or len(pairs[0].first) < 2 or not resamples:
         return [(NAN, NAN, NAN)] * len(pairs)
     tables = [table for pair in pairs for table in (pair.first, pair.second)]
-    drawn = drawn_sums(tables, resamples=resamples, seed=seed)
+    drawn = drawn_parts(tables, resamples=resamples, seed=seed)
     spans = []
     for pair in pairs:
         first, second = next(drawn), next(drawn)

@@ -9,7 +9,7 @@ from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.power import normal_power
 
 from formlab.metrics import METRICS, ratio
-from formlab.stats.draws import drawn_sums, draws, intervals
+from formlab.stats.draws import drawn_parts, draws, intervals
 from formlab.stats.tests import (
     Pair,
     adjusted_p,
@@ -92,7 +92,7 @@ def test_draws_are_of_all_documents_and_the_same_for_every_table(monkeypatch):
         # Blocks of other sizes would be other numbers: only the turns change.
         weights = [*draws(7, resamples=50, seed=3)]
         expected = [np.concatenate(weights) @ table for table in tables]
-        for sums, other in zip(drawn_sums(tables, resamples=50, seed=3), expected, strict=True):
+        for sums, other in zip(drawn_parts(tables, resamples=50, seed=3), expected, strict=True):
             np.testing.assert_allclose(sums, other)
 
 

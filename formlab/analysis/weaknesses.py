@@ -58,7 +58,7 @@ def _phrase(column: str, value: str) -> str:
         return f"the value has {value}"
     if column in ("vertical", "horizontal"):
         return f"the value stands in the {value} third of the page"
-    return f"{column.replace('_', ' ')} is {value}"
+    return f"{'the ' * (column == 'field')}{column.replace('_', ' ')} is {value}"
 
 
 @dataclasses.dataclass

@@ -92,7 +92,7 @@ def shared_failures(
     by_document = items.group_by("doc_id").agg(*sums, *rights).sort("doc_id").drop("doc_id")
     counts = by_document.to_numpy().astype(float)
     shares, chances = _shares(counts.sum(axis=0)[None], patterns)
-    drawn = _shares(next(drawn_sums([counts], resamples=resamples, seed=seed)), patterns)
+    drawn = _shares(drawn_sums(counts, resamples=resamples, seed=seed), patterns)
     rows = []
     for at, name in enumerate(patterns):
         ends = [percentiles(each[:, at], level) for each in (drawn[0], drawn[0] - drawn[1])]

@@ -342,7 +342,7 @@ def _grouped(values: pl.DataFrame, bins: int) -> tuple[pl.DataFrame, np.ndarray,
 def _drawn(sums: np.ndarray, resamples: int, seed: int) -> np.ndarray:
     """The sums of draws of documents: draws × (n, right, stated) × groups; none of one document."""
     resamples = resamples if len(sums) > 1 else 0
-    (drawn,) = drawn_sums([sums.reshape(len(sums), -1)], resamples=resamples, seed=seed)
+    drawn = drawn_sums(sums.reshape(len(sums), -1), resamples=resamples, seed=seed)
     return drawn.reshape(resamples, *sums.shape[1:])
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -14,9 +13,9 @@ from formlab import metrics
 from formlab.analysis.comparability import of_gold
 from formlab.errors import UnknownName
 from formlab.folders import Evaluation
-from formlab.scoring.bands import BANDS
+from formlab.scoring.bands import DERIVED, roots
 from formlab.stats.tests import ALPHA, documents_needed
-from formlab.tables import BOX, WHOLE_LEVELS
+from formlab.tables import WHOLE_LEVELS
 
 NAN = float("nan")
 # The share of gold values right, where a metric is named.
@@ -198,25 +197,6 @@ def seen_text(
     return f"; a difference of about {size} would have been seen"
 
 
-def left_out(evaluation: Evaluation) -> list[tuple[str, ...]]:
-    """The causes that a claim must hold without: none, reader cases, and label errors as well.
-
-    Those only that leave something out.
-    """
-    counts = dict.fromkeys([(), (READER,), (READER, LABEL)], 0)
-    for part in evaluation.parts():
-        for causes in counts:
-            counts[causes] += odd(part, causes).height
-    sets = list(counts)
-    return [sets[0], *(b for a, b in itertools.pairwise(sets) if counts[b] > counts[a])]
-
-
-def odd(evaluation: Evaluation, causes: Sequence[str]) -> pl.DataFrame:
-    """The `doc_id` and `path` of fields with one of some causes."""
-    fields = evaluation.scan("cases").filter(in_fields(), pl.col("cause").is_in(causes))
-    return fields.select("doc_id", "path").unique().collect()
-
-
 def in_fields() -> pl.Expr:
     """Whether a case stands at a path of a form, as those of `Evaluation.fields`."""
     return ~pl.col("level").is_in(WHOLE_LEVELS)
@@ -243,10 +223,10 @@ def fields_of(
     rows = evaluation.scan("cases").filter(in_fields(), *where)
     if columns is not None:
         known = rows.collect_schema().names()
-        everywhere = [*known, *evaluation.scan("documents").collect_schema(), *BANDS, "position"]
+        everywhere = [*known, *evaluation.scan("documents").collect_schema(), *DERIVED]
         if unknown := [name for name in columns if name not in everywhere]:
             raise UnknownName.of("column to slice by", unknown[0], dict.fromkeys(everywhere))
-        needed = [root for name in columns for root in _roots(name)]
+        needed = [root for name in columns for root in roots(name)]
         rows = rows.select(name for name in dict.fromkeys(needed) if name in known)
     return rows.collect()
 
@@ -262,10 +242,3 @@ def cases_at(evaluation: Evaluation, places: Sequence[int], *where: pl.Expr) -> 
         begin += cases.select(pl.len()).collect().item()
     together = pl.concat(rows, how="diagonal_relaxed")
     return wanted.join(together, on="_place", maintain_order="left").drop("_place")
-
-
-def _roots(column: str) -> Sequence[str]:
-    """The columns of cases that a column to slice by follows from."""
-    if column in BANDS:
-        return BANDS[column].expr.meta.root_names()
-    return BOX if column == "position" else (column,)

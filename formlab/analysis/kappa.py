@@ -63,7 +63,7 @@ def rater_agreement(
         columns = [np.ones(len(used)), same, *uses.T]
         sums = by_document(number.reshape(-1), columns, len(documents))
         draws = resamples if len(sums) > 1 else 0
-        drawn = _kappa(next(drawn_sums([sums], resamples=draws, seed=seed)), len(names))
+        drawn = _kappa(drawn_sums(sums, resamples=draws, seed=seed), len(names))
         kappa = _kappa(sums.sum(axis=0, keepdims=True), len(names))[0]
         ends = percentiles(drawn, level)
         n_same = int((totals.max(axis=1, initial=0) == len(names)).sum())

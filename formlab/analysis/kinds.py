@@ -31,7 +31,7 @@ from formlab.folders import Evaluation
 from formlab.metrics import ratio
 from formlab.metrics.entities import f1_of, precision_of, recall_of
 from formlab.scoring.bands import sliced
-from formlab.stats.draws import drawn_sums, percentiles
+from formlab.stats.draws import drawn_parts, percentiles
 from formlab.stats.exchange import Exchanged
 from formlab.stats.sums import document_sums
 from formlab.stats.tests import ALPHA, adjusted_p, holds
@@ -220,7 +220,7 @@ def _tested(
         n_docs, rest = int((parts[:, 1] > 0).sum()), whole - parts
         if n_docs < min_docs or (rest[:, 1] > 0).sum() < min_docs:
             continue
-        drawn, others = map(ratio, drawn_sums([parts, rest], **draws))
+        drawn, others = map(ratio, drawn_parts([parts, rest], **draws))
         p = max(
             _by_documents(of[kind], sum(of.values()) - of[kind], up=up) if kind in of else 1.0
             for of in sums

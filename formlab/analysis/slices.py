@@ -16,7 +16,7 @@ from formlab.errors import UnknownName
 from formlab.folders import Evaluation
 from formlab.metrics import ratio
 from formlab.scoring.bands import of_values
-from formlab.stats.draws import drawn_sums, percentiles
+from formlab.stats.draws import drawn_parts, percentiles
 from formlab.stats.sums import of_cases
 from formlab.tables import USABLE, Settings
 
@@ -202,7 +202,7 @@ def _row(
     value, rest = (float(ratio(side.sum(axis=0))) for side in sides)
     low = high = least = most = float("nan")
     if resamples:
-        drawn, others = map(ratio, drawn_sums(sides, resamples=resamples, seed=seed))
+        drawn, others = map(ratio, drawn_parts(sides, resamples=resamples, seed=seed))
         (low, high), (least, most) = percentiles(drawn, level), percentiles(drawn - others, level)
     held = weakness.slice or Slice((), ())
     return {

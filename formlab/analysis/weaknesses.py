@@ -18,7 +18,7 @@ from formlab.stats.tests import adjusted_p
 # A number is cut at so many places at most; another column has at most so many values.
 _CUTS, _VALUES = 16, 200
 # No more weaknesses than so many are looked for, one after the other.
-_ROUNDS = 20
+_ROUNDS = 12
 # A document is mostly wrong from this share on, if it has so many values.
 _MOSTLY, _LEAST = 0.5, 5
 # By so much a further column must make the losses likelier, as a logarithm: twenty times.
@@ -58,7 +58,7 @@ def _phrase(column: str, value: str) -> str:
         return f"the value has {value}"
     if column in ("vertical", "horizontal"):
         return f"the value stands in the {value} third of the page"
-    return f"{column.replace('_', ' ')} is {value}"
+    return f"{'the ' * (column == 'field')}{column.replace('_', ' ')} is {value}"
 
 
 @dataclasses.dataclass
@@ -164,6 +164,8 @@ class Search:
         self.values, self.heads = values, [name for name in heads if name in values.codes]
         self.depth, self.min_docs, self.min_cases = depth, min_docs, min_cases
         self.count = values.count
+        # Losses, number and variance of what is looked at in this round.
+        self.whole = 0.0, 0, 0.0
 
     def masks(self, active: np.ndarray) -> tuple[list[Slice], list[np.ndarray]]:
         """The slices with enough support, and the places of their values; the same ones once."""
@@ -238,7 +240,14 @@ class Search:
             holds[1:] &= adjusted_p(again) <= alpha
         best = None
         if holds[1:].any():
-            gains = np.array([self._gain(at, active) for at in places])
+            loss = self.values.loss[active]
+            self.whole = float(loss.sum()), len(loss), float(loss.var())
+            gains = np.array(
+                [
+                    self._gain(at) if held else 0.0
+                    for at, held in zip(places, holds[1:], strict=True)
+                ]
+            )
             gains -= _EARNED * np.array([len(each.columns) - 1 for each in slices])
             at = int(np.argmax(np.where(holds[1:], gains, -np.inf)))
             held = self._cut_best(slices[at], active)
@@ -272,7 +281,7 @@ class Search:
             high = min((cut for cut in cuts if cut > before), default=len(self.values.words[name]))
             near = {at: self.values.cut(name, at, side) for at in range(low, high)}
             gains = {
-                at: self._gain(np.flatnonzero(self.values.mask(name, near[at]) & rest), active)
+                at: self._gain(np.flatnonzero(self.values.mask(name, near[at]) & rest))
                 for at in sorted(near, key=lambda at: abs(at - before))[:_CUTS]
             }
             # One error by chance beside a cut is no reason to move it.
@@ -281,14 +290,13 @@ class Search:
                 words[place] = near[best]
         return Slice(held.columns, tuple(words))
 
-    def _gain(self, at: np.ndarray, active: np.ndarray) -> float:
+    def _gain(self, at: np.ndarray) -> float:
         """The logarithm of how much likelier the losses are with a rate of its own for a slice."""
-        loss = self.values.loss
-        n, total = max(len(at), 1), int(active.sum())
-        inside, whole = float(loss[at].sum()), float(loss[active].sum())
+        whole, total, variance = self.whole
+        n, inside = max(len(at), 1), float(self.values.loss[at].sum())
         if not self.values.is_count:
             away = inside / n - (whole - inside) / max(total - n, 1)
-            return 0.5 * away**2 * n / max(float(loss[active].var()), 1e-12)
+            return 0.5 * away**2 * n / max(variance, 1e-12)
 
         def likelihood(wrong: float, of: float) -> float:
             parts = np.array([wrong, of - wrong])

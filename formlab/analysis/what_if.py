@@ -139,7 +139,7 @@ def what_if(
         counted = (combinations[:, None] & masks == masks).T.astype(float)
         worth = _ratio(parts.sum(axis=0)[None], counted)[0]
         draws = resamples if len(parts) > 1 else 0
-        drawn = _ratio(next(drawn_sums([parts], resamples=draws, seed=seed)), counted)
+        drawn = _ratio(drawn_sums(parts, resamples=draws, seed=seed), counted)
         for at, name in enumerate(present):
             without = numbers[numbers >> at & 1 == 0]
             # The share of orders in which just these stages were fixed before.

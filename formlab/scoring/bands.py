@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 
 from formlab.errors import UnknownName
+from formlab.tables import BOX
 
 
 @dataclasses.dataclass(frozen=True)
@@ -76,7 +77,28 @@ OF_VALUES: dict[str, pl.Expr] = {
     ),
     "index": pl.col("path").str.extract(_ITEM).cast(pl.Int64, strict=False) + 1,
 }  # fmt: skip
+_SIZES = (1, 10, 100, 1_000, 10_000, 100_000)
+BANDS["magnitude"] = band(
+    "size of the number in the gold", OF_VALUES["magnitude"], _SIZES, whole=False
+)
+# All that follows from a case, and what of it each follows from.
+DERIVED = tuple(dict.fromkeys([*BANDS, *OF_VALUES, "position", "vertical", "horizontal"]))
 NUMBERS = ("length", "box_height", "box_width", "nesting", "year", "magnitude", "index")
+
+
+def roots(column: str) -> tuple[str, ...]:
+    """The columns of cases that a column to slice by follows from.
+
+    Examples
+    --------
+    >>> roots("length"), roots("vertical"), roots("kind")
+    (('gold',), ('x0', 'y0', 'x1', 'y1'), ('kind',))
+    """
+    if column in BANDS:
+        return tuple(BANDS[column].expr.meta.root_names())
+    if column in OF_VALUES:
+        return tuple(dict.fromkeys(OF_VALUES[column].meta.root_names()))
+    return BOX if column in DERIVED else (column,)
 
 
 def pattern(path: str = "path") -> pl.Expr:
@@ -151,12 +173,12 @@ def cut(frame: pl.DataFrame, band: Band) -> pl.Series:
 
 
 def sliced(cases: pl.DataFrame, documents: pl.DataFrame, column: str) -> pl.Series:
-    """The value of `column` for each case: its own, its document's, a band or its `position`.
+    """The value of `column` for each case: its own, its document's, or one of `DERIVED`.
 
     Raises
     ------
     UnknownName
-        If there is no such column in either table and no such band.
+        If there is no such column.
     """
     if column in BANDS:
         return banded(cases, column)
@@ -164,11 +186,13 @@ def sliced(cases: pl.DataFrame, documents: pl.DataFrame, column: str) -> pl.Seri
         return position(cases, documents)
     if column in cases.columns:
         return cases[column]
+    if column in DERIVED:
+        return of_values(cases, documents, column)
     if column in documents.columns:
         return cases.join(
             documents.select("doc_id", column), on="doc_id", how="left", maintain_order="left"
         )[column]
-    known = [*cases.columns, *documents.columns, *BANDS, "position"]
+    known = [*cases.columns, *documents.columns, *DERIVED]
     raise UnknownName.of("column to slice by", column, dict.fromkeys(known))
 
 

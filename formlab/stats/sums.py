@@ -14,7 +14,7 @@ from formlab import metrics
 from formlab.errors import UnknownName
 from formlab.folders import Evaluation
 from formlab.metrics import ratio
-from formlab.scoring.bands import BANDS, sliced
+from formlab.scoring.bands import DERIVED, roots, sliced
 from formlab.stats.draws import exact
 from formlab.tables import BOX, FIELD_LEVELS, LEVELS, TASKS, USABLE, WHOLE_LEVELS, Settings
 
@@ -160,11 +160,11 @@ def _fields(part: Evaluation, by: Sequence[str]) -> pl.DataFrame:
     """The fields of a part with the columns that their slices follow from."""
     rows = part.scan("cases").filter(~pl.col("level").is_in(WHOLE_LEVELS))
     known = rows.collect_schema().names()
-    everywhere = dict.fromkeys([*known, *part.documents.columns, *BANDS, "position"])
+    everywhere = dict.fromkeys([*known, *part.documents.columns, *DERIVED])
     for name in by:
         if name not in everywhere:
             raise UnknownName.of("column to slice by", name, everywhere)
-    bands = [root for name in by if name in BANDS for root in BANDS[name].expr.meta.root_names()]
+    bands = [root for name in by for root in roots(name)]
     needed = dict.fromkeys([*_CASE, "cause", "ambiguous", *BOX, *bands, *by])
     return rows.select(name for name in needed if name in known).collect()
 

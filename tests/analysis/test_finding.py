@@ -1,9 +1,8 @@
 import numpy as np
 import pytest
 
-from formlab.analysis.finding import FINDINGS, Finding, finding_table, left_out, odd, p_text
+from formlab.analysis.finding import FINDINGS, Finding, finding_table, p_text
 from formlab.stats.tests import adjusted_p
-from tests.analysis.made_pairs import made
 
 
 def test_findings_become_a_table_with_all_they_rest_on():
@@ -25,15 +24,3 @@ def test_holm_leaves_alone_what_could_not_be_tested():
 
 def test_p_is_said_with_two_digits_and_small_ones_are_small():
     assert [p_text(p) for p in (0.5, 0.0312, 0.00009)] == ["p = 0.5", "p = 0.031", "p < 0.0001"]
-
-
-def test_what_a_claim_must_hold_without_is_named_once_each():
-    plain = made("m", [("1", "/a", 1), ("1", "/b", 0)])
-    assert left_out(plain) == [()]
-    several = made("m", [
-        ("1", "/a", 1, {"cause": "reader"}), ("1", "/b", 0, {"cause": "label_error"}),
-        ("1", "/c", 0, {"cause": "digit"}),
-    ])  # fmt: skip
-    assert left_out(several) == [(), ("reader",), ("reader", "label_error")]
-    paths = [sorted(odd(several, causes)["path"]) for causes in left_out(several)]
-    assert paths == [[], ["/a"], ["/a", "/b"]]

@@ -152,7 +152,9 @@ def test_r4_a_field_that_is_wrong_on_every_form_is_named(count):
     gold = {(f"f{i}", f"field{j}"): f"alpha beta {i} {j}" for i in range(count) for j in range(20)}
     given = {k: v.replace("beta", "bexa") if k[1] == "field7" else v for k, v in gold.items()}
     (found,), _ = said(gold, given)
-    assert found.startswith(f"Where field is /field7, none of {count} values is right, 100 % else")
+    assert found.startswith(
+        f"Where the field is /field7, none of {count} values is right, 100 % else"
+    )
 
 
 def test_a_field_that_is_never_given_and_values_nobody_asked_for_are_told():
@@ -161,7 +163,9 @@ def test_a_field_that_is_never_given_and_values_nobody_asked_for_are_told():
     given |= {("f1", "other"): "x", ("f2", "other"): "y"}
     extra, never = sorted(said(gold, given)[0], key=len)[::-1][:2]
     both = {extra, never}
-    assert any("never gives a value where field is /field3: all 12, in 12 doc" in s for s in both)
+    assert any(
+        "never gives a value where the field is /field3: all 12, in 12 doc" in s for s in both
+    )
     assert any("gives 2 values that the gold does not have, in 2 of 12" in s for s in both)
     assert any(s.endswith(": f1, f2") or "f1" in s for s in both)
 

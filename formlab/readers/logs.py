@@ -176,6 +176,7 @@ def open_logs(
         ]
         return [called(each, name) for each in found] if name and len(found) == 1 else found
     runs = runs_of(rows, origin, form)
+    del rows  # Those of the runs are all that is kept.
     if run is not None and run not in runs:
         raise UnknownName.of("run of the log", run, list(runs))
     wanted = [runs[run]] if run is not None else list(runs.values())

@@ -34,6 +34,8 @@ BY = ("kind",)
 # `asked`: by a column that was asked for, not by the scorer. `place`: its order in that column.
 _KEY = ["asked", *SLICE, "metric"]
 _CASE = ["doc_id", "path"]
+# How many scores are compared with those above them at once.
+_ROWS = 2**14
 # How a score is made.
 _MADE = ["task", "mode", "settings"]
 
@@ -175,9 +177,11 @@ def _in_runs(scores: pl.LazyFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         n_undefined=pl.col("value").is_nan().fill_null(value=True),
         width=pl.col("stats").list.len().fill_null(2),
     ).collect()
-    first = known.select(is_new).to_series()
+    # Of some rows at a time: columns of all rows would be copied to be laid beside themselves.
+    pieces = (known[at : at + _ROWS] for at in range(0, max(known.height, 1), _ROWS))
+    first = pl.concat(rows.select(is_new) for rows in pieces).to_series()
     known = known.with_columns(first.cum_sum().set_sorted().alias("run"))
-    runs = known.filter(first).select("run", *alike)
+    runs = known.select("run", *alike).filter(first)
     return known.drop(alike[1:]), runs
 
 

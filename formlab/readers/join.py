@@ -139,7 +139,8 @@ def evaluation(
     missing. `name` is what the system is called, and `out` a folder to save the evaluation in.
     `DataBroken` if the log has no gold, or no sample is of the benchmark.
     """
-    run = dataclasses.replace(run, system=name or run.system, notes=Counter(run.notes))
+    own = {"rows": dict(run.rows), "notes": Counter(run.notes)}
+    run = dataclasses.replace(run, system=name or run.system, **own)
     with TemporaryDirectory(prefix="formlab-") as folder:
         if corpus is None:
             gold = _own_gold(run, types, Path(folder, "own"))
@@ -185,6 +186,7 @@ def _own_gold(run: Run, types: Any, folder: Path) -> Corpus | Iterator[Corpus]:
     if benchmark is None:
         # Named, so that no column of the log's own is taken for another.
         columns = {name: name for name in (*KEY, "value")}
+        del run.rows["gold"]
         corpora = own_gold(gold, folder, types=types, columns=columns, name=name)
         return (dataclasses.replace(corpus, sources=sources) for corpus in corpora)
     key = {"benchmark": benchmark, "split": name}
@@ -331,6 +333,8 @@ def _predictions(run: Run, scores: pl.DataFrame, corpus: Corpus, of_corpus: pl.E
     known = [n for n in calls.columns if n in tables.RESPONSES.keys() - key.keys()]
     notes = {f"log: {note}": count for note, count in counted(run.notes).items()}
     run.notes.clear()  # They are of all of the log.
+    # What was given is let go: scoring takes the memory.
+    run.rows |= {role: run.rows[role].filter(~of_corpus) for role in ("answer", "call")}
     return Predictions(
         records=records,
         responses=tables.table("responses", calls.select(known).to_dicts(), **key),

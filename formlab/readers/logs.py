@@ -176,7 +176,6 @@ def open_logs(
         ]
         return [called(each, name) for each in found] if name and len(found) == 1 else found
     runs = runs_of(rows, origin, form)
-    del rows  # Those of the runs are all that is kept.
     if run is not None and run not in runs:
         raise UnknownName.of("run of the log", run, list(runs))
     wanted = [runs[run]] if run is not None else list(runs.values())
@@ -184,7 +183,9 @@ def open_logs(
         corpus = fitting(wanted[0], chain([corpus], corpora))
     how: dict[str, Any] = {"documents": documents, "types": types}
     how |= {"name": name, "out": out} if len(wanted) == 1 else {}
-    return [evaluation(one, corpus, **how) for one in wanted]
+    # Of a run nothing is kept but what is scored.
+    del rows, runs
+    return [evaluation(wanted.pop(0), corpus, **how) for _ in range(len(wanted))]
 
 
 def called(evaluation: Evaluation, system: str) -> Evaluation:

@@ -139,7 +139,7 @@ def _added(part: Evaluation, by: Sequence[str]) -> pl.DataFrame:
             added = _summed(of_cases_.join(named, on=_CASE), "run", "slice_value", "place")
             added = added.join(loose, on="run", maintain_order="left")
             groups.append(added.with_columns(asked=True, slice_by=pl.lit(name)))
-    return pl.concat(groups, how="diagonal")
+    return pl.concat(groups, how="diagonal").with_columns(pl.col("^part[0-9]+$").fill_null(0.0))
 
 
 def _summed(scores: pl.DataFrame, *by: str) -> pl.DataFrame:

@@ -145,7 +145,9 @@ def _asked(cases: pl.LazyFrame) -> pl.LazyFrame:
     is_field = ~pl.col("level").is_in(WHOLE_LEVELS) & pl.col("gold").is_not_null()
     right = (pl.col("outcome") == "match").cast(pl.Float64)
     asked = cases.filter(is_field, pl.col("outcome") != "unscored")
-    return asked.select(*_COLUMNS[:5], "cause", *known, formlab=right)
+    # Without scores of the log nothing but how many are right is asked.
+    told = (*_COLUMNS[:5], "cause") if known else ("doc_id",)
+    return asked.select(*told, *known, formlab=right)
 
 
 def _why(row: dict[str, Any], judged: set[str]) -> str:

@@ -40,7 +40,7 @@ UNPACKABLE = (LookupError, OSError, EOFError, ValueError, RuntimeError, NotImple
 UNPACKABLE += (zipfile.BadZipFile, zlib.error, lzma.LZMAError)
 # The most bytes of a file that are read at once.
 LARGEST = 2**31
-_ROWS_OF_A_GROUP = 2**18
+_ROWS_OF_A_GROUP = 2**16
 
 
 @cache

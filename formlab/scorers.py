@@ -115,7 +115,8 @@ def _evaluations(samples: Sequence[dict[str, Any]], types: Any) -> list[Evaluati
     """An evaluation for each epoch."""
     source = Source(Path("samples"))
     read = partial(inspect.sample_of, source)
-    runs = join.runs_of(sample_rows(source, "samples", enumerate(samples), read), source, "inspect")
+    rows = join.by_roles(sample_rows(source, "samples", enumerate(samples), read))
+    runs = join.runs_of(rows, source, "inspect")
     return [join.evaluation(run, types=types) for run in runs.values()]
 
 

@@ -49,6 +49,7 @@ def evaluated(
 
     how = {key: options[key] for key in ("columns", "types", "root", "split")}
     how |= {"benchmark": benchmark, "documents": "all" if documents == "all" else "asked"}
+    how |= {"name": name, "out": out} if len(logs) == 1 else {}
     if isinstance(workers, int):
         workers = min(workers, len(logs))
     paths = [log.resolve() for log in logs]
@@ -69,7 +70,8 @@ def evaluated(
         if out and len(opened) > 1:
             stems[log.stem] += 1
             folder = out / (log.stem + (f"-{n}" if (n := stems[log.stem]) > 1 else ""))
-        if folder:
+        # Of one log with one run it is saved already.
+        if folder and len(opened) > 1:
             evaluation.save(folder)
         rows.append(_row(log, evaluation, folder))
         tables += _tables(rows[-1], everything=everything)

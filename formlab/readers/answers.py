@@ -215,8 +215,9 @@ def _with_tasks(
 
     Questions are asked by number below a step of their own; all else has the usual task.
     """
-    gold = corpus.records.filter(pl.col("path").is_not_null()).unique(["doc_id", "path"])
+    gold = corpus.records.filter(pl.col("path").is_not_null())
     gold = gold.select("doc_id", "path", gold_task="task", gold_kind="kind")
+    gold = gold.unique(["doc_id", "path"])
     given = given.join(gold, on=["doc_id", "path"], how="left", maintain_order="left")
     if corpus.benchmark != OWN:
         is_new = pl.coalesce("task", "gold_task").is_null() & pl.col("path").is_not_null()
@@ -244,10 +245,11 @@ def usual_task(corpus: Corpus) -> str:
 def _with_choices(given: pl.DataFrame, corpus: Corpus) -> pl.DataFrame:
     """The answers with the items of a list as one value where the gold has one, with choices."""
     golds = corpus.records.filter(pl.col("kind").is_in(["choice", "checkbox"]))["path"].unique()
-    if golds.is_empty():
+    field, paths = pl.col("path").str.replace(r"/\d+$", ""), given["path"].unique().to_frame()
+    paths = paths.filter(field.is_in(golds.implode()))["path"]
+    is_item = pl.col("path").is_in(paths.implode()) & pl.col("value").is_not_null()
+    if not given.filter(is_item).select("doc_id", field).is_duplicated().any():
         return given
-    field = pl.col("path").str.replace(r"/\d+$", "")
-    is_item = field.is_in(golds.implode()) & pl.col("value").is_not_null()
     is_list = (is_item & (is_item.sum().over("doc_id", field) > 1)).fill_null(False)
     items = given.filter(is_list).group_by("doc_id", path=field, maintain_order=True)
     lists = items.agg("value", pl.exclude("doc_id", "path", "value").first())
@@ -259,9 +261,10 @@ def _with_choices(given: pl.DataFrame, corpus: Corpus) -> pl.DataFrame:
 def unread(given: pl.DataFrame) -> pl.Series:
     """Whether each value is a page's text that should be JSON: begins so, or is of a JSON file."""
     is_page = given["path"].is_null() & given["value"].is_not_null()
-    is_file = given["origin"].str.to_lowercase().str.ends_with(".json").fill_null(False)
-    texts = given["value"].set(~is_page, None)
-    return is_page & (is_file | texts.map_elements(is_json, pl.Boolean).fill_null(False))
+    pages = given.filter(is_page)
+    is_file = pages["origin"].str.to_lowercase().str.ends_with(".json").fill_null(False)
+    is_unread = is_file | pages["value"].map_elements(is_json, pl.Boolean).fill_null(False)
+    return is_page.scatter(is_page.arg_true(), is_unread)
 
 
 def _claims(given: pl.DataFrame, corpus: Corpus) -> pl.DataFrame:

@@ -12,7 +12,7 @@ from formlab.folders import Evaluation
 from formlab.readers.join import FAILED, MATCHED
 from formlab.readers.samples import DUPLICATES, MISSING, UNREADABLE
 from formlab.scoring.causes import STAGE_OF
-from formlab.tables import USABLE
+from formlab.tables import USABLE, WHOLE_LEVELS
 
 # Two figures of a document that differ by more than rounding.
 _CLOSE = 0.005
@@ -68,7 +68,7 @@ def headlines(evaluation: Evaluation) -> pl.DataFrame:
     has_scores, is_whole = "log_scorer" in units, "log_document_score" in evaluation.documents
     scorer = units["log_scorer"].drop_nulls().first() if has_scores else None
     measure = f"normalised_accuracy of fields{', mean of documents' if is_whole else ''}"
-    if is_whole and scorer in set(evaluation.scores["metric"]):
+    if is_whole and scorer in evaluation.uses()["metrics"]:
         measure = scorer
     # An error rate of what was not read is that of an empty text: 1.
     is_rate = scorer in metrics.METRICS and metrics.get(scorer).direction != "up"
@@ -113,8 +113,7 @@ def _units(evaluation: Evaluation) -> pl.DataFrame:
     Without scores of the log: every field that was asked for.
     """
     # What an answer has beyond the gold is no sample of the log.
-    asked = evaluation.fields.filter(pl.col("gold").is_not_null(), pl.col("outcome") != "unscored")
-    asked = asked.with_columns(formlab=(pl.col("outcome") == "match").cast(pl.Float64))
+    asked = evaluation.gathered(_asked, "cases")
     if "log_document_scorer" not in evaluation.documents.columns:
         return asked
     whole = evaluation.documents.drop_nulls("log_document_scorer")
@@ -123,11 +122,13 @@ def _units(evaluation: Evaluation) -> pl.DataFrame:
     whole = whole.rename(lambda name: name.replace("log_document_", "log_", 1))
     # By the metric of the scorer's name, else by the share of right fields.
     same = (pl.col("metric") == whole["log_scorer"].first()) & pl.col("path").is_null()
-    figures = evaluation.scores.filter(same, pl.col("slice_by").is_null())
-    figures = figures.select("doc_id", formlab="value") if figures.height else asked
+    same &= pl.col("slice_by").is_null()
+    figures = evaluation.scan("scores").filter(same).select("doc_id", formlab="value").collect()
+    figures = figures if figures.height else asked
     # One field of a usable answer may be missing.
     is_odd = ~pl.col("status").is_in([*USABLE, "missing"])
-    odd = evaluation.cases.filter(is_odd).group_by("doc_id").agg(pl.col("status").first())
+    odd = evaluation.scan("cases").filter(is_odd).select("doc_id", "status").collect()
+    odd = odd.unique("doc_id", keep="first")
     right = figures.group_by("doc_id").agg(pl.col("formlab").mean())
     for frame in (right, odd):
         whole = whole.join(frame, on="doc_id", how="left", maintain_order="left")
@@ -136,6 +137,17 @@ def _units(evaluation: Evaluation) -> pl.DataFrame:
     rest = asked.join(whole, on="doc_id", how="anti")
     is_scored = "log_scorer" in rest.columns and rest["log_scorer"].null_count() < rest.height
     return pl.concat([whole, rest], how="diagonal_relaxed") if is_scored else whole
+
+
+def _asked(cases: pl.LazyFrame) -> pl.LazyFrame:
+    """The fields that were asked for, 1 if right, with what the log says of them."""
+    known = [name for name in cases.collect_schema() if name.startswith("log_")]
+    is_field = ~pl.col("level").is_in(WHOLE_LEVELS) & pl.col("gold").is_not_null()
+    right = (pl.col("outcome") == "match").cast(pl.Float64)
+    asked = cases.filter(is_field, pl.col("outcome") != "unscored")
+    # Without scores of the log nothing but how many are right is asked.
+    told = (*_COLUMNS[:5], "cause") if known else ("doc_id",)
+    return asked.select(*told, *known, formlab=right)
 
 
 def _why(row: dict[str, Any], judged: set[str]) -> str:

@@ -147,7 +147,7 @@ def of_values(
     """The corpus of values, all of whose types, pages and files of text are known."""
     # The origin of a value inside of a file goes on after `#`.
     is_file = pl.col("origin").str.to_lowercase().str.ends_with(".json")
-    broken = values.filter(unread(values) & is_file).select("value", "origin")
+    broken = values.filter(unread(values)).filter(is_file).select("value", "origin")
     for text, origin in broken.head(1).rows():
         raise DataBroken(f"no JSON: {text!r:.200}", where=origin, remedy="mend that file")
     mended = values.filter(status="repaired") if "status" in values.columns else values.clear()

@@ -65,13 +65,16 @@ def read(source: Source) -> Iterator[Row]:
     asked, dataset = log.eval, log.eval.get("dataset")
     dataset = dataset if isinstance(dataset, dict) else {}
     split = dataset.get("name") or asked.get("task") or "log"
-    rows = list(samples.sample_rows(source, split, entries, sample_in))
-    system = next(iter(models)) if len(models) == 1 else str(asked.get("model") or "unknown")
-    yield from (row | {"system": system} for row in rows)
+    requests = set()
+    for row in samples.sample_rows(source, split, entries, sample_in):
+        # All samples are read before the first row is given.
+        known = next(iter(models)) if len(models) == 1 else str(asked.get("model") or "unknown")
+        requests.add(row.get("request"))
+        yield row | {"system": known}
     source.notes[UNFINISHED] = log.results is None
     with samples.reading(source, path.name, samples.FIGURES):
         planned = {str(name) for name in dataset.get("sample_ids") or ()}
-        source.notes[samples.MISSING] = len(planned - {row.get("request") for row in rows})
+        source.notes[samples.MISSING] = len(planned - requests)
         yield from list(_figures(log.results or {}))
 
 

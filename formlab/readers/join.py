@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Iterable
-from pathlib import PurePosixPath
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
+from itertools import islice
+from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import polars as pl
@@ -14,11 +17,10 @@ from formlab import files, tables
 from formlab.errors import DataBroken
 from formlab.folders import Corpus, Evaluation, Predictions
 from formlab.readers import door
-from formlab.readers.answers import of_rows
 from formlab.readers.answers import table as records_table
-from formlab.readers.gold import corpus as own_corpus
-from formlab.readers.rows import Row, Source
+from formlab.readers.rows import ROLES, Row, Source, by_role, counted
 from formlab.readers.samples import ANSWER
+from formlab.scoring.batches import own_gold
 from formlab.scoring.evaluate import evaluate
 from formlab.tables import USABLE
 
@@ -36,6 +38,11 @@ DTYPES |= {"epoch": pl.Int64, "score": pl.Float64, "n": pl.Int64}
 DTYPES |= {"correct": pl.Boolean, "judged": pl.Boolean}
 _OF_RUN = ("role", "system", "epoch", "split", "benchmark")
 _SCORES = ("score", "correct", "compared")
+_ANSWERED = ("answer", "call", "score")
+_COLUMNS = (*_OF_RUN, *KEY, "value", "kind", "task", "status", "error", "scorer", *_SCORES)
+_COLUMNS += ("judged", "n")
+# How many rows are dicts at once.
+_AT_ONCE = 50_000
 _ALWAYS = {"score": ("scorer", *_SCORES), "call": ("value", "status", "error")}
 # A document and a path in it; without a path, the whole document.
 Key = tuple[str, str | None]
@@ -43,10 +50,10 @@ Key = tuple[str, str | None]
 
 @dataclasses.dataclass
 class Run:
-    """The rows of one system and epoch of a log; `log` is what an evaluation keeps of it."""
+    """The rows of one system and epoch of a log by role; `log` is what an evaluation keeps."""
 
     system: str
-    rows: pl.DataFrame
+    rows: dict[str, pl.DataFrame]
     log: dict[str, Any]
     scorers: list[str]
     notes: Counter[str]
@@ -54,38 +61,55 @@ class Run:
 
     def of(self, role: str, *columns: str) -> pl.DataFrame:
         """The rows of a role, with `columns` and those that have something in them."""
-        rows = self.rows.filter(pl.col("role") == role).drop(_OF_RUN)
+        rows = self.rows[role].drop(_OF_RUN[1:])
         always = (*KEY, *_ALWAYS.get(role, ("value",)), *columns)
+        absent = [pl.lit(None, DTYPES.get(n, pl.String)).alias(n) for n in always]
+        rows = rows.with_columns(c for c in absent if c.meta.output_name() not in rows.columns)
         return rows.select(c for c in rows if c.name in always or c.null_count() < rows.height)
 
 
-def frame_of(rows: Iterable[Row]) -> pl.DataFrame:
+def frame_of(rows: Iterable[Row], always: Iterable[str] = _COLUMNS) -> pl.DataFrame:
     """Rows that may leave columns out as a frame, with the dtypes of tables."""
     rows = list(rows)
-    always = (*_OF_RUN, *KEY, "value", "kind", "task", "status", "error", "scorer", *_SCORES)
-    names = dict.fromkeys([*always, "judged", "n", *(name for row in rows for name in row)])
-    columns = {name: [files.storable(row.get(name)) for row in rows] for name in names}
+    names = dict.fromkeys([*always, *(name for row in rows for name in row)])
+    columns = {name: [row.get(name) for row in rows] for name in names}
     schema = {name: DTYPES.get(name, pl.String) for name in names}
-    return pl.DataFrame(columns, schema=schema, strict=False)
+    try:
+        return pl.DataFrame(columns, schema=schema, strict=False)
+    except UnicodeEncodeError:  # Texts may have half characters.
+        columns = {name: [*map(files.storable, cells)] for name, cells in columns.items()}
+        return pl.DataFrame(columns, schema=schema, strict=False)
 
 
-def runs_of(rows: Iterable[Row], source: Source, form: str) -> dict[str, Run]:
-    """The runs in the rows of a log, by name: one for each system and epoch.
+def by_roles(rows: Iterable[Row]) -> dict[str, pl.DataFrame]:
+    """The rows of each role, without columns that have nothing in them."""
+    none = frame_of([], (*_OF_RUN, *KEY, "kind", "scorer", *_SCORES, "judged", "n")).drop("role")
+    found: dict[str, list[pl.DataFrame]] = {role: [none] for role in ROLES}
+    rows = iter(rows)
+    while some := list(islice(rows, _AT_ONCE)):
+        for role, part in by_role(some).items():
+            found[role] += [frame_of(part, ())] if part else []
+    return {role: pl.concat(frames, how="diagonal") for role, frames in found.items()}
+
+
+def runs_of(rows: Mapping[str, pl.DataFrame], source: Source, form: str) -> dict[str, Run]:
+    """The runs in the rows of a log by role: by name one for each system and epoch.
 
     What is said without a system, such as figures, is said of each. `form` names the reader.
     `DataBroken` if there is none.
     """
-    frame = frame_of(rows).with_columns(pl.col("epoch").fill_null(1))
-    is_answer = pl.col("role").is_in(["answer", "call", "score"])
-    keys = frame.filter(is_answer).select("system", "epoch").unique(maintain_order=True).rows()
+    frames = {n: f.with_columns(pl.col("epoch").fill_null(1)) for n, f in rows.items()}
+    answered = [frames[role].select("system", "epoch") for role in _ANSWERED]
+    keys = pl.concat(answered).unique(maintain_order=True).rows()
     if not keys:
         raise DataBroken("the log has no samples", where=source.path)
-    stem, scores = door.stem(source.path), frame.filter(role="score")
-    headline = frame.filter(role="figure").select("scorer", metric="kind", value="score", n="n")
+    stem, scores = door.stem(source.path), frames["score"]
+    headline = frames["figure"].select("scorer", metric="kind", value="score", n="n")
     # The first is the one that the headline is of.
     scorers = dict.fromkeys([*headline["scorer"], *scores["scorer"]])
     scorers = [name for name in scorers if name in set(scores["scorer"])]
-    log = {"format": form, "name": frame["split"].drop_nulls().first() or stem}
+    splits = pl.concat([frame["split"] for frame in frames.values()])
+    log = {"format": form, "name": splits.drop_nulls().first() or stem}
     log |= {"source": [file.name for file in source.files], "headline": headline.to_dicts()}
     log["judged"] = sorted(set(scores.filter(judged=True)["scorer"]))
     runs, epochs = {}, Counter(system for system, _ in keys)
@@ -94,24 +118,39 @@ def runs_of(rows: Iterable[Row], source: Source, form: str) -> dict[str, Run]:
         if epochs[system] > 1:
             name, notes[EPOCHS] = f"{name}, epoch {epoch}", epochs[system]
         is_of = pl.col("system").eq_missing(system) & (pl.col("epoch") == epoch)
-        part = frame.filter(is_of | (pl.col("system").is_null() & ~is_answer))
+        of_all = is_of | pl.col("system").is_null()
+        part = {n: f.filter(is_of if n in _ANSWERED else of_all) for n, f in frames.items()}
         runs[name] = Run(name, part, log, scorers, notes, source)
     return runs
 
 
 def evaluation(
-    run: Run, corpus: Corpus | None = None, *, documents: str = ASKED, types: Any = None
+    run: Run,
+    corpus: Corpus | None = None,
+    *,
+    documents: str = ASKED,
+    types: Any = None,
+    name: str | None = None,
+    out: Path | None = None,
 ) -> Evaluation:
     """The evaluation of a run, with its own gold, or with that of the benchmark that it is of.
 
     `documents` `asked` is what the log has samples of, `all` counts the rest of the benchmark as
-    missing. `DataBroken` if the log has no gold, or no sample is of the benchmark.
+    missing. `name` is what the system is called, and `out` a folder to save the evaluation in.
+    `DataBroken` if the log has no gold, or no sample is of the benchmark.
     """
-    run = dataclasses.replace(run, notes=Counter(run.notes))
-    if corpus is None:
-        corpus = _own_corpus(run, types)
-    else:
-        run, corpus = _joined(run, corpus, documents)
+    own = {"rows": dict(run.rows), "notes": Counter(run.notes)}
+    run = dataclasses.replace(run, system=name or run.system, **own)
+    with TemporaryDirectory(prefix="formlab-") as folder:
+        if corpus is None:
+            gold = _own_gold(run, types, Path(folder, "own"))
+        else:
+            run, gold = _joined(run, corpus, documents)
+        return _evaluated(run, gold, out)
+
+
+def _evaluated(run: Run, gold: Corpus | Iterator[Corpus], out: Path | None) -> Evaluation:
+    """The evaluation of a run by its gold, which may come some documents at a time."""
     calls = run.of("call")
     # A sample that asks for an object has several answers, and is counted once.
     run.notes[MATCHED] = calls.height or run.of("answer").height
@@ -120,30 +159,36 @@ def evaluation(
     reasons = failed["error"].drop_nulls().value_counts(sort=True).head(5)
     run.notes.update({f"failed with {error[:120]}": count for error, count in reasons.rows()})
     scores = _scores(run, calls)
-    predictions = _predictions(run, corpus, scores.filter(pl.col("path").is_not_null()))
+    predictions = partial(_predictions, run, scores.filter(pl.col("path").is_not_null()))
+    # Single fields of another document may be scored beside whole documents.
     whole = scores.filter(pl.col("path").is_null()).drop("path")
-    if whole.height:
-        # Single fields of another document may be scored beside whole documents.
-        whole = whole.rename(lambda name: name.replace("log_", "log_document_", 1))
+    whole = whole.rename(lambda name: name.replace("log_", "log_document_", 1))
+
+    def scored(corpus: Corpus) -> Corpus:
         table = corpus.documents.join(whole, on="doc_id", how="left", maintain_order="left")
-        corpus = dataclasses.replace(corpus, documents=table)
-    return evaluate(corpus, predictions)
+        return dataclasses.replace(corpus, documents=table)
+
+    if whole.height:
+        gold = scored(gold) if isinstance(gold, Corpus) else map(scored, gold)
+    return evaluate(gold, predictions, out=out)
 
 
-def _own_corpus(run: Run, types: Any) -> Corpus:
+def _own_gold(run: Run, types: Any, folder: Path) -> Corpus | Iterator[Corpus]:
     """The forms of a log with the gold that stands in it."""
     gold, name = run.of("gold"), run.log["name"]
     if gold.is_empty():
         what = f"the log has no gold: {run.log['format']} keeps answers alone"
         remedy = "formlab score BENCHMARK --predictions LOG"
         raise DataBroken(what, where=next(iter(run.source.files), None), remedy=remedy)
-    sources = {file.name: files.sha256(file) for file in run.source.files}
-    benchmark = run.rows["benchmark"].drop_nulls().first()
+    sources = {file.name: files.sha256_once(file) for file in run.source.files}
+    stated = pl.concat([frame["benchmark"] for frame in run.rows.values()])
+    benchmark = stated.drop_nulls().first()
     if benchmark is None:
         # Named, so that no column of the log's own is taken for another.
         columns = {name: name for name in (*KEY, "value")}
-        corpus = own_corpus(gold, types=types, name=name, columns=columns)
-        return dataclasses.replace(corpus, sources=sources)
+        del run.rows["gold"]
+        corpora = own_gold(gold, folder, types=types, columns=columns, name=name)
+        return (dataclasses.replace(corpus, sources=sources) for corpus in corpora)
     key = {"benchmark": benchmark, "split": name}
     counts = gold.group_by("doc_id", maintain_order=True).agg(n_fields=pl.col("path").count())
     known = run.of("document").drop("path", "value")
@@ -189,7 +234,7 @@ def matched(run: Run, corpus: Corpus) -> dict[Key, Key | None]:
         spelt = ((document(start), end) for start, end in ends)
         return next((key for key in spelt if key in paths), None)
 
-    asked = run.rows.filter(pl.col("role").is_in(["gold", "answer"])).select(KEY)
+    asked = pl.concat([run.rows[role].select(KEY) for role in ("gold", "answer")])
     return {key: match(*key) for key in asked.unique(maintain_order=True).rows()}
 
 
@@ -224,8 +269,10 @@ def _joined(run: Run, corpus: Corpus, documents: str) -> tuple[Run, Corpus]:
     whole = {(doc_id, None): (match[0], None) for (doc_id, _), match in known.items()}
     places = [(*key, *match) for key, match in (whole | known).items()]
     places = pl.DataFrame(places, dict.fromkeys([*KEY, "at", "at_path"], pl.String), orient="row")
-    moved = run.rows.join(places, on=KEY, nulls_equal=True, maintain_order="left")
-    moved = moved.with_columns(doc_id="at", path="at_path").drop("at", "at_path")
+    moved = {}
+    for role, rows in run.rows.items():
+        rows = rows.join(places, on=KEY, nulls_equal=True, maintain_order="left")
+        moved[role] = rows.with_columns(doc_id="at", path="at_path").drop("at", "at_path")
     run = dataclasses.replace(run, rows=moved)
     run.notes[STRANGE] = sum(match is None for match in matches.values())
     gold = run.of("gold").select(*KEY, target="value")
@@ -267,22 +314,32 @@ def _scores(run: Run, calls: pl.DataFrame) -> pl.DataFrame:
     return wide.with_columns(log_scorer=pl.lit(run.scorers[0])) if run.scorers else wide.clear()
 
 
-def _predictions(run: Run, corpus: Corpus, scores: pl.DataFrame) -> Predictions:
-    """The answers, with the log's own scores as columns of their own."""
+def _predictions(run: Run, scores: pl.DataFrame, corpus: Corpus, of_corpus: pl.Expr) -> Predictions:
+    """The answers for a part of the gold, with the log's own scores as columns of their own."""
+    key = {"benchmark": corpus.benchmark, "split": corpus.split, "system": run.system}
     # The task is that of the gold at the same path; a page's own is text.
-    tasks = corpus.records.select(*KEY, usual="task").unique(KEY)
-    given = run.of("answer", "task", "kind", "status")
-    given = given.join(tasks, on=KEY, how="left", nulls_equal=True, maintain_order="left")
+    tasks_ = corpus.records.select(*KEY, usual="task").unique(KEY)
+    given = run.of("answer", "task", "kind", "status").filter(of_corpus)
+    given = given.join(tasks_, on=KEY, how="left", nulls_equal=True, maintain_order="left")
     page = pl.when(pl.col("path").is_null()).then(pl.lit("page"))
-    task, status = pl.coalesce("task", "usual", pl.lit("text")), pl.coalesce("status", pl.lit("ok"))
-    given = given.with_columns(task=task, status=status, kind=pl.coalesce(page, "kind"))
-    rows = [{"role": "answer"} | row for row in given.drop("usual").to_dicts()]
-    rows += [{"role": "call"} | row for row in run.of("call").to_dicts()]
-    source = dataclasses.replace(run.source, notes=run.notes)
-    found = of_rows(rows, corpus, source, name=run.system)
+    task, kind = pl.coalesce("task", "usual", pl.lit("text")), pl.coalesce(page, "kind")
+    given = given.with_columns(task=task, kind=kind).drop("usual")
     # A log says what its questions are, and nothing of what its answers are.
-    records = found.records.with_columns(field=pl.lit(None, pl.String))
+    records = records_table(given, key | {"role": "prediction"})
+    records = records.with_columns(field=pl.lit(None, pl.String))
     if scores.height:
         records = records.join(scores, on=KEY, how="left", maintain_order="left")
-    notes = {f"log: {note}": count for note, count in found.notes.items()}
-    return dataclasses.replace(found, records=records, settings={"log": run.log}, notes=notes)
+    calls = run.of("call").filter(of_corpus)
+    known = [n for n in calls.columns if n in tables.RESPONSES.keys() - key.keys()]
+    notes = {f"log: {note}": count for note, count in counted(run.notes).items()}
+    run.notes.clear()  # They are of all of the log.
+    # What was given is let go: scoring takes the memory.
+    run.rows |= {role: run.rows[role].filter(~of_corpus) for role in ("answer", "call")}
+    return Predictions(
+        records=records,
+        responses=tables.table("responses", calls.select(known).to_dicts(), **key),
+        system=run.system,
+        settings={"log": run.log},
+        sources={file.name: files.sha256_once(file) for file in run.source.files},
+        notes=notes,
+    ).check()

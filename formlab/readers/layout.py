@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from itertools import islice
 from typing import Any, NamedTuple
@@ -114,14 +114,14 @@ def _holds_json(batch: Batch, column: str | None) -> bool:
     return any(answers.is_json(text) or answers.plain(text).changes for text in islice(found, 20))
 
 
-def texts(values: list[Any]) -> pl.Series:
+def texts(values: Sequence[Any]) -> pl.Series:
     """Values as texts of a column; half of a surrogate pair is kept as its escape."""
     if not set(map(type, values)) <= {str, type(None)}:
         values = list(map(as_text, values))
     try:
         return pl.Series(values, dtype=pl.String)
     except UnicodeEncodeError:
-        return pl.Series(list(map(files.storable, values)), dtype=pl.String)
+        return pl.Series([*map(files.storable, values)], dtype=pl.String)
 
 
 def documents_of(batch: Batch, column: str) -> pl.Series:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
+from functools import partial
 from itertools import chain, count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import polars as pl
 
@@ -18,7 +19,7 @@ from formlab.files import local
 from formlab.readers import door
 from formlab.readers.beside import differences, headlines, join_report
 from formlab.readers.door import as_text
-from formlab.readers.join import ALL, ASKED, evaluation, fitting, frame_of, runs_of
+from formlab.readers.join import ALL, ASKED, by_roles, evaluation, fitting, frame_of, runs_of
 from formlab.readers.rows import ODD, Row, Source
 from formlab.readers.samples import ANSWER, Sample, names, number, sample_rows
 from formlab.readers.sources import FRAME, items
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = ["called", "differences", "headlines", "join_report", "open_log", "open_logs", "read"]
 
+R = TypeVar("R")
 # What a column of a table can be, with the names that tell it where `columns` does not.
 NAMES = {
     "doc_id": ("doc_id", "id", "document", "document_id", "sample_id", "index", "file", "filename"),
@@ -74,7 +76,7 @@ def read(source: Any, *, columns: Mapping[str, str] | None = None) -> pl.DataFra
     >>> rows.filter(role="answer").select("doc_id", "path", "value", "status").rows()
     [('a', '/answer', '9.0', 'ok')]
     """
-    return frame_of(_opened(source, columns or {}, None)[2])
+    return frame_of(_opened(source, columns or {}, None, list)[2])
 
 
 def open_log(
@@ -101,13 +103,13 @@ def open_log(
     >>> differences(evaluation).select("doc_id", "why").rows()
     [('b', 'normalisation: case')]
     """
-    opened = open_logs(source, benchmark, columns, **options)
+    opened = open_logs(source, benchmark, columns, **options, name=system)
     if len(opened) > 1:
         listed = ", ".join(evaluation.system for evaluation in opened)
         where = source if isinstance(source, str | Path) else None
         what = f"the log holds {len(opened)} runs: {listed}"
         raise DataBroken(what, where=where, remedy="run= with one of these names, or open_logs")
-    return called(opened[0], system) if system else opened[0]
+    return opened[0]
 
 
 def open_logs(
@@ -120,6 +122,8 @@ def open_logs(
     documents: str = ASKED,
     types: Any = None,
     run: str | None = None,
+    name: str | None = None,
+    out: Path | None = None,
 ) -> list[Evaluation]:
     """An evaluation for each run, a system and epoch, in a log of another harness.
 
@@ -143,6 +147,8 @@ def open_logs(
         Of the log's own gold: as for `formlab.readers.corpus`.
     run
         Of several systems or epochs the one to open, as an evaluation's `system` calls it.
+    name, out
+        What the system of a log with one run is called, and a folder to save its evaluation in.
 
     Raises
     ------
@@ -160,21 +166,26 @@ def open_logs(
         splits = splits or readers.splits(local(source))
     corpora = _corpora(benchmark, root, splits)
     corpus = next(corpora, None)
-    form, origin, rows = _opened(source, columns or {}, corpus)
-    if corpus is not None and not {row["role"] for row in rows} & {"gold", "score", "figure"}:
+    form, origin, rows = _opened(source, columns or {}, corpus, by_roles)
+    if corpus is not None and not any(rows[n].height for n in ("gold", "score", "figure")):
         # Answers alone are read as for `formlab score`.
         which = "all" if documents == ALL else "answered"
-        return [
+        found = [
             evaluate(each, readers.predictions(source, each, columns=columns), documents=which)
             for each in ([corpus, *corpora] if splits else [corpus])
         ]
+        return [called(each, name) for each in found] if name and len(found) == 1 else found
     runs = runs_of(rows, origin, form)
     if run is not None and run not in runs:
         raise UnknownName.of("run of the log", run, list(runs))
     wanted = [runs[run]] if run is not None else list(runs.values())
     if corpus is not None:
         corpus = fitting(wanted[0], chain([corpus], corpora))
-    return [evaluation(one, corpus, documents=documents, types=types) for one in wanted]
+    how: dict[str, Any] = {"documents": documents, "types": types}
+    how |= {"name": name, "out": out} if len(wanted) == 1 else {}
+    # Of a run nothing is kept but what is scored.
+    del rows, runs
+    return [evaluation(wanted.pop(0), corpus, **how) for _ in range(len(wanted))]
 
 
 def called(evaluation: Evaluation, system: str) -> Evaluation:
@@ -186,14 +197,20 @@ def called(evaluation: Evaluation, system: str) -> Evaluation:
     'mine'
     """
 
-    def renamed(whole: Any, *tables: str) -> Any:
+    if evaluation.system == system:
+        return evaluation
+    known = {name: getattr(evaluation, name) for name in evaluation.scalars()}
+    return evaluation.mapped(partial(_renamed, system=system), **known | {"system": system})
+
+
+def _renamed(part: Evaluation, system: str) -> Evaluation:
+    def named(whole: Any, *tables: str) -> Any:
         name = pl.lit(system).alias("system")
         changed = {table: getattr(whole, table).with_columns(name) for table in tables}
         return dataclasses.replace(whole, system=system, **changed)
 
-    answers = evaluation.predictions
-    answers = answers and renamed(answers, "records", "responses")
-    return dataclasses.replace(renamed(evaluation, "cases", "scores"), predictions=answers)
+    answers = part.predictions and named(part.predictions, "records", "responses")
+    return dataclasses.replace(named(part, "cases", "scores"), predictions=answers)
 
 
 def _corpora(
@@ -212,18 +229,21 @@ def _corpora(
 
 
 def _opened(
-    source: Any, columns: Mapping[str, str], corpus: Corpus | None
-) -> tuple[str, Source, list[Row]]:
-    """The name of what reads a source, what it says of it, and its rows."""
+    source: Any,
+    columns: Mapping[str, str],
+    corpus: Corpus | None,
+    collect: Callable[[Iterable[Row]], R],
+) -> tuple[str, Source, R]:
+    """The name of what reads a source, what it says of it, and its rows as `collect` has them."""
     if not isinstance(source, str | Path):
         origin = Source(Path(FRAME), corpus, columns)
-        return "table", origin, list(_table(origin, source))
+        return "table", origin, collect(_table(origin, source))
     origin = Source(path := local(source), corpus, columns)
     if not os.path.exists(path):
         raise DataMissing("no such log", where=path, remedy="check the path")
     if not columns and (reader := readers.reader_of(path, corpus)):
         try:
-            return reader.name, origin, list(reader.read(origin))
+            return reader.name, origin, collect(reader.read(origin))
         except FormlabError:
             raise
         except (*ODD, OSError, pl.exceptions.PolarsError) as error:
@@ -234,9 +254,9 @@ def _opened(
             raise DataBroken(what, where=path, remedy=remedy) from error
     if columns or all(names(path) & {*NAMES[name]} for name in ("gold", "value")):
         origin.files.append(path)
-        return "table", origin, list(_table(origin, path))
+        return "table", origin, collect(_table(origin, path))
     if corpus is not None:
-        return "answers", origin, []
+        return "answers", origin, collect([])
     titles = "; ".join(reader.title for reader in readers.READERS.values())
     what = "no known format of logs"
     remedy = "with --predictions FILE if this is gold; --columns doc_id=id,gold=target,value=output"

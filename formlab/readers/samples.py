@@ -144,7 +144,9 @@ def sample_rows(
         what = "".join(f"no sample can be read; the {reason}" for reason in reasons[:1])
         remedy = "a log as the harness wrote it, of a run that has samples"
         raise DataBroken(what or "the log has no samples", where=source.path, remedy=remedy)
-    for sample in kept.values():
+    while kept:
+        # Each is let go when its rows are given.
+        sample = kept.pop(next(iter(kept)))
         source.notes[WITHOUT_GOLD] += sample.gold is None and not sample.golds
         run = {"doc_id": sample.doc_id, "split": str(split), "epoch": sample.epoch}
         run["system"] = sample.system or system or None

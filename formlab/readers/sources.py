@@ -22,7 +22,7 @@ from formlab import files
 from formlab.errors import DataBroken, DataMissing
 from formlab.files import local
 from formlab.readers.door import FORMS, TABLES, Member, ending, is_json, kind, members, stem
-from formlab.readers.rows import Batch, Row
+from formlab.readers.rows import Batch, Row, Table
 from formlab.text.answers import arguments, is_flat
 
 # What stands for a name where there is no file.
@@ -118,7 +118,8 @@ def _framed(frames: Iterable[pl.DataFrame], name: str) -> Iterator[Batch]:
     start = 1
     for frame in frames:
         numbers = range(start, start + frame.height)
-        yield Batch([f"{name}, row {number}" for number in numbers], frame.rows(named=True))
+        table = Table(frame.to_dict(as_series=False), frame.height)
+        yield Batch([f"{name}, row {number}" for number in numbers], table)
         start += frame.height
 
 
@@ -363,7 +364,7 @@ def _table(numbered: Numbered, member: Member, mark: str, notes: Counter[str]) -
     names = ["" if cell is None else str(cell).strip() for cell in above[title][1]]
     while names and not names[-1]:
         names.pop()
-    notes["columns without a name, left out"] += (is_unnamed := names.count(""))
+    notes["columns without a name, left out"] += names.count("")
     if twice := [name for name, n in Counter(names).items() if n > 1 and name]:
         what, where = f"two columns are called {twice[0]!r}", f"{place}{above[title][0]}"
         raise DataBroken(what, where=where, remedy="rename one: the first row names the columns")
@@ -377,10 +378,11 @@ def _table(numbered: Numbered, member: Member, mark: str, notes: Counter[str]) -
                     raise DataBroken(what, where=f"{place}{number}", remedy=remedy)
                 notes["rows shorter than their header"] += len(cells) < width
                 cells += [None] * (width - len(cells))
-        rows = [dict(zip(names, cells, strict=False)) for _, cells in some]
-        for row in rows if is_unnamed else ():
-            row.pop("")
-        yield Batch([f"{member.name}{mark}{number}" for number, _ in some], rows)
+        numbers, rows = zip(*some, strict=True)
+        columns = dict(zip(names, zip(*rows, strict=True), strict=False))
+        columns.pop("", None)
+        origins = [f"{member.name}{mark}{number}" for number in numbers]
+        yield Batch(origins, Table(columns, len(origins)))
 
 
 def _titles(rows: list[list[Any]]) -> int:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain
-from operator import itemgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -28,7 +27,7 @@ _DOTTED = re.compile(rf"(?:\$(?:\.?{_NAME})?|{_NAME})(?:\.[\w-]+|{_BRACKETS})+")
 _STEP = re.compile(r"""'([^'\]]+)'|"([^"\]]+)"|([\w*-]+)""")
 _CONFIDENCE = re.compile(r"(.+?)[ _.-]?(?:confidence|conf)", re.IGNORECASE)
 # What texts have in them that may be more than a value.
-_MARKS = re.compile(r"[<{\[`◁]")
+_MARKS = r"[<{\[`◁]"
 # What services call a value, and what they say of it in the same object.
 _VALUES = ("value", "content", "text")
 _SAID = {
@@ -43,8 +42,17 @@ _CALL = {"model", "usage", "status", "created", "finish_reason", "error", "laten
 _CALL |= {"cost", "confidence", "system", "tokens", "request_id"}
 # The path of a value ("" for the text of a page), the value, and what is said of it.
 Leaf = tuple[str, Any, Row | None]
-# The same of cells, each after the number of its row.
-Cells = Iterator[tuple[int, str, Any, Row | None]]
+# Values that hold no others, unless a text has one of the `_MARKS`.
+_PLAIN = (str, type(None), int, float, bool)
+
+
+class Cells(NamedTuple):
+    """Of each cell that may hold values the row's number, its path, value and what is said."""
+
+    places: Sequence[int]
+    paths: list[str]
+    values: list[Any]
+    stated: list[Row | None]
 
 
 @tables.uncollected()
@@ -161,16 +169,13 @@ def _values_of(
     batch: Batch, layout: Layout, rows: pl.DataFrame, whole: Collection[str]
 ) -> pl.DataFrame:
     """The values of some rows, beside what their rows say and what is said of each."""
-    found = list(_found(batch, layout, whole))
-    bare = {*range(len(batch.rows))} - {place for place, *_ in found}
-    found = sorted([*found, *((place, "", "", None, None) for place in bare)], key=itemgetter(0))
-    places, insides, paths, cells, stated = map(list, zip(*found, strict=True))
+    found, stated = _found(batch, layout, whole)
     further = [name for name in layout.names if name not in (*SYNONYMS, "origin")]
     values = rows.with_columns(
         column_of(name, batch, layout.names[name]).alias(files.storable(name)) for name in further
-    )[places].with_columns(path=texts(paths).replace("", None), value=texts(cells))
+    )[found["place"]].with_columns(found["path"].replace("", None), found["value"])
     if batch.documents:
-        below = pl.concat_str("origin", pl.lit("#"), texts(insides).replace("", None))
+        below = pl.concat_str("origin", pl.lit("#"), found["inside"].replace("", None))
         values = values.with_columns(origin=pl.coalesce(below, "origin"))
     for name in (*PLACE, "status") if any(stated) else ():
         said = [(members or {}).get(name) for members in stated]
@@ -178,44 +183,65 @@ def _values_of(
         column = pl.Series(name, said, strict=False).cast(tables.RECORDS[name], strict=False)
         if column.null_count() < len(column):
             known = [pl.col(name)] if name in values.columns else []
-            values = values.with_columns(pl.coalesce(*known, column).alias(name))
+            values = values.with_columns(pl.coalesce(*known, column.gather(found["said"])))
     first = ("doc_id", "path", "value")
     return values.select(*first, pl.exclude(*first, "origin"), "origin")
 
 
 def _found(
     batch: Batch, layout: Layout, whole: Collection[str]
-) -> Iterator[tuple[int, str, str, Any, Row | None]]:
-    """The values in the cells, each after its row and the path of its cell."""
-    for place, start, cell, beside in (_long if layout.is_long else _wide)(batch, layout.names):
-        if cell is None or (type(cell) is str and not _MARKS.search(cell)):
-            yield place, start, start, cell, beside
-            continue
+) -> tuple[pl.DataFrame, list[Row | None]]:
+    """The values in the cells in the order of their rows, and what is said of any.
+
+    Of each value the `place` of its row, the path of its cell (`inside`) and its own, its text and
+    the number of what is `said` of it; of a row without any only its place.
+    """
+    cells = (_long if layout.is_long else _wide)(batch, layout.names)
+    is_odd = pl.Series([type(value) not in _PLAIN for value in cells.values], dtype=pl.Boolean)
+    plain = [value if type(value) in _PLAIN else None for value in cells.values]
+    columns = {"place": cells.places, "inside": cells.paths, "value": texts(plain)}
+    found = pl.DataFrame(columns, schema_overrides={"place": pl.UInt32})
+    found = found.with_row_index("at").with_columns(path="inside", said="at")
+    is_odd |= found["value"].str.contains(_MARKS).fill_null(value=False)
+    odd, stated = [], list(cells.stated)
+    for at in is_odd.arg_true():
+        place, path, value, said = (column[at] for column in cells)
         try:
-            if type(cell) is str and start and not layout.is_long and start not in whole:
+            if type(value) is str and path and not layout.is_long and path not in whole:
                 # An object or its list as text in a cell, as tables have line items.
-                cell = answers.stated(cell)
-            for inside, value, said in _leaves(cell, start, beside, whole):
-                for leaf in _answer(inside, value, said):
-                    yield place, inside, *leaf
+                value = answers.stated(value)
+            for inside, inner, beside in _leaves(value, path, said, whole):
+                odd += [(at, place, inside, *leaf) for leaf in _answer(inside, inner, beside)]
         except RecursionError as error:
-            where = f"{batch.home}{batch.origins[place]}#{start[:80]}"
+            where = f"{batch.home}{batch.origins[place]}#{path[:80]}"
             raise DataBroken(str(error), where=where) from None
+    places = {*found["place"].filter(~is_odd), *(row[1] for row in odd)}
+    odd += [(None, n, "", "", None, None) for n in range(len(batch.rows)) if n not in places]
+    if odd or is_odd.any():
+        at, place, inside, path, value, said = zip(*odd, strict=True) if odd else [()] * 6
+        columns = {"at": at, "place": place, "inside": texts(inside), "value": texts(value)}
+        columns |= {"path": texts(path), "said": range(len(stated), len(stated) + len(odd))}
+        rest = pl.DataFrame(columns, schema_overrides=found.schema)
+        found = pl.concat([found.filter(~is_odd), rest]).sort("place", "at", maintain_order=True)
+    return found, [*stated, *(row[5] for row in odd)]
 
 
 def _long(batch: Batch, names: Mapping[str, str]) -> Cells:
     """The value of each row."""
-    stated = texts(batch.column(names.get("path"))).to_list()
-    pointers = {path: pointer(path) or "" for path in set(stated)}
-    rows = zip(stated, batch.column(names.get("value")), batch.rows, strict=True)
-    for place, (path, cell, row) in enumerate(rows):
-        path = pointers[path]
-        yield place, path, row.get("text") if cell is None and not path else cell, None
+    stated, values = texts(batch.column(names.get("path"))), batch.column(names.get("value"))
+    known = stated.unique().to_list()
+    paths = stated.replace_strict(known, [pointer(path) or "" for path in known])
+    if "text" in batch.names:
+        pages = zip(values, paths, batch.column("text"), strict=True)
+        values = [text if value is None and not path else value for value, path, text in pages]
+    count = len(values)
+    return Cells(range(count), paths.to_list(), values, [None] * count)
 
 
 def _wide(batch: Batch, names: Mapping[str, str]) -> Cells:
     """The cells of each row that may hold values."""
     beside = {*names.values()} | ({"doc_id"} if batch.documents else set())
+    cells = Cells([], [], [], [])
     for place, row in enumerate(batch.rows):
         row = _unwrapped(row, beside)
         sure = {m[1]: name for name in row if (m := _CONFIDENCE.fullmatch(name)) and m[1] in row}
@@ -225,7 +251,9 @@ def _wide(batch: Batch, names: Mapping[str, str]) -> Cells:
                 # A column for the third item is blank where there are two.
                 if cell is not None or not is_item:
                     said = {"confidence": row[sure[name]]} if name in sure else None
-                    yield place, path, cell, said
+                    for column, value in zip(cells, (place, path, cell, said), strict=True):
+                        column.append(value)
+    return cells
 
 
 @lru_cache(maxsize=2**16)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import shutil
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from itertools import chain, islice
 from pathlib import Path
@@ -97,8 +97,9 @@ def batches(
     gold
         Corpora of documents that follow one another, each a batch.
     predictions
-        `Predictions`, or what `readers.predictions` takes. No more than a piece of a run or of a
-        table is in memory.
+        `Predictions`, or what `readers.predictions` takes, of which no more than a piece of a run
+        or of a table is in memory; or a function that makes them for a corpus and the documents
+        that a predicate on `doc_id` holds for.
     folder
         Where the files go; whoever scores a batch must see it.
     kept
@@ -117,7 +118,9 @@ def batches(
     first = list(islice(gold, 2))
     if kept and len(first) == 1:
         found = predictions
-        if not isinstance(found, Predictions):
+        if callable(found):
+            found = found(first[0], pl.lit(value=True))
+        elif not isinstance(found, Predictions):
             found = readers.predictions(predictions, first[0], columns=columns)
         found = dataclasses.replace(found, system=_system(found, predictions, name, fallback))
         names = first[0].documents["doc_id"].to_list()
@@ -125,7 +128,9 @@ def batches(
     known = _Gold(folder / "gold", chain(first, gold))
     values, home = None, folder / "answers"
     is_file = isinstance(predictions, Path) and not columns
-    if isinstance(predictions, Predictions):
+    if callable(predictions):
+        found = _of_function(predictions, known, folder)
+    elif isinstance(predictions, Predictions):
         found = predictions
     elif runs.is_finished(predictions):
         found = runs.opened(predictions, known.corpus)
@@ -138,7 +143,7 @@ def batches(
     else:
         found, values = _of_table(predictions, known, home, columns or {})
     bare = {table: found.scan(table).head(0).collect() for table in Predictions.TABLES}
-    for table, none in bare.items() if values is None else ():
+    for table, none in bare.items() if values is None and not callable(predictions) else ():
         scanned = found.scan(table)
         rows = scanned.collect_batches(chunk_size=benchmarks.BATCH, maintain_order=True)
         partition(chain([none], rows), known.documents, home / table)
@@ -217,6 +222,28 @@ def _of_table(
     return found, {"lists": given.lists, "moved": moved, "usual": usual, "path": path}
 
 
+def _of_function(
+    make: Callable[[Corpus, pl.Expr], Predictions], gold: _Gold, folder: Path
+) -> Predictions:
+    """Write what `make` predicts for each batch, last for other documents; the first, bare."""
+    bare = None
+    for number in range(gold.count + 1):
+        is_last = number == gold.count
+        documents = gold.documents if is_last else gold.documents.filter(batch=number)
+        of_batch = pl.col("doc_id").is_in(documents["doc_id"].implode())
+        corpus = _filled(gold.corpus, folder / "gold", number)
+        made = make(corpus, ~of_batch if is_last else of_batch)
+        for table in made.TABLES:
+            home, rows = folder / "answers" / table, getattr(made, table)
+            if not is_last or rows.height:
+                _write(rows, home, number)
+            if bare is None:
+                rows.clear().write_parquet(home / _EMPTY)
+        none = {table: getattr(made, table).clear() for table in made.TABLES}
+        bare = bare or dataclasses.replace(made, **none)
+    return bare
+
+
 def own_gold(
     source: Any,
     folder: Path,
@@ -224,6 +251,7 @@ def own_gold(
     images: str | Path | None = None,
     types: Any = None,
     columns: Mapping[str, str] | None = None,
+    name: str | None = None,
 ) -> Iterator[Corpus]:
     """A user's own gold as corpora of one batch each; parameters and errors of `gold.corpus`."""
     path = source if isinstance(source, Path) else None
@@ -238,7 +266,8 @@ def own_gold(
     for number in range(documents["batch"].max() + 1):
         yield corpus_of_values(
             listed(_read(folder / "values", number), values.lists), known, declared,
-            name=stem(path.resolve()) if path else FRAME, root=root, pages=pages, texts=texts,
+            name=name or (stem(path.resolve()) if path else FRAME),
+            root=root, pages=pages, texts=texts,
             # What is odd in the whole is counted once.
             flaws=Counter() if number else Counter(values.notes),
             sources={} if number else answers.sources_of(path),

@@ -26,6 +26,8 @@ BY = ("kind",)
 # `asked`: by a column that was asked for, not by the scorer. `place`: its order in that column.
 _KEY = ["asked", *SLICE, "metric"]
 _CASE = ["doc_id", "path"]
+# How many scores are compared with those above them at once.
+_ROWS = 2**14
 # How a score is made.
 _MADE = ["task", "mode", "settings"]
 
@@ -132,28 +134,35 @@ class _Piece:
 
 
 def _added(part: Evaluation, by: Sequence[str]) -> pl.DataFrame:
-    """What each document of a part adds to each score: a row for both and how it was scored."""
+    """What documents of a part add to each score: rows of sums, and how these were scored."""
     fields = _fields(part, by)
-    scores = _with_flags(_with_parts(part.scan("scores")), fields)
-    groups = [scores.with_columns(asked=False, place=pl.lit(None, pl.Float64))]
-    loose = scores.filter(of_cases()).drop("slice_by", "slice_value")
-    for name in by:
-        # Two cases at one path may be of two slices, or of one.
-        values = sliced(fields, part.documents, name)
-        named = fields.select(*_CASE, slice_value=values.cast(pl.String).fill_null("none"))
-        named = named.with_columns(_place(values)).unique([*_CASE, "slice_value"], keep="first")
-        groups.append(loose.join(named, on=_CASE).with_columns(asked=True, slice_by=pl.lit(name)))
-    added = (
-        pl.concat(groups, how="diagonal")
-        .group_by(*_KEY, "made", "doc_id")
-        .agg(
-            pl.col("^part[0-9]+$").sum(),
-            pl.col("own", "width", "place").first(),
-            pl.col(COUNTS[1:]).sum(),
-            n_cases=pl.len(),
-        )
+    scores, runs = _in_runs(part.scan("scores"))
+    runs = runs.with_columns(asked=False, place=pl.lit(None, pl.Float64))
+    loose = runs.filter(of_cases()).drop("slice_by", "slice_value", "asked", "place")
+    groups = []
+    for rows in _with_parts(scores):
+        marked = _with_flags(rows, fields)
+        groups.append(_summed(marked, "run").join(runs, on="run", maintain_order="left"))
+        for name in by:
+            # Two cases at one path may be of two slices, or of one.
+            values = sliced(fields, part.documents, name)
+            named = fields.select(*_CASE, slice_value=values.cast(pl.String).fill_null("none"))
+            named = named.with_columns(_place(values)).unique([*_CASE, "slice_value"], keep="first")
+            of_cases_ = marked.join(loose.select("run"), on="run", how="semi")
+            added = _summed(of_cases_.join(named, on=_CASE), "run", "slice_value", "place")
+            added = added.join(loose, on="run", maintain_order="left")
+            groups.append(added.with_columns(asked=True, slice_by=pl.lit(name)))
+    return pl.concat(groups, how="diagonal").with_columns(pl.col("^part[0-9]+$").fill_null(0.0))
+
+
+def _summed(scores: pl.DataFrame, *by: str) -> pl.DataFrame:
+    """The sums over the cases of each run, or of slices of it."""
+    return scores.group_by(by, maintain_order=True).agg(
+        pl.col("^part[0-9]+$").sum(),
+        pl.col("own", "width").first(),
+        pl.col(COUNTS[1:]).sum(),
+        n_cases=pl.len(),
     )
-    return added.join(scores.select("made", *_MADE).unique("made"), on="made")
 
 
 def _fields(part: Evaluation, by: Sequence[str]) -> pl.DataFrame:
@@ -169,24 +178,34 @@ def _fields(part: Evaluation, by: Sequence[str]) -> pl.DataFrame:
     return rows.select(name for name in needed if name in known).collect()
 
 
-def _with_parts(scores: pl.LazyFrame) -> pl.DataFrame:
-    """The scores with the parts of each, and in `made` one number for all that are made alike."""
-    stats = pl.col("stats")
+def _in_runs(scores: pl.LazyFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The scores by `run`, rows below each other of one document that are made alike; the runs."""
+    alike = ("doc_id", *SLICE, "metric", *_MADE)
+    is_new = pl.any_horizontal(pl.col(n).ne_missing(pl.col(n).shift()) for n in alike)
     known = scores.select(
-        *("doc_id", "path", *SLICE, "metric", *_MADE, "stats", "hits", "total"),
+        *alike,
+        *("path", "stats", "hits", "total"),
         own="value",
         n_missing=~pl.col("status").is_in(USABLE).fill_null(value=True),
         n_undefined=pl.col("value").is_nan().fill_null(value=True),
-        made=pl.struct(_MADE).hash(),
-        width=stats.list.len().fill_null(2),
+        width=pl.col("stats").list.len().fill_null(2),
     ).collect()
-    parts = [
-        pl.when(stats.is_null()).then(usual).otherwise(stats.list.get(at, null_on_oob=True))
-        for at, usual in enumerate((pl.col("hits"), pl.col("total")))
-    ]
-    parts += [stats.list.get(at, null_on_oob=True) for at in range(2, known["width"].max() or 2)]
+    # Of some rows at a time: columns of all rows would be copied to be laid beside themselves.
+    pieces = (known[at : at + _ROWS] for at in range(0, max(known.height, 1), _ROWS))
+    first = pl.concat(rows.select(is_new) for rows in pieces).to_series()
+    known = known.with_columns(first.cum_sum().set_sorted().alias("run"))
+    runs = known.select("run", *alike).filter(first)
+    return known.drop(alike[1:]), runs
+
+
+def _with_parts(scores: pl.DataFrame) -> Iterator[pl.DataFrame]:
+    """The scores with the parts of each: those of two parts, and those of more."""
+    is_pair, stats = scores["stats"].is_null(), pl.col("stats")
+    pairs, rest = scores.filter(is_pair), scores.filter(~is_pair)
+    yield pairs.rename({"hits": "part0", "total": "part1"}).drop("stats")
+    parts = [stats.list.get(at, null_on_oob=True) for at in range(rest["width"].max() or 0)]
     named = {f"part{at}": part.cast(pl.Float64) for at, part in enumerate(parts)}
-    return known.with_columns(**named).drop("stats", "hits", "total")
+    yield rest.with_columns(**named).drop("stats", "hits", "total")
 
 
 def _with_flags(scores: pl.DataFrame, fields: pl.DataFrame) -> pl.DataFrame:

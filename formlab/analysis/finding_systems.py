@@ -85,7 +85,7 @@ def kinds_apart(
         pair = a, b = row["system_a"], row["system_b"]
         if not holds(row["p_holm"], row["ci_low"], row["ci_high"], row["rules"], alpha=alpha):
             continue
-        better, worse = (b, a) if row["difference"] > 0 else (a, b)
+        better, worse = pair if row["difference"] > 0 else (b, a)
         values = sorted((row["value_a"], row["value_b"]), reverse=True)
         share = f"{values[0]:.1%} against {values[1]:.1%}".replace("%", " %")
         beside = "" if pair in shown_over_all else "no difference over all fields was shown; "

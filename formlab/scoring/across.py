@@ -151,6 +151,7 @@ def _wrong(part: pl.LazyFrame) -> pl.DataFrame:
         "doc_id", "at", pl.col("kind", "cause").cast(pl.String),
         telling=letters >= _LETTERS, alike=pl.Series(alike, dtype=pl.Boolean),
         pattern=pattern(),
+        own=_folded("gold").hash(),
         **{name: pl.Series([each[n] for each in shifts], dtype=pl.Float64)
            for n, name in enumerate(_SHIFTS)},
     )  # fmt: skip
@@ -194,10 +195,12 @@ def _offsets(wrong: pl.DataFrame) -> pl.DataFrame:
     found = [wrong.select(_KEY).clear()]
     for shift, group in itertools.product(_SHIFTS, ("kind", "pattern")):
         off = wrong.filter(pl.col(shift).is_not_null() & (pl.col(shift) != 0))
-        counts = off.group_by(group, shift).agg(n=pl.len(), docs=pl.col("doc_id").n_unique())
-        counts = counts.with_columns(of=pl.col("n").sum().over(group))
-        same = counts.filter(
-            pl.col("n") >= _CASES, pl.col("docs") >= _DOCUMENTS, pl.col("n") >= pl.col("of") / 2
+        counts = off.group_by(group, shift).agg(
+            n=pl.len(), docs=pl.col("doc_id").n_unique(), golds=pl.col("own").n_unique()
         )
+        counts = counts.with_columns(of=pl.col("n").sum().over(group))
+        # One value misread alike everywhere is no offset.
+        several = (pl.col("docs") >= _DOCUMENTS) & (pl.col("golds") >= _DOCUMENTS)
+        same = counts.filter(pl.col("n") >= _CASES, several, pl.col("n") >= pl.col("of") / 2)
         found.append(off.join(same, on=[group, shift], how="semi").select(_KEY))
     return pl.concat(found).unique()

@@ -5,14 +5,13 @@ from functools import cache
 import polars as pl
 import pytest
 
-from formlab import analysis, benchmarks, charts, explore, gallery, tables
+from formlab import analysis, charts, explore, gallery
 from formlab.analysis.finding import finding_table
 from formlab.analysis.flips import flip_matrices, flips
 from formlab.analysis.footing import material_errors
 from formlab.analysis.overview import answers, failures, runs, tree_sizes, worst_pages
 from formlab.analysis.pairings import pairings
 from formlab.analysis.select import select
-from formlab.folders import Predictions
 from formlab_arena import click_and_value, loss_stages, misses, propagation
 from tests.analysis.made_pairs import in_parts
 from tests.analysis.test_findings import random
@@ -89,13 +88,6 @@ def test_gallery_and_explorer_of_parts_show_the_same_cases(name, size):
     assert cases[0] == cases[1]
 
 
-def test_boxes_of_pages_in_parts_are_those_of_the_whole():
-    whole = only(first("funsd"), first("funsd").documents["doc_id"].head(2))
-    pages = [gallery.errors(each, most=9).payload["pages"] for each in (whole, cut(whole, 1))]
-    assert pages[0]
-    assert pages[0].keys() == pages[1].keys()
-
-
 def test_sample_of_errors_is_of_keys_and_each_cause_in_proportion():
     whole = random(1, docs=30, cause=lambda right: None if right else "digit")
     mixed = in_parts(whole, 4, seed=3)
@@ -134,16 +126,3 @@ def test_pairings_of_parts_know_what_all_pages_have():
     sample = analysis.open_evaluation(benchmark="formcraft", system="rules")
     few = only(sample, sample.documents["doc_id"].head(2))
     assert text(pairings(cut(few, 1), resamples=20)) == text(pairings(few, resamples=20))
-
-
-def test_real_forms_in_parts(shared):
-    corpus = benchmarks.load("funsd", root=shared / "data" / "funsd", split="test")
-    corpus = only(corpus, corpus.documents["doc_id"].head(8))
-    reverse = pl.when(pl.col("kind") == "answer").then(pl.col("value").str.reverse())
-    records = corpus.records.filter(pl.col("task") == "text", pl.col("path").is_not_null())
-    records = records.with_columns(
-        role=pl.lit("prediction"), system=pl.lit("m"), value=reverse.otherwise("value")
-    )
-    whole = analysis.evaluate(corpus, Predictions(records, tables.table("responses", []), "m"))
-    expected = [text(SAME[what](whole)) for what in ("slices", "findings", "runs")]
-    assert [text(SAME[what](cut(whole, 3))) for what in ("slices", "findings", "runs")] == expected

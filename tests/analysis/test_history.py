@@ -2,20 +2,16 @@
 
 import dataclasses
 import os
-import sys
 
 import numpy as np
 import polars as pl
 import pytest
 
-from formlab import analysis
 from formlab.analysis.history import history, last_findings, last_sentence
 from formlab.errors import DataMissing, FormlabError
 from tests.analysis.made_pairs import from_matrix, made
 from tests.analysis.test_finding_systems import noise, with_pages
 
-# `analysis.history` is the function.
-history_module = sys.modules["formlab.analysis.history"]
 FEW = {"resamples": 200, "permutations": 999}
 
 
@@ -77,15 +73,6 @@ def test_earlier_runs_are_adjusted_together_by_metric_and_the_last_one_has_its_o
     assert rows["metric"].unique(maintain_order=True).to_list() == ["outcome", "cer"]
 
 
-def test_what_no_gold_asks_for_changes_no_share_right():
-    claim = {"outcome": "spurious", "gold": None, "pred": "y", "gold_origin": None}
-    first = made("m", [("1", "/a", 1), ("2", "/a", 0)])
-    second = made("m", [("1", "/a", 1), ("2", "/a", 0), ("2", "/b", 0, claim)])
-    rows = values_right(history([first, second], **FEW))
-    assert rows["value"].to_list() == [0.5, 0.5]
-    assert rows.select("difference", "fixed", "broken").row(1) == (0.0, 0, 0)
-
-
 def test_settings_and_versions_that_changed_are_named():
     m = from_matrix("m", noise(0, 0.6))
     runs = [at(m, "1", scale=1.0, formlab="0.1.0"), at(m, "2", scale=2.0), at(m, "3", scale=2.0)]
@@ -118,30 +105,6 @@ def test_nothing_to_show_and_unknown_metrics_are_one_error():
         history([])
     with pytest.raises(FormlabError, match="unknown metric 'crr'"):
         history([from_matrix("m", noise(0, 0.6))], metric=["crr"])
-
-
-def test_only_a_difference_that_is_shown_is_scored_again_under_other_reading_rules(monkeypatch):
-    asked = []
-    real = history_module.compare
-
-    def compare(pair, **options):
-        asked.append(all(each.corpus is not None for each in pair))
-        return real(pair, **options)
-
-    monkeypatch.setattr(history_module, "compare", compare)
-    first, second = analysis.open_compared()
-    rows = history([first, second, second], metric=["cer"], **FEW)
-    assert rows.filter(metric="cer", level="page")["verdict"].to_list()[1:] == [
-        "not shown", "identical",
-    ]  # fmt: skip
-    assert asked == [False, False]
-    empty = second.cases.with_columns(pred=None, outcome=pl.lit("missing"))
-    worse = dataclasses.replace(
-        second, cases=empty.cast({"pred": pl.String}),
-        scores=second.scores.with_columns(hits=pl.col("total"), value=1.0),
-    )  # fmt: skip
-    rows = history([first, worse], metric=["cer"], **FEW)
-    assert asked[2:] == [False, True]
 
 
 def test_corpora_are_grouped_and_never_compared():

@@ -10,7 +10,7 @@ from formlab.errors import NotAvailable
 from formlab.folders import Evaluation
 from formlab_arena.evaluation import read_run
 
-from ..made_arena import CLUMSY, VALUES, run, screen
+from ..made_arena import VALUES, run, screen
 from ..made_arena import fill as entering
 from ..made_formfactory import make
 from ..made_parts import cut
@@ -76,25 +76,6 @@ def test_parts_are_corrected_as_the_whole(read_as):
     }  # fmt: skip
     assert pieces.notes == once.notes
     assert pieces.settings == once.settings
-
-
-def test_a_label_error_without_a_right_value_leaves_its_case_out(read_as):
-    one = read_as("x", a1="Ada Borg", b0="Total 8.00")
-    left = analysis.with_label_corrections(one, decided(verdict("a", 1)))
-    # 2 of 3: neither the label nor the prediction for it counts, also not as spurious.
-    assert accuracy(left) == (2, 3)
-    case = left.cases.filter(pl.col("path") == "/entities/1")
-    assert case["outcome"].to_list() == ["unscored"]
-    assert left.notes["verdicts: labels left out"] == 1
-
-
-def test_ambiguous_labels_are_left_out_only_where_asked(read_as):
-    one, said = (
-        read_as("x", a1="?"),
-        decided(verdict("a", 1, "ambiguous"), verdict("b", 0, "wrong")),
-    )
-    assert accuracy(analysis.with_label_corrections(one, said)) == (3, 4)
-    assert accuracy(analysis.with_label_corrections(one, said, ambiguous=True)) == (3, 3)
 
 
 def test_disputed_stale_and_foreign_verdicts_change_nothing_and_are_counted(corpus):
@@ -223,16 +204,6 @@ def test_a_corrected_label_is_what_is_to_be_entered(tmp_path):
     assert on_form(wrong, "click_accuracy", *VALUE) == [(5, 5)] + [(4, 5)] * 3
 
 
-def test_the_value_of_a_clumsy_form_is_corrected_where_it_stands(tmp_path):
-    one = analysis.evaluate(*read_run(run(tmp_path, (CLUMSY, {}))))
-    # The number went into no field: it is found, and placed nowhere, whatever the label says.
-    said = of_form(one, "Number of the document", value="K7")
-    before, after = (
-        on_form(e, *VALUE[:2]) for e in (one, analysis.with_label_corrections(one, said))
-    )
-    assert after == [(before[0][0] - 1, 5), before[1]]
-
-
 def test_an_option_to_be_clicked_is_left_out_for_its_place_is_not_known(tmp_path):
     corpus = formfactory.read("all", make(tmp_path))
     first = corpus.records.filter(path="/Gender").row(0, named=True)
@@ -254,7 +225,7 @@ def test_scores_stand_as_labelled_corrected_and_without_ambiguous_labels(read_as
     assert (row["value"], row["corrected"], row["change"]) == (0.5, 0.75, 0.25)
     assert (row["n_cases"], row["n_corrected"]) == (4, 4)
     assert counts == {"labels corrected": 1, "found label_error": 1}
-    unclear = decided(verdict("a", 1, "ambiguous"))
+    unclear = decided(verdict("a", 1, "ambiguous"), verdict("b", 0, "wrong"))
     (row,) = tables.only(
         corrected_scores([one], unclear, resamples=0)[0], metric="exact_accuracy"
     ).to_dicts()

@@ -3,7 +3,7 @@ import dataclasses
 import polars as pl
 import pytest
 
-from formlab import analysis, benchmarks, folders, tables
+from formlab import analysis, benchmarks, tables
 from formlab.folders import Corpus, Predictions
 from formlab.systems import chat
 from tests.analysis.made_pairs import built
@@ -82,15 +82,6 @@ def test_answers_are_counted_by_what_became_of_them(tmp_path, monkeypatch):
     assert shares["share"].to_list() == pytest.approx([1, 1])
 
 
-def test_where_no_model_was_asked_there_are_no_answers():
-    corpus = benchmarks.load("formcraft")
-    read = Predictions(
-        records=corpus.records.with_columns(role=pl.lit("prediction"), system=pl.lit("s")),
-        responses=tables.table("responses", []), system="s",
-    )  # fmt: skip
-    assert not analysis.answers([analysis.evaluate(corpus, read)]).height
-
-
 def test_pages_come_by_word_errors_and_the_parts_sum(evaluate):
     # Form a: "name: ada berg"; two of three words are read, "berg" is lost. Form b: none is read.
     result = evaluate({"doc_id": "a", "text": "Name: Ada"}, {"doc_id": "b", "text": ""})
@@ -158,9 +149,3 @@ def test_largest_distance_comes_first(trees):
     assert table["doc_id"].to_list() == ["1", "2"]
     assert table["distance"][1] == 0.5
     assert table["distance"][0] > 0.5
-
-
-def test_no_trees_no_rows(trees):
-    none = trees.scores.filter(pl.col("level") != "document")
-    bare = folders.Evaluation(trees.documents, trees.cases.clear(), none, "funsd", "test", "x")
-    assert analysis.tree_sizes(bare).height == 0

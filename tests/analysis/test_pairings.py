@@ -4,13 +4,10 @@ import math
 import random
 
 import polars as pl
-import pytest
 from rapidfuzz.distance import Levenshtein
 
 from formlab import evaluate, folders, load, tables
 from formlab.analysis import pairings
-from formlab.analysis.pairings import PAIRINGS
-from formlab.errors import UnknownName
 from formlab.scoring.field_alignment import match
 
 BASE = {"benchmark": "formcraft", "split": "test"}
@@ -187,12 +184,6 @@ def test_there_are_no_rows_without_fields_to_pair():
     assert "marking" not in corpus.records["task"].unique().to_list()
     assert pairings(dataclasses.replace(found, benchmark="funsd")).height == 0
     assert pairings(dataclasses.replace(found, corpus=None)).height == 0
-
-
-def test_a_pairing_that_is_not_known_is_one_clear_error():
-    with pytest.raises(UnknownName, match="pairing"):
-        match(pl.DataFrame(), pl.DataFrame(), by="guess")
-    assert set(PAIRINGS) == {"default", "label", "box", "value", "oracle"}
 
 
 def test_words_under_the_boxes_of_fields_do_not_hide_what_names_cost():

@@ -4,7 +4,6 @@ import pytest
 
 from formlab import analysis, metrics
 from formlab.errors import UnknownName
-from formlab.stats.draws import draws
 from formlab.tables import only, readable
 from tests.analysis.made_pairs import built
 
@@ -98,12 +97,6 @@ def test_one_document_has_no_interval_and_none_has_no_rows():
     assert analysis.summarise(evaluation([])).height == 0
 
 
-def test_undefined_everywhere_is_nan_with_its_count():
-    summary = analysis.summarise(evaluation([("1", "/a", "x", 0, 0), ("2", "/a", "x", 0, 0)]))
-    assert get(summary, "cer", "fields") != get(summary, "cer", "fields")
-    assert get(summary, "cer", "fields", "n_undefined") == 2
-
-
 def test_bleu_of_a_corpus_comes_from_summed_statistics():
     pairs = [("the cat sat on the mat", "the cat sat on a mat"), ("a b c d e f", "a b c d e f")]
     tallies = metrics.get("bleu").tallies(*map(list, zip(*pairs, strict=True)))
@@ -117,14 +110,6 @@ def test_bleu_of_a_corpus_comes_from_summed_statistics():
 
     expected = sacrebleu.corpus_bleu([p for _, p in pairs], [[g for g, _ in pairs]]).score / 100
     assert get(analysis.summarise(data), "bleu", "all") == pytest.approx(expected, abs=1e-12)
-
-
-def test_every_draw_takes_as_many_documents_as_there_are():
-    blocks = list(draws(7, resamples=50, seed=0))
-    weights = np.concatenate(blocks)
-    assert weights.shape == (50, 7)
-    assert (weights.sum(axis=1) == 7).all()
-    assert weights.std() > 0
 
 
 def test_every_metric_has_a_mean_over_documents_beside_what_is_a_mean_itself():

@@ -5,7 +5,6 @@ import numpy as np
 import polars as pl
 import pytest
 
-import formlab
 from formlab import analysis
 from formlab.analysis.what_if import METRICS, STAGES, what_if
 from formlab.errors import DataBroken, UnknownName
@@ -120,35 +119,6 @@ def test_a_check_with_wrong_sources_is_right_once_its_sources_are():
     # A source that is right after all leaves the check to its relation.
     lone = [case("a", 0), check | {"failed": ["/0"]}]
     assert what_if(built(lone), metrics=["fields"], resamples=0)["stage"].to_list() == ["relation"]
-
-
-MADE = {
-    "form": {"2024-03-05": "2024-03-05", "Ada Lane": "Ada Lane", "12.50": "-12.50"},
-    "extent": {"2024-03-05": "2024-03-05", "Ada Lane": "Ada", "12.50": "12.50"},
-    "reading": {"2024-03-05": "", "Ada Lane": "Ada Lane", "12.50": "12.58"},
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("weakness", MADE)
-def test_a_system_with_one_weakness_has_one_bar(weakness):
-    values = list(MADE[weakness])
-    for seed in range(6):
-        drawn = np.random.default_rng(seed)
-        gold = {f"d{n}": dict(zip("abc", values, strict=True)) for n in range(8)}
-        answers = {
-            doc: {
-                name: MADE[weakness][value] if drawn.random() < 0.6 else value
-                for name, value in own.items()
-            }
-            for doc, own in gold.items()
-        }
-        evaluation = formlab.evaluate(gold, answers)
-        wrong = evaluation.fields.filter(pl.col("outcome") != "match").height
-        (row,) = what_if(evaluation, metrics=["fields"], resamples=100).to_dicts() or [None]
-        assert (row["stage"], row["n_cases"]) == (weakness, wrong)
-        assert row["gain"] == pytest.approx(wrong / 24) == row["lowest"] == row["highest"]
-        assert row["ci_low"] <= row["gain"] <= row["ci_high"]
-        assert row["total"] == 1.0
 
 
 def test_intervals_of_gains_cover_the_gain_of_all_documents():

@@ -63,8 +63,7 @@ def test_d01_one_content_has_one_score_whatever_its_file(work):
     assert value(rows(*SCORE, "folder", *F1), "match_f1") == 1
     frames = [pl.DataFrame(LONG, ["doc_id", "path", "value"], orient="row"), RIGHT]
     for frame in (*frames, frames[0].to_pandas()):
-        found = formlab.evaluate("truth.csv", frame).fields["outcome"]
-        assert found.to_list() == ["match"] * 6
+        assert formlab.evaluate("truth.csv", frame).fields["outcome"].to_list() == ["match"] * 6
 
 
 def test_d02_answers_to_a_benchmark_are_one_whatever_their_ending(work):

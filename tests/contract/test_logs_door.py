@@ -53,6 +53,5 @@ def test_l15_answers_open_as_they_score_and_each_split_is_loaded_once(tmp_path):
     (opened,) = rows(*plugin, *OPEN, "halves", "--predictions", log, *own)
     assert (opened["benchmark"], figure(opened)) == ("own:two", 1)
     assert (tmp_path / "loaded.txt").read_text() == "one two "
-    answers = json_lines(tmp_path / "a.jsonl", {"one.png": {"path": "t", "value": "9"}})
-    scored = rows(*plugin, *OPEN, "halves", "--predictions", answers, *own)
-    assert value(scored, "match_accuracy") == 1
+    file = json_lines(tmp_path / "a.jsonl", {"one.png": {"path": "t", "value": "9"}})
+    assert value(rows(*plugin, *OPEN, "halves", "--predictions", file, *own), "match_accuracy") == 1

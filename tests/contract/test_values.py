@@ -64,6 +64,5 @@ def test_v04_what_differs_in_notation_alone_has_a_cause_of_form():
 def test_v05_an_answer_nested_too_deep_is_bad_json_and_the_others_count():
     deep = '{"due": ' * 70 + '"1"' + "}" * 70
     frame = pl.DataFrame({"doc_id": ["a", "b"], "output": [deep, '{"due": "2"}']})
-    cases = formlab.evaluate([{"doc_id": d, "due": v} for d, v in ("a1", "b2")], frame).cases
-    cases = cases.filter(pl.col("path") == "/due").sort("doc_id")
-    assert cases.select("outcome", "cause").rows() == [("missing", "bad_json"), ("match", None)]
+    found = formlab.evaluate({"a": {"due": "1"}, "b": {"due": "2"}}, frame).fields.sort("doc_id")
+    assert found.select("outcome", "cause").rows() == [("missing", "bad_json"), ("match", None)]

@@ -43,45 +43,6 @@ def pages_alone(system, values):
     return with_pages(built([case | doc for doc in docs], documents=docs, system=system), values)
 
 
-def test_equal_systems_are_said_to_be_equal():
-    matrix = noise(0, 0.6)
-    (one,) = told(from_matrix("m", matrix), from_matrix("n", matrix))
-    assert one.claim == (
-        "m and n get the same fields right, all 160 fields in 20 documents taken one by one"
-    )
-    assert not one.holds
-
-
-def test_different_systems_are_told_apart_the_right_way_round():
-    good, bad = from_matrix("m", noise(0, 0.85)), from_matrix("n", noise(1, 0.4))
-    for pair in ((good, bad), (bad, good)):
-        (one,) = told(*pair)
-        assert one.claim.startswith("m gets more fields right than n: ")
-        assert one.holds
-        assert one.cases.height == (noise(0, 0.85) != noise(1, 0.4)).sum()
-
-
-def test_chance_is_called_no_difference_with_what_would_have_been_seen():
-    (one,) = told(from_matrix("m", noise(2, 0.6)), from_matrix("n", noise(3, 0.6)))
-    assert one.claim.startswith("No difference in fields right was shown between m and n: ")
-    assert "would have been seen" in one.claim
-    assert not one.holds
-
-
-def test_without_a_difference_at_most_alpha_of_sentences_claim_one():
-    claimed = 0
-    # Few documents of many fields that hang together: tests of single fields claim too much.
-    sizes = {"docs": 10, "fields": 16, "spread": 0.45}
-    for seed in range(50):
-        pair = [from_matrix(name, noise(2 * seed + n, 0.5, **sizes)) for n, name in enumerate("mn")]
-        ground = analysis.common(pair).evaluations
-        options = {"resamples": 100, "permutations": 199, "seed": seed}
-        matrix = analysis.flip_matrices(ground, **options)
-        claimed += any(one.holds for one in tell_apart(ground, matrix, **options))
-    # At 5 % more than 10 of 50 have a chance of 1 in 10,000.
-    assert claimed <= 10
-
-
 def test_pages_speak_where_no_field_was_scored():
     draw = np.random.default_rng(0)
     bad = draw.uniform(0.4, 0.9, 50)
@@ -132,10 +93,3 @@ def test_a_verdict_that_depends_on_the_reading_rule_says_so():
     assert not one.holds
     assert one.claim.startswith("No difference in fields right was shown")
     assert "depends on the rule by which words go to fields" in one.claim
-
-
-def test_every_pair_of_several_systems_is_adjusted_for_all():
-    systems = [from_matrix(name, noise(seed, 0.6)) for seed, name in enumerate("mno")]
-    found = told(*systems)
-    assert [one.system for one in found] == ["m, n", "m, o", "n, o"]
-    assert {one.n_tested for one in found} == {3}

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from statsmodels.stats.contingency_tables import mcnemar as reference
 
-from formlab import analysis, benchmarks
 from formlab.analysis.flips import flip_matrices, flip_matrix, flips, mcnemar, side
 from formlab.errors import UnknownName
 from formlab.tables import slice_name
@@ -27,12 +26,6 @@ def test_flips_equal_a_hand_count():
     assert counts == {"both_right": 2, "only_a": 1, "only_b": 1, "both_wrong": 1}
     assert (row["difference"], row["n_cases"], row["n_docs"]) == (0, 5, 3)
     assert (row["system_a"], row["system_b"]) == ("m", "n")
-
-
-def test_what_no_gold_asks_for_is_no_field():
-    claim = ("3", "/z", 0, {"gold": None, "pred": "?", "outcome": "spurious"})
-    for first in (M, [*M, claim]):
-        assert "/z" not in flips(made("m", first), made("n", [*N, claim]))["path"]
 
 
 def test_text_inserted_into_a_page_is_no_field_that_one_system_gets_right():
@@ -101,30 +94,3 @@ def test_every_pair_of_systems_has_its_matrix():
     found = flip_matrices(three)
     assert found.select("system_a", "system_b").rows() == [("x", "y"), ("x", "z"), ("y", "z")]
     assert found["only_a"].to_list() == [1, 0, 1]
-
-
-def test_real_forms_at_two_thresholds_equal_a_plain_count(shared, tmp_path):
-    """Of three FUNSD pages one reader is right, the other drops every other word."""
-    import json
-
-    from formlab.readers import read_predictions
-
-    corpus = benchmarks.load("funsd", root=shared / "data" / "funsd", split="test")
-    pages = corpus.documents["doc_id"].head(3).to_list()
-    gold = corpus.records.filter(
-        corpus.records["doc_id"].is_in(pages), corpus.records["path"].is_not_null(),
-        corpus.records["task"] == "text",
-    )  # fmt: skip
-    fields = gold.select("doc_id", "path", "value").rows()
-    found = []
-    for name, step in (("all", 1), ("half", 2)):
-        file = tmp_path / f"{name}.jsonl"
-        rows = [{"doc_id": d, "path": p, "value": v} for d, p, v in fields[::step]]
-        file.write_text("".join(json.dumps(row) + "\n" for row in rows))
-        found.append(analysis.evaluate(corpus, read_predictions(file, corpus)))
-    row = flip_matrix(flips(*found), corpus.documents, resamples=0).to_dicts()[0]
-    blank = {(d, p) for d, p, v in fields if not v.strip()}
-    dropped = [(d, p) for d, p, v in fields[1::2] if (d, p) not in blank]
-    assert row["only_a"] == len(dropped)
-    assert row["only_b"] == 0
-    assert row["both_right"] == len(fields) - len(dropped)

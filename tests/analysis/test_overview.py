@@ -95,12 +95,6 @@ def test_pages_come_by_word_errors_and_the_parts_sum(evaluate):
     assert analysis.worst_pages(result, limit=1)["doc_id"].to_list() == ["b"]
 
 
-def test_predictions_of_fields_alone_score_no_page_and_say_so(evaluate):
-    result = evaluate({"doc_id": "a", "path": "/entities/0", "value": "Name:"})
-    assert not analysis.worst_pages(result).height
-    assert result.notes["pages not scored: the predictions give no text of a page"] == 2
-
-
 FORMS = {"benchmark": "funsd", "split": "test"}
 
 

@@ -74,26 +74,6 @@ def test_papers_table_has_own_rows_first_and_published_ones_in_another_style(row
     assert percent.frame[METRIC].to_list()[:4:3] == ["100.0 (n = 48) [100.0, 100.0]", "50.0"]
 
 
-def test_papers_table_refuses_published_figures_of_another_metric_or_average():
-    own = pl.DataFrame({
-        "system": ["m"], "metric": ["mark_f1"], "value": [0.9], "ci_low": [0.8], "ci_high": [1.0],
-        "mark": [None], "column": ["circle"],
-    })  # fmt: skip
-    theirs = charts.published("formcraft_table2").filter(subtype="circle", metric="mark_f1")
-    theirs = theirs.with_columns(column=pl.lit("circle"))
-    with pytest.raises(DataBroken, match="mark_f1, mean over documents"):
-        charts.paper_table(own, theirs, {"circle": "F1"}, column="column")
-    means = own.with_columns(metric=pl.lit("macro_mark_f1"))
-    table = charts.paper_table(means, theirs, {"circle": "F1"}, column="column")
-    assert table.frame["circle"].to_list()[-2:] == ["mark_f1", "mean over documents"]
-    # Of CER the paper does not say which.
-    cers = own.with_columns(metric=pl.lit("macro_cer"))
-    theirs = charts.published("formcraft_table1").filter(subtype="handwritten", metric="cer")
-    theirs = theirs.with_columns(column=pl.lit("circle"))
-    table = charts.paper_table(cers, theirs, {"circle": "CER ↓"}, column="column")
-    assert "does not say how it averages CER" in table.note
-
-
 def test_systems_are_tested_only_where_they_were_scored_on_the_same():
     """`c` has another metric than `a` and `b`."""
     cells = [(str(n), "/a", 1) for n in range(8)]

@@ -110,14 +110,6 @@ def test_whole_documents_stand_beside_fields_or_alone():
     assert ranked.select("system", "value").rows() == [("n", 0.1), ("m", 0.6)]
 
 
-def test_what_nobody_asked_for_is_in_no_share_right():
-    claim = {"outcome": "spurious", "gold": None, "pred": "y", "gold_origin": None}
-    first = made("m", [("1", "/a", 1), ("2", "/a", 0), ("2", "/b", 0, claim)])
-    second = made("n", [("1", "/a", 1), ("2", "/a", 1)])
-    _, ranked, _ = judged(first, second)
-    assert ranked.select("system", "value", "n_cases").rows() == [("n", 1.0, 2), ("m", 1 / 2, 2)]
-
-
 def test_one_document_is_no_test_and_nothing_scored_has_a_sentence():
     pair = made("m", [("1", "/a", 1)]), made("n", [("1", "/a", 0)])
     assert "a single document cannot be tested" in judged(*pair)[2] or "p = 1" in judged(*pair)[2]

@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from formlab.analysis.slices import SLICES, find_slices
+from formlab.analysis.slices import SLICES, find_slices, slice_cases
 from formlab.analysis.summarise import summarise
 from formlab.errors import UnknownName
 from tests.analysis.made_pairs import made
@@ -45,6 +45,7 @@ def test_values_counts_and_interval_equal_a_plain_count_and_the_summary():
     cases = one.cases.with_columns((pl.col("outcome") == "match").alias("right"))
     part, rest = cases.filter(inside), cases.filter(~inside)
     assert (row["n_cases"], row["n_docs"]) == (part.height, part["doc_id"].n_unique())
+    assert slice_cases(one, row, wrong=False).height == part.height
     assert row["value"] == pytest.approx(part["right"].mean())
     assert row["rest"] == pytest.approx(rest["right"].mean())
     assert row["excess"] == pytest.approx(abs(row["difference"]) * part.height)

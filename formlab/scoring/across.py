@@ -16,7 +16,7 @@ from rapidfuzz.distance import Levenshtein
 
 from formlab import files
 from formlab.scoring.bands import pattern
-from formlab.scoring.causes import BAD_OUTPUT
+from formlab.scoring.causes import BAD_OUTPUT, STAGE_OF
 from formlab.stored import PartFile
 from formlab.tables import WHOLE_LEVELS
 from formlab.text.values import date_readings, number
@@ -29,7 +29,8 @@ _LETTERS, _ALIKE, _RARE = 4, 0.6, 0.02
 _VOTES, _HALF = 2, 0.5
 # An offset is constant if so many values in so many documents have it, and half of a group's.
 _CASES, _DOCUMENTS = 5, 3
-_KEPT = (*BAD_OUTPUT, "missing_document", "missed", "reader", "date_order", "sign", "scale")
+_OF_FORM = tuple(cause for cause, stage in STAGE_OF.items() if stage == "form")
+_KEPT = (*BAD_OUTPUT, *_OF_FORM, "missing_document", "missed", "reader")
 _IN_PLACE = ("wrong_field", "wrong_row")
 _DIFFERS = ("digit", "other_value", "label_error", "lookalike", "characters")
 Parts = Callable[[], Iterator[pl.LazyFrame]]

@@ -211,10 +211,7 @@ def table(rows: pl.DataFrame, key: Mapping[str, str]) -> pl.DataFrame:
 def _with_tasks(
     given: pl.DataFrame, corpus: Corpus, usual: str, notes: Counter[str]
 ) -> pl.DataFrame:
-    """The answers with the task of the gold's value at their path, and a node of a form its kind.
-
-    Questions are asked by number below a step of their own; all else has the usual task.
-    """
+    """The answers with the task of the gold's value at their path, else of its first step."""
     gold = corpus.records.filter(pl.col("path").is_not_null())
     gold = gold.select("doc_id", "path", gold_task="task", gold_kind="kind")
     gold = gold.unique(["doc_id", "path"])
@@ -268,10 +265,7 @@ def unread(given: pl.DataFrame) -> pl.Series:
 
 
 def _claims(given: pl.DataFrame, corpus: Corpus) -> pl.DataFrame:
-    """The answers without those that name no value; one row for a document without any.
-
-    A text that should be JSON and could not be read has failed at each field that was asked for.
-    """
+    """The answers that name a value; one row for a document without any, or not read."""
     broken = unread(given)
     status = pl.when(broken).then(pl.lit("bad_json")).otherwise("status").alias("status")
     given = given.with_columns(status, value=pl.when(~broken).then("value"))

@@ -10,7 +10,7 @@ import re
 import sys
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, TextIO, TypeVar
@@ -186,11 +186,6 @@ def read_bytes(path: str | Path) -> bytes:
 def written(path: str | Path) -> str:
     """The text of a file as a model or tool wrote it, perhaps cut inside a character."""
     return read_bytes(path).decode("utf-8-sig", "replace")
-
-
-def open_text(path: str | Path) -> AbstractContextManager[TextIO]:
-    """The content of a file as a stream of text; see `Member.text`."""
-    return Member.of(path).text()
 
 
 def members(path: str | Path) -> dict[str, Member]:

@@ -51,11 +51,7 @@ def _fits(path: Path) -> bool:
 
 
 def _read(source: Source) -> Iterator[Row]:
-    """An answer for the form and each value, and a call with the text, of each file.
-
-    A form's record without a path has its status. Where the answers of a form cannot be read, each
-    of its questions and checks gets a record with that status.
-    """
+    """An answer for the form and each value, and a call with the text, of each file."""
     named = by_name("answers for", ((door.stem(file), file) for file in _files(source.path)))
     source.files += named.values()
     asked = source.corpus.records.select("doc_id", "task", "path")

@@ -170,7 +170,8 @@ def of_values(
         if root is not None:
             row |= page_files.columns(root, several, row, flaws)
             if not row.get("context") and row["doc_id"] in texts:
-                row["context"] = page_files.text_of(texts[row["doc_id"]])
+                text = files.read_text(texts[row["doc_id"]], encodings=("utf-8-sig", "latin-1"))
+                row["context"] = files.storable(text)
         listed = {"pages": several} if root is not None and len(several) > 1 else {}
         row["meta"] = files.storable(json.dumps(meta | listed, ensure_ascii=False))
     return Corpus(

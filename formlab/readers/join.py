@@ -141,16 +141,8 @@ def evaluation(
     """
     own = {"rows": dict(run.rows), "notes": Counter(run.notes)}
     run = dataclasses.replace(run, system=name or run.system, **own)
-    with TemporaryDirectory(prefix="formlab-") as folder:
-        if corpus is None:
-            gold = _own_gold(run, types, Path(folder, "own"))
-        else:
-            run, gold = _joined(run, corpus, documents)
-        return _evaluated(run, gold, out)
-
-
-def _evaluated(run: Run, gold: Corpus | Iterator[Corpus], out: Path | None) -> Evaluation:
-    """The evaluation of a run by its gold, which may come some documents at a time."""
+    if corpus is not None:
+        run, corpus = _joined(run, corpus, documents)
     calls = run.of("call")
     # A sample that asks for an object has several answers, and is counted once.
     run.notes[MATCHED] = calls.height or run.of("answer").height
@@ -168,9 +160,11 @@ def _evaluated(run: Run, gold: Corpus | Iterator[Corpus], out: Path | None) -> E
         table = corpus.documents.join(whole, on="doc_id", how="left", maintain_order="left")
         return dataclasses.replace(corpus, documents=table)
 
-    if whole.height:
-        gold = scored(gold) if isinstance(gold, Corpus) else map(scored, gold)
-    return evaluate(gold, predictions, out=out)
+    with TemporaryDirectory(prefix="formlab-") as folder:
+        gold = _own_gold(run, types, Path(folder, "own")) if corpus is None else corpus
+        if whole.height:
+            gold = scored(gold) if isinstance(gold, Corpus) else map(scored, gold)
+        return evaluate(gold, predictions, out=out)
 
 
 def _own_gold(run: Run, types: Any, folder: Path) -> Corpus | Iterator[Corpus]:
@@ -300,10 +294,7 @@ def _asked(corpus: Corpus, keys: set[Key], notes: Counter[str]) -> Corpus:
 
 
 def _scores(run: Run, calls: pl.DataFrame) -> pl.DataFrame:
-    """A row per sample: `log_score` and so on by the log's first scorer, `log_by_` the others.
-
-    The first is the one that its headline is of; a sample that failed has no score.
-    """
+    """A row per sample: `log_score` and so on by the log's first scorer, `log_by_` the others."""
     scores = run.of("score")
     wide = pl.concat([calls.select(KEY), scores.select(KEY)]).unique(maintain_order=True)
     for name in run.scorers:

@@ -184,7 +184,7 @@ def json_items(source: Source, path: Path) -> Iterator[tuple[str, Any]]:
 def json_lines(source: Source, path: Path) -> Iterator[tuple[str, Row]]:
     """Origin and object of each line of JSON; a line that is none is counted as unreadable."""
     source.files.append(path)
-    with door.open_text(path) as stream:
+    with door.Member.of(path).text() as stream:
         for count, line in enumerate(stream, start=1):
             if line.strip():
                 with reading(source, origin := f"{path.name}:{count}"):

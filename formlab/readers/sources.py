@@ -175,10 +175,7 @@ def _parsed(text: str, where: str, line: int = 1) -> Any:
 
 
 def _document(member: Member, notes: Counter[str]) -> Row:
-    """The members of a document's file; the text at ``/`` of what is no JSON, or a tool call.
-
-    A file that cannot be read is a text that says why: one of many keeps none of the others back.
-    """
+    """The members of a document's file; at ``/`` a text, or why it cannot be read."""
     try:
         with member.text() as stream:
             text = stream.read()
@@ -286,10 +283,7 @@ def _delimited(stream: Any, member: Member) -> Numbered:
 
 
 def _workbook(member: Member, notes: Counter[str]) -> Numbered:
-    """The rows with anything in them of the sheet with the table, each after its number.
-
-    Every cell of a merged range has the value of the range.
-    """
+    """The rows with anything in them of the sheet with the table, each after its number."""
     import python_calamine
 
     data = member.read()

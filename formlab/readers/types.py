@@ -202,10 +202,7 @@ def samples(values: pl.DataFrame, before: pl.DataFrame | None = None) -> pl.Data
 
 
 def _type_of(values: list[str]) -> tuple[str, int]:
-    """The type that the values of a field have, and how many of them are not of it.
-
-    Words for no value are set aside. Few values must all be of the type, of more a share.
-    """
+    """The type that few values all have, or a share of more; how many are not of it."""
     some = [value.strip() for value in values if value.strip() and not text.is_null_word(value)]
     if not some or any(_CODE.fullmatch(value) for value in some):
         return "string", 0
@@ -336,10 +333,7 @@ def _unescaped(step: str) -> str:
 
 
 def _schema(tree: dict[str, Any], name: str) -> dict[str, Any]:
-    """The JSON Schema of what is called so, of a tree of steps: a field may be null.
-
-    Every member is required and no other allowed, as structured output asks for.
-    """
+    """The JSON Schema of a tree of steps, closed as structured output asks for."""
     inner = {_unescaped(step): below for step, below in tree.items() if step not in ("*", "")}
     if inner or not tree:
         members = {step: _schema(below, step) for step, below in inner.items()}

@@ -191,11 +191,7 @@ def _values_of(
 def _found(
     batch: Batch, layout: Layout, whole: Collection[str]
 ) -> tuple[pl.DataFrame, list[Row | None]]:
-    """The values in the cells in the order of their rows, and what is said of any.
-
-    Of each value the `place` of its row, the path of its cell (`inside`) and its own, its text and
-    the number of what is `said` of it; of a row without any only its place.
-    """
+    """The values in the cells, in the order of their rows, and what is said of any."""
     cells = (_long if layout.is_long else _wide)(batch, layout.names)
     is_odd = pl.Series([type(value) not in _PLAIN for value in cells.values], dtype=pl.Boolean)
     plain = [value if type(value) in _PLAIN else None for value in cells.values]

@@ -93,11 +93,7 @@ def by_roles(rows: Iterable[Row]) -> dict[str, pl.DataFrame]:
 
 
 def runs_of(rows: Mapping[str, pl.DataFrame], source: Source, form: str) -> dict[str, Run]:
-    """The runs in the rows of a log by role: by name one for each system and epoch.
-
-    What is said without a system, such as figures, is said of each. `form` names the reader.
-    `DataBroken` if there is none.
-    """
+    """The runs of a log by name, one for each system and epoch; figures are of each of them."""
     frames = {n: f.with_columns(pl.col("epoch").fill_null(1)) for n, f in rows.items()}
     answered = [frames[role].select("system", "epoch") for role in _ANSWERED]
     keys = pl.concat(answered).unique(maintain_order=True).rows()
@@ -133,12 +129,7 @@ def evaluation(
     name: str | None = None,
     out: Path | None = None,
 ) -> Evaluation:
-    """The evaluation of a run, with its own gold, or with that of the benchmark that it is of.
-
-    `documents` `asked` is what the log has samples of, `all` counts the rest of the benchmark as
-    missing. `name` is what the system is called, and `out` a folder to save the evaluation in.
-    `DataBroken` if the log has no gold, or no sample is of the benchmark.
-    """
+    """The evaluation of a run by its own gold, or by what it asks of a benchmark, or `ALL`."""
     own = {"rows": dict(run.rows), "notes": Counter(run.notes)}
     run = dataclasses.replace(run, system=name or run.system, **own)
     if corpus is not None:
@@ -196,12 +187,7 @@ def _own_gold(run: Run, types: Any, folder: Path) -> Corpus | Iterator[Corpus]:
 
 
 def matched(run: Run, corpus: Corpus) -> dict[Key, Key | None]:
-    """For each document and path of a run those of the corpus; None where it has none.
-
-    A sample belongs to the field at its `doc_id` and `path`; or to the one that its name spells,
-    such as ``0000971160/entities/11``; or, where it names no field, to the only one of its document
-    with its target as value. A document may go by the name of its image.
-    """
+    """For each document and path of a run those of the corpus; None where it has none."""
     fields, text = corpus.records.drop_nulls("path"), pl.col("value").str.strip_chars()
     paths = set(fields.select(KEY).rows())
     alone = fields.filter(pl.col("task") != "layout", text != "").group_by("doc_id", text)
@@ -217,6 +203,7 @@ def matched(run: Run, corpus: Corpus) -> dict[Key, Key | None]:
         file = PurePosixPath(name)
         return known.get(name) or stems.get(file.name) or stems.get(file.stem)
 
+    # By place, else by the name, such as `0000971160/entities/11`, or by a value that is alone.
     def match(name: str, path: str | None) -> Key | None:
         if (doc_id := document(name)) is not None:
             if path is None or (doc_id, path) in paths:
@@ -252,13 +239,11 @@ def _joined(run: Run, corpus: Corpus, documents: str) -> tuple[Run, Corpus]:
     if not known:
         names = sorted(doc_id for doc_id, _ in matches)[:3]
         expected = corpus.documents["doc_id"].head(3).to_list()
+        where = next(iter(run.source.files), None)
         what = f"no sample is of {corpus.benchmark}:{corpus.split}: they are called {names}"
+        what += f", its documents {expected}"
         remedy = "doc_id and path in the samples' metadata, or another benchmark or --split"
-        raise DataBroken(
-            f"{what}, its documents {expected}",
-            where=next(iter(run.source.files), None),
-            remedy=remedy,
-        )
+        raise DataBroken(what, where=where, remedy=remedy)
     # A whole document goes with its fields.
     whole = {(doc_id, None): (match[0], None) for (doc_id, _), match in known.items()}
     places = [(*key, *match) for key, match in (whole | known).items()]

@@ -60,9 +60,8 @@ def find(folder: str | Path, documents: Sequence[str], flaws: Counter[str]) -> d
     return found
 
 
-def text_files(folder: str | Path, documents: Iterable[str]) -> dict[str, Path]:
+def text_files(root: Path, documents: Iterable[str]) -> dict[str, Path]:
     """For each document that has one, the file of text, such as ``a.txt``, called like it."""
-    root = Path(folder)
     named: dict[str, Path] = {}
     for file in sorted(root.rglob("*.txt")):
         path = PurePosixPath(file.relative_to(root).as_posix())

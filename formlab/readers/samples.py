@@ -119,12 +119,7 @@ def sample_rows(
     *,
     system: str | None = None,
 ) -> Iterator[Row]:
-    """The rows of the entries of a log, each with where it stands; one that is odd is counted.
-
-    `split` is the task or data set, `system` what answered where a sample does not say it. Of a
-    sample given twice the last is kept that is ok. The source's `notes` count those, and what has
-    no gold. `DataBroken` if there is nothing.
-    """
+    """The rows of a log's entries, each with where it stands; one that is odd is counted."""
     kept: dict[tuple[Any, ...], Sample] = {}
     for origin, entry in entries:
         with reading(source, origin):
@@ -172,13 +167,6 @@ def stated(source: Source, file: Path, figures: Callable[[Any], Iterable[Row]]) 
         source.files.append(file)
         with reading(source, file.name, FIGURES):
             yield from list(figures(file))
-
-
-def json_items(source: Source, path: Path) -> Iterator[tuple[str, Any]]:
-    """Origin and value of each item of a JSON list."""
-    source.files.append(path)
-    for count, item in enumerate(door.decoded(door.read_bytes(path), list[Any], path)):
-        yield f"{path.name}#/{count}", item
 
 
 def json_lines(source: Source, path: Path) -> Iterator[tuple[str, Row]]:

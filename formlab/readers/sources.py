@@ -48,24 +48,20 @@ _BLANK = {
 Numbered = Iterator[tuple[int, list[Any]]]
 
 
-def items(source: Any, notes: Counter[str] | None = None) -> Iterator[tuple[str, Row, bool]]:
-    """Origin and cells, as written, of each row of whatever it is; whether it is a document.
+def items(source: Any, notes: Counter[str] | None = None) -> Iterator[tuple[str, Row]]:
+    """Origin and cells, as written, of each row of whatever it is.
 
     Examples
     --------
     >>> list(items([{"doc_id": "a", "total": 9}]))
-    [('frame, row 1', {'doc_id': 'a', 'total': 9}, False)]
+    [('frame, row 1', {'doc_id': 'a', 'total': 9})]
     """
     for batch in batches(source, Counter() if notes is None else notes):
-        for origin, row in zip(batch.origins, batch.rows, strict=True):
-            yield origin, row, batch.documents
+        yield from zip(batch.origins, batch.rows, strict=True)
 
 
 def batches(source: Any, notes: Counter[str]) -> Iterator[Batch]:
-    """The rows of a path, an address, a frame or mappings, many at a time.
-
-    `DataMissing` or `DataBroken` if there is nothing, or nothing that can be read.
-    """
+    """The rows of a path, an address, a frame or mappings, many at a time."""
     if isinstance(source, str | Path):
         yield from _of_path(local(source), notes)
     elif isinstance(source, Mapping):

@@ -161,11 +161,7 @@ class FieldTypes:
 
     @classmethod
     def inferred(cls, values: pl.DataFrame, lists: Collection[str] = ()) -> FieldTypes:
-        """The types of fields by their values: dates, amounts, numbers … all but few of a field's.
-
-        `values` has the columns path and value; `samples` of them give the same types. The values
-        at the paths `lists` are the items of lists.
-        """
+        """The types of fields by their values or `samples` of them, at `lists` those of items."""
         paths = values["path"].drop_nulls().unique()
         patterns = [pattern(f"{path}/0" if path in lists else path) for path in paths]
         step = pl.col("path").replace_strict(paths, patterns, default=None, return_dtype=pl.String)
@@ -187,10 +183,7 @@ class FieldTypes:
 
 
 def samples(values: pl.DataFrame, before: pl.DataFrame | None = None) -> pl.DataFrame:
-    """As many different values at each path as types are inferred by, the first ones, and a null.
-
-    The samples of a table are those of its last piece after the samples of all `before` it.
-    """
+    """The first different values at each path, as many as types need, after those `before`."""
     values = values.select("path", "value").filter(pl.col("path").is_not_null())
     if before is not None:
         counts = before.group_by("path").agg(pl.col("value").count())

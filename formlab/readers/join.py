@@ -129,7 +129,7 @@ def evaluation(
     name: str | None = None,
     out: Path | None = None,
 ) -> Evaluation:
-    """The evaluation of a run by its own gold, or by what it asks of a benchmark, or `ALL`."""
+    """The evaluation of a run by its own gold, or by a benchmark's: what is `ASKED`, or `ALL`."""
     own = {"rows": dict(run.rows), "notes": Counter(run.notes)}
     run = dataclasses.replace(run, system=name or run.system, **own)
     if corpus is not None:

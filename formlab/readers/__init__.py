@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from collections.abc import Mapping
 from contextlib import suppress
@@ -107,12 +108,18 @@ def predictions(
     [('a', '/total'), ('a', '/date')]
     """
     from formlab.files import local
-    from formlab.readers import answers
+    from formlab.readers import answers, runs
 
-    source = local(source) if isinstance(source, str | Path) else source
-    if isinstance(source, Path) and not os.path.exists(source):
-        raise DataMissing("no such file or folder", where=source, remedy="check --predictions")
-    return answers.read(source, corpus, name, columns or {})
+    path = local(source) if isinstance(source, str | Path) else None
+    if path and not os.path.exists(path):
+        raise DataMissing("no such file or folder", where=path, remedy="check --predictions")
+    if path and is_run(path):
+        run = runs.read(path, corpus)
+        return dataclasses.replace(run, system=name or run.system)
+    if path and not columns and (reader := reader_of(path, corpus)):
+        found = Source(path, corpus)
+        return answers.of_rows(reader.read(found), corpus, found, name=name)
+    return answers.of_table(path or source, corpus, name=name, columns=columns or {})
 
 
 read_predictions = predictions

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import re
 from collections import Counter
@@ -16,7 +15,7 @@ import polars as pl
 from formlab import files, readers, tables
 from formlab.errors import DataBroken
 from formlab.folders import Corpus, Predictions
-from formlab.readers import pages, runs, values
+from formlab.readers import pages, values
 from formlab.readers.door import stem
 from formlab.readers.layout import DOCUMENT, RECORD
 from formlab.readers.rows import Row, Source, by_role, counted
@@ -31,25 +30,10 @@ _EXAMPLES, _NAME = 2, 80
 _NO_TEXT = pl.lit(None, pl.String)
 
 
-def read(source: Any, corpus: Corpus, name: str | None, columns: Mapping[str, str]) -> Predictions:
-    """The answers in any source; see `readers.predictions`."""
-    if readers.is_run(source):
-        run = runs.read(source, corpus)
-        return dataclasses.replace(run, system=name or run.system)
-    path = source if isinstance(source, Path) else None
-    if path and not columns and (reader := readers.reader_of(path, corpus)):
-        found = Source(path, corpus, columns)
-        return of_rows(reader.read(found), corpus, found, name=name)
-    return of_table(source, corpus, name=name, columns=columns)
-
-
 def of_rows(
     rows: Iterable[Row], corpus: Corpus, source: Source, *, name: str | None = None
 ) -> Predictions:
-    """The predictions that rows of a reader are: its answers, and its calls as responses.
-
-    Answers that state a task name documents and paths as the gold does; others are matched.
-    """
+    """The predictions that rows of a reader are: its answers, and its calls as responses."""
     roles, notes = by_role(rows), source.notes
     systems = {row.get("system") for row in roles["answer"]} - {None}
     system = name or source.name or system_of(systems, source.path)
@@ -156,10 +140,7 @@ def of_values(
     sources: Mapping[str, str] | None = None,
     notes: Mapping[str, int] | None = None,
 ) -> Predictions:
-    """The predictions that values are which name documents and paths as the gold does.
-
-    `usual` is the task of what the gold does not have.
-    """
+    """The predictions of values at the gold's names; `usual` is the task of all others."""
     notes = Counter(notes)
     absent = [name for name in ("status", "kind", "task") if name not in given.columns]
     given = given.drop("system", strict=False).with_columns(_NO_TEXT.alias(n) for n in absent)
@@ -211,10 +192,7 @@ def table(rows: pl.DataFrame, key: Mapping[str, str]) -> pl.DataFrame:
 def _with_tasks(
     given: pl.DataFrame, corpus: Corpus, usual: str, notes: Counter[str]
 ) -> pl.DataFrame:
-    """The answers with the task of the gold's value at their path, and a node of a form its kind.
-
-    Questions are asked by number below a step of their own; all else has the usual task.
-    """
+    """The answers with the task of the gold's value at their path, else of its first step."""
     gold = corpus.records.filter(pl.col("path").is_not_null())
     gold = gold.select("doc_id", "path", gold_task="task", gold_kind="kind")
     gold = gold.unique(["doc_id", "path"])
@@ -268,10 +246,7 @@ def unread(given: pl.DataFrame) -> pl.Series:
 
 
 def _claims(given: pl.DataFrame, corpus: Corpus) -> pl.DataFrame:
-    """The answers without those that name no value; one row for a document without any.
-
-    A text that should be JSON and could not be read has failed at each field that was asked for.
-    """
+    """The answers that name a value; one row for a document without any, or not read."""
     broken = unread(given)
     status = pl.when(broken).then(pl.lit("bad_json")).otherwise("status").alias("status")
     given = given.with_columns(status, value=pl.when(~broken).then("value"))

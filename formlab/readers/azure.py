@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from formlab.readers import engine
+from formlab.readers import door, engine
 from formlab.readers.door import as_text
 from formlab.readers.engine import Found, Page, Reading, at, number, whole
 from formlab.trees import escape
@@ -54,7 +54,7 @@ def _found(value: Any, page: int = 1, sure: Any = None) -> Found:
     corners = at(region, "polygon") or []
     if all(isinstance(corner, dict) for corner in corners):
         corners = [corner.get(side) for corner in corners for side in "xy"]
-    box = engine.around(zip(corners[::2], corners[1::2], strict=False))
+    box = door.around(zip(corners[::2], corners[1::2], strict=False))
     text, sure = " ".join((at(value, "content") or "").split()), at(sure or value, "confidence")
     return Found(text, box, number(sure), whole(at(region, "pageNumber"), page))
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from formlab.readers import engine
+from formlab.readers import door, engine
 from formlab.readers.door import as_text
 from formlab.readers.engine import Found, Page, Reading, at, keyed, number, whole
 from formlab.trees import escape
@@ -44,12 +44,12 @@ def _layout(page: Page, place: int, text: str, name: str, part: Any) -> tuple[Fo
     return Found(" ".join(said.split()), _box(layout, page), sure, place), spans
 
 
-def _box(layout: Any, page: Page | None) -> engine.Box | None:
+def _box(layout: Any, page: Page | None) -> door.Box | None:
     """The box of an outline in fractions of a page, or in its pixels; a place of 0 is left out."""
     shares = at(layout, "boundingPoly", "normalizedVertices")
     width, height = page.size if page and shares else (1, 1)
     corners = shares or at(layout, "boundingPoly", "vertices") or ()
-    return engine.around(((c.get("x") or 0) * width, (c.get("y") or 0) * height) for c in corners)
+    return door.around(((c.get("x") or 0) * width, (c.get("y") or 0) * height) for c in corners)
 
 
 def _entities(entities: list[Any], start: str, pages: dict[int, Page]) -> Iterator[Any]:

@@ -9,8 +9,8 @@ import json
 import re
 import sys
 import zlib
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, TextIO, TypeVar
@@ -29,6 +29,7 @@ else:
     from backports.zstd import zipfile
 
 T = TypeVar("T")
+Box = tuple[float, float, float, float]
 _PACKED = re.compile(r"\.(gz|zst)$", re.IGNORECASE)
 # What files hold by their endings, of those with a row a line first.
 FORMS = dict.fromkeys((".csv", ".tsv", ".tab"), "delimited")
@@ -147,10 +148,7 @@ def head(path: str | Path) -> bytes:
 
 
 def kind(path: Path | str, start: bytes | None = None) -> str:
-    """What a file holds by its first bytes, else by its ending; empty if neither tells.
-
-    One of delimited, lines, json, parquet, workbook and zip.
-    """
+    """What a file holds, a value of `FORMS`, by its first bytes or ending; empty if unknown."""
     start = head(path) if start is None else start
     form = FORMS.get(ending(path), "")
     if start[:4] == b"PAR1" or form in ("parquet", "workbook"):
@@ -188,17 +186,8 @@ def written(path: str | Path) -> str:
     return read_bytes(path).decode("utf-8-sig", "replace")
 
 
-def open_text(path: str | Path) -> AbstractContextManager[TextIO]:
-    """The content of a file as a stream of text; see `Member.text`."""
-    return Member.of(path).text()
-
-
 def members(path: str | Path) -> dict[str, Member]:
-    """The files in a zip archive by name, those packed with zstd too; the last of one name.
-
-    `DataBroken` if it is no zip file or cut short, and when a member is opened that is damaged or
-    unpacks to far more than it is packed in.
-    """
+    """The files in a zip archive by name, those packed with zstd too; the last of one name."""
     files.read_bytes(path, 1)
     try:
         # Open as long as its members are: to read the list again for each takes its square.
@@ -287,3 +276,12 @@ def number(value: Any, part: float = 1) -> float | None:
         return None
     # No page, width or score is larger.
     return found if abs(found) < 2.0**53 else None
+
+
+def around(points: Iterable[tuple[Any, Any]]) -> Box | None:
+    """The upright box around points; null without two, or where one is no number."""
+    numbers = [(number(x), number(y)) for x, y in points]
+    if len(numbers) < 2 or any(None in point for point in numbers):
+        return None
+    across, down = zip(*numbers, strict=True)
+    return min(across), min(down), max(across), max(down)

@@ -16,12 +16,11 @@ from formlab import files
 from formlab.errors import DataBroken, FormlabError
 from formlab.readers import door
 from formlab.readers.answers import renames
-from formlab.readers.door import number, written
+from formlab.readers.door import Box, number, written
 from formlab.readers.rows import ODD, Reader, Row, Source, by_name
 from formlab.tables import BOX
 from formlab.trees import escape
 
-Box = tuple[float, float, float, float]
 Spans = list[tuple[int, int]]
 # How many files of a folder are looked at to tell what they are.
 _LOOKED_AT = 20
@@ -210,15 +209,6 @@ def whole(value: Any, default: int = 1) -> int:
     """The number of a page, or a place in a text."""
     found = number(value)
     return default if found is None else int(found)
-
-
-def around(points: Iterable[tuple[Any, Any]]) -> Box | None:
-    """The upright box around points; null without two, or where one is no number."""
-    numbers = [(number(x), number(y)) for x, y in points]
-    if len(numbers) < 2 or any(None in point for point in numbers):
-        return None
-    across, down = zip(*numbers, strict=True)
-    return min(across), min(down), max(across), max(down)
 
 
 def sized(*sides: Any) -> Box | None:

@@ -16,15 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from formlab import files
-from formlab.benchmarks.formcraft import (
-    CONSISTENCY,
-    VQA,
-    FormCraft,
-    answer_meta,
-    field_rows,
-    share,
-    tidied,
-)
+from formlab.benchmarks import formcraft
 from formlab.readers import door
 from formlab.readers.door import written
 from formlab.readers.rows import Reader, Row, Source, by_name
@@ -33,7 +25,7 @@ from formlab.text.answers import parse
 from formlab.text.normalise import as_text
 
 ANSWERS = ".answers"
-TASKS = {"vqa": VQA, "consistency": CONSISTENCY}
+TASKS = {"vqa": formcraft.VQA, "consistency": formcraft.CONSISTENCY}
 _LOOKED_AT = 20
 _KEY = re.compile(rb"""['"]?\b(?:fields|groups|vqa|consistency)['"]?\s*:""")
 _ANSWER_KEYS = ("answer", "value", "prediction", "expected")
@@ -51,11 +43,7 @@ def _fits(path: Path) -> bool:
 
 
 def _read(source: Source) -> Iterator[Row]:
-    """An answer for the form and each value, and a call with the text, of each file.
-
-    A form's record without a path has its status. Where the answers of a form cannot be read, each
-    of its questions and checks gets a record with that status.
-    """
+    """An answer for the form and each value, and a call with the text, of each file."""
     named = by_name("answers for", ((door.stem(file), file) for file in _files(source.path)))
     source.files += named.values()
     asked = source.corpus.records.select("doc_id", "task", "path")
@@ -90,9 +78,10 @@ def _answered(
     if has_form:
         try:
             if value or (value is not None and not any(answers.values())):
-                tidy, mended = tidied(value)
+                tidy, mended = formcraft.tidied(value)
                 flaws: Counter[str] = Counter()
-                rows += field_rows(FormCraft.model_validate(tidy), flaws)
+                form = formcraft.FormCraft.model_validate(tidy)
+                rows += formcraft.field_rows(form, flaws)
                 notes.update({f"predicted {flaw}": count for flaw, count in flaws.items()})
                 changes += mended
         except ValueError as error:
@@ -111,7 +100,8 @@ def _answers(task: str, answers: Any, notes: Counter[str]) -> Iterator[Row]:
     for name, answer in ((name, answer) for name, answer in pairs if name is not None):
         row: Row = {"task": task, "path": f"{TASKS[task]}/{as_text(name)}"}
         if isinstance(answer, dict):
-            row |= {"meta": answer_meta(answer), "confidence": share(answer.get("confidence"))}
+            row["meta"] = formcraft.answer_meta(answer)
+            row["confidence"] = formcraft.share(answer.get("confidence"))
             answer = next((answer[key] for key in _ANSWER_KEYS if key in answer), None)
         missing = {"status": "missing"} if answer is None else {}
         yield row | {"value": None if answer is None else as_text(answer)} | missing

@@ -69,14 +69,7 @@ def _is_named(file: Path) -> bool:
 
 
 def _read(source: Source) -> Iterator[Row]:
-    """The outputs, their lines and the submissions in a file or folder.
-
-    An output is a record without a path; its lines are at ``/lines/<n>`` (task `click`), a click
-    being a box of zero size; a submitted value is at the path of its field (task `value`). An
-    output that does not say its instance (`instance`, from 1) is of the next one of its form, in
-    the order of the time in the file names; the release does not record it. A refusal, and a text
-    without a word, are outputs too.
-    """
+    """The outputs (task `click`), their lines and the submissions (task `value`) of a source."""
     listed, others = _files(source.path)
     outputs = [file for file in listed if _is_named(file) or _is_clear(file)]
     left_out = "files left out, called neither as outputs nor as submissions"

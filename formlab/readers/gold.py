@@ -76,29 +76,17 @@ def corpus(
     gold = located(gold)
     values = read_values(gold, columns=columns, flaws=flaws)
     path = gold if isinstance(gold, Path) else None
-    name = name or (stem(path.resolve()) if path else FRAME)
     known, declared = typed(FieldTypes.inferred(values), types, flaws)
     has_image = pl.col("image").is_not_null() if "image" in values.columns else pl.lit(False)
     documents = values.group_by("doc_id", maintain_order=True).agg(has_image=has_image.any())
     root, pages, texts = pages_of(documents, path, images, "image" in values.columns, flaws)
-    return of_values(
-        values,
-        known,
-        declared,
-        name=name,
-        root=root,
-        pages=pages,
-        texts=texts,
-        flaws=flaws,
-        sources=sources_of(path),
-    )
+    said: dict[str, Any] = {"flaws": flaws, "sources": sources_of(path)}
+    said["name"] = name or (stem(path.resolve()) if path else FRAME)
+    return of_values(values, known, declared, root=root, pages=pages, texts=texts, **said)
 
 
 def typed(inferred: FieldTypes, types: Any, flaws: Counter[str]) -> tuple[FieldTypes, FieldTypes]:
-    """All types, and those that are declared; the inferred ones are counted among the flaws.
-
-    `UnknownName` if a file of fields names one that no document has.
-    """
+    """All types, and those that are declared; the inferred ones are counted among the flaws."""
     declared = FieldTypes.read(types) if types is not None else FieldTypes()
     known = [f"{path}/".replace("/*", "") for path in inferred.fields]
     for path in declared.fields if declared.is_list else ():
@@ -120,10 +108,7 @@ def pages_of(
     has_column: bool,
     flaws: Counter[str],
 ) -> tuple[Path | None, dict[str, list[str]], dict[str, Path]]:
-    """The folder of the images, and by document the pages and the file of text that are there.
-
-    Without `images` only a column says where pages are, relative to the folder of the gold's file.
-    """
+    """The folder of the images, and by document its pages and its file of text there."""
     if images is None:
         home = path if path is None or path.is_dir() else path.parent
         return home.resolve() if home and has_column else None, {}, {}
@@ -170,7 +155,8 @@ def of_values(
         if root is not None:
             row |= page_files.columns(root, several, row, flaws)
             if not row.get("context") and row["doc_id"] in texts:
-                row["context"] = page_files.text_of(texts[row["doc_id"]])
+                text = files.read_text(texts[row["doc_id"]], encodings=("utf-8-sig", "latin-1"))
+                row["context"] = files.storable(text)
         listed = {"pages": several} if root is not None and len(several) > 1 else {}
         row["meta"] = files.storable(json.dumps(meta | listed, ensure_ascii=False))
     return Corpus(

@@ -93,11 +93,7 @@ def by_roles(rows: Iterable[Row]) -> dict[str, pl.DataFrame]:
 
 
 def runs_of(rows: Mapping[str, pl.DataFrame], source: Source, form: str) -> dict[str, Run]:
-    """The runs in the rows of a log by role: by name one for each system and epoch.
-
-    What is said without a system, such as figures, is said of each. `form` names the reader.
-    `DataBroken` if there is none.
-    """
+    """The runs of a log by name, one for each system and epoch; figures are of each of them."""
     frames = {n: f.with_columns(pl.col("epoch").fill_null(1)) for n, f in rows.items()}
     answered = [frames[role].select("system", "epoch") for role in _ANSWERED]
     keys = pl.concat(answered).unique(maintain_order=True).rows()
@@ -133,24 +129,11 @@ def evaluation(
     name: str | None = None,
     out: Path | None = None,
 ) -> Evaluation:
-    """The evaluation of a run, with its own gold, or with that of the benchmark that it is of.
-
-    `documents` `asked` is what the log has samples of, `all` counts the rest of the benchmark as
-    missing. `name` is what the system is called, and `out` a folder to save the evaluation in.
-    `DataBroken` if the log has no gold, or no sample is of the benchmark.
-    """
+    """The evaluation of a run by its own gold, or by a benchmark's: what is `ASKED`, or `ALL`."""
     own = {"rows": dict(run.rows), "notes": Counter(run.notes)}
     run = dataclasses.replace(run, system=name or run.system, **own)
-    with TemporaryDirectory(prefix="formlab-") as folder:
-        if corpus is None:
-            gold = _own_gold(run, types, Path(folder, "own"))
-        else:
-            run, gold = _joined(run, corpus, documents)
-        return _evaluated(run, gold, out)
-
-
-def _evaluated(run: Run, gold: Corpus | Iterator[Corpus], out: Path | None) -> Evaluation:
-    """The evaluation of a run by its gold, which may come some documents at a time."""
+    if corpus is not None:
+        run, corpus = _joined(run, corpus, documents)
     calls = run.of("call")
     # A sample that asks for an object has several answers, and is counted once.
     run.notes[MATCHED] = calls.height or run.of("answer").height
@@ -168,9 +151,11 @@ def _evaluated(run: Run, gold: Corpus | Iterator[Corpus], out: Path | None) -> E
         table = corpus.documents.join(whole, on="doc_id", how="left", maintain_order="left")
         return dataclasses.replace(corpus, documents=table)
 
-    if whole.height:
-        gold = scored(gold) if isinstance(gold, Corpus) else map(scored, gold)
-    return evaluate(gold, predictions, out=out)
+    with TemporaryDirectory(prefix="formlab-") as folder:
+        gold = _own_gold(run, types, Path(folder, "own")) if corpus is None else corpus
+        if whole.height:
+            gold = scored(gold) if isinstance(gold, Corpus) else map(scored, gold)
+        return evaluate(gold, predictions, out=out)
 
 
 def _own_gold(run: Run, types: Any, folder: Path) -> Corpus | Iterator[Corpus]:
@@ -202,12 +187,7 @@ def _own_gold(run: Run, types: Any, folder: Path) -> Corpus | Iterator[Corpus]:
 
 
 def matched(run: Run, corpus: Corpus) -> dict[Key, Key | None]:
-    """For each document and path of a run those of the corpus; None where it has none.
-
-    A sample belongs to the field at its `doc_id` and `path`; or to the one that its name spells,
-    such as ``0000971160/entities/11``; or, where it names no field, to the only one of its document
-    with its target as value. A document may go by the name of its image.
-    """
+    """For each document and path of a run those of the corpus; None where it has none."""
     fields, text = corpus.records.drop_nulls("path"), pl.col("value").str.strip_chars()
     paths = set(fields.select(KEY).rows())
     alone = fields.filter(pl.col("task") != "layout", text != "").group_by("doc_id", text)
@@ -223,6 +203,7 @@ def matched(run: Run, corpus: Corpus) -> dict[Key, Key | None]:
         file = PurePosixPath(name)
         return known.get(name) or stems.get(file.name) or stems.get(file.stem)
 
+    # By place, else by the name, such as `0000971160/entities/11`, or by a value that is alone.
     def match(name: str, path: str | None) -> Key | None:
         if (doc_id := document(name)) is not None:
             if path is None or (doc_id, path) in paths:
@@ -258,13 +239,11 @@ def _joined(run: Run, corpus: Corpus, documents: str) -> tuple[Run, Corpus]:
     if not known:
         names = sorted(doc_id for doc_id, _ in matches)[:3]
         expected = corpus.documents["doc_id"].head(3).to_list()
+        where = next(iter(run.source.files), None)
         what = f"no sample is of {corpus.benchmark}:{corpus.split}: they are called {names}"
+        what += f", its documents {expected}"
         remedy = "doc_id and path in the samples' metadata, or another benchmark or --split"
-        raise DataBroken(
-            f"{what}, its documents {expected}",
-            where=next(iter(run.source.files), None),
-            remedy=remedy,
-        )
+        raise DataBroken(what, where=where, remedy=remedy)
     # A whole document goes with its fields.
     whole = {(doc_id, None): (match[0], None) for (doc_id, _), match in known.items()}
     places = [(*key, *match) for key, match in (whole | known).items()]
@@ -300,10 +279,7 @@ def _asked(corpus: Corpus, keys: set[Key], notes: Counter[str]) -> Corpus:
 
 
 def _scores(run: Run, calls: pl.DataFrame) -> pl.DataFrame:
-    """A row per sample: `log_score` and so on by the log's first scorer, `log_by_` the others.
-
-    The first is the one that its headline is of; a sample that failed has no score.
-    """
+    """A row per sample: `log_score` and so on by the log's first scorer, `log_by_` the others."""
     scores = run.of("score")
     wide = pl.concat([calls.select(KEY), scores.select(KEY)]).unique(maintain_order=True)
     for name in run.scorers:

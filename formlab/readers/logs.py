@@ -196,7 +196,6 @@ def called(evaluation: Evaluation, system: str) -> Evaluation:
     >>> called(open_log([{"id": "a", "target": "9", "output": "9"}]), "mine").system
     'mine'
     """
-
     if evaluation.system == system:
         return evaluation
     known = {name: getattr(evaluation, name) for name in evaluation.scalars()}
@@ -269,7 +268,7 @@ def _opened(
 
 def _table(source: Source, table: Any) -> Iterator[Row]:
     """The rows of a table with a row per sample."""
-    rows = [(origin, row) for origin, row, _ in items(table, source.notes)]
+    rows = list(items(table, source.notes))
     numbers = count(1)
     known = dict.fromkeys(name for _, row in rows for name in row)
     for column, name in source.columns.items():

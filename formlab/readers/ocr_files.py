@@ -98,9 +98,9 @@ def _found(element: Element, page: int, words: list[Element]) -> Found:
 
 def _box(element: Element) -> Box | None:
     if stated := _BOX.search(element.get("title", "")):
-        return engine.around([stated.groups()[:2], stated.groups()[2:]])
+        return door.around([stated.groups()[:2], stated.groups()[2:]])
     if (outline := element.find("{*}Coords")) is not None:
-        return engine.around(_POINT.findall(outline.get("points", "")))
+        return door.around(_POINT.findall(outline.get("points", "")))
     return engine.sized(*(element.get(side) for side in ("HPOS", "VPOS", "WIDTH", "HEIGHT")))
 
 

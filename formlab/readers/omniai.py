@@ -17,7 +17,7 @@ from formlab.benchmarks.omniai import WHOLE, basename, image_url, records_of
 from formlab.readers import door
 from formlab.readers.door import as_text
 from formlab.readers.rows import Reader, Row, Source
-from formlab.readers.samples import Sample, as_object, fields, json_items, number, sample_rows
+from formlab.readers.samples import Sample, as_object, fields, number, sample_rows
 
 NAME = "results.json"
 FAILED = "entries with an error, which the tool's own mean leaves out"
@@ -66,10 +66,8 @@ def read(source: Source) -> Iterator[Row]:
         for end in ("in", "out"):
             count = number(used.get(f"{end}putTokens"))
             call[f"tokens_{end}"] = None if count is None else round(count)
-        call |= {
-            "cost": number(used.get("totalCost")),
-            "seconds": number(used.get("duration"), 1000),
-        }
+        call["cost"] = number(used.get("totalCost"))
+        call["seconds"] = number(used.get("duration"), 1000)
         scores = {"json_accuracy": entry.get("jsonAccuracy")}
         scores["levenshtein_similarity"] = entry.get("levenshteinDistance")
         return Sample(
@@ -85,7 +83,10 @@ def read(source: Source) -> Iterator[Row]:
             call=call,
         )
 
-    yield from sample_rows(source, file.resolve().parent.name, json_items(source, file), sample_of)
+    source.files.append(file)
+    listed = enumerate(door.decoded(door.read_bytes(file), list, file))
+    entries = ((f"{file.name}#/{count}", entry) for count, entry in listed)
+    yield from sample_rows(source, file.resolve().parent.name, entries, sample_of)
     for doc_id, meta in documents.items():
         yield {"role": "document", "benchmark": "omniai", "doc_id": doc_id, "meta": meta}
 

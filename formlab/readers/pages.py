@@ -10,7 +10,6 @@ from pathlib import Path, PurePosixPath
 
 from formlab import files, pictures
 from formlab.errors import DataBroken, DataMissing
-from formlab.files import storable
 from formlab.readers.rows import Row
 
 IMAGES = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".webp", ".bmp", ".gif", ".pdf")
@@ -61,9 +60,8 @@ def find(folder: str | Path, documents: Sequence[str], flaws: Counter[str]) -> d
     return found
 
 
-def text_files(folder: str | Path, documents: Iterable[str]) -> dict[str, Path]:
+def text_files(root: Path, documents: Iterable[str]) -> dict[str, Path]:
     """For each document that has one, the file of text, such as ``a.txt``, called like it."""
-    root = Path(folder)
     named: dict[str, Path] = {}
     for file in sorted(root.rglob("*.txt")):
         path = PurePosixPath(file.relative_to(root).as_posix())
@@ -71,11 +69,6 @@ def text_files(folder: str | Path, documents: Iterable[str]) -> dict[str, Path]:
             named.setdefault(composed(key), file)
     matches = ((name, next(filter(None, map(named.get, names(name))), None)) for name in documents)
     return {name: file for name, file in matches if file}
-
-
-def text_of(file: Path) -> str:
-    """The text of such a file."""
-    return storable(files.read_text(file, encodings=("utf-8-sig", "latin-1")))
 
 
 def stem(name: str) -> str:

@@ -73,10 +73,7 @@ class Table(Sequence[Row]):
 
 
 class Batch(NamedTuple):
-    """Some rows as read, and their origins, which follow `home`.
-
-    The rows of `documents` are whole documents, a member each field.
-    """
+    """Some rows as read, whole ones of `documents`, and their origins, which follow `home`."""
 
     origins: list[str]
     rows: Sequence[Row]
@@ -132,9 +129,8 @@ def leaves(
     if path.count("/") > DEEPEST:
         raise RecursionError(f"nested deeper than {DEEPEST} levels")
     for step, inner in value.items() if isinstance(value, dict) else enumerate(value):
-        yield from leaves(
-            inner, f"{path}/{str(step).replace('~', '~0').replace('/', '~1')}", is_value
-        )
+        place = f"{path}/{str(step).replace('~', '~0').replace('/', '~1')}"
+        yield from leaves(inner, place, is_value)
 
 
 def by_name(what: str, named: Iterable[tuple[Any, Path]]) -> dict[Any, Path]:

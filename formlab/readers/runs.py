@@ -13,11 +13,7 @@ from formlab.folders import Corpus, Predictions
 
 
 def read(path: Path, corpus: Corpus) -> Predictions:
-    """The predictions of a run; of one under way or killed, what it has finished.
-
-    `DataBroken` if the run has not begun, read another benchmark than `corpus`, or a prompt has
-    changed since, so that its answers cannot be matched.
-    """
+    """The predictions of a run; of one under way or killed, what it has finished."""
     if is_finished(path):
         predictions = Predictions.load(path)
     else:

@@ -119,12 +119,7 @@ def sample_rows(
     *,
     system: str | None = None,
 ) -> Iterator[Row]:
-    """The rows of the entries of a log, each with where it stands; one that is odd is counted.
-
-    `split` is the task or data set, `system` what answered where a sample does not say it. Of a
-    sample given twice the last is kept that is ok. The source's `notes` count those, and what has
-    no gold. `DataBroken` if there is nothing.
-    """
+    """The rows of a log's entries, each with where it stands; one that is odd is counted."""
     kept: dict[tuple[Any, ...], Sample] = {}
     for origin, entry in entries:
         with reading(source, origin):
@@ -174,17 +169,10 @@ def stated(source: Source, file: Path, figures: Callable[[Any], Iterable[Row]]) 
             yield from list(figures(file))
 
 
-def json_items(source: Source, path: Path) -> Iterator[tuple[str, Any]]:
-    """Origin and value of each item of a JSON list."""
-    source.files.append(path)
-    for count, item in enumerate(door.decoded(door.read_bytes(path), list[Any], path)):
-        yield f"{path.name}#/{count}", item
-
-
 def json_lines(source: Source, path: Path) -> Iterator[tuple[str, Row]]:
     """Origin and object of each line of JSON; a line that is none is counted as unreadable."""
     source.files.append(path)
-    with door.open_text(path) as stream:
+    with door.Member.of(path).text() as stream:
         for count, line in enumerate(stream, start=1):
             if line.strip():
                 with reading(source, origin := f"{path.name}:{count}"):

@@ -48,24 +48,20 @@ _BLANK = {
 Numbered = Iterator[tuple[int, list[Any]]]
 
 
-def items(source: Any, notes: Counter[str] | None = None) -> Iterator[tuple[str, Row, bool]]:
-    """Origin and cells, as written, of each row of whatever it is; whether it is a document.
+def items(source: Any, notes: Counter[str] | None = None) -> Iterator[tuple[str, Row]]:
+    """Origin and cells, as written, of each row of whatever it is.
 
     Examples
     --------
     >>> list(items([{"doc_id": "a", "total": 9}]))
-    [('frame, row 1', {'doc_id': 'a', 'total': 9}, False)]
+    [('frame, row 1', {'doc_id': 'a', 'total': 9})]
     """
     for batch in batches(source, Counter() if notes is None else notes):
-        for origin, row in zip(batch.origins, batch.rows, strict=True):
-            yield origin, row, batch.documents
+        yield from zip(batch.origins, batch.rows, strict=True)
 
 
 def batches(source: Any, notes: Counter[str]) -> Iterator[Batch]:
-    """The rows of a path, an address, a frame or mappings, many at a time.
-
-    `DataMissing` or `DataBroken` if there is nothing, or nothing that can be read.
-    """
+    """The rows of a path, an address, a frame or mappings, many at a time."""
     if isinstance(source, str | Path):
         yield from _of_path(local(source), notes)
     elif isinstance(source, Mapping):
@@ -175,10 +171,7 @@ def _parsed(text: str, where: str, line: int = 1) -> Any:
 
 
 def _document(member: Member, notes: Counter[str]) -> Row:
-    """The members of a document's file; the text at ``/`` of what is no JSON, or a tool call.
-
-    A file that cannot be read is a text that says why: one of many keeps none of the others back.
-    """
+    """The members of a document's file; at ``/`` a text, or why it cannot be read."""
     try:
         with member.text() as stream:
             text = stream.read()
@@ -286,10 +279,7 @@ def _delimited(stream: Any, member: Member) -> Numbered:
 
 
 def _workbook(member: Member, notes: Counter[str]) -> Numbered:
-    """The rows with anything in them of the sheet with the table, each after its number.
-
-    Every cell of a merged range has the value of the range.
-    """
+    """The rows with anything in them of the sheet with the table, each after its number."""
     import python_calamine
 
     data = member.read()

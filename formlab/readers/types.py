@@ -161,11 +161,7 @@ class FieldTypes:
 
     @classmethod
     def inferred(cls, values: pl.DataFrame, lists: Collection[str] = ()) -> FieldTypes:
-        """The types of fields by their values: dates, amounts, numbers … all but few of a field's.
-
-        `values` has the columns path and value; `samples` of them give the same types. The values
-        at the paths `lists` are the items of lists.
-        """
+        """The types of fields by their values or `samples` of them, at `lists` those of items."""
         paths = values["path"].drop_nulls().unique()
         patterns = [pattern(f"{path}/0" if path in lists else path) for path in paths]
         step = pl.col("path").replace_strict(paths, patterns, default=None, return_dtype=pl.String)
@@ -187,10 +183,7 @@ class FieldTypes:
 
 
 def samples(values: pl.DataFrame, before: pl.DataFrame | None = None) -> pl.DataFrame:
-    """As many different values at each path as types are inferred by, the first ones, and a null.
-
-    The samples of a table are those of its last piece after the samples of all `before` it.
-    """
+    """The first different values at each path, as many as types need, after those `before`."""
     values = values.select("path", "value").filter(pl.col("path").is_not_null())
     if before is not None:
         counts = before.group_by("path").agg(pl.col("value").count())
@@ -202,10 +195,7 @@ def samples(values: pl.DataFrame, before: pl.DataFrame | None = None) -> pl.Data
 
 
 def _type_of(values: list[str]) -> tuple[str, int]:
-    """The type that the values of a field have, and how many of them are not of it.
-
-    Words for no value are set aside. Few values must all be of the type, of more a share.
-    """
+    """The type that few values all have, or a share of more; how many are not of it."""
     some = [value.strip() for value in values if value.strip() and not text.is_null_word(value)]
     if not some or any(_CODE.fullmatch(value) for value in some):
         return "string", 0
@@ -336,10 +326,7 @@ def _unescaped(step: str) -> str:
 
 
 def _schema(tree: dict[str, Any], name: str) -> dict[str, Any]:
-    """The JSON Schema of what is called so, of a tree of steps: a field may be null.
-
-    Every member is required and no other allowed, as structured output asks for.
-    """
+    """The JSON Schema of a tree of steps, closed as structured output asks for."""
     inner = {_unescaped(step): below for step, below in tree.items() if step not in ("*", "")}
     if inner or not tree:
         members = {step: _schema(below, step) for step, below in inner.items()}

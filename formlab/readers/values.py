@@ -13,7 +13,7 @@ import polars as pl
 
 from formlab import files, tables
 from formlab.errors import DataBroken
-from formlab.readers.door import as_text, number
+from formlab.readers.door import Box, around, as_text, number
 from formlab.readers.layout import PLACE, SYNONYMS, Layout, column_of, documents_of, texts
 from formlab.readers.rows import Batch, Row, leaves
 from formlab.readers.sources import WRAPPERS, batches
@@ -130,10 +130,7 @@ def pointer(path: str | None) -> str | None:
 def pieces(
     source: Any, columns: Mapping[str, str], notes: Counter[str], whole: Collection[str] = ()
 ) -> Iterator[pl.DataFrame]:
-    """The values of a source, some at a time, lists as the source has them; see `read_values`.
-
-    The first rows decide what each column is. Objects at the paths `whole` stay their JSON.
-    """
+    """The values of a source, some at a time, lists as they are, JSON at `whole` paths."""
     layout, seen = None, pl.DataFrame(schema={"doc_id": pl.String, "origin": pl.String})
     for batch in batches(source, notes):
         if batch.origins:
@@ -191,11 +188,7 @@ def _values_of(
 def _found(
     batch: Batch, layout: Layout, whole: Collection[str]
 ) -> tuple[pl.DataFrame, list[Row | None]]:
-    """The values in the cells in the order of their rows, and what is said of any.
-
-    Of each value the `place` of its row, the path of its cell (`inside`) and its own, its text and
-    the number of what is `said` of it; of a row without any only its place.
-    """
+    """The values in the cells, in the order of their rows, and what is said of any."""
     cells = (_long if layout.is_long else _wide)(batch, layout.names)
     is_odd = pl.Series([type(value) not in _PLAIN for value in cells.values], dtype=pl.Boolean)
     plain = [value if type(value) in _PLAIN else None for value in cells.values]
@@ -319,13 +312,10 @@ def _value_in(members: Row) -> str | None:
     return found[0] if is_sure or found[0] == "value" else None
 
 
-def _box(value: Any) -> tuple[float, float, float, float] | None:
+def _box(value: Any) -> Box | None:
     """The box around corners: of four numbers, of eight, or of points."""
-    numbers = [number(leaf) for _, leaf in leaves(value if isinstance(value, list) else [])]
-    if len(numbers) < 4 or len(numbers) % 2 or None in numbers:
-        return None
-    across, down = numbers[::2], numbers[1::2]
-    return min(across), min(down), max(across), max(down)
+    sides = [leaf for _, leaf in leaves(value if isinstance(value, list) else [])]
+    return None if len(sides) % 2 else around(zip(sides[::2], sides[1::2], strict=True))
 
 
 def _answer(path: str, value: Any, said: Row | None) -> Iterator[Leaf]:

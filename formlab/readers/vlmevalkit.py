@@ -57,7 +57,7 @@ def read(source: Source) -> Iterator[Row]:
         )
 
     source.files.append(path)
-    entries = ((origin, row) for origin, row, _ in items(path, source.notes))
+    entries = items(path, source.notes)
     yield from samples.sample_rows(source, dataset, entries, sample_of, system=model or "unknown")
     for end in ("acc", "score"):
         yield from samples.stated(source, path.with_name(f"{stem}_{end}.csv"), _figures)
@@ -72,7 +72,7 @@ def _gold(text: str | None) -> Any:
 
 def _figures(file: Path) -> Iterator[Row]:
     """The figures of a table with a column per category, in the percent that they are stated in."""
-    for _, row, _ in items(file):
+    for _, row in items(file):
         split = as_text(row.pop("split", None))
         for name, value in row.items():
             if samples.number(value) is not None:

@@ -22,23 +22,23 @@ PAGES = ["charts/", "gallery/", "explore/", "reports/"]
 # Lines of Python by room: limit and goal. A file belongs to the first room that names it.
 ROOMS = {
     # Its modules of scoring come first; at the end it has what no other room names.
-    "spine": (6074, 3400, [f"formlab/scoring/{name}.py" for name in SPINE]),
+    "spine": (6125, 3400, [f"formlab/scoring/{name}.py" for name in SPINE]),
     "decisions": (230, 180, ["formlab/decisions.py"]),
     "benchmarks": (5129, 3000, ["formlab/benchmarks/"]),
-    "readers": (5472, 3200, [f"formlab/{room}/" for room in ("formats", "logs", "own", "readers")]),
-    "stats, analysis": (10411, 3900, ANALYSIS),
+    "readers": (5468, 3200, [f"formlab/{room}/" for room in ("formats", "logs", "own", "readers")]),
+    "stats, analysis": (9227, 3900, ANALYSIS),
     "systems": (5098, 2500, SYSTEMS),
     "charts, reports": (9173, 4200, [f"formlab/{room}" for room in PAGES]),
     "scoring, metrics, text": (
-        13143,
+        13423,
         7720,
         [f"formlab/{room}/" for room in ("scoring", "metrics", "text", "trees")],
     ),
-    "arena": (12957, 5000, ["formlab_arena/"]),
+    "arena": (13591, 5000, ["formlab_arena/"]),
     "experiments": (6627, 2800, ["formlab_experiments/"]),
     "review": (4802, 1700, ["formlab_review/"]),
     "baselines": (2417, 1300, ["formlab_baselines/"]),
-    "tests": (52416, 16000, ["tests/"]),
+    "tests": (52257, 16000, ["tests/"]),
 }
 
 
@@ -93,11 +93,11 @@ def case_lines(is_later):
 
 # What else has a limit: limit, goal and how it is counted.
 OTHERS = {
-    "core, lines": (54730, 28000, lambda: sum(map(lines, files("formlab/**/*.py")))),
-    "all packages, lines": (81533, 38800, lambda: sum(map(lines, python_files()))),
-    "all packages, modules": (464, 260, lambda: len(python_files())),
-    "fmt: skip": (716, 30, skipped_formats),
-    "contract, lines of cases": (1949, 1950, lambda: case_lines(is_later=False)),
+    "core, lines": (53873, 28000, lambda: sum(map(lines, files("formlab/**/*.py")))),
+    "all packages, lines": (81310, 38800, lambda: sum(map(lines, python_files()))),
+    "all packages, modules": (460, 260, lambda: len(python_files())),
+    "fmt: skip": (672, 30, skipped_formats),
+    "contract, lines of cases": (1946, 1950, lambda: case_lines(is_later=False)),
     "contract, cases of doors and values": (376, 377, lambda: case_lines(is_later=True)),
     "contract, lines of its doors": (86, 90, lambda: lines(ROOT / "tests/contract/doors.py")),
     "JavaScript of the core, lines": (
@@ -115,17 +115,17 @@ OTHERS = {
     "CSS of the core, lines": (542, 320, lambda: sum(map(lines, files("formlab/**/*.css")))),
     "notebooks": (19, 14, lambda: len(files("notebooks/*.ipynb"))),
     "notebooks, lines of code": (
-        2672,
+        2671,
         1700,
         lambda: sum(map(notebook_lines, files("notebooks/*.ipynb"))),
     ),
     "docs, bytes": (
-        209551,
+        208682,
         120000,
         lambda: size("docs/**/*.md") - size("docs/reference/commands.md"),
     ),
     "CHANGELOG, bytes": (12000, 12000, lambda: size("CHANGELOG.md")),
-    "ARCHITECTURE, bytes": (22320, 9000, lambda: size("ARCHITECTURE.md")),
+    "ARCHITECTURE, bytes": (22257, 9000, lambda: size("ARCHITECTURE.md")),
 }
 
 

@@ -106,7 +106,7 @@ def test_evaluations_may_be_addresses_and_a_root_may_not(formlab, tmp_path):
     result = formlab("compare", *named, "--resamples", "0", "--json")
     assert result.exit_code == 0, result.stderr
     rows = {row["metric"]: row["difference"] for row in json.loads(result.stdout)}
-    assert rows["exact_accuracy"] == -1
+    assert rows["exact_accuracy"] == 1
     result = formlab("score", "funsd", "--root", "s3://bucket/funsd", "--predictions", "x")
     assert result.exit_code == 2
     assert "s3://bucket/funsd is an address" in result.stderr

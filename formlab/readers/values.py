@@ -192,7 +192,7 @@ def _found(
     cells = (_long if layout.is_long else _wide)(batch, layout.names)
     is_odd = pl.Series([type(value) not in _PLAIN for value in cells.values], dtype=pl.Boolean)
     plain = [value if type(value) in _PLAIN else None for value in cells.values]
-    columns = {"place": cells.places, "inside": cells.paths, "value": texts(plain)}
+    columns = {"place": cells.places, "inside": texts(cells.paths), "value": texts(plain)}
     found = pl.DataFrame(columns, schema_overrides={"place": pl.UInt32, "inside": pl.String})
     found = found.with_row_index("at").with_columns(path="inside", said="at")
     is_odd |= found["value"].str.contains(_MARKS).fill_null(value=False)

@@ -59,8 +59,6 @@ _TEXT = pl.col("gold").str.strip_chars()
 _DAY = r"^[0-9]{1,4}[-./ ][0-9]{1,2}[-./ ][0-9]{1,4}$"
 _AMOUNT = r"^[^\w]{0,4}[0-9][0-9.,' ]*[^\w]{0,4}$"
 _UNITS = _TEXT.str.replace_all(r"[^0-9.,]", "").str.replace(r"[.,][0-9]{1,2}$", "")
-# More digits are no number that a float can hold.
-_FINITE = "^([0-9]{1,300})$"
 _LETTERS = _TEXT.str.replace_all(r"[^\pL]", "")
 # What is known of a value from its gold alone; numbers are sliced where they are cut best.
 OF_VALUES: dict[str, pl.Expr] = {
@@ -71,7 +69,7 @@ OF_VALUES: dict[str, pl.Expr] = {
     "magnitude": pl.when(
         (pl.col("kind") != "date").fill_null(True) & ~_TEXT.str.contains(_DAY)
         & (_TEXT.str.contains(_AMOUNT) | (pl.col("kind") == "number"))
-    ).then(_UNITS.str.replace_all("[.,]", "").str.extract(_FINITE).cast(pl.Float64)),
+    ).then(_UNITS.str.replace_all("[.,]", "").str.extract("^([0-9]{1,300})$").cast(pl.Float64)),
     "case": pl.when(_LETTERS.str.len_chars() > 1).then(
         pl.when(_LETTERS.str.to_uppercase() == _LETTERS).then(pl.lit("all capitals"))
         .when(_LETTERS.str.to_lowercase() == _LETTERS).then(pl.lit("no capitals"))

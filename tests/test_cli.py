@@ -145,9 +145,9 @@ def test_compare_prints_five_columns_and_all_the_rest(formlab, work):
     both = ("compare", "evals/m", "evals/n")
     main, everything = formlab(*both), formlab(*both, "--all")
     title, header, *_ = main.stdout.splitlines()
-    assert title == "m (a) → n (b), 3 documents: nothing can be shown, 6 are needed"
+    assert title == "m against n, 3 documents: nothing can be shown, 6 are needed"
     assert header.split() == ["metric", "slice", "values", "difference", "better"]
-    assert "0.6000 → 0.8000  +0.2000 [" in main.stdout
+    assert "0.6000 against 0.8000  -0.2000 [" in main.stdout
     # The mean over documents is left out until it is asked for.
     assert "macro_" not in main.stdout
     assert "1 of 2 rows, 5 columns; --all prints all rows" in main.stderr

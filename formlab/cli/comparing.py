@@ -111,7 +111,7 @@ def _pairs(table: pl.DataFrame, *, everything: bool, asked: bool) -> tuple[list[
     needed, tables = documents_needed(0.05 / max(1, len(pairs))), []
     for pair in pairs:
         count = pair["n_docs"].max()
-        title = f"{pair['system_a'][0]} (a) → {pair['system_b'][0]} (b), {count:,} documents"
+        title = f"{pair['system_a'][0]} against {pair['system_b'][0]}, {count:,} documents"
         if count < needed:
             title += f": nothing can be shown, {needed} are needed"
         rows = pair.to_dicts()
@@ -119,7 +119,7 @@ def _pairs(table: pl.DataFrame, *, everything: bool, asked: bool) -> tuple[list[
             row["difference"] = interval(row["difference"], row["ci_low"], row["ci_high"], "+")
             if "metric" in row:
                 sides = interval(row["value_a"]), interval(row["value_b"])
-                row["values"] = " → ".join(sides)
+                row["values"] = " against ".join(sides)
         tables.append((title, [{name: row[name] for name in columns} for row in rows]))
     hint = f"{table.height} of {every} rows, {len(columns)} columns; --all prints all rows "
     return tables, [f"{hint}with more columns, --json everything"]

@@ -145,11 +145,11 @@ def what_if(
             # The share of orders in which just these stages were fixed before.
             chances = [math.comb(len(present) - 1, size) for size in sizes[without].tolist()]
             shares = 1 / (len(present) * np.array(chances))
-            steps = worth[without | 1 << at] - worth[without]
-            ends = percentiles((drawn[:, without | 1 << at] - drawn[:, without]) @ shares, level)
-            row = {"metric": metric, "stage": name, "value": worth[0], "gain": steps @ shares}
-            row |= {"ci_low": ends[0], "ci_high": ends[1], "lowest": steps.min()}
-            row |= {"highest": steps.max(), "alone": steps[0], "total": worth[-1]}
+            steps, gains = (of[..., without | 1 << at] - of[..., without] for of in (worth, drawn))
+            low, high = percentiles((gains * shares).sum(axis=1), level)
+            row = {"metric": metric, "stage": name, "value": worth[0], "total": worth[-1]}
+            row |= {"gain": (steps * shares).sum(), "ci_low": low, "ci_high": high}
+            row |= {"lowest": steps.min(), "highest": steps.max(), "alone": steps[0]}
             rows.append(row | counts[name])
     return pl.DataFrame(rows, schema=_SCHEMA)
 

@@ -97,7 +97,7 @@ OTHERS = {
     "all packages, lines": (81310, 38800, lambda: sum(map(lines, python_files()))),
     "all packages, modules": (460, 260, lambda: len(python_files())),
     "fmt: skip": (672, 30, skipped_formats),
-    "contract, lines of cases": (1946, 1950, lambda: case_lines(is_later=False)),
+    "contract, lines of cases": (1950, 1950, lambda: case_lines(is_later=False)),
     "contract, cases of doors and values": (376, 377, lambda: case_lines(is_later=True)),
     "contract, lines of its doors": (86, 90, lambda: lines(ROOT / "tests/contract/doors.py")),
     "JavaScript of the core, lines": (

@@ -78,3 +78,7 @@ def test_i06_digit_is_one_or_two_changed_digits_and_another_value_is_not_misread
         expected = {"digit"} if (gold, answer) in digits else {"date_order"}
         assert (cause in expected) == ((gold, answer) not in others), (gold, answer)
         assert cause not in misread - expected, (gold, answer)
+    codes = {f"f{n}": {f"c{i}": f"{n}{i}ABC{137 * n}" for i in range(6)} for n in range(9)}
+    days, late = ({f"f{n}": {"d": f"2024-05-{2 * n + x}"} for n in range(9)} for x in (10, 11))
+    pairs = {"other_document": (codes, codes | {"f2": codes["f3"]}), "offset": (days, late)}
+    assert all({*cases(*pair)["cause"].drop_nulls()} == {name} for name, pair in pairs.items())

@@ -51,8 +51,8 @@ class Pair:
 
     def lead(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
         """By how much the first is better, from the sums of both."""
-        gain = self.score(first) - self.score(second)
-        return gain if self.up else -gain
+        ours, theirs = self.score(first), self.score(second)
+        return ours - theirs if self.up else theirs - ours
 
 
 def paired_differences(

@@ -112,6 +112,8 @@ def test_equal_systems_have_p_of_one_and_no_detectable_difference():
     row = paired_differences([Pair(one.first, one.first, ratio)])[0]
     assert (row["difference"], row["p"]) == (0, 1)
     assert math.isnan(row["least_difference"])
+    fewer = Pair(one.first, one.first, ratio, up=False)
+    assert str(paired_differences([fewer])[0]["difference"]) == "0.0"
 
 
 def test_turning_a_pair_turns_the_signs_and_what_else_is_tested_changes_nothing():

@@ -136,10 +136,8 @@ def _rights(part: Evaluation) -> pl.DataFrame:
 
 
 def _patterns(systems: Sequence[str]) -> dict[str, list[bool] | None]:
-    """The groups of fields by which systems are right on them; None is all that no other group has.
-
-    Of two systems, only one wrong is only the other right.
-    """
+    """The groups of fields by which systems are right on them; None is what no other group has."""
+    # Of two systems, only one wrong is only the other right.
     count = len(systems)
     alone = [[at == other for other in range(count)] for at in range(count)]
     groups: dict[str, list[bool] | None] = {"none right": [False] * count}

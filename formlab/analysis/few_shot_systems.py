@@ -115,10 +115,8 @@ def few_shot_side_by_side(
 
 
 def _mean_over_splits(splits: Sequence[Evaluation], score: str) -> Evaluation:
-    """All splits as one evaluation with a single score: the mean over splits of `score`.
-
-    By fixed rules an entity that the gold of some split lacks weighs less in that mean.
-    """
+    """All splits as one evaluation with a single score: the mean over splits of `score`."""
+    # By fixed rules an entity that the gold of some split lacks weighs less in that mean.
     whole = pl.col("slice_by").is_null() & (pl.col("level") == "document")
     merged = merge_splits(splits)
     parts = []

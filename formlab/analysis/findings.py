@@ -34,6 +34,7 @@ from formlab.analysis.slices import Search, Values, Weakness, opened_values, sli
 from formlab.errors import DataBroken
 from formlab.folders import Evaluation
 from formlab.scoring.across import OFFSET, OTHER_DOCUMENT, offset_text
+from formlab.scoring.bands import pattern
 from formlab.scoring.causes import IN_WORDS, advice
 from formlab.stats.draws import share
 from formlab.tables import STATUSES, USABLE, settings_text
@@ -333,7 +334,11 @@ class _Look:
                 claim = f"{counted}: {what} ({_listed(rows)})"
             elif count == errors.height:
                 claim = f"In all {count:,} wrong {_nouns(gold)}, {over}, {what} (a count)"
-            yield self._count(gold, of_cause, "cause", claim, self.advice(cause))
+            tip = self.advice(cause)
+            if cause == "missed" and (never := _never_given(gold, count)):
+                claim += f"; {self.evaluation.system} never gives {never}"
+                tip = "Look whether the system knows these fields at all."
+            yield self._count(gold, of_cause, "cause", claim, tip)
 
 
 def _cases(part: Evaluation) -> pl.DataFrame:
@@ -370,20 +375,28 @@ def _ranked(rows: pl.DataFrame, name: str) -> pl.DataFrame:
 
 
 def _cause_apart(wrong: pl.DataFrame, rest: pl.DataFrame) -> str | None:
-    """The commonest cause of some errors, if its share is larger than among the other errors.
-
-    What is told from many cases together needs no comparison.
-    """
+    """The commonest cause of some errors, if its share is larger than among the other errors."""
     ranked = _ranked(wrong, "cause")
     if not ranked.height or ranked["count"][0] < _FEW_CASES:
         return None
     cause, count = ranked.row(0)
     if cause in (OTHER_DOCUMENT, OFFSET):
-        return cause
+        return cause  # What is told from many cases together needs no comparison.
     other = rest.filter(cause=cause).height
     table = [[count, wrong.height - count], [other, rest.height - other]]
     p = scipy.stats.fisher_exact(table, alternative="greater").pvalue
     return cause if p <= ALPHA and cause in IN_WORDS else None
+
+
+def _never_given(gold: pl.DataFrame, missed: int) -> str:
+    """The fields that are missing wherever they were asked for, if these are most of the missed."""
+    missing, docs = (pl.col("outcome") == "missing").all(), pl.col("doc_id").n_unique()
+    never = gold.group_by(field=pattern()).agg(missing=missing, docs=docs, count=pl.len())
+    never = never.filter("missing", pl.col("docs") >= _FEW_DOCS).sort("field")
+    if 2 * never["count"].sum() <= missed:
+        return ""
+    more = f" and {_counted(never.height - 2, 'more field')}" if never.height > 2 else ""
+    return ", ".join(never["field"].head(2)) + more
 
 
 def _counted(count: int, noun: str) -> str:

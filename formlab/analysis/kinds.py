@@ -221,12 +221,13 @@ def _tested(
         if n_docs < min_docs or (rest[:, 1] > 0).sum() < min_docs:
             continue
         drawn, others = map(ratio, drawn_parts([parts, rest], **draws))
-        p = max(
-            _by_documents(of[kind], sum(of.values()) - of[kind], up=up) if kind in of else 1.0
-            for of in sums
-        )
         if metric == OUTCOME and by == "kind" and not unit:
             p = _exchanged(evaluation, by, kind)
+        else:
+            p = max(
+                _by_documents(of[kind], sum(of.values()) - of[kind], up=up) if kind in of else 1.0
+                for of in sums
+            )
         rows.append(_Tested(
             evaluation, metric, kind, float(ratio(parts.sum(axis=0))),
             float(ratio(rest.sum(axis=0))), percentiles(drawn - others, 0.95), n_docs, p,
@@ -249,17 +250,11 @@ def _exchanged(evaluation: Evaluation, by: str, kind: str) -> float:
 
 
 def _by_documents(parts: np.ndarray, rest: np.ndarray, *, up: bool) -> float:
-    """One-sided p that a part is worse than the rest, by what each document adds to it.
-
-    A document with h of t in the part and g of s in the rest adds (h s - g t) / (t + s), whose mean
-    is 0 if both have one rate in each document; its sum over the root of its sum of squares is
-    Student's t. With few expected hits or misses on a side nothing is claimed.
-
-    References
-    ----------
-    The stratified difference of N. Mantel and W. Haenszel, J. Natl. Cancer Inst. 22, 1959; the
-    variance by clusters as in D. D. Boos, Am. Stat. 46, 1992.
-    """
+    """One-sided p that a part is worse than the rest, by what each document adds to it."""
+    # With h of t in the part and g of s in the rest it adds (h s - g t) / (t + s), of mean 0 if
+    # both have one rate (N. Mantel, W. Haenszel, J. Natl. Cancer Inst. 22, 1959). The sum over the
+    # root of the sum of squares is Student's t (D. D. Boos, Am. Stat. 46, 1992). With few expected
+    # hits or misses on a side nothing is claimed.
     both = (parts[:, 1] > 0) & (rest[:, 1] > 0)
     (h, t), (g, s) = parts[both].T, rest[both].T
     rate = (h + g) / (t + s)

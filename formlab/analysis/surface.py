@@ -234,10 +234,7 @@ def _column(evaluation: Evaluation, rows: pl.DataFrame, name: str, of: str) -> p
 
 
 def _words(counts: pl.DataFrame, edges: Sequence[float] | None, most: int | None) -> pl.DataFrame:
-    """Each value, `at`, as a `word` of those that occur, in their order; null is `UNKNOWN`, last.
-
-    `counts` has each value once and how often it occurs.
-    """
+    """Each value, `at` in `counts`, as a `word` of those that occur, in order; null comes last."""
     values = counts["at"]
     if values.dtype.is_numeric():
         known = counts.select(pl.col("at").cast(pl.Float64), "len").drop_nulls().drop_nans()

@@ -179,10 +179,8 @@ def _counts(errors: pl.DataFrame) -> dict[str, Any]:
 def _sums(
     part: Evaluation, of_cause: Mapping[str, int], other: int, metrics: Sequence[str]
 ) -> pl.DataFrame:
-    """What each document adds to each metric now (mask 0), and what once its stages are fixed.
-
-    A mask has a bit for each stage. The rows `errors` count wrong values.
-    """
+    """What each document adds to each metric now (mask 0), and with the stages of a mask fixed."""
+    # A mask has a bit for each stage. The rows `errors` count wrong values.
     columns = ["doc_id", "task", "path", "outcome", "cause", "failed"]
     like = pl.col("similarity").fill_nan(None).fill_null(0.0)
     fields = part.scan("cases").filter(in_fields(), pl.col("outcome") != "unscored")

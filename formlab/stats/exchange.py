@@ -72,8 +72,8 @@ class Exchanged:
         return p
 
     def _within(self, cells: np.ndarray, losses: np.ndarray) -> np.ndarray:
-        """Exchanged within documents; where a document has several values in a part, p must also
-        hold for documents taken whole: they may fail together."""
+        """Exchanged within documents, and where several values are of one, also by documents."""
+        # Values of one document may fail together.
         p = self._sums(cells, losses, any_loss=False)
         several = (cells > 1).any(axis=1) & (p < 0.2)
         if several.any():

@@ -33,7 +33,7 @@ FIELDS = [
     ("1", "a", "match", "ok", None),
     ("1", "a", "mismatch", "ok", "digit"),
     ("1", "b", "mismatch", "ok", "digit"),
-    ("1", "b", "missing", "ok", "missing"),
+    ("1", "b", "missing", "ok", "missed"),
     ("2", "a", "missing", "refused", "refused"),
     ("2", "b", "spurious", "ok", "spurious"),
 ]

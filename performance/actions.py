@@ -151,7 +151,7 @@ def ours(scored: TaskScores) -> dict[str, float]:
 def speed(root: Path, folder: Path) -> list[Row]:
     """Fields a second by mode, beside the loop."""
     corpus = formfactory.read("all", root)
-    predictions = readers.predictions(folder, corpus)
+    predictions = readers.read_predictions(folder, corpus)
     texts = {file.stem: file.read_text() for file in folder.glob("*.txt")}
     count = corpus.records.height
     rows = []
@@ -174,7 +174,7 @@ def whole(root: Path, folder: Path) -> tuple[float, float]:
     """Seconds to read and score it all, and the peak in MiB."""
     start = time.perf_counter()
     corpus = formfactory.read("all", root)
-    actions.score(corpus, readers.predictions(folder, corpus), mode="fixed", threshold=0.8)
+    actions.score(corpus, readers.read_predictions(folder, corpus), mode="fixed", threshold=0.8)
     return time.perf_counter() - start, peak()
 
 

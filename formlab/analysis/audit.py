@@ -151,7 +151,7 @@ def check(raw: str | Path, *, root: str | Path, predictions: str | Path | None =
     reader = readers.reader_of(where, corpus)
     if reader is None or reader.name != corpus.benchmark:
         raise DataMissing("no pred_<i>.txt", where=where, remedy="--predictions with their folder")
-    texts, facts = texts_of(readers.predictions(where, corpus)), _facts_of(corpus)
+    texts, facts = texts_of(readers.read_predictions(where, corpus)), _facts_of(corpus)
     notes: Counter[str] = Counter()
     checked = {}
     for page, answer in _usable(answers(Path(raw)), notes).items():

@@ -17,8 +17,8 @@ from formlab.registry import Registry
 if TYPE_CHECKING:
     from formlab.folders import Corpus, Predictions
 
-__all__ = ["READERS", "UNMET", "Reader", "Row", "Source", "is_run", "predictions"]
-__all__ += ["read_predictions", "reader_of", "splits"]
+__all__ = ["READERS", "UNMET", "Reader", "Row", "Source", "is_run", "read_predictions"]
+__all__ += ["reader_of", "splits"]
 
 # The note of answers of which no field is one of the gold's.
 UNMET = "no field of the answers is one of the gold's"
@@ -32,7 +32,9 @@ READERS = Registry("readers", _FILES)
 # Names of modules that score, or read answers and gold, as what scores does.
 _HOMES = {
     "logs": "called differences headlines join_report open_log open_logs read",
-    "gold": "FieldType FieldTypes Rule corpus pair read_values",
+    "gold": "corpus pair",
+    "types": "FieldType FieldTypes Rule",
+    "values": "read_values",
 }
 
 
@@ -73,7 +75,7 @@ def splits(path: str | Path) -> list[str]:
     return reader.splits(path) if reader and reader.splits else []
 
 
-def predictions(
+def read_predictions(
     source: Any,
     corpus: Corpus,
     *,
@@ -104,7 +106,7 @@ def predictions(
     >>> from formlab import readers
     >>> gold = readers.corpus([{"doc_id": "a", "total": "9.00"}])
     >>> answers = [{"doc_id": "a.png", "total": 9, "date": "2024-05-01"}]
-    >>> predictions(answers, gold).records.select("doc_id", "path").rows()
+    >>> read_predictions(answers, gold).records.select("doc_id", "path").rows()
     [('a', '/total'), ('a', '/date')]
     """
     from formlab.files import local
@@ -120,9 +122,6 @@ def predictions(
         found = Source(path, corpus)
         return answers.of_rows(reader.read(found), corpus, found, name=name)
     return answers.of_table(path or source, corpus, name=name, columns=columns or {})
-
-
-read_predictions = predictions
 
 
 def __getattr__(name: str) -> Any:

@@ -30,6 +30,8 @@ else:
 
 T = TypeVar("T")
 Box = tuple[float, float, float, float]
+# No page, width or score is larger.
+LARGEST = 2.0**53
 _PACKED = re.compile(r"\.(gz|zst)$", re.IGNORECASE)
 # What files hold by their endings, of those with a row a line first.
 FORMS = dict.fromkeys((".csv", ".tsv", ".tab"), "delimited")
@@ -274,8 +276,7 @@ def number(value: Any, part: float = 1) -> float | None:
         found = float(value) / part
     except (TypeError, ValueError, OverflowError):
         return None
-    # No page, width or score is larger.
-    return found if abs(found) < 2.0**53 else None
+    return found if abs(found) < LARGEST else None
 
 
 def around(points: Iterable[tuple[Any, Any]]) -> Box | None:

@@ -14,19 +14,17 @@ from formlab import files, frames, tables
 from formlab.errors import DataBroken, UnknownName
 from formlab.files import local
 from formlab.folders import Corpus, Folder, Predictions
-from formlab.readers import is_run, predictions
+from formlab.readers import is_run, read_predictions
 from formlab.readers import pages as page_files
 from formlab.readers.answers import OWN, sources_of, table, unread
-from formlab.readers.door import as_text, stem
+from formlab.readers.door import stem
 from formlab.readers.layout import DOCUMENT
 from formlab.readers.rows import Row, counted
 from formlab.readers.sources import FRAME, columns_of
-from formlab.readers.types import FieldType, FieldTypes, Rule, rule_of, rule_text
+from formlab.readers.types import FieldTypes, rule_text
 from formlab.readers.values import read_values
 
-__all__ = ["BENCHMARK", "INFERRED", "FieldType", "FieldTypes", "Rule", "as_text", "corpus", "pair"]
-__all__ += ["predictions", "read", "read_values", "rule_of", "splits"]
-BENCHMARK, INFERRED = OWN, tables.INFERRED
+__all__ = ["corpus", "pair", "read", "read_values", "splits"]
 # The names of the column of values that only one side has.
 SIDES = ("gold", "prediction")
 
@@ -50,8 +48,8 @@ def corpus(
     ``own_<name>`` where formlab has a column of that name.
 
     `gold` and `columns` are as for `read_values`, `types` as for `FieldTypes.read` (where none are
-    declared they are inferred, and `flaws` counts them under names that begin with `INFERRED`),
-    and `name` is that of the corpus, its `split`: by default the stem of the gold's path.
+    declared they are inferred, and `flaws` counts them), and `name` is that of the corpus, its
+    `split`: by default the stem of the gold's path.
 
     `images` is a folder with images and PDFs called like the documents, see `pages.find`; without
     one, the gold's own column `image` is relative to the folder of its file. An image stands in
@@ -95,7 +93,7 @@ def typed(inferred: FieldTypes, types: Any, flaws: Counter[str]) -> tuple[FieldT
             raise UnknownName.of("field in the types", path, inferred.fields)
     guessed = FieldTypes({p: t for p, t in inferred.fields.items() if p not in declared.fields})
     # How many: a user is to see what was taken for what.
-    flaws.update(f"{INFERRED}: {field.type}" for field in guessed.fields.values())
+    flaws.update(f"{tables.INFERRED}: {field.type}" for field in guessed.fields.values())
     odd = sum(count for path, count in inferred.odd.items() if path in guessed.fields)
     flaws["different values that are not of the inferred type, compared as text"] += odd
     return FieldTypes(inferred.fields | declared.fields), declared
@@ -141,7 +139,7 @@ def of_values(
     for origin in mended["origin"].head(1):
         note = f"documents whose text was repaired to be read, such as {origin}"
         flaws[note] += mended["doc_id"].n_unique()
-    key = {"benchmark": BENCHMARK, "split": name}
+    key = {"benchmark": OWN, "split": name}
     records = _records(values, known, declared, key)
     must = [path for path, kind in declared.fields.items() if kind.required and "*" not in path]
     filled = records.filter(pl.col("path").is_in(must), pl.col("value") != "")
@@ -162,7 +160,7 @@ def of_values(
     return Corpus(
         documents=tables.table("documents", documents, **key),
         records=records,
-        benchmark=BENCHMARK,
+        benchmark=OWN,
         split=name,
         root=root,
         flaws=counted(flaws),
@@ -233,7 +231,7 @@ def pair(
     types: Any = None,
     columns: Mapping[str, str] | None = None,
 ) -> tuple[Corpus, Predictions]:
-    """Gold and answers as `corpus` and `predictions` read them; what is loaded already stays.
+    """Gold and answers as `corpus` and `read_predictions` read them; what is loaded already stays.
 
     `columns` name those of either side, or of both: ``gold`` is the column of the gold's values,
     ``prediction`` that of the answers'. `UnknownName` if neither side has one.
@@ -243,7 +241,7 @@ def pair(
     if not isinstance(gold, Corpus):
         gold = corpus(gold, images=images, types=types, columns=named[0])
     if not isinstance(answers, Predictions):
-        answers = predictions(answers, gold, columns=named[1])
+        answers = read_predictions(answers, gold, columns=named[1])
     return gold, answers
 
 

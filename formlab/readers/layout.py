@@ -12,7 +12,7 @@ import polars as pl
 
 from formlab import files, tables
 from formlab.errors import DataBroken, UnknownName
-from formlab.readers.door import as_text
+from formlab.readers.door import LARGEST, as_text
 from formlab.readers.rows import Batch
 from formlab.text import answers
 
@@ -33,8 +33,6 @@ RECORD += ("reference", "complexity", "modal")
 DOCUMENT = ("image", "width", "height", "template", "domain", "context")
 _SCHEMA = tables.DOCUMENTS | tables.RECORDS
 _ALLOWED = {"status": tables.STATUSES, "task": tables.TASKS}
-# No page, width or score is larger.
-_LARGEST = 2.0**53
 
 
 class Layout(NamedTuple):
@@ -152,7 +150,7 @@ def column_of(name: str, batch: Batch, column: str) -> pl.Series:
         what, remedy = f"unknown {name}", f"one of: {', '.join(_ALLOWED[name])}"
     else:
         number = stated.cast(pl.Float64, strict=False)
-        is_odd = ~(number.abs() < _LARGEST) | ((number % 1 != 0) & (dtype == pl.Int64))
+        is_odd = ~(number.abs() < LARGEST) | ((number % 1 != 0) & (dtype == pl.Int64))
         known = number.set(is_odd, None).cast(dtype)
     for row in (stated.is_not_null() & known.is_null()).arg_true()[:1]:
         where = batch.home + batch.origins[row]

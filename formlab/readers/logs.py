@@ -171,7 +171,7 @@ def open_logs(
         # Answers alone are read as for `formlab score`.
         which = "all" if documents == ALL else "answered"
         found = [
-            evaluate(each, readers.predictions(source, each, columns=columns), documents=which)
+            evaluate(each, readers.read_predictions(source, each, columns=columns), documents=which)
             for each in ([corpus, *corpora] if splits else [corpus])
         ]
         return [called(each, name) for each in found] if name and len(found) == 1 else found

@@ -190,13 +190,16 @@ def _document(member: Member, notes: Counter[str]) -> Row:
     return value if isinstance(value, dict) else {f"/{n}": item for n, item in enumerate(value)}
 
 
-def _of_value(value: Any, name: str, document: str, where: str) -> Batch:
+def _of_value(value: Any, name: str, document: str, where: str, below: str = "") -> Batch:
     """One JSON value: a list of rows, a document for each key, or one document."""
-    below = ""
-    if isinstance(value, dict):
-        inside = [key for key in value if key.lower() in WRAPPERS or len(value) == 1]
-        if len(inside) == 1 and _are_documents(inside[0].lower(), value[inside[0]]):
-            below, value = f"{inside[0]}/", value[inside[0]]
+    known = value if isinstance(value, dict) else ()
+    inside = [key for key in known if key.lower() in WRAPPERS or len(known) == 1]
+    if len(inside) == 1:
+        place, inner = f"{below}{inside[0]}/", value[inside[0]]
+        if isinstance(inner, dict) and len(inner) == 1 and {*inner} <= {*WRAPPERS}:
+            return _of_value(inner, name, document, where, place)
+        if _are_documents(inside[0].lower(), inner):
+            below, value = place, inner
     if isinstance(value, list) and value and all(isinstance(row, dict) for row in value):
         return Batch([f"{name}#/{below}{number}" for number in range(len(value))], value)
     if not isinstance(value, dict) or not value:

@@ -17,7 +17,7 @@ from formlab.readers.door import Box, around, as_text, number
 from formlab.readers.layout import PLACE, SYNONYMS, Layout, column_of, documents_of, texts
 from formlab.readers.rows import Batch, Row, leaves
 from formlab.readers.sources import WRAPPERS, batches
-from formlab.text import answers
+from formlab.text import answers, replies
 from formlab.trees import escape
 
 # `items[0].price`, `$.vendor.name`, `$['items'][0]['name']`, `items[0][name]`.
@@ -70,7 +70,7 @@ def read_values(
     are text as the source writes them: "007" and "9.00" stay, and an empty cell is null (that of a
     list's item in a wide table: no item). An object of a value with its confidence, page or box is
     one value; a column ``total_confidence`` is of ``total``; an object around all of an answer,
-    such as ``response``, is left out.
+    such as ``response`` or a chat completion, is left out.
 
     `source` is a path, or an address that fsspec takes (``s3://…``): CSV, TSV, JSON lines, JSON,
     Parquet, a workbook (its first sheet that is no cover), a folder or zip archive with a JSON file
@@ -132,8 +132,11 @@ def pieces(
 ) -> Iterator[pl.DataFrame]:
     """The values of a source, some at a time, lists as they are, JSON at `whole` paths."""
     layout, seen = None, pl.DataFrame(schema={"doc_id": pl.String, "origin": pl.String})
+    names = {"doc_id", *SYNONYMS["doc_id"]} - {"id"} | {*columns.values()}
     for batch in batches(source, notes):
         if batch.origins:
+            place = "/" if batch.documents else "response"
+            batch = batch._replace(rows=replies.replaced(batch.rows, names, place))
             layout = layout or Layout.of(batch, columns)
             rows = pl.DataFrame(
                 {"doc_id": documents_of(batch, layout.names["doc_id"])}
@@ -150,8 +153,7 @@ def pieces(
 
 def _check_once(documents: pl.DataFrame, batch: Batch, column: str) -> None:
     """`DataBroken` if a document has two rows of a wide table."""
-    again = documents["doc_id"].is_duplicated()
-    if not again.any():
+    if not (again := documents["doc_id"].is_duplicated()).any():
         return
     doc_id = documents["doc_id"].filter(again)[0]
     first, second = documents.filter(pl.col("doc_id") == doc_id)["origin"].head(2)
@@ -305,8 +307,7 @@ def _value_in(members: Row) -> str | None:
     """The member that is the value of an object which says more of it; null if it is none."""
     found = [name for name in _VALUES if name in members]
     rest = members.keys() - set(found)
-    is_known = rest <= _BESIDE or "confidence" in rest
-    if not found or not is_known or rest <= {"type", "kind"}:
+    if not found or not (rest <= _BESIDE or "confidence" in rest) or rest <= {"type", "kind"}:
         return None
     is_sure = not rest.isdisjoint(_SAID["confidence"])
     return found[0] if is_sure or found[0] == "value" else None

@@ -97,15 +97,15 @@ def batches(
     gold
         Corpora of documents that follow one another, each a batch.
     predictions
-        `Predictions`, or what `readers.predictions` takes, of which no more than a piece of a run
-        or of a table is in memory; or a function that makes them for a corpus and the documents
-        that a predicate on `doc_id` holds for.
+        `Predictions`, or what `read_predictions` takes, of which no more than a piece of a run or
+        of a table is in memory; or a function that makes them for a corpus and the documents that
+        a predicate on `doc_id` holds for.
     folder
         Where the files go; whoever scores a batch must see it.
     kept
         Whether a single batch stays in memory, with all that is predicted.
     columns
-        As for `readers.predictions`.
+        As for `readers.read_predictions`.
     name, fallback
         What the system is called; `fallback` where nothing but the name of a file says it.
 
@@ -121,7 +121,7 @@ def batches(
         if callable(found):
             found = found(first[0], pl.lit(value=True))
         elif not isinstance(found, Predictions):
-            found = readers.predictions(predictions, first[0], columns=columns)
+            found = readers.read_predictions(predictions, first[0], columns=columns)
         found = dataclasses.replace(found, system=_system(found, predictions, name, fallback))
         names = first[0].documents["doc_id"].to_list()
         return Cut([Batch(0, first[0], found)], first[0], found, names)
@@ -139,7 +139,7 @@ def batches(
     ):
         # Some formats of answers are read beside all of the gold.
         every = _filled(known.corpus, folder / "gold", *range(known.count))
-        found = readers.predictions(predictions, every, columns=columns)
+        found = readers.read_predictions(predictions, every, columns=columns)
     else:
         found, values = _of_table(predictions, known, home, columns or {})
     bare = {table: found.scan(table).head(0).collect() for table in Predictions.TABLES}

@@ -19,7 +19,8 @@ from formlab import workers as processes
 from formlab.benchmarks._build import cut
 from formlab.errors import DataBroken, FormlabError, UnknownName
 from formlab.folders import Corpus, Evaluation, PartFile, Predictions, made_now
-from formlab.readers.gold import BENCHMARK, located, sides
+from formlab.readers.answers import OWN
+from formlab.readers.gold import located, sides
 from formlab.saving import replacing
 from formlab.scoring import across, choice
 from formlab.scoring.batches import Batch, Cut, batches, own_gold
@@ -71,7 +72,7 @@ def evaluate(
         `benchmarks.corpora`; or gold of one's own: a path, a polars or pandas frame, or whatever
         else `formlab.readers.corpus` takes, as it takes `images` and `types`.
     predictions
-        As from `formlab.run`; or whatever `formlab.readers.predictions` takes.
+        As from `formlab.run`; or whatever `formlab.readers.read_predictions` takes.
     images, types, columns
         Of what is not loaded yet; see `formlab.readers.pair`.
     mode
@@ -241,7 +242,7 @@ def _unmatched(
     strange = {row for fact in facts for row in fact.strange}
     splits, predicted = (sorted({row[n] for row in strange}) for n in range(2))
     remedy = "the --split that was predicted, and doc_id as the benchmark spells it"
-    if corpus.benchmark == BENCHMARK:
+    if corpus.benchmark == OWN:
         remedy = "doc_id as the gold spells it, or as the files of the forms are called"
     return DataBroken(
         f"none of the predictions is for a document of {corpus.benchmark}:{corpus.split}: they are "

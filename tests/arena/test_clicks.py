@@ -76,7 +76,7 @@ def test_click_that_nothing_asked_for_is_a_miss_of_no_field(tmp_path):
 def test_lines_on_released_screenshots_have_misses_too(tmp_path):
     corpus = formfactory.read("all", make(tmp_path / "formfactory"))
     (tmp_path / "A12-01.txt").write_text("[15,20] Ada\n[150,35] Berg\n")
-    done = analysis.evaluate(corpus, readers.predictions(tmp_path / "A12-01.txt", corpus))
+    done = analysis.evaluate(corpus, readers.read_predictions(tmp_path / "A12-01.txt", corpus))
     [row] = formlab_arena.misses(done).to_dicts()
     assert (row["path"], row["distance"], row["near"]) == ("/Last Name", 5, "/Last Name")
     table = formlab_arena.click_and_value(done).filter(pl.col("kind") == "all")

@@ -234,12 +234,12 @@ def test_own_columns_slice_and_a_system_is_named_by_column_file_or_caller(tmp_pa
     summary = formlab.summarise(result, by=["scanner", "template"], resamples=0)
     assert {"X", "Y", "W-2"} <= set(summary["slice_value"])
     corpus, rows = readers.corpus(GOLD), [answers[0] | {"system": "m1"}]
-    assert readers.predictions(rows, corpus).system == "m1"
-    assert readers.predictions(rows, corpus, name="n").system == "n"
+    assert readers.read_predictions(rows, corpus).system == "m1"
+    assert readers.read_predictions(rows, corpus, name="n").system == "n"
     (tmp_path / "model.csv").write_text("doc_id,total\na,9.00\n")
-    assert readers.predictions(tmp_path / "model.csv", corpus).system == "model"
+    assert readers.read_predictions(tmp_path / "model.csv", corpus).system == "model"
     blank = [{"doc_id": "a", "total": "", "x": None}, {"doc_id": "b", "total": None}]
-    found = readers.predictions(blank, corpus).records.select("doc_id", "path", "status")
+    found = readers.read_predictions(blank, corpus).records.select("doc_id", "path", "status")
     assert found.rows() == [("a", "/total", "ok"), ("b", None, "missing")]
 
 

@@ -253,9 +253,9 @@ def test_answers_to_a_benchmark(name, tmp_path):
     file = put(tmp_path / "p.jsonl", lines(rows))
     if found is None:
         with pytest.raises(DataBroken, match=message):
-            readers.predictions(file, corpus)
+            readers.read_predictions(file, corpus)
         return
-    predictions = readers.predictions(file, corpus)
+    predictions = readers.read_predictions(file, corpus)
     assert predictions.records.select("doc_id", "task").rows() == found
     notes = " ".join(predictions.notes)
     assert message in notes if message else not notes

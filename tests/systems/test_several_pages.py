@@ -70,7 +70,7 @@ def test_every_page_is_read_shown_and_sent(scans, tmp_path):
 def test_page_that_is_not_there_says_so(scans):
     gold = [row | {"page": 3} for row in GOLD]
     corpus = readers.corpus(gold, images=scans)
-    result = formlab.evaluate(corpus, readers.predictions(GOLD, corpus))
+    result = formlab.evaluate(corpus, readers.read_predictions(GOLD, corpus))
     shown = gallery.errors(result.fields, root=corpus.root, documents=corpus.documents, right=True)
     assert {case["why"].partition(":")[0] for case in shown.cases} == {
         "no page 3, the document has 2", "no page 3, the TIFF has 2", "no page 3, the PDF has 2",

@@ -69,7 +69,7 @@ def score_formcraft(tmp_path):
         for name, answer in answers.items():
             (given / name).write_text(answer if isinstance(answer, str) else json.dumps(answer))
         corpus = benchmark.read("test", tmp_path)
-        predictions = readers.predictions(given, corpus)
+        predictions = readers.read_predictions(given, corpus)
         return scorer.score(corpus, predictions, mode="fixed", threshold=0.8)
 
     return run

@@ -34,7 +34,7 @@ def scored(corpus, tmp_path):
         folder.mkdir()
         for name, text in texts.items():
             (folder / f"{name.replace('_', '-')}.txt").write_text(text, encoding="utf-8")
-        found = readers.predictions(folder, corpus).check()
+        found = readers.read_predictions(folder, corpus).check()
         result = actions.score(corpus, found, mode=mode, threshold=0.8)
         tables.check("cases", result.cases)
         tables.check("scores", result.scores)
@@ -107,7 +107,7 @@ def test_box_that_should_stay_empty_is_wrong_when_it_is_ticked(scored):
 
 def test_modes_differ_in_how_a_value_may_be_written(corpus, tmp_path):
     (tmp_path / "A12-01.txt").write_text("[150,50] 3 February 1980\n")
-    found = readers.predictions(tmp_path / "A12-01.txt", corpus)
+    found = readers.read_predictions(tmp_path / "A12-01.txt", corpus)
     fixed, official = (
         actions.score(corpus, found, mode=mode, threshold=0.8) for mode in ("fixed", "official")
     )

@@ -1,18 +1,18 @@
 """Comparators of values by type: as published for VRDU, and corrected.
 
-A value is read once into three numbers, so that any number of pairs compare as arrays. What is
-compared as text is numbered: equal texts have equal numbers.
+A comparator reads a text as a key, each text once, and says of two keys whether they are the same.
 """
 
 from __future__ import annotations
 
 import datetime
+import operator
 import re
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
-from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
 
 from formlab import text
@@ -20,7 +20,7 @@ from formlab.text.values import MONTH_NAMES, date_readings, day_of
 
 # Published: addresses may differ in so many edits, prices by so much.
 EDITS, CENT = 3, 0.01
-NOT_WORD = re.compile("[^0-9a-zA-Z]")
+_NOT_WORD = re.compile("[^0-9a-zA-Z]")
 _NOT_DIGIT = re.compile("[^0-9]")
 _NOT_PRICE = re.compile("[^0-9.]")
 _NOT_DATE = re.compile(r"[^0-9a-zA-Z/\-,]")
@@ -36,63 +36,21 @@ _YEAR_FIRST = re.compile(rf"([0-9]{{4}})/{_MM}/{_DD}")
 _PLAIN_DATE = re.compile(r"([0-9]{1,2})([/-])([0-9]{1,2})\2([0-9]{4}|[0-9]{2})")
 # What the strictest parser reads; a longer text is no date and no amount.
 _LONGEST = 64
-_NONE = -1.0
 # The plainest amounts, which need no parser.
 _PLAIN = re.compile(r"\$? ?(?:[0-9]+|[1-9][0-9]{0,2}(?:,[0-9]{3})+)(?:\.[0-9]{1,2})?")
-
-Key = tuple[float, float, float]
-
-
-class Codes:
-    """Numbers texts, equal texts alike."""
-
-    def __init__(self) -> None:
-        self._places: dict[str, int] = {}
-
-    def __call__(self, value: str) -> float:
-        return float(self._places.setdefault(value, len(self._places)))
-
-    def texts(self) -> list[str]:
-        """The texts, each at its number."""
-        return list(self._places)
-
-
-class Columns(NamedTuple):
-    """The three numbers of the keys at some rows, gathered column by column as they are needed."""
-
-    table: np.ndarray
-    rows: np.ndarray | slice = slice(None)
-
-    def __call__(self, column: int) -> np.ndarray:
-        return self.table[column][self.rows]
-
-
-def columns_of(keys: Sequence[Key]) -> np.ndarray:
-    """Keys as a table of three rows, each of them contiguous."""
-    return np.ascontiguousarray(np.asarray(keys, dtype=float).reshape(-1, 3).T)
+# How many values are known at once: values repeat.
+_KNOWN = 2**17
 
 
 class Comparator(NamedTuple):
-    """One match function: reads a value, and tells for n pairs of keys which are the same.
+    """How values of one type are read, and when two of them are the same.
 
     Where it is `ordered`, what a value means depends on which of day and month comes first.
     """
 
-    read: Callable[..., Key]
-    same: Callable[[Columns, Columns, Codes], np.ndarray]
+    key: Callable[..., Hashable]
+    same: Callable[[Any, Any], bool] = operator.eq
     ordered: bool = False
-
-    def key(self, value: str, codes: Codes, order: str | None = None) -> Key:
-        """What `value` reads as."""
-        return self.read(value, codes, order) if self.ordered else self.read(value, codes)
-
-
-def _text(reduce: Callable[[str], str]) -> Callable[[str, Codes], Key]:
-    return lambda value, codes: (codes(reduce(value)), 0.0, 0.0)
-
-
-def _equal(gold: Columns, pred: Columns, _codes: Codes) -> np.ndarray:
-    return gold(0) == pred(0)
 
 
 def squeeze(value: str) -> str:
@@ -100,38 +58,25 @@ def squeeze(value: str) -> str:
     return " ".join(value.split())
 
 
-def _near(gold: Columns, pred: Columns, codes: Codes) -> np.ndarray:
-    pairs, places = np.unique(
-        np.stack([gold(0), pred(0)], axis=1).astype(int), axis=0, return_inverse=True
-    )
-    texts = codes.texts()
-    ours, theirs = ([texts[index] for index in side] for side in pairs.T)
-    edits = process.cpdist(
-        ours, theirs, scorer=Levenshtein.distance, score_cutoff=EDITS, dtype=np.int64, workers=1
-    )
-    return (edits <= EDITS)[places.reshape(-1)]
+def _near(gold: str, pred: str) -> bool:
+    return Levenshtein.distance(gold, pred, score_cutoff=EDITS) <= EDITS
 
 
-def _price(value: str, _codes: Codes) -> Key:
-    return (_digits(value), 0.0, 0.0)
-
-
-def _digits(value: str) -> float:
+def _price(value: str) -> float:
     try:
         return float(_NOT_PRICE.sub("", value))
     except ValueError:
-        return np.nan
+        return float("nan")
 
 
-def _close(gold: Columns, pred: Columns, _codes: Codes) -> np.ndarray:
-    # Two amounts too large for a float have no difference; they are not the same.
-    with np.errstate(invalid="ignore"):
-        return np.abs(gold(0) - pred(0)) <= CENT
-
-
-def _signed_price(value: str, _codes: Codes) -> Key:
+def _signed_price(value: str) -> float:
     amount = None if _PLAIN.fullmatch(value) else text.money(value)
-    return (_digits(value) if amount is None else float(amount.amount), 0.0, 0.0)
+    return _price(value) if amount is None else float(amount.amount)
+
+
+def _close(gold: float, pred: float) -> bool:
+    # Two amounts too large for a float have no difference; they are not the same.
+    return abs(gold - pred) <= CENT
 
 
 def published_date(value: str) -> datetime.date | None:
@@ -158,19 +103,11 @@ def published_date(value: str) -> datetime.date | None:
     return None
 
 
-def _published_date(value: str, codes: Codes) -> Key:
+def _published_days(value: str) -> tuple[Hashable, str]:
     day = published_date(value)
-    plain = codes(NOT_WORD.sub("", value))
-    if day is None:
-        return (_NONE, 0.0, plain)
     # Day and month may be swapped, so only which two numbers they are counts.
-    low, high = sorted((day.month, day.day))
-    return (day.year * 10_000.0 + low * 100 + high, 0.0, plain)
-
-
-def _same_published_date(gold: Columns, pred: Columns, _codes: Codes) -> np.ndarray:
-    dates = (gold(0) != _NONE) & (pred(0) != _NONE)
-    return np.where(dates, gold(0) == pred(0), gold(2) == pred(2))
+    days = day and (day.year, frozenset((day.month, day.day)))
+    return days, _NOT_WORD.sub("", value)
 
 
 def _both_orders(value: str) -> tuple[datetime.date | None, datetime.date | None]:
@@ -187,42 +124,64 @@ def _both_orders(value: str) -> tuple[datetime.date | None, datetime.date | None
     return _both_orders(bare) if bare != value else (published_date(value),) * 2
 
 
-def _any_date(value: str, codes: Codes, order: str | None) -> Key:
+def _days(value: str, order: str | None) -> tuple[Hashable, str]:
     month_first, day_first = _both_orders(value)
-    first, other = month_first or day_first, day_first or month_first
+    days = (month_first or day_first, day_first or month_first)
     if order is not None:
-        first = other = first if order == "month" else other
-    days = (float(day.toordinal()) if day else _NONE for day in (first, other))
-    return (*days, codes(NOT_WORD.sub("", value)))
-
-
-def _same_any_date(gold: Columns, pred: Columns, _codes: Codes) -> np.ndarray:
-    dates = (gold(0) != _NONE) & (pred(0) != _NONE)
+        days = (days[order != "month"],) * 2
     # What may be two dates is the same only as what may be the same two.
-    return np.where(dates, (gold(0) == pred(0)) & (gold(1) == pred(1)), gold(2) == pred(2))
+    return (days if days[0] else None), _NOT_WORD.sub("", value)
+
+
+def _same_day(gold: tuple[Hashable, str], pred: tuple[Hashable, str]) -> bool:
+    are_dates = gold[0] is not None and pred[0] is not None
+    return gold[0] == pred[0] if are_dates else gold[1] == pred[1]
 
 
 DEFAULT = "DefaultMatch"
-PUBLISHED: dict[str, Comparator] = {
-    "DateMatch": Comparator(_published_date, _same_published_date),
+PUBLISHED = {
+    "DateMatch": Comparator(_published_days, _same_day),
     "PriceMatch": Comparator(_price, _close),
-    "AddressMatch": Comparator(_text(squeeze), _near),
-    "NumericalStringMatch": Comparator(_text(lambda value: _NOT_DIGIT.sub("", value)), _equal),
-    "NameMatch": Comparator(_text(lambda value: "".join(value.split())), _equal),
-    "GeneralStringMatch": Comparator(_text(lambda value: NOT_WORD.sub("", value)), _equal),
-    DEFAULT: Comparator(_text(squeeze), _equal),
+    "AddressMatch": Comparator(squeeze, _near),
+    "NumericalStringMatch": Comparator(lambda value: _NOT_DIGIT.sub("", value)),
+    "NameMatch": Comparator(lambda value: "".join(value.split())),
+    "GeneralStringMatch": Comparator(lambda value: _NOT_WORD.sub("", value)),
+    DEFAULT: Comparator(squeeze),
 }
-FIXED: dict[str, Comparator] = PUBLISHED | {
-    "DateMatch": Comparator(_any_date, _same_any_date, ordered=True),
+FIXED = PUBLISHED | {
+    "DateMatch": Comparator(_days, _same_day, ordered=True),
     "PriceMatch": Comparator(_signed_price, _close),
 }
-MODES = {"official": PUBLISHED, "fixed": FIXED}
+
+
+class Values:
+    """Values read and compared by the comparators of a mode.
+
+    `matches` has the comparator of each name, by its published name; others, and names that it
+    does not have, compare texts, white space aside.
+    """
+
+    def __init__(self, matches: Mapping[str, str], mode: str) -> None:
+        self._matches, self._known = matches, FIXED if mode == "fixed" else PUBLISHED
+        self.key = lru_cache(_KNOWN)(self._read)
+
+    def comparator(self, name: str) -> Comparator:
+        """How values of that name are compared."""
+        return self._known.get(self._matches.get(name, DEFAULT), self._known[DEFAULT])
+
+    def _read(self, name: str, value: str, order: str | None) -> Hashable:
+        comparator = self.comparator(name)
+        return comparator.key(value, order) if comparator.ordered else comparator.key(value)
 
 
 def same_values(
-    function: str, golds: Sequence[str], preds: Sequence[str], *, mode: str = "official",
+    function: str,
+    golds: Sequence[str],
+    preds: Sequence[str],
+    *,
+    mode: str = "official",
     order: str | None = None,
-) -> np.ndarray:  # fmt: skip
+) -> np.ndarray:
     """Which of n pairs of values are the same, shape (n,).
 
     `function` is a name as in VRDU's `meta.json`; an unknown one compares texts, white space
@@ -240,10 +199,7 @@ def same_values(
     >>> [same_values("DateMatch", *days, mode="fixed", order=o).item() for o in (None, "month")]
     [False, True]
     """
-    codes = Codes()
-    match = MODES[mode].get(function, MODES[mode][DEFAULT])
-    ours, theirs = (
-        Columns(columns_of([match.key(value, codes, order) for value in side]))
-        for side in (golds, preds)
-    )
-    return match.same(ours, theirs, codes)
+    values = Values({"": function}, mode)
+    same = values.comparator("").same
+    keys = ([values.key("", value, order) for value in side] for side in (golds, preds))
+    return np.array([same(gold, pred) for gold, pred in zip(*keys, strict=True)], dtype=bool)

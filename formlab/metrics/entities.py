@@ -1,4 +1,4 @@
-"""Precision, recall and F1 of extracted entities, over all (micro) and as means (macro).
+"""Extracted entities matched with the gold's; precision, recall and F1, micro and macro.
 
 The parts of a score are counts, added over documents: entities found, in the gold and predicted
 (tp, gold, pred). By published rules undefined scores become what the released evaluator of VRDU
@@ -7,22 +7,171 @@ makes of them: 0, or a recall of 1 where there was nothing to find.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Mapping
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
+import polars as pl
+import scipy
 
-from formlab.metrics._comparators import same_values
-from formlab.metrics._entities import LEAVES, Matching, match_entities
+from formlab.metrics._comparators import Values, same_values
 from formlab.metrics._spec import Metric
 
-__all__ = [
-    "LEAVES", "METRICS", "Matching", "f1_of", "match_entities", "mean_of", "precision_of",
-    "recall_of", "same_values",
-]  # fmt: skip
+__all__ = ["LEAVES", "METRICS", "Matching", "f1_of", "match_entities", "mean_of", "precision_of"]
+__all__ += ["recall_of", "same_values"]
 
 Score = Callable[..., np.ndarray]
 SOURCE = "VRDU, Wang et al., KDD 2023, section 4.3"
+# Of a frame of leaves: one row per value; the values of a line item share its number.
+LEAVES = {
+    "doc": pl.String,
+    "item": pl.Int64,
+    "name": pl.String,
+    "component": pl.String,
+    "value": pl.String,
+    "accepted": pl.List(pl.String),
+    "identity": pl.String,
+    "order": pl.String,
+}
+# Items of gold and prediction that agree, and what that earns.
+_Pairs = list[tuple[int, int, float]]
+
+
+class Matching(NamedTuple):
+    """Which gold items found which predicted ones.
+
+    `pairs` has the columns gold, pred (items) and credit, in (0, 1]; officially several gold
+    items may share a prediction. `forgiven` are predicted items that count neither as right nor
+    as wrong: officially those that equal a matched one.
+    """
+
+    pairs: pl.DataFrame
+    forgiven: np.ndarray
+
+
+class _Item(NamedTuple):
+    """An entity, or one of the accepted forms of it: its parts, and what each reads as."""
+
+    number: int
+    parts: list[str]
+    keys: dict[str, Hashable]
+
+
+def match_entities(
+    gold: pl.DataFrame, pred: pl.DataFrame, matches: Mapping[str, str], *, mode: str
+) -> Matching:
+    """Match the entities of any number of documents.
+
+    An entity is one value (flat) or a line item of several components. `gold` and `pred` are
+    leaves with the columns of `LEAVES`. `component` is null for a flat entity; `accepted` (gold
+    alone) are further right values of a flat one; `identity` (predictions alone) is what two equal
+    predictions must have in common besides their values; `order`, if there, is which of day and
+    month the document writes first, for mode ``fixed``. Items are numbered in the order in which
+    they were given. `matches` has the comparator of each entity and component, by its published
+    name.
+
+    By mode ``official`` a gold item takes the first prediction that agrees in all components,
+    given in the same order; a prediction may be taken again. By ``fixed`` it is the assignment
+    with the most credit, where two line items with g and p components of which m agree earn
+    2m / (g + p).
+
+    Examples
+    --------
+    >>> leaf = {"doc": "a", "item": 0, "name": "sum", "component": None}
+    >>> gold = pl.DataFrame([leaf | {"value": "$5", "accepted": []}], schema_overrides=LEAVES)
+    >>> pred = pl.DataFrame([leaf | {"value": "5.00", "identity": ""}], schema_overrides=LEAVES)
+    >>> match_entities(gold, pred, {"sum": "PriceMatch"}, mode="official").pairs.rows()
+    [(0, 0, 1.0)]
+    """
+    values, official = Values(matches, mode), mode == "official"
+    golds, preds = _grouped(gold, values), _grouped(pred.drop_nulls("value"), values)
+    pairs: _Pairs = []
+    late: list[tuple[int, int]] = []
+    for key, ours in golds.items():
+        agreeing = _agreeing(ours, preds.get(key, []), values, official=official)
+        found = _first(agreeing) if official else _best(agreeing)
+        pairs += found
+        first, taken = {g: p for g, p, _ in found}, {p for _, p, _ in found}
+        late += [(p, first[g]) for g, p, _ in agreeing if official and p not in taken]
+    schema = {"gold": pl.Int64, "pred": pl.Int64, "credit": pl.Float64}
+    return Matching(pl.DataFrame(sorted(pairs), schema, orient="row"), _equal(pred, late))
+
+
+def _grouped(leaves: pl.DataFrame, values: Values) -> dict[tuple[str, str, bool], list[_Item]]:
+    """The items of each document and name, flat ones apart; of a flat one each of its forms."""
+    groups: dict[tuple[str, str, bool], list[_Item]] = {}
+    items: dict[int, _Item] = {}
+    absent = [pl.lit(None, LEAVES[name]).alias(name) for name in {*LEAVES} - {*leaves.columns}]
+    rows = leaves.with_columns(absent).select(*LEAVES).iter_rows()
+    for doc, number, name, part, value, accepted, _, order in rows:
+        group = groups.setdefault((doc, name, part is None), [])
+        if part is None:
+            forms = [form for form in (value, *(accepted or ())) if form is not None]
+            group += [_Item(number, [name], {name: values.key(name, f, order)}) for f in forms]
+            continue
+        if number not in items:
+            group.append(items.setdefault(number, _Item(number, [], {})))
+        items[number].parts.append(part)
+        # A part without a value is there, and is not compared.
+        if value is not None:
+            items[number].keys[part] = values.key(part, value, order)
+    return groups
+
+
+def _agreeing(ours: list[_Item], theirs: list[_Item], values: Values, *, official: bool) -> _Pairs:
+    """The pairs of items of which so many parts agree that they earn something."""
+    same = {name: values.comparator(name).same for item in ours for name in item.keys}
+    found: dict[tuple[int, int], float] = {}
+    for gold in ours:
+        for pred in theirs:
+            if official and gold.parts != pred.parts:
+                continue
+            agreed = 0
+            for name, key in gold.keys.items():
+                if name in pred.keys and same[name](key, pred.keys[name]):
+                    agreed += 1
+                elif official:
+                    # One that differs is enough.
+                    break
+            if agreed == len(gold.keys) if official else agreed:
+                credit = 2 * agreed / (len(gold.parts) + len(pred.parts))
+                found[gold.number, pred.number] = 1.0 if official else credit
+    return [(*pair, credit) for pair, credit in found.items()]
+
+
+def _first(agreeing: _Pairs) -> _Pairs:
+    """The first prediction of each gold item."""
+    first: dict[int, int] = {}
+    for gold, pred, _ in agreeing:
+        first[gold] = min(pred, first.get(gold, pred))
+    return [(gold, pred, 1.0) for gold, pred in first.items()]
+
+
+def _best(agreeing: _Pairs) -> _Pairs:
+    """One prediction a gold item at most, and the other way round, with the most credit in all."""
+    if len(agreeing) < 2:
+        return agreeing
+    golds, preds = (sorted({pair[side] for pair in agreeing}) for side in (0, 1))
+    table = np.zeros((len(golds), len(preds)))
+    for gold, pred, credit in agreeing:
+        table[golds.index(gold), preds.index(pred)] = credit
+    rows, columns = scipy.optimize.linear_sum_assignment(table, maximize=True)
+    chosen = zip(rows.tolist(), columns.tolist(), strict=True)
+    return [(golds[i], preds[j], table[i, j].item()) for i, j in chosen if table[i, j] > 0]
+
+
+def _equal(pred: pl.DataFrame, late: list[tuple[int, int]]) -> np.ndarray:
+    """Items that came too late for a gold item and equal the one that it took in all they hold."""
+    if not late:
+        return np.empty(0, dtype=np.int64)
+    items = {item for pair in late for item in pair}
+    held: dict[int, list] = {item: [] for item in items}
+    some = pred.filter(pl.col("item").is_in(items))
+    for item, *rest in some.select("item", "component", "value", "identity").iter_rows():
+        held[item].append(rest)
+    equal = {item for item, taken in late if held[item] == held[taken]}
+    return np.array(sorted(equal), dtype=np.int64)
 
 
 def _over(hits: np.ndarray, total: np.ndarray, otherwise: np.ndarray) -> np.ndarray:

@@ -6,9 +6,10 @@ A comparator reads a text as a key, each text once, and says of two keys whether
 from __future__ import annotations
 
 import datetime
+import math
 import operator
 import re
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -42,15 +43,20 @@ _PLAIN = re.compile(r"\$? ?(?:[0-9]+|[1-9][0-9]{0,2}(?:,[0-9]{3})+)(?:\.[0-9]{1,
 _KNOWN = 2**17
 
 
+def _itself(key: Hashable) -> tuple[Hashable, ...]:
+    return (key,)
+
+
 class Comparator(NamedTuple):
     """How values of one type are read, and when two of them are the same.
 
-    Where it is `ordered`, what a value means depends on which of day and month comes first.
+    `key` reads a value and which of day and month comes first, where that is known. Values that
+    are the same have one of their `places` in common, so that not all pairs need be compared.
     """
 
-    key: Callable[..., Hashable]
+    key: Callable[[str, str | None], Any]
     same: Callable[[Any, Any], bool] = operator.eq
-    ordered: bool = False
+    places: Callable[[Any], Iterable[Hashable]] = _itself
 
 
 def squeeze(value: str) -> str:
@@ -62,21 +68,31 @@ def _near(gold: str, pred: str) -> bool:
     return Levenshtein.distance(gold, pred, score_cutoff=EDITS) <= EDITS
 
 
-def _price(value: str) -> float:
+def _anywhere(_key: str) -> tuple[Hashable, ...]:
+    return ("",)
+
+
+def _price(value: str, _order: str | None) -> float:
     try:
         return float(_NOT_PRICE.sub("", value))
     except ValueError:
         return float("nan")
 
 
-def _signed_price(value: str) -> float:
+def _signed_price(value: str, order: str | None) -> float:
     amount = None if _PLAIN.fullmatch(value) else text.money(value)
-    return _price(value) if amount is None else float(amount.amount)
+    return _price(value, order) if amount is None else float(amount.amount)
 
 
 def _close(gold: float, pred: float) -> bool:
     # Two amounts too large for a float have no difference; they are not the same.
     return abs(gold - pred) <= CENT
+
+
+def _cells(amount: float) -> Iterable[Hashable]:
+    """Its cells of two grids, of which one holds any two amounts that are close."""
+    wide = amount / (4 * CENT)
+    return ((0, wide // 1), (1, (wide + 0.5) // 1)) if math.isfinite(amount) else ()
 
 
 def published_date(value: str) -> datetime.date | None:
@@ -103,7 +119,7 @@ def published_date(value: str) -> datetime.date | None:
     return None
 
 
-def _published_days(value: str) -> tuple[Hashable, str]:
+def _published_days(value: str, _order: str | None) -> tuple[Hashable, str]:
     day = published_date(value)
     # Day and month may be swapped, so only which two numbers they are counts.
     days = day and (day.year, frozenset((day.month, day.day)))
@@ -138,40 +154,37 @@ def _same_day(gold: tuple[Hashable, str], pred: tuple[Hashable, str]) -> bool:
     return gold[0] == pred[0] if are_dates else gold[1] == pred[1]
 
 
+def _text(reduced: Callable[[str], str], **how: Any) -> Comparator:
+    return Comparator(lambda value, _order: reduced(value), **how)
+
+
 DEFAULT = "DefaultMatch"
 PUBLISHED = {
-    "DateMatch": Comparator(_published_days, _same_day),
-    "PriceMatch": Comparator(_price, _close),
-    "AddressMatch": Comparator(squeeze, _near),
-    "NumericalStringMatch": Comparator(lambda value: _NOT_DIGIT.sub("", value)),
-    "NameMatch": Comparator(lambda value: "".join(value.split())),
-    "GeneralStringMatch": Comparator(lambda value: _NOT_WORD.sub("", value)),
-    DEFAULT: Comparator(squeeze),
+    "DateMatch": Comparator(_published_days, _same_day, iter),
+    "PriceMatch": Comparator(_price, _close, _cells),
+    "AddressMatch": _text(squeeze, same=_near, places=_anywhere),
+    "NumericalStringMatch": _text(lambda value: _NOT_DIGIT.sub("", value)),
+    "NameMatch": _text(lambda value: "".join(value.split())),
+    "GeneralStringMatch": _text(lambda value: _NOT_WORD.sub("", value)),
+    DEFAULT: _text(squeeze),
 }
 FIXED = PUBLISHED | {
-    "DateMatch": Comparator(_days, _same_day, ordered=True),
-    "PriceMatch": Comparator(_signed_price, _close),
+    "DateMatch": Comparator(_days, _same_day, iter),
+    "PriceMatch": Comparator(_signed_price, _close, _cells),
 }
 
 
-class Values:
-    """Values read and compared by the comparators of a mode.
+def comparators(matches: Mapping[str, str], mode: str) -> Callable[[str], Comparator]:
+    """The comparator of a name, which reads a text once.
 
-    `matches` has the comparator of each name, by its published name; others, and names that it
-    does not have, compare texts, white space aside.
+    `matches` has it by its published name; where it has none, or one that nobody knows, texts are
+    compared, white space aside.
     """
-
-    def __init__(self, matches: Mapping[str, str], mode: str) -> None:
-        self._matches, self._known = matches, FIXED if mode == "fixed" else PUBLISHED
-        self.key = lru_cache(_KNOWN)(self._read)
-
-    def comparator(self, name: str) -> Comparator:
-        """How values of that name are compared."""
-        return self._known.get(self._matches.get(name, DEFAULT), self._known[DEFAULT])
-
-    def _read(self, name: str, value: str, order: str | None) -> Hashable:
-        comparator = self.comparator(name)
-        return comparator.key(value, order) if comparator.ordered else comparator.key(value)
+    known = {
+        function: comparator._replace(key=lru_cache(_KNOWN)(comparator.key))
+        for function, comparator in (FIXED if mode == "fixed" else PUBLISHED).items()
+    }
+    return lambda name: known.get(matches.get(name, DEFAULT), known[DEFAULT])
 
 
 def same_values(
@@ -199,7 +212,6 @@ def same_values(
     >>> [same_values("DateMatch", *days, mode="fixed", order=o).item() for o in (None, "month")]
     [False, True]
     """
-    values = Values({"": function}, mode)
-    same = values.comparator("").same
-    keys = ([values.key("", value, order) for value in side] for side in (golds, preds))
-    return np.array([same(gold, pred) for gold, pred in zip(*keys, strict=True)], dtype=bool)
+    values = comparators({"": function}, mode)("")
+    keys = ([values.key(value, order) for value in side] for side in (golds, preds))
+    return np.array([values.same(*pair) for pair in zip(*keys, strict=True)], dtype=bool)

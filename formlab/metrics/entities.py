@@ -7,15 +7,16 @@ makes of them: 0, or a recall of 1 where there was nothing to find.
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Mapping
-from functools import partial
+from functools import cache, partial
 from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 import scipy
 
-from formlab.metrics._comparators import Values, same_values
+from formlab.metrics._comparators import Comparator, comparators, same_values
 from formlab.metrics._spec import Metric
 
 __all__ = ["LEAVES", "METRICS", "Matching", "f1_of", "match_entities", "mean_of", "precision_of"]
@@ -34,8 +35,10 @@ LEAVES = {
     "identity": pl.String,
     "order": pl.String,
 }
+_READ = ("doc", "item", "name", "component", "value", "order")
 # Items of gold and prediction that agree, and what that earns.
 _Pairs = list[tuple[int, int, float]]
+_Compared = Callable[[str], Comparator]
 
 
 class Matching(NamedTuple):
@@ -84,12 +87,12 @@ def match_entities(
     >>> match_entities(gold, pred, {"sum": "PriceMatch"}, mode="official").pairs.rows()
     [(0, 0, 1.0)]
     """
-    values, official = Values(matches, mode), mode == "official"
-    golds, preds = _grouped(gold, values), _grouped(pred.drop_nulls("value"), values)
+    compared, official = cache(comparators(matches, mode)), mode == "official"
+    golds, preds = _grouped(gold, compared), _grouped(pred.drop_nulls("value"), compared)
     pairs: _Pairs = []
     late: list[tuple[int, int]] = []
     for key, ours in golds.items():
-        agreeing = _agreeing(ours, preds.get(key, []), values, official=official)
+        agreeing = _agreeing(ours, preds.get(key, []), compared, official=official)
         found = _first(agreeing) if official else _best(agreeing)
         pairs += found
         first, taken = {g: p for g, p, _ in found}, {p for _, p, _ in found}
@@ -98,46 +101,53 @@ def match_entities(
     return Matching(pl.DataFrame(sorted(pairs), schema, orient="row"), _equal(pred, late))
 
 
-def _grouped(leaves: pl.DataFrame, values: Values) -> dict[tuple[str, str, bool], list[_Item]]:
+def _grouped(leaves: pl.DataFrame, compared: _Compared) -> dict[tuple[str, str, bool], list[_Item]]:
     """The items of each document and name, flat ones apart; of a flat one each of its forms."""
     groups: dict[tuple[str, str, bool], list[_Item]] = {}
     items: dict[int, _Item] = {}
-    absent = [pl.lit(None, LEAVES[name]).alias(name) for name in {*LEAVES} - {*leaves.columns}]
-    rows = leaves.with_columns(absent).select(*LEAVES).iter_rows()
-    for doc, number, name, part, value, accepted, _, order in rows:
+    several = leaves.filter(pl.col("accepted").list.len() > 0).select("item", "accepted")
+    accepted, nothing = dict(several.iter_rows()), [None] * leaves.height
+    columns = (leaves[n].to_list() if n in leaves.columns else nothing for n in _READ)
+    for doc, number, name, part, value, order in zip(*columns, strict=True):
         group = groups.setdefault((doc, name, part is None), [])
+        key = compared(name if part is None else part).key
         if part is None:
-            forms = [form for form in (value, *(accepted or ())) if form is not None]
-            group += [_Item(number, [name], {name: values.key(name, f, order)}) for f in forms]
+            forms = [form for form in (value, *accepted.get(number, ())) if form is not None]
+            group += [_Item(number, [name], {name: key(form, order)}) for form in forms]
             continue
         if number not in items:
             group.append(items.setdefault(number, _Item(number, [], {})))
         items[number].parts.append(part)
         # A part without a value is there, and is not compared.
         if value is not None:
-            items[number].keys[part] = values.key(part, value, order)
+            items[number].keys[part] = key(value, order)
     return groups
 
 
-def _agreeing(ours: list[_Item], theirs: list[_Item], values: Values, *, official: bool) -> _Pairs:
+def _agreeing(
+    ours: list[_Item], theirs: list[_Item], compared: _Compared, *, official: bool
+) -> _Pairs:
     """The pairs of items of which so many parts agree that they earn something."""
-    same = {name: values.comparator(name).same for item in ours for name in item.keys}
-    found: dict[tuple[int, int], float] = {}
-    for gold in ours:
-        for pred in theirs:
-            if official and gold.parts != pred.parts:
-                continue
-            agreed = 0
-            for name, key in gold.keys.items():
-                if name in pred.keys and same[name](key, pred.keys[name]):
-                    agreed += 1
-                elif official:
-                    # One that differs is enough.
-                    break
-            if agreed == len(gold.keys) if official else agreed:
-                credit = 2 * agreed / (len(gold.parts) + len(pred.parts))
-                found[gold.number, pred.number] = 1.0 if official else credit
-    return [(*pair, credit) for pair, credit in found.items()]
+    counts: Counter[tuple[int, int]] = Counter()
+    for name in dict.fromkeys(name for item in ours for name in item.keys) if theirs else ():
+        (_, same, places), found = compared(name), defaultdict[Hashable, list[int]](list)
+        for there, pred in enumerate(theirs):
+            for place in places(pred.keys[name]) if name in pred.keys else ():
+                found[place].append(there)
+        for here, gold in enumerate(ours):
+            if name in gold.keys:
+                key = gold.keys[name]
+                near = {there for place in places(key) for there in found.get(place, ())}
+                counts.update((here, j) for j in near if same(key, theirs[j].keys[name]))
+    pairs: dict[tuple[int, int], float] = {}
+    for (here, there), agreed in counts.items():
+        gold, pred = ours[here], theirs[there]
+        credit = 2 * agreed / (len(gold.parts) + len(pred.parts))
+        if not official:
+            pairs[gold.number, pred.number] = credit
+        elif agreed == len(gold.keys) and gold.parts == pred.parts:
+            pairs[gold.number, pred.number] = 1.0
+    return [(*pair, credit) for pair, credit in pairs.items()]
 
 
 def _first(agreeing: _Pairs) -> _Pairs:

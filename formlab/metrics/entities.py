@@ -88,7 +88,9 @@ def match_entities(
     [(0, 0, 1.0)]
     """
     compared, official = cache(comparators(matches, mode)), mode == "official"
-    golds, preds = _grouped(gold, compared), _grouped(pred.drop_nulls("value"), compared)
+    # Only of the gold may several values be right.
+    named = pred.drop_nulls("value").drop("accepted", strict=False)
+    golds, preds = _grouped(gold, compared), _grouped(named, compared)
     pairs: _Pairs = []
     late: list[tuple[int, int]] = []
     for key, ours in golds.items():
@@ -105,8 +107,10 @@ def _grouped(leaves: pl.DataFrame, compared: _Compared) -> dict[tuple[str, str, 
     """The items of each document and name, flat ones apart; of a flat one each of its forms."""
     groups: dict[tuple[str, str, bool], list[_Item]] = {}
     items: dict[int, _Item] = {}
-    several = leaves.filter(pl.col("accepted").list.len() > 0).select("item", "accepted")
-    accepted, nothing = dict(several.iter_rows()), [None] * leaves.height
+    accepted, nothing = {}, [None] * leaves.height
+    if "accepted" in leaves.columns:
+        several = leaves.filter(pl.col("accepted").list.len() > 0)
+        accepted = dict(several.select("item", "accepted").iter_rows())
     columns = (leaves[n].to_list() if n in leaves.columns else nothing for n in _READ)
     for doc, number, name, part, value, order in zip(*columns, strict=True):
         group = groups.setdefault((doc, name, part is None), [])

@@ -20,6 +20,7 @@ from formlab.readers import door
 from formlab.readers.answers import table as records_table
 from formlab.readers.rows import ROLES, Row, Source, by_role, counted
 from formlab.readers.samples import ANSWER
+from formlab.readers.sources import ROWS
 from formlab.scoring.batches import own_gold
 from formlab.scoring.evaluate import evaluate
 from formlab.tables import USABLE
@@ -41,8 +42,6 @@ _SCORES = ("score", "correct", "compared")
 _ANSWERED = ("answer", "call", "score")
 _COLUMNS = (*_OF_RUN, *KEY, "value", "kind", "task", "status", "error", "scorer", *_SCORES)
 _COLUMNS += ("judged", "n")
-# How many rows are dicts at once.
-_AT_ONCE = 50_000
 _ALWAYS = {"score": ("scorer", *_SCORES), "call": ("value", "status", "error")}
 # A document and a path in it; without a path, the whole document.
 Key = tuple[str, str | None]
@@ -86,7 +85,7 @@ def by_roles(rows: Iterable[Row]) -> dict[str, pl.DataFrame]:
     none = frame_of([], (*_OF_RUN, *KEY, "kind", "scorer", *_SCORES, "judged", "n")).drop("role")
     found: dict[str, list[pl.DataFrame]] = {role: [none] for role in ROLES}
     rows = iter(rows)
-    while some := list(islice(rows, _AT_ONCE)):
+    while some := list(islice(rows, ROWS)):
         for role, part in by_role(some).items():
             found[role] += [frame_of(part, ())] if part else []
     return {role: pl.concat(frames, how="diagonal") for role, frames in found.items()}

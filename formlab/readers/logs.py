@@ -25,6 +25,7 @@ from formlab.readers.samples import ANSWER, Sample, names, number, sample_rows
 from formlab.readers.sources import FRAME, items
 from formlab.readers.values import pointer
 from formlab.scoring.evaluate import evaluate
+from formlab.text import replies
 
 if TYPE_CHECKING:
     from formlab.folders import Corpus, Evaluation
@@ -269,8 +270,7 @@ def _opened(
 def _table(source: Source, table: Any) -> Iterator[Row]:
     """The rows of a table with a row per sample."""
     rows = list(items(table, source.notes))
-    numbers = count(1)
-    known = dict.fromkeys(name for _, row in rows for name in row)
+    numbers, known = count(1), dict.fromkeys(name for _, row in rows for name in row)
     for column, name in source.columns.items():
         if column not in NAMES:
             raise UnknownName.of("column to name", column, NAMES)
@@ -286,7 +286,8 @@ def _table(source: Source, table: Any) -> Iterator[Row]:
 
     def sample_of(row: Row, _: str) -> Sample:
         place = str(next(numbers))
-        cell = {column: row.get(named.get(column)) for column in NAMES}
+        cells = ((column, row.get(named.get(column))) for column in NAMES)
+        cell = {column: replies.text_of(value) or value for column, value in cells}
         text = {column: as_text(value) for column, value in cell.items()}
         status, error = text["status"], text["error"]
         if status not in tables.STATUSES:

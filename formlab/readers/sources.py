@@ -31,7 +31,7 @@ FRAME = "frame"
 WRAPPERS = ("predictions", "documents", "results", "result", "data", "response", "answers")
 _IDS = {"doc_id", "id", "document", "document_id", "file", "filename", "file_name", "image"}
 # How many rows, and files of documents, are read at once; how many rows may be above a header.
-_ROWS, _FILES, _ABOVE = 50_000, 1_000, 20
+ROWS, _FILES, _ABOVE = 50_000, 1_000, 20
 # A cell by its column and row; and how many may lie between the first and the last.
 _CELL = re.compile(rb'<c r="([A-Z]{1,3})([0-9]{1,7})"')
 _CELLS = 50_000_000
@@ -67,7 +67,7 @@ def batches(source: Any, notes: Counter[str]) -> Iterator[Batch]:
     elif isinstance(source, Mapping):
         yield _of_value({str(name): member for name, member in source.items()}, "object", FRAME, "")
     elif isinstance(source, pl.LazyFrame | pl.DataFrame):
-        yield from _framed(source.lazy().collect().iter_slices(_ROWS), FRAME)
+        yield from _framed(source.lazy().collect().iter_slices(ROWS), FRAME)
     else:
         rows = _mappings(source)
         yield Batch([f"{FRAME}, row {number}" for number in range(1, len(rows) + 1)], rows)
@@ -228,7 +228,7 @@ def _lines(stream: Any, member: Member) -> Iterator[Batch]:
     # Only newlines end a line: a value may hold U+2028 or a form feed unescaped.
     stream.reconfigure(newline="\n")
     numbered = ((n, line) for n, line in enumerate(stream, start=1) if line.strip())
-    while some := list(islice(numbered, _ROWS)):
+    while some := list(islice(numbered, ROWS)):
         rows = [_object(line, member.where, number) for number, line in some]
         yield Batch([f"{member.name}:{number}" for number, _ in some], rows)
 
@@ -252,7 +252,7 @@ def _parquet(member: Member) -> Iterator[Batch]:
     try:
         source = member.where if files.is_file(member.where) else io.BytesIO(member.read())
         lazy = pl.scan_parquet(source, glob=False)
-        frames = lazy.collect_batches(chunk_size=_ROWS, maintain_order=True)
+        frames = lazy.collect_batches(chunk_size=ROWS, maintain_order=True)
         yield from _framed(frames, member.name)
     except (pl.exceptions.PolarsError, OSError) as error:
         what = f"not a readable Parquet file: {str(error).splitlines()[0]}"
@@ -362,7 +362,7 @@ def _table(numbered: Numbered, member: Member, mark: str, notes: Counter[str]) -
         what, where = f"two columns are called {twice[0]!r}", f"{place}{above[title][0]}"
         raise DataBroken(what, where=where, remedy="rename one: the first row names the columns")
     numbered, width = chain(above[title + 1 :], numbered), len(names)
-    while some := list(islice(numbered, _ROWS)):
+    while some := list(islice(numbered, ROWS)):
         for number, cells in some:
             if len(cells) != width:
                 if any(cell is not None for cell in cells[width:]):

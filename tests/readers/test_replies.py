@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from formlab import readers
+from formlab import open_log, readers
 
 GOLD = [{"doc_id": "a", "total": "9.00"}, {"doc_id": "b", "total": "12.50"}]
 ANSWERS = {"a": '{"total": "9.00"}', "b": '```json\n{"total": "12.50"}\n```'}
@@ -91,3 +91,9 @@ def test_one_wrapper_may_stand_around_another(tmp_path):
     rows = [{"id": row["doc_id"], "total": row["total"]} for row in GOLD]
     (tmp_path / "m.json").write_text(json.dumps({"data": {"results": rows}}))
     assert read(tmp_path / "m.json") == [("a", "/total", "9.00"), ("b", "/total", "12.50")]
+
+
+def test_a_log_may_hold_replies():
+    rows = [{"id": "a", "target": {"total": "9.00"}, "response": openai(ANSWERS["a"])}]
+    cases = open_log(rows).cases.filter(path="/total")
+    assert cases.select("pred", "outcome").rows() == [("9.00", "match")]

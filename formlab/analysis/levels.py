@@ -74,7 +74,9 @@ def headlines(summary: pl.DataFrame) -> pl.DataFrame:
         same level and tasks, by the same rules.
     """
     rows = []
-    whole = summary.filter(pl.col("value").is_not_nan(), pl.col("slice_by").is_null())
+    whole = summary.filter(
+        pl.col("value").is_not_nan(), pl.col("slice_by").is_null(), average="pooled"
+    )
     for row in whole.iter_rows(named=True):
         for number, measure in enumerate(MEASURES):
             tasks = _tasks(row["benchmark"], measure.tasks)
@@ -127,7 +129,8 @@ def rungs(summary: pl.DataFrame, by: str | None = None) -> pl.DataFrame:
     }
     slices = pl.col("slice_by")
     chosen = slices == by if by else slices.is_null() & (pl.col("level") == "field")
-    rows = summary.filter(chosen, pl.col("metric").is_in([*names]), pl.col("value").is_not_nan())
+    chosen &= pl.col("metric").is_in([*names]) & pl.col("value").is_not_nan()
+    rows = summary.filter(chosen, average="pooled")
     rung, of = pl.col("metric").replace(names), pl.col("benchmark").replace(tasks)
     columns = [name for name in SUMMARY if name != "task"]
     return rows.select(rung.alias("rung"), of.alias("tasks"), *columns)

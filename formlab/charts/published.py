@@ -244,7 +244,7 @@ def _measures(
             row["metric"], average = row.get("measure") or row["metric"], row.get("average")
             not_stated += [key] if average == NOT_STATED and key not in not_stated else []
             for each in ours:
-                differs = average not in (None, NOT_STATED, _average(each))
+                differs = average not in (None, NOT_STATED) and average != _average(each)
                 if differs or each["metric"] != row["metric"]:
                     raise DataBroken(
                         f"column {key!r}: published is {row['metric']}, {average}; "

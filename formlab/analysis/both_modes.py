@@ -125,9 +125,9 @@ def _compared(evaluation: Evaluation) -> Iterator[dict[str, Any]]:
         yield values | {
             "corpus": corpus_name(evaluation), "task": info.get("task") or TASKS[-1],
             "train_size": info.get("train_size"), "split": evaluation.split, "metric": metric,
-            "average": "pooled",
             "difference": values["fixed"] - values["official"],
-            "mode": "both", **{name: first[name] for name in ("benchmark", "level", "settings")},
+            "average": "pooled", "mode": "both",
+            **{name: first[name] for name in ("benchmark", "level", "settings")},
         }  # fmt: skip
 
 

@@ -74,10 +74,8 @@ def headlines(summary: pl.DataFrame) -> pl.DataFrame:
         same level and tasks, by the same rules.
     """
     rows = []
-    whole = summary.filter(
-        pl.col("value").is_not_nan(), pl.col("slice_by").is_null(), average="pooled"
-    )
-    for row in whole.iter_rows(named=True):
+    known = pl.col("value").is_not_nan() & pl.col("slice_by").is_null()
+    for row in summary.filter(known, average="pooled").iter_rows(named=True):
         for number, measure in enumerate(MEASURES):
             tasks = _tasks(row["benchmark"], measure.tasks)
             is_it = (row["metric"], row["level"]) == (measure.metric, measure.of)

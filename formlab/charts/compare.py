@@ -65,7 +65,7 @@ def named(rows: pl.DataFrame) -> pl.DataFrame:
     ('character error rate (CER), kind date', 'a → b')
     """
     texts = []
-    absent = {"metric", "average"} - {*rows.columns}
+    absent = sorted({"metric", "average"} - {*rows.columns})
     rows = rows.with_columns(pl.lit(None, pl.String).alias(name) for name in absent)
     for row in rows.iter_rows(named=True):
         metric, by = row["metric"], row["slice_by"]

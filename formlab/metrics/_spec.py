@@ -11,7 +11,6 @@ import numpy as np
 from formlab.errors import DataBroken, UnknownName
 from formlab.tables import LADDER, LEVELS, TASKS
 
-# Such a score is no sum over documents.
 OVER_ENTITIES = "mean over entities"
 VIEWS = ("text", "markup", *LADDER, "boxes", "trees", "records", "counts")
 

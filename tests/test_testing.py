@@ -12,7 +12,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import formlab
 from formlab.errors import DataBroken, UnknownName
 from formlab.metrics import METRICS, ratio
 from formlab.stats.tests import Pair, contributions, loss_test
@@ -117,17 +116,6 @@ def test_equal_tallies_of_all_documents_pass_with_any_margin_and_any_number_of_d
     numbers = assert_not_worse(from_matrix("a", [[1, 0]] * 2), from_matrix("b", [[1, 0]] * 2),
                                METRIC, margin=0)  # fmt: skip
     assert (numbers["value"], numbers["baseline"], numbers["difference"]) == (0.5, 0.5, 0)
-
-
-def test_numbers_are_those_of_compare():
-    generator = np.random.default_rng(1)
-    old, new = (from_matrix(n, (generator.random((40, 5)) < 0.8).astype(int)) for n in "ab")
-    numbers = assert_not_worse(new, old, METRIC, margin=0.2)
-    row = formlab.compare([new, old], metric=METRIC, average="pooled", level=0.9).row(0, named=True)
-    for name, other in {"value": "value_a", "baseline": "value_b"}.items():
-        assert numbers[name] == row[other]
-    for name in ("difference", "ci_low", "ci_high", "n_docs"):
-        assert numbers[name] == row[name]
 
 
 def test_failure_names_values_interval_and_the_worst_documents():

@@ -31,19 +31,6 @@ def test_values_and_difference_equal_a_hand_count():
     assert row["p"] == 1
 
 
-def test_values_equal_those_of_the_summary():
-    generator = np.random.default_rng(0)
-    pair = [from_matrix(name, generator.integers(0, 2, (9, 4))) for name in ("m", "n")]
-    found = compare(pair, by=["path"])
-    for side, one in zip("ab", pair, strict=True):
-        summary = analysis.summarise(one, by=["path"])
-        both = found.join(
-            summary, on=["metric", "average", "level", "slice_by", "slice_value"], nulls_equal=True
-        )
-        assert both.height == found.height
-        assert both[f"value_{side}"].to_list() == pytest.approx(both["value"].to_list())
-
-
 def test_reference_stands_first_in_every_pair():
     three = [made(name, M) for name in "xyz"]
     found = compare(three, reference="y", resamples=0, permutations=0)

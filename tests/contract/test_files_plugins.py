@@ -91,7 +91,8 @@ def test_f06_own_columns_of_the_gold_are_kept_and_slice(work):
     for name in ("first", "second"):
         cli(*SCORE, f"{name}.jsonl", "--by", "scanner", "--out", f"evals/{name}")
     # Edits of 25 and of 29 characters: 11 and 12 of the first, 2 and 10 of the second.
-    table = rows("compare", "evals/first", "evals/second", "--by", "scanner", "--metric", "cer")
+    asked = ("--by", "scanner", "--metric", "cer", "--average", "pooled")
+    table = rows("compare", "evals/first", "evals/second", *asked)
     found = {r["slice_value"]: (r["value_a"], r["value_b"]) for r in table if r["slice_by"]}
     assert found == {"1": (11 / 25, 2 / 25), "2": (12 / 29, 10 / 29)}
 

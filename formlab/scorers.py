@@ -30,7 +30,9 @@ _NAMED = 10
 
 
 def inspect_scorer(
-    types: str | Path | Mapping[str, Any] | None = None, metrics: Sequence[str] = METRICS
+    types: str | Path | Mapping[str, Any] | None = None,
+    metrics: Sequence[str] = METRICS,
+    average: str = registry.POOLED,
 ) -> Any:
     """A scorer of Inspect that judges answers as `formlab.open_log` does.
 
@@ -48,7 +50,9 @@ def inspect_scorer(
         A file or dict of types, as for `FieldTypes.read`. If left out they are inferred: for a
         sample's own value from its own target, for the results from all.
     metrics
-        Names of metrics of fields, means over documents (``macro_``) included.
+        Names of metrics of fields.
+    average
+        ``pooled`` or ``macro``, the mean over documents.
 
     Returns
     -------
@@ -71,30 +75,30 @@ def inspect_scorer(
     from inspect_ai.scorer import Score, metric, scorer
 
     declared = None if types is None else FieldTypes.read(types).stated()
-    names = [name for name in metrics if registry.get(registry.plain(name))]
+    names = [registry.get(name).name for name in metrics]
 
     @metric(name="formlab", scores="unreduced")
-    def over_all(types: dict[str, Any] | None, metrics: list[str]) -> Any:
+    def over_all(types: dict[str, Any] | None, metrics: list[str], average: str) -> Any:
         def results(scores: Sequence[Any]) -> dict[str, float]:
             samples = [sample.score.metadata["formlab"] for sample in scores]
-            epochs = [_values(each, metrics) for each in _evaluations(samples, types)]
+            epochs = [_values(each, metrics, average) for each in _evaluations(samples, types)]
             return {name: sum(each[name] for each in epochs) / len(epochs) for name in metrics}
 
         return results
 
-    @scorer(metrics=[over_all(declared, names)], name="formlab")
-    def fields_right(types: dict[str, Any] | None, metrics: list[str]) -> Any:
+    @scorer(metrics=[over_all(declared, names, average)], name="formlab")
+    def fields_right(types: dict[str, Any] | None, metrics: list[str], average: str) -> Any:
         async def score(state: Any, target: Any) -> Any:
             sample = _sample(state, target)
             (evaluation,) = _evaluations([sample], types)
             return Score(
-                value=_values(evaluation, metrics), answer=state.output.completion,
+                value=_values(evaluation, metrics, average), answer=state.output.completion,
                 explanation=_explained(evaluation), metadata={"formlab": sample},
             )  # fmt: skip
 
         return score
 
-    return fields_right(declared, names)
+    return fields_right(declared, names, average)
 
 
 def _sample(state: Any, target: Any) -> dict[str, Any]:
@@ -120,8 +124,8 @@ def _evaluations(samples: Sequence[dict[str, Any]], types: Any) -> list[Evaluati
     return [join.evaluation(run, types=types) for run in runs.values()]
 
 
-def _values(evaluation: Evaluation, metrics: Sequence[str]) -> dict[str, float]:
-    rows = summarise(evaluation, by=(), resamples=0)
+def _values(evaluation: Evaluation, metrics: Sequence[str], average: str) -> dict[str, float]:
+    rows = summarise(evaluation, by=(), average=average, resamples=0)
     rows = rows.filter(pl.col("slice_by").is_null(), level="field")
     values = dict(rows.select("metric", "value").iter_rows())
     for name in metrics:

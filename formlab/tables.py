@@ -105,7 +105,7 @@ SCORES = _schema(
     settings=SETTINGS,
 )
 SUMMARY = _schema(
-    "benchmark split system task level slice_by slice_value mode metric "
+    "benchmark split system task level slice_by slice_value mode metric average "
     "value:number ci_low:number ci_high:number n_docs:int n_cases:int n_missing:int "
     "n_undefined:int n_reader:int n_ambiguous:int settings",
     settings=SETTINGS,
@@ -155,7 +155,7 @@ _REQUIRED = {
     "responses": (),
     "cases": _words("benchmark split doc_id system task level outcome"),
     "scores": _words("benchmark split doc_id system level metric settings"),
-    "summary": _words("benchmark split system level metric settings"),
+    "summary": _words("benchmark split system level metric average settings"),
     "decisions": _words("benchmark doc_id task decision reviewer"),
 }
 _WORDS = {"task": TASKS, "status": STATUSES, "outcome": OUTCOMES, "decision": DECIDED}

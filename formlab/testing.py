@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from formlab import metrics
 from formlab.analysis.comparability import common
 from formlab.analysis.compare import score_pairs, score_rows
 from formlab.errors import DataBroken, UnknownName
@@ -35,6 +36,7 @@ def assert_not_worse(
     margin: float,
     alpha: float = 0.05,
     *,
+    average: str = "pooled",
     level: str | None = None,
     resamples: int = 1000,
     permutations: int = 9999,
@@ -55,12 +57,14 @@ def assert_not_worse(
     evaluation, baseline
         Of the same documents, or the folders that they are saved in.
     metric
-        One that both were scored by, ``macro_`` means included.
+        One that both were scored by.
     margin
         The loss from which on the system is worse, in the unit of the metric, 0 and more. With 0
         it must be shown to be better.
     alpha
         The level of the one-sided test, in (0, 1).
+    average
+        ``pooled`` or ``macro``, the mean over documents.
     level
         What the scores are of (``field``, ``page`` …), for a metric that is taken of several.
     resamples, permutations, seed
@@ -98,7 +102,7 @@ def assert_not_worse(
         each if isinstance(each, Evaluation) else Evaluation.load(each)
         for each in (evaluation, baseline)
     ]).evaluations  # fmt: skip
-    whole, *kinds = _pairs(evaluations, metric, level)
+    whole, *kinds = _pairs(evaluations, metric, average, level)
     draws = {"resamples": resamples, "seed": seed}
     (row,) = paired_differences([whole], permutations=0, level=1 - 2 * alpha, **draws)
     numbers = {
@@ -129,9 +133,11 @@ def assert_not_worse(
     return numbers
 
 
-def _pairs(evaluations: tuple[Evaluation, ...], metric: str, level: str | None) -> list[Pair]:
+def _pairs(
+    evaluations: tuple[Evaluation, ...], metric: str, average: str, level: str | None
+) -> list[Pair]:
     """The parts of both systems by document: of all, then of each kind of fields."""
-    rows = score_rows(evaluations, ["kind"])
+    rows = score_rows(evaluations, ["kind"], average)
     first, second = (each.system for each in evaluations)
     pairs = [
         # Tallies are in small types, whose differences wrap around.
@@ -141,6 +147,7 @@ def _pairs(evaluations: tuple[Evaluation, ...], metric: str, level: str | None) 
     ]
     levels = list(dict.fromkeys(pair.labels["level"] for pair in pairs))
     if not levels:
+        metrics.refuse_mean(metric)
         known = dict.fromkeys(key[0] for key in rows[first])
         raise UnknownName.of("metric scored for both systems", metric, known)
     if level is None and len(levels) > 1:
@@ -187,7 +194,8 @@ def _message(
     if np.isfinite(row["least_margin"]):
         verdict += f"; a loss beyond {max(row['least_margin'], 0):.3g} can be excluded"
     corpus = f"{row['benchmark']}:{row['split']}"
-    what = f"{row['metric']} ({row['level']}) of {row['system_a']} on {corpus}"
+    mean = ", mean over documents" if row["average"] == metrics.MACRO else ""
+    what = f"{row['metric']} ({row['level']}{mean}) of {row['system_a']} on {corpus}"
     says = "is not shown to lose less than" if not is_shown else "loses on some kinds more than"
     lines = [
         f"{what} {says} {row['margin']:g}",

@@ -37,7 +37,7 @@ DOCUMENT = ["benchmark", "split", "doc_id", "image", "width", "height", "templat
 RECORD = ["benchmark", "split", "doc_id", "task", "path", "kind", "modality", "subtype", "value"]
 RECORD += ["accepted", "page", "x0", "y0", "x1", "y1", "confidence", "scope", "reference"]
 RECORD += ["complexity", "modal", "status", "origin"]
-SCORE = ["task", "level", "metric", "slice_by", "slice_value"]
+SCORE = ["task", "level", "metric", "average", "slice_by", "slice_value"]
 # Questions whose keys are frozen: an answer that was paid for is found again as long as they stay.
 QUESTIONS = [
     ("funsd", []),
@@ -155,7 +155,7 @@ def comparisons():
         table = formlab.compare(chosen, reference=chosen[0].system)
         table = table.filter(pl.col("slice_by").is_null())
         columns = ["value_a", "value_b", "difference", "ci_low", "ci_high", "p", "p_holm"]
-        keys = ["task", "level", "metric", "system_a", "system_b"]
+        keys = ["task", "level", "metric", "average", "system_a", "system_b"]
         labels = [pl.lit(benchmark).alias("benchmark"), pl.lit(mode).alias("mode")]
         tables.append(table.select(*labels, *keys, *columns, "better", "n_docs"))
     return pl.concat(tables, how="vertical_relaxed")

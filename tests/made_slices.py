@@ -7,7 +7,8 @@ _LEVELS = {one.metric: one.of for one in MEASURES if one.of not in ("field", "fa
 
 def of(name, metric=""):
     """The columns that say what a row is of."""
+    same = {"average": "pooled"}
     if name in ("all", "fields"):
-        return {"level": "field" if name == "fields" else _LEVELS.get(metric, "page")}
+        return same | {"level": "field" if name == "fields" else _LEVELS.get(metric, "page")}
     by, _, value = name.partition("=")
-    return {"level": "field", "slice_by": by, "slice_value": value}
+    return same | {"level": "field", "slice_by": by, "slice_value": value}

@@ -83,16 +83,17 @@ def test_tables_of_modalities_are_those_of_the_paper_with_its_figures_beneath():
     subtypes = ("machine-printed", "handwritten", "mixed", "checkbox")
     rows = [
         {"system": "m", "metric": metric, "value": 0.5, "ci_low": 0.4, "ci_high": 0.6, "mark": None,
-         "slice_by": "subtype", "slice_value": subtype}
-        for subtype in subtypes for metric in ("cer", "wer", "bleu_of_fields", "macro_mark_f1")
-        if (metric == "macro_mark_f1") == (subtype == "checkbox")
+         "slice_by": "subtype", "slice_value": subtype,
+         "average": "macro" if metric == "mark_f1" else "pooled"}
+        for subtype in subtypes for metric in ("cer", "wer", "bleu_of_fields", "mark_f1")
+        if (metric == "mark_f1") == (subtype == "checkbox")
     ]  # fmt: skip
     systems = pl.DataFrame(rows)
     result = SimpleNamespace(system="m", fields=pl.DataFrame({"modality": ["x"], "subtype": ["x"]}))
     stub = SimpleNamespace(side_by_side=lambda *_, **__: systems)
     titles = {"cer": "CER", "wer": "WER", "exact_accuracy": "exact"}
     given = {"analysis": stub, "result": result, "results": [result], "titles": titles}
-    given |= {"resamples": 0, "seed": 0, "over": "macro_", "pooled_marks": False}
+    given |= {"resamples": 0, "seed": 0, "averaged": pl.lit(True), "pooled_marks": False}
     cells = ["systems-scores", "paper-columns", "paper-tables"]
     shown = run("10_content_modality", cells, **given)["shown_parts"]
     texts, others, marked = (part for part in shown if isinstance(part, charts.Table))
@@ -200,12 +201,13 @@ def test_published_figures_that_are_not_drawn_say_why():
 
 
 def whole_and_kinds(*rows):
-    """A summary from rows of metric, value and the kind that they are of, None for all."""
+    """A summary from rows of metric, value, kind (None for all) and average."""
     key = {"benchmark": "b", "split": "test", "system": "m", "n_docs": 2, "n_cases": 4}
     return tables.table("summary", [
         key | {"metric": metric, "value": value, "level": "field", "slice_value": kind}
+        | {"average": average[0] if average else "pooled"}
         | {"slice_by": kind and "kind", "settings": tables.Settings()}
-        for metric, value, kind in rows
+        for metric, value, kind, *average in rows
     ])  # fmt: skip
 
 
@@ -221,10 +223,10 @@ def text_and_facts(*rows):
 
 def test_published_systems_are_ranked_by_text_and_by_facts_and_own_ones_among_themselves():
     space = text_and_facts(
-        ("macro_rouge1_stem", 0.9, None), ("macro_rougeL_stem", 0.6, None),
-        ("macro_edit_distance", 0.1, None), ("edit_distance", 0.3, None),
-        ("macro_rouge1_html", 0.4, None), ("macro_rougeL_html", 0.3, None),
-        ("macro_edit_distance_html", 0.7, None),
+        ("rouge1_stem", 0.9, None, "macro"), ("rougeL_stem", 0.6, None, "macro"),
+        ("edit_distance", 0.1, None, "macro"), ("edit_distance", 0.3, None),
+        ("rouge1_html", 0.4, None, "macro"), ("rougeL_html", 0.3, None, "macro"),
+        ("edit_distance_html", 0.7, None, "macro"),
         ("fact_accuracy", 0.7, None), ("fact_accuracy", 0.8, "number"),
         ("number_date_accuracy", 0.6, None),
     )  # fmt: skip

@@ -377,7 +377,7 @@ def open_audit(
     kappas = rater_agreement(table, raters, resamples=resamples, seed=seed)
     notes |= _counts(odd)
     modes = [replace(evaluation, scores=scores.filter(mode=mode)) for mode in MODES]
-    drawn: dict[str, Any] = {"by": (), "resamples": resamples, "seed": seed}
+    drawn: dict[str, Any] = {"by": (), "average": "pooled", "resamples": resamples, "seed": seed}
     summary = pl.concat([summarise(each, **drawn) for each in modes])
     return Audit(table, kappas, notes, scores, summary, pl.DataFrame(words, schema=_WORDS))
 

@@ -36,7 +36,8 @@ _BY_FUNCTION = {"DateMatch": DATE, "PriceMatch": AMOUNT}
 CHANGES = {"corpus": pl.String, "split": pl.String} | CHANGE
 COMPARED: dict[str, Any] = {
     "corpus": pl.String, "task": pl.Enum(TASKS), "train_size": pl.Int64, "split": pl.String,
-    "metric": pl.String, "official": pl.Float64, "fixed": pl.Float64, "difference": pl.Float64,
+    "metric": pl.String, "average": pl.String,
+    "official": pl.Float64, "fixed": pl.Float64, "difference": pl.Float64,
     "benchmark": pl.String, "level": pl.String, "mode": pl.String, "settings": tables.SETTINGS,
 }  # fmt: skip
 
@@ -125,7 +126,8 @@ def _compared(evaluation: Evaluation) -> Iterator[dict[str, Any]]:
             "corpus": corpus_name(evaluation), "task": info.get("task") or TASKS[-1],
             "train_size": info.get("train_size"), "split": evaluation.split, "metric": metric,
             "difference": values["fixed"] - values["official"],
-            "mode": "both", **{name: first[name] for name in ("benchmark", "level", "settings")},
+            "average": "pooled", "mode": "both",
+            **{name: first[name] for name in ("benchmark", "level", "settings")},
         }  # fmt: skip
 
 

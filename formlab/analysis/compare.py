@@ -27,7 +27,7 @@ from formlab.tables import DOCUMENTS, Settings
 
 _S, _F, _I = pl.String, pl.Float64, pl.Int64
 COMPARISON: dict[str, Any] = {
-    "benchmark": _S, "split": _S, **tables.SLICE, "mode": _S, "metric": _S,
+    "benchmark": _S, "split": _S, **tables.SLICE, "mode": _S, "metric": _S, "average": _S,
     "system_a": _S, "system_b": _S,
     "value_a": _F, "value_b": _F, "difference": _F, "ci_low": _F, "ci_high": _F, "better": _S,
     "p": _F, "p_holm": _F, "p_bh": _F, "least_difference": _F,
@@ -39,8 +39,8 @@ OF_GOLD = (
     "complexity", "modal", "gold",
 )  # fmt: skip
 OF_SYSTEM = ("certainty",)
-_ROW = ("metric", *SLICE)
-# The metric and slice that a row is of.
+_ROW = ("metric", "average", *SLICE)
+# The metric, average and slice that a row is of.
 Key = tuple[str | None, ...]
 
 
@@ -48,6 +48,7 @@ def compare(
     evaluations: Sequence[Evaluation],
     *,
     metric: str | Sequence[str] | None = None,
+    average: str | None = None,
     by: Sequence[str] = (),
     reference: str | None = None,
     resamples: int = 1000,
@@ -67,7 +68,9 @@ def compare(
         Two or more, of the same corpus, split, mode and threshold; see `comparability.common` for
         what is compared where one system was scored on more.
     metric
-        Registered metrics, ``macro_`` means included; all that were scored if left out.
+        Registered metrics; all that were scored if left out.
+    average
+        Only ``pooled`` or only ``macro``, the mean over documents; both if left out.
     by
         Columns of the gold, of *documents* or a user's own to slice the fields by.
     reference
@@ -84,8 +87,8 @@ def compare(
         better: a less b, of error rates b less a, with its percentile interval. `better` names the
         system that is shown to do better: `p_holm` is at most 1 - `level`, the interval is clear of
         0 and the verdict does not depend on the reading rule; null elsewhere. `p` is of the paired
-        permutation test; `p_holm` and `p_bh` are adjusted over the pairs and slices of a metric and
-        level: wholes, kinds and slices by all other columns are families of their own.
+        permutation test; `p_holm` and `p_bh` are adjusted over the pairs and slices of a metric,
+        average and level: wholes, kinds and slices by all other columns are families of their own.
         `least_difference` is what this corpus would find with `power`, NaN where there are too few
         documents to show anything. `n_cases` is the greater of the two systems' counts: spurious
         predictions exist for only one of the systems. `rules`
@@ -117,7 +120,7 @@ def compare(
     }  # fmt: skip
 
     def tested(systems: Sequence[Evaluation]) -> list[dict[str, Any]]:
-        return _tested(common(systems).evaluations, chosen, by, reference, options)
+        return _tested(common(systems).evaluations, chosen, average, by, reference, options)
 
     rows = tested(evaluations)
     # Scoring anew under the other rules takes most of the time: only where a rule has a say.
@@ -167,16 +170,18 @@ def under_other_rules(evaluations: Sequence[Evaluation]) -> list[list[Evaluation
 def _tested(
     evaluations: Sequence[Evaluation],
     chosen: Sequence[str] | None,
+    average: str | None,
     by: Sequence[str],
     reference: str | None,
     options: dict[str, Any],
 ) -> list[dict[str, Any]]:
     """The test of every pair of systems by every metric and slice."""
-    rows = score_rows(evaluations, by)
+    rows = score_rows(evaluations, by, average)
     pairs = [pair for ab in system_pairs(rows, reference) for pair in score_pairs(rows, ab, chosen)]
     known = {pair.labels["metric"] for pair in pairs}
     for name in chosen or ():
         if name not in known:
+            metrics.refuse_mean(name)
             scored = dict.fromkeys(key[0] for each in rows.values() for key in each)
             raise UnknownName.of("metric scored for all systems", name, scored)
     made = settings_of_tests(**options)
@@ -218,18 +223,20 @@ def evaluation_pairs(
     return [(by_name[a], by_name[b]) for a, b in system_pairs(by_name, reference)]
 
 
-def score_rows(evaluations: Sequence[Evaluation], by: Sequence[str]) -> dict[str, dict[Key, Row]]:
-    """By system, then metric and slice, the tallies of each document."""
-    rows = {
-        each.system: {tuple(r.labels[name] for name in _ROW): r for r in document_sums(each, by)}
-        for each in evaluations
-    }
+def score_rows(
+    evaluations: Sequence[Evaluation], by: Sequence[str], average: str | None = None
+) -> dict[str, dict[Key, Row]]:
+    """By system, then metric, average and slice, the tallies of each document."""
+    rows = {}
+    for each in evaluations:
+        own = document_sums(each, by, average=average)
+        rows[each.system] = {tuple(row.labels[name] for name in _ROW): row for row in own}
     # One slice that holds everything would only be tested once more.
-    slices = {key[2:] for own in rows.values() for key in own}
+    slices = {key[3:] for own in rows.values() for key in own}
     count = Counter(column for column, _ in slices)
     single = {(column, value) for column, value in slices if column in by and count[column] == 1}
     return {
-        system: {key: row for key, row in own.items() if key[2:] not in single}
+        system: {key: row for key, row in own.items() if key[3:] not in single}
         for system, own in rows.items()
     }
 
@@ -241,15 +248,16 @@ def score_pairs(
     first, second = (rows[name] for name in systems)
     keys = dict.fromkeys([*first, *second])
     names = list(dict.fromkeys(key[0] for key in keys) if chosen is None else chosen)
+    keys = {k: (names.index(k[0]), k[1] == metrics.MACRO) for k in keys if k[0] in names}
     # All slices of a metric stand together.
-    for key in sorted((k for k in keys if k[0] in names), key=lambda k: names.index(k[0])):
+    for key in sorted(keys, key=keys.get):
         sides = first.get(key), second.get(key)
         known = [row for row in sides if row]
         base = known[0]
         # A system without a case in the slice (of claims that only the other makes) adds nothing.
         parts = [row.tally if row else np.zeros(base.tally.shape) for row in sides]
         labels = [row.labels for row in known]
-        up = metrics.get(metrics.plain(base.labels["metric"])).direction == "up"
+        up = metrics.get(base.labels["metric"]).direction == "up"
         yield Pair(*parts, base.score, up, {
             **{name: labels[0][name] for name in ("benchmark", "split", "task", "mode", *_ROW)},
             **dict(zip(("system_a", "system_b"), systems, strict=True)),

@@ -53,11 +53,11 @@ def metric_rank_correlation(
         As from `system_rank_correlation`; the unit is ``document``, and documents are drawn.
     """
     columns: dict[str, np.ndarray] = {}
-    for row in document_sums(evaluation, ()):
+    for row in document_sums(evaluation, (), average="pooled"):
         name = row.labels["metric"]
         # A score of whole documents goes before that of their fields, which are in it.
         is_part = name in columns and row.labels["level"] in FIELD_LEVELS
-        if name in metrics.METRICS and row.labels["slice_by"] is None and not is_part:
+        if row.labels["slice_by"] is None and not is_part:
             with np.errstate(invalid="ignore", divide="ignore"):
                 columns[name] = row.score(row.parts)
     columns = {name: v for name, v in columns.items() if len(np.unique(v[~np.isnan(v)])) > 1}

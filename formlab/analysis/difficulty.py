@@ -142,7 +142,9 @@ def by_difficulty(
                 )
             }
         )
-        rows = summarise(marked, by=["group"], resamples=resamples, level=level, seed=seed)
+        rows = summarise(
+            marked, by=["group"], average="pooled", resamples=resamples, level=level, seed=seed
+        )
         rows = rows.filter(
             pl.col("level").is_in(FIELD_LEVELS),
             pl.col("slice_by").is_null() | (pl.col("slice_by") == "group"),

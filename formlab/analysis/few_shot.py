@@ -25,9 +25,10 @@ TASK_TITLES = {
 SIMPLE, NESTED, WHOLE = "simple entities", "line items", "all entities"
 FEW_SHOT: dict[str, Any] = {
     "corpus": pl.String, "task": pl.Enum(TASKS), "train_size": pl.Int64, "system": pl.String,
-    "part": pl.String, "metric": pl.String, "value": pl.Float64, "ci_low": pl.Float64,
-    "ci_high": pl.Float64, "lowest": pl.Float64, "highest": pl.Float64, "interval": pl.String,
-    "n_splits": pl.Int64, "n_docs": pl.Int64, "benchmark": pl.String, "split": pl.String,
+    "part": pl.String, "metric": pl.String, "average": pl.String,
+    **dict.fromkeys(("value", "ci_low", "ci_high", "lowest", "highest"), pl.Float64),
+    "interval": pl.String, "n_splits": pl.Int64, "n_docs": pl.Int64,
+    "benchmark": pl.String, "split": pl.String,
     "level": pl.String, "mode": pl.String, "settings": tables.SETTINGS,
 }  # fmt: skip
 _GROUP = ("corpus", "task", "train_size", "system", "part", "metric")
@@ -110,7 +111,7 @@ def _split_rows(evaluation: Evaluation, resamples: int, seed: int) -> Iterable[d
         "corpus": corpus_name(evaluation), "train_size": info.get("train_size"),
         "task": info.get("task") or TASKS[-1], "interval": "documents", "n_splits": 1,
     }  # fmt: skip
-    for row in summarise(whole, by=(), resamples=resamples, seed=seed).to_dicts():
+    for row in summarise(whole, by=(), average="pooled", resamples=resamples, seed=seed).to_dicts():
         part, names = parts.get((row["slice_by"], row["slice_value"]), (None, ()))
         if row["metric"] in names:
             spread = {"part": part, "lowest": row["value"], "highest": row["value"]}

@@ -88,6 +88,7 @@ class Finding:
     n_tested: int = 0
     what_to_try: str = ""
     metric: str = ""
+    average: str = metrics.POOLED
     of: str = ""
     settings: str = ""
     systems: tuple[str, ...] = ()
@@ -121,8 +122,9 @@ class Finding:
             if self.of:
                 return f"of {self.of}"
             return "of all values" if self.metric == OUTCOME else ""
-        plain = self.metric in ("", OUTCOME)
-        return f"difference in {'share right' if plain else metrics.title(self.metric)}"
+        if self.metric in ("", OUTCOME):
+            return "difference in share right"
+        return f"difference in {metrics.title(self.metric, self.average)}"
 
 
 def finding_table(findings: Sequence[Finding]) -> pl.DataFrame:

@@ -126,8 +126,8 @@ def _pages(
     shared = [name for name in metrics.METRICS if all(name in names for names in known)]
     if not shared or len(evaluations) < 2:
         return pl.DataFrame(schema=COMPARISON)
-    name = metric if metric in shared else shared[0]
-    rows = compare(evaluations, metric=name, reference=reference or None, **draws)
+    name = metric if metrics.get(metric).name in shared else shared[0]
+    rows = compare(evaluations, metric=name, average="pooled", reference=reference or None, **draws)
     return rows.filter(*whole, pl.col("difference").is_not_nan())
 
 

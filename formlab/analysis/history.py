@@ -32,7 +32,8 @@ KIND = pl.Struct(
 )
 HISTORY: dict[str, Any] = {
     "corpus": pl.String, "run": pl.String, "at": pl.String, "system": pl.String,
-    "metric": pl.String, "level": pl.String, "value": pl.Float64, "ci_low": pl.Float64,
+    "metric": pl.String, "average": pl.String, "level": pl.String,
+    "value": pl.Float64, "ci_low": pl.Float64,
     "ci_high": pl.Float64, "verdict": pl.String, "difference": pl.Float64,
     "difference_low": pl.Float64, "difference_high": pl.Float64, "p": pl.Float64,
     "p_adjusted": pl.Float64, "least_difference": pl.Float64, "fixed": pl.Int64,
@@ -45,12 +46,14 @@ _KINDS = 3
 _HEADLINES = {(m.metric, m.of) for m in MEASURES if m.metric != "normalised_accuracy"}
 _LOOK = "Look at the fields that broke."
 Draws = dict[str, int]
+Scores = Sequence[Mapping[str, Any]]
 
 
 def history(
     evaluations: Mapping[str, Evaluation] | Sequence[Evaluation],
     *,
     metric: Sequence[str] = (),
+    average: str = metrics.POOLED,
     resamples: int = 1000,
     permutations: int = 9999,
     seed: int = 0,
@@ -64,6 +67,8 @@ def history(
         are grouped (`corpora`) and never compared.
     metric
         Metrics beside the share of fields right; the headline of each level if left out.
+    average
+        Of these metrics, as for `compare`.
     resamples, permutations, seed
         As for `compare`.
 
@@ -102,14 +107,14 @@ def history(
     if not evaluations:
         raise DataMissing("there is no evaluation", remedy="formlab score … --out FOLDER")
     for name in metric:
-        metrics.get(metrics.plain(name))
+        metrics.get(name)
     draws = {"resamples": resamples, "permutations": permutations, "seed": seed}
     rows = []
     for corpus, runs in corpora(evaluations).items():
         own = [
             row | {"corpus": corpus, "run": name}
             for name, (before, each) in zip(runs, _neighbours(list(runs.values())), strict=True)
-            for row in _rows(before, each, metric, draws)
+            for row in _rows(before, each, list(_scores(each, metric, average, draws)), draws)
         ]
         rows += _judged(own, last=list(runs)[-1])
     return pl.DataFrame([{n: row.get(n) for n in HISTORY} for row in rows], schema=HISTORY)
@@ -121,10 +126,10 @@ def _neighbours(runs: list[Evaluation]) -> Iterator[tuple[Evaluation | None, Eva
 
 
 def _rows(
-    before: Evaluation | None, each: Evaluation, chosen: Sequence[str], draws: Draws
+    before: Evaluation | None, each: Evaluation, scores: Scores, draws: Draws
 ) -> Iterator[dict[str, Any]]:
     """The scores of one run, with the tests against the run before."""
-    scores, tested, more = list(_scores(each, chosen, draws)), {}, {}
+    tested, more = {}, {}
     if before is not None:
         more["changed"] = _changes(before, each)
         try:
@@ -138,18 +143,21 @@ def _rows(
         yield row | more | test | {"at": each.made.get("at"), "system": each.system}
 
 
-def _scores(each: Evaluation, chosen: Sequence[str], draws: Draws) -> Iterator[dict[str, Any]]:
+def _scores(
+    each: Evaluation, chosen: Sequence[str], average: str, draws: Draws
+) -> Iterator[dict[str, Any]]:
     """The share of gold values right and the metrics of one run, each with its interval."""
-    if share := values_right(each, resamples=draws["resamples"], seed=draws["seed"]):
+    options = {"resamples": draws["resamples"], "seed": draws["seed"]}
+    if share := values_right(each, **options):
         yield share
-    summary = summarise(each, resamples=draws["resamples"], seed=draws["seed"])
+    summary = summarise(each, average=average, **options)
     for row in tables.only(summary, slice_by=None).to_dicts():
         if row["metric"] in chosen or (not chosen and (row["metric"], row["level"]) in _HEADLINES):
             yield {name: row[name] for name in HISTORY if name in row}
 
 
 def _tested(
-    before: Evaluation, each: Evaluation, scores: Sequence[Mapping[str, Any]], draws: Draws
+    before: Evaluation, each: Evaluation, scores: Scores, draws: Draws
 ) -> dict[tuple[str, str], dict[str, Any]]:
     """The difference of each score from that of the run before, with its test."""
     pair = common([each, before]).evaluations
@@ -168,18 +176,19 @@ def _tested(
         tests[OUTCOME, "field"] = _test(row, same=same) | counts | kinds
     scored = scored_metrics(pair[0])
     names = dict.fromkeys(row["metric"] for row in scores)
-    if names := [name for name in names if metrics.plain(name) in scored]:
-        for row in tables.only(_compared(pair, names, draws), slice_by=None).to_dicts():
+    if names := [name for name in names if name in scored]:
+        table = _compared(pair, metric=names, average=scores[-1]["average"], **draws)
+        for row in tables.only(table, slice_by=None).to_dicts():
             tests[row["metric"], row["level"]] = _test(row, same=same)
     return tests
 
 
-def _compared(pair: Sequence[Evaluation], names: Sequence[str], draws: Draws) -> pl.DataFrame:
+def _compared(pair: Sequence[Evaluation], **how: Any) -> pl.DataFrame:
     """As by `compare`; under other reading rules only where a difference is shown by one."""
     # Scoring again takes longer than all else, and without what was scored there is nothing to.
     once = [each.changed(corpus=None, predictions=None) for each in pair]
-    table = compare(once, metric=names, **draws)
-    return compare(pair, metric=names, **draws) if table["better"].count() else table
+    table = compare(once, **how)
+    return compare(pair, **how) if table["better"].count() else table
 
 
 def _test(row: Mapping[str, Any], *, same: bool) -> dict[str, Any]:
@@ -280,7 +289,7 @@ def last_findings(evaluations: Mapping[str, Evaluation], table: pl.DataFrame) ->
             claim = f"The last run is {verdict} than the one before {of}"
             found.append(Finding(
                 claim, "systems", effect=test["difference"], p_adjusted=p, metric=row["metric"],
-                **names, **more,
+                average=row["average"], **names, **more,
             ))  # fmt: skip
     return found
 
@@ -321,7 +330,7 @@ def _on_kind(kind: Mapping[str, Any]) -> str:
 def _what(row: Mapping[str, Any]) -> str:
     if row["metric"] == OUTCOME:
         return "values right"
-    return f"{metrics.title(row['metric'])} of {row['level']}s"
+    return f"{metrics.title(row['metric'], row['average'])} of {row['level']}s"
 
 
 def _by(row: Mapping[str, Any]) -> str:

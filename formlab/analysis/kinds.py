@@ -189,7 +189,7 @@ def _of_metric(evaluation: Evaluation, metric: str, by: str, *, sure: bool) -> p
     ready = any((part.scores["slice_by"] == by).any() for part in narrowed.parts())
     weights = np.array(_AS_RATIO.get(score, np.eye(2)), dtype=float).T
     names, rows = evaluation.document_names, [none]
-    for row in document_sums(narrowed, () if ready else (by,)):
+    for row in document_sums(narrowed, () if ready else (by,), average="pooled"):
         if (row.labels["slice_by"], row.labels["metric"]) == (by, metric):
             hits, total = (row.parts @ weights).T
             each = pl.DataFrame({"doc_id": names, "hits": hits, "total": total})

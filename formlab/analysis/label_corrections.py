@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from formlab import decisions as decided
-from formlab import metrics, tables
+from formlab import tables
 from formlab.analysis.pooling import merge_splits
 from formlab.analysis.summarise import summarise
 from formlab.benchmarks.formfactory import with_value
@@ -228,7 +228,6 @@ def corrected_scores(
 
 
 def _summary(evaluation: Evaluation, resamples: int, seed: int) -> pl.DataFrame:
-    rows = summarise(evaluation, by=(), resamples=resamples, seed=seed)
-    rows = tables.only(rows, slice_by=None)
-    rows = rows.filter(not metrics.is_mean(name) for name in rows["metric"])
-    return rows.select("metric", "level", "value", "ci_low", "ci_high", "n_cases")
+    rows = summarise(evaluation, by=(), average="pooled", resamples=resamples, seed=seed)
+    columns = ("metric", "level", "value", "ci_low", "ci_high", "n_cases")
+    return tables.only(rows, slice_by=None).select(columns)

@@ -74,8 +74,8 @@ def headlines(summary: pl.DataFrame) -> pl.DataFrame:
         same level and tasks, by the same rules.
     """
     rows = []
-    whole = summary.filter(pl.col("value").is_not_nan(), pl.col("slice_by").is_null())
-    for row in whole.iter_rows(named=True):
+    known = pl.col("value").is_not_nan() & pl.col("slice_by").is_null()
+    for row in summary.filter(known, average="pooled").iter_rows(named=True):
         for number, measure in enumerate(MEASURES):
             tasks = _tasks(row["benchmark"], measure.tasks)
             is_it = (row["metric"], row["level"]) == (measure.metric, measure.of)
@@ -127,7 +127,8 @@ def rungs(summary: pl.DataFrame, by: str | None = None) -> pl.DataFrame:
     }
     slices = pl.col("slice_by")
     chosen = slices == by if by else slices.is_null() & (pl.col("level") == "field")
-    rows = summary.filter(chosen, pl.col("metric").is_in([*names]), pl.col("value").is_not_nan())
+    chosen &= pl.col("metric").is_in([*names]) & pl.col("value").is_not_nan()
+    rows = summary.filter(chosen, average="pooled")
     rung, of = pl.col("metric").replace(names), pl.col("benchmark").replace(tasks)
     columns = [name for name in SUMMARY if name != "task"]
     return rows.select(rung.alias("rung"), of.alias("tasks"), *columns)

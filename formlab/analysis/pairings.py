@@ -102,7 +102,7 @@ def _scored(
         done = score(mode=part.mode, threshold=part.settings.get("threshold", THRESHOLD))
         scored.append(part.changed(cases=done.cases, scores=done.scores))
     again = Evaluation.of(scored)
-    summary = summarise(again, by=(), resamples=resamples, seed=seed)
+    summary = summarise(again, by=(), average="pooled", resamples=resamples, seed=seed)
     rows = tables.only(summary, level="field", slice_by=None)
     paired = again.cases.drop_nulls(["gold", "pred_path"])["modality"]
     counts = {name: paired.is_in(own).sum() for name, own in MEASURES.items()}

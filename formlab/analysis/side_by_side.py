@@ -15,13 +15,14 @@ from formlab.folders import Evaluation
 from formlab.stats.sums import SLICE
 
 BEST, NEAR, WORSE = "best", "near", "worse"
-_KEY = ("metric", *SLICE)
+_KEY = ("metric", "average", *SLICE)
 
 
 def side_by_side(
     evaluations: Sequence[Evaluation],
     scores: Sequence[str] | None = None,
     *,
+    average: str | None = None,
     by: Sequence[str] = (),
     resamples: int = 1000,
     permutations: int = 9999,
@@ -36,8 +37,9 @@ def side_by_side(
         are those of these systems. Systems of one name are numbered.
     scores
         Names of metrics; all that were scored if left out.
-    by
-        As for `compare`: columns of the gold or of documents to slice the fields by.
+    average, by
+        As for `compare`: ``pooled``, ``macro`` or both; columns of the gold or of documents to
+        slice the fields by.
     resamples, permutations, seed
         As for `compare`.
 
@@ -62,24 +64,23 @@ def side_by_side(
     --------
     >>> from formlab import analysis
     >>> systems = analysis.open_compared(benchmark="funsd")
-    >>> table = side_by_side(systems, ["cer"], resamples=99, permutations=99)
+    >>> table = side_by_side(systems, ["cer"], average="pooled", resamples=99, permutations=99)
     >>> table.filter(level="page").select("system", "mark").rows()
     [('ocr', 'best'), ('ocr(scale=2.0)', 'near')]
     """
     every = named(evaluations)
     options: dict[str, Any] = {"resamples": resamples, "seed": seed}
-    rows = pl.concat([summarise(each, by=by, **options) for each in every])
+    rows = pl.concat([summarise(each, by=by, average=average, **options) for each in every])
     if scores is not None:
-        registered = [name for name in scores if metrics.get(metrics.plain(name))]
-        rows = rows.filter(pl.col("metric").is_in(registered))
+        rows = rows.filter(pl.col("metric").is_in([metrics.get(name).name for name in scores]))
     names = rows["metric"].unique().sort().to_list()
-    ups = [name for name in names if metrics.get(metrics.plain(name)).direction == "up"]
+    ups = [name for name in names if metrics.get(name).direction == "up"]
     up = pl.col("metric").is_in(ups)
     height = pl.when(up).then("value").otherwise(-pl.col("value")).fill_nan(None)
     best = (height == height.max().over(_KEY)).fill_null(False) & (pl.len().over(_KEY) > 1)
     rows = rows.with_columns(best=best)
 
-    options |= {"by": by, "permutations": permutations}
+    options |= {"by": by, "average": average, "permutations": permutations}
     groups = _groups(every, names)
     pairs = [compare(alike, metric=chosen, **options) for alike, chosen in groups]
     # Either of a pair may be the best.
@@ -107,9 +108,8 @@ def _groups(
     }
     groups: dict[tuple[str, ...], list[str]] = {}
     for name in names:
-        plain = metrics.plain(name)
         tasks = {
-            system: {task for metric, task in rows if metric == plain}
+            system: {task for metric, task in rows if metric == name}
             for system, rows in scored.items()
         }
         systems = tuple(system for system, own in tasks.items() if own)
@@ -118,7 +118,7 @@ def _groups(
     for systems, chosen in groups.items():
         alike = list(common([each for each in every if each.system in systems]).evaluations)
         shared = set.intersection(*map(scored_metrics, alike))
-        if names := [name for name in chosen if metrics.plain(name) in shared]:
+        if names := [name for name in chosen if name in shared]:
             yield alike, names
 
 

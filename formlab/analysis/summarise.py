@@ -17,14 +17,15 @@ def summarise(
     evaluation: Evaluation,
     *,
     by: Sequence[str] | None = None,
+    average: str | None = None,
     resamples: int = 1000,
     level: float = 0.95,
     seed: int = 0,
 ) -> pl.DataFrame:
     """The summary table of an evaluation.
 
-    Each metric gets its pooled value (micro: the score of the summed tallies) and, as
-    ``macro_<metric>``, the mean over documents (`formlab.metrics.mean_of`). A row is of all that
+    Each metric gets two rows by `average`: ``pooled``, the score of the summed tallies, and
+    ``macro``, the mean over documents (but for what is a mean over entities). A row is of all that
     has its `level` (``page``, ``field`` …), or of the slice `slice_by` = `slice_value`.
 
     Parameters
@@ -34,6 +35,8 @@ def summarise(
     by
         Columns of *cases* or *documents*, a user's own among them, to slice the field scores by;
         ``kind`` if left out.
+    average
+        Only ``pooled`` or only ``macro``; both if left out.
     resamples
         How often documents are drawn with replacement, all scores of a draw together.
     level
@@ -56,7 +59,7 @@ def summarise(
     UnknownName
         If a column of `by` is in neither table.
     """
-    rows = list(document_sums(evaluation, BY if by is None else tuple(by)))
+    rows = list(document_sums(evaluation, BY if by is None else tuple(by), average=average))
     if not rows:
         return tables.table("summary", [])
     scores = [(row.tally, row.score) for row in rows]

@@ -199,7 +199,7 @@ def _cells(
         )
 
     cells = summarise(
-        evaluation.changed({"scores": marked}), by=(),
+        evaluation.changed({"scores": marked}), by=(), average="pooled",
         resamples=resamples, level=level, seed=seed,
     ).filter(pl.col("metric").is_in(names))  # fmt: skip
     number = pl.col("slice_value").str.split(" ").list

@@ -95,6 +95,7 @@ def every_difference(
     matrix: pl.DataFrame,
     *,
     metric: str = "cer",
+    average: str = metrics.POOLED,
     by: Sequence[str] = (),
     reference: str = "",
     **draws: int,
@@ -107,8 +108,8 @@ def every_difference(
         As from `common(…).evaluations`.
     matrix
         As from `flip_matrices` of the same evaluations and `reference`.
-    metric
-        The metric that is compared by slice; left out where it was not scored.
+    metric, average
+        What is compared by slice; left out where it was not scored.
     by, reference, draws
         As for `compare`.
 
@@ -121,8 +122,9 @@ def every_difference(
     options = {"reference": reference or None, **draws}
     is_slice = pl.col("slice_by").is_not_null()
     parts = [matrix.filter(~is_slice), compare(evaluations, **options).filter(~is_slice)]
-    if by and metrics.plain(metric) in scored_metrics(evaluations[0]):
-        parts.append(compare(evaluations, metric=metric, by=by, **options).filter(is_slice))
+    if by and metrics.get(metric).name in scored_metrics(evaluations[0]):
+        options |= {"metric": metric, "average": average}
+        parts.append(compare(evaluations, by=by, **options).filter(is_slice))
     return pl.concat([*parts, matrix.filter(is_slice)], how="diagonal_relaxed")
 
 
@@ -163,7 +165,7 @@ def ranks(
     shares = [values_right(each, **options) for each in evaluations if metric == OUTCOME]
     rows = [row for row in shares if row]
     if not rows:
-        scored = pl.concat([summarise(each, **options) for each in evaluations])
+        scored = pl.concat([summarise(each, average="pooled", **options) for each in evaluations])
         whole = tables.only(scored, metric=metric, slice_by=None)
         whole = whole.filter(~pl.col("level").is_in(tables.FIELD_LEVELS))
         rows = whole.filter(pl.col("value").is_not_nan()).to_dicts()
@@ -195,7 +197,7 @@ def values_right(
     parts = counted_all.select("outcome", "total").to_numpy()
     ((low, high),) = intervals([(parts, ratio)], resamples=resamples, level=level, seed=seed)
     return {
-        "system": evaluation.system, "metric": OUTCOME, "level": "field",
+        "system": evaluation.system, "metric": OUTCOME, "average": metrics.POOLED, "level": "field",
         "value": float(ratio(parts.sum(axis=0))), "ci_low": low, "ci_high": high,
         "n_docs": counts.height, "n_cases": int(parts[:, 1].sum()),
     }  # fmt: skip
@@ -310,7 +312,7 @@ def _other(row: Row, name: str) -> str:
 
 
 def _is_up(metric: str) -> bool:
-    return metric == OUTCOME or metrics.get(metrics.plain(metric)).direction == "up"
+    return metric == OUTCOME or metrics.get(metric).direction == "up"
 
 
 def _does(row: Row) -> str:

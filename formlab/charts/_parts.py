@@ -59,7 +59,7 @@ def limits(
     values = pl.concat([frame[name].cast(pl.Float64) for name in columns])
     seen = [*values.filter(values.is_finite()), *([0.0] if zero else [])]
     low, high = min(seen), max(seen)
-    own = metrics.get(metrics.plain(metric)).high if metric else None
+    own = metrics.get(metric).high if metric else None
     room = 0.05 * (high - low) or 0.01
     if own is not None and high > own / 2:
         high = max(own, high)
@@ -79,7 +79,8 @@ def counted(row: Mapping[str, Any]) -> int | None:
     4
     """
     entry = metrics.METRICS.get(row.get("metric"))
-    if entry is None or entry.score is not metrics.ratio or row["n_cases"] is None:
+    is_mean = row.get("average") == metrics.MACRO
+    if entry is None or is_mean or entry.score is not metrics.ratio or row["n_cases"] is None:
         return row["n_cases"]
     return row["n_cases"] - (row.get("n_undefined") or 0)
 
@@ -170,7 +171,8 @@ class Plot:
         """The title of a column; that of the metric for its values."""
         if column not in self.titles:
             if self.metric and column in ("value", "smooth"):
-                return metrics.title(self.metric)
+                is_mean = self.has("average") and metrics.MACRO in self.values("average")
+                return metrics.title(self.metric, metrics.MACRO if is_mean else metrics.POOLED)
             slices = self.values("slice_by") if self.has("slice_by") else []
             if column == "slice_value" and len(slices) == 1:
                 return words(slices[0])

@@ -131,11 +131,10 @@ def scores_table(
     key = ["metric", *([by] if by else [])]
     if by:
         summary = summary.with_columns(pl.col(by).fill_null("all"))
-    plain = {n: metrics.plain(n) for n in summary["metric"].unique() if metrics.is_mean(n)}
-    means = summary.filter(pl.col("metric").is_in(list(plain)))
-    means = means.select(pl.col("metric").replace(plain), *key[1:], macro="value")
-    shown = summary.filter(~pl.col("metric").is_in(list(plain)))
-    shown = shown.join(means, on=key, how="left", nulls_equal=True, maintain_order="left")
+    means = summary.filter(average="macro").select(*key, macro="value")
+    shown = summary.filter(average="pooled").join(
+        means, on=key, how="left", nulls_equal=True, maintain_order="left"
+    )
     # What few scores have is a column only where one of them has it.
     some = [n for n in ("n_reader", "n_ambiguous") if (shown[n].fill_null(0) > 0).any()]
     columns = ("value", "ci_low", "ci_high", "macro", "n_docs", "n_cases", "n_missing")

@@ -67,7 +67,7 @@ def caption(
     settings: dict[str | None, None] = {}
     for row in readable(rows).iter_rows(named=True):
         value = "undefined" if math.isnan(row["value"]) else number(row["value"])
-        what = row[name] if name else metrics.title(row["metric"])
+        what = row[name] if name else metrics.title(row["metric"], row.get("average"))
         over = "Values" if name else f"Over {_over(row)}"
         values.setdefault(over, []).append(f"{what} {value} ({span(row)})")
         settings[how(row)] = None

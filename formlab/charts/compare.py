@@ -37,7 +37,8 @@ def difference_dots(rows: pl.DataFrame) -> alt.TopLevelMixin | Caption:
     # Error rates are 1 where as much is wrong as there is to read.
     rates = [name for name, e in metrics.METRICS.items() if e.high == 1.0 or name in ("cer", "wer")]
     none = pl.col("better").is_null()
-    shown = named(rows).filter(pl.col("metric").is_in(rates) | pl.col("metric").is_null())
+    shown = named(rows).filter(pl.col("average").ne_missing("macro"))
+    shown = shown.filter(pl.col("metric").is_in(rates) | pl.col("metric").is_null())
     shown = shown.with_columns(
         pl.when(none).then(pl.lit(NOT_SHOWN)).otherwise(pl.lit(SHOWN)).alias("shown"),
         pl.col("better").fill_null(NOT_SHOWN),
@@ -54,7 +55,7 @@ def difference_dots(rows: pl.DataFrame) -> alt.TopLevelMixin | Caption:
 
 
 def named(rows: pl.DataFrame) -> pl.DataFrame:
-    """Rows of comparisons with `what`, the metric and slice, `pair`, and `metric` if they lack it.
+    """Rows of comparisons with `what`, the metric and slice, and `pair`; no `metric` is null.
 
     Examples
     --------
@@ -64,13 +65,13 @@ def named(rows: pl.DataFrame) -> pl.DataFrame:
     ('character error rate (CER), kind date', 'a → b')
     """
     texts = []
+    absent = sorted({"metric", "average"} - {*rows.columns})
+    rows = rows.with_columns(pl.lit(None, pl.String).alias(name) for name in absent)
     for row in rows.iter_rows(named=True):
-        metric, by = row.get("metric"), row["slice_by"]
-        title = metrics.title(metric) if metric else "fields right"
+        metric, by = row["metric"], row["slice_by"]
+        title = metrics.title(metric, row["average"]) if metric else "fields right"
         of = f"{by} {row['slice_value']}" if by else f"all {row['level']}s" if metric else ""
         texts.append(f"{title}, {of}".removesuffix(", ").replace("_", " "))
-    if "metric" not in rows.columns:
-        rows = rows.with_columns(metric=pl.lit(None, pl.String))
     pair = pl.format("{} → {}", "system_a", "system_b")
     return rows.with_columns(pl.Series("what", texts, dtype=pl.String), pair=pair)
 
@@ -86,8 +87,7 @@ def not_shown(rows: pl.DataFrame) -> Caption:
     `rows` are from `analysis.every_difference`. Slices and means over documents are counted.
     """
     of = named(rows.filter(pl.col("better").is_null(), pl.col("difference").is_not_nan()))
-    mean = pl.col("metric").map_elements(metrics.is_mean, return_dtype=pl.Boolean)
-    whole = of.filter(pl.col("slice_by").is_null() & ~mean.fill_null(False))
+    whole = of.filter(pl.col("slice_by").is_null(), pl.col("average").ne_missing("macro"))
     several = rows.select("system_a", "system_b").n_unique() > 1
     seen = whole.group_by("what", maintain_order=True).agg(
         pl.col("least_difference").max(), pl.col("pair").unique(maintain_order=True)

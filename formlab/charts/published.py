@@ -59,13 +59,9 @@ def defined(printed: pl.DataFrame, name: str) -> pl.DataFrame:
         known.get(f"{kind} {metric}") or known.get(metric) or {}
         for kind, metric in zip(kinds, printed["metric"], strict=True)
     ]
-    measures = [
-        metrics.mean_of(row["metric"]) if row["average"] == OVER_DOCUMENTS else row["metric"]
-        for row in ({"metric": None, "average": None} | row for row in found)
-    ]
     return printed.with_columns(
-        pl.Series("measure", measures, pl.String),
-        pl.Series("average", [row.get("average") for row in found], pl.String),
+        pl.Series(name, [row.get(of) for row in found], pl.String)
+        for name, of in {"measure": "metric", "average": "average"}.items()
     )
 
 
@@ -151,7 +147,7 @@ def paper_table(
     ------
     DataBroken
         If published figures of a column are of another metric than those measured here, or averaged
-        in another way.
+        in another way, or if a system has both averages of a column.
 
     Examples
     --------
@@ -166,6 +162,10 @@ def paper_table(
     average                          pooled
     """
     own, printed = (frame.filter(pl.col(column).is_in(list(columns))) for frame in (own, printed))
+    at = ["system", column]
+    if "average" in own.columns and own.n_unique(at) < own.n_unique([*at, "average"]):
+        what = f"a system has several averages of one {column}"
+        raise DataBroken(what, remedy='rows of one: .filter(average="pooled")')
     systems = own["system"].unique(maintain_order=True).to_list()
     theirs = printed["system"].unique(maintain_order=True).to_list()
     if not systems and not theirs:
@@ -195,10 +195,9 @@ def paper_table(
         for name in theirs
     ]
     if any(measures.values()):
-        named = {key: metrics.plain(m) or None for key, m in measures.items()}
-        rows.append({"system": "metric"} | named)
-        averages = {key: metrics.average(m) for key, m in measures.items() if m}
-        rows.append({"system": "average"} | dict.fromkeys(columns) | averages)
+        for at, name in enumerate(("metric", "average")):
+            said = {key: measure[at] for key, measure in measures.items() if measure}
+            rows.append({"system": name} | dict.fromkeys(columns) | said)
     unstated = ", ".join(columns[key].rstrip(" ↑↓") for key in not_stated)
     counted = "n_cases" in own.columns
     marks = {cell["mark"] for cell in cells.values()}
@@ -228,41 +227,46 @@ def paper_table(
 
 def _measures(
     own: pl.DataFrame, printed: pl.DataFrame, columns: Mapping[str, str], column: str
-) -> tuple[dict[str, str], list[str]]:
-    """The metric of each column, "" if it is none, and the columns whose average is not stated."""
+) -> tuple[dict[str, tuple[str, str] | None], list[str]]:
+    """Metric and average of each column, None if there is none, and those that state no average."""
     measures, not_stated = {}, []
-    names = [name for name in ("metric", "measure", "average") if name in printed.columns]
+    names = ["metric", "measure", "average"]
     for key in columns:
-        ours = own.filter(pl.col(column) == key)["metric"].unique().sort().to_list()
-        theirs = printed.filter(pl.col(column) == key).select(names).unique().sort(names).to_dicts()
+        ours, theirs = (
+            frame.filter(pl.col(column) == key)
+            .select(name for name in names if name in frame.columns)
+            .unique()
+            .sort(pl.all())
+            .to_dicts()
+            for frame in (own, printed)
+        )
         for row in theirs:
-            measure, average = row.get("measure") or row["metric"], row.get("average")
+            row["metric"], average = row.get("measure") or row["metric"], row.get("average")
             not_stated += [key] if average == NOT_STATED and key not in not_stated else []
-            for metric in ours:
-                if _is_other(metric, measure, average or NOT_STATED):
+            for each in ours:
+                differs = average not in (None, NOT_STATED) and average != _average(each)
+                if differs or each["metric"] != row["metric"]:
                     raise DataBroken(
-                        f"column {key!r}: published is {metrics.plain(measure)}, {average}; "
-                        f"measured here {metrics.plain(metric)}, {metrics.average(metric)}",
+                        f"column {key!r}: published is {row['metric']}, {average}; "
+                        f"measured here {each['metric']}, {_average(each)}",
                         remedy="the published metric and average, or no published figures",
                     )
-        named = [*ours, *(row.get("measure") or row["metric"] for row in theirs)]
-        known = [name for name in named if metrics.plain(name) in metrics.METRICS]
-        measures[key] = known[0] if known else ""
+        known = [row for row in (*ours, *theirs) if row["metric"] in metrics.METRICS]
+        measures[key] = (known[0]["metric"], _average(known[0])) if known else None
     return measures, not_stated
 
 
-def _is_other(metric: str, measure: str, average: str) -> bool:
-    """Whether a metric of a summary is another than the published one, or averaged otherwise."""
-    if average == NOT_STATED:
-        return metrics.plain(metric) != metrics.plain(measure)
-    return metric != measure or average != metrics.average(metric)
+def _average(row: Mapping[str, Any]) -> str:
+    """How a score of a summary, or a published one, is averaged."""
+    over_documents = row.get("average") in (metrics.MACRO, OVER_DOCUMENTS)
+    return OVER_DOCUMENTS if over_documents else metrics.get(row["metric"]).average
 
 
 def _measured(cell: Mapping[str, Any], sign: str, digits: int) -> str:
     """A value with the number of cases behind it, its interval and its sign."""
     text = number(cell["value"], digits)
     if cell.get("n_cases") is not None:
-        over = "n_docs" if metrics.is_mean(cell["metric"]) else "n_cases"
+        over = "n_docs" if cell.get("average") == metrics.MACRO else "n_cases"
         text += f" (n = {cell[over] - (cell.get('n_undefined') or 0):,})"
     if cell["ci_low"] is not None and not math.isnan(cell["ci_low"]):
         text += f" [{number(cell['ci_low'], digits)}, {number(cell['ci_high'], digits)}]"

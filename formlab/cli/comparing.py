@@ -29,7 +29,12 @@ _MAIN_FLIPS = ("slice", "only_a", "only_b", "difference", "p_holm")
 
 @command(
     click.argument("folders", metavar="EVAL…", nargs=-1, required=True, type=options.file),
-    option("--metric", "Only this metric, macro_ means included [all].", multiple=True),
+    option("--metric", "Only this metric [all].", multiple=True),
+    option(
+        "--average",
+        "Pooled scores, or means over documents [pooled; --all, --json: both].",
+        click.Choice(["pooled", "macro"]),
+    ),
     options.BY,
     option("--reference", "Compare every system with this one [all pairs]."),
     option("--flips", "Count fields that only one of two gets right.", bool),
@@ -52,25 +57,26 @@ def compare(
     """
     from formlab import analysis
 
-    metric, draws = how["metric"], {"seed": how["seed"]}
+    metric, average, draws = how["metric"], how["average"] or "pooled", {"seed": how["seed"]}
     if how["resamples"] is not None:
         draws |= dict.fromkeys(("resamples", "permutations"), how["resamples"])
     if over_time:
         if len(folders) > 1:
             raise DataBroken("--over-time beside several folders", remedy="the folder around them")
-        return _history(folders[0], metric, draws, everything=everything)
+        draws |= {"metric": metric, "average": average}
+        return _history(folders[0], everything=everything, **draws)
     evaluations = [_evaluation(folder) for folder in folders]
     ground = analysis.common(evaluations)
     draws |= {"by": how["by"], "reference": how["reference"]}
     if not flips:
-        draws |= {"metric": metric or None, "workers": how["workers"]}
+        draws |= {"metric": metric or None, "average": how["average"], "workers": how["workers"]}
         table = analysis.compare(evaluations, **draws)
-    elif metric:
+    elif metric or how["average"]:
         what = "--flips counts fields that are right, whatever the metric"
-        raise DataBroken(what, remedy="--flips without --metric")
+        raise DataBroken(what, remedy="--flips without --metric and --average")
     else:
         table = analysis.flip_matrices(ground.evaluations, **draws)
-    tables, hints = _pairs(table, everything=everything, asked=bool(metric))
+    tables, hints = _pairs(table, everything=everything, average=average)
     hints += _reading_rules(table["rules"].drop_nulls().to_list())
     return Rows(table, tables, notes=ground.notes, hints=hints)
 
@@ -90,9 +96,8 @@ def _evaluation(folder: Path) -> Evaluation:
     return Evaluation.load(folder.absolute())
 
 
-def _pairs(table: pl.DataFrame, *, everything: bool, asked: bool) -> tuple[list[Table], list[str]]:
-    """Five columns for each pair of systems; means over documents only if a metric was `asked`."""
-    from formlab import metrics
+def _pairs(table: pl.DataFrame, *, everything: bool, average: str) -> tuple[list[Table], list[str]]:
+    """Five columns for each pair of systems, of scores of one average."""
     from formlab.stats.tests import documents_needed
     from formlab.tables import readable
 
@@ -105,13 +110,13 @@ def _pairs(table: pl.DataFrame, *, everything: bool, asked: bool) -> tuple[list[
     every, columns = table.height, _MAIN_FLIPS
     if "metric" in table.columns:
         columns = _MAIN_DIFFERENCES
-        means = [metric for metric in table["metric"].unique() if metrics.is_mean(metric)]
-        table = table if asked else table.filter(~table["metric"].is_in(means))
+        table = table.filter(average=average)
     pairs = table.partition_by("system_a", "system_b", maintain_order=True)
     needed, tables = documents_needed(0.05 / max(1, len(pairs))), []
     for pair in pairs:
         count = pair["n_docs"].max()
         title = f"{pair['system_a'][0]} against {pair['system_b'][0]}, {count:,} documents"
+        title += ", means over them" if average == "macro" else ""
         if count < needed:
             title += f": nothing can be shown, {needed} are needed"
         rows = pair.to_dicts()
@@ -125,14 +130,12 @@ def _pairs(table: pl.DataFrame, *, everything: bool, asked: bool) -> tuple[list[
     return tables, [f"{hint}with more columns, --json everything"]
 
 
-def _history(
-    folder: Path, metric: tuple[str, ...], draws: dict[str, int], *, everything: bool
-) -> Rows:
+def _history(folder: Path, *, everything: bool, **how: Any) -> Rows:
     """Each run of a corpus beside the one before: only the first metric unless all are wanted."""
     from formlab import analysis
 
     evaluations = analysis.open_history(folder)
-    table = analysis.history(evaluations, metric=metric, **draws)
+    table = analysis.history(evaluations, **how)
     tables = []
     for corpus, runs in analysis.corpora(evaluations).items():
         rows = table.filter(corpus=corpus).to_dicts()
@@ -148,11 +151,12 @@ def _history(
 def _run(row: dict[str, Any]) -> dict[str, Any]:
     """One run and metric for people."""
     is_outcome = row["metric"] == "outcome"
+    mean = ", macro" if row["average"] == "macro" else ""
     ends = (row["difference"], row["difference_low"], row["difference_high"])
     return {
         "run": row["run"],
         "at": (row["at"] or "–")[:16],
-        "of": "fields right" if is_outcome else f"{row['metric']} ({row['level']})",
+        "of": "fields right" if is_outcome else f"{row['metric']} ({row['level']}{mean})",
         "value": interval(row["value"], row["ci_low"], row["ci_high"]),
         "difference": interval(*ends, sign="+"),
         "p_adjusted": row["p_adjusted"],

@@ -280,8 +280,7 @@ def _main(summary: pl.DataFrame, by: Collection[str]) -> list[Table]:
     from formlab.registry import OWN
     from formlab.tables import LADDER, readable
 
-    kinds = summary["metric"].unique().to_list()
-    pooled = summary.filter(~pl.col("metric").is_in([n for n in kinds if metrics.is_mean(n)]))
+    pooled = summary.filter(average="pooled")
     # First what speaks for a level, then metrics of plug-ins and of values that are right by the
     # rules of one's own forms, the ladder, and what is left.
     places = pl.int_range(pl.len())
@@ -321,18 +320,12 @@ def _sentence(row: Mapping[str, Any]) -> str:
 
 def _readable(summary: pl.DataFrame) -> pl.DataFrame:
     """A row per slice and metric, the mean over documents beside the pooled value."""
-    import polars as pl
-
-    from formlab import metrics
     from formlab.tables import readable
 
     summary = readable(summary)
-    means = {n: metrics.plain(n) for n in summary["metric"].unique() if metrics.is_mean(n)}
-    macro = pl.col("metric").is_in(list(means))
     key = ["split", "task", "level", "metric", "slice"]
-    mean = summary.filter(macro).with_columns(pl.col("metric").replace(means))
-    mean = mean.select(*key, macro="value")
-    rows = summary.filter(~macro).join(
+    mean = summary.filter(average="macro").select(*key, macro="value")
+    rows = summary.filter(average="pooled").join(
         mean, on=key, how="left", nulls_equal=True, maintain_order="left"
     )
     counts = {f"n_{name}": name for name in ("docs", "cases", "missing", "undefined")}

@@ -13,6 +13,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
+from formlab.errors import UnknownName
 from formlab.metrics._spec import Metric, Tally, ratio
 from formlab.registry import Registry
 
@@ -56,6 +57,8 @@ def _targets() -> dict[str, str]:
 
 
 METRICS = Registry("metrics", _targets())
+# The column `average`: the score of the sums over all documents, or the mean of documents' scores.
+POOLED, MACRO = "pooled", "macro"
 # Functions that are offered here beside the metrics themselves.
 _HOME = {
     "edit_script": "tree_edits", "tree_edit_distance": "tree", "tree_edit_tallies": "tree",
@@ -64,9 +67,9 @@ _HOME = {
 
 __all__ = [
     "METRICS", "Metric", "Tally", "bleu", "cer", "edit_distance", "edit_script",
-    "exact_accuracy", "fuzzy_accuracy", "get", "is_mean", "mean_of", "normalised_accuracy",
-    "plain", "ratio", "rouge1", "rouge1_stem", "rougeL", "rougeL_stem", "spurious_rate", "title",
-    "tree_edit_distance", "tree_edit_tallies", "tree_similarity", "typed_accuracy", "wer",
+    "exact_accuracy", "fuzzy_accuracy", "get", "normalised_accuracy", "ratio", "rouge1",
+    "rouge1_stem", "rougeL", "rougeL_stem", "spurious_rate", "title", "tree_edit_distance",
+    "tree_edit_tallies", "tree_similarity", "typed_accuracy", "wer",
 ]  # fmt: skip
 
 
@@ -86,7 +89,16 @@ def get(name: str) -> Metric:
     >>> get("cer").direction
     'down'
     """
+    refuse_mean(name)
     return METRICS.find(name)
+
+
+def refuse_mean(name: str) -> None:
+    """Refuse a mean over documents by the name it had in 0.2, and say how it is asked for now."""
+    plain = name.removeprefix("macro_").removeprefix("mean_")
+    if name not in METRICS and plain in METRICS:
+        remedy = f"{plain} with --average macro, in Python {plain!r} with average='macro'"
+        raise UnknownName(f"{name!r} is no metric but a mean over documents", remedy=remedy)
 
 
 def of(task: str, unit: str, *views: str) -> list[Metric]:
@@ -103,61 +115,12 @@ def of(task: str, unit: str, *views: str) -> list[Metric]:
     ]  # fmt: skip
 
 
-def mean_of(name: str) -> str | None:
-    """What the mean over documents of a registered metric is called; None if it is a mean itself.
+def title(name: str, average: str = POOLED) -> str:
+    """What to call a metric, or its mean over documents.
 
     Examples
     --------
-    >>> mean_of("cer"), mean_of("f1"), mean_of("macro_f1")
-    ('macro_cer', 'mean_f1', None)
-    """
-    if name.startswith("macro_"):
-        return None
-    # VRDU's `macro_f1` is a mean over entities, another one than that of `f1` over documents.
-    return f"mean_{name}" if f"macro_{name}" in METRICS else f"macro_{name}"
-
-
-def plain(name: str) -> str:
-    """The registered metric that a value of the column `metric` is, or is a mean of.
-
-    Examples
-    --------
-    >>> [plain(name) for name in ("macro_cer", "mean_f1", "macro_f1", "wer")]
-    ['cer', 'f1', 'macro_f1', 'wer']
-    """
-    if name in METRICS:
-        return name
-    return name.removeprefix("macro_").removeprefix("mean_")
-
-
-def is_mean(name: str) -> bool:
-    """Whether a value of the column `metric` is a mean over documents of a registered metric.
-
-    Examples
-    --------
-    >>> is_mean("macro_cer"), is_mean("macro_f1"), is_mean("mean_f1")
-    (True, False, True)
-    """
-    return name not in METRICS and plain(name) in METRICS
-
-
-def average(name: str) -> str:
-    """How a value of the column `metric` is averaged.
-
-    Examples
-    --------
-    >>> [average(name) for name in ("mark_f1", "macro_mark_f1", "bleu_of_fields")]
-    ['pooled', 'mean over documents', 'mean over fields']
-    """
-    return "mean over documents" if is_mean(name) else get(name).average
-
-
-def title(name: str) -> str:
-    """What to call a value of the column `metric`, means over documents included.
-
-    Examples
-    --------
-    >>> title("macro_bleu")
+    >>> title("bleu", MACRO)
     'BLEU, mean over documents'
     """
-    return get(plain(name)).title + (", mean over documents" if is_mean(name) else "")
+    return get(name).title + (", mean over documents" if average == MACRO else "")

@@ -11,6 +11,7 @@ import numpy as np
 from formlab.errors import DataBroken, UnknownName
 from formlab.tables import LADDER, LEVELS, TASKS
 
+OVER_ENTITIES = "mean over entities"
 VIEWS = ("text", "markup", *LADDER, "boxes", "trees", "records", "counts")
 
 

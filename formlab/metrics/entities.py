@@ -17,7 +17,7 @@ import polars as pl
 import scipy
 
 from formlab.metrics._comparators import Comparator, comparators, same_values
-from formlab.metrics._spec import Metric
+from formlab.metrics._spec import OVER_ENTITIES, Metric
 
 __all__ = ["LEAVES", "METRICS", "Matching", "f1_of", "match_entities", "mean_of", "precision_of"]
 __all__ += ["recall_of", "same_values"]
@@ -267,7 +267,7 @@ def _metric(prefix: str, name: str) -> Metric:
         name=prefix + name, title=prefix.replace("_", " ") + _TITLES[name], source=SOURCE,
         unit="mean over entity names" if macro else "entities", view="counts",
         score=mean_of(score) if macro else score, published_score=published,
-        units=("document",), average="mean over entities" if macro else "pooled",
+        units=("document",), average=OVER_ENTITIES if macro else "pooled",
     )  # fmt: skip
 
 

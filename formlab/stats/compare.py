@@ -13,7 +13,7 @@ from formlab.stats.tests import DEPENDS, SAME, adjusted_p, documents_needed, hol
 
 Rows = Sequence[Mapping[str, Any]]
 # What tells the rows of a comparison apart.
-KEY = ("metric", "level", "slice_by", "slice_value", "system_a", "system_b")
+KEY = ("metric", "average", "level", "slice_by", "slice_value", "system_a", "system_b")
 
 
 def compared(
@@ -44,8 +44,8 @@ def compared(
     -------
     polars.DataFrame
         A positive `difference` means that `system_a` is better. `p_holm` and `p_bh` are adjusted
-        over the pairs and slices of a metric and level. Rows of no slice are a family apart, and so
-        are kinds: both were planned, and looking at other slices costs them nothing.
+        over the pairs and slices of a metric, average and level. Rows of no slice are a family
+        apart, and so are kinds: both were planned, and looking at other slices costs them nothing.
         `least_difference` is NaN where no p of a family can hold after that. `rules` tells
         whether the verdict is the ``same`` under all reading rules or ``depends``.
     """
@@ -77,7 +77,10 @@ def _adjusted(rows: Rows, which: str, level: float) -> pl.DataFrame:
     p = np.array([row.get(which, row["p"]) for row in rows], dtype=float)
     planned = (None, "kind")
     family = [
-        (row.get("metric"), row["level"], row["slice_by"] if row["slice_by"] in planned else "")
+        (
+            *(row.get(name) for name in KEY[:3]),
+            row["slice_by"] if row["slice_by"] in planned else "",
+        )
         for row in rows
     ]
     both = np.full((2, len(rows)), np.nan)

@@ -14,6 +14,7 @@ from formlab import metrics
 from formlab.errors import UnknownName
 from formlab.folders import Evaluation
 from formlab.metrics import ratio
+from formlab.metrics._spec import OVER_ENTITIES
 from formlab.scoring.bands import DERIVED, roots, sliced
 from formlab.stats.draws import exact
 from formlab.tables import BOX, FIELD_LEVELS, LEVELS, TASKS, USABLE, WHOLE_LEVELS, Settings
@@ -76,7 +77,9 @@ def of_cases() -> pl.Expr:
     return pl.col("level").is_in(FIELD_LEVELS) & pl.col("slice_by").is_null()
 
 
-def document_sums(evaluation: Evaluation, by: Sequence[str] = BY) -> Iterator[Row]:
+def document_sums(
+    evaluation: Evaluation, by: Sequence[str] = BY, *, average: str | None = None
+) -> Iterator[Row]:
     """Every score by document: of each metric its sums, then as the mean over documents.
 
     Parameters
@@ -85,12 +88,17 @@ def document_sums(evaluation: Evaluation, by: Sequence[str] = BY) -> Iterator[Ro
         Of any size: one part of it is in memory at a time.
     by
         Columns of *cases* or *documents* to slice the scores of fields by.
+    average
+        Only ``pooled`` or only ``macro``.
 
     Raises
     ------
     UnknownName
-        If a column of `by` is in neither table.
+        If a column of `by` is in neither table, or of another `average`.
     """
+    averages = (metrics.POOLED, metrics.MACRO)
+    if average not in (None, *averages):
+        raise UnknownName.of("average", average, averages)
     names = evaluation.document_names
     number = pl.DataFrame({"doc_id": names}).with_row_index("number")
     pieces: dict[tuple, list[_Piece]] = {}
@@ -106,7 +114,9 @@ def document_sums(evaluation: Evaluation, by: Sequence[str] = BY) -> Iterator[Ro
         return asked, loose, by.index(column) if asked else -1, LEVELS.index(level), *order
 
     for key in sorted(pieces, key=placed):
-        yield from _rows(evaluation, key, pieces.pop(key), len(names))
+        for row in _rows(evaluation, key, pieces.pop(key), len(names)):
+            if average in (None, row.labels["average"]):
+                yield row
 
 
 @dataclasses.dataclass
@@ -253,13 +263,13 @@ def _rows(
     base = {
         "benchmark": evaluation.benchmark, "split": evaluation.split,
         "system": evaluation.system, "metric": metric.name,
+        "average": metrics.POOLED,
         "task": task if len({made[0] for made in stated}) == 1 else None,
         **dict(zip(SLICE, key[1:4], strict=True)), "mode": mode, **totals, "n_docs": len(known),
         "settings": dataclasses.replace(settings, average="micro"),
     }  # fmt: skip
     yield Row(base, small(exact(table)), score)
-    mean_name = metrics.mean_of(metric.name)
-    if mean_name is None:
+    if metric.average == OVER_ENTITIES:
         return
     # Of several cases a document has the score of their sum; of one, that case's own.
     values = score(table[known])
@@ -268,7 +278,7 @@ def _rows(
     means = np.zeros((count, 2))
     means[known] = np.stack([np.nan_to_num(values), ~np.isnan(values)], axis=1)
     labels = {
-        "metric": mean_name,
+        "average": metrics.MACRO,
         "settings": dataclasses.replace(settings, average="macro"),
         "n_undefined": int(np.isnan(values).sum()),
     }

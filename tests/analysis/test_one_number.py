@@ -17,6 +17,7 @@ from formlab.testing import assert_not_worse
 from tests.analysis.made_pairs import made
 
 METRIC = "normalised_accuracy"
+SCORE = {"metric": METRIC, "average": "pooled"}
 DRAWS = {"resamples": 300, "permutations": 999}
 OF_TEST = ("difference", "ci_low", "ci_high", "p")
 
@@ -82,16 +83,17 @@ def test_matrix_verdict_finding_history_and_sentence_have_one_number(systems):
 
 
 def test_scores_of_a_comparison_are_those_of_summary_command_line_and_assertion(systems, tmp_path):
-    (row,) = formlab.compare(systems, metric=METRIC, level=0.9, **DRAWS).to_dicts()
+    (row,) = formlab.compare(systems, **SCORE, level=0.9, **DRAWS).to_dicts()
     numbers = assert_not_worse(*systems, METRIC, 0.99, **DRAWS)
     assert [numbers[n] for n in OF_TEST[:3]] == [row[n] for n in OF_TEST[:3]]
     for name, system in zip(("value_a", "value_b"), systems, strict=True):
-        summary = formlab.summarise(system, resamples=0).filter(metric=METRIC, level="field")
+        summary = formlab.summarise(system, resamples=0).filter(**SCORE, level="field")
         assert summary["value"][0] == pytest.approx(row[name], abs=1e-12)
     folders = [str(s.save(tmp_path / s.system)) for s in systems]
-    shown = CliRunner().invoke(main, ["compare", *folders, "--metric", METRIC, "--json"])
+    words = ["compare", *folders, "--metric", METRIC, "--average", "pooled"]
+    shown = CliRunner().invoke(main, [*words, "--json"])
     (printed,) = json.loads(shown.stdout)
-    (again,) = formlab.compare(systems, metric=METRIC).to_dicts()
+    (again,) = formlab.compare(systems, **SCORE).to_dicts()
     for name in ("value_a", "value_b", *OF_TEST, "p_holm", "better"):
         assert printed[name] == pytest.approx(again[name], abs=1e-9), name
 

@@ -65,7 +65,7 @@ def test_a_number_is_in_its_bands(result, name, where):
 
 
 def test_rows_of_a_summary_select_as_many_cases_as_they_count(result):
-    summary = analysis.summarise(result, by=["kind", "position", "certainty"], resamples=0)
+    summary = analysis.summarise(result, by=["kind", "position", "certainty"], average="pooled")
     rows = summary.drop_nulls("slice_by").filter(metric="exact_accuracy")
     counts = [analysis.select(result, line).height for line in selection.of_rows(rows)]
     assert rows.height > 15

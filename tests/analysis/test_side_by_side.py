@@ -22,7 +22,9 @@ def rows():
     twin[0, 0] = 0
     systems = {"good": right, "twin": twin, "bad": np.zeros_like(right)}
     made_of = [from_matrix(name, matrix) for name, matrix in systems.items()]
-    return analysis.side_by_side(made_of, [METRIC], resamples=200, permutations=999)
+    return analysis.side_by_side(
+        made_of, [METRIC], average="pooled", resamples=200, permutations=999
+    )
 
 
 def test_only_what_is_shown_to_be_worse_loses_its_mark(rows):
@@ -36,9 +38,9 @@ def test_only_what_is_shown_to_be_worse_loses_its_mark(rows):
 def test_equal_systems_are_both_best_and_one_alone_has_no_mark():
     cells = [("1", "/a", 1), ("2", "/a", 0)]
     alike = [made("m", cells), made("n", cells)]
-    table = analysis.side_by_side(alike, [METRIC], resamples=0, permutations=9)
+    table = analysis.side_by_side(alike, [METRIC], average="pooled", resamples=0, permutations=9)
     assert table["mark"].to_list() == ["best", "best"]
-    alone = analysis.side_by_side(alike[:1], [METRIC], resamples=0)
+    alone = analysis.side_by_side(alike[:1], [METRIC], average="pooled", resamples=0)
     assert alone["mark"].to_list() == [None]
 
 
@@ -80,7 +82,7 @@ def test_systems_are_tested_only_where_they_were_scored_on_the_same():
     a, b = made("a", cells), made("b", [(doc, path, 0) for doc, path, _ in cells])
     c = made("c", cells)
     c = dataclasses.replace(c, scores=c.scores.with_columns(metric=pl.lit("fuzzy_accuracy")))
-    table = analysis.side_by_side([a, b, c], resamples=99, permutations=999)
+    table = analysis.side_by_side([a, b, c], average="pooled", resamples=99, permutations=999)
     marks = dict(table.filter(metric=METRIC).select("system", "mark").rows())
     assert marks == {"a": "best", "b": "worse"}
     assert table.filter(metric="fuzzy_accuracy", system="c")["mark"].to_list() == [None]

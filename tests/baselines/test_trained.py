@@ -24,7 +24,9 @@ def read(corpus, name, out, **changes):
 
 def micro_f1(corpus, predictions):
     summary = analysis.summarise(analysis.evaluate(corpus, predictions), by=(), resamples=0)
-    return summary.filter(pl.col("slice_by").is_null(), metric="micro_f1")["value"].item()
+    return summary.filter(pl.col("slice_by").is_null(), metric="micro_f1", average="pooled")[
+        "value"
+    ].item()
 
 
 @pytest.mark.parametrize("name", NAMES)

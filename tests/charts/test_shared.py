@@ -92,9 +92,12 @@ def test_statuses_and_notes_are_counted():
 
 def test_scores_have_their_mean_and_what_is_unsure_where_it_is(summary_of):
     summary = summary_of(
-        ("cer", "all", 0.5), ("macro_cer", "all", 0.25), ("tree_similarity", "all", 0.75),
+        ("cer", "all", 0.5), ("cer", "all", 0.25), ("tree_similarity", "all", 0.75),
         ("cer", "fields", 0.4), ("cer", "kind=date", 0.3),
-    ).with_columns(n_reader=pl.lit(0), n_ambiguous=pl.Series([0, 0, 0, 3, 2]))  # fmt: skip
+    ).with_columns(
+        n_reader=pl.lit(0), n_ambiguous=pl.Series([0, 0, 0, 3, 2]),
+        average=pl.Series(["pooled", "macro", *["pooled"] * 3]),
+    )  # fmt: skip
     pages = charts.scores_table(summary, level="page").frame
     assert pages.select("metric", "value", "macro").rows() == [("cer", 0.5, 0.25)]
     assert "n_ambiguous" not in pages.columns

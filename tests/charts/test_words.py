@@ -41,10 +41,10 @@ def test_caption_of_several_rows_names_each_and_of_none_says_so(summary_of):
 def test_n_beside_a_ratio_is_of_the_fields_it_is_taken_over(summary_of):
     # Of four fields one is to be left alone: three clicks are asked for. A mean over documents
     # leaves out documents, and its fields are all there.
-    rows = summary_of(("click_accuracy", "fields", 0.5), ("macro_click_accuracy", "fields", 0.5))
-    rows = rows.with_columns(n_undefined=pl.lit(1, pl.Int64))
-    for name, n in (("click_accuracy", 3), ("macro_click_accuracy", 4)):
-        assert f"n = {n} in 2 documents" in charts.caption("X.", rows.filter(metric=name)).text
+    rows = summary_of(("click_accuracy", "fields", 0.5))
+    for average, n in (("pooled", 3), ("macro", 4)):
+        rows = rows.with_columns(n_undefined=pl.lit(1, pl.Int64), average=pl.lit(average))
+        assert f"n = {n} in 2 documents" in charts.caption("X.", rows).text
 
 
 def test_cards_have_value_interval_and_counts(summary_of):

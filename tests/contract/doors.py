@@ -56,15 +56,15 @@ def rows(*arguments):
     return json.loads(cli(*arguments, "--json")[0])
 
 
-def row(table, metric, **where):
-    """The one row of a metric: over all cases, unless `where` names a slice."""
-    where = {"metric": metric, "slice_value": None} | where
+def row(table, metric, average="pooled", **where):
+    """The one row of a metric: pooled over all cases, unless `where` names a slice."""
+    where = {"metric": metric, "average": average, "slice_value": None} | where
     (found,) = (entry for entry in table if where.items() <= entry.items())
     return found
 
 
-def value(table, metric, **where):
-    return row(table, metric, **where)["value"]
+def value(table, metric, average="pooled", **where):
+    return row(table, metric, average, **where)["value"]
 
 
 def long_table(documents):

@@ -42,7 +42,7 @@ def test_metric_of_texts_has_a_score_for_each_case_of_its_task(benchmark, system
     )
     assert 0 < rows.height <= cases.height
     assert set(rows.select("task", "level").rows()) == {(task, level)}
-    summary = formlab.summarise(evaluation, resamples=0).filter(
+    summary = formlab.summarise(evaluation, average="pooled", resamples=0).filter(
         pl.col("metric") == "lengths", pl.col("slice_by").is_null()
     )
     assert summary["value"].to_list() == [rows["hits"].sum() / rows["total"].sum()]
@@ -118,7 +118,7 @@ def test_tally_that_is_nan_is_undefined_and_in_no_sum():
         odd = [next(numbers) % 2 for _ in golds]
         return np.array([[1.0, 2.0] if is_odd else [np.nan, 1.0] for is_odd in odd])
 
-    summary = formlab.summarise(scored("fincriticaled", "ocr"), resamples=0)
+    summary = formlab.summarise(scored("fincriticaled", "ocr"), average="pooled", resamples=0)
     row = summary.filter(pl.col("metric") == "own", pl.col("slice_by").is_null()).row(0, named=True)
     # 263 facts, of which those with an even number are undefined: 132.
     assert (row["value"], row["n_undefined"]) == (0.5, 132)

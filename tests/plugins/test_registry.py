@@ -35,7 +35,7 @@ def test_what_a_file_registers_is_one_of_the_rest(tmp_path):
     assert "letters" in metrics.METRICS
     assert list(metrics.METRICS)[-1] == "letters"
     assert metrics.get("letters")("abcd", "ab").value == 0.5
-    assert metrics.title("macro_letters") == "letters, mean over documents"
+    assert metrics.title("letters", "macro") == "letters, mean over documents"
 
 
 def test_metric_of_a_plug_in_is_among_the_main_scores(tmp_path, funsd_root):

@@ -40,7 +40,7 @@ def result():
 @pytest.fixture(scope="module")
 def page(result, tmp_path_factory):
     """A page with bars, a heatmap, two tables and a gallery of all errors."""
-    summary = analysis.summarise(result, by=BY, resamples=0)
+    summary = analysis.summarise(result, by=BY, average="pooled", resamples=0)
     rows = summary.filter(metric="cer").drop_nulls("slice_by")
     cells = analysis.surface(result, "cer", *BY, resamples=0)
     wrong = wrong_of(result.cases)

@@ -180,7 +180,7 @@ def test_own_columns_travel_from_documents_gold_and_predictions_to_every_slice(c
     )
     assert plain.scores.equals(done.scores)
 
-    summary = analysis.summarise(again, by=["effort", "scanner"])
+    summary = analysis.summarise(again, by=["effort", "scanner"], average="pooled")
     hard = only(summary, metric="exact_accuracy", slice_by="effort", slice_value="hard")
     assert hard["n_cases"].item() == 1
     other = dataclasses.replace(again, system="n")

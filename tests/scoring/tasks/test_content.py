@@ -97,8 +97,10 @@ def test_the_mean_over_forms_of_a_mark_metric_stands_beside_the_pooled_one(score
     summary = analysis.summarise(
         Evaluation(documents, scored.cases, scored.scores, **base, system="m")
     )
-    f1 = only(summary, metric="mark_f1", level="field", slice_by=None).row(0, named=True)
-    mean = only(summary, metric="macro_mark_f1", level="field", slice_by=None).row(0, named=True)
+    f1, mean = (
+        only(summary, metric="mark_f1", average=average, slice_by=None).row(0, named=True)
+        for average in ("pooled", "macro")
+    )
     # Twice the hits over marks of both sides. Form a: 2/5 and the spurious 0/1; form b: 4/4; form
     # c, unanswered: 0/2. Pooled 6/12, by form 1/3, 1 and 0.
     assert f1["value"] == pytest.approx(6 / 12)

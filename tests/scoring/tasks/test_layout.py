@@ -29,7 +29,7 @@ def test_the_same_tree_has_distance_zero_and_a_missing_form_the_whole_tree(evalu
 
 
 def test_pooled_distance_is_the_mean_over_documents(evaluate):
-    summary = analysis.summarise(evaluate(LINK, *ENTITIES))
+    summary = analysis.summarise(evaluate(LINK, *ENTITIES), average="pooled")
     row = only(summary, metric="tree_edit_distance", slice_by=None).row(0, named=True)
     assert row["value"] == pytest.approx(0.25)
     assert (row["n_docs"], row["n_missing"]) == (2, 1)

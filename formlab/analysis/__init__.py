@@ -25,7 +25,7 @@ HOMES = {
     "analysis.history_folders": "corpora one_corpus open_history",
     "analysis.label_corrections": "corrected_scores with_label_corrections",
     "analysis.levels": "LEVELS headlines rungs tasks_by_level",
-    "analysis.overview": "answers runs tree_sizes worst_pages",
+    "analysis.overview": ("answers cause_counts runs top_errors tree_sizes worst_pages"),
     "analysis.pairings": "pairings",
     "analysis.pooling": "by_entity errors_by_cause merge_splits",
     "analysis.samples": (
@@ -36,7 +36,6 @@ HOMES = {
     "analysis.slices": "find_slices slice_cases",
     "analysis.summarise": "summarise",
     "analysis.surface": "curve surface",
-    "analysis.top_errors": "cause_counts top_errors",
     "analysis.verdicts": "every_difference identical ranks verdict_sentence verdicts",
     "analysis.what_if": "what_if",
     "scoring.evaluate": "evaluate",

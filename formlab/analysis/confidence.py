@@ -69,14 +69,9 @@ def reliability(
 ) -> pl.DataFrame:
     """How often answers are right by their confidence, and which share is wrong from there on.
 
-    Parameters
-    ----------
-    values
-        As from `judged` or `whole_documents`; those without a confidence are left out.
-    bins
-        How many groups of about equal size at the most; answers of one confidence stay together.
-    level, resamples, seed
-        Of the percentile intervals.
+    `values` are as from `judged` or `whole_documents`; those without a confidence are left out.
+    They fall into at most `bins` groups of about equal size; answers of one confidence stay
+    together.
 
     Returns
     -------
@@ -97,7 +92,11 @@ def reliability(
     # From the surest down.
     passed, drawn_passed = (each[..., ::-1].cumsum(axis=-1)[..., ::-1] for each in (sums, drawn))
     (n, right, stated), (through, good, _) = sums.sum(axis=0), passed.sum(axis=0)
-    (low, high), (good_low, good_high) = _ends(drawn, level), _ends(drawn_passed, level)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        shares = [each[:, 1] / each[:, 0] for each in (drawn, drawn_passed)]
+    (low, high), (good_low, good_high) = (
+        np.array([percentiles(group, level) for group in share.T]).T for share in shares
+    )
     at = pl.col("confidence")
     ends = sure.group_by(pl.Series("group", group)).agg(lowest=at.min(), highest=at.max())
     columns = {"confidence": stated / n, "right": right / n, "ci_low": low, "ci_high": high}
@@ -117,11 +116,6 @@ def calibration_error(
 ) -> dict[str, float]:
     """Whether confidences sort right answers from wrong ones, and how far off they are.
 
-    Parameters
-    ----------
-    values, bins, level, resamples, seed
-        As for `reliability`.
-
     Returns
     -------
     dict
@@ -130,8 +124,7 @@ def calibration_error(
         are drawn; `by_chance`, its mean for answers right as often as they say, and `p`, how often
         these have as large an error; `gap`, mean confidence less share right; `area` under the ROC
         curve with `area_low` and `area_high`, the chance that a right answer is surer than a wrong
-        one; `n_cases`, `n_docs`; `n_worth`, how many independent answers they are worth. Intervals
-        are NaN for fewer than two documents.
+        one; `n_cases`, `n_docs`; `n_worth`, how many independent answers they are worth.
 
     Raises
     ------
@@ -186,21 +179,8 @@ def straight_through(
     A threshold is taken only if the exact binomial bound (Clopper and Pearson, 1934) says that at
     least `target` of the answers from there on are right. Thresholds are tested in four sequences
     from few answers to more, each of which ends with its first failure, so that the bound holds
-    for the one chosen (Bauer, 1991). Where errors of one document come together, a count is worth
-    less (`n_worth` of `calibration_error`).
-
-    Parameters
-    ----------
-    values
-        As from `judged` or `whole_documents`.
-    targets
-        The precisions wanted, in (0, 1).
-    level
-        How sure the bounds of a target are, all groups together.
-    price
-        Of the review of one value, or of one document.
-    by
-        Columns such as ``kind``: each group of values has a threshold of its own.
+    for the one chosen (Bauer, 1991), for all groups of the columns `by` together. Where errors of
+    one document come together, a count is worth less (`n_worth` of `calibration_error`).
 
     Returns
     -------
@@ -208,7 +188,8 @@ def straight_through(
         A row for each group and target: the columns of `by`, `target`; `threshold`, the lowest
         confidence passed, NaN if none holds; `through`, the share of all `values`; their
         `precision` and `at_least`, its bound; `n_through`, `n_wrong` among these, `n_review` (the
-        rest) and its `cost`; `needed`, how many independent answers, all right, show the target.
+        rest) and its `cost`, each at `price`; `needed`, how many independent answers, all right,
+        show the target.
 
     Examples
     --------
@@ -243,14 +224,14 @@ def _through(
     for target in targets:
         needed = math.ceil(math.log(error) / math.log(target))
         best = max(_last(n, start * needed / worth, bounds >= target) for start in _STARTS)
-        through, wrong = (int(n[best]), int(n[best] - right[best])) if best >= 0 else (0, 0)
-        row = {"target": target, "threshold": passed["confidence"][best] if through else math.nan}
-        row |= {"through": through / (values.height or math.nan)}
-        row |= {"precision": (through - wrong) / (through or math.nan)}
-        row |= {"at_least": float(bounds[best]) if through else math.nan}
-        review = values.height - through
-        row |= {"n_through": through, "n_wrong": wrong, "n_review": review}
-        rows.append(row | {"cost": review * price, "needed": needed})
+        row = {"target": target, "threshold": math.nan, "through": 0.0}
+        row |= {"precision": math.nan, "at_least": math.nan, "n_through": 0, "n_wrong": 0}
+        if best >= 0:
+            row |= {"threshold": passed["confidence"][best], "through": n[best] / values.height}
+            row |= {"precision": right[best] / n[best], "at_least": bounds[best]}
+            row |= {"n_through": int(n[best]), "n_wrong": int(n[best] - right[best])}
+        row["n_review"] = values.height - row["n_through"]
+        rows.append(row | {"cost": row["n_review"] * price, "needed": needed})
     return rows
 
 
@@ -308,15 +289,6 @@ def _drawn(sums: np.ndarray, resamples: int, seed: int) -> np.ndarray:
     resamples = resamples if len(sums) > 1 else 0
     drawn = drawn_sums(sums.reshape(len(sums), -1), resamples=resamples, seed=seed)
     return drawn.reshape(resamples, *sums.shape[1:])
-
-
-def _ends(drawn: np.ndarray, level: float) -> np.ndarray:
-    """The interval of the share right of each group; NaN without draws."""
-    if not len(drawn):
-        return np.full((2, drawn.shape[2]), math.nan)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        shares = drawn[:, 1] / drawn[:, 0]
-    return np.nanquantile(shares, [(1 - level) / 2, (1 + level) / 2], axis=0)
 
 
 def _area(sums: np.ndarray) -> np.ndarray:

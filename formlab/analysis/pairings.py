@@ -62,6 +62,7 @@ def pairings(evaluation: Evaluation, *, resamples: int = 1000, seed: int = 0) ->
         return pl.DataFrame(schema=SCHEMA)
     boxed = all(side.drop_nulls(BOX).height for side in (gold, named))
     how = {"mode": evaluation.mode, "threshold": evaluation.settings.get("threshold", THRESHOLD)}
+    average = pl.col("settings").struct.field("average")
     frames = [pl.DataFrame(schema=SCHEMA)]
     for pairing in PAIRINGS:
         done = content.score(corpus, given, kinds=whole, pairing=pairing, **how)
@@ -70,7 +71,7 @@ def pairings(evaluation: Evaluation, *, resamples: int = 1000, seed: int = 0) ->
         paired = done.cases.drop_nulls(["gold", "pred_path"])["modality"]
         counts = {name: paired.is_in(modalities).sum() for name, modalities in MEASURES.items()}
         rows = tables.only(rows, level="field", slice_by=None)
-        rows = rows.filter(pl.col("metric").is_in(list(MEASURES))).with_columns(
+        rows = rows.filter(pl.col("metric").is_in(list(MEASURES)), average == "micro").with_columns(
             pairing=pl.lit(pairing),
             n_paired=pl.col("metric").replace_strict(counts, return_dtype=pl.Int64),
             only_naming=pl.lit(None, pl.Float64),

@@ -92,10 +92,7 @@ def _unusable(raw: Answers) -> Counter[str]:
 def answers(path: Path) -> dict[str, dict[str, Any]]:
     """A judge's answers by page number, in the released form, from an object or an array.
 
-    Raises
-    ------
-    DataMissing, DataBroken
-        If the file is absent, no JSON, or lists a page twice or without its number.
+    `DataBroken` if the file is no JSON, or lists a page twice or without its number.
     """
     answers = files.read_json(path, once=True)
     if isinstance(answers, list):
@@ -116,12 +113,8 @@ def check(raw: str | Path, *, root: str | Path, predictions: str | Path | None =
     """A judge's raw answers checked as the released code does, with its figures.
 
     `raw` is the judge's JSON file, `root` the folder of the gold pages, `predictions` that of
-    ``pred_<i>.txt``, ``pred`` in `root` if left out.
-
-    Raises
-    ------
-    DataMissing, DataBroken
-        If a file is absent or unreadable, or no answer is for a gold page.
+    ``pred_<i>.txt``, ``pred`` in `root` if left out. `DataMissing` or `DataBroken` if a file is
+    absent or unreadable, or no answer is for a gold page.
     """
     corpus = fincriticaled.read("test", Path(root))
     where = Path(root) / "pred" if predictions is None else Path(predictions)
@@ -154,11 +147,7 @@ def ask_judge(
     """Number, answer and response of each predicted page with facts, in order; many asked at once.
 
     `call`, and in `shown` `prompt` and `view`, are as for `formlab.systems.judge.ask`.
-
-    Raises
-    ------
-    NotAvailable
-        If no call can succeed.
+    `NotAvailable` if no call can succeed.
     """
     from formlab.systems.judge import ask  # With it come all chat models.
 
@@ -274,12 +263,11 @@ def open_audit(
     judge
         The judge's JSON file.
     predictions
-        What was judged, in any format; if left out, those of the evaluation, or the folder
-        ``pred`` beside the gold.
+        What was judged; if left out, what was scored, or the folder ``pred`` beside the gold.
     humans
         A CSV of verdicts with columns `doc_id path correct`, and `reason` if known.
     resamples, seed
-        Of the intervals of kappa and of the judge's scores; pages are drawn.
+        Of the intervals; pages are drawn.
 
     Raises
     ------

@@ -90,22 +90,11 @@ def corrected(
 def with_label_corrections(
     evaluation: Evaluation, decisions: pl.DataFrame, *, ambiguous: bool = False
 ) -> Evaluation:
-    """The evaluation as it would be had the labels been as the verdicts say.
+    """The evaluation scored again as it would be had the labels been as the verdicts say.
 
-    Parameters
-    ----------
-    evaluation
-        As from `evaluate`, or saved by it.
-    decisions
-        As from `formlab.decisions.read`; those of other benchmarks and splits are ignored.
-    ambiguous
-        Whether labels found ambiguous are left out too.
-
-    Returns
-    -------
-    Evaluation
-        Scored again; `settings` of every score end in the version of the verdicts, and `notes`
-        tell what they did.
+    `decisions` are as from `formlab.decisions.read`; those of other benchmarks and splits are
+    ignored. Labels found `ambiguous` are left out too where asked. `settings` of every score end in
+    the version of the verdicts, and `notes` tell what they did.
 
     Raises
     ------
@@ -134,14 +123,7 @@ def corrected_scores(
 ) -> tuple[pl.DataFrame, dict[str, int]]:
     """The scores as labelled, without the label errors, and without ambiguous labels too.
 
-    Parameters
-    ----------
-    evaluations
-        The splits of one system on one benchmark are pooled.
-    decisions
-        As for `with_label_corrections`.
-    resamples, seed
-        Of the intervals.
+    The splits of one system on one benchmark are pooled.
 
     Returns
     -------

@@ -46,7 +46,7 @@ MEASURES = (
     Measure("acting", "form_completed", "document", "forms"),
 )
 LEVELS = tuple(dict.fromkeys(measure.level for measure in MEASURES))
-# The tasks of each level, from seeing a form to filling it in: finding its fields, and what to enter.
+# The tasks of each level; a form is filled in by finding its fields, and by what is entered there.
 _LEVEL_TASKS = {
     "reading": (*_READ, "fact"),
     "locating": ("entity", "value", "click"),

@@ -50,10 +50,7 @@ def open_evaluations(
 ) -> list[Evaluation]:
     """The evaluations of several splits, from a folder that has one for each, or of the sample.
 
-    Raises
-    ------
-    DataMissing, DataBroken
-        If there is none, or they are not of one benchmark, system, mode and root.
+    `DataMissing` if there is none, `DataBroken` if they differ in more than their split.
     """
     if not str(folder):
         splits = benchmarks.get(benchmark).splits_in(benchmarks.SAMPLES / benchmark)
@@ -68,8 +65,7 @@ def open_evaluations(
         remedy = "the folder that formlab score wrote with --out"
         raise DataMissing("no evaluation here or in its folders", where=folder, remedy=remedy)
     for name in ("benchmark", "system", "mode", "root"):
-        values = sorted({str(getattr(evaluation, name)) for evaluation in evaluations})
-        if len(values) > 1:
+        if len(values := sorted({str(getattr(each, name)) for each in evaluations})) > 1:
             what = f"evaluations that differ in their {name}: {', '.join(values)}"
             raise DataBroken(what, where=folder, remedy="a folder for each of them")
     return evaluations
@@ -84,22 +80,9 @@ def open_compared(
 ) -> list[Evaluation]:
     """The evaluations saved in `folders`; without any, several readings of a sample.
 
-    Parameters
-    ----------
-    folders
-        As written by ``formlab score … --out``; empty for the sample of `benchmark`.
-    benchmark
-        As for `open_evaluation`.
-    system
-        One, read at each setting of `changes`; or several, each at its default; or none, for
-        every system whose reading of the sample comes with formlab, the baseline first.
-    changes
-        For each reading of the sample the settings that are not at their default.
-
-    Raises
-    ------
-    DataMissing, DataBroken
-        If a folder holds no evaluation.
+    `system` is one, read at each setting of `changes` (what is not at its default); or several; or
+    none, for all whose reading of the sample comes with formlab, the baseline first.
+    `DataMissing` or `DataBroken` if a folder holds no evaluation.
     """
     if folders:
         return [_loaded(folder) for folder in folders]
@@ -113,11 +96,7 @@ def open_all(folders: Sequence[str | Path] = ()) -> list[Evaluation]:
 
     FORMCRAFT's forms are opened as every system read them that comes with formlab. A sample that
     cannot be opened here, for want of an add-on or a browser, is left out, and stderr says so.
-
-    Raises
-    ------
-    DataMissing, DataBroken
-        If a folder holds no evaluation.
+    `DataMissing` or `DataBroken` if a folder holds no evaluation.
     """
     if folders:
         return [_loaded(folder) for folder in folders]
@@ -132,12 +111,7 @@ def open_all(folders: Sequence[str | Path] = ()) -> list[Evaluation]:
 
 
 def of_system(evaluations: Sequence[Evaluation], system: str = "") -> Evaluation:
-    """The evaluation of `system`; the first one, without a name.
-
-    Raises
-    ------
-    UnknownName
-        If there is none of that system.
+    """The evaluation of `system`; the first one, without a name. `UnknownName` if there is none.
 
     Examples
     --------

@@ -19,24 +19,13 @@ _BAND = re.compile(rf"under {_NUMBER}|{_NUMBER}–{_NUMBER}|{_NUMBER} and more")
 
 
 def select(evaluation: Evaluation, line: str, *, findings: Sequence[Finding] = ()) -> pl.DataFrame:
-    """The cases that a line selects, right ones among them.
+    """The cases that a line selects, right ones among them, in the order of the evaluation.
 
-    Parameters
-    ----------
-    evaluation
-        As from `evaluate`.
-    line
-        As in the address of a report that shows cases: ``slice=column:value``, or a column of its
-        own such as ``cause=clipped``, joined by ``&``. Values of one column are alternatives,
-        columns must all fit; ``slice=column`` is of cases without a value. Columns are those of
-        *cases* and *documents*, the bands (``length`` …) and ``position``.
-    findings
-        Those of the report, for ``finding=2``: the cases of the second.
-
-    Returns
-    -------
-    polars.DataFrame
-        The schema CASES, in the order of the evaluation.
+    `line` is as in the address of a report that shows cases: ``slice=column:value``, or a column
+    of its own such as ``cause=clipped``, joined by ``&``. Values of one column are alternatives,
+    columns must all fit; ``slice=column`` is of cases without a value. Columns are those of *cases*
+    and *documents*, the bands (``length`` …) and ``position``. ``finding=2`` is of the cases of the
+    second of `findings`, those of the report.
 
     Raises
     ------

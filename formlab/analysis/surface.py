@@ -41,10 +41,6 @@ def surface(
 
     Parameters
     ----------
-    evaluation
-        As from `evaluate`.
-    metric
-        A registered metric.
     x, y
         Columns of *documents* or, where `of` is ``field``, of *cases*: numbers, or words in
         their order. A column of the bands (``length`` …) will do as well.
@@ -54,17 +50,14 @@ def surface(
         values is cut into six bands of about equal counts.
     of
         ``field`` pools the fields of a cell, ``document`` its whole documents.
-    resamples, level, seed
-        Of the bootstrap over documents, as in `summarise`.
 
     Returns
     -------
     polars.DataFrame
         A row for each pair of a value of `x` with one of `y`: `metric`, the names `x` and `y`,
         the ordered words `x_value` and `y_value`, `value`, `ci_low`, `ci_high`, `n_docs`,
-        `n_cases`, `n_undefined` and `settings`. In an empty cell the numbers are null and the
-        counts 0. The interval is NaN in a cell of a single document, of which no draw tells
-        anything. Scores whose `x` or `y` is not known stand under ``unknown``.
+        `n_cases`, `n_undefined` and `settings`. An empty cell has null and counts of 0; in a cell
+        of a single document the interval is NaN. Unknown values stand under ``unknown``.
 
     Raises
     ------
@@ -98,17 +91,10 @@ def curve(
 ) -> pl.DataFrame:
     """Metrics at every value of one column, with intervals, and smoothed along it.
 
-    Parameters
-    ----------
-    measures
-        Registered metrics; those that were not scored are left out.
-    x, bins, of, resamples, level, seed
-        As in `surface`; but a number is never cut without edges.
-    where
-        Which *cases* count, such as ``pl.col("kind") == "date"``; all if left out.
-    window
-        How many neighbouring values `smooth` is the plain mean of, itself in the middle; odd.
-        At the ends, and beside undefined values, it is the mean of those there are.
+    As `surface`; but metrics that were not scored are left out, a number is never cut without
+    edges, and only cases count that are as `where` says, such as ``pl.col("kind") == "date"``.
+    `smooth` is the plain mean of `window` neighbouring values, itself in the middle; at the ends,
+    and beside undefined values, of those there are.
 
     Returns
     -------

@@ -55,22 +55,18 @@ def what_if(
     """How much each metric gains if gold takes the place of the answer, one stage at a time.
 
     What a stage gains depends on what was fixed before it: a document is wholly right only once
-    its last error is. `gain` is the mean over all orders (the Shapley value), so that the gains of
-    all stages add up to ``total - value``; `lowest` and `highest` are the least and the most that
-    the stage gains in any order. A check whose sources are wrong is right once they are.
+    its last error is. `gain` is the mean over all orders (the Shapley value, 1953), so that the
+    gains of all stages add up to ``total - value``; `lowest` and `highest` are the least and the
+    most that the stage gains in any order. A check whose sources are wrong is right once they are.
 
     Parameters
     ----------
-    evaluation
-        As from `evaluate`.
     metrics
         Of ``fields``, the share of the gold's values that are right, and ``documents``, the share
         of documents whose values are all right, with none that the gold does not have.
     stages
         The causes of each stage. Errors of no stage make the stage ``other``; with a stage of one
         cause, that cause is fixed alone.
-    resamples, level, seed
-        Of the intervals, which draw documents with replacement.
 
     Returns
     -------
@@ -78,8 +74,7 @@ def what_if(
         A row for each metric and each stage that has errors: metric, stage, value (as it is),
         gain, ci_low, ci_high, lowest, highest, alone (the gain if nothing else is fixed), total
         (with all fixed), n_cases and n_docs (values with errors of the stage, and their
-        documents), causes (the most frequent first). Of fewer than two documents the interval is
-        NaN.
+        documents), causes (the most frequent first). Intervals draw documents; of one it is NaN.
 
     Raises
     ------
@@ -87,10 +82,6 @@ def what_if(
         If there is no such metric or cause.
     DataBroken
         If errors of more than 12 stages occur.
-
-    References
-    ----------
-    L. S. Shapley, "A value for n-person games", Contributions to the Theory of Games II, 1953.
 
     Examples
     --------

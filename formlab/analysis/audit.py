@@ -20,12 +20,11 @@ from formlab.errors import DataBroken, DataMissing
 from formlab.folders import Corpus, Evaluation, Predictions
 from formlab.metrics import judge as judging
 from formlab.metrics._places import Places
-from formlab.metrics.facts import locate, match_facts
 from formlab.metrics.judge_scores import METRICS, page_scores
+from formlab.scoring.evaluate import evaluate
 from formlab.scoring.tasks._kit import made_by, score_rows
 from formlab.tables import USABLE
-from formlab.text.flow import Flow, read
-from formlab.text.markup import written_events
+from formlab.text.flow import read
 from formlab.workers import threads
 
 if TYPE_CHECKING:
@@ -53,14 +52,13 @@ class Checked(NamedTuple):
 class Audit:
     """The verdicts on each fact (`COLUMNS`), their agreement, scores of pages, the judge's words.
 
-    `kappas` are those of `rater_agreement`, `summary` of the `scores` in both modes; all are empty
-    where nothing was judged. `notes` count what was odd in the judge's answers.
+    `kappas` are from `rater_agreement`, `summary` is of the `judge_scores` in both modes; all are
+    empty where nothing was judged. `notes` count what was odd in the judge's answers.
     """
 
     table: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=COLUMNS))
     kappas: pl.DataFrame = field(default_factory=lambda: rater_agreement(pl.DataFrame(), ()))
     notes: dict[str, int] = field(default_factory=dict)
-    scores: pl.DataFrame = field(default_factory=lambda: tables.table("scores", []))
     summary: pl.DataFrame = field(default_factory=lambda: tables.table("summary", []))
     pages: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=_WORDS))
 
@@ -169,43 +167,38 @@ def ask_judge(
 
 
 def audit(
-    corpus: Corpus, predictions: Predictions, raw: Answers, *, humans: pl.DataFrame | None = None
+    evaluation: Evaluation, raw: Answers, *, humans: pl.DataFrame | None = None
 ) -> tuple[pl.DataFrame, Counter[str]]:
     """Every fact with the verdict of the rules, of the judge, and of a human where there is one.
 
-    `raw` has the judge's answers by `doc_id`, as from `answers`; `humans` the columns
-    `doc_id path correct`, and `reason` if known: the last word on these facts. The table has
-    `COLUMNS`. The counts are of what was odd in the judge's answers.
+    `evaluation` holds what was scored; `raw` has the judge's answers by `doc_id`, as from
+    `answers`; `humans` the columns `doc_id path correct reason`: the last word on these facts. The
+    table has `COLUMNS`. The counts are of what was odd in the judge's answers.
     """
-    texts, facts, usable = texts_of(predictions), _facts(corpus), _usable(raw)
-    notes: Counter[str] = Counter()
-    rows: list[tuple] = []
-    pages = corpus.records.filter(pl.col("path").is_null())
-    for page, markup in pages.select("doc_id", "value").iter_rows():
-        own = facts[page]
-        gold = Places(Flow(written_events(markup), tags=fincriticaled.FACTS))
-        pred = Places(read(texts.get(page, "")))
-        places = [locate(gold, fact["kind"], fact["value"], fact["mark"]) for fact in own]
-        answer, verdicts = usable.get(page, {}), [None] * len(own)
+    texts, facts, usable = texts_of(evaluation.predictions), _facts(evaluation.corpus), _usable(raw)
+    notes, verdicts = _unusable(raw), []
+    for page, own in facts.items():
         # Counts without verdicts say nothing of a single fact.
-        if answer.get(judging.ENTRIES):
-            verdicts = judging.settled(answer, own, pred, notes)
-        for fact, rule, verdict in zip(own, match_facts(gold, places, pred), verdicts, strict=True):
-            key = page, fact["path"], fact["kind"], fact["value"], rule.text or None
-            rows.append((*key, rule.correct, verdict and verdict.correct))
-    schema = dict.fromkeys(_FACT, pl.String) | dict.fromkeys(RATERS[:2], pl.Boolean)
-    table = pl.DataFrame(rows, schema=schema, orient="row")
-    known = {"doc_id": pl.String, "path": pl.String, "correct": pl.Boolean, "reason": pl.String}
-    human = pl.DataFrame(schema=known) if humans is None else humans
-    human = human.select("doc_id", "path", pl.col("correct").alias("human"), "reason")
-    table = table.join(human, on=["doc_id", "path"], how="left", maintain_order="left")
+        if usable.get(page, {}).get(judging.ENTRIES):
+            pred = Places(read(texts.get(page, "")))
+            settled = judging.settled(usable[page], own, pred, notes)
+            verdicts += [(page, f["path"], v.correct) for f, v in zip(own, settled, strict=True)]
+    key = {"doc_id": pl.String, "path": pl.String}
+    judge = pl.DataFrame(verdicts, schema=key | {"judge": pl.Boolean}, orient="row")
+    human = pl.DataFrame(schema=key | {"correct": pl.Boolean, "reason": pl.String})
+    human = (human if humans is None else humans).rename({"correct": "human"})
+    columns = {"text": "pred", "rule": pl.col("outcome") == "match"}
+    cases = evaluation.scan("cases").filter(pl.col("level") == "fact")
+    table = cases.select("doc_id", "path", "kind", "gold", **columns).collect()
+    for more in (judge, human):
+        table = table.join(more, on=list(key), how="left", maintain_order="left")
     # A human overrules the judge; without one the rules do, as their verdict can be retraced.
     by = pl.when(pl.col("human").is_not_null()).then(pl.lit("human")).otherwise(pl.lit("rule"))
     why = pl.coalesce("reason", by + pl.lit(": ") + pl.coalesce("text", pl.lit("not found")))
     table = table.with_columns(final=pl.coalesce("human", "rule"))
     overruled = pl.when(pl.col("judge") != pl.col("final"))
     table = table.with_columns(override=overruled.then(by), reason=overruled.then(why))
-    return table.select(COLUMNS), +(notes + _unusable(raw))
+    return table.select(COLUMNS), +notes
 
 
 def judge_scores(
@@ -259,7 +252,7 @@ def open_audit(
     Parameters
     ----------
     evaluation
-        Of a benchmark with facts; its gold is read again from its root.
+        Of a benchmark with facts; its gold is read again from its root for other predictions.
     judge
         The judge's JSON file.
     predictions
@@ -272,24 +265,23 @@ def open_audit(
     Raises
     ------
     DataMissing, DataBroken
-        If a file is absent or unreadable, or the evaluation's gold is no longer at its root.
+        If a file is absent or unreadable, or the gold is no longer at its root.
     """
     if not str(judge):
         return Audit()
-    if evaluation.root is None:
-        raise DataMissing("the evaluation names no folder of gold", remedy="score it again")
-    corpus = benchmarks.load(evaluation.benchmark, root=evaluation.root, split=evaluation.split)
-    judged = evaluation.predictions
-    if str(predictions) or judged is None:
-        judged_at = Path(predictions) if str(predictions) else evaluation.root / "pred"
-        if not str(predictions) and not judged_at.is_dir():
+    if str(predictions) or evaluation.predictions is None:
+        if evaluation.root is None:
+            raise DataMissing("the evaluation names no folder of gold", remedy="score it again")
+        where = Path(predictions) if str(predictions) else evaluation.root / "pred"
+        if not where.is_dir() and not str(predictions):
             remedy = "the parameter predictions with what was judged"
-            raise DataMissing("no predictions to audit", where=judged_at, remedy=remedy)
-        judged = readers.read_predictions(judged_at, corpus)
+            raise DataMissing("no predictions to audit", where=where, remedy=remedy)
+        known = {"root": evaluation.root, "split": evaluation.split}
+        corpus = benchmarks.load(evaluation.benchmark, **known)
+        evaluation = evaluate(corpus, readers.read_predictions(where, corpus))
     raw = answers(Path(judge))
-    verdicts = _humans(Path(humans)) if str(humans) else None
-    table, notes = audit(corpus, judged, raw, humans=verdicts)
-    scores = judge_scores(corpus, judged, raw, notes)
+    table, notes = audit(evaluation, raw, humans=_humans(Path(humans)) if str(humans) else None)
+    scores = judge_scores(evaluation.corpus, evaluation.predictions, raw, notes)
     words = [{"doc_id": page, "status": "ok"} | answer for page, answer in raw.items()]
     words = [{name: str(row[name]) if name in row else None for name in _WORDS} for row in words]
     raters = [name for name in RATERS if table[name].null_count() < table.height]
@@ -298,7 +290,7 @@ def open_audit(
     summary = pl.concat([summarise(each, by=(), **draws) for each in modes])
     pages = pl.DataFrame(words, schema=dict.fromkeys(_WORDS, pl.String))
     kappas = rater_agreement(table, raters, **draws)
-    return Audit(table, kappas, dict(+notes), scores, summary, pages)
+    return Audit(table, kappas, dict(+notes), summary, pages)
 
 
 def _humans(file: Path) -> pl.DataFrame:

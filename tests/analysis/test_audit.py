@@ -65,7 +65,7 @@ def judge(tmp_path):
 def audited(root):
     corpus = OWN["fincriticaled"].load("test", root)
     raw = {"0": judged((True, True)), "1": judged((False, True))}
-    return audit(corpus, read_predictions(root / "pred", corpus), raw)
+    return audit(evaluate(corpus, read_predictions(root / "pred", corpus)), raw)
 
 
 def test_rule_and_judge_stand_side_by_side_and_the_rules_overrule(root):

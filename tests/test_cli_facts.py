@@ -218,7 +218,6 @@ def test_figures_that_do_not_add_up_are_listed_without_gold(formlab, tmp_path):
     (row,) = json.loads(result.stdout)
     assert (row["doc_id"], row["total"], row["difference"]) == ("a.md", "87", 50)
     assert "sums found: 2" in result.stderr
-    assert formlab("facts", "sums", tmp_path, "--links", tmp_path / "x_cal.xml").exit_code == 2
     (tmp_path / "empty").mkdir()
     assert "no pages here" in formlab("facts", "sums", tmp_path / "empty").stderr
 

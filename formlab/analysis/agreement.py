@@ -20,11 +20,6 @@ _SEVERAL = "some right"
 def item_difficulty(evaluations: Sequence[Evaluation]) -> pl.DataFrame:
     """How many systems have each value of the gold right.
 
-    Parameters
-    ----------
-    evaluations
-        Two or more of the same corpus, cut to what all of them were scored on (`common`).
-
     Returns
     -------
     polars.DataFrame
@@ -48,13 +43,14 @@ def item_difficulty(evaluations: Sequence[Evaluation]) -> pl.DataFrame:
     [('/x', 2, False), ('/y', 1, True), ('/z', 0, False)]
     """
     systems, items = _items(evaluations)
+    n_right = pl.sum_horizontal(pl.col("^right .*$")).cast(pl.Int64)
     return items.select(
         *KEY[:3],
         *_OF_GOLD,
-        "n_right",
-        "group",
-        separates=pl.col("n_right").is_between(1, len(systems) - 1),
-        difficulty=1 - pl.col("n_right") / len(systems),
+        n_right=n_right,
+        group="group",
+        separates=n_right.is_between(1, len(systems) - 1),
+        difficulty=1 - n_right / len(systems),
     )
 
 
@@ -63,22 +59,13 @@ def shared_failures(
 ) -> pl.DataFrame:
     """Which share of fields all systems fail, and which one alone fails or gets right.
 
-    A failure of all is likely the form's fault, that of one system its own.
-
-    Parameters
-    ----------
-    evaluations
-        As for `item_difficulty`.
-    resamples, level, seed
-        Of the intervals, which draw documents.
-
     Returns
     -------
     polars.DataFrame
         A row for each group of fields (see `item_difficulty`): group, n_items, share, ci_low,
         ci_high, expected (the share if systems with these shares of right fields failed
         independently of each other), excess (share less expected), excess_low, excess_high,
-        n_docs (documents with such fields). Of fewer than two documents the intervals are NaN.
+        n_docs. Intervals draw documents; of fewer than two they are NaN.
 
     Raises
     ------
@@ -88,14 +75,14 @@ def shared_failures(
     systems, items = _items(evaluations)
     patterns = _patterns(systems)
     sums = [(pl.col("group") == name).sum().alias(name) for name in patterns]
-    rights = [pl.col(f"right {at}").sum() for at in range(len(systems))]
-    by_document = items.group_by("doc_id").agg(*sums, *rights).sort("doc_id").drop("doc_id")
-    counts = by_document.to_numpy().astype(float)
+    by_document = items.group_by("doc_id").agg(*sums, pl.col("^right .*$").sum()).sort("doc_id")
+    counts = by_document.drop("doc_id").to_numpy().astype(float)
     shares, chances = _shares(counts.sum(axis=0)[None], patterns)
-    drawn = _shares(drawn_sums(counts, resamples=resamples, seed=seed), patterns)
+    drawn, drawn_chances = _shares(drawn_sums(counts, resamples=resamples, seed=seed), patterns)
     rows = []
     for at, name in enumerate(patterns):
-        ends = [percentiles(each[:, at], level) for each in (drawn[0], drawn[0] - drawn[1])]
+        draws = drawn[:, at], drawn[:, at] - drawn_chances[:, at]
+        ends = [percentiles(each, level) for each in draws]
         ends = ends if len(counts) > 1 else [(math.nan, math.nan)] * 2
         own, share, expected = counts[:, at], shares[0, at], chances[0, at]
         counted = (int(own.sum()), share, *ends[0], expected, share - expected, *ends[1])
@@ -105,63 +92,51 @@ def shared_failures(
 
 
 def _items(evaluations: Sequence[Evaluation]) -> tuple[list[str], pl.DataFrame]:
-    """The systems, and a row for each value of the gold: who is right, how many, and the group."""
+    """The systems, and a row for each value of the gold: its group, and who is `right …` on it."""
     shared = common(evaluations).evaluations
-    systems = [evaluation.system for evaluation in shared]
-    key = [*KEY[:3], "turn"]
-    frames = [
-        evaluation.gathered(_rights).rename({"right": f"right {at}"})
-        for at, evaluation in enumerate(shared)
-    ]
-    items = frames[0]
-    for at, frame in enumerate(frames[1:], 1):
-        items = items.join(frame.select(*key, f"right {at}"), on=key, nulls_equal=True)
+    systems, key = [evaluation.system for evaluation in shared], [*KEY[:3], "turn"]
+    for at, evaluation in enumerate(shared):
+        # The key may stand twice in the gold: its first value is compared.
+        known = fields(evaluation).filter(of_gold(), turn=1)
+        right = (pl.col("outcome") == "match").alias(f"right {at}")
+        if at == 0:
+            items = known.select(*KEY, *_OF_GOLD, right)
+        else:
+            items = items.join(known.select(*key, right), on=key, nulls_equal=True)
     if not items.height:
         what = "these evaluations have no field in common that was scored"
         raise DataBroken(what, remedy="formlab score with the same gold for each")
-    rights = [pl.col(f"right {at}") for at in range(len(systems))]
     group = pl.lit(_SEVERAL)
     for name, pattern in _patterns(systems).items():
         if pattern is not None:
-            same = pl.all_horizontal(r == bit for r, bit in zip(rights, pattern, strict=True))
-            group = pl.when(same).then(pl.lit(name)).otherwise(group)
-    n_right = pl.sum_horizontal(rights).cast(pl.Int64)
-    return systems, items.sort(key).with_columns(n_right=n_right, group=group)
+            is_right = [pl.col(f"right {at}") == bit for at, bit in enumerate(pattern)]
+            group = pl.when(pl.all_horizontal(is_right)).then(pl.lit(name)).otherwise(group)
+    return systems, items.sort(key).with_columns(group=group)
 
 
-def _rights(part: Evaluation) -> pl.DataFrame:
-    # The key may stand twice in the gold: its first value is compared.
-    known = fields(part).filter(of_gold(), turn=1)
-    return known.select(*KEY, *_OF_GOLD, right=pl.col("outcome") == "match")
-
-
-def _patterns(systems: Sequence[str]) -> dict[str, list[bool] | None]:
+def _patterns(systems: Sequence[str]) -> dict[str, np.ndarray | None]:
     """The groups of fields by which systems are right on them; None is what no other group has."""
+    alone = np.eye(len(systems), dtype=bool)
+    groups: dict[str, np.ndarray | None] = {"none right": np.zeros(len(systems), bool)}
+    groups |= {f"only {name} wrong": ~row for name, row in zip(systems, alone, strict=True)}
     # Of two systems, only one wrong is only the other right.
-    count = len(systems)
-    alone = [[at == other for other in range(count)] for at in range(count)]
-    groups: dict[str, list[bool] | None] = {"none right": [False] * count}
-    for name, only in zip(systems, alone, strict=True):
-        groups[f"only {name} wrong"] = [not bit for bit in only]
-    if count > 2:
-        groups |= {f"only {name} right": only for name, only in zip(systems, alone, strict=True)}
-    if count > 3:
+    if len(systems) > 2:
+        groups |= {f"only {name} right": row for name, row in zip(systems, alone, strict=True)}
+    if len(systems) > 3:
         groups[_SEVERAL] = None
-    return groups | {"all right": [True] * count}
+    return groups | {"all right": np.ones(len(systems), bool)}
 
 
 def _shares(
-    sums: np.ndarray, patterns: dict[str, list[bool] | None]
+    sums: np.ndarray, patterns: dict[str, np.ndarray | None]
 ) -> tuple[np.ndarray, np.ndarray]:
     """Shares of each group in draws, and those of failures that are independent of each other."""
     counts, rights = np.split(sums, [len(patterns)], axis=1)
     total = counts.sum(axis=1, keepdims=True)
-    right = rights / total
-    chances = np.zeros_like(counts)
+    right, chances = rights / total, np.zeros_like(counts)
     for at, pattern in enumerate(patterns.values()):
         if pattern is not None:
             chances[:, at] = np.where(pattern, right, 1 - right).prod(axis=1)
-    for at, pattern in enumerate(patterns.values()):
-        if pattern is None:
-            chances[:, at] = 1 - chances.sum(axis=1)
+    if _SEVERAL in patterns:
+        chances[:, list(patterns).index(_SEVERAL)] = 1 - chances.sum(axis=1)
     return counts / total, chances

@@ -7,7 +7,7 @@ part in calibration and are never passed without review.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import polars as pl
@@ -25,29 +25,25 @@ _STARTS, _STEP = (1, 2, 4, 8), 1.05
 
 
 def judged(evaluation: Evaluation) -> pl.DataFrame:
-    """The values of an evaluation, each right or not, with the confidence of the answer.
+    """The values of an evaluation: `doc_id path kind right confidence`.
 
-    Returns
-    -------
-    polars.DataFrame
-        `doc_id`, `path`, `kind`, `confidence` (of the system, null if there is none) and `right`:
-        whether the answer counts as right. A missing value is wrong and has no confidence; a value
-        that the gold does not have is wrong.
+    A missing value is wrong and has no confidence; a value that the gold does not have is wrong.
     """
-    answered = pl.col("outcome").is_in(["match", "mismatch", "spurious"])
+    outcome = pl.col("outcome")
+    answered = outcome.is_in(["match", "mismatch", "spurious"])
     values = evaluation.scan("cases").filter(
-        ~pl.col("level").is_in(WHOLE_LEVELS), answered | (pl.col("outcome") == "missing")
+        ~pl.col("level").is_in(WHOLE_LEVELS), answered | (outcome == "missing")
     )
     confidence = pl.when(answered).then(pl.col("confidence").fill_nan(None))
-    right = pl.col("outcome") == "match"
-    return values.select("doc_id", "path", "kind", right=right, confidence=confidence).collect()
+    columns = {"right": outcome == "match", "confidence": confidence}
+    return values.select("doc_id", "path", "kind", **columns).collect()
 
 
 def whole_documents(values: pl.DataFrame) -> pl.DataFrame:
-    """Each document as one answer: right if all its values are, as sure as the least sure one.
+    """Each document of `judged` as one answer: right if all its values are.
 
-    A document with a value that is missing or has no confidence has none. `values` are as from
-    `judged`; so are the rows, with `kind` null and `path` empty.
+    It is as sure as its least sure value; with a value that is missing or has no confidence it has
+    none.
 
     Examples
     --------
@@ -57,21 +53,10 @@ def whole_documents(values: pl.DataFrame) -> pl.DataFrame:
     [('a', False, 0.8), ('b', True, None)]
     """
     sure = pl.col("confidence")
-    return values.group_by("doc_id", maintain_order=True).agg(
-        path=pl.lit(""),
-        kind=pl.lit(None, pl.String),
-        right=pl.col("right").all(),
-        confidence=pl.when(sure.null_count() == 0).then(sure.min()),
+    documents = values.group_by("doc_id", maintain_order=True).agg(
+        right=pl.all("right"), confidence=pl.when(sure.null_count() == 0).then(sure.min())
     )
-
-
-def _area(sums: np.ndarray) -> np.ndarray:
-    """Area under the ROC curve of each draw: draws × (n, right, stated) × groups."""
-    right, wrong = sums[:, 1], sums[:, 0] - sums[:, 1]
-    below = wrong.cumsum(axis=1) - wrong / 2
-    pairs = right.sum(axis=1) * wrong.sum(axis=1)
-    won = (right * below).sum(axis=1)
-    return np.divide(won, pairs, out=np.full(len(sums), np.nan), where=pairs > 0)
+    return documents.with_columns(path=pl.lit(""), kind=pl.lit(None, pl.String))
 
 
 def reliability(
@@ -84,25 +69,18 @@ def reliability(
 ) -> pl.DataFrame:
     """How often answers are right by their confidence, and which share is wrong from there on.
 
-    Groups are of about equal size; answers of one confidence are never parted.
-
-    Parameters
-    ----------
-    values
-        As from `judged`, or from `whole_documents`; those without a confidence are left out.
-    bins
-        How many groups at the most.
-    level, resamples, seed
-        Of the percentile intervals, documents drawn with replacement.
+    `values` are as from `judged` or `whole_documents`; those without a confidence are left out.
+    They fall into at most `bins` groups of about equal size; answers of one confidence stay
+    together.
 
     Returns
     -------
     polars.DataFrame
-        A row for each group, the least sure first: `lowest`, `highest` and `confidence` (mean), in
-        [0, 1]; `right`, the share of answers right, with `ci_low` and `ci_high`; `n_cases`,
-        `n_docs`; `coverage`, the share of all `values` that is as sure as `lowest` or surer, and
-        `risk`, the share of these that is wrong, with `risk_low` and `risk_high`. The ends are NaN
-        for fewer than two documents.
+        A row for each group, the least sure first: `lowest`, `highest` and mean `confidence`;
+        `right`, the share of answers right, with `ci_low` and `ci_high`; `n_cases`, `n_docs`;
+        `coverage`, the share of all `values` that is as sure as `lowest` or surer, and `risk`, the
+        share of these that is wrong, with `risk_low` and `risk_high`. The ends are NaN for fewer
+        than two documents.
 
     Raises
     ------
@@ -110,19 +88,21 @@ def reliability(
         If no answer has a confidence.
     """
     sure, group, sums = _grouped(values, bins)
-    n, right, stated = sums.sum(axis=0)
     drawn = _drawn(sums, resamples, seed)
-    low, high = _ends(drawn, level)
     # From the surest down.
-    passed, drawn = (part[..., ::-1].cumsum(axis=-1)[..., ::-1] for part in (sums, drawn))
-    through, right_through, _ = passed.sum(axis=0)
-    right_low, right_high = _ends(drawn, level)
+    passed, drawn_passed = (each[..., ::-1].cumsum(axis=-1)[..., ::-1] for each in (sums, drawn))
+    (n, right, stated), (through, good, _) = sums.sum(axis=0), passed.sum(axis=0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        shares = [each[:, 1] / each[:, 0] for each in (drawn, drawn_passed)]
+    (low, high), (good_low, good_high) = (
+        np.array([percentiles(group, level) for group in share.T]).T for share in shares
+    )
     at = pl.col("confidence")
     ends = sure.group_by(pl.Series("group", group)).agg(lowest=at.min(), highest=at.max())
     columns = {"confidence": stated / n, "right": right / n, "ci_low": low, "ci_high": high}
     columns |= {"n_cases": n.astype(int), "n_docs": (sums[:, 0] > 0).sum(axis=0)}
-    columns |= {"coverage": through / values.height, "risk": 1 - right_through / through}
-    columns |= {"risk_low": 1 - right_high, "risk_high": 1 - right_low}
+    columns |= {"coverage": through / values.height, "risk": 1 - good / through}
+    columns |= {"risk_low": 1 - good_high, "risk_high": 1 - good_low}
     return ends.sort("group").drop("group").hstack(pl.DataFrame(columns))
 
 
@@ -136,28 +116,15 @@ def calibration_error(
 ) -> dict[str, float]:
     """Whether confidences sort right answers from wrong ones, and how far off they are.
 
-    `area` is the chance that a right answer is surer than a wrong one (area under the ROC curve;
-    answers of the same fiftieth count half): where its interval holds 0.5, no sorting is shown.
-
-    The expected calibration error is the mean over answers of the distance between stated
-    confidence and share right, in the groups of `reliability` (Naeini et al., AAAI 2015, with
-    groups of equal size). Of few answers it is never 0: `by_chance` is its mean for answers that
-    are right exactly as often as they say, and `p` the share of such draws that are at least as
-    large. The interval is a band around it as wide as the groups' shares stray when documents are
-    drawn anew, so that it covers the error about as often as it says, far from 0 more often.
-
-    Parameters
-    ----------
-    values, bins, level, resamples, seed
-        As for `reliability`.
-
     Returns
     -------
     dict
-        `error`, `ci_low`, `ci_high`, `by_chance`, all in [0, 1]; `gap`, mean confidence less share
-        right, positive if the system is too sure; `p`; `area`, `area_low`, `area_high`; `n_cases`,
-        `n_docs`; `n_worth`, how many independent answers the answers are worth. Intervals are NaN
-        for fewer than two documents.
+        `error`, the expected calibration error (Naeini et al., AAAI 2015, in groups of equal size),
+        within `ci_low` and `ci_high`, a band as wide as the shares of groups stray when documents
+        are drawn; `by_chance`, its mean for answers right as often as they say, and `p`, how often
+        these have as large an error; `gap`, mean confidence less share right; `area` under the ROC
+        curve with `area_low` and `area_high`, the chance that a right answer is surer than a wrong
+        one; `n_cases`, `n_docs`; `n_worth`, how many independent answers they are worth.
 
     Raises
     ------
@@ -172,8 +139,6 @@ def calibration_error(
     if len(drawn):
         strays = np.abs(drawn[:, 2] - drawn[:, 1] - drawn[:, 0] * gaps).sum(axis=1) / total
         width = float(np.quantile(strays, level))
-    *_, fine = _grouped(values, 50)
-    area_low, area_high = percentiles(_area(_drawn(fine, resamples, seed)), level)
     generator, honest = np.random.default_rng(seed), np.empty(resamples)
     confidence = np.clip(sure["confidence"].to_numpy(), 0, 1)
     for draw in range(resamples):
@@ -181,8 +146,10 @@ def calibration_error(
         strayed = np.bincount(group, weights=confidence - is_right, minlength=len(n))
         honest[draw] = np.abs(strayed).sum() / total
     # Errors of one document come together: as many answers are drawn as the errors are worth.
-    worth = _effective(sure)
+    worth = _worth(sure)
     honest *= math.sqrt(total / worth)
+    *_, fine = _grouped(values, 50)
+    area_low, area_high = percentiles(_area(_drawn(fine, resamples, seed)), level)
     return {
         "error": error,
         "ci_low": float(np.maximum(0.0, error - width)),
@@ -199,7 +166,88 @@ def calibration_error(
     }
 
 
-def _effective(values: pl.DataFrame) -> float:
+def straight_through(
+    values: pl.DataFrame,
+    *,
+    targets: Sequence[float] = TARGETS,
+    level: float = 0.95,
+    price: float = math.nan,
+    by: str | Sequence[str] = (),
+) -> pl.DataFrame:
+    """How many answers can go without review at a precision, and from which confidence on.
+
+    A threshold is taken only if the exact binomial bound (Clopper and Pearson, 1934) says that at
+    least `target` of the answers from there on are right. Thresholds are tested in four sequences
+    from few answers to more, each of which ends with its first failure, so that the bound holds
+    for the one chosen (Bauer, 1991), for all groups of the columns `by` together. Where errors of
+    one document come together, a count is worth less (`n_worth` of `calibration_error`).
+
+    Returns
+    -------
+    polars.DataFrame
+        A row for each group and target: the columns of `by`, `target`; `threshold`, the lowest
+        confidence passed, NaN if none holds; `through`, the share of all `values`; their
+        `precision` and `at_least`, its bound; `n_through`, `n_wrong` among these, `n_review` (the
+        rest) and its `cost`, each at `price`; `needed`, how many independent answers, all right,
+        show the target.
+
+    Examples
+    --------
+    >>> values = pl.DataFrame({"doc_id": [str(n) for n in range(400)], "confidence": [0.9] * 400,
+    ...     "right": [True] * 400})
+    >>> passing = straight_through(values, targets=[0.95, 0.999])
+    >>> passing.select("through", "n_review", "needed").rows()
+    [(1.0, 0, 86), (0.0, 400, 4380)]
+    """
+    groups = values.partition_by(by, maintain_order=True) if by else [values]
+    error = (1 - level) / len(_STARTS) / len(groups)
+    rows = []
+    for group in groups:
+        key = group.select(by).row(0, named=True) if by else {}
+        rows += [key | row for row in _through(group, targets, error, price)]
+    schema = {"threshold": pl.Float64, "cost": pl.Float64}
+    keys = values.select(by).schema if by else {}
+    return pl.DataFrame(rows, schema_overrides=schema | dict(keys))
+
+
+def _through(
+    values: pl.DataFrame, targets: Sequence[float], error: float, price: float
+) -> list[dict[str, float]]:
+    sure = values.drop_nulls("confidence").sort("confidence", descending=True)
+    worth = _worth(sure) / sure.height if sure.height else 1.0
+    # Answers of one confidence pass together.
+    passed = sure.group_by("confidence", maintain_order=True).agg(n=pl.len(), right=pl.sum("right"))
+    n, right = passed["n"].cum_sum().to_numpy(), passed["right"].cum_sum().to_numpy()
+    good, bad = right * worth, (n - right) * worth
+    bounds = np.where(right > 0, special.betaincinv(good, bad + 1, error), 0.0)
+    rows = []
+    for target in targets:
+        needed = math.ceil(math.log(error) / math.log(target))
+        best = max(_last(n, start * needed / worth, bounds >= target) for start in _STARTS)
+        row = {"target": target, "threshold": math.nan, "through": 0.0}
+        row |= {"precision": math.nan, "at_least": math.nan, "n_through": 0, "n_wrong": 0}
+        if best >= 0:
+            row |= {"threshold": passed["confidence"][best], "through": n[best] / values.height}
+            row |= {"precision": right[best] / n[best], "at_least": bounds[best]}
+            row |= {"n_through": int(n[best]), "n_wrong": int(n[best] - right[best])}
+        row["n_review"] = values.height - row["n_through"]
+        rows.append(row | {"cost": row["n_review"] * price, "needed": needed})
+    return rows
+
+
+def _last(n: np.ndarray, count: float, holds: np.ndarray) -> int:
+    """The last threshold of a sequence from `count` answers on; -1 if none holds."""
+    best = -1
+    while len(n) and count <= n[-1]:
+        place = int(np.searchsorted(n, count))
+        if not holds[place]:
+            return best
+        best, count = place, max(n[place] + 1, n[place] * _STEP)
+    # The last step may be shorter, so that all may pass.
+    return len(n) - 1 if best >= 0 and holds[-1] else best
+
+
+def _worth(values: pl.DataFrame) -> float:
     """How many independent answers they are worth, by the design effect (Kish, 1965)."""
     # How much more the errors of documents stray, about the share right of answers as sure, than
     # they would one by one.
@@ -214,109 +262,6 @@ def _effective(values: pl.DataFrame) -> float:
     # As for any variance from a sample, of documents here.
     effect = (together**2).sum() / (strays**2).sum() * len(sums) / (len(sums) - 1)
     return float(sure.height / max(effect, 1.0))
-
-
-def straight_through(
-    values: pl.DataFrame,
-    *,
-    targets: Sequence[float] = TARGETS,
-    level: float = 0.95,
-    price: float = math.nan,
-    by: str | Sequence[str] = (),
-) -> pl.DataFrame:
-    """How many answers can go without review at a precision, and from which confidence on.
-
-    A threshold is taken only if the exact binomial bound (Clopper and Pearson, 1934) says that at
-    least `target` of the answers from there on are right. Thresholds are tested in a sequence that
-    the labels have no part in, from few answers to more, and each sequence ends with its first
-    failure, so that the bound holds for the one chosen (Bauer, 1991; the error is shared out
-    over four sequences, and over the groups of `by`). Where errors of one document come together,
-    a count is worth less (`n_worth` of `calibration_error`).
-
-    Parameters
-    ----------
-    values
-        As from `judged`, or from `whole_documents`.
-    targets
-        The precisions wanted, in (0, 1).
-    level
-        How sure the bounds of a target are, all groups together, in (0, 1).
-    price
-        Of the review of one value, or of one document.
-    by
-        Columns such as ``kind``: each group of values has a threshold of its own.
-
-    Returns
-    -------
-    polars.DataFrame
-        The columns of `by`, and a row for each target: `target`; `threshold`, the lowest confidence
-        passed (NaN if no threshold holds); `through`, the share of all `values`; `precision` among
-        these with `at_least`, its bound; `n_through`, `n_wrong` (among these), `n_review` (the
-        rest), `cost` of the rest, and `needed`: how many independent answers, all right, show the
-        target.
-
-    Examples
-    --------
-    >>> values = pl.DataFrame({"doc_id": [str(n) for n in range(400)], "confidence": [0.9] * 400,
-    ...     "right": [True] * 400})
-    >>> passing = straight_through(values, targets=[0.95, 0.999])
-    >>> passing.select("through", "n_review", "needed").rows()
-    [(1.0, 0, 86), (0.0, 400, 4380)]
-    """
-    groups = [group for _, group in values.group_by(by, maintain_order=True)] if by else [values]
-    error = (1 - level) / len(_STARTS) / len(groups)
-    tables = [_through(group, targets, error, price) for group in groups]
-    if by:
-        keys = [group.select(by).head(1) for group in groups]
-        tables = [key.join(table, how="cross") for key, table in zip(keys, tables, strict=True)]
-    return pl.concat(tables)
-
-
-def _through(
-    values: pl.DataFrame, targets: Sequence[float], error: float, price: float
-) -> pl.DataFrame:
-    sure = values.drop_nulls("confidence").sort("confidence", descending=True)
-    worth = _effective(sure) / sure.height if sure.height else 1.0
-    # Answers of one confidence pass together.
-    passed = sure.group_by("confidence", maintain_order=True).agg(n=pl.len(), right=pl.sum("right"))
-    n, right = passed["n"].cum_sum().to_numpy(), passed["right"].cum_sum().to_numpy()
-
-    def bound(place: int) -> float:
-        good, count = right[place] * worth, n[place] * worth
-        return float(special.betaincinv(good, count - good + 1, error)) if good else 0.0
-
-    rows = []
-    for target in targets:
-        needed = math.ceil(math.log(error) / math.log(target))
-        starts = [start * needed / worth for start in _STARTS]
-        best = max(_last(n, start, bound, target) for start in starts)
-        through, good = (int(n[best]), int(right[best])) if best >= 0 else (0, 0)
-        row = {
-            "target": target,
-            "threshold": passed["confidence"][best] if through else math.nan,
-            "through": through / (values.height or math.nan),
-            "precision": good / (through or math.nan),
-            "at_least": bound(best) if through else math.nan,
-            "n_through": through,
-            "n_wrong": through - good,
-            "n_review": values.height - through,
-            "cost": (values.height - through) * price,
-            "needed": needed,
-        }
-        rows.append(row)
-    return pl.DataFrame(rows, schema_overrides={"threshold": pl.Float64, "cost": pl.Float64})
-
-
-def _last(n: np.ndarray, count: float, bound: Callable[[int], float], target: float) -> int:
-    """The last threshold of a sequence from `count` answers on; -1 if none holds."""
-    best = -1
-    while len(n) and count <= n[-1]:
-        place = int(np.searchsorted(n, count))
-        if bound(place) < target:
-            return best
-        best, count = place, max(n[place] + 1, n[place] * _STEP)
-    # The last step may be shorter, so that all may pass.
-    return len(n) - 1 if best >= 0 and bound(-1) >= target else best
 
 
 def _document(values: pl.DataFrame) -> np.ndarray:
@@ -346,10 +291,10 @@ def _drawn(sums: np.ndarray, resamples: int, seed: int) -> np.ndarray:
     return drawn.reshape(resamples, *sums.shape[1:])
 
 
-def _ends(drawn: np.ndarray, level: float) -> np.ndarray:
-    """The interval of the share right of each group; NaN without draws."""
-    if not len(drawn):
-        return np.full((2, drawn.shape[2]), math.nan)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        shares = drawn[:, 1] / drawn[:, 0]
-    return np.nanquantile(shares, [(1 - level) / 2, (1 + level) / 2], axis=0)
+def _area(sums: np.ndarray) -> np.ndarray:
+    """Area under the ROC curve of each draw: draws × (n, right, stated) × groups."""
+    right, wrong = sums[:, 1], sums[:, 0] - sums[:, 1]
+    below = wrong.cumsum(axis=1) - wrong / 2
+    pairs = right.sum(axis=1) * wrong.sum(axis=1)
+    won = (right * below).sum(axis=1)
+    return np.divide(won, pairs, out=np.full(len(sums), np.nan), where=pairs > 0)

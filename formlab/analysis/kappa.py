@@ -10,6 +10,8 @@ import polars as pl
 
 from formlab.stats.draws import by_document, drawn_sums, percentiles
 
+_NUMBERS = ("kappa", "ci_low", "ci_high")
+
 
 def rater_agreement(
     table: pl.DataFrame,
@@ -22,23 +24,15 @@ def rater_agreement(
 ) -> pl.DataFrame:
     """Cohen's kappa of each pair of raters and Fleiss' kappa of all, with bootstrap intervals.
 
-    Parameters
-    ----------
-    table
-        A row per item, a column per rater; null where a rater gave no answer. A pair is compared
-        on the items of both, all raters on the items of all.
-    raters
-        The columns.
-    unit
-        The column whose values are drawn with replacement: items of a page are not independent.
-    resamples, level, seed
-        Of the percentile interval.
+    `table` has a row per item and a column per rater, null where it gave no answer. Values of
+    `unit` are drawn with replacement: items of a page are not independent.
 
     Returns
     -------
     polars.DataFrame
-        `raters kappa ci_low ci_high n_items n_same`; kappa is in [-1, 1], NaN where it is
-        undefined: no items, or all answers are the same. `n_same` items have one answer only.
+        `raters kappa ci_low ci_high n_items n_same`, over the items that all of these raters
+        answered; kappa is in [-1, 1], NaN where there are no items or all answers are the same.
+        `n_same` items have one answer only.
 
     Examples
     --------
@@ -65,10 +59,10 @@ def rater_agreement(
         draws = resamples if len(sums) > 1 else 0
         drawn = _kappa(drawn_sums(sums, resamples=draws, seed=seed), len(names))
         kappa = _kappa(sums.sum(axis=0, keepdims=True), len(names))[0]
-        ends = percentiles(drawn, level)
         n_same = int((totals.max(axis=1, initial=0) == len(names)).sum())
+        ends = percentiles(drawn, level)
         rows.append((" × ".join(names), kappa, *ends, rated.height, n_same))
-    schema = {"raters": pl.String} | dict.fromkeys(("kappa", "ci_low", "ci_high"), pl.Float64)
+    schema = {"raters": pl.String} | dict.fromkeys(_NUMBERS, pl.Float64)
     schema |= dict.fromkeys(("n_items", "n_same"), pl.Int64)
     return pl.DataFrame(rows, schema=schema, orient="row")
 

@@ -14,11 +14,7 @@ from formlab.tables import LADDER, SUMMARY, Settings, settings_text
 
 
 class Measure(NamedTuple):
-    """One score that speaks for a level: a metric, the level it is of, and what it is a share of.
-
-    `tasks` are those of the level; where fields of other tasks were scored by the same metric, the
-    score stands for another level.
-    """
+    """One score that speaks for a level: a metric of fields of these tasks, a share of `over`."""
 
     level: str
     metric: str
@@ -50,6 +46,14 @@ MEASURES = (
     Measure("acting", "form_completed", "document", "forms"),
 )
 LEVELS = tuple(dict.fromkeys(measure.level for measure in MEASURES))
+# The tasks of each level; a form is filled in by finding its fields, and by what is entered there.
+_LEVEL_TASKS = {
+    "reading": (*_READ, "fact"),
+    "locating": ("entity", "value", "click"),
+    "structuring": ("layout",),
+    "relating": ("vqa", "consistency"),
+    "acting": ("click",),
+}
 HEADLINES: dict[str, Any] = {
     **dict.fromkeys(("level", "over", "tasks", "panel"), pl.String),
     **{name: kind for name, kind in SUMMARY.items() if name != "level"},
@@ -58,12 +62,7 @@ HEADLINES: dict[str, Any] = {
 
 
 def headlines(summary: pl.DataFrame) -> pl.DataFrame:
-    """The scores that speak for each level: every one of `MEASURES` that is defined.
-
-    Parameters
-    ----------
-    summary
-        As from `summaries`.
+    """The scores that speak for each level: every one of `MEASURES` that is defined in `summary`.
 
     Returns
     -------
@@ -74,18 +73,21 @@ def headlines(summary: pl.DataFrame) -> pl.DataFrame:
         same level and tasks, by the same rules.
     """
     rows = []
-    known = pl.col("value").is_not_nan() & pl.col("slice_by").is_null()
-    for row in summary.filter(known, average="pooled").iter_rows(named=True):
+    for row in _defined(summary).filter(pl.col("slice_by").is_null()).iter_rows(named=True):
         for number, measure in enumerate(MEASURES):
             tasks = _tasks(row["benchmark"], measure.tasks)
             is_it = (row["metric"], row["level"]) == (measure.metric, measure.of)
-            if not is_it or (measure.tasks and not tasks):
-                continue
-            panel = f"{number:02}|{','.join(tasks)}|{rules(row)}"
-            facts = {"level": measure.level, "over": measure.over, "score_level": row["level"]}
-            rows.append(row | facts | {"tasks": ", ".join(tasks) or None, "panel": panel})
+            if is_it and bool(tasks) == bool(measure.tasks):
+                panel = f"{number:02}|{','.join(tasks)}|{rules(row)}"
+                facts = {"level": measure.level, "over": measure.over, "panel": panel}
+                facts |= {"tasks": ", ".join(tasks) or None, "score_level": row["level"]}
+                rows.append(row | facts)
     table = pl.DataFrame(rows, schema=HEADLINES)
     return table.sort("panel", "benchmark", "split", "system", maintain_order=True)
+
+
+def _defined(summary: pl.DataFrame) -> pl.DataFrame:
+    return summary.filter(pl.col("value").is_not_nan(), average="pooled")
 
 
 def _tasks(benchmark: str, tasks: tuple[str, ...]) -> list[str]:
@@ -107,42 +109,18 @@ def rules(row: Mapping[str, Any]) -> str:
 
 
 def rungs(summary: pl.DataFrame, by: str | None = None) -> pl.DataFrame:
-    """Accuracy on each rung of the strictness ladder, strictest first.
+    """Accuracy on each rung of the strictness ladder, over all fields or of each slice `by`.
 
-    Parameters
-    ----------
-    summary
-        As from `summarise` or `summaries`.
-    by
-        Of each slice of this column; over all fields, if left out.
-
-    Returns
-    -------
-    polars.DataFrame
-        The rows of `summary` with `rung`, and the `tasks` that the fields are of.
+    They are rows of `summary` with `rung`, and the `tasks` that the fields are of.
     """
     names = {f"{rung}_accuracy": rung for rung in LADDER}
-    tasks = {
-        name: ", ".join(_tasks(name, _READ + _NAMED)) for name in summary["benchmark"].unique()
-    }
+    tasks = {n: ", ".join(_tasks(n, _READ + _NAMED)) for n in summary["benchmark"].unique()}
     slices = pl.col("slice_by")
     chosen = slices == by if by else slices.is_null() & (pl.col("level") == "field")
-    chosen &= pl.col("metric").is_in([*names]) & pl.col("value").is_not_nan()
-    rows = summary.filter(chosen, average="pooled")
     rung, of = pl.col("metric").replace(names), pl.col("benchmark").replace(tasks)
     columns = [name for name in SUMMARY if name != "task"]
+    rows = _defined(summary).filter(chosen, pl.col("metric").is_in([*names]))
     return rows.select(rung.alias("rung"), of.alias("tasks"), *columns)
-
-
-# The tasks of each level, from seeing a form to filling it in.
-_LEVEL_TASKS = {
-    "reading": ("text", "marking", "visual", "cross", "fact"),
-    # A form is filled in by finding its fields, and by what is entered there.
-    "locating": ("entity", "value", "click"),
-    "structuring": ("layout",),
-    "relating": ("vqa", "consistency"),
-    "acting": ("click",),
-}
 
 
 def tasks_by_level(benchmark: str) -> dict[str, str | None]:
@@ -153,7 +131,5 @@ def tasks_by_level(benchmark: str) -> dict[str, str | None]:
     >>> tasks_by_level("vrdu")["locating"]
     'entity'
     """
-    return {
-        level: ", ".join(task for task in tasks if task in _tasks(benchmark, tasks)) or None
-        for level, tasks in _LEVEL_TASKS.items()
-    }
+    tasks = {level: _tasks(benchmark, own) for level, own in _LEVEL_TASKS.items()}
+    return {level: ", ".join(own) or None for level, own in tasks.items()}

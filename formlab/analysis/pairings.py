@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
-from functools import partial
 
 import polars as pl
 
@@ -19,8 +17,7 @@ from formlab.tables import BOX
 PAIRINGS = ("default", "label", "box", "value", "oracle")
 # The measure of each modality; see `formlab.scoring.tasks.content`.
 MEASURES = {"cer": ("textual", "visual"), "mark_f1": ("marking",), "cross_accuracy": ("cross",)}
-_VALUES = ("value", "ci_low", "ci_high")
-_COUNTS = ("n_docs", "n_cases", "n_paired")
+_VALUES, _COUNTS = ("value", "ci_low", "ci_high"), ("n_docs", "n_cases", "n_paired")
 SCHEMA = {
     **dict.fromkeys(("metric", "pairing"), pl.String),
     **dict.fromkeys(_VALUES, pl.Float64),
@@ -32,25 +29,16 @@ SCHEMA = {
 def pairings(evaluation: Evaluation, *, resamples: int = 1000, seed: int = 0) -> pl.DataFrame:
     """The scores of FORMCRAFT's fields (L1) under each way to pair gold and predicted fields.
 
-    Parameters
-    ----------
-    evaluation
-        As from `formlab.evaluate`, with its corpus and predictions.
-    resamples, seed
-        Draws of documents for the intervals.
-
     Returns
     -------
     polars.DataFrame
         A row per metric and pairing: ``default`` as for the evaluation's own scores, ``label``,
-        ``box``, ``value`` and ``oracle``, the least error that any pairing gives (of marks, the
-        least that was found). Only fields that the system named count: one that no name is paired
-        with is missed here, even where the page's words can be read under its box. `n_cases`
-        counts the values scored, `n_paired` the gold fields that have a partner. `only_naming` is
-        the share of the row's error, in [0, 1], that vanishes under the oracle: the value stands
-        in the answer under another name; NaN where there is no error. An error is the CER, or 1
-        less the score. ``box`` is NaN where one side has no boxes. No rows for evaluations without
-        FORMCRAFT's fields, and where the system named none.
+        ``box`` (NaN where one side has no boxes), ``value`` and ``oracle``, the least edits that
+        any pairing needs. Only fields that the system named count, not words under a field's box.
+        `n_paired` gold fields have a partner. `only_naming` is the share of the row's error that
+        vanishes under the best pairing: the value stands in the answer under another name; NaN
+        where there is no error. An error is the CER, or 1 less the score. No rows for evaluations
+        without FORMCRAFT's fields, and where the system named none.
 
     Examples
     --------
@@ -60,67 +48,39 @@ def pairings(evaluation: Evaluation, *, resamples: int = 1000, seed: int = 0) ->
     >>> bool(error.filter(pairing="oracle")["value"][0] <= error["value"].min())
     True
     """
-    marking = "marking" in benchmarks.get(evaluation.benchmark).tasks
-    parts = [_named(part) for part in evaluation.parts()] if marking else []
-    if not parts or any(None in (part.corpus, part.predictions) for part in parts):
+    corpus, given = evaluation.corpus, evaluation.predictions
+    has_fields = "marking" in benchmarks.get(evaluation.benchmark).tasks
+    if not has_fields or corpus is None or given is None:
         return pl.DataFrame(schema=SCHEMA)
-    whole = Whole.together(Whole.of(part.corpus, part.predictions) for part in parts)
-    sides = [
+    is_word = (pl.col("task") == "layout") & pl.col("kind").is_in(["word", "line"]).fill_null(False)
+    given = dataclasses.replace(given, records=given.records.filter(~is_word))
+    whole = Whole.of(corpus, given)
+    gold, named = (
         side.filter(pl.col("task").is_in(content.TASKS)) for side in (whole.gold, whole.answers)
-    ]
-    if not sides[1].drop_nulls("path").height:
-        return pl.DataFrame(schema=SCHEMA)
-    rows = pl.concat(
-        _scored(parts, whole, pairing, resamples=resamples, seed=seed) for pairing in PAIRINGS
     )
-    if not all(side.drop_nulls(BOX).height for side in sides):
-        known = pl.when(pl.col("pairing") != "box")
-        rows = rows.with_columns(
-            known.then(name).otherwise(float("nan")).alias(name) for name in _VALUES
+    if not named.drop_nulls("path").height:
+        return pl.DataFrame(schema=SCHEMA)
+    boxed = all(side.drop_nulls(BOX).height for side in (gold, named))
+    how = {"mode": evaluation.mode, "threshold": evaluation.settings.get("threshold", THRESHOLD)}
+    frames = [pl.DataFrame(schema=SCHEMA)]
+    for pairing in PAIRINGS:
+        done = content.score(corpus, given, kinds=whole, pairing=pairing, **how)
+        again = dataclasses.replace(evaluation, cases=done.cases, scores=done.scores)
+        rows = summarise(again, by=(), average="pooled", resamples=resamples, seed=seed)
+        paired = done.cases.drop_nulls(["gold", "pred_path"])["modality"]
+        counts = {name: paired.is_in(modalities).sum() for name, modalities in MEASURES.items()}
+        rows = tables.only(rows, level="field", slice_by=None)
+        rows = rows.filter(pl.col("metric").is_in(list(MEASURES))).with_columns(
+            pairing=pl.lit(pairing),
+            n_paired=pl.col("metric").replace_strict(counts, return_dtype=pl.Int64),
+            only_naming=pl.lit(None, pl.Float64),
         )
-    present = [name for name in MEASURES if name in rows["metric"]]
-    return pl.concat([pl.DataFrame(schema=SCHEMA), *(_compared(rows, name) for name in present)])
-
-
-def _named(part: Evaluation) -> Evaluation:
-    """Without the words that were read: what is read under a field's box needs no name."""
-    answers = part.predictions
-    if answers is not None:
-        words = (pl.col("task") == "layout") & pl.col("kind").is_in(["word", "line"]).fill_null(
-            False
-        )
-        answers = dataclasses.replace(answers, records=answers.records.filter(~words))
-    return part.changed(predictions=answers)
-
-
-def _scored(
-    parts: Sequence[Evaluation], whole: Whole, pairing: str, *, resamples: int, seed: int
-) -> pl.DataFrame:
-    scored = []
-    for part in parts:
-        score = partial(content.score, part.corpus, part.predictions, kinds=whole, pairing=pairing)
-        done = score(mode=part.mode, threshold=part.settings.get("threshold", THRESHOLD))
-        scored.append(part.changed(cases=done.cases, scores=done.scores))
-    again = Evaluation.of(scored)
-    summary = summarise(again, by=(), average="pooled", resamples=resamples, seed=seed)
-    rows = tables.only(summary, level="field", slice_by=None)
-    paired = again.cases.drop_nulls(["gold", "pred_path"])["modality"]
-    counts = {name: paired.is_in(own).sum() for name, own in MEASURES.items()}
-    n_paired = pl.col("metric").replace_strict(counts, default=None, return_dtype=pl.Int64)
-    rows = rows.with_columns(pairing=pl.lit(pairing), n_paired=n_paired).drop_nulls("n_paired")
-    return rows.select("metric", "pairing", *_VALUES, *_COUNTS)
-
-
-def _compared(rows: pl.DataFrame, metric: str) -> pl.DataFrame:
-    """The rows of one metric with what only naming costs."""
-    value = pl.col("value")
-    error = value if metrics.get(metric).direction == "down" else 1 - value
-    rows = rows.filter(metric=metric)
-    least = rows.reverse().filter(value.is_not_nan()).sort(error, maintain_order=True).head(1)
-    if metric == "mark_f1" and least.height:
-        # F1 is no sum over pairs, so that of marks another pairing may have less error.
-        others = rows.filter(pl.col("pairing") != "oracle")
-        rows = pl.concat([others, least.with_columns(pairing=pl.lit("oracle"))])
-    best = rows.filter(pairing="oracle").select(error).item()
+        if pairing == "box" and not boxed:
+            rows = rows.with_columns(pl.lit(float("nan")).alias(name) for name in _VALUES)
+        frames.append(rows.select(list(SCHEMA)))
+    down = [name for name in MEASURES if metrics.get(name).direction == "down"]
+    error = pl.when(pl.col("metric").is_in(down)).then("value").otherwise(1 - pl.col("value"))
+    best = error.fill_nan(None).min().over("metric")
     share = pl.when(error > 0).then((error - best) / error).otherwise(float("nan"))
-    return rows.with_columns(only_naming=share)
+    order = pl.col("metric").cast(pl.Enum(list(MEASURES)))
+    return pl.concat(frames).with_columns(only_naming=share).sort(order, maintain_order=True)

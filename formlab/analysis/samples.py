@@ -1,4 +1,4 @@
-"""The project's own samples, read by a real system: what a notebook shows when given nothing."""
+"""Evaluations from folders, or of the project's own samples: what a notebook shows by itself."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from formlab.show import plain
 # corpus, the system's name and its settings, which gives an `Evaluation`. Plug-ins alone.
 SAMPLES = Registry("samples", {})
 # What reads each sample without a key, and without knowing the answers.
-_READERS = {"funsd": "ocr", "formcraft": "rules", "vrdu": "rules", "fincriticaled": "ocr"}
-BASELINES = (*_READERS.items(), ("formfactory", "rules"))
+_BASELINE = {"funsd": "ocr", "formcraft": "rules", "vrdu": "rules", "fincriticaled": "ocr"}
+BASELINES = (*_BASELINE.items(), ("formfactory", "rules"))
 
 
 def open_evaluation(
@@ -32,20 +32,13 @@ def open_evaluation(
 ) -> Evaluation:
     """The evaluation saved in `folder`; without one, `system` over the sample of `benchmark`.
 
-    What the baselines read on the samples comes with formlab. What else reads a sample does so
-    once; that is kept in the user's cache folder, or in FORMLAB_CACHE. Of a benchmark of forms to
-    fill in (task `click`), `system` fills in those of its sample in the arena, one instance of
-    each; what the baselines did comes with formlab, all else needs a browser.
-
-    Parameters
-    ----------
-    folder
-        As written by ``formlab score … --out``; empty for the sample.
+    What the baselines read and filled in on the samples comes with formlab. All else is done once
+    and kept in the user's cache folder, or in FORMLAB_CACHE; forms are filled in with a browser.
 
     Raises
     ------
     DataMissing, DataBroken
-        If the folder holds no evaluation.
+        If the folder holds no evaluation, as written by ``formlab score … --out``.
     NotAvailable
         If the system needs an extra that is not installed, or a Chromium.
     """
@@ -55,28 +48,14 @@ def open_evaluation(
 def open_evaluations(
     folder: str | Path = "", *, benchmark: str = "vrdu", system: str = "rules"
 ) -> list[Evaluation]:
-    """The evaluations of several splits; without a folder, `system` over all of the sample's.
+    """The evaluations of several splits, from a folder that has one for each, or of the sample.
 
-    A system that learns reads the splits that have documents to learn from.
-
-    Parameters
-    ----------
-    folder
-        That of one evaluation, or of a folder for each split, as ``formlab score … --out``
-        writes them; empty for the sample.
-    benchmark, system
-        As for `open_evaluation`.
-
-    Raises
-    ------
-    DataMissing, DataBroken
-        If there is none, or they are not of one benchmark, system, mode and root.
+    `DataMissing` if there is none, `DataBroken` if they differ in more than their split.
     """
     if not str(folder):
         splits = benchmarks.get(benchmark).splits_in(benchmarks.SAMPLES / benchmark)
-        read = [split for split in splits if _shipped(benchmark, split, system).is_dir()]
-        read = read or [split for split in splits if _can_be_read(benchmark, split, system)]
-        return [_of_sample(benchmark, system, split) for split in read]
+        shipped = [split for split in splits if _shipped(benchmark, split, system).is_dir()]
+        return [_of_sample(benchmark, system, split) for split in shipped or splits]
     folder = Path(folder)
     if (folder / "manifest.json").is_file():
         return [_loaded(folder)]
@@ -86,8 +65,7 @@ def open_evaluations(
         remedy = "the folder that formlab score wrote with --out"
         raise DataMissing("no evaluation here or in its folders", where=folder, remedy=remedy)
     for name in ("benchmark", "system", "mode", "root"):
-        values = sorted({str(getattr(each, name)) for each in evaluations})
-        if len(values) > 1:
+        if len(values := sorted({str(getattr(each, name)) for each in evaluations})) > 1:
             what = f"evaluations that differ in their {name}: {', '.join(values)}"
             raise DataBroken(what, where=folder, remedy="a folder for each of them")
     return evaluations
@@ -102,22 +80,9 @@ def open_compared(
 ) -> list[Evaluation]:
     """The evaluations saved in `folders`; without any, several readings of a sample.
 
-    Parameters
-    ----------
-    folders
-        As written by ``formlab score … --out``; empty for the sample of `benchmark`.
-    benchmark
-        As for `open_evaluation`.
-    system
-        As there, read at each setting of `changes`; or several, each at its default; or none,
-        for every system whose reading of the sample comes with formlab, the baseline first.
-    changes
-        For each reading of the sample the settings that are not at their default.
-
-    Raises
-    ------
-    DataMissing, DataBroken
-        If a folder holds no evaluation.
+    `system` is one, read at each setting of `changes` (what is not at its default); or several; or
+    none, for all whose reading of the sample comes with formlab, the baseline first.
+    `DataMissing` or `DataBroken` if a folder holds no evaluation.
     """
     if folders:
         return [_loaded(folder) for folder in folders]
@@ -126,44 +91,12 @@ def open_compared(
     return [_of_sample(benchmark, name) for name in system or _readers(benchmark)]
 
 
-def of_system(evaluations: Sequence[Evaluation], system: str = "") -> Evaluation:
-    """The evaluation of `system`; the first one, without a name.
-
-    Raises
-    ------
-    UnknownName
-        If there is none of that system.
-
-    Examples
-    --------
-    >>> of_system(open_compared(), "ocr(scale=2.0)").system
-    'ocr(scale=2.0)'
-    """
-    by_name = {each.system: each for each in named(evaluations)}
-    if system and system not in by_name:
-        raise UnknownName.of("system", system, by_name)
-    return by_name[system or next(iter(by_name))]
-
-
-def _readers(benchmark: str) -> list[str]:
-    """The systems whose reading of a benchmark's sample comes with formlab, its baseline first."""
-    start = _shipped(benchmark, benchmarks.load(benchmark).split, "")
-    names = sorted(run.name.removeprefix(start.name) for run in start.parent.glob(f"{start.name}*"))
-    return sorted(names, key=lambda name: (benchmark, name) not in BASELINES)
-
-
 def open_all(folders: Sequence[str | Path] = ()) -> list[Evaluation]:
     """The evaluations saved in `folders`; without any, every sample read by its `BASELINES`.
 
-    The forms of FORMCRAFT are opened as every system read them that comes with formlab.
-
-    A sample that cannot be opened here, for want of an add-on or a browser, is left out, and
-    stderr says so.
-
-    Raises
-    ------
-    DataMissing, DataBroken
-        If a folder holds no evaluation.
+    FORMCRAFT's forms are opened as every system read them that comes with formlab. A sample that
+    cannot be opened here, for want of an add-on or a browser, is left out, and stderr says so.
+    `DataMissing` or `DataBroken` if a folder holds no evaluation.
     """
     if folders:
         return [_loaded(folder) for folder in folders]
@@ -177,14 +110,18 @@ def open_all(folders: Sequence[str | Path] = ()) -> list[Evaluation]:
     return evaluations
 
 
-def _can_be_read(benchmark: str, split: str, system: str) -> bool:
-    """Whether a split of the sample has documents to learn from, if the system learns."""
-    if system not in systems.SYSTEMS or not systems.get(system).learns:
-        return True
-    try:
-        return benchmarks.training(benchmarks.load(benchmark, split=split)).documents.height > 0
-    except DataMissing:
-        return False
+def of_system(evaluations: Sequence[Evaluation], system: str = "") -> Evaluation:
+    """The evaluation of `system`; the first one, without a name. `UnknownName` if there is none.
+
+    Examples
+    --------
+    >>> of_system(open_compared(), "ocr(scale=2.0)").system
+    'ocr(scale=2.0)'
+    """
+    by_name = {evaluation.system: evaluation for evaluation in named(evaluations)}
+    if system and system not in by_name:
+        raise UnknownName.of("system", system, by_name)
+    return by_name[system or next(iter(by_name))]
 
 
 def _loaded(folder: str | Path) -> Evaluation:
@@ -202,30 +139,34 @@ def _of_sample(
     split: str | None = None,
     change: Mapping[str, Any] | None = None,
 ) -> Evaluation:
-    corpus = benchmarks.load(benchmark, split=split)
+    corpus, change = benchmarks.load(benchmark, split=split), dict(change or {})
     if benchmark in SAMPLES:
-        name, settings = _settings_in(system)
-        return SAMPLES[benchmark](corpus, name, settings | dict(change or {}))
-    # Forms to be filled in, which no reader of pages does.
+        import yaml
+
+        name, _, more = system.rstrip(")").partition("(")
+        named_settings = (item.partition("=") for item in more.split(",") if more)
+        settings = {key: yaml.safe_load(value) for key, _, value in named_settings}
+        return SAMPLES[benchmark](corpus, name, settings | change)
     if "click" in benchmarks.get(benchmark).tasks:
         absent = "nothing is installed that fills in forms (the add-on formlab_arena)"
         raise NotAvailable(f"the sample of {benchmark} cannot be opened: {absent}")
+    name, settings, reader = system, {}, None
     # What comes with formlab as read needs neither the system nor its engine.
-    if not change and _shipped(benchmark, corpus.split, system).is_dir():
-        return evaluate(corpus, Predictions.load(_shipped(benchmark, corpus.split, system)))
-    reader = systems.get(system)
-    settings = reader.settings({key: str(value) for key, value in (change or {}).items()})
-    name = reader.run_name(settings)
+    if change or not _shipped(benchmark, corpus.split, system).is_dir():
+        reader = systems.get(system)
+        settings = reader.settings({key: str(value) for key, value in change.items()})
+        name = reader.run_name(settings)
     if (folder := _shipped(benchmark, corpus.split, name)).is_dir():
         shipped = Predictions.load(folder)
-        if settings.items() <= shipped.settings.items():
+        if reader is None or settings.items() <= shipped.settings.items():
             return evaluate(corpus, shipped)
     if reader.extra:
         resources.need(reader.extra)
     out = cache.run_folder(f"{benchmark}-{corpus.split}-{name}-{state_of(reader)}")
     # Two notebooks that run side by side may ask for the same sample.
-    predictions = systems.run(corpus, reader, out=out, settings=settings, name=name, wait=True)
-    return evaluate(corpus, predictions)
+    return evaluate(
+        corpus, systems.run(corpus, reader, out=out, settings=settings, name=name, wait=True)
+    )
 
 
 def _shipped(benchmark: str, split: str, name: str) -> Path:
@@ -233,13 +174,11 @@ def _shipped(benchmark: str, split: str, name: str) -> Path:
     return benchmarks.SAMPLES / "runs" / f"{benchmark}-{split}-{name}"
 
 
-def _settings_in(system: str) -> tuple[str, dict[str, Any]]:
-    """The parts of a name such as ``rules(ruler=True)``, which `System.run_name` makes."""
-    import yaml
-
-    name, _, rest = system.rstrip(")").partition("(")
-    changes = (item.partition("=") for item in rest.split(",") if rest)
-    return name, {key: yaml.safe_load(value) for key, _, value in changes}
+def _readers(benchmark: str) -> list[str]:
+    """The systems whose reading of a benchmark's sample comes with formlab, its baseline first."""
+    start = _shipped(benchmark, benchmarks.load(benchmark).split, "")
+    names = sorted(run.name.removeprefix(start.name) for run in start.parent.glob(f"{start.name}*"))
+    return sorted(names, key=lambda name: (benchmark, name) not in BASELINES)
 
 
 def state_of(

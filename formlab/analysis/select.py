@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import polars as pl
 
 from formlab import selection
-from formlab.analysis.finding import KEYS, Finding, origin
+from formlab.analysis.finding import KEYS, Finding
 from formlab.errors import UnknownName
 from formlab.folders import Evaluation
 from formlab.scoring.bands import sliced
@@ -19,24 +19,13 @@ _BAND = re.compile(rf"under {_NUMBER}|{_NUMBER}–{_NUMBER}|{_NUMBER} and more")
 
 
 def select(evaluation: Evaluation, line: str, *, findings: Sequence[Finding] = ()) -> pl.DataFrame:
-    """The cases that a line selects, right ones among them.
+    """The cases that a line selects, right ones among them, in the order of the evaluation.
 
-    Parameters
-    ----------
-    evaluation
-        As from `evaluate`.
-    line
-        As in the address of a report that shows cases: ``slice=column:value``, or a column of its
-        own such as ``cause=clipped``, joined by ``&``. Values of one column are alternatives,
-        columns must all fit; ``slice=column`` is of cases without a value. Columns are those of
-        *cases* and *documents*, the bands (``length`` …) and ``position``.
-    findings
-        Those of the report, for ``finding=2``: the cases of the second.
-
-    Returns
-    -------
-    polars.DataFrame
-        The schema CASES, in the order of the evaluation.
+    `line` is as in the address of a report that shows cases: ``slice=column:value``, or a column
+    of its own such as ``cause=clipped``, joined by ``&``. Values of one column are alternatives,
+    columns must all fit; ``slice=column`` is of cases without a value. Columns are those of *cases*
+    and *documents*, the bands (``length`` …) and ``position``. ``finding=2`` is of the cases of the
+    second of `findings`, those of the report.
 
     Raises
     ------
@@ -54,40 +43,33 @@ def select(evaluation: Evaluation, line: str, *, findings: Sequence[Finding] = (
     (['answer'], 4)
     """
     chosen = selection.read(line)
-    numbers = chosen.pop("finding", [])
-    known = {str(number): finding for number, finding in enumerate(findings, start=1)}
-    for number in numbers:
-        if number not in known:
+    keys = []
+    for number in chosen.pop("finding", []):
+        if number not in (known := [str(n + 1) for n in range(len(findings))]):
             raise UnknownName.of("number of a finding", number, known)
-    keys = [_keys(known[str(number)], evaluation) for number in numbers]
-    behind = pl.concat(keys).unique() if keys else None
-    return evaluation.gathered(lambda part: _selected(part, chosen, behind))
+        keys.append(_keys(findings[int(number) - 1], evaluation))
 
+    def selected(part: Evaluation) -> pl.DataFrame:
+        columns = {column: sliced(part.cases, part.documents, column) for column in chosen}
+        cases = part.cases.filter(
+            *(_fits(values, chosen[name]) for name, values in columns.items())
+        )
+        if not keys:
+            return cases
+        behind = pl.concat(keys).unique()
+        return cases.join(
+            behind, on=list(KEYS), how="semi", nulls_equal=True, maintain_order="left"
+        )
 
-def _selected(
-    part: Evaluation, chosen: Mapping[str, Sequence[str | None]], behind: pl.DataFrame | None
-) -> pl.DataFrame:
-    """The cases whose columns have the values chosen, and that are `behind` a finding."""
-    cases = part.cases
-    columns = {column: sliced(cases, part.documents, column) for column in chosen}
-    fits = [_fits(values, chosen[column]) for column, values in columns.items()]
-    chosen_cases = cases.filter(*fits)
-    if behind is not None:
-        on = {"on": list(KEYS), "how": "semi", "nulls_equal": True, "maintain_order": "left"}
-        return chosen_cases.join(behind, **on)
-    return chosen_cases
+    return evaluation.gathered(selected)
 
 
 def _keys(finding: Finding, evaluation: Evaluation) -> pl.DataFrame:
     """The keys of the cases behind a finding; none of one about another evaluation."""
     # Those of a comparison name both systems.
-    compared = {"system"} if finding.about == "systems" else set()
-    strange = any(
-        getattr(finding, name) not in ("", own)
-        for name, own in origin(evaluation).items()
-        if name not in compared
-    )
-    return finding.cases.select(KEYS).filter(not strange)
+    names = {"benchmark", "split"} | ({"system"} if finding.about != "systems" else set())
+    same = all(getattr(finding, name) in ("", getattr(evaluation, name)) for name in names)
+    return finding.cases.select(KEYS).filter(same)
 
 
 def _fits(values: pl.Series, chosen: Sequence[str | None]) -> pl.Series:
@@ -98,10 +80,11 @@ def _fits(values: pl.Series, chosen: Sequence[str | None]) -> pl.Series:
     fits = values.cast(pl.String).is_in([*names, *whole]).fill_null(False)
     if None in chosen:
         fits |= values.is_null()
-    bands = map(_BAND.fullmatch, names) if values.dtype.is_numeric() else ()
-    for under, low, high, more in (band.groups() for band in bands if band):
-        end = float(high or under or "inf")
-        # A band of whole numbers ends with its last, another before the first of the next.
-        below = values <= end if high and values.dtype.is_integer() else values < end
-        fits |= (below & (values >= float(low or more or "-inf"))).fill_null(False)
+    for band in map(_BAND.fullmatch, names) if values.dtype.is_numeric() else ():
+        if band:
+            under, low, high, more = band.groups()
+            end = float(high or under or "inf")
+            # A band of whole numbers ends with its last, another before the first of the next.
+            below = values <= end if high and values.dtype.is_integer() else values < end
+            fits |= (below & (values >= float(low or more or "-inf"))).fill_null(False)
     return fits

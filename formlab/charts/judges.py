@@ -30,7 +30,7 @@ _LONG = 80
 
 
 def audit_figures(audit: Audit, printed: pl.DataFrame) -> tuple[Any, ...]:
-    """The judge's scores, how far raters agree, and where the judge was overruled or swayed.
+    """The judge's scores, how far raters agree, and where the judge was overruled.
 
     `audit` is from `analysis.open_audit`, `printed` a published table with the columns annotator,
     other and kappa. A note, if no judge was asked.
@@ -50,10 +50,6 @@ def audit_figures(audit: Audit, printed: pl.DataFrame) -> tuple[Any, ...]:
     long = pl.col("gold", "reason")
     overruled = facts.filter(pl.col("override").is_not_null()).with_columns(
         pl.when(long.str.len_chars() > _LONG).then(long.str.head(_LONG) + "…").otherwise(long)
-    )
-    planted = facts.filter(pl.col("planted").is_not_null())
-    planted = planted.group_by("doc_id", "planted", maintain_order=True).agg(
-        pl.len().alias("facts"), pl.col("rule", "judge").mean().name.prefix("right_by_")
     )
     odd = pl.DataFrame(list(audit.notes.items()), schema=["what", "count"], orient="row")
     counts = f"n = {facts.height:,} facts on {facts['doc_id'].n_unique():,} pages"
@@ -75,8 +71,6 @@ def audit_figures(audit: Audit, printed: pl.DataFrame) -> tuple[Any, ...]:
         "What each rater calls right.": table(raters),
         "Facts on which the judge was overruled, and why.":
             table(overruled, *columns, rows=50, titles=titles, empty=none),
-        "Text in predictions that addresses the judge.":
-            table(planted, empty="No prediction holds text that addresses its judge."),
         "Irregularities in the judge's answers.": table(odd, empty="There were none."),
     }  # fmt: skip
     captioned = [(Caption(say, label="Table"), rows) for say, rows in shown.items()]

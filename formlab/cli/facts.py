@@ -135,24 +135,18 @@ def filing(file: Path, out: Path, pages: int | None, dpi: int) -> Rows:
 
 @command(
     click.argument("pages", type=options.path),
-    option("--filing", "An inline-XBRL filing with the same rows.", options.path),
-    option("--links", "Its calculation links, in a file …_cal.xml.", options.path),
     option("--all holding", "Also the sums that hold.", bool),
     group=facts,
 )
-def sums(pages: Path, filing: Path | None, links: Path | None, holding: bool) -> Rows:
+def sums(pages: Path, holding: bool) -> Rows:
     """Find figures that do not add up on PAGES, without gold.
 
-    PAGES is what formlab run wrote, or a folder of pages as .html, .md or .txt. The filing and its
-    calculation links say which rows are sums; they may be of another quarter.
+    PAGES is what formlab run wrote, or a folder of pages as .html, .md or .txt.
     """
     from formlab import files
     from formlab.analysis import check_sums
-    from formlab.benchmarks.calculations import known_sums
     from formlab.folders import Predictions
 
-    if (filing is None) != (links is None):
-        raise UnknownName("one of --filing and --links alone", remedy="name both")
     read: Predictions | dict[str, str]
     if (pages / "manifest.json").is_file():
         read = Predictions.load(pages)
@@ -162,7 +156,7 @@ def sums(pages: Path, filing: Path | None, links: Path | None, holding: bool) ->
             remedy = f"files that end in {', '.join(_PAGES)}"
             raise DataMissing("no pages here", where=pages, remedy=remedy)
         read = {file.relative_to(pages).as_posix(): files.read_text(file) for file in texts}
-    table = check_sums(read, known_sums(filing, links) if filing and links else (), every=True)
+    table = check_sums(read)
     found, broken = table.drop_nulls("holds"), table.filter(~table["holds"])
     none = table.filter(table["holds"].is_null())["doc_id"].n_unique()
     notes = {"sums found": table.height - none, "of them broken": broken.height}

@@ -13,7 +13,7 @@ import polars as pl
 
 from formlab import gallery, metrics
 from formlab.analysis import Finding
-from formlab.analysis.top_errors import top_errors
+from formlab.analysis.overview import top_errors
 from formlab.charts import theme
 from formlab.charts._output import clean
 from formlab.charts._parts import words

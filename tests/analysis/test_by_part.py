@@ -8,10 +8,10 @@ import pytest
 from formlab import analysis, charts, explore, gallery
 from formlab.analysis.finding import finding_table
 from formlab.analysis.flips import flip_matrices, flips
-from formlab.analysis.footing import material_errors
 from formlab.analysis.overview import answers, failures, runs, tree_sizes, worst_pages
 from formlab.analysis.pairings import pairings
 from formlab.analysis.select import select
+from formlab.analysis.sum_checks import material_errors
 from formlab_arena import click_and_value, loss_stages, misses, propagation
 from tests.analysis.made_pairs import in_parts
 from tests.analysis.test_findings import random

@@ -8,10 +8,7 @@ from formlab.analysis.label_corrections import corrected, corrected_scores, reso
 from formlab.benchmarks import formfactory
 from formlab.errors import NotAvailable
 from formlab.folders import Evaluation
-from formlab_arena.evaluation import read_run
 
-from ..made_arena import VALUES, run, screen
-from ..made_arena import fill as entering
 from ..made_formfactory import make
 from ..made_parts import cut
 from ..made_readings import GOLD, read_as
@@ -164,47 +161,7 @@ def test_a_fact_is_left_out_and_its_page_is_not_rewritten(tmp_path):
     assert counts[0].height - counts[1].height == 1
 
 
-def filled(folder, events, **sent):
-    """An evaluation of one form of five fields, where `sent` was entered instead of the gold."""
-    ended = {"status": "submitted", "answers": VALUES | sent, "right": 5 - len(sent)}
-    return analysis.evaluate(*read_run(run(folder, (events, ended))))
-
-
-def entered(**wrong):
-    return [screen(), *[e for name, v in (VALUES | wrong).items() for e in entering(name, v)]]
-
-
-def of_form(evaluation, label, **more):
-    row = evaluation.corpus.records.filter(pl.col("path") == f"/{label}").row(0, named=True)
-    said = {"decision": "label_error", "label": row["value"], "reviewer": "ada"}
-    return decided({name: row[name] for name in decisions.KEY} | said | more)
-
-
-def on_form(evaluation, *names):
-    per = evaluation.scores.group_by("metric").agg(pl.col("hits", "total").sum())
-    held = {name: (hits, total) for name, hits, total in per.iter_rows()}
-    return [held[name] for name in names]
-
-
-VALUE = ("value_found_accuracy", "value_placed_accuracy", "value_submitted_accuracy")
-
-
-def test_a_corrected_label_is_what_is_to_be_entered(tmp_path):
-    borg = filled(tmp_path / "borg", entered(holder="Ada Borg"), holder="Ada Borg")
-    # Four of five values are right, and every click; the form as a whole is not.
-    assert on_form(borg, "click_accuracy", *VALUE) == [(5, 5)] + [(4, 5)] * 3
-    assert on_form(borg, "form_completed") == [(0, 1)]
-    right = analysis.with_label_corrections(borg, of_form(borg, "Account holder", value="Ada Borg"))
-    assert on_form(right, "click_accuracy", *VALUE) == [(5, 5)] * 4
-    assert on_form(right, "form_completed") == [(1, 1)]
-    # Who entered the label that was wrong is no longer right, in the form or as submitted.
-    berg = filled(tmp_path / "berg", entered())
-    wrong = analysis.with_label_corrections(berg, of_form(berg, "Account holder", value="Ada Borg"))
-    assert on_form(berg, *VALUE) == [(5, 5)] * 3
-    assert on_form(wrong, "click_accuracy", *VALUE) == [(5, 5)] + [(4, 5)] * 3
-
-
-def test_an_option_to_be_clicked_is_left_out_for_its_place_is_not_known(tmp_path):
+def test_a_field_to_fill_in_is_left_out_for_its_place_is_not_known(tmp_path):
     corpus = formfactory.read("all", make(tmp_path))
     first = corpus.records.filter(path="/Gender").row(0, named=True)
     row = {name: first[name] for name in decisions.KEY} | {"label": first["value"]}

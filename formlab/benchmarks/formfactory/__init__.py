@@ -22,7 +22,6 @@ from formlab.benchmarks.formfactory._gold import (
     gold_row,
     items_of,
     pointer,
-    with_value,
 )
 from formlab.benchmarks.formfactory._texts import split_texts
 from formlab.errors import DataBroken
@@ -31,7 +30,7 @@ from formlab.text.normalise import as_text
 
 __all__ = [
     "Box", "FormField", "WebForm", "doc_id", "elements_of", "forms", "gold_items", "gold_row",
-    "items_of", "pointer", "read", "reader", "with_value",
+    "items_of", "pointer", "read", "reader",
 ]  # fmt: skip
 
 

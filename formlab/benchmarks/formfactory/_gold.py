@@ -68,13 +68,6 @@ def items_of(metas: Iterable[str | None]) -> list[list[Row]]:
     return [meta.get("items", []) for meta in metas_read]
 
 
-def with_value(meta: str, value: str) -> str:
-    """The `meta` of a record with another value as the first to enter."""
-    changed = json.loads(meta)
-    changed["items"][0]["value"] = value
-    return json.dumps(changed, ensure_ascii=False)
-
-
 def elements_of(document: Row | str | None) -> list[list[Any]]:
     """A form's elements, ``[page, x0, y0, x1, y1, path]`` each, from a document's `meta`."""
     return meta_of(document).get("elements", [])

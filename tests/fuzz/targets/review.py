@@ -6,7 +6,6 @@ from pathlib import Path
 
 from formlab import decisions
 from formlab.analysis import audit
-from formlab.benchmarks.calculations import known_sums
 from formlab.benchmarks.formcraft import read_form
 from formlab_review import adjudication, annotation, drafts
 from formlab_review.forms import FormNodes
@@ -118,25 +117,6 @@ def _read_form(folder: Path) -> Found:
     return Found()
 
 
-LINKS = """<?xml version="1.0"?>
-<link:linkbase xmlns:link="http://www.xbrl.org/2003/linkbase"
- xmlns:xlink="http://www.w3.org/1999/xlink"><link:calculationLink>
-<link:loc xlink:label="a" xlink:href="x.xsd#us-gaap_NI"/>
-<link:loc xlink:label="b" xlink:href="x.xsd#us-gaap_S"/>
-<link:calculationArc xlink:from="a" xlink:to="b" weight="1.0" order="1"/>
-</link:calculationLink></link:linkbase>"""
-
-
-def _sums(folder: Path) -> None:
-    put(folder, "filing.htm", made.FILING)
-    put(folder, "links.xml", LINKS)
-
-
-def _read_sums(folder: Path) -> Found:
-    known_sums(folder / "filing.htm", folder / "links.xml")
-    return Found()
-
-
 TARGETS = [
     Target("review/decisions", _decisions, _read_decisions),
     Target("review/record", _decisions, _record, only="me"),
@@ -145,5 +125,4 @@ TARGETS = [
     Target("review/queue", _queue, _read_queue, only="queue"),
     Target("review/drafts", _drafts, _read_drafts),
     Target("review/form", _form, _read_form),
-    Target("review/sums", _sums, _read_sums),
 ]

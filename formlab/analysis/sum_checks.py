@@ -12,7 +12,6 @@ import polars as pl
 from rapidfuzz.distance import Levenshtein
 
 from formlab.analysis.finding import in_fields
-from formlab.benchmarks.calculations import KnownSum, row_name
 from formlab.benchmarks.fincriticaled import FACTS, fact_meta
 from formlab.folders import Evaluation, Predictions
 from formlab.tables import USABLE
@@ -78,12 +77,12 @@ class _Row(NamedTuple):
 _Parts = list[tuple[_Row, int]]
 
 
-def sums(flow: Flow, known: Sequence[KnownSum] = ()) -> list[Sum]:
-    """Every sum on a page, whether it holds or not, found from the figures and from what is known.
+def sums(flow: Flow) -> list[Sum]:
+    """Every sum on a page, whether it holds or not, found from the figures alone.
 
     A row is a sum of the rows above it if it is their sum in two columns, or in one if it is called
     a total; of two of them also their difference. The last column is a sum of the others if it is
-    in most rows. What is in `known` is a sum wherever rows of these names stand in a table.
+    in most rows.
 
     Examples
     --------
@@ -101,7 +100,7 @@ def sums(flow: Flow, known: Sequence[KnownSum] = ()) -> list[Sum]:
         # Lines outside of tables have columns by their order alone.
         read_rows = (_row(flow, numbers, ordered=table < 0) for numbers in lines.values())
         rows = [row for row in read_rows if row.cells][:_ROWS]
-        found += [*_down(rows, known), *_across(rows)]
+        found += [*_down(rows), *_across(rows)]
     return found
 
 
@@ -152,32 +151,18 @@ def figure(text: str) -> Decimal | None:
     return -value if match["open"] or match["minus"] else value
 
 
-def _down(rows: Sequence[_Row], known: Sequence[KnownSum]) -> Iterator[Sum]:
+def _down(rows: Sequence[_Row]) -> Iterator[Sum]:
     """Rows that are sums of rows above them."""
-    named = _named(rows, known)
     # Rows that are part of no sum yet, the last one at the end.
     loose: list[_Row] = []
     for row in rows:
-        parts = named.get(id(row)) or _found(row, loose)
+        parts = _found(row, loose)
         for column in sorted(row.cells) if parts else ():
             cells = tuple((part.cells[column], s) for part, s in parts if column in part.cells)
             if len(cells) >= 2:
                 yield Sum(row.label, row.cells[column], cells)
         summed = {id(part) for part, _ in parts}
         loose = [*(other for other in loose if id(other) not in summed), row]
-
-
-def _named(rows: Sequence[_Row], known: Sequence[KnownSum]) -> dict[int, _Parts]:
-    """The parts of rows whose sum is known, where each name stands once."""
-    by_name: dict[str, list[_Row]] = {}
-    for row in rows if known else ():
-        by_name.setdefault(row_name(row.label), []).append(row)
-    only = {name: named[0] for name, named in by_name.items() if len(named) == 1}
-    return {
-        id(only[entry.total]): [(only[name], sign) for name, sign in entry.parts]
-        for entry in known
-        if {entry.total, *(name for name, _ in entry.parts)} <= only.keys()
-    }
 
 
 def _found(row: _Row, loose: Sequence[_Row]) -> _Parts:
@@ -230,21 +215,14 @@ def _is_misread(value: Decimal, other: Decimal) -> bool:
     return value == -other or (same_sign and Levenshtein.distance(*digits, score_cutoff=1) == 1)
 
 
-def check_sums(
-    pages: Predictions | Mapping[str, str], known: Sequence[KnownSum] = (), *, every: bool = False
-) -> pl.DataFrame:
-    """The sums on the pages that a system read: no gold is needed.
+def check_sums(pages: Predictions | Mapping[str, str]) -> pl.DataFrame:
+    """The sums on the pages that a system read, whether they hold or not: no gold is needed.
 
     Parameters
     ----------
     pages
-        Whole pages as HTML, Markdown or text: what a system predicted for a document without a
-        path, or texts by the name of their page.
-    known
-        Sums by the names of rows, as `formlab.benchmarks.calculations.known_sums` reads them from
-        a filing and its calculation links; the filing may be of another quarter.
-    every
-        Also the sums that hold.
+        Whole pages as HTML, Markdown or text: what a system predicted, or texts by the name of
+        their page.
 
     Returns
     -------
@@ -257,27 +235,24 @@ def check_sums(
 
     Examples
     --------
-    >>> table = check_sums({"p1": "Cash  20\\nBonds  5\\nTotal  25"}, every=True)
+    >>> table = check_sums({"p1": "Cash  20\\nBonds  5\\nTotal  25"})
     >>> table.select("doc_id", "label", "total", "holds").rows()
     [('p1', 'Total', '25', True)]
     """
     if isinstance(pages, Predictions):
         whole = pl.col("path").is_null() & (pl.col("task") != "layout")
         read_pages = pages.records.filter(whole, pl.col("status").is_in(USABLE))
-        texts = read_pages.select("doc_id", pl.col("value").fill_null("")).rows()
-    else:
-        texts = list(pages.items())
+        pages = dict(read_pages.select("doc_id", pl.col("value").fill_null("")).iter_rows())
     rows: list[dict[str, Any]] = []
-    for doc_id, text in texts:
-        found = sums(read(text), known)
+    for doc_id, text in pages.items():
+        found = sums(read(text))
         rows += [] if found else [{"doc_id": doc_id}]
         for entry in found:
             gap, total = entry.difference, entry.total
             suspects = [f"{cell.text} → {value:,f}" for cell, value in entry.suspects if gap]
             row = {"doc_id": doc_id, "label": entry.label, "total": total.text}
             row |= {"parts": len(entry.parts), "holds": not gap, "difference": float(gap)}
-            row |= {"effect": _share(gap, total.value), "suspects": suspects}
-            rows += [row] if every or gap else []
+            rows.append(row | {"effect": _share(gap, total.value), "suspects": suspects})
     return pl.DataFrame(rows, schema=_SUMS)
 
 
@@ -285,36 +260,26 @@ def _share(change: Decimal, total: Decimal) -> float:
     return float(abs(change / total)) if total else float("nan")
 
 
-def material_errors(evaluation: Evaluation, known: Sequence[KnownSum] = ()) -> pl.DataFrame:
+def material_errors(evaluation: Evaluation) -> pl.DataFrame:
     """What each wrong figure would cost: its error as a share of the total that it is part of.
 
-    Parameters
-    ----------
-    evaluation
-        Of tagged facts (benchmark ``fincriticaled``), holding its corpus.
-    known
-        As for `check_sums`; the sums of the gold page itself are found without.
+    `evaluation` is of tagged facts and holds its corpus.
 
     Returns
     -------
     polars.DataFrame
         A row for each number that is wrong or missing: `doc_id`, `path`, `gold`, `pred`, `cause`;
         `total`, the figure at the top of the sums that it is part of, itself if it is one; and
-        `effect`, the size of the error as a share of that total, 1 and more for an error as large
-        as the total itself. A figure that is missing counts as 0. `effect` is NaN, and `total`
-        null, for what is in no sum, and for what was read as no number.
+        `effect`, the size of the error as a share of that total. A figure that is missing counts
+        as 0. `effect` is NaN, and `total` null, for what is in no sum and what is no number.
     """
-    return evaluation.gathered(lambda part: _effects(part, known))
-
-
-def _effects(evaluation: Evaluation, known: Sequence[KnownSum]) -> pl.DataFrame:
     number = pl.col("kind") == "number", pl.col("outcome") != "match"
-    wrong = evaluation.scan("cases").filter(in_fields(), *number).collect()
     columns = ["doc_id", "path", "gold", "pred", "cause"]
+    wrong = evaluation.scan("cases").filter(in_fields(), *number).select(columns).collect()
     rows = []
     for (doc_id,), cases in wrong.group_by("doc_id", maintain_order=True):
-        tops = _tops(evaluation.corpus.records.filter(doc_id=doc_id), known)
-        for case in cases.select(columns).iter_rows(named=True):
+        tops = _tops(evaluation.corpus.records.filter(doc_id=doc_id))
+        for case in cases.iter_rows(named=True):
             top, effect = tops.get(case["path"]), float("nan")
             gold, pred = figure(case["gold"]), figure(case["pred"] or "0")
             if top and gold is not None and pred is not None:
@@ -324,12 +289,12 @@ def _effects(evaluation: Evaluation, known: Sequence[KnownSum]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=schema)
 
 
-def _tops(gold: pl.DataFrame, known: Sequence[KnownSum]) -> dict[str, Cell]:
+def _tops(gold: pl.DataFrame) -> dict[str, Cell]:
     """Of each fact in a sum of its page, the highest total above it."""
     markup = gold.filter(pl.col("path").is_null())["value"].first() or ""
     flow = Flow(written_events(markup), tags=FACTS)
     above: dict[int, Cell] = {}
-    for found in sums(flow, known):
+    for found in sums(flow):
         for cell, _ in found.parts:
             above.setdefault(cell.unit, found.total)
     totals = {cell.unit: cell for cell in above.values()}

@@ -261,23 +261,6 @@ def test_a_mistake_is_said_on_stderr_with_exit_code_2(formlab, work, words):
     assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", result.stderr)
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ("", "no rows"),
-        ('{"doc_id": "a", "text": "x"}\n' + "{}\n" * 5 + '{"doc_id": \n', "p.jsonl:7"),
-        ('{"doc_id": "zzz", "text": "x"}\n', "none of the predictions"),
-        ('{"doc_id": "a", "text": "x"}\n' * 2, "two predictions"),
-        ('{"doc_id": "a", "text": "\\u001b[31mred", "status": "\\u001b[31m"}\n', "unknown status"),
-    ],
-)
-def test_broken_answers_are_one_line(formlab, work, content, message):
-    (work / "p.jsonl").write_text(content)
-    result = formlab(*SCORE.split(), "p.jsonl", "--json")
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert re.fullmatch(rf"error: .*{message}.*\n", result.stderr)
-
-
 @pytest.mark.parametrize("old", [*renamed.COMMANDS, *renamed.OPTIONS])
 def test_old_words_print_the_new_ones_and_exit_with_2(formlab, work, old):
     new = renamed.COMMANDS.get(old) or renamed.OPTIONS[old]

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 from functools import partial
-from importlib import import_module, util
-from types import ModuleType
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -31,9 +29,10 @@ _HOME = {
     "options": "frames", "read_predictions": "readers", "run": "systems", "summarise": "analysis",
 }  # fmt: skip
 # Decorators that register what stands below them; see `formlab.registry.register`.
-_DECORATORS = (
-    "agent", "benchmark", "chart", "command", "metric", "notebook", "reader", "system",
-)  # fmt: skip
+_DECORATORS = {
+    "agent": "agents", "benchmark": "benchmarks", "chart": "charts", "command": "commands",
+    "metric": "metrics", "notebook": "notebooks", "reader": "readers", "system": "systems",
+}  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
@@ -45,7 +44,7 @@ def __getattr__(name: str) -> Any:
     if name == "plugin":
         return import_module("formlab.registry").load
     if name in _DECORATORS:
-        return partial(import_module("formlab.registry").register, f"{name}s")
+        return partial(import_module("formlab.registry").register, _DECORATORS[name])
     if name in _HOME:
         return getattr(import_module(f"formlab.{_HOME[name]}"), name)
     return import_module(f"formlab.{name}")
@@ -53,24 +52,3 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return __all__
-
-
-class _Grammars(ModuleType):
-    """Stands for a module whose import compiles 38 grammars, until one of them is asked for."""
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        if sys.modules.get(self.__name__) is self:
-            del sys.modules[self.__name__]
-        return getattr(import_module(self.__name__), name)
-
-    def is_valid_syntax(self, *rule_and_text: str) -> bool:
-        return self.__getattr__("is_valid_syntax")(*rule_and_text)
-
-
-# jsonschema imports it with altair and nbformat: two seconds of every report and every kernel.
-_IRIS = "rfc3987_syntax"
-if _IRIS not in sys.modules and (_found := util.find_spec(_IRIS)):
-    sys.modules[_IRIS] = _Grammars(_IRIS)
-    sys.modules[_IRIS].__path__ = _found.submodule_search_locations or []

@@ -44,6 +44,7 @@ def test_an_answer_is_on_disk_before_it_is_judged_or_counted(tmp_path):
     assert seen == [("counted", 1), ("judged", 1)]
 
 
+@pytest.mark.complete
 def test_after_kills_at_random_moments_nothing_that_arrived_is_asked_again(tmp_path):
     found = kills.kills(2, tmp_path)
     assert found["kills"] == 2

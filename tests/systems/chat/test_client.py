@@ -99,15 +99,6 @@ def test_attempts_count_as_calls(tmp_path):
         assert (len(server.calls), found.responses["status"].to_list()) == (2, ["missing"])
 
 
-def test_without_a_price_cost_is_unknown_and_no_limit_can_hold(tmp_path):
-    with serving(then=FORM) as server:
-        found = ran(server, tmp_path).responses
-        with pytest.raises(NotAvailable, match="has none"):
-            ran(server, tmp_path, max_cost=1.0)
-    assert found.select("tokens_in", "tokens_out", "cost").rows() == [(100, 20, None)]
-    assert chat.RUNNING["max_cost"] == float("inf")
-
-
 @pytest.mark.parametrize("price", ["-1,2", "nan,2", "two,2", "1"])
 def test_a_price_that_is_none_is_an_error_with_its_line(tmp_path, price):
     prices = tmp_path / "prices.csv"

@@ -5,8 +5,9 @@ from __future__ import annotations
 import copy
 import json
 import random
+import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,12 +15,13 @@ from typing import Any
 from formlab.errors import FormlabError
 
 from .nasty_json import BODIES
+from .seeds import ALL
 
 # What stands in the place of a part of a value; the last one takes the part out.
 REMOVED = object()
 PARTS = (None, True, 1.5, 2**70, 10**400, "\ud800", "a\0b", [], [None], {}, {"a": [1]}, REMOVED)
 # How many places of a value are tried, and how long an error may be.
-_PLACES, _LONGEST = 16, 5000
+_PLACES, _LONGEST = 16 if ALL else 5, 5000
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,10 @@ def outcomes(source: Source, folder: Path) -> Counter[str]:
         (folder / other).write_bytes(_bytes(content))
     whole = source.read(folder)
     assert source.kept <= set(whole)
-    for label, content, keeps in _variants(sample):
+    # In `make test` each source has every fourth body, and each body one source of four.
+    start = 0 if ALL else zlib.crc32(str([*source.files]).encode()) % 4
+    bodies = list(BODIES.items())[start :: 1 if ALL else 4]
+    for label, content, keeps in _variants(sample, bodies):
         (folder / name).write_bytes(content)
         counts[_tried(source, folder, name, label, keeps=keeps)] += 1
     return counts
@@ -68,9 +73,11 @@ def _tried(source: Source, folder: Path, name: str, label: str, *, keeps: bool) 
     return "refused"
 
 
-def _variants(sample: Any) -> Iterator[tuple[str, bytes, bool]]:
+def _variants(
+    sample: Any, bodies: Iterable[tuple[str, bytes]]
+) -> Iterator[tuple[str, bytes, bool]]:
     """What each is called, its bytes, and whether the other documents are still in it."""
-    for label, body in BODIES.items():
+    for label, body in bodies:
         yield label, body, False
         if isinstance(sample, tuple):
             yield f"a line: {label}", _bytes(sample) + body + b"\n", False

@@ -264,7 +264,7 @@ def test_broken_input_is_read_or_refused_with_its_file_named(name, tmp_path, cor
     files, read, kept = SOURCES[name]
     source = Source(files, lambda folder: read(folder, corpora), frozenset(kept))
     counts = outcomes(source, tmp_path)
-    assert counts.total() >= 100
+    assert counts.total() >= 25
     assert counts["refused"] or name in NEVER, counts
 
 
@@ -276,4 +276,4 @@ def test_broken_file_of_an_arena_run_is_read_or_refused_with_its_file_named(name
     text = (folder / name).read_text()
     lines = tuple(map(json.loads, text.splitlines())) if name.endswith("l") else json.loads(text)
     counts = outcomes(Source({name: lines}, lambda _: read_run(folder) and ()), folder)
-    assert counts["refused"] > 50
+    assert counts["refused"] > 10

@@ -5,19 +5,10 @@ import shutil
 
 import pytest
 
-from formlab.tables import slice_name
 from tests.systems.scripted_server import serving
 
 KEY = "sk-a-secret-of-forty-characters-in-all-0"
 GOLD = "<p>Net sales <number>4,310</number></p><p>Costs <number>1,250</number></p>"
-FILING = """<?xml version="1.0"?>
-<html xmlns="http://www.w3.org/1999/xhtml" xmlns:ix="http://www.xbrl.org/2013/inlineXBRL"><body>
-<div><p>Sales <ix:nonFraction name="us-gaap:Sales" scale="6"
- format="ixt:num-dot-decimal">4,310</ix:nonFraction></p></div>
-<hr style="page-break-after:always"/>
-<div><p>Costs <ix:nonFraction name="us-gaap:Costs" scale="6"
- format="ixt:num-dot-decimal">1,250</ix:nonFraction></p></div>
-</body></html>"""
 
 
 @pytest.fixture
@@ -132,43 +123,12 @@ def test_run_stops_at_a_limit_of_calls_and_asks_bad_answers_again_on_demand(judg
         assert len(server.calls) == 3
 
 
-def test_a_key_that_the_server_says_back_reaches_no_file_and_no_output(root, judge, caplog):
-    leak = json.dumps({"entity_diagnostics": [VERDICT | {"matched_text": KEY}]})
-    with serving("says_the_key_in_an_error", then=leak) as server, caplog.at_level(0):
-        _, said = judge(server)
-        judge(server)
-        assert server.calls[0]["key"] == f"Bearer {KEY}"
-    assert KEY not in said + caplog.text
-    written = [file for file in root.rglob("*") if file.is_file()]
-    assert (root / "raw.sqlite") in written
-    for file in written:
-        assert KEY.encode() not in file.read_bytes(), file.name
-
-
 def test_run_refuses_a_benchmark_without_facts(formlab, root):
     result = formlab(
         "facts", "judge", "funsd", "--predictions", root, "--model", "m", "--out", root / "raw.json"
     )
     assert result.exit_code == 2
     assert "benchmark with facts" in result.stderr
-
-
-@pytest.mark.browser
-def test_a_filing_becomes_pages_that_score_against_their_own_text(formlab, tmp_path):
-    file, out = tmp_path / "filing.htm", tmp_path / "pages"
-    file.write_text(FILING)
-    result = formlab("facts", "filing", file, "--out", out, "--pages", "1", "--dpi", "72", "--json")
-    assert result.exit_code == 0, result.stderr
-    assert json.loads(result.stdout) == [
-        {"pages": 1, "pages not drawn": 0, "facts": 1, "requests blocked": 0, "out": str(out)}
-    ]
-    pages = tmp_path / "pages.jsonl"
-    pages.write_text('{"doc_id": "0", "text": "Sales 4,310"}\n')
-    scored = formlab("score", "fincriticaled", "--root", out, "--predictions", pages, "--json")
-    rows = {(row["metric"], slice_name(row)): row["value"] for row in json.loads(scored.stdout)}
-    assert rows["fact_accuracy", "fields"] == 1.0
-    # The same folder again would mix two filings.
-    assert formlab("facts", "filing", file, "--out", out).exit_code == 2
 
 
 def test_a_file_that_is_no_filing_is_refused_before_any_browser(formlab, tmp_path):

@@ -216,6 +216,7 @@ for step in json.load(sys.stdin):
 """
 
 
+@pytest.mark.complete
 def test_plug_ins_of_the_tutorial_run_and_its_score_is_right(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     env = os.environ | {"FORMLAB_CACHE": str(tmp_path / "cache"), "PYTHONPATH": str(ROOT)}

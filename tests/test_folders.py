@@ -1,9 +1,6 @@
 """Folders of tables: what is saved over another is that other, the new one, or an error."""
 
-import itertools
 import json
-import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -106,52 +103,6 @@ def test_predictions_and_corpora_of_format_1_are_read(tmp_path):
         "manifest.json",
         "records",
     ]
-
-
-STEPS = ("mkdir", "rename", "replace", "unlink", "rmdir", "fsync")
-
-
-class Killed(BaseException):
-    """Nothing that a process would still do after this happens."""
-
-
-def dying(monkeypatch, after):
-    """From the step `after` on, no change reaches the disk, as if the process had been killed."""
-    counted = itertools.count()
-
-    def counting(function):
-        def step(*arguments, **options):
-            if next(counted) >= after:
-                raise Killed
-            return function(*arguments, **options)
-
-        return step
-
-    for name in STEPS:
-        does = (lambda _: None) if name == "fsync" else getattr(os, name)
-        monkeypatch.setattr(os, name, counting(does))
-    return counted
-
-
-def test_killed_at_any_step_of_a_save_there_is_the_old_or_the_new(tmp_path, monkeypatch):
-    old, new = made("8.00"), made("9.00", size=3)
-    states = [state_of(each) for each in (old, new)]
-    old.save(tmp_path / "old")
-    shutil.copytree(tmp_path / "old", tmp_path / "all")
-    with monkeypatch.context() as patch:
-        counted = dying(patch, 10**6)
-        new.save(tmp_path / "all")
-    last, found = next(counted), []
-    for step in (*range(0, last - 12, 9), *range(last - 12, last)):
-        out = shutil.copytree(tmp_path / "old", tmp_path / str(step))
-        with monkeypatch.context() as patch, pytest.raises(Killed):
-            dying(patch, step)
-            new.save(out)
-        found.append(states.index(state_of(Evaluation.load(out))))
-    assert found == sorted(found)
-    assert set(found) == {0, 1}
-    names = {path.name for path in tmp_path.iterdir()}
-    assert set(analysis.open_history(tmp_path)) == {name for name in names if name[0] != "."}
 
 
 LOOP = """

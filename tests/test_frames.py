@@ -10,7 +10,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import formlab
-from formlab import analysis, charts, decisions, explore, frames, gallery, tables
+from formlab import analysis, charts, decisions, frames, gallery, tables
 from formlab.errors import TableBroken, UnknownName
 from formlab.folders import Evaluation
 
@@ -34,13 +34,6 @@ def evaluation():
     for row in answers:
         del row["scanner"], row["kind"]
     return formlab.evaluate(gold, answers)
-
-
-@pytest.fixture
-def pandas_chosen():
-    formlab.options.frames = "pandas"
-    yield
-    formlab.options.frames = "polars"
 
 
 def public():
@@ -103,29 +96,6 @@ def test_functions_give_the_same_for_frames_of_both_libraries(evaluation, tmp_pa
     )
     decided = tables.table("decisions", [])
     assert decisions.version(decided.to_pandas()) == decisions.version(decided)
-
-
-def test_option_chooses_the_library_of_results(evaluation, pandas_chosen):
-    summary = formlab.summarise(evaluation, resamples=0)
-    assert isinstance(summary, pd.DataFrame)
-    assert summary["settings"][0]["average"] == "micro"
-    first, second = evaluation, evaluation
-    assert isinstance(analysis.flips(first, second), pd.DataFrame)
-    counts = analysis.corrected_scores([evaluation], tables.table("decisions", []), resamples=0)
-    assert isinstance(counts[0], pd.DataFrame)
-    # What formlab does with its own functions inside is polars, whatever is chosen.
-    explorer = explore.Explorer([evaluation])
-    assert isinstance(explore.rates(evaluation, by="kind"), pd.DataFrame)
-    assert explorer.payload["gallery"]["cases"]
-    assert isinstance(evaluation.fields, pl.DataFrame)
-    assert isinstance(explorer.selected, pl.DataFrame)
-
-
-def test_options_are_those_that_there_are():
-    with pytest.raises(UnknownName, match="'pandas'"):
-        formlab.options.frames = "panda"
-    with pytest.raises(UnknownName, match="unknown option 'frame'"):
-        formlab.options.frame = "pandas"
 
 
 def test_missing_values_of_any_kind_are_null_and_a_named_index_is_a_column():

@@ -15,6 +15,7 @@ from click.testing import CliRunner
 import formlab
 from formlab import benchmarks, reports
 from formlab.cli import main
+from tests.seeds import ALL
 
 DOCS = Path(__file__).parents[1] / "docs"
 EXAMPLE = DOCS / "examples" / "kleister_nda.ipynb"
@@ -56,10 +57,11 @@ def test_commands_of_the_page_run_and_the_report_has_fields_forms_and_scans(fold
     assert ("/items/0/hours", "/items/1/hours", "match") in fields
     run(*by)
     run(*types)
-    run(*report, "--set", "figures=off")
-    assert sorted(file.stem for file in Path("reports").glob("*.html")) == [
-        "00_overview", "01_explore", "65_own_forms--mine", "index",
-    ]  # fmt: skip
+    # In `make test` of the reports that of fields alone.
+    built = ["00_overview", "01_explore"] if ALL else []
+    run(*report, *([] if ALL else ["65_own_forms"]), "--set", "figures=off")
+    found = sorted(file.stem for file in Path("reports").glob("*.html"))
+    assert found == [*built, "65_own_forms--mine", "index"]
     page = Path("reports/65_own_forms--mine.html").read_text()
     assert "/items/*/hours" in page
     assert "scanner" in page

@@ -1,5 +1,3 @@
-import json
-
 import polars as pl
 import pytest
 
@@ -118,19 +116,6 @@ def test_a_case_is_known_by_document_task_level_and_paths():
         tables.check("cases", pl.concat([one, other]))
     with pytest.raises(TableBroken, match="2 rows share a key"):
         tables.check("cases", pl.concat([one, one]))
-
-
-def test_an_evaluation_of_another_format_is_refused_and_says_how_to_make_it_anew(tmp_path):
-    folder = evaluation().save(tmp_path / "e")
-    manifest = json.loads((folder / "manifest.json").read_text())
-    # As 0.1 wrote it: without the number of a format.
-    del manifest["format"]
-    old = manifest | {"formlab": "0.1.0", "parts": ["corpus", "predictions"]}
-    (folder / "manifest.json").write_text(json.dumps(old))
-    with pytest.raises(DataBroken, match=r"formlab 0\.1\.0 in format 1") as caught:
-        Evaluation.load(folder)
-    command = f"formlab score b --predictions {folder}/predictions --split s --mode fixed --out"
-    assert command in str(caught.value)
 
 
 @pytest.mark.parametrize(

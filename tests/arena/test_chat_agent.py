@@ -233,52 +233,6 @@ def test_useless_answer_is_named_and_the_next_question_says_so(tmp_path, step, s
         assert question_of(server.calls[1])[0]["DONE"] == [f"look 1: no usable answer ({status})"]
 
 
-def test_nothing_is_asked_twice(tmp_path):
-    with serving(then=answer(CLICK)) as server:
-        for _ in range(2):
-            with asking(server, tmp_path) as make:
-                assert make("a").act(seen(tmp_path)) == [Click(100, 50)]
-        assert len(server.calls) == 1
-        # Another picture is another question.
-        with asking(server, tmp_path) as make:
-            make("a").act(seen(tmp_path, colour=(0, 0, 0)))
-        assert len(server.calls) == 2
-
-
-def test_limit_of_calls_halts_and_a_later_run_goes_on(tmp_path):
-    with serving(then=answer(CLICK)) as server:
-        with asking(server, tmp_path, max_calls=1) as make:
-            agent = make("a")
-            agent.act(seen(tmp_path))
-            with pytest.raises(Halted, match="max_calls=1 reached"):
-                agent.act(seen(tmp_path, step=2))
-        with asking(server, tmp_path) as make:
-            agent = make("a")
-            agent.act(seen(tmp_path))
-            agent.act(seen(tmp_path, step=2))
-        assert len(server.calls) == 2
-
-
-def test_bad_answers_are_asked_again_only_if_told_to(tmp_path):
-    with serving("no", "no", then=answer(CLICK)) as server:
-        for retry, calls in (("", 1), ("", 1), ("bad", 2)):
-            with asking(server, tmp_path, retry=retry) as make, pytest.raises(Unusable):
-                make("a").act(seen(tmp_path))
-            assert len(server.calls) == calls
-
-
-def test_key_is_sent_and_kept_nowhere(tmp_path, monkeypatch):
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    with serving("says_the_key") as server, asking(server, tmp_path) as make:
-        agent = make("a")
-        with pytest.raises(Unusable) as problem:
-            agent.act(seen(tmp_path))
-        assert server.calls[0]["key"] == f"Bearer {KEY}"
-    assert KEY not in f"{problem.value}{agent.note}"
-    for file in tmp_path.rglob("*"):
-        assert not file.is_file() or KEY.encode() not in file.read_bytes()
-
-
 def test_refused_key_is_an_error_with_a_remedy(tmp_path, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     with serving("wrong_key") as server, asking(server, tmp_path) as make:

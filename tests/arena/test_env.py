@@ -7,7 +7,7 @@ import pytest
 from formlab.errors import DataBroken, UnknownName
 from formlab_arena.observation import Observation
 from formlab_arena.web_tasks import WebTask
-from tests.arena.web import Page, hosting
+from tests.arena.web import Page
 
 gymnasium = pytest.importorskip("gymnasium", reason="the extra arena is not installed")
 
@@ -85,28 +85,6 @@ def test_instances_are_drawn_by_seed(without_browser):
     first, again, other = (env.reset(seed=seed)[0]["text"] for seed in (1, 1, 2))
     assert first == again != other
     env.close()
-
-
-@pytest.mark.browser
-def test_the_reward_is_the_share_of_right_answers_that_a_server_got():
-    gold = {"Name": "Ada Berg", "Town": "Oslo"}
-    with hosting(PAGE) as host:
-        env = FormEnv(WebTask("small", host.url, "I am Ada Berg", gold=gold), steps=4, **SMALL)
-        seen, info = env.reset()
-        assert (seen["text"], info["account"]["submissions"]) == ("I am Ada Berg", [])
-        known = ids(seen)
-        seen, reward, ended, cut, info = env.step(f"fill('{known['Name']}', 'Ada Berg')")
-        assert (reward, ended, cut) == (0.0, False, False)
-        assert "value='Ada Berg'" in seen["tree"]
-        seen, *_ = env.step("hello")
-        assert "not an action: hello" in seen["messages"]
-        seen, reward, ended, _, info = env.step(f"click('{known['Send']}')")
-        assert info["account"]["submissions"][0]["values"] == {"n": ["Ada Berg"], "t": [""]}
-        assert not ended
-        _, reward, ended, cut, _ = env.step("")
-        assert (reward, ended, cut) == (0.5, True, False)
-        env.close()
-        assert len(host.sent) == 1
 
 
 @pytest.mark.browser

@@ -3,18 +3,13 @@ import json
 import polars as pl
 import pytest
 
-import formlab_arena
 from formlab import analysis, tables
 from formlab.errors import DataBroken, DataMissing
 from formlab.systems._journal import BROKEN
 from formlab.tables import only
-from formlab_arena import agent_registry, fill
-from formlab_arena.actions import Click, Press, Type
 from formlab_arena.evaluation import read_run
-from formlab_arena.oracle import Oracle
-from formlab_arena.run import RunSettings
 
-from ..made_arena import CLUMSY, VALUES, run, screen
+from ..made_arena import VALUES, run, screen
 from ..made_arena import fill as entering
 
 RIGHT = [screen(), *[event for name, value in VALUES.items() for event in entering(name, value)]]
@@ -64,41 +59,6 @@ def test_what_a_models_answers_took_is_in_the_response_of_their_episode(tmp_path
     assert predictions.responses.select(columns).rows() == [
         (3, 1800, 40, 0.5, 3.0), (1, None, None, None, 1.0),
     ]  # fmt: skip
-
-
-@pytest.mark.parametrize("mode", ["official", "fixed"])
-def test_form_filled_in_and_sent_right_has_every_score_at_its_best(tmp_path, mode):
-    done = scored(run(tmp_path, (RIGHT, SENT)), mode)
-    assert set(done.cases["outcome"]) == {"match"}
-    for metric in (
-        "click_accuracy", "value_found_accuracy", "value_placed_accuracy",
-        "value_submitted_accuracy",
-    ):  # fmt: skip
-        assert total(done, metric, "E12-001") == (5, 5)
-    assert total(done, "form_completed", "E12-001") == (1, 1)
-    assert total(done, "task_score", "E12-001") == (1, 1)
-    assert total(done, "action_match_rate", "E12-001") == (20, 20)
-
-
-def test_clumsy_episode_is_scored_as_counted_by_hand(tmp_path):
-    # Ada Berg goes into its field; the date goes over it; the account is chosen by the keyboard;
-    # of the proof the wrong one is; the number goes 10 below its field, into nothing.
-    done = scored(run(tmp_path, (CLUMSY, {})))
-    name = "E12-001"
-    assert total(done, "click_accuracy", name) == (3, 5)
-    assert total(done, "value_found_accuracy", name) == (4, 5)
-    assert total(done, "value_placed_accuracy", name) == (2, 5)
-    # Never sent: nothing arrived, and the form is not completed.
-    assert total(done, "value_submitted_accuracy", name) == (0, 5)
-    assert total(done, "form_completed", name) == total(done, "task_score", name) == (0, 1)
-    # Ten actions asked for, ten made; matched: 2 + 1 (value) + 2 + 1 (click) + 1 (value).
-    assert total(done, "action_match_rate", name) == (2 * 7, 20)
-    # From (150, 110) up to the label of the date at y = 180, and from y = 540 to 530.
-    assert total(done, "click_distance", name) == (70 + 10, 2)
-    assert case(done, "/Born on")["cause"] == "misclick_other_field"
-    assert case(done, "/Number of the document")["cause"] == "misclick_near"
-    assert case(done, "/Proof of identity")["pred"] == "Identity card"
-    assert done.notes == {"episodes unfinished": 1}
 
 
 def test_episode_that_crashed_or_stopped_keeps_its_rows_and_says_so(tmp_path):
@@ -168,45 +128,6 @@ def test_folder_that_is_no_run_is_named(tmp_path):
     run(tmp_path)
     with pytest.raises(DataBroken, match="no episode has ended"):
         read_run(tmp_path)
-
-
-class Clumsy:
-    """Clicks the name twice: the date goes over it, and the date's own field stays empty."""
-
-    name, observes = "clumsy", "tree"
-
-    def __init__(self, instance):
-        self.values, self.done = instance.values, False
-
-    def act(self, seen):
-        if self.done:
-            return []
-        self.done = True
-        at = Click(*next(t.middle for t in seen.elements if t.field == "holder"))
-        name, date = Type(self.values["holder"]), Type(self.values["born"])
-        return [at, name, at, Press("Control+A"), date]
-
-
-@pytest.mark.browser
-def test_oracle_is_perfect_and_one_misclick_has_one_consequence(tmp_path, monkeypatch):
-    agents = {"A12": lambda instance: Oracle(instance.values), "E12": Clumsy}
-    make = lambda instance: agents[instance.code](instance)  # noqa: E731
-    monkeypatch.setitem(agent_registry.AGENTS.loaded, "both", make)
-    fill(tmp_path, RunSettings("both"), codes=list(agents))
-    done = scored(tmp_path)
-    best = only(done.scores, doc_id="A12-001")
-    for metric in best["metric"].unique():
-        values = only(best, metric=metric)["value"].drop_nans()
-        # This form has no box to leave alone, and no click misses.
-        nothing = metric in ("click_distance", "unwanted_clicks")
-        assert set(values) == (set() if nothing else {1.0}), metric
-    faults = formlab_arena.propagation(done)
-    assert set(faults["doc_id"]) == set(formlab_arena.misses(done)["doc_id"]) == {"E12-001"}
-    assert faults.select("path", "fault", "first", "root", "chain").rows()[:2] == [
-        ("/Account holder", "overwritten", False, "/Born on", 2),
-        ("/Born on", "misplaced", True, "/Born on", 2),
-    ]  # fmt: skip
-    assert set(faults["fault"][2:]) == {"missing"}
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 import json
 import sys
-from base64 import b64encode
 
 import PIL.Image
 import pytest
@@ -13,8 +12,7 @@ from formlab_arena.episode import RunSettings
 from formlab_arena.form_url import PAGE, fill_tasks, fill_url
 from formlab_arena.web_tasks import WebTask
 from tests.arena.conftest import events
-from tests.arena.foreign import RIGHT, TEXT, hosting
-from tests.arena.sites import Handler, form, site
+from tests.arena.foreign import TEXT, hosting
 from tests.arena.web import Page
 from tests.arena.web import hosting as pages_hosting
 from tests.systems.scripted_server import serving
@@ -33,30 +31,6 @@ SEND = [{"do": "Click", "x": 108, "y": 578}]
 
 def answer(actions):
     return json.dumps({"actions": actions})
-
-
-@pytest.mark.browser
-def test_model_fills_in_a_form_that_is_not_ours_and_a_second_run_asks_nothing(tmp_path):
-    script = [answer(PLAN), "<html>I am done</html>", answer(SEND), answer([])]
-    with hosting() as host, serving(*script) as model:
-        options = {"base_url": model.url, "attempts": 1}
-        settings = RunSettings("chat:m", options=options)
-        result = fill_url(host.url, tmp_path, settings, text=TEXT)
-        assert result["filled"] == RIGHT
-        assert (result["status"], result["steps"], result["error"]) == ("submitted", 4, None)
-        assert [sent["outcome"] for sent in result["account"]["submissions"]] == ["accepted"]
-        assert len(host.sent) == 1
-        assert len(model.calls) == 4
-        logged = events(tmp_path / PAGE)
-        assert logged[-1]["final"] == RIGHT
-        # What the page wanted from another server was stopped, and is told.
-        assert logged[-1]["blocked"] == ["https://cdn.example.com/look.css"]
-        answers = [event["answer"] for event in logged if "answer" in event]
-        assert [note["status"] for note in answers] == ["ok", "bad_json", "ok", "ok"]
-        assert [note["factor"] for note in answers] == [1, 1, 1, 1]
-        again = fill_url(host.url, tmp_path, settings, text=TEXT)
-        assert again == result
-        assert len(model.calls) == 4
 
 
 @pytest.mark.browser
@@ -177,42 +151,3 @@ def test_wrong_address_and_an_oracle_without_answers_are_named(tmp_path):
     with pytest.raises(DataBroken, match="--values"):
         fill_url("http://127.0.0.1:9/", tmp_path, RunSettings("oracle"))
     assert not list(tmp_path.iterdir())
-
-
-@pytest.mark.browser
-def test_password_and_token_of_an_address_are_in_no_file_and_no_error(tmp_path, monkeypatch):
-    page = form("<label>Name <input name=n></label>", 'action="/sent?token=t0p%2Fs3cret&step=2"')
-    answer, asked = Handler.do_GET, []
-
-    def guarded(self):
-        asked.append(self.path)
-        if self.headers.get("Authorization") == f"Basic {b64encode(b'ada:pa55word').decode()}":
-            return answer(self)
-        self.send_response(401)
-        self.send_header("WWW-Authenticate", 'Basic realm="x"')
-        self.send_header("Content-Length", "0")
-        return self.end_headers()
-
-    monkeypatch.setattr(Handler, "do_GET", guarded)
-    monkeypatch.setattr(Handler, "do_POST", guarded)
-    with site({"/": page, "/sent": "<h1>Thanks</h1>"}) as own:
-        address = f"{own.url.replace('//', '//ada:pa55word@')}/?token=t0p/s3cret"
-        settings = RunSettings("oracle")
-        result = fill_url(
-            address, tmp_path / "out", settings, values={"Name": "Eve"}, allow=[f"{address}&y=1"]
-        )
-    # It works with them.
-    assert (result["status"], result["right"]) == ("submitted", 1)
-    assert own.writes("/sent") == [{"n": ["Eve"], "token": ["t0p/s3cret"], "step": ["2"]}]
-    assert "/?token=t0p/s3cret" in asked
-    assert result["address"] == f"{own.url}/?token=***"
-    assert result["account"]["submissions"][0]["url"] == f"{own.url}/sent?token=***&step=2"
-    with pytest.raises(NotAvailable) as caught:
-        fill_url(address, tmp_path / "away", settings, values={})
-    broken = "http://ada:pa55word@[::1/?token=t0p/s3cret"
-    with pytest.raises(DataBroken, match="not an http address") as refused:
-        fill_url(broken, tmp_path / "broken", settings, values={})
-    files = [file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()]
-    assert len(files) > 8
-    for text in (*files, str(caught.value).encode(), str(refused.value).encode()):
-        assert not any(secret in text for secret in (b"pa55word", b"s3cret"))

@@ -67,35 +67,6 @@ LOG = [
 ]  # fmt: skip
 
 
-def test_person_is_scored_as_an_agent_is(client, people):
-    assert start(client).status_code == 303
-    page = client.get("/play/ada/E12-001").text
-    assert "my salary has to go somewhere" in page
-    wrong = client.post("/play/ada/E12-001", data=GOOD | {"born": "1999", "_log": ""})
-    assert wrong.status_code == 400
-    assert "Born on: a date" in wrong.text
-    sent = GOOD | {"proof": "Passport", "_log": json.dumps(LOG)}
-    assert client.post("/play/ada/E12-001", data=sent).headers["Location"].endswith("/score")
-    done = evaluate(*read_run(people.out / "ada"))
-    counts = {
-        metric: done.scores.filter(metric=metric).select(tables.pl.sum("hits", "total")).row(0)
-        for metric in ("click_accuracy", "value_submitted_accuracy", "value_placed_accuracy")
-    }
-    # Two of five were clicked or reached by keyboard; four of five values arrived.
-    assert counts["click_accuracy"] == counts["value_placed_accuracy"] == (2, 5)
-    assert counts["value_submitted_accuracy"] == (4, 5)
-    (score,) = tables.only(done.scores, metric="task_score")["value"]
-    assert score == pytest.approx((2 / 5 + 4 / 5) / 2)
-    assert (done.system, done.documents["text_kind"].to_list()) == ("ada(texts=prose)", ["email"])
-    page = client.get("/play/ada/E12-001/score").text
-    assert "0.60" in page
-    assert "4 of 5" in page
-    assert "Identity card" in page
-    # The first submission stands.
-    client.post("/play/ada/E12-001", data=GOOD)
-    assert people.results("ada")["E12-001"]["right"] == 4
-
-
 def test_task_that_was_left_is_an_unfinished_episode_of_its_own_person(client, people):
     start(client, "ada"), start(client, "bo", "A12-001"), start(client, "bo")
     client.post("/play/bo/E12-001", data=GOOD)

@@ -15,21 +15,6 @@ def form_of(root, entities, stem="c"):
     return file
 
 
-def test_all_published_forms_and_entities_are_read(shared):
-    corpora = [
-        benchmarks.load("funsd", root=shared / "data/funsd", split=s) for s in ("train", "test")
-    ]
-    assert [c.documents.height for c in corpora] == [149, 50]
-    entities = [c.records.filter(pl.col("path").str.contains(r"^/entities/\d+$")) for c in corpora]
-    assert sum(e.height for e in entities) == 9743
-    # Counted from the files with a separate script: 214 entities have no text.
-    assert sum(c.flaws["entities without text"] for c in corpora) == 214
-    assert sum(e.filter(pl.col("value").str.strip_chars() == "").height for e in entities) == 214
-    links = [c.records.filter(pl.col("kind") == "link").height for c in corpora]
-    assert sum(links) == 5294
-    assert all(e.drop_nulls("x0").height == e.height for e in entities)
-
-
 def test_page_text_joins_the_texts_in_id_order(funsd_root):
     form_of(
         funsd_root,

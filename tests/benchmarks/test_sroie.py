@@ -50,14 +50,3 @@ def test_key_that_was_not_annotated_is_unscored_and_counted(root):
     address = corpus.records.filter(pl.col("path") == "/address").row(0, named=True)
     assert (address["value"], address["status"]) == (None, "unscored")
     assert corpus.flaws["keys absent: address"] == 1
-
-
-def test_all_published_receipts_are_read(shared):
-    corpus = benchmarks.load("sroie", root=shared / "data/sroie")
-    assert corpus.documents.height == 626
-    assert corpus.documents["image"].drop_nulls().len() == 60
-    # Counted from the files with a separate script: 33,626 lines that are not blank.
-    assert corpus.records.filter(pl.col("kind") == "line").height == 33_626
-    assert corpus.records.filter(pl.col("kind") == "total", pl.col("value") == "").height == 1
-    keys = corpus.records.filter(pl.col("kind").is_in(["company", "date", "address", "total"]))
-    assert keys.height == 4 * 626

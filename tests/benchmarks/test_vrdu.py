@@ -195,14 +195,6 @@ def test_broken_meta_says_what_is_wanted(root, meta):
         vrdu.read(SPLIT, root)
 
 
-def test_published_labels_and_splits_are_read(shared):
-    home = shared / "data/vrdu/ad-buy-form"
-    assert len(vrdu.splits(home)) == 37
-    corpus = vrdu.read("DeepForm-pdfs", home)
-    assert corpus.documents.height == 140
-    assert corpus.records.filter(pl.col("value").is_not_null())["kind"].value_counts().height == 5
-
-
 def test_train_and_valid_documents_are_parts_of_a_split(root):
     corpus = benchmarks.load("vrdu", root=root, split=SPLIT, part="train")
     assert (corpus.split, corpus.documents["doc_id"].to_list()) == (f"{SPLIT}-train", ["c.pdf"])

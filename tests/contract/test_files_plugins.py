@@ -75,9 +75,8 @@ def test_f05_killed_while_it_is_saved_over_another_it_is_the_old_or_the_new(work
     states, found = [first.cases["pred"].to_list(), second.cases["pred"].to_list()], []
     for number in range(0, 60, 3):
         out = shutil.copytree("evals/first", f"evals/{number}")
-        steps = iter(
-            [DEFAULT] * number + [KeyboardInterrupt] * 999
-        )  # Then nothing reaches the disk.
+        # From there on nothing reaches the disk.
+        steps = iter([DEFAULT] * number + [KeyboardInterrupt] * 999)
         with monkeypatch.context() as patch, suppress(KeyboardInterrupt):
             for name in ("rename", "replace", "unlink", "rmdir"):
                 patch.setattr(os, name, Mock(wraps=getattr(os, name), side_effect=steps))

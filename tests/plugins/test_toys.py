@@ -88,6 +88,7 @@ def test_each_file_is_short():
     assert all(len(file.read_text().splitlines()) < 50 for file in FILES)
 
 
+@pytest.mark.complete
 def test_toys_of_a_package_are_listed_run_and_scored(formlab, forms, tmp_path):
     rows = json.loads(formlab("list", "plugins", "--json"))
     sources = {row["name"]: row["source"] for row in rows}

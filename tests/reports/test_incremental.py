@@ -7,12 +7,11 @@ import subprocess
 import sys
 
 import nbformat
-import polars as pl
 import psutil
 import pytest
 
 from formlab import reports
-from formlab.reports import build_record, index, inputs
+from formlab.reports import build_record, inputs
 from formlab.scoring import choice
 from tests.reports.test_plan import evaluation
 from tests.states import ended, until
@@ -55,31 +54,6 @@ def build(work, **changes):
 
 def runs(work):
     return (work / "runs.txt").read_text().split()
-
-
-def test_only_what_changed_is_built_anew(work):
-    out = work / "out"
-    assert build(work) == ["built", "built"]
-    assert runs(work) == ["a", "b"]
-    before = {path: path.stat().st_mtime_ns for path in out.glob("reads*.html")}
-    assert len(before) == 2
-    assert build(work) == ["unchanged", "unchanged"]
-    assert {path: path.stat().st_mtime_ns for path in before} == before
-    pl.DataFrame({"task": ["fact"]}).write_parquet(work / "b" / "cases.parquet")
-    assert build(work) == ["unchanged", "built"]
-
-    # A page that was edited, or one whose record is gone, is not what was built.
-    page = out / "reads--a.html"
-    page.write_text(page.read_text().replace("read?", "red?"))
-    build_record.file(out, "reads--b").unlink()
-    assert build(work) == ["built", "built"]
-    assert runs(work) == ["a", "b", "b", "a", "b"]
-    # The index is written anew only when it changes.
-    written = index.write(out).stat().st_mtime_ns
-    assert index.write(out).stat().st_mtime_ns == written
-    (out / "index.html").write_text("edited")
-    assert "What is read?" in index.write(out).read_text()
-    assert "No report has been built" in index.write(work / "empty").read_text()
 
 
 def test_failed_report_is_tried_again(work):

@@ -45,29 +45,6 @@ def test_sound_report_draws_everything_and_asks_for_nothing(results, visit):
     assert visit.trouble == []
 
 
-def test_gallery_filters_opens_and_closes_by_keyboard(results, visit):
-    visit.page.goto(results["sound"].html.as_uri())
-    page = visit.page
-    page.locator(".fl-card").first.focus()
-    expect(page.locator(".fl-card")).to_have_count(2)
-    page.keyboard.press("ArrowRight")
-    page.keyboard.press("Enter")
-    expect(page.locator("dialog[open] h3")).to_have_text("name")
-    page.keyboard.press("ArrowLeft")
-    expect(page.locator("dialog[open] h3")).to_have_text("total")
-    expect(page.locator("dialog[open] mark")).to_have_text("O")
-    assert page.locator("dialog[open] mark").get_attribute("title") == "gold: 0"
-    page.keyboard.press("Escape")
-    expect(page.locator("dialog[open]")).to_have_count(0)
-    page.get_by_label("Outcome", exact=True).select_option("missing")
-    expect(page.locator(".fl-card")).to_have_count(1)
-    expect(page.locator(".fl-count")).to_have_text("1 of 2 fields chosen")
-    assert "no page image is known" in page.locator(".fl-card").text_content()
-    page.locator(".fl-bar input").fill("nothing like it")
-    expect(page.locator(".fl-card")).to_have_count(0)
-    assert visit.trouble == []
-
-
 def test_switches_work_and_phone_has_no_sideways_scroll(results, visit):
     visit.page.set_viewport_size({"width": 390, "height": 844})
     visit.page.emulate_media(color_scheme="dark")

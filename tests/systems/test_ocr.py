@@ -1,5 +1,4 @@
 import shutil
-import time
 
 import numpy as np
 import polars as pl
@@ -86,13 +85,11 @@ def test_page_is_read_once_for_every_run_corpus_and_name(funsd_root, tmp_path, m
     shutil.copytree(funsd_root, tmp_path / "moved")
     moved = benchmarks.load("funsd", root=tmp_path / "moved", split="test")
     first = systems.run(corpus, systems.get("ocr"), out=tmp_path / "a")
-    again = systems.run(moved, systems.get("ocr"), out=tmp_path / "b", workers=2)
+    again = systems.run(moved, systems.get("ocr"), out=tmp_path / "b")
     systems.run(moved, systems.get("ocr_html"), out=tmp_path / "c")
     assert len(sizes) <= 4
     assert fresh.records.equals(first.records)
-    # Two processes finish the two pages in any order.
-    order = again.records.sort("doc_id", maintain_order=True)
-    assert fresh.records.drop("origin").equals(order.drop("origin"))
+    assert fresh.records.drop("origin").equals(again.records.drop("origin"))
     assert again.notes["documents with pages that OCR had read before"] == 2
     assert "documents with pages that OCR had read before" not in fresh.notes
     # The seconds are those of the reading, whenever that was.
@@ -146,18 +143,6 @@ def test_another_version_of_the_engine_or_a_model_is_another_reading(blank, monk
     ocr.Engine()(image.reshape(4, 3, 3))
     assert len(blank) == 4
     assert any(name.endswith(".onnx") for name in ocr._engine_state())
-
-
-def test_page_that_was_read_takes_two_milliseconds_of_the_processor(read):
-    corpus, best = benchmarks.load("funsd"), 1.0
-    document = corpus.documents.row(0, named=True)
-    rows = read(document, corpus.root)
-    for _ in range(20):
-        begin = time.process_time()
-        assert read(document, corpus.root) == rows
-        best = min(best, time.process_time() - begin)
-    # Twice what is asked for: the machine may be busy.
-    assert best < 0.004
 
 
 @pytest.mark.parametrize("scale", [0.0, -1.0, float("nan"), float("inf")])

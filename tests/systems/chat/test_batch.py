@@ -1,21 +1,17 @@
 """Questions written as a batch, answered elsewhere, and read back into the run."""
 
 import json
-import re
 
 import httpx
 import polars as pl
 import pytest
-from click.testing import CliRunner
 
 from formlab import readers
-from formlab.cli import main
 from formlab.errors import DataBroken, DataMissing, NotAvailable
-from formlab.folders import Predictions
 from formlab.readers import gold as own
 from formlab.systems import chat
 from formlab.systems.chat.batch import BatchRequests
-from tests.systems.chat.made_runs import FORM, KEY, kept, ran
+from tests.systems.chat.made_runs import FORM, kept, ran
 from tests.systems.scripted_server import serving
 
 HOSTILE = '../<script>"é\u2028\n'
@@ -112,27 +108,6 @@ def test_pages_and_their_boxes_come_back_as_from_live_calls(tmp_path):
         found = ran(server, tmp_path / "run", batch_results=str(tmp_path / "batch"), **given)
     assert found.records["x1"].drop_nulls().len() == 2
     assert all(t.equals(o) for t, o in zip(plain(found), plain(live), strict=True))
-
-
-def test_requests_are_those_that_would_be_sent_under_names_of_letters_and_digits(
-    tmp_path, corpus, monkeypatch
-):
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    given = SETTINGS | {"corpus": corpus}
-    with serving(then=reply) as server:
-        ran(server, tmp_path / "live", concurrency=1, **given)
-        sent = [call["body"] for call in server.calls]
-        ran(server, tmp_path / "run", batch=str(tmp_path / "batch"), **given)
-    lines = requests_of(tmp_path / "batch")
-    order = [json.dumps(body) for body in sent]
-    assert sorted(json.dumps(line["body"]) for line in lines) == sorted(order)
-    assert {(line["method"], line["url"]) for line in lines} == {("POST", "/v1/chat/completions")}
-    names = [line["custom_id"] for line in lines]
-    assert len(set(names)) == len(names)
-    assert all(re.fullmatch(r"[0-9a-f]{40}-0", name) for name in names)
-    text = "".join(file.read_text() for file in (tmp_path / "batch").iterdir())
-    assert KEY not in text
-    assert "\u2028" not in text
 
 
 def test_writing_a_batch_needs_no_key(tmp_path, corpus):
@@ -257,36 +232,3 @@ def test_what_cannot_be_done_with_a_batch_is_an_error(tmp_path, corpus):
             ran(server, tmp_path / "b", batch_results=str(tmp_path / "none"), **given)
         with pytest.raises(NotAvailable, match="no batch can be asked for here"):
             chat.client_of("m", chat.SHAPING | chat.RUNNING | {"batch": "b"})
-
-
-def test_two_commands_write_a_batch_and_finish_the_run(tmp_path):
-    gold = tmp_path / "gold.csv"
-    gold.write_text("doc_id,total\na,9.50\nb,1\n")
-    scans = tmp_path / "scans"
-    scans.mkdir()
-    for name in "ab":
-        (scans / f"{name}.txt").write_text("plain")
-
-    def formlab(*arguments):
-        command = ["run", gold, "--images", scans, "--system", "chat:m", "--out",
-                   tmp_path / "run", *arguments]  # fmt: skip
-        return CliRunner().invoke(main, [str(argument) for argument in command])
-
-    batch, prices = tmp_path / "batch", tmp_path / "prices.csv"
-    prices.write_text("model,input,output\nm,10000,0\n")
-    with serving(then=reply) as server:
-        options = ["--base-url", server.url, "--set", f"prices={prices}"]
-        written = formlab(*options, "--batch", batch)
-        assert len(list(batch.iterdir())) == 1
-        assert "the same command again" in written.stderr
-        process(server, batch)
-        (row,) = json.loads(formlab(*options, "--batch", batch, "--json").stdout)
-    assert (row["documents"], row["failed"], row["records"]) == (2, 0, 2)
-    run = Predictions.load(tmp_path / "run")
-    assert run.responses["cost"].to_list() == [1.0, 1.0]
-    assert run.settings["price"] == "10000 in, 0 out, USD a million tokens"
-    wrong = CliRunner().invoke(
-        main, ["run", "funsd", "--system", "ocr", "--batch", str(tmp_path / "x")]
-    )
-    assert wrong.exit_code != 0
-    assert "batch" in wrong.stderr

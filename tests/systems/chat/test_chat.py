@@ -135,13 +135,6 @@ def test_a_document_without_its_image_is_missing_and_not_asked(tmp_path, corpus)
     assert found.responses["status"].to_list() == ["missing"]
 
 
-def test_a_folder_of_another_run_is_refused(tmp_path, corpus):
-    with serving(then=FORM) as server:
-        ran(server, corpus, tmp_path)
-        with pytest.raises(DataBroken, match="another run"):
-            ran(server, corpus, tmp_path, temperature=1.0)
-
-
 @pytest.mark.parametrize("name", ["chat:", "chat", "ocr"])
 def test_a_name_without_a_model_is_an_error(name):
     with pytest.raises(UnknownName, match="no model"):

@@ -93,42 +93,10 @@ def test_a_schema_is_put_as_the_server_takes_it(tmp_path, step, calls, form):
     assert '"modality_subtype"' in body["messages"][0]["content"]
 
 
-def test_max_calls_stops_and_the_next_run_goes_on(tmp_path):
-    with serving(then=FORM) as server:
-        first = ran(server, tmp_path, limit=4, max_calls=3)
-        assert len(server.calls) == 3
-        assert sorted(first.responses["status"]) == ["missing", "ok", "ok", "ok"]
-        assert first.notes["not asked: max_calls=3 reached"] == 1
-        ran(server, tmp_path, limit=4)
-        assert len(server.calls) == 4
-        # Nothing is asked, and everything is there.
-        assert set(ran(server, tmp_path, limit=4, max_calls=0).responses["status"]) == {"ok"}
-
-
 def test_attempts_count_as_calls(tmp_path):
     with serving(then="broken") as server:
         found = ran(server, tmp_path, max_calls=2)
         assert (len(server.calls), found.responses["status"].to_list()) == (2, ["missing"])
-
-
-def test_max_cost_stops_before_the_limit_is_passed(tmp_path):
-    prices = tmp_path / "prices.csv"
-    prices.write_text("model,input,output\nm,0,50000\n")
-    # 20 tokens out at 50,000 dollars a million are 1 dollar a call.
-    settings = {"max_cost": 3.5, "prices": str(prices), "concurrency": 1, "max_tokens": 20}
-    with serving(then=FORM) as server:
-        found = ran(server, tmp_path / "run", limit=5, **settings)
-        assert len(server.calls) == 3
-    assert found.responses["cost"].sum() == 3.0
-
-
-def test_without_a_price_cost_is_unknown_and_no_limit_can_hold(tmp_path):
-    with serving(then=FORM) as server:
-        found = ran(server, tmp_path).responses
-        with pytest.raises(NotAvailable, match="has none"):
-            ran(server, tmp_path, max_cost=1.0)
-    assert found.select("tokens_in", "tokens_out", "cost").rows() == [(100, 20, None)]
-    assert chat.RUNNING["max_cost"] == float("inf")
 
 
 @pytest.mark.parametrize("price", ["-1,2", "nan,2", "two,2", "1"])

@@ -9,7 +9,6 @@ import pytest
 
 from formlab import analysis
 from formlab.errors import DataBroken
-from formlab.folders import Predictions
 from formlab.readers import gold as own
 from formlab.systems import chat
 from formlab.systems.chat.confidence import token_spans, with_confidence
@@ -190,30 +189,3 @@ def test_a_store_of_before_there_were_probabilities_is_read_and_written(tmp_path
         assert store.get(["k"]) == chat.Answer("k", text="5")
         store.put(chat.Answer("k", text="6", logprobs="[]"))
         assert store.get(["k"]).logprobs == "[]"
-
-
-def test_the_command_asks_for_confidences(tmp_path, formlab):
-    gold = tmp_path / "gold.jsonl"
-    gold.write_text(json.dumps({"doc_id": "a", "total": "9.50"}) + "\n")
-    (tmp_path / "a.txt").write_text("the text")
-    run = ["run", gold, "--images", tmp_path, "--system", "chat:m"]
-    with serving(then='{"total": 9.50}') as server:
-        url = ["--base-url", server.url]
-        options = [
-            "--set",
-            "logprobs=on",
-            "--set",
-            "samples=2",
-            "--set",
-            "temperature=0.5",
-            "--out",
-            tmp_path / "run",
-        ]
-        result = formlab(*run, *url, *options)
-        assert result.exit_code == 0, result.output
-        assert [c["body"]["logprobs"] for c in server.calls] == [True, True]
-        assert server.calls[0]["body"]["temperature"] == 0.5
-        alike = formlab(*run, *url, "--set", "samples=2", "--out", tmp_path / "other")
-    assert "all alike" in alike.output
-    records = Predictions.load(tmp_path / "run").records
-    assert records.filter(path="/total")["confidence"].to_list() == [1.0]

@@ -15,27 +15,8 @@ from formlab.folders import Predictions
 from formlab.systems import chat
 from formlab.systems.chat import store as module
 from tests.states import LONG, until
-from tests.systems.chat.made_runs import FORM, alone, kept, killed, ran
+from tests.systems.chat.made_runs import FORM, alone, ran
 from tests.systems.scripted_server import HOSTILE, HUGE, serving
-
-
-def test_a_rerun_asks_nothing_twice(tmp_path):
-    with serving(then=FORM) as server:
-        first, again = (ran(server, tmp_path, limit=5) for _ in range(2))
-        assert len(server.calls) == 5
-    assert first.records.equals(again.records)
-    assert first.responses.equals(again.responses)
-
-
-def test_bad_answers_are_kept_and_asked_again_on_demand_only(tmp_path):
-    with serving("no form here", "truncated", "refused", then=FORM) as server:
-        before = ran(server, tmp_path, limit=4, concurrency=1)
-        assert sorted(before.responses["status"]) == ["bad_json", "ok", "refused", "truncated"]
-        ran(server, tmp_path, limit=4)
-        assert len(server.calls) == 4
-        after = ran(server, tmp_path, limit=4, retry="bad")
-        assert set(after.responses["status"]) == {"ok"}
-        assert len(server.calls) == kept(tmp_path) == 7
 
 
 def test_what_shapes_an_answer_makes_it_another_question(tmp_path):
@@ -48,19 +29,6 @@ def test_what_shapes_an_answer_makes_it_another_question(tmp_path):
         # How answers are got does not.
         ran(server, tmp_path / "other", **store, concurrency=2)
         assert len(server.calls) == 4
-
-
-def test_after_kill_9_no_answered_call_is_made_again(tmp_path):
-    total = benchmarks.load("formcraft").documents.height
-    with serving(then=FORM, delay=0.2) as server:
-        calls = killed(server, tmp_path, calls=6)
-        # Two may be in flight when it dies, and only those are lost.
-        answered = kept(tmp_path)
-        assert answered > 0
-        assert calls - answered <= 2
-        found = ran(server, tmp_path, limit=None, concurrency=2, timeout=120.0, attempts=6)
-        assert len(server.calls) == calls + total - answered
-    assert set(found.responses["status"]) == {"ok"}
 
 
 def test_two_processes_share_a_store_and_ask_everything_once(tmp_path):

@@ -1,0 +1,74 @@
+"""The committed samples are what their generators write; what they load to is frozen (n01)."""
+
+import filecmp
+import json
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from data.sample.generate import fincriticaled, formfactory
+from data.sample.generate.command import TEMPLATES
+from formlab.benchmarks.formfactory import forms
+from formlab_experiments.forms import formcraft
+from formlab_experiments.forms.content import load_all
+from formlab_experiments.forms.template import draw
+
+SAMPLES = Path(__file__).parents[2] / "data" / "sample"
+
+
+def size(file):
+    with Image.open(file.parents[1] / "images" / f"{file.stem}.png") as image:
+        return image.size
+
+
+def test_funsd(remade):
+    again, annotations = remade("funsd"), sorted(SAMPLES.glob("funsd/*/annotations/*.json"))
+    assert len(annotations) == 12
+    for file in annotations:
+        drawn = again / file.relative_to(SAMPLES / "funsd")
+        assert drawn.read_bytes() == file.read_bytes(), file.name
+        assert size(drawn) == size(file)
+
+
+def test_formcraft():
+    templates = load_all("formcraft", formcraft.Form)
+    assert len(templates) == 16
+    for form in templates:
+        committed = SAMPLES / "formcraft" / "test" / "forms" / f"{form.name}.json"
+        page = draw(form, formcraft.SEED)
+        assert formcraft.annotation(form, page) == json.loads(committed.read_text("utf-8"))
+
+
+def test_vrdu(remade):
+    pytest.importorskip("reportlab")
+    again, sample = remade("vrdu"), SAMPLES / "vrdu"
+    files = [file.relative_to(sample) for file in sample.rglob("*") if file.is_file()]
+    files.remove(Path("README.md"))
+    same, other, odd = filecmp.cmpfiles(sample, again, files, shallow=False)
+    assert (len(same), other, odd) == (len(files), [], [])
+
+
+def test_text_of_fincriticaled():
+    pages = load_all(TEMPLATES / "fincriticaled", fincriticaled.Document)
+    assert len(pages) == 10
+    for number, page in enumerate(pages):
+        committed = (SAMPLES / "fincriticaled" / f"gold_{number}.txt").read_text("utf-8")
+        assert fincriticaled.markup(page, number, fincriticaled.SEED) == committed
+
+
+@pytest.mark.browser
+def test_files_of_fincriticaled(remade):
+    again = remade("fincriticaled")
+    for file in sorted((SAMPLES / "fincriticaled").glob("*.*")):
+        assert (again / file.name).read_bytes() == file.read_bytes(), file.name
+
+
+def test_values_texts_and_fields_of_formfactory():
+    sample = SAMPLES / "formfactory"
+    assert (sample / "fields.csv").read_text("utf-8") == formfactory.fields()
+    for code in formfactory.CODES:
+        name = forms()[code].file
+        gold = json.loads((sample / "data1" / f"{name}.json").read_text("utf-8"))
+        assert gold == formfactory.gold(code)
+        assert (sample / "data2" / f"{name}.txt").read_text("utf-8") == formfactory.texts(code)

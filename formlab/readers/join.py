@@ -115,9 +115,15 @@ def runs_of(rows: Mapping[str, pl.DataFrame], source: Source, form: str) -> dict
             name, notes[EPOCHS] = f"{name}, epoch {epoch}", epochs[system]
         is_of = pl.col("system").eq_missing(system) & (pl.col("epoch") == epoch)
         of_all = is_of | pl.col("system").is_null()
-        part = {n: f.filter(is_of if n in _ANSWERED else of_all) for n, f in frames.items()}
+        part = {n: _only(f, is_of if n in _ANSWERED else of_all) for n, f in frames.items()}
         runs[name] = Run(name, part, log, scorers, notes, source)
     return runs
+
+
+def _only(frame: pl.DataFrame, condition: pl.Expr) -> pl.DataFrame:
+    """The rows that a condition holds for; no copy where it holds for all."""
+    holds = frame.select(condition).to_series()
+    return frame if holds.all(ignore_nulls=False) else frame.filter(holds)
 
 
 def evaluation(

@@ -51,7 +51,7 @@ _BODIES = tuple(
         r"([1-9][0-9]?(?:,[0-9]{2})+,[0-9]{3})(?:\.([0-9]+))?",
     )
 )
-_NO_DIGIT = str.maketrans("", "", ",.' ")
+_DIGIT, _NO_DIGIT = re.compile("[0-9]"), str.maketrans("", "", ",.' ")
 _FRACTION = re.compile(
     r"(-?)(?:([0-9]{1,6})(?:[ -](?=[0-9])| ?(?=[^0-9])))?"
     r"(?:([¼-¾⅐-⅞])|([0-9]{1,2})[/⁄]([0-9]{1,2}))"
@@ -331,7 +331,7 @@ def possible_dates(text: str) -> tuple[Days, Days]:
     (True, 2)
     """
     cleaned = _clean(text).removesuffix(".")
-    return _read_date(cleaned) if re.search("[0-9]", cleaned) else ((), ())
+    return _read_date(cleaned) if _DIGIT.search(cleaned) else ((), ())
 
 
 def _days(year: str, month: str | int, day: str | None) -> Days:

@@ -51,6 +51,7 @@ _BODIES = tuple(
         r"([1-9][0-9]?(?:,[0-9]{2})+,[0-9]{3})(?:\.([0-9]+))?",
     )
 )
+_LETTER = re.compile(r"[^\W\d_]")
 _DIGIT, _NO_DIGIT = re.compile("[0-9]"), str.maketrans("", "", ",.' ")
 _FRACTION = re.compile(
     r"(-?)(?:([0-9]{1,6})(?:[ -](?=[0-9])| ?(?=[^0-9])))?"
@@ -351,7 +352,8 @@ def _read_date(cleaned: str) -> tuple[Days, Days]:
         day_first = _days(match["year"], match[3], match[1])
         # Dots mean day first wherever that is possible.
         return (day_first or month_first) if match[2] == "." else month_first, day_first
-    for pattern in _WRITTEN:
+    # Without any letter there is no month's name.
+    for pattern in _WRITTEN if _LETTER.search(cleaned) else _WRITTEN[: len(_NUMBERED)]:
         if match := pattern.fullmatch(cleaned):
             found, name = match.groupdict(), match["month"]
             month = name if name.isdigit() else _MONTHS.get(name) or _local_words()[0].get(name, 0)

@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 import polars as pl
-import scipy
 
 from formlab.metrics._comparators import DEFAULT, MODES, Codes, Columns, Key, columns_of
+from formlab.metrics.assignment import assign
 
 # Of a frame of leaves: one row per value; the values of a line item share its number.
 LEAVES = {
@@ -288,7 +288,5 @@ def _best(
     preds, theirs = np.unique(pred, return_inverse=True)
     table = np.zeros((golds.size, preds.size))
     table[ours, theirs] = credit
-    rows, columns = scipy.optimize.linear_sum_assignment(table, maximize=True)
-    keep = table[rows, columns] > 0
-    rows, columns = rows[keep], columns[keep]
+    rows, columns = np.array(assign(table), dtype=np.int64).reshape(-1, 2).T
     return golds[rows], preds[columns], table[rows, columns]

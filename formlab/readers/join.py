@@ -82,13 +82,17 @@ def frame_of(rows: Iterable[Row], always: Iterable[str] = _COLUMNS) -> pl.DataFr
 
 
 def by_roles(rows: Iterable[Row]) -> dict[str, pl.DataFrame]:
-    """The rows of each role, without columns that have nothing in them."""
+    """The rows of each role, without columns that have nothing in them.
+
+    What all rows of a sample or run repeat is in categories, a quarter of the memory.
+    """
+    repeated = pl.col("^(system|split|benchmark|origin)$").cast(pl.Categorical)
     none = frame_of([], (*_OF_RUN, *KEY, "kind", "scorer", *_SCORES, "judged", "n")).drop("role")
-    found: dict[str, list[pl.DataFrame]] = {role: [none] for role in ROLES}
+    found: dict[str, list[pl.DataFrame]] = {role: [none.with_columns(repeated)] for role in ROLES}
     rows = iter(rows)
     while some := list(islice(rows, _AT_ONCE)):
         for role, part in by_role(some).items():
-            found[role] += [frame_of(part, ())] if part else []
+            found[role] += [frame_of(part, ()).with_columns(repeated)] if part else []
     return {role: pl.concat(frames, how="diagonal") for role, frames in found.items()}
 
 

@@ -68,16 +68,21 @@ def _score(parts: np.ndarray, *, effective: bool) -> np.ndarray:
     shares = np.where(counted, np.nan, 1.0)
     with np.errstate(divide="ignore", invalid="ignore"):
         np.divide(hits, predicted, out=shares, where=counted & (hits > 0))
-        logs = _each(math.log, shares).sum(axis=-1)
+        logs = _each(math.log, shares, 1.0).sum(axis=-1)
         mean = logs / (counted.sum(axis=-1) if effective else _ORDERS)
         shorter = np.minimum(0.0, 1.0 - gold_words / pred_words)
-    value = np.where(right.any(axis=-1), _each(math.exp, shorter) * _each(math.exp, mean), 0.0)
+    value = np.where(
+        right.any(axis=-1), _each(math.exp, shorter, 0.0) * _each(math.exp, mean, 0.0), 0.0
+    )
     if not effective:
         value = np.where(counted.all(axis=-1), value, 0.0)
     return np.where((pred_words == 0) & (gold_words == 0), np.nan, value)
 
 
-def _each(function: Callable[[float], float], values: np.ndarray) -> np.ndarray:
+def _each(function: Callable[[float], float], values: np.ndarray, usual: float) -> np.ndarray:
+    """The function of each value; most are `usual`, and so it is called only once for these."""
     # NumPy's own logarithm differs in the last digit from one kind of processor to another.
-    found = np.fromiter(map(function, values.ravel().tolist()), float, values.size)
-    return found.reshape(values.shape)
+    found = np.full(np.shape(values), function(usual))
+    others = np.asarray(values != usual)
+    found[others] = list(map(function, np.asarray(values)[others].tolist()))
+    return found

@@ -11,11 +11,11 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-import scipy
 from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
 
 from formlab.metrics._places import Places
+from formlab.metrics.assignment import assign
 
 # Similarity of a label with a misread one: a third of its letters at most, as of "tax" and "tex".
 _SLIP = 0.65
@@ -122,13 +122,7 @@ class Rows:
             theirs, ours, scorer=Levenshtein.normalized_similarity, score_cutoff=_SLIP,
             dtype=np.float64, workers=1,
         )  # fmt: skip
-        return {
-            theirs[row]: ours[column]
-            for row, column in zip(
-                *scipy.optimize.linear_sum_assignment(alike, maximize=True), strict=True
-            )
-            if alike[row, column]
-        }
+        return {theirs[row]: ours[column] for row, column in assign(alike)}
 
     def written(self, label: str) -> list[int]:
         """The runs of the prediction under a label of the gold page, misread or not."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import scipy
+
+from formlab.metrics.assignment import assign
 
 
 def separation(points: np.ndarray, boxes: np.ndarray) -> np.ndarray:
@@ -82,8 +83,6 @@ def pair(hits: np.ndarray, same: np.ndarray, similarity: np.ndarray) -> np.ndarr
     # A right value outweighs a right place and any likeness together.
     weights = 4.0 * same + 2.0 * hits + similarity
     chosen = np.full(weights.shape[1], -1)
-    if weights.size:
-        lines, values = scipy.optimize.linear_sum_assignment(weights, maximize=True)
-        matched = weights[lines, values] > 0
-        chosen[values[matched]] = lines[matched]
+    for line, value in assign(weights):
+        chosen[value] = line
     return chosen

@@ -14,10 +14,10 @@ from typing import NamedTuple
 
 import numpy as np
 import polars as pl
-import scipy
 
 from formlab.metrics._comparators import Comparator, comparators, same_values
 from formlab.metrics._spec import OVER_ENTITIES, Metric
+from formlab.metrics.assignment import assign
 
 __all__ = ["LEAVES", "METRICS", "Matching", "f1_of", "match_entities", "mean_of", "precision_of"]
 __all__ += ["recall_of", "same_values"]
@@ -170,9 +170,7 @@ def _best(agreeing: _Pairs) -> _Pairs:
     table = np.zeros((len(golds), len(preds)))
     for gold, pred, credit in agreeing:
         table[golds.index(gold), preds.index(pred)] = credit
-    rows, columns = scipy.optimize.linear_sum_assignment(table, maximize=True)
-    chosen = zip(rows.tolist(), columns.tolist(), strict=True)
-    return [(golds[i], preds[j], table[i, j].item()) for i, j in chosen if table[i, j] > 0]
+    return [(golds[i], preds[j], table[i, j].item()) for i, j in assign(table)]
 
 
 def _equal(pred: pl.DataFrame, late: list[tuple[int, int]]) -> np.ndarray:

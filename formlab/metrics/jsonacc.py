@@ -16,9 +16,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import scipy
 
 from formlab.metrics._spec import Metric
+from formlab.metrics.assignment import assign
 
 # Deeper or longer than any form, shallower than Python's stack; more counts as all changed.
 _DEEPEST, _MOST_ITEMS = 200, 300
@@ -93,10 +93,10 @@ def _list_changes(gold: list[Any], pred: list[Any], official: bool, depth: int) 
     cost = np.array(
         [[_changes(first, second, official, depth + 1) for second in others] for first in objects]
     )
-    separate = np.add.outer(every[0], every[1])
-    rows, columns = scipy.optimize.linear_sum_assignment(np.minimum(cost, separate) - separate)
-    paired = (np.minimum(cost, separate) - separate)[rows, columns].sum()
-    return plain + sum(every[0]) + sum(every[1]) + int(paired)
+    # What is saved by changing an item into another instead of taking it out.
+    saved = np.maximum(np.add.outer(every[0], every[1]) - cost, 0)
+    paired = sum(int(saved[pair]) for pair in assign(saved))
+    return plain + sum(every[0]) + sum(every[1]) - paired
 
 
 def _unequal(gold: list[Any], pred: list[Any]) -> tuple[list[Any], list[Any]]:

@@ -81,13 +81,17 @@ def frame_of(rows: Iterable[Row], always: Iterable[str] = _COLUMNS) -> pl.DataFr
 
 
 def by_roles(rows: Iterable[Row]) -> dict[str, pl.DataFrame]:
-    """The rows of each role, without columns that have nothing in them."""
+    """The rows of each role, without columns that have nothing in them.
+
+    What all rows of a sample or run repeat is in categories, a quarter of the memory.
+    """
+    repeated = pl.col("^(system|split|benchmark|origin)$").cast(pl.Categorical)
     none = frame_of([], (*_OF_RUN, *KEY, "kind", "scorer", *_SCORES, "judged", "n")).drop("role")
-    found: dict[str, list[pl.DataFrame]] = {role: [none] for role in ROLES}
+    found: dict[str, list[pl.DataFrame]] = {role: [none.with_columns(repeated)] for role in ROLES}
     rows = iter(rows)
     while some := list(islice(rows, ROWS)):
         for role, part in by_role(some).items():
-            found[role] += [frame_of(part, ())] if part else []
+            found[role] += [frame_of(part, ()).with_columns(repeated)] if part else []
     return {role: pl.concat(frames, how="diagonal") for role, frames in found.items()}
 
 
@@ -114,9 +118,15 @@ def runs_of(rows: Mapping[str, pl.DataFrame], source: Source, form: str) -> dict
             name, notes[EPOCHS] = f"{name}, epoch {epoch}", epochs[system]
         is_of = pl.col("system").eq_missing(system) & (pl.col("epoch") == epoch)
         of_all = is_of | pl.col("system").is_null()
-        part = {n: f.filter(is_of if n in _ANSWERED else of_all) for n, f in frames.items()}
+        part = {n: _only(f, is_of if n in _ANSWERED else of_all) for n, f in frames.items()}
         runs[name] = Run(name, part, log, scorers, notes, source)
     return runs
+
+
+def _only(frame: pl.DataFrame, condition: pl.Expr) -> pl.DataFrame:
+    """The rows that a condition holds for; no copy where it holds for all."""
+    holds = frame.select(condition).to_series()
+    return frame if holds.all(ignore_nulls=False) else frame.filter(holds)
 
 
 def evaluation(

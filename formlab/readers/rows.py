@@ -95,10 +95,10 @@ class Batch(NamedTuple):
 
 
 def by_role(rows: Iterable[Row]) -> dict[str, list[Row]]:
-    """The rows of each role, in order, without their `role`."""
+    """The rows of each role, in order, which lose their `role`."""
     found: dict[str, list[Row]] = {role: [] for role in ROLES}
     for row in rows:
-        found[row["role"]].append({name: cell for name, cell in row.items() if name != "role"})
+        found[row.pop("role")].append(row)
     return found
 
 

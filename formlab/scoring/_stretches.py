@@ -11,11 +11,11 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import scipy
 from rapidfuzz import fuzz
 from rapidfuzz.distance import LCSseq, Levenshtein
 
 from formlab import text
+from formlab.metrics.assignment import assign
 from formlab.text.marks import unmarked
 
 # A value of fewer characters must stand there as it is, between the ends of words.
@@ -278,7 +278,7 @@ def _shared_out(
     for numbers, spans in open_:
         places = [int(view.index[span[0]]) for span in spans]
         cost = np.array([[near(n, at, known) for at in places] for n in numbers])
-        for row, column in zip(*scipy.optimize.linear_sum_assignment(cost), strict=True):
+        for row, column in assign(-cost, least=None):
             chosen[numbers[row]] = spans[column]
             known[numbers[row]] = places[column]
     return chosen

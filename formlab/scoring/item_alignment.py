@@ -20,11 +20,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
-import scipy
 from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
 
 from formlab import text
+from formlab.metrics.assignment import assign
 from formlab.readers.types import rule_of
 from formlab.readers.values import pattern
 from formlab.scoring.rules import RULE, is_parsed, rights
@@ -385,7 +385,7 @@ class _Document:
         values = self._worths(*sides, f"{place}/*")
         # Of assignments that are equally good, that of the nearest items.
         values -= 1e-9 * np.abs(np.subtract.outer(*(np.arange(len(side)) for side in sides)))
-        for row, column in zip(*_best(values), strict=True):
+        for row, column in assign(values, least=None):
             yield from self._pairs(sides[0][row], sides[1][column], f"{place}/*")
 
     def _worths(self, golds: list[_Tree], preds: list[_Tree], place: str) -> np.ndarray:
@@ -421,7 +421,8 @@ class _Document:
         total = np.zeros((len(golds), len(preds)))
         for row, column in np.ndindex(*total.shape):
             block = values[rows[row] : rows[row + 1], columns[column] : columns[column + 1]]
-            total[row, column] = block.max() if 1 in block.shape else block[_best(block)].sum()
+            best = assign(block, least=None) if 1 not in block.shape else ()
+            total[row, column] = sum(block[pair] for pair in best) if best else block.max()
         return total
 
     def _values(self, golds: list[int], preds: list[int]) -> np.ndarray:
@@ -456,7 +457,3 @@ def _coded(values: Iterable[Any]) -> tuple[list[Any], list[int]]:
     places: dict[Any, int] = {}
     codes = [places.setdefault(value, len(places)) for value in values]
     return list(places), codes
-
-
-def _best(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    return scipy.optimize.linear_sum_assignment(values, maximize=True)

@@ -124,7 +124,7 @@ def score_documents(corpus: Corpus, predictions: Predictions, whole: Whole, how:
     special |= {"labels": how.labels}
     for name, value in special.items():
         scores = tables.with_settings(scores, **{name: value}) if value else scores
-    return Evaluation(
+    evaluation = Evaluation(
         documents=corpus.documents,
         cases=_numbered(cases),
         scores=scores,
@@ -137,7 +137,10 @@ def score_documents(corpus: Corpus, predictions: Predictions, whole: Whole, how:
         notes={name: count for name, count in notes.items() if count},
         corpus=corpus,
         predictions=matched,
-    ).check()
+    )
+    # Most rows are scores, which only `score_table` makes.
+    dataclasses.replace(evaluation, scores=scores.head(1)).check()
+    return evaluation
 
 
 def by_corpus(corpus: Corpus, predictions: Predictions) -> tuple[pl.DataFrame, pl.DataFrame]:

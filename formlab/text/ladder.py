@@ -6,7 +6,7 @@ import operator
 import re
 from collections.abc import Callable, Iterator, Sequence
 from datetime import date as Date  # noqa: N812 - a kind of value is called `date`
-from functools import cache
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,6 +36,13 @@ _DIGIT = re.compile("[0-9]")
 _CODE = re.compile(r"0[0-9]+")
 
 
+# Causes, rules and rungs read the same values, one after the other.
+@lru_cache(maxsize=1 << 15)
+def reading(read: Callable[[str], Any], text: str) -> Any:
+    """What a parser's `read` makes of a text."""
+    return read(text)
+
+
 class Parser(NamedTuple):
     """How values of a kind are read, None being none of it, and when two readings are the same."""
 
@@ -44,7 +51,7 @@ class Parser(NamedTuple):
 
     def __call__(self, gold: str, pred: str) -> bool:
         """Whether two texts are the same value."""
-        ours, theirs = self.read(gold), self.read(pred)
+        ours, theirs = reading(self.read, gold), reading(self.read, pred)
         return ours is not None and theirs is not None and self.same(ours, theirs)
 
 
@@ -93,23 +100,23 @@ def _same_choices(first: Choices, second: Choices) -> bool:
     return first[1] is not None and first[1] == second[1]
 
 
+def _read_guess(text: str) -> tuple[Any, Any] | None:
+    if not _DIGIT.search(text) or _CODE.fullmatch(text.strip()):
+        return None
+    readings = reading(_amount, text), reading(_read_date, text)
+    return None if readings == (None, None) else readings
+
+
 def _guess(date: Parser) -> Parser:
     """A number, an amount or a date, whichever both texts are."""
-    guesses = (_NUMBER, date)
-
-    def read(text: str) -> tuple[Any, ...] | None:
-        if not _DIGIT.search(text) or _CODE.fullmatch(text.strip()):
-            return None
-        readings = tuple(guess.read(text) for guess in guesses)
-        return None if readings == (None,) * len(readings) else readings
 
     def same(ours: tuple[Any, ...], theirs: tuple[Any, ...]) -> bool:
         return any(
             None not in (mine, yours) and guess.same(mine, yours)
-            for guess, mine, yours in zip(guesses, ours, theirs, strict=True)
+            for guess, mine, yours in zip((_NUMBER, date), ours, theirs, strict=True)
         )
 
-    return Parser(read, same)
+    return Parser(_read_guess, same)
 
 
 _NUMBER, _MONEY = Parser(_amount, _same_money), Parser(money, _same_money)
@@ -277,14 +284,11 @@ def _judge(
     scorer = Levenshtein.normalized_similarity
     similarity = process.cpdist(*sides, scorer=scorer, dtype=np.float64)
     parsers = {kind: parser_for(*kind) for kind in set(kinds)}
-    read = cache(lambda parser, text: parser.read(text))
     holds = []
     for gold, pred, kind in zip(golds, preds, kinds, strict=True):
         typed = is_equal = tight[gold] == tight[pred]
         if not typed:
-            parser = parsers[kind]
-            first, second = read(parser, gold), read(parser, pred)
-            typed = first is not None and second is not None and parser.same(first, second)
+            typed = parsers[kind](gold, pred)
         holds.append((gold == pred, is_equal, typed, typed))
     rungs = np.array(holds, dtype=bool).reshape(-1, 4)
     rungs[:, 3] |= similarity >= threshold

@@ -7,6 +7,7 @@ import json
 import re
 import unicodedata
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
 from formlab.errors import UnknownName
@@ -83,6 +84,10 @@ def _forms(text: str) -> str:
     return text if text.isascii() else text.translate(_PLAIN)
 
 
+def _closed(gap: re.Match[str]) -> str:
+    return gap[1] or ""
+
+
 STEPS: dict[str, Callable[[str], str]] = {
     "nfc": _nfc,
     "space": _space,
@@ -90,8 +95,10 @@ STEPS: dict[str, Callable[[str], str]] = {
     "forms": _forms,
     "dashes": _dashes,
     "quotes": _quotes,
-    "units": lambda text: _TIGHT.sub(lambda gap: gap[1] or "", text),
+    "units": lambda text: _TIGHT.sub(_closed, text) if " " in text else text,
 }
+# Steps that leave plain ASCII as it is.
+_NOT_ASCII = ("nfc", "forms", "dashes")
 # NFC comes again at the end: lower-casing can leave a letter and a mark that compose.
 LADDER_STEPS = ("nfc", "forms", "dashes", "quotes", "space", "lower", "nfc", "units")
 
@@ -122,11 +129,18 @@ def normalise(text: str, steps: Sequence[str] = ("nfc", "space", "lower")) -> st
     >>> normalise("5′ – 6′", ["dashes", "quotes"])
     "5' - 6'"
     """
+    for step in _functions(tuple(steps), text.isascii()):
+        text = step(text)
+    return text
+
+
+@lru_cache(maxsize=256)
+def _functions(steps: tuple[str, ...], is_ascii: bool) -> list[Callable[[str], str]]:
+    """The functions of steps, without those that do nothing to texts of ASCII alone."""
     for step in steps:
         if step not in STEPS:
             raise UnknownName.of("normaliser", step, STEPS)
-        text = STEPS[step](text)
-    return text
+    return [STEPS[step] for step in steps if not (is_ascii and step in _NOT_ASCII)]
 
 
 def address(text: str) -> tuple[str, ...] | None:

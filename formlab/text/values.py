@@ -51,7 +51,8 @@ _BODIES = tuple(
         r"([1-9][0-9]?(?:,[0-9]{2})+,[0-9]{3})(?:\.([0-9]+))?",
     )
 )
-_NO_DIGIT = str.maketrans("", "", ",.' ")
+_LETTER = re.compile(r"[^\W\d_]")
+_DIGIT, _NO_DIGIT = re.compile("[0-9]"), str.maketrans("", "", ",.' ")
 _FRACTION = re.compile(
     r"(-?)(?:([0-9]{1,6})(?:[ -](?=[0-9])| ?(?=[^0-9])))?"
     r"(?:([¼-¾⅐-⅞])|([0-9]{1,2})[/⁄]([0-9]{1,2}))"
@@ -331,7 +332,7 @@ def possible_dates(text: str) -> tuple[Days, Days]:
     (True, 2)
     """
     cleaned = _clean(text).removesuffix(".")
-    return _read_date(cleaned) if re.search("[0-9]", cleaned) else ((), ())
+    return _read_date(cleaned) if _DIGIT.search(cleaned) else ((), ())
 
 
 def _days(year: str, month: str | int, day: str | None) -> Days:
@@ -351,7 +352,8 @@ def _read_date(cleaned: str) -> tuple[Days, Days]:
         day_first = _days(match["year"], match[3], match[1])
         # Dots mean day first wherever that is possible.
         return (day_first or month_first) if match[2] == "." else month_first, day_first
-    for pattern in _WRITTEN:
+    # Without any letter there is no month's name.
+    for pattern in _WRITTEN if _LETTER.search(cleaned) else _WRITTEN[: len(_NUMBERED)]:
         if match := pattern.fullmatch(cleaned):
             found, name = match.groupdict(), match["month"]
             month = name if name.isdigit() else _MONTHS.get(name) or _local_words()[0].get(name, 0)

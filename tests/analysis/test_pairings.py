@@ -8,7 +8,7 @@ from rapidfuzz.distance import Levenshtein
 
 from formlab import evaluate, folders, load, tables
 from formlab.analysis import pairings
-from formlab.scoring.field_alignment import match
+from formlab.scoring.pairing import match
 
 BASE = {"benchmark": "formcraft", "split": "test"}
 

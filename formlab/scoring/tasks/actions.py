@@ -2,38 +2,48 @@
 
 from __future__ import annotations
 
+import json
 import math
-from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from typing import Any
+import re
+from collections import Counter, defaultdict, namedtuple
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import polars as pl
 
-from formlab import tables, text
+from formlab import files, tables, text
+from formlab.benchmarks.formfactory import items_of
 from formlab.folders import Corpus, Predictions
 from formlab.metrics import actions as family
+from formlab.metrics.actions import ActionLine, FieldVerdict, Filled, GoldField, TargetValue
+from formlab.metrics.jsonacc import loaded
 from formlab.scoring.align import judged
-from formlab.scoring.tasks._filled import FilledForm, case_rows, read_forms, settle
 from formlab.scoring.tasks._kit import TaskScores, made_by, score_rows
 from formlab.scoring.whole import Whole
-from formlab.tables import Settings
+from formlab.tables import BOX, USABLE
 
 # Metrics of clicks, as against values.
-POINTED = {
-    "click_accuracy", "unwanted_clicks", "click_distance", "episodic_click", "action_match_rate",
-    "task_score",
-}  # fmt: skip
+POINTED = ("click_accuracy", "unwanted_clicks", "click_distance", "episodic_click")
+POINTED += ("action_match_rate", "task_score")
 # What is noted of all predictions.
 CLICKS, NAMES = "clicks", "names of fields"
 # How a field was judged, for the settings of the metric.
 _RULES = {
     "click_accuracy": "place={place}|of=fields to click",
     "unwanted_clicks": "place={place}|of=fields to leave alone",
-    "value_found_accuracy": "place=anywhere", "value_placed_accuracy": "place=its field",
+    "value_found_accuracy": "place=anywhere",
+    "value_placed_accuracy": "place=its field",
     "value_submitted_accuracy": "place=submission",
-}  # fmt: skip
+}
+_SEPARATOR = re.compile(r"\s*[;\n]\s*|,\s*")
+_NOT_WORD = re.compile(r"[\W_]+")
+# A case before its ladder: rows of documents, gold and predictions, and what became of it.
+_SIDES = ("document", "gold", "action")
+_CASE = dict.fromkeys(_SIDES, pl.UInt32)
+_CASE |= dict.fromkeys(("status", "outcome", "pred", "missed"), pl.String)
+# A row of the predictions, and its number there.
+_Action = namedtuple("_Action", "status path value task page x0 y0 x1 y1 number")
 
 
 @tables.uncollected()
@@ -54,101 +64,300 @@ def score(
     """
     kinds = kinds or Whole.of(corpus, predictions, [marks])
     notes: Counter[str] = Counter()
-    sent = "value" in set(kinds.answers["task"])
-    forms = read_forms(corpus, predictions, notes, sent=sent, dates=kinds.dates)
+    tasks = set(kinds.answers["task"])
+    sent, acted = "value" in tasks, "click" in tasks or "value" not in tasks
+    forms = _forms(corpus, predictions, notes, sent=sent, dates=kinds.dates)
     if not forms:
         return TaskScores()
-    settle(forms, exact=mode == "official", threshold=threshold)
-    rows = case_rows(corpus, predictions, forms)
-    orders = {form.doc_id: want.order for form in forms for want in form.fields if want.order}
-    cases = _cases(rows, system=predictions.system, threshold=threshold, orders=orders,
-                   words=kinds.words)  # fmt: skip
-    tasks = set(kinds.answers["task"])
-    acted = "click" in tasks or "value" not in tasks
+    _judge(forms, exact=mode == "official", threshold=threshold, sent=sent)
+    rows = _rows(corpus, predictions, forms, sent=sent)
+    missed = rows["missed"]
+    cases = judged(
+        rows.drop("missed"),
+        system=predictions.system,
+        threshold=threshold,
+        orders={form.doc_id: want.order for form in forms for want in form.fields if want.order},
+        words=kinds.words,
+    )
+    misclicked = (cases["outcome"] == "mismatch") & missed.is_not_null()
+    cases = cases.with_columns(cause=pl.when(misclicked).then(missed).otherwise("cause"))
     # Where values are given by the names of their fields and nothing is clicked, no click is wrong.
     pointed = CLICKS in kinds.marks or NAMES not in kinds.marks
     notes["values given by the names of their fields: clicks not scored"] += not pointed
-    left = set() if pointed else POINTED
-    scores = _scores(forms, cases, mode, acted=acted)
-    scores = (rows.filter(~pl.col("metric").is_in(left)) for rows in scores)
+    left_out = set() if pointed else {*POINTED}
+    left_out |= set() if sent else {"value_submitted_accuracy", "task_score"}
+    if not acted:
+        left_out |= family.METRICS.keys() - {"value_submitted_accuracy", "form_completed"}
+    scores = _scores(forms, cases, mode, sent=sent, left_out=left_out)
     return TaskScores.of([cases], scores, notes)
 
 
 def marks(corpus: Corpus, predictions: Predictions) -> set[str]:
     """Whether anything was clicked, and whether fields were named."""
-    forms = read_forms(corpus, predictions, Counter(), sent=False)
+    forms = _forms(corpus, predictions, Counter(), sent=False)
     lines = [line for form in forms for line in form.lines]
     found = {CLICKS: any(x.clicks for x in lines), NAMES: any(x.named for x in lines)}
     return {name for name, there in found.items() if there}
 
 
-def _cases(rows: pl.DataFrame, **how: Any) -> pl.DataFrame:
-    missed = rows["missed"]
-    frame = judged(rows.drop("missed"), **how)
-    misclicked = (frame["outcome"] == "mismatch") & missed.is_not_null()
-    return frame.with_columns(pl.when(misclicked).then(missed).otherwise("cause").alias("cause"))
+@dataclass
+class _Form:
+    """One instance: what is asked for, what was done, and the verdicts.
+
+    `rows` and `actions` are the gold and predicted rows of its `fields` and `lines`, `submitted`
+    what each field was sent with, and `extra` the lines that have a case of their own. It `ended`
+    with a status of its own where that is stated: it may be left half done.
+    """
+
+    number: int
+    doc_id: str
+    place: str
+    rows: list[int]
+    fields: list[GoldField]
+    status: str
+    ended: str
+    actions: list[_Action]
+    lines: list[ActionLine]
+    filled: Filled
+    received: bool
+    submitted: list[str | None]
+    verdicts: list[FieldVerdict] = field(default_factory=list)
+    extra: list[int] = field(default_factory=list)
+
+
+def _forms(
+    corpus: Corpus,
+    predictions: Predictions,
+    notes: Counter[str],
+    *,
+    sent: bool,
+    dates: Mapping[str, int] | None = None,
+) -> list[_Form]:
+    """The documents that have something to fill in, in their order.
+
+    `sent` says whether forms were to be sent: a row without a path says so of its form, whether it
+    was or not. `dates` are those of the whole corpus, see `Whole`.
+    """
+    golds: dict[str, list[tuple[int, GoldField]]] = defaultdict(list)
+    asked = corpus.records.with_row_index("row").filter(pl.col("task") == "click")
+    columns = asked.select("row", "doc_id", "path", "kind", "value", "accepted").iter_rows()
+    orders = text.date_orders(corpus.records["doc_id"], corpus.records["value"], dates)
+    for (row, doc, path, kind, value, accepted), items in zip(
+        columns, items_of(asked["meta"]), strict=True
+    ):
+        targets = tuple(TargetValue(item["value"], item["targets"]) for item in items)
+        more = tuple(accepted or ()), orders.get(doc)
+        golds[doc].append((row, GoldField(path, kind or "string", value, targets, *more)))
+    actions: dict[str, list[_Action]] = defaultdict(list)
+    rows = predictions.records.with_row_index("number")
+    for doc, *row in rows.select("doc_id", *_Action._fields).iter_rows():
+        actions[doc].append(_Action(*row))
+    meta, known = pl.col("meta").str, {}
+    documents = corpus.documents.select(
+        "doc_id",
+        meta.json_path_match("$.elements").fill_null("[]").alias("elements"),
+        meta.json_path_match("$.place").fill_null("released boxes").alias("place"),
+    )
+    forms = []
+    for number, (doc, elements, place) in enumerate(documents.iter_rows()):
+        if doc in golds:
+            # Instances of one form have the same elements, which are read once.
+            if elements not in known:
+                known[elements] = json.loads(elements)
+            form = _form(golds[doc], actions[doc], known[elements], notes, sent=sent)
+            forms.append(_Form(number, doc, place, *form))
+    return forms
+
+
+def _form(
+    golds: Sequence[tuple[int, GoldField]],
+    given: Sequence[_Action],
+    elements: list,
+    notes: Counter[str],
+    *,
+    sent: bool,
+) -> tuple:
+    """What a form asks for and what was done, in the order of the columns of `_Form`."""
+    rows, fields = map(list, zip(*golds, strict=True))
+    valid = [row for row in given if row.status in USABLE]
+    status = next((row.status for row in (*valid, *given)), "missing")
+    ended = next((row.status for row in given if row.path is None), status)
+    by_path = {want.path: want for want in fields}
+    clicks = [row for row in valid if row.path and row.task == "click"]
+    done = [(row, line) for row in clicks for line in _lines(row, by_path.get(row.path))]
+    actions, lines = ([pair[at] for pair in done] for at in (0, 1))
+    whole = [row.value for row in valid if row.path is None and row.value]
+    output = "\n".join(whole) or "\n".join(line.value for line in lines)
+    filled = Filled(fields, lines, elements, output)
+    sent_rows = [row for row in valid if row.task == "value"]
+    values = _submission(fields, [row for row in sent_rows if row.path], notes) if sent else {}
+    submitted = [values.get(want.path) for want in fields]
+    return rows, fields, status, ended, actions, lines, filled, bool(sent_rows), submitted
+
+
+def _submission(
+    fields: Sequence[GoldField], rows: Sequence[_Action], notes: Counter[str]
+) -> dict[str, str | None]:
+    """What was submitted, by the path of the field; a name may be spelled as in a page."""
+    sent = {row.path for row in rows}
+    # A form may have two labels that differ in spelling alone: an exact name comes first.
+    spellings: dict[str, list[str]] = defaultdict(list)
+    for want in fields:
+        if want.path not in sent:
+            spellings[_key(want.path)].append(want.path)
+    exact, values = {want.path for want in fields}, {}
+    for row in rows:
+        alike = [row.path] if row.path in exact else spellings[_key(row.path)]
+        notes["submitted values of no field"] += len(alike) != 1
+        values[alike[0] if len(alike) == 1 else row.path] = row.value
+    return values
+
+
+def _key(path: str) -> str:
+    return _NOT_WORD.sub("", path.replace("~1", "").replace("~0", "")).casefold()
+
+
+def _lines(row: _Action, want: GoldField | None) -> list[ActionLine]:
+    """The actions that a row states: a line of output, or the values of the field it names."""
+    value, page = row.value or "", math.nan if row.page is None else float(row.page)
+    x = y = math.nan
+    if row.x0 is not None and row.y0 is not None:
+        x = (row.x0 + (row.x0 if row.x1 is None else row.x1)) / 2
+        y = (row.y0 + (row.y0 if row.y1 is None else row.y1)) / 2
+    first = ActionLine(x, y, value, page, want.path if want else None)
+    if want is None:
+        return [first]
+    if want.leave_empty and value.strip() in {"", want.value, *want.accepted}:
+        return []
+    if len(want.items) < 2:
+        return [first] if first.clicks or value.strip() else []
+    if not isinstance(items := loaded(value), list):
+        items = _SEPARATOR.split(value)
+    texts = [item if isinstance(item, str) else json.dumps(item) for item in items]
+    # One place for several values is that of the first.
+    later = first._replace(x=math.nan, y=math.nan)
+    return [(later if n else first)._replace(value=item) for n, item in enumerate(texts)]
+
+
+def _judge(forms: Sequence[_Form], *, exact: bool, threshold: float, sent: bool) -> None:
+    """Fill in the verdicts of all forms. Of an output that is not usable nothing is right."""
+    found = family.match_forms([form.filled for form in forms], exact=exact, threshold=threshold)
+    fields = [want for form in forms for want in form.fields]
+    rungs = text.ladders(
+        [want.value for want in fields],
+        [value for form in forms for value in form.submitted],
+        [want.kind for want in fields],
+        [want.accepted for want in fields],
+        threshold=threshold,
+        orders=[want.order for want in fields],
+    )
+    pairs = zip(fields, rungs["exact" if exact else "typed"], rungs["fuzzy"], strict=True)
+    right = (fuzzy if want.kind == family.DESCRIPTION else same for want, same, fuzzy in pairs)
+    for form, (verdicts, unmatched) in zip(forms, found, strict=True):
+        form.verdicts, acted = verdicts, form.status in USABLE
+        # Of `right` only as many are taken as the form has fields.
+        each = zip(form.fields, verdicts, form.submitted, right, strict=False)
+        for want, verdict, value, is_same in each:
+            if want.leave_empty and not acted:
+                verdict.right = verdict.placed = verdict.found = False
+                verdict.text = None
+            if not sent:
+                continue
+            # A browser does not send a box that is not ticked.
+            verdict.submitted = form.received and (want.leave_empty if value is None else is_same)
+            if want.leave_empty and form.received and not verdict.submitted:
+                # Nothing was clicked there, and yet it was sent with something.
+                verdict.right = verdict.placed = verdict.found = False
+                verdict.text = value
+            # Of a run that only gives what it sent, that is what the form contains.
+            if not form.lines and value is not None:
+                verdict.text, verdict.right = value, verdict.submitted
+        shown = {number for verdict in verdicts for number in verdict.lines}
+        form.extra = [number for number in unmatched if number not in shown]
+
+
+def _rows(
+    corpus: Corpus, predictions: Predictions, forms: Sequence[_Form], *, sent: bool
+) -> pl.DataFrame:
+    """A case a field and one for each line that is meant for none, with `missed` beside it."""
+    rows = [case for form in forms for case in _cases_of(form, sent=sent)]
+    cases = pl.DataFrame(rows, schema=_CASE, orient="row")
+    gold = {"gold": "value", "gold_origin": "origin"}
+    pred = {"pred_path": "path", "pred_origin": "origin", "pred_page": "page"}
+    pred |= {f"pred_{side}": side for side in BOX}
+    sides = [
+        corpus.documents.select("benchmark", "split", "doc_id"),
+        corpus.records.select("path", "kind", "accepted", "page", *BOX, **gold),
+        predictions.records.select(**pred),
+    ]
+    sides = [s.select(pl.all().gather(cases[n])) for n, s in zip(_SIDES, sides, strict=True)]
+    whole = pl.concat([*sides, cases.drop(_SIDES)], how="horizontal")
+    return whole.with_columns(pl.coalesce("path", "pred_path").alias("path"), task=pl.lit("click"))
+
+
+def _cases_of(form: _Form, *, sent: bool) -> Iterator[tuple]:
+    entries = zip(form.rows, form.fields, form.verdicts, form.submitted, strict=True)
+    for row, want, verdict, value in entries:
+        action = form.actions[verdict.lines[0]].number if verdict.lines else None
+        # A value that was put together from the gold's JSON may hold half of a surrogate pair.
+        pred = files.storable(verdict.text or value)
+        right = verdict.submitted if sent and not form.lines else verdict.placed
+        outcome = "match" if right else "mismatch" if (pred or "").strip() else "missing"
+        # What was not come to before the form was left has the status of the form.
+        status = form.status if action is not None or right else form.ended
+        yield form.number, row, action, status, outcome, pred, _missed(want, verdict, form.lines)
+    for row in (form.actions[line] for line in form.extra):
+        pred = files.storable(row.value)
+        yield form.number, None, row.number, form.status, "spurious", pred, None
+
+
+def _missed(want: GoldField, verdict: FieldVerdict, lines: list[ActionLine]) -> str | None:
+    """How a click went wrong that typed the right value; `missed` where there is none."""
+    if not verdict.right or verdict.clicked is not False:
+        return None
+    if all(math.isnan(lines[number].x) for number in verdict.lines):
+        return "missed"
+    near = verdict.near == want.path or (verdict.near is None and math.isfinite(verdict.distance))
+    return "misclick_near" if near else "misclick_other_field"
 
 
 def _scores(
-    forms: Sequence[FilledForm], cases: pl.DataFrame, mode: str, *, acted: bool
+    forms: Sequence[_Form], cases: pl.DataFrame, mode: str, *, sent: bool, left_out: set[str]
 ) -> Iterator[pl.DataFrame]:
+    """Rows of *scores* of single fields, then of whole forms."""
+    date_rule = text.DATE_RULE if mode != "official" else None
     asked = cases.filter(pl.col("gold").is_not_null())
     fields = [want for form in forms for want in form.fields]
     verdicts = [verdict for form in forms for verdict in form.verdicts]
-    long = np.array([want.kind == family.DESCRIPTION for want in fields], dtype=bool)
+    is_long = np.array([want.kind == family.DESCRIPTION for want in fields], dtype=bool)
     parts = family.counts(fields, verdicts)
     for name, tallies in parts.items():
-        of_what_was_sent = name == "value_submitted_accuracy"
-        if not forms[0].has_submission if of_what_was_sent else not acted:
+        if name in left_out:
             continue
-        rows, used = asked, tallies
+        rows = asked
         if name == "description_bleu":
-            rows, used = asked.filter(long), tallies[long]
-        rules = [_RULES[name].format(place=forms[0].place)] if name in _RULES else []
-        metric = family.METRICS[name]
-        if mode == "official":
-            metric = replace(metric, need=None)
-        else:
-            rules.append(text.DATE_RULE)
-        settings = made_by(*rules)
-        yield score_rows(rows, metric, used, settings, level="field", mode=mode)
+            rows, tallies = asked.filter(is_long), tallies[is_long]
+        metric, rule = family.METRICS[name], _RULES.get(name, "").format(place=forms[0].place)
+        metric = replace(metric, need=None) if mode == "official" else metric
+        settings = made_by(rule, date_rule)
+        yield score_rows(rows, metric, tallies, settings, level="field", mode=mode)
         if name == "action_match_rate":
-            yield _spurious(cases, forms, settings, mode)
+            # Actions that nothing asked for: made, and matching nothing.
+            lines = [form.lines[number] for form in forms for number in form.extra]
+            made = [(not math.isnan(line.x)) + bool(line.value.strip()) for line in lines]
+            extra = np.stack([np.zeros(len(made)), np.array(made, dtype=float)], axis=1)
+            rows = cases.filter(pl.col("gold").is_null())
+            yield score_rows(rows, family.METRICS[name], extra, settings, level="field", mode=mode)
     sizes = [len(form.fields) for form in forms]
-    sent = [form.received for form in forms] if forms[0].has_submission else None
-    whole = family.episodes(fields, verdicts, sizes, parts, sent)
-    yield from _whole(forms, cases, whole, mode, acted=acted)
-
-
-def _spurious(
-    cases: pl.DataFrame, forms: Sequence[FilledForm], settings: Settings, mode: str
-) -> pl.DataFrame:
-    """Actions that nothing asked for: made, and matching nothing."""
-    lines = [form.lines[number] for form in forms for number in form.extra]
-    made = [(not math.isnan(line.x)) + bool(line.value.strip()) for line in lines]
-    tallies = np.stack([np.zeros(len(made)), np.array(made, dtype=float)], axis=1)
-    rows = cases.filter(pl.col("gold").is_null())
-    metric = family.METRICS["action_match_rate"]
-    return score_rows(rows, metric, tallies, settings, level="field", mode=mode)
-
-
-def _whole(
-    forms: Sequence[FilledForm], cases: pl.DataFrame,
-    whole: dict[str, np.ndarray], mode: str, *, acted: bool,
-) -> Iterator[pl.DataFrame]:  # fmt: skip
+    received = [form.received for form in forms] if sent else None
     order = {form.doc_id: index for index, form in enumerate(forms)}
-    rows = cases.filter(pl.col("gold").is_not_null()).unique("doc_id", keep="first")
+    rows = asked.unique("doc_id", keep="first")
     rows = rows.sort(pl.col("doc_id").replace_strict(order, return_dtype=pl.Int64))
     ended = pl.Series("status", [form.ended for form in forms], dtype=pl.String)
     rows = rows.with_columns(ended, path=pl.lit(None, pl.String))
-    for name, tallies in whole.items():
-        if not acted and name != "form_completed":
-            continue
-        if name == "task_score" and not forms[0].has_submission:
-            continue
-        by = "by=fields placed" if not forms[0].has_submission else "by=submission"
-        rules = [by] if name in ("form_completed", "task_score") else ["avg=fields"]
-        if mode != "official":
-            rules.append(text.DATE_RULE)
-        metric, settings = family.METRICS[name], made_by(*rules)
-        yield score_rows(rows, metric, tallies, settings, level="document", mode=mode)
+    for name, tallies in family.episodes(fields, verdicts, sizes, parts, received).items():
+        if name not in left_out:
+            by = "by=submission" if sent else "by=fields placed"
+            rule = by if name in ("form_completed", "task_score") else "avg=fields"
+            metric, settings = family.METRICS[name], made_by(rule, date_rule)
+            yield score_rows(rows, metric, tallies, settings, level="document", mode=mode)

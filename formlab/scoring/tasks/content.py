@@ -28,7 +28,7 @@ from formlab.scoring.align import (
     with_status,
     words_of_pages,
 )
-from formlab.scoring.field_alignment import PAIRINGS, match
+from formlab.scoring.pairing import PAIRINGS, match
 from formlab.scoring.tasks._kit import (
     NORM,
     TaskScores,
@@ -57,7 +57,7 @@ def score(
 ) -> TaskScores:
     """Every field by the measures of its modality and by the ladder.
 
-    `pairing` is one of `formlab.scoring.field_alignment.PAIRINGS`.
+    `pairing` is one of `formlab.scoring.pairing.PAIRINGS`.
     """
     kinds = kinds or Whole.of(corpus, predictions)
     cases, rules, notes = read_cases(

@@ -3,7 +3,7 @@ import random
 
 import polars as pl
 
-from formlab.scoring.field_alignment import match
+from formlab.scoring.pairing import match
 
 SCHEMA = {"doc_id": pl.String, "path": pl.String, "page": pl.Int64} | dict.fromkeys(
     ("x0", "y0", "x1", "y1"), pl.Float64

@@ -10,12 +10,10 @@ HOMES = {
     "analysis.audit": "open_audit",
     "analysis.both_modes": "both_modes changed_entities",
     "analysis.comparability": "common",
-    "analysis.compare": "compare evaluation_pairs",
+    "analysis.compare": "compare evaluation_pairs side_by_side",
     "analysis.confidence": "calibration_error judged reliability straight_through whole_documents",
     "analysis.cross": "metric_rank_correlation summaries system_rank_correlation",
     "analysis.difficulty": "by_difficulty difficulty ruler_runs",
-    "analysis.few_shot": "few_shot few_shot_only",
-    "analysis.few_shot_systems": "few_shot_side_by_side few_shot_systems",
     "analysis.finding": "OUTCOME Finding finding_table has_pages",
     "analysis.kinds": "kinds",
     "analysis.findings": "findings",
@@ -28,13 +26,14 @@ HOMES = {
     "analysis.levels": "LEVELS headlines rungs tasks_by_level",
     "analysis.overview": "answers runs tree_sizes worst_pages",
     "analysis.pairings": "pairings",
-    "analysis.pooling": "by_entity errors_by_cause merge_splits",
     "analysis.samples": (
         "BASELINES of_system open_all open_compared open_evaluation open_evaluations"
     ),
     "analysis.select": "select",
-    "analysis.side_by_side": "side_by_side",
     "analysis.slices": "find_slices slice_cases",
+    "analysis.splits": (
+        "by_entity errors_by_cause few_shot few_shot_side_by_side few_shot_systems merge_splits"
+    ),
     "analysis.summarise": "summarise",
     "analysis.surface": "curve surface",
     "analysis.top_errors": "cause_counts top_errors",

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from formlab import benchmarks, tables
-from formlab.analysis.few_shot import TASKS, corpus_name, schema_of, split_of
+from formlab.analysis.splits import TASKS, corpus_name, schema_of, split_of
 from formlab.benchmarks.vrdu import Schema
 from formlab.folders import Corpus, Evaluation, Predictions
 from formlab.metrics import METRICS

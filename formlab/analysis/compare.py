@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -14,7 +14,8 @@ import numpy as np
 import polars as pl
 
 from formlab import metrics, tables
-from formlab.analysis.comparability import common
+from formlab.analysis.comparability import common, named, scored_metrics
+from formlab.analysis.summarise import summarise
 from formlab.errors import UnknownName
 from formlab.folders import Evaluation
 from formlab.scoring.bands import BANDS
@@ -25,21 +26,26 @@ from formlab.stats.sums import SLICE, Row, document_sums
 from formlab.stats.tests import Pair, paired_differences
 from formlab.tables import DOCUMENTS, Settings
 
-_S, _F, _I = pl.String, pl.Float64, pl.Int64
+BEST, NEAR, WORSE = "best", "near", "worse"
+_VALUES = ("value_a", "value_b", "difference", "ci_low", "ci_high")
+_TESTS = ("p", "p_holm", "p_bh", "least_difference")
 COMPARISON: dict[str, Any] = {
-    "benchmark": _S, "split": _S, **tables.SLICE, "mode": _S, "metric": _S,
-    "system_a": _S, "system_b": _S,
-    "value_a": _F, "value_b": _F, "difference": _F, "ci_low": _F, "ci_high": _F, "better": _S,
-    "p": _F, "p_holm": _F, "p_bh": _F, "least_difference": _F,
-    "n_docs": _I, "n_cases": _I, "n_undefined": _I, "rules": _S, "settings": tables.SETTINGS,
-}  # fmt: skip
+    **dict.fromkeys(("benchmark", "split"), pl.String),
+    **tables.SLICE,
+    **dict.fromkeys(("mode", "metric", "system_a", "system_b"), pl.String),
+    **dict.fromkeys(_VALUES, pl.Float64),
+    "better": pl.String,
+    **dict.fromkeys(_TESTS, pl.Float64),
+    **dict.fromkeys(("n_docs", "n_cases", "n_undefined"), pl.Int64),
+    "rules": pl.String,
+    "settings": tables.SETTINGS,
+}
 # The columns of a case that come from the gold; the others differ by system.
-OF_GOLD = (
-    "task", "path", "kind", "modality", "subtype", "field", "page", "scope", "reference",
-    "complexity", "modal", "gold",
-)  # fmt: skip
+OF_GOLD = ("task", "path", "kind", "modality", "subtype", "field", "page")
+OF_GOLD += ("scope", "reference", "complexity", "modal", "gold")
 OF_SYSTEM = ("certainty",)
 _ROW = ("metric", *SLICE)
+DRAWS = {"resamples": 1000, "permutations": 9999, "level": 0.95, "power": 0.8, "seed": 0}
 # The metric and slice that a row is of.
 Key = tuple[str | None, ...]
 
@@ -111,13 +117,11 @@ def compare(
         if column not in known:
             raise UnknownName.of("column of the gold to compare by", column, dict.fromkeys(known))
     chosen = [metric] if isinstance(metric, str) else metric
-    options = {
-        "resamples": resamples, "permutations": permutations, "level": level, "power": power,
-        "seed": seed,
-    }  # fmt: skip
+    options: dict[str, Any] = {"resamples": resamples, "permutations": permutations}
+    options |= {"level": level, "power": power, "seed": seed}
 
     def tested(systems: Sequence[Evaluation]) -> list[dict[str, Any]]:
-        return _tested(common(systems).evaluations, chosen, by, reference, options)
+        return _tested(score_rows(common(systems).evaluations, by), chosen, reference, options)
 
     rows = tested(evaluations)
     # Scoring anew under the other rules takes most of the time: only where a rule has a say.
@@ -165,14 +169,12 @@ def under_other_rules(evaluations: Sequence[Evaluation]) -> list[list[Evaluation
 
 
 def _tested(
-    evaluations: Sequence[Evaluation],
+    rows: Mapping[str, Mapping[Key, Row]],
     chosen: Sequence[str] | None,
-    by: Sequence[str],
     reference: str | None,
-    options: dict[str, Any],
+    options: Mapping[str, Any],
 ) -> list[dict[str, Any]]:
     """The test of every pair of systems by every metric and slice."""
-    rows = score_rows(evaluations, by)
     pairs = [pair for ab in system_pairs(rows, reference) for pair in score_pairs(rows, ab, chosen)]
     known = {pair.labels["metric"] for pair in pairs}
     for name in chosen or ():
@@ -182,6 +184,11 @@ def _tested(
     made = settings_of_tests(**options)
     tested = paired_differences(pairs, **options)
     return [row | {"settings": dataclasses.replace(row["settings"], **made)} for row in tested]
+
+
+def scores_compared(rows: Mapping[str, Mapping[Key, Row]], **draws: Any) -> pl.DataFrame:
+    """As `compare`, of sums of documents by system and score that no reading rule has a say in."""
+    return compared(_tested(rows, None, None, DRAWS | draws), COMPARISON, level=DRAWS["level"])
 
 
 def settings_of_tests(
@@ -235,7 +242,7 @@ def score_rows(evaluations: Sequence[Evaluation], by: Sequence[str]) -> dict[str
 
 
 def score_pairs(
-    rows: dict[str, dict[Key, Row]], systems: tuple[str, str], chosen: Sequence[str] | None
+    rows: Mapping[str, Mapping[Key, Row]], systems: tuple[str, str], chosen: Sequence[str] | None
 ) -> Iterable[Pair]:
     """Two systems by each score that either has: the tallies of both, as a pair to test."""
     first, second = (rows[name] for name in systems)
@@ -244,25 +251,137 @@ def score_pairs(
     # All slices of a metric stand together.
     for key in sorted((k for k in keys if k[0] in names), key=lambda k: names.index(k[0])):
         sides = first.get(key), second.get(key)
-        known = [row for row in sides if row]
-        base = known[0]
+        scored = [row for row in sides if row]
+        base = scored[0]
         # A system without a case in the slice (of claims that only the other makes) adds nothing.
         parts = [row.tally if row else np.zeros(base.tally.shape) for row in sides]
-        labels = [row.labels for row in known]
+        labels = [row.labels for row in scored]
         up = metrics.get(metrics.plain(base.labels["metric"])).direction == "up"
-        yield Pair(*parts, base.score, up, {
-            **{name: labels[0][name] for name in ("benchmark", "split", "task", "mode", *_ROW)},
-            **dict(zip(("system_a", "system_b"), systems, strict=True)),
-            **{n: max(x[n] for x in labels) for n in ("n_docs", "n_cases", "n_undefined")},
-            "settings": _together([label["settings"] for label in labels]),
-        })  # fmt: skip
+        known = {n: labels[0][n] for n in ("benchmark", "split", "task", "mode", *_ROW)}
+        known |= dict(zip(("system_a", "system_b"), systems, strict=True))
+        known |= {n: max(x[n] for x in labels) for n in ("n_docs", "n_cases", "n_undefined")}
+        known["settings"] = _together([label["settings"] for label in labels])
+        yield Pair(*parts, base.score, up, known)
 
 
 def _together(several: Sequence[Settings]) -> Settings:
     """The settings of both systems; where they differ, each after the other."""
-    rows = [dataclasses.asdict(each) for each in several]
+    rows = [dataclasses.asdict(settings) for settings in several]
     values = {name: dict.fromkeys(row[name] or "none" for row in rows) for name in rows[0]}
-    return Settings(**{
-        name: rows[0][name] if len(texts) == 1 else " / ".join(texts)
-        for name, texts in values.items()
-    })  # fmt: skip
+    joined = {name: " / ".join(texts) for name, texts in values.items() if len(texts) > 1}
+    return dataclasses.replace(several[0], **joined)
+
+
+def side_by_side(
+    evaluations: Sequence[Evaluation],
+    scores: Sequence[str] | None = None,
+    *,
+    by: Sequence[str] = (),
+    resamples: int = 1000,
+    permutations: int = 9999,
+    seed: int = 0,
+) -> pl.DataFrame:
+    """The scores of several systems, each marked by how it stands to the best of its column.
+
+    Parameters
+    ----------
+    evaluations
+        One or more of the same documents. A task that only some were scored on stays: its scores
+        are those of these systems. Systems of one name are numbered.
+    scores
+        Names of metrics; all that were scored if left out.
+    by
+        As for `compare`: columns of the gold or of documents to slice the fields by.
+    resamples, permutations, seed
+        As for `compare`.
+
+    Returns
+    -------
+    polars.DataFrame
+        The rows of `summarise` for every system, and `mark`: ``best`` for the best value of its
+        metric and slice; ``near`` where no difference from the best was shown, by the test by
+        documents of `compare`, adjusted for all of its comparisons; ``worse`` where one was; null
+        where nothing could be tested, as without `resamples`. `p` is the adjusted p value against
+        the best. A metric that no system was scored on has no rows.
+
+    Raises
+    ------
+    DataBroken
+        If evaluations with a metric in common are of different documents; the message says what
+        differs.
+    UnknownName
+        If a metric of `scores` is not registered.
+
+    Examples
+    --------
+    >>> from formlab import analysis
+    >>> systems = analysis.open_compared(benchmark="funsd")
+    >>> table = side_by_side(systems, ["cer"], resamples=99, permutations=99)
+    >>> table.filter(level="page").select("system", "mark").rows()
+    [('ocr', 'best'), ('ocr(scale=2.0)', 'near')]
+    """
+    systems = named(evaluations)
+    draws: dict[str, Any] = {"by": by, "resamples": resamples, "seed": seed}
+    rows = pl.concat([summarise(system, **draws) for system in systems])
+    if scores is not None:
+        registered = [name for name in scores if metrics.get(metrics.plain(name))]
+        rows = rows.filter(pl.col("metric").is_in(registered))
+    tested = [pl.DataFrame(schema=COMPARISON)]
+    for alike, names in _scored_alike(systems, rows["metric"].unique().sort()):
+        tested.append(compare(alike, metric=names, permutations=permutations, **draws))
+    return marked(rows, pl.concat(tested))
+
+
+def _scored_alike(
+    systems: Sequence[Evaluation], names: Iterable[str]
+) -> Iterator[tuple[Sequence[Evaluation], list[str]]]:
+    """The metrics that the same systems, two or more, were scored on in a task of all of them."""
+    tasks: dict[str, dict[str, set[str]]] = {}
+    for system in systems:
+        scored = system.gathered(lambda part: part.scores.select("metric", "task").unique())
+        for metric, task in scored.rows():
+            tasks.setdefault(metric, {}).setdefault(system.system, set()).add(task)
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for name in names:
+        of = tasks.get(metrics.plain(name), {})
+        if len(of) > 1 and set.intersection(*of.values()):
+            groups.setdefault(tuple(of), []).append(name)
+    for members, chosen in groups.items():
+        alike = common([system for system in systems if system.system in members]).evaluations
+        shared = set.intersection(*map(scored_metrics, alike))
+        if shown := [name for name in chosen if metrics.plain(name) in shared]:
+            yield alike, shown
+
+
+def marked(rows: pl.DataFrame, pairs: pl.DataFrame) -> pl.DataFrame:
+    """Rows of summaries with `mark` and `p` against the best of each score, as from `compare`."""
+    key = list(_ROW)
+    names = rows["metric"].unique()
+    ups = [name for name in names if metrics.get(metrics.plain(name)).direction == "up"]
+    height = pl.when(pl.col("metric").is_in(ups)).then("value").otherwise(-pl.col("value"))
+    height = height.fill_nan(None)
+    best = (height == height.max().over(key)).fill_null(False) & (pl.len().over(key) > 1)
+    rows = rows.with_columns(best=best)
+    tops = rows.filter("best").select(*key, other="system").unique(key, keep="first")
+    sides = pl.concat(
+        pairs.select(
+            *key,
+            "better",
+            "ci_low",
+            system=f"system_{side}",
+            other=f"system_{other}",
+            compared=f"value_{side}",
+            p=pl.col("p_holm").fill_nan(None),
+        )
+        for side, other in ("ab", "ba")
+    )
+    tested = sides.join(tops, on=[*key, "other"], how="semi", nulls_equal=True).drop("other")
+    rows = rows.join(
+        tested, on=[*key, "system"], how="left", nulls_equal=True, maintain_order="left"
+    )
+    # A test of only what both systems were scored on says nothing of another number.
+    known = (pl.col("value") == pl.col("compared")) & pl.col("p").is_not_null()
+    known &= pl.col("ci_low_right").is_not_nan()
+    told = pl.when(pl.col("better").is_null()).then(pl.lit(NEAR)).otherwise(pl.lit(WORSE))
+    mark = pl.when("best").then(pl.lit(BEST)).when(known).then(told)
+    return rows.select(*tables.SCHEMAS["summary"], mark.alias("mark"), "p")

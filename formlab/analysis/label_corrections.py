@@ -14,7 +14,7 @@ import polars as pl
 
 from formlab import decisions as decided
 from formlab import metrics, tables
-from formlab.analysis.pooling import merge_splits
+from formlab.analysis.splits import merge_splits
 from formlab.analysis.summarise import summarise
 from formlab.benchmarks.formfactory import with_value
 from formlab.errors import NotAvailable

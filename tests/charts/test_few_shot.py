@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 from formlab import tables
-from formlab.analysis.few_shot import FEW_SHOT, WHOLE
+from formlab.analysis.splits import FEW_SHOT, WHOLE
 from formlab.charts import Caption, few_shot_caption, few_shot_chart
 
 

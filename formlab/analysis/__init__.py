@@ -10,15 +10,14 @@ HOMES = {
     "analysis.audit": "open_audit",
     "analysis.both_modes": "both_modes changed_entities",
     "analysis.comparability": "common",
-    "analysis.compare": "compare evaluation_pairs side_by_side",
+    "analysis.compare": "compare evaluation_pairs",
     "analysis.confidence": "calibration_error judged reliability straight_through whole_documents",
     "analysis.cross": "metric_rank_correlation summaries system_rank_correlation",
     "analysis.difficulty": "by_difficulty difficulty ruler_runs",
     "analysis.finding": "OUTCOME Finding finding_table has_pages",
     "analysis.kinds": "kinds",
     "analysis.findings": "findings",
-    "analysis.finding_systems": "tell_apart",
-    "analysis.flips": "flip_matrices flip_matrix flips side",
+    "analysis.flips": "flips side",
     "analysis.footing": "check_sums material_errors",
     "analysis.history": "history last_findings last_sentence",
     "analysis.history_folders": "corpora one_corpus open_history",
@@ -30,6 +29,7 @@ HOMES = {
         "BASELINES of_system open_all open_compared open_evaluation open_evaluations"
     ),
     "analysis.select": "select",
+    "analysis.side_by_side": "side_by_side",
     "analysis.slices": "find_slices slice_cases",
     "analysis.splits": (
         "by_entity errors_by_cause few_shot few_shot_side_by_side few_shot_systems merge_splits"
@@ -37,7 +37,7 @@ HOMES = {
     "analysis.summarise": "summarise",
     "analysis.surface": "curve surface",
     "analysis.top_errors": "cause_counts top_errors",
-    "analysis.verdicts": "every_difference identical ranks verdict_sentence verdicts",
+    "analysis.verdicts": "comparison_sentence identical ranks tell_apart verdict_sentence verdicts",
     "analysis.what_if": "what_if",
     "scoring.evaluate": "evaluate",
 }

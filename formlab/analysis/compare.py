@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -14,8 +14,9 @@ import numpy as np
 import polars as pl
 
 from formlab import metrics, tables
-from formlab.analysis.comparability import common, named, scored_metrics
-from formlab.analysis.summarise import summarise
+from formlab.analysis.comparability import common
+from formlab.analysis.finding import OUTCOME
+from formlab.analysis.flips import value_tests
 from formlab.errors import UnknownName
 from formlab.folders import Evaluation
 from formlab.scoring.bands import BANDS
@@ -26,9 +27,9 @@ from formlab.stats.sums import SLICE, Row, document_sums
 from formlab.stats.tests import Pair, paired_differences
 from formlab.tables import DOCUMENTS, Settings
 
-BEST, NEAR, WORSE = "best", "near", "worse"
 _VALUES = ("value_a", "value_b", "difference", "ci_low", "ci_high")
-_TESTS = ("p", "p_holm", "p_bh", "least_difference")
+_TESTS = ("p", "p_holm", "p_bh", "p_mcnemar", "least_difference")
+_FLIPS = ("both_right", "only_a", "only_b", "both_wrong")
 COMPARISON: dict[str, Any] = {
     **dict.fromkeys(("benchmark", "split"), pl.String),
     **tables.SLICE,
@@ -36,7 +37,7 @@ COMPARISON: dict[str, Any] = {
     **dict.fromkeys(_VALUES, pl.Float64),
     "better": pl.String,
     **dict.fromkeys(_TESTS, pl.Float64),
-    **dict.fromkeys(("n_docs", "n_cases", "n_undefined"), pl.Int64),
+    **dict.fromkeys(("n_docs", "n_cases", "n_undefined", *_FLIPS), pl.Int64),
     "rules": pl.String,
     "settings": tables.SETTINGS,
 }
@@ -44,7 +45,7 @@ COMPARISON: dict[str, Any] = {
 OF_GOLD = ("task", "path", "kind", "modality", "subtype", "field", "page")
 OF_GOLD += ("scope", "reference", "complexity", "modal", "gold")
 OF_SYSTEM = ("certainty",)
-_ROW = ("metric", *SLICE)
+ROW = ("metric", *SLICE)
 DRAWS = {"resamples": 1000, "permutations": 9999, "level": 0.95, "power": 0.8, "seed": 0}
 # The metric and slice that a row is of.
 Key = tuple[str | None, ...]
@@ -73,7 +74,9 @@ def compare(
         Two or more, of the same corpus, split, mode and threshold; see `comparability.common` for
         what is compared where one system was scored on more.
     metric
-        Registered metrics, ``macro_`` means included; all that were scored if left out.
+        Registered metrics, ``macro_`` means included; all that were scored if left out. With
+        ``outcome`` the share of the gold's values right, of which the table also has how many both
+        get right, one alone or none, and p of McNemar's test, which takes fields for independent.
     by
         Columns of the gold, of *documents* or a user's own to slice the fields by.
     reference
@@ -98,7 +101,9 @@ def compare(
         tells of scores of fields that were read under boxes whether the verdict (who is better, by
         `p_holm` against 1 - `level`, or that no difference is shown) is the ``same`` under every
         rule of `fields.READERS` or ``depends`` on it: no finding may rest on a row that depends.
-        Null where no rule has a say, or where the evaluations do not hold what was scored.
+        Null where no rule has a say, or where the evaluations do not hold what was scored. Of the
+        values right over all fields `p_holm` is of the greatest p with and without fields whose
+        verdict depends on the reading rule or whose label may be wrong.
 
     Raises
     ------
@@ -112,28 +117,57 @@ def compare(
     The bootstrap: P. Koehn, EMNLP 2004. The permutation: A. Yeh, COLING 2000. Holm, Scand. J.
     Statist. 6, 1979; Benjamini and Hochberg, J. R. Statist. Soc. B 57, 1995.
     """
-    known = columns_of_gold(evaluations)
-    for column in by:
-        if column not in known:
-            raise UnknownName.of("column of the gold to compare by", column, dict.fromkeys(known))
     chosen = [metric] if isinstance(metric, str) else metric
-    options: dict[str, Any] = {"resamples": resamples, "permutations": permutations}
-    options |= {"level": level, "power": power, "seed": seed}
+    draws: dict[str, Any] = {"resamples": resamples, "permutations": permutations}
+    draws |= {"level": level, "power": power, "seed": seed}
+    ground = common(evaluations).evaluations
+    rows = [values_compared(ground, by, reference, **draws)] if OUTCOME in (chosen or ()) else []
+    scores = None if chosen is None else [name for name in chosen if name != OUTCOME]
+    if scores == []:
+        return rows[0]
+    _check_columns(ground, by)
 
     def tested(systems: Sequence[Evaluation]) -> list[dict[str, Any]]:
-        return _tested(score_rows(common(systems).evaluations, by), chosen, reference, options)
+        return _tested(score_rows(common(systems).evaluations, by), scores, reference, draws)
 
-    rows = tested(evaluations)
+    found = _tested(score_rows(ground, by), scores, reference, draws)
     # Scoring anew under the other rules takes most of the time: only where a rule has a say.
-    has_rule = any(row["settings"].read for row in rows)
-    again = under_other_rules(evaluations) if has_rule else []
+    again = under_other_rules(evaluations) if any(row["settings"].read for row in found) else []
     with TemporaryDirectory(prefix="formlab-") as home:
         elsewhere = [
             tested([_once(each, Path(home, f"{n}-{at}"), workers) for at, each in enumerate(rule)])
             for n, rule in enumerate(again)
         ]
     read = pl.col("settings").struct.field("read").is_not_null()
-    return compared(rows, COMPARISON, by_other_rules=elsewhere, has_rule=read, level=level)
+    rows.append(compared(found, COMPARISON, by_other_rules=elsewhere, has_rule=read, level=level))
+    return pl.concat(rows)
+
+
+def values_compared(
+    ground: Sequence[Evaluation], by: Sequence[str] = (), reference: str | None = None, **draws: Any
+) -> pl.DataFrame:
+    """`compare` of the values right by systems of one `common(…)`."""
+    _check_columns(ground, by)
+    options = DRAWS | draws
+    settings = Settings(rules="right", **settings_of_tests(**options))
+    tested = [value_tests(*pair, by, options) for pair in evaluation_pairs(ground, reference)]
+    # A pair on which the other reading rules have no say is the same under each of them.
+    rows, *elsewhere = (
+        [
+            row | {"settings": settings}
+            for rules in tested
+            for row in rules[min(number, len(rules) - 1)]
+        ]
+        for number in range(max(map(len, tested), default=1))
+    )
+    return compared(rows, COMPARISON, by_other_rules=elsewhere, level=options["level"])
+
+
+def _check_columns(evaluations: Sequence[Evaluation], by: Sequence[str]) -> None:
+    known = columns_of_gold(evaluations)
+    for column in by:
+        if column not in known:
+            raise UnknownName.of("column of the gold to compare by", column, dict.fromkeys(known))
 
 
 def _once(evaluation: Evaluation, folder: Path, workers: int | str) -> Evaluation:
@@ -228,7 +262,7 @@ def evaluation_pairs(
 def score_rows(evaluations: Sequence[Evaluation], by: Sequence[str]) -> dict[str, dict[Key, Row]]:
     """By system, then metric and slice, the tallies of each document."""
     rows = {
-        each.system: {tuple(r.labels[name] for name in _ROW): r for r in document_sums(each, by)}
+        each.system: {tuple(r.labels[name] for name in ROW): r for r in document_sums(each, by)}
         for each in evaluations
     }
     # One slice that holds everything would only be tested once more.
@@ -257,7 +291,7 @@ def score_pairs(
         parts = [row.tally if row else np.zeros(base.tally.shape) for row in sides]
         labels = [row.labels for row in scored]
         up = metrics.get(metrics.plain(base.labels["metric"])).direction == "up"
-        known = {n: labels[0][n] for n in ("benchmark", "split", "task", "mode", *_ROW)}
+        known = {n: labels[0][n] for n in ("benchmark", "split", "task", "mode", *ROW)}
         known |= dict(zip(("system_a", "system_b"), systems, strict=True))
         known |= {n: max(x[n] for x in labels) for n in ("n_docs", "n_cases", "n_undefined")}
         known["settings"] = _together([label["settings"] for label in labels])
@@ -270,118 +304,3 @@ def _together(several: Sequence[Settings]) -> Settings:
     values = {name: dict.fromkeys(row[name] or "none" for row in rows) for name in rows[0]}
     joined = {name: " / ".join(texts) for name, texts in values.items() if len(texts) > 1}
     return dataclasses.replace(several[0], **joined)
-
-
-def side_by_side(
-    evaluations: Sequence[Evaluation],
-    scores: Sequence[str] | None = None,
-    *,
-    by: Sequence[str] = (),
-    resamples: int = 1000,
-    permutations: int = 9999,
-    seed: int = 0,
-) -> pl.DataFrame:
-    """The scores of several systems, each marked by how it stands to the best of its column.
-
-    Parameters
-    ----------
-    evaluations
-        One or more of the same documents. A task that only some were scored on stays: its scores
-        are those of these systems. Systems of one name are numbered.
-    scores
-        Names of metrics; all that were scored if left out.
-    by
-        As for `compare`: columns of the gold or of documents to slice the fields by.
-    resamples, permutations, seed
-        As for `compare`.
-
-    Returns
-    -------
-    polars.DataFrame
-        The rows of `summarise` for every system, and `mark`: ``best`` for the best value of its
-        metric and slice; ``near`` where no difference from the best was shown, by the test by
-        documents of `compare`, adjusted for all of its comparisons; ``worse`` where one was; null
-        where nothing could be tested, as without `resamples`. `p` is the adjusted p value against
-        the best. A metric that no system was scored on has no rows.
-
-    Raises
-    ------
-    DataBroken
-        If evaluations with a metric in common are of different documents; the message says what
-        differs.
-    UnknownName
-        If a metric of `scores` is not registered.
-
-    Examples
-    --------
-    >>> from formlab import analysis
-    >>> systems = analysis.open_compared(benchmark="funsd")
-    >>> table = side_by_side(systems, ["cer"], resamples=99, permutations=99)
-    >>> table.filter(level="page").select("system", "mark").rows()
-    [('ocr', 'best'), ('ocr(scale=2.0)', 'near')]
-    """
-    systems = named(evaluations)
-    draws: dict[str, Any] = {"by": by, "resamples": resamples, "seed": seed}
-    rows = pl.concat([summarise(system, **draws) for system in systems])
-    if scores is not None:
-        registered = [name for name in scores if metrics.get(metrics.plain(name))]
-        rows = rows.filter(pl.col("metric").is_in(registered))
-    tested = [pl.DataFrame(schema=COMPARISON)]
-    for alike, names in _scored_alike(systems, rows["metric"].unique().sort()):
-        tested.append(compare(alike, metric=names, permutations=permutations, **draws))
-    return marked(rows, pl.concat(tested))
-
-
-def _scored_alike(
-    systems: Sequence[Evaluation], names: Iterable[str]
-) -> Iterator[tuple[Sequence[Evaluation], list[str]]]:
-    """The metrics that the same systems, two or more, were scored on in a task of all of them."""
-    tasks: dict[str, dict[str, set[str]]] = {}
-    for system in systems:
-        scored = system.gathered(lambda part: part.scores.select("metric", "task").unique())
-        for metric, task in scored.rows():
-            tasks.setdefault(metric, {}).setdefault(system.system, set()).add(task)
-    groups: dict[tuple[str, ...], list[str]] = {}
-    for name in names:
-        of = tasks.get(metrics.plain(name), {})
-        if len(of) > 1 and set.intersection(*of.values()):
-            groups.setdefault(tuple(of), []).append(name)
-    for members, chosen in groups.items():
-        alike = common([system for system in systems if system.system in members]).evaluations
-        shared = set.intersection(*map(scored_metrics, alike))
-        if shown := [name for name in chosen if metrics.plain(name) in shared]:
-            yield alike, shown
-
-
-def marked(rows: pl.DataFrame, pairs: pl.DataFrame) -> pl.DataFrame:
-    """Rows of summaries with `mark` and `p` against the best of each score, as from `compare`."""
-    key = list(_ROW)
-    names = rows["metric"].unique()
-    ups = [name for name in names if metrics.get(metrics.plain(name)).direction == "up"]
-    height = pl.when(pl.col("metric").is_in(ups)).then("value").otherwise(-pl.col("value"))
-    height = height.fill_nan(None)
-    best = (height == height.max().over(key)).fill_null(False) & (pl.len().over(key) > 1)
-    rows = rows.with_columns(best=best)
-    tops = rows.filter("best").select(*key, other="system").unique(key, keep="first")
-    sides = pl.concat(
-        pairs.select(
-            *key,
-            "better",
-            "ci_low",
-            system=f"system_{side}",
-            other=f"system_{other}",
-            compared=f"value_{side}",
-            p=pl.col("p_holm").fill_nan(None),
-        )
-        for side, other in ("ab", "ba")
-    )
-    tested = sides.join(tops, on=[*key, "other"], how="semi", nulls_equal=True).drop("other")
-    rows = rows.join(
-        tested, on=[*key, "system"], how="left", nulls_equal=True, maintain_order="left"
-    )
-    # A test of only what both systems were scored on says nothing of another number.
-    known = (pl.col("value") == pl.col("compared")) & pl.col("p").is_not_null()
-    known &= pl.col("ci_low_right").is_not_nan()
-    told = pl.when(pl.col("better").is_null()).then(pl.lit(NEAR)).otherwise(pl.lit(WORSE))
-    mark = pl.when("best").then(pl.lit(BEST)).when(known).then(told)
-    return rows.select(*tables.SCHEMAS["summary"], mark.alias("mark"), "p")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 import math
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -28,9 +27,8 @@ from formlab.analysis.finding import (
     p_text,
     word,
 )  # fmt: skip
-from formlab.analysis.finding_systems import kinds_apart, tell_apart
-from formlab.analysis.flips import flips_of_common, matrix_of
 from formlab.analysis.slices import Search, Values, Weakness, opened_values, slice_rows
+from formlab.analysis.verdicts import tell_apart, verdicts
 from formlab.errors import DataBroken
 from formlab.folders import Evaluation
 from formlab.scoring.across import OFFSET, OTHER_DOCUMENT, offset_text
@@ -48,11 +46,6 @@ _CAUSES, _OF_ERRORS = 3, 0.1
 _FEW_CASES, _FEW_DOCS = 5, 3
 # From this CER on a page counts as bad: as many edits as half of its characters.
 _BAD_PAGE = 0.5
-# The columns of flips that systems are told apart by.
-_OF_FLIPS = (
-    *KEYS, "kind", "flip",
-    *(f"{n}_{s}" for n in ("system", "right", "rights", "cause") for s in "ab"),
-)  # fmt: skip
 
 
 def findings(
@@ -106,9 +99,11 @@ def findings(
     bar, bar_of_kinds = left / max(len(evaluations) + len(compared), 1), left / len(compared or "x")
     ranked = []
     for group in compared:
-        whole, kinds = _systems(group, draws)
-        ranked += [each for each in whole if each.holds and each.p_adjusted <= bar]
-        ranked += [each for each in kinds if each.p_adjusted <= bar_of_kinds]
+        swaps = {"resamples": draws["resamples"], "seed": draws["seed"]}
+        shown = verdicts(group, **swaps).drop_nulls("better")
+        for finding, by in zip(tell_apart(group, shown), shown["slice_by"], strict=True):
+            if finding.p_adjusted <= (bar_of_kinds if by else bar):
+                ranked.append(finding)
     several = len(evaluations) > 1
     for one in evaluations:
         look = _Look(one, draws, bar)
@@ -421,14 +416,3 @@ def _listed(rows: pl.DataFrame) -> str:
     """The first few cases, by document and path."""
     names = [f"{doc} {path or ''}".strip() for doc, _, path in keys(rows).iter_rows()]
     return ", ".join(names[:_FEW_CASES]) + ", …" * (len(names) > _FEW_CASES)
-
-
-def _systems(group: Sequence[Evaluation], draws: Draws) -> tuple[list[Finding], list[Finding]]:
-    """Pairs of systems told apart, over all fields and by kind; p is that of `compare`."""
-    swaps = {"resamples": draws["resamples"], "seed": draws["seed"]}
-    tables = (
-        (flips_of_common(first, second, columns=_OF_FLIPS), first.documents)
-        for first, second in itertools.combinations(group, 2)
-    )
-    matrix = matrix_of(tables, by=["kind"], **swaps)
-    return tell_apart(group, matrix, **swaps), kinds_apart(group, matrix)

@@ -10,9 +10,9 @@ import polars as pl
 
 from formlab import metrics, tables
 from formlab.analysis.comparability import common, scored_metrics
-from formlab.analysis.compare import compare
+from formlab.analysis.compare import compare, values_compared
 from formlab.analysis.finding import OUTCOME, Finding, by_text, keys, p_text, seen_text
-from formlab.analysis.flips import flip_matrix, flips, flips_of_common
+from formlab.analysis.flips import flips, flips_of_common
 from formlab.analysis.history_folders import corpora
 from formlab.analysis.levels import MEASURES
 from formlab.analysis.summarise import summarise
@@ -155,9 +155,9 @@ def _tested(
     pair = common([each, before]).evaluations
     same = identical(*pair)
     tests = {}
-    fields = flips_of_common(*pair)
-    if fields.height:
-        matrix = flip_matrix(fields, pair[0].documents, by=["kind"], **draws)
+    matrix = values_compared(pair, ["kind"], **draws)
+    if matrix.height:
+        fields = flips_of_common(*pair, columns=["kind", "flip"])
         row = matrix.row(0, named=True)
         counts = {"fixed": row["only_a"], "broken": row["only_b"]}
         kinds = {

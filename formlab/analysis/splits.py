@@ -14,7 +14,8 @@ from scipy import stats
 
 from formlab import tables
 from formlab.analysis.comparability import named
-from formlab.analysis.compare import Key, marked, scores_compared
+from formlab.analysis.compare import Key, scores_compared
+from formlab.analysis.side_by_side import marked
 from formlab.analysis.summarise import summary_of
 from formlab.benchmarks import vrdu
 from formlab.benchmarks.vrdu import Schema

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import os
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 # Columns that only --json has.
 _HIDDEN = ("benchmark", "split", "task", "level", "mode", "p_bh", "n_undefined", "settings")
+# Columns that only the share of values right has.
+_OF_VALUES = ("both_right", "only_a", "only_b", "both_wrong", "p_mcnemar")
 _MAIN_DIFFERENCES = ("metric", "slice", "values", "difference", "better")
 _MAIN_FLIPS = ("slice", "only_a", "only_b", "difference", "p_holm")
 
@@ -69,8 +72,9 @@ def compare(
         what = "--flips counts fields that are right, whatever the metric"
         raise DataBroken(what, remedy="--flips without --metric")
     else:
-        table = analysis.flip_matrices(ground.evaluations, **draws)
-    tables, hints = _pairs(table, everything=everything, asked=bool(metric))
+        table = analysis.compare(evaluations, metric=analysis.OUTCOME, **draws)
+    columns = _MAIN_FLIPS if flips else _MAIN_DIFFERENCES
+    tables, hints = _pairs(table, columns, everything=everything, asked=bool(metric))
     hints += _reading_rules(table["rules"].drop_nulls().to_list())
     return Rows(table, tables, notes=ground.notes, hints=hints)
 
@@ -90,23 +94,23 @@ def _evaluation(folder: Path) -> Evaluation:
     return Evaluation.load(folder.absolute())
 
 
-def _pairs(table: pl.DataFrame, *, everything: bool, asked: bool) -> tuple[list[Table], list[str]]:
+def _pairs(
+    table: pl.DataFrame, columns: Sequence[str], *, everything: bool, asked: bool
+) -> tuple[list[Table], list[str]]:
     """Five columns for each pair of systems; means over documents only if a metric was `asked`."""
     from formlab import metrics
     from formlab.stats.tests import documents_needed
     from formlab.tables import readable
 
-    if "better" in table.columns:
-        # Null: no test supports that either system is better.
-        table = table.with_columns(table["better"].fill_null("not shown"))
+    # Null: no test supports that either system is better.
+    table = table.with_columns(table["better"].fill_null("not shown"))
+    table = table.drop(name for name in _OF_VALUES if not table[name].count())
     table = readable(table)
     if everything:
         return [("", table.drop(_HIDDEN, strict=False))], []
-    every, columns = table.height, _MAIN_FLIPS
-    if "metric" in table.columns:
-        columns = _MAIN_DIFFERENCES
-        means = [metric for metric in table["metric"].unique() if metrics.is_mean(metric)]
-        table = table if asked else table.filter(~table["metric"].is_in(means))
+    every = table.height
+    means = [metric for metric in table["metric"].unique() if metrics.is_mean(metric)]
+    table = table if asked else table.filter(~table["metric"].is_in(means))
     pairs = table.partition_by("system_a", "system_b", maintain_order=True)
     needed, tables = documents_needed(0.05 / max(1, len(pairs))), []
     for pair in pairs:
@@ -117,9 +121,7 @@ def _pairs(table: pl.DataFrame, *, everything: bool, asked: bool) -> tuple[list[
         rows = pair.to_dicts()
         for row in rows:
             row["difference"] = interval(row["difference"], row["ci_low"], row["ci_high"], "+")
-            if "metric" in row:
-                sides = interval(row["value_a"]), interval(row["value_b"])
-                row["values"] = " against ".join(sides)
+            row["values"] = f"{interval(row['value_a'])} against {interval(row['value_b'])}"
         tables.append((title, [{name: row[name] for name in columns} for row in rows]))
     hint = f"{table.height} of {every} rows, {len(columns)} columns; --all prints all rows "
     return tables, [f"{hint}with more columns, --json everything"]

@@ -9,8 +9,7 @@ import pytest
 
 from formlab.analysis.history import history, last_findings, last_sentence
 from formlab.errors import DataMissing, FormlabError
-from tests.analysis.made_pairs import from_matrix, made
-from tests.analysis.test_finding_systems import noise, with_pages
+from tests.analysis.made_pairs import from_matrix, made, noise, with_pages
 
 FEW = {"resamples": 200, "permutations": 999}
 

@@ -6,8 +6,7 @@ import pytest
 
 from formlab.analysis.history_folders import corpora, one_corpus, open_history
 from formlab.errors import DataMissing, FormlabError, UnknownName
-from tests.analysis.made_pairs import from_matrix, made
-from tests.analysis.test_finding_systems import noise
+from tests.analysis.made_pairs import from_matrix, made, noise
 from tests.analysis.test_history import at
 
 

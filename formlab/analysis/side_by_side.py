@@ -1,0 +1,131 @@
+"""Several systems in one table: every score with its interval, and which are told from the best."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import polars as pl
+
+from formlab import metrics, tables
+from formlab.analysis.comparability import common, named, scored_metrics
+from formlab.analysis.compare import COMPARISON, ROW, compare
+from formlab.analysis.summarise import summarise
+from formlab.folders import Evaluation
+
+BEST, NEAR, WORSE = "best", "near", "worse"
+
+
+def side_by_side(
+    evaluations: Sequence[Evaluation],
+    scores: Sequence[str] | None = None,
+    *,
+    by: Sequence[str] = (),
+    resamples: int = 1000,
+    permutations: int = 9999,
+    seed: int = 0,
+) -> pl.DataFrame:
+    """The scores of several systems, each marked by how it stands to the best of its column.
+
+    Parameters
+    ----------
+    evaluations
+        One or more of the same documents. A task that only some were scored on stays: its scores
+        are those of these systems. Systems of one name are numbered.
+    scores
+        Names of metrics; all that were scored if left out.
+    by
+        As for `compare`: columns of the gold or of documents to slice the fields by.
+    resamples, permutations, seed
+        As for `compare`.
+
+    Returns
+    -------
+    polars.DataFrame
+        The rows of `summarise` for every system, and `mark`: ``best`` for the best value of its
+        metric and slice; ``near`` where no difference from the best was shown, by the test by
+        documents of `compare`, adjusted for all of its comparisons; ``worse`` where one was; null
+        where nothing could be tested, as without `resamples`. `p` is the adjusted p value against
+        the best. A metric that no system was scored on has no rows.
+
+    Raises
+    ------
+    DataBroken
+        If evaluations with a metric in common are of different documents; the message says what
+        differs.
+    UnknownName
+        If a metric of `scores` is not registered.
+
+    Examples
+    --------
+    >>> from formlab import analysis
+    >>> systems = analysis.open_compared(benchmark="funsd")
+    >>> table = side_by_side(systems, ["cer"], resamples=99, permutations=99)
+    >>> table.filter(level="page").select("system", "mark").rows()
+    [('ocr', 'best'), ('ocr(scale=2.0)', 'near')]
+    """
+    systems = named(evaluations)
+    draws: dict[str, Any] = {"by": by, "resamples": resamples, "seed": seed}
+    rows = pl.concat([summarise(system, **draws) for system in systems])
+    if scores is not None:
+        registered = [name for name in scores if metrics.get(metrics.plain(name))]
+        rows = rows.filter(pl.col("metric").is_in(registered))
+    tested = [pl.DataFrame(schema=COMPARISON)]
+    for alike, names in _scored_alike(systems, rows["metric"].unique().sort()):
+        tested.append(compare(alike, metric=names, permutations=permutations, **draws))
+    return marked(rows, pl.concat(tested))
+
+
+def _scored_alike(
+    systems: Sequence[Evaluation], names: Iterable[str]
+) -> Iterator[tuple[Sequence[Evaluation], list[str]]]:
+    """The metrics that the same systems, two or more, were scored on in a task of all of them."""
+    tasks: dict[str, dict[str, set[str]]] = {}
+    for system in systems:
+        scored = system.gathered(lambda part: part.scores.select("metric", "task").unique())
+        for metric, task in scored.rows():
+            tasks.setdefault(metric, {}).setdefault(system.system, set()).add(task)
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for name in names:
+        of = tasks.get(metrics.plain(name), {})
+        if len(of) > 1 and set.intersection(*of.values()):
+            groups.setdefault(tuple(of), []).append(name)
+    for members, chosen in groups.items():
+        alike = common([system for system in systems if system.system in members]).evaluations
+        shared = set.intersection(*map(scored_metrics, alike))
+        if shown := [name for name in chosen if metrics.plain(name) in shared]:
+            yield alike, shown
+
+
+def marked(rows: pl.DataFrame, pairs: pl.DataFrame) -> pl.DataFrame:
+    """Rows of summaries with `mark` and `p` against the best of each score, as from `compare`."""
+    key = list(ROW)
+    names = rows["metric"].unique()
+    ups = [name for name in names if metrics.get(metrics.plain(name)).direction == "up"]
+    height = pl.when(pl.col("metric").is_in(ups)).then("value").otherwise(-pl.col("value"))
+    height = height.fill_nan(None)
+    best = (height == height.max().over(key)).fill_null(False) & (pl.len().over(key) > 1)
+    rows = rows.with_columns(best=best)
+    tops = rows.filter("best").select(*key, other="system").unique(key, keep="first")
+    sides = pl.concat(
+        pairs.select(
+            *key,
+            "better",
+            "ci_low",
+            system=f"system_{side}",
+            other=f"system_{other}",
+            compared=f"value_{side}",
+            p=pl.col("p_holm").fill_nan(None),
+        )
+        for side, other in ("ab", "ba")
+    )
+    tested = sides.join(tops, on=[*key, "other"], how="semi", nulls_equal=True).drop("other")
+    rows = rows.join(
+        tested, on=[*key, "system"], how="left", nulls_equal=True, maintain_order="left"
+    )
+    # A test of only what both systems were scored on says nothing of another number.
+    known = (pl.col("value") == pl.col("compared")) & pl.col("p").is_not_null()
+    known &= pl.col("ci_low_right").is_not_nan()
+    told = pl.when(pl.col("better").is_null()).then(pl.lit(NEAR)).otherwise(pl.lit(WORSE))
+    mark = pl.when("best").then(pl.lit(BEST)).when(known).then(told)
+    return rows.select(*tables.SCHEMAS["summary"], mark.alias("mark"), "p")

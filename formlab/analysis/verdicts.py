@@ -146,7 +146,7 @@ def tell_apart(evaluations: Sequence[Evaluation], table: pl.DataFrame) -> list[F
         more |= {name: row[name] for name in (*same, "benchmark", "split")}
         found.append(
             Finding(
-                claim[:1].upper() + claim[1:] if kind is not None else claim,
+                claim,
                 "systems",
                 holds=row["better"] is not None,
                 effect=row["difference"],
@@ -285,8 +285,10 @@ def verdict_sentence(table: pl.DataFrame, ranked: pl.DataFrame) -> str:
         systems = dict.fromkeys(n for row in rows for n in (row["system_a"], row["system_b"]))
         return f"{_list([*systems])} are identical: every answer is the same ({_counts(rows[0])})."
     if len(rows) == 1:
-        shown = [*rows, *shown_kinds(table), *pages]
-        return "; ".join(map(comparison_sentence, shown)) + "."
+        parts = [comparison_sentence(row) for row in (*rows, *pages)]
+        kinds = [(word(row["slice_value"]), comparison_sentence(row)) for row in shown_kinds(table)]
+        parts[1:1] = [f"on {kind}: {sentence}" for kind, sentence in kinds]
+        return "; ".join(parts) + "."
     sentences = [_of_several(rows, names)] + ([_of_several(pages, names)] if pages else [])
     return ". ".join(sentences) + "."
 

@@ -91,7 +91,7 @@ def few_shot(
     )
 
 
-def _cell(split: Evaluation) -> tuple[str, str, int | None]:
+def cell_of(split: Evaluation) -> tuple[str, str, int | None]:
     """Corpus, task and training size of a split."""
     info = split_of(split)
     return corpus_name(split), info.get("task") or TASKS[-1], info.get("train_size")
@@ -103,7 +103,7 @@ def _split_scores(split: Evaluation, resamples: int, seed: int) -> pl.DataFrame:
     parts |= {("entity", group, "f1"): NESTED for group in schema_of(split).groups}
     # No interval is drawn of the other scores.
     rows = {key: row for key, row in _document_rows(split).items() if key in parts}
-    cell = dict(zip(CELL, (*_cell(split), 1), strict=True)) | {"interval": "documents"}
+    cell = dict(zip(CELL, (*cell_of(split), 1), strict=True)) | {"interval": "documents"}
     scores = summary_of(rows.values(), resamples=resamples, level=_LEVEL, seed=seed).with_columns(
         *(pl.lit(value).alias(name) for name, value in cell.items()),
         pl.Series("part", [parts[key] for key in rows], dtype=pl.String),
@@ -215,7 +215,7 @@ def few_shot_side_by_side(
     for system, members in systems.items():
         splits_of: dict[tuple, list[Evaluation]] = {}
         for split in sorted(members, key=lambda split: split.split):
-            splits_of.setdefault(_cell(split), []).append(split)
+            splits_of.setdefault(cell_of(split), []).append(split)
         for cell, splits in splits_of.items():
             names = tuple(split.split for split in splits)
             cells.setdefault(cell, {}).setdefault(names, {})[system] = splits

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import polars as pl
-import scipy
 
 from formlab import systems, tables
 from formlab.analysis.comparability import common
@@ -35,6 +34,7 @@ from formlab.scoring.across import OFFSET, OTHER_DOCUMENT, offset_text
 from formlab.scoring.bands import pattern
 from formlab.scoring.causes import IN_WORDS, advice
 from formlab.stats.draws import share
+from formlab.stats.exchange import drawn_p
 from formlab.tables import STATUSES, USABLE, settings_text
 
 Draws = dict[str, Any]
@@ -378,8 +378,7 @@ def _cause_apart(wrong: pl.DataFrame, rest: pl.DataFrame) -> str | None:
     if cause in (OTHER_DOCUMENT, OFFSET):
         return cause  # What is told from many cases together needs no comparison.
     other = rest.filter(cause=cause).height
-    table = [[count, wrong.height - count], [other, rest.height - other]]
-    p = scipy.stats.fisher_exact(table, alternative="greater").pvalue
+    p = drawn_p(count, wrong.height, count + other, wrong.height + rest.height)
     return cause if p <= ALPHA and cause in IN_WORDS else None
 
 

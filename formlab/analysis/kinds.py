@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-import scipy
+from scipy import special
 
 from formlab import metrics
 from formlab.analysis.comparability import scored_metrics
@@ -245,7 +245,7 @@ def _by_documents(parts: np.ndarray, rest: np.ndarray, *, up: bool) -> float:
     moved = (h * s - g * t) / (t + s)
     spread = float(np.sqrt((moved**2).sum()))
     away = float(moved.sum()) / spread if spread else 0.0
-    return float(scipy.stats.t.sf(-away if up else away, max(int(both.sum()) - 1, 1)))
+    return float(special.stdtr(max(int(both.sum()) - 1, 1), away if up else -away))
 
 
 def _finding(row: Mapping[str, Any], by: str, count: int, settings: str) -> Finding:

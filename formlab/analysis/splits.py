@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from scipy import stats
+import scipy
 
 from formlab import tables
 from formlab.analysis.comparability import named
@@ -131,7 +131,9 @@ def _mean_of_splits(group: pl.DataFrame) -> dict[str, Any]:
     values = group["value"].drop_nans()
     mean, half = values.mean(), float("nan")
     if len(values) > 1:
-        half = stats.t.ppf((1 + _LEVEL) / 2, len(values) - 1) * stats.sem(values.to_numpy())
+        half = scipy.stats.t.ppf((1 + _LEVEL) / 2, len(values) - 1) * scipy.stats.sem(
+            values.to_numpy()
+        )
     mean = float("nan") if mean is None else mean
     low, high = np.clip([mean - half, mean + half], 0.0, 1.0).tolist()
     return first | {

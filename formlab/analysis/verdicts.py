@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from formlab import metrics, tables
-from formlab.analysis.comparability import common, digests, of_gold, scored_metrics
+from formlab.analysis.comparability import digests, of_gold, scored_metrics
 from formlab.analysis.compare import COMPARISON, compare, evaluation_pairs, values_compared
 from formlab.analysis.finding import KEYS, OUTCOME, Finding, by_text, keys, p_text, seen_text, word
 from formlab.analysis.flips import flips_of_common
@@ -38,8 +38,11 @@ Row = Mapping[str, Any]
 
 
 def identical(first: Evaluation, second: Evaluation) -> bool:
-    """Whether every answer of two systems is the same (text, place, status), and every score."""
-    pair = common([first, second]).evaluations
+    """Whether every answer of two systems is the same (text, place, status), and every score.
+
+    Both are from one `common(…)`.
+    """
+    pair = first, second
     columns = {"cases": [*_ANSWER, *(f"pred_{side}" for side in BOX)], "scores": _SCORE}
     sums = (
         [digests(each, lambda part, t=table, n=names: getattr(part, t).select(n)) for each in pair]
@@ -78,10 +81,8 @@ def verdicts(
     """
     draws = {"resamples": resamples, "permutations": permutations, "seed": seed}
     options = {"reference": reference or None, **draws}
-    table = pl.concat([
-        values_compared(evaluations, ["kind"], **options),
-        _of_documents(evaluations, metric, options),
-    ])  # fmt: skip
+    of_values = values_compared(evaluations, ["kind"], **options)
+    table = pl.concat([of_values, _of_documents(evaluations, metric, options)])
     pairs = evaluation_pairs(evaluations, reference or None)
     same = {(a.system, b.system) for a, b in pairs if identical(a, b)}
     names = zip(table["system_a"], table["system_b"], strict=True)

@@ -179,9 +179,13 @@ def by_text(row: Mapping[str, Any], *, size_only: bool = False) -> str:
 
 
 def seen_text(
-    difference: float, least: float, most: float = 1, *, share: bool = False,
-    n_docs: int | None = None, n_tested: int = 1,
-) -> str:  # fmt: skip
+    difference: float,
+    least: float,
+    *,
+    share: bool = False,
+    n_docs: int | None = None,
+    n_tested: int = 1,
+) -> str:
     """The end of a sentence that says which difference would have been seen, if it was larger.
 
     `share`: the difference is one of shares, and is given in percentage points. With fewer of the
@@ -191,7 +195,7 @@ def seen_text(
     if n_docs is not None and n_docs < needed:
         counted = f"{n_docs:,} document{'s' * (n_docs != 1)}"
         return f"; {counted}: nothing can be shown, {needed} are needed"
-    if not abs(difference) < least < most or least < 0.005:
+    if not abs(difference) < least < 1 or least < 0.005:
         return ""
     size = f"{100 * least:.2g} points" if share else f"{least:.2f}"
     return f"; a difference of about {size} would have been seen"

@@ -13,7 +13,6 @@ from scipy import special
 from formlab import tables
 from formlab.analysis.comparability import KEY, common, fields, of_gold
 from formlab.analysis.finding import LABEL, OUTCOME, READER
-from formlab.errors import UnknownName
 from formlab.folders import Evaluation
 from formlab.metrics import ratio
 from formlab.scoring.align import rights
@@ -34,24 +33,13 @@ _TESTED = ("doc_id", "task", "path", "page", *BOX, "flip")
 _TESTED += tuple(f"{name}_{side}" for name in ("system", "cause", *_RIGHT) for side in "ab")
 
 
-def flips(
-    first: Evaluation,
-    second: Evaluation,
-    *,
-    right: str = OUTCOME,
-    columns: Sequence[str] | None = None,
-) -> pl.DataFrame:
+def flips(first: Evaluation, second: Evaluation) -> pl.DataFrame:
     """Every field with what both systems made of it.
 
     Parameters
     ----------
     first, second
         Evaluations of the same corpus.
-    right
-        What counts as right: the outcome ``match``, or a rung of the ladder.
-    columns
-        Which columns of the table; all if left out. Few columns of millions of fields take little
-        memory.
 
     Returns
     -------
@@ -66,25 +54,17 @@ def flips(
     ------
     DataBroken
         If the evaluations cannot be compared; the message says what differs.
-    UnknownName
-        If `right` is neither.
     """
-    return flips_of_common(*common([first, second]).evaluations, right=right, columns=columns)
+    return flips_of_common(*common([first, second]).evaluations)
 
 
 def flips_of_common(
-    first: Evaluation,
-    second: Evaluation,
-    *,
-    right: str = OUTCOME,
-    columns: Sequence[str] | None = None,
+    first: Evaluation, second: Evaluation, columns: Sequence[str] | None = None
 ) -> pl.DataFrame:
     """`flips` of two evaluations of one `common(…)`; `columns` that are nowhere are left out."""
-    if right not in (OUTCOME, *LADDER):
-        raise UnknownName.of("measure of right", right, (OUTCOME, *LADDER))
     parts = []
     for pair in aligned(first, second):
-        table = _flipped(*pair, right).with_columns(_flip())
+        table = _flipped(*pair).with_columns(_flip())
         names = table.columns if columns is None else columns
         parts.append(table.select(name for name in names if name in table.columns))
     return pl.concat(parts, how="diagonal_relaxed")
@@ -114,28 +94,27 @@ def _rows_of(part: Evaluation, table: str, known: pl.Expr) -> pl.DataFrame:
     return part.scan(table).filter(known).collect()
 
 
-def _flipped(first: Evaluation, second: Evaluation, right: str) -> pl.DataFrame:
+def _flipped(first: Evaluation, second: Evaluation) -> pl.DataFrame:
     """The fields of two evaluations beside each other."""
     pair = first, second
     users = list(dict.fromkeys(n for each in pair for n in own_columns("cases", each.cases)))
     gold = [name for name in [*CASES, *users] if name not in SYSTEM and name not in KEY]
     named = [*SYSTEM, *_RIGHT]
-    a, b = (_side(each, right, users).select(*KEY, *gold, *named) for each in pair)
+    a, b = (_side(each, users).select(*KEY, *gold, *named) for each in pair)
     joined = a.join(b, on=KEY, nulls_equal=True, suffix="_b", maintain_order="left")
     joined = joined.with_columns(pl.coalesce(name, f"{name}_b") for name in gold)
     joined = joined.drop(f"{name}_b" for name in gold)
     return joined.rename({name: f"{name}_a" for name in named})
 
 
-def _side(evaluation: Evaluation, right: str, users: Sequence[str]) -> pl.DataFrame:
+def _side(evaluation: Evaluation, users: Sequence[str]) -> pl.DataFrame:
     """The fields of one system, whether each is right, and right by each other reading rule."""
     cases = fields(evaluation).filter(of_gold())
-    is_right = pl.col(OUTCOME) == "match" if right == OUTCOME else pl.col(right)
-    cases = cases.with_columns(is_right.fill_null(False).alias("right"))
+    is_right = (pl.col("outcome") == "match").fill_null(False)
+    cases = cases.with_columns(is_right.alias("right"))
     cases = cases.with_columns(pl.lit(None).alias(n) for n in users if n not in cases.columns)
-    rung = "normalised" if right == OUTCOME else right
     threshold = evaluation.settings.get("threshold", THRESHOLD)
-    return cases.with_columns(rights(cases, rung, threshold=threshold))
+    return cases.with_columns(rights(cases, "normalised", threshold=threshold))
 
 
 def _flip() -> pl.Expr:

@@ -309,15 +309,8 @@ def comparison_sentence(row: Row) -> str:
     values = [row["value_a"], row["value_b"]]
     texts = [f"{100 * v:.1f} %" if share else f"{v:.3f}" for v in values]
     over = f"of {_counts(row)} are right" if share else f"over {_counts(row)}"
-    detectable = seen_text(
-        row["difference"],
-        row["least_difference"],
-        share=share,
-        n_docs=row["n_docs"],
-        n_tested=row["n_tested"],
-    )
     size = by_text(row, size_only=better is not None)
-    tested = f"(difference {size}; {_tested(row)}{detectable})"
+    tested = f"(difference {size}; {_tested(row)}{_seen(row)})"
     if better is None:
         what = f"No difference in {_what(row)} was shown between {a} and {b}"
         turned = row.get("rules") == DEPENDS
@@ -334,10 +327,7 @@ def _of_several(rows: Sequence[Row], names: Sequence[str]) -> str:
     best = next((name for name in names if wins[name]), None)
     if best is None:
         most = max(rows, key=lambda row: np.nan_to_num(row["least_difference"]))
-        counts = {"n_docs": most["n_docs"], "n_tested": most["n_tested"]}
-        share = most["metric"] == OUTCOME
-        seen = seen_text(most["difference"], most["least_difference"], share=share, **counts)
-        return f"No difference in {_what(rows[0])} was shown among {_list(names)}{seen}"
+        return f"No difference in {_what(most)} was shown among {_list(names)}{_seen(most)}"
     beaten = [_other(row, best) for row in wins[best]]
     least = min(wins[best], key=lambda row: abs(row["difference"]))
     which = f"least ahead of {_other(least, best)}: " if len(beaten) > 1 else ""
@@ -379,6 +369,12 @@ def _tested(row: Row) -> str:
 def _counts(row: Row) -> str:
     documents = f"{row['n_docs']:,} document{'s' * (row['n_docs'] != 1)}"
     return documents if row["metric"] != OUTCOME else f"{row['n_cases']:,} fields in {documents}"
+
+
+def _seen(row: Row) -> str:
+    counts = {"n_docs": row["n_docs"], "n_tested": row["n_tested"]}
+    is_share = row["metric"] == OUTCOME
+    return seen_text(row["difference"], row["least_difference"], share=is_share, **counts)
 
 
 def _list(names: Sequence[str]) -> str:

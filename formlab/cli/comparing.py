@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import os
 from collections import Counter
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -73,8 +72,7 @@ def compare(
         raise DataBroken(what, remedy="--flips without --metric")
     else:
         table = analysis.compare(evaluations, metric=analysis.OUTCOME, **draws)
-    columns = _MAIN_FLIPS if flips else _MAIN_DIFFERENCES
-    tables, hints = _pairs(table, columns, everything=everything, asked=bool(metric))
+    tables, hints = _pairs(table, everything=everything, asked=bool(metric))
     hints += _reading_rules(table["rules"].drop_nulls().to_list())
     return Rows(table, tables, notes=ground.notes, hints=hints)
 
@@ -94,9 +92,7 @@ def _evaluation(folder: Path) -> Evaluation:
     return Evaluation.load(folder.absolute())
 
 
-def _pairs(
-    table: pl.DataFrame, columns: Sequence[str], *, everything: bool, asked: bool
-) -> tuple[list[Table], list[str]]:
+def _pairs(table: pl.DataFrame, *, everything: bool, asked: bool) -> tuple[list[Table], list[str]]:
     """Five columns for each pair of systems; means over documents only if a metric was `asked`."""
     from formlab import metrics
     from formlab.stats.tests import documents_needed
@@ -104,6 +100,7 @@ def _pairs(
 
     # Null: no test supports that either system is better.
     table = table.with_columns(table["better"].fill_null("not shown"))
+    columns = _MAIN_FLIPS if table["only_a"].count() else _MAIN_DIFFERENCES
     table = table.drop(name for name in _OF_VALUES if not table[name].count())
     table = readable(table)
     if everything:

@@ -37,14 +37,6 @@ def test_text_inserted_into_a_page_is_no_field_that_one_system_gets_right():
     assert table["path"].unique().sort().to_list() == ["/a", "/b"]
 
 
-def test_right_may_be_a_rung_of_the_ladder():
-    rows = [("1", "/a", 1, {"exact": False})]
-    table = flips(made("m", rows), made("n", rows), right="exact")
-    assert table["flip"].to_list() == ["both wrong"]
-    with pytest.raises(UnknownName, match="measure of right"):
-        flips(made("m", rows), made("n", rows), right="cause")
-
-
 def test_sides_are_cases_of_the_same_fields():
     table = flips(made("m", M), made("n", N))
     a, b = side(table, "a"), side(table, "b")

@@ -13,11 +13,11 @@ import polars as pl
 from formlab import files, metrics, saving, tables
 from formlab.analysis.comparability import common, scored_metrics
 from formlab.analysis.compare import compare, values_compared
-from formlab.analysis.finding import OUTCOME, Finding, by_text, keys, p_text, seen_text
+from formlab.analysis.finding import OUTCOME, Finding, by_text, p_text, seen_text
 from formlab.analysis.flips import flips, flips_of_common
 from formlab.analysis.levels import MEASURES
 from formlab.analysis.summarise import summarise
-from formlab.analysis.verdicts import identical, shown_kinds, values_right
+from formlab.analysis.verdicts import finding_of, identical, shown_kinds, values_right
 from formlab.errors import DataBroken, DataMissing, UnknownName
 from formlab.folders import Evaluation
 from formlab.stats.tests import ALPHA, adjusted_p, documents_needed, holds
@@ -311,16 +311,15 @@ def last_findings(evaluations: Mapping[str, Evaluation], table: pl.DataFrame) ->
         shown = [(f"in {_what(row)}", _as_test(row))] * (row["verdict"] in (BETTER, WORSE))
         shown += [(f"on {kind['kind']}", kind) for kind in row["kinds"] or ()]
         for of, test in shown:
-            verdict = BETTER if test["difference"] > 0 else WORSE
-            more: dict[str, Any] = {n: test[n] for n in (*_OF_KIND[1:4], "n_docs", "n_cases")}
+            verdict, behind, tip = BETTER if test["difference"] > 0 else WORSE, None, ""
             if row["metric"] == OUTCOME:
-                cases = flips(last, before).filter(pl.col("right_a") != pl.col("right_b"))
-                more["cases"] = keys(cases.filter(kind=test["kind"]) if "kind" in test else cases)
+                behind = flips(last, before).filter(pl.col("right_a") != pl.col("right_b"))
+                behind = behind.filter(kind=test["kind"]) if "kind" in test else behind
                 lost = verdict == WORSE if "kind" in test else row["broken"]
-                more["what_to_try"] = "Look at the fields that broke." if lost else ""
-            more |= {"effect": test["difference"], "p_adjusted": test["p_holm"]}
+                tip = "Look at the fields that broke." if lost else ""
             claim = f"The last run is {verdict} than the one before {of}"
-            found.append(Finding(claim, "systems", metric=row["metric"], **base, **more))
+            test = {**test, "metric": row["metric"]}
+            found.append(finding_of(test, claim, behind, what_to_try=tip, **base))
     return found
 
 

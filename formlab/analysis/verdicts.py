@@ -131,35 +131,29 @@ def tell_apart(evaluations: Sequence[Evaluation], table: pl.DataFrame) -> list[F
         pair, kind = (row["system_a"], row["system_b"]), row["slice_value"]
         if kind is not None and row["better"] is None:
             continue
-        claim = comparison_sentence(row)
+        claim, behind, tip = comparison_sentence(row), None, ""
         if kind is not None and pair not in shown_over_all:
             claim += "; no difference over all fields was shown"
-        more: dict[str, Any] = {}
         if row["metric"] == OUTCOME:
             if pair not in flipped:
                 flipped[pair] = _flipped(*(systems[name] for name in pair))
             behind = flipped[pair] if kind is None else flipped[pair].filter(kind=kind)
-            clear = row["ci_low"] > 0 or row["ci_high"] < 0
-            sure = min(abs(row["ci_low"]), abs(row["ci_high"])) if clear else 0.0
-            more = {"cases": keys(behind), "at_least": sure * row["n_cases"]}
-            more["what_to_try"] = "Look at the fields that one of them alone gets right."
-        same = ("ci_low", "ci_high", "n_docs", "n_cases", "p", "n_tested", "metric")
-        more |= {name: row[name] for name in (*same, "benchmark", "split")}
-        found.append(
-            Finding(
-                claim,
-                "systems",
-                holds=row["better"] is not None,
-                effect=row["difference"],
-                p_adjusted=row["p_holm"],
-                system=", ".join(pair),
-                systems=pair,
-                least=row["least_difference"],
-                settings=settings_text(row),
-                **more,
-            )
-        )
+            tip = "Look at the fields that one of them alone gets right."
+        more = {name: row[name] for name in ("n_tested", "benchmark", "split")}
+        more |= {"holds": row["better"] is not None, "least": row["least_difference"]}
+        more |= {"system": ", ".join(pair), "systems": pair, "settings": settings_text(row)}
+        found.append(finding_of(row, claim, behind, what_to_try=tip, **more))
     return found
+
+
+def finding_of(row: Row, claim: str, behind: pl.DataFrame | None, **more: Any) -> Finding:
+    """A row of `compare` as a finding, with the fields `behind` it if it is of values right."""
+    same = {n: row[n] for n in ("ci_low", "ci_high", "n_docs", "n_cases", "p", "metric")}
+    if behind is not None:
+        surely = max(0.0, row["ci_low"], -row["ci_high"]) * row["n_cases"]
+        more |= {"cases": keys(behind), "at_least": surely}
+    effect, p = row["difference"], row["p_holm"]
+    return Finding(claim, "systems", effect=effect, p_adjusted=p, **same, **more)
 
 
 def _flipped(first: Evaluation, second: Evaluation) -> pl.DataFrame:

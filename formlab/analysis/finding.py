@@ -28,12 +28,14 @@ COUNTED |= dict.fromkeys(("question", "check", "contradiction"), "answers")
 # No claim may rest on these alone: formlab's own reading rule, and labels that may be wrong.
 READER, LABEL = "reader", "label_error"
 FINDINGS: dict[str, Any] = {
-    "benchmark": pl.String, "split": pl.String, "system": pl.String, "about": pl.String,
-    "finding": pl.String, "effect": pl.Float64, "ci_low": pl.Float64, "ci_high": pl.Float64,
-    "at_least": pl.Float64, "n_cases": pl.Int64, "n_docs": pl.Int64, "p": pl.Float64,
-    "p_adjusted": pl.Float64, "n_tested": pl.Int64, "holds": pl.Boolean, "what_to_try": pl.String,
-    "metric": pl.String, "settings": pl.String,
-}  # fmt: skip
+    **dict.fromkeys(("benchmark", "split", "system", "about", "finding"), pl.String),
+    **dict.fromkeys(("effect", "ci_low", "ci_high", "at_least"), pl.Float64),
+    **dict.fromkeys(("n_cases", "n_docs"), pl.Int64),
+    **dict.fromkeys(("p", "p_adjusted"), pl.Float64),
+    "n_tested": pl.Int64,
+    "holds": pl.Boolean,
+    **dict.fromkeys(("what_to_try", "metric", "settings"), pl.String),
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -94,8 +96,9 @@ class Finding:
     least: float = NAN
     cases: pl.DataFrame = dataclasses.field(
         default_factory=lambda: pl.DataFrame(schema=dict.fromkeys(KEYS, pl.String)),
-        compare=False, repr=False,
-    )  # fmt: skip
+        compare=False,
+        repr=False,
+    )
 
     def __str__(self) -> str:
         return self.claim

@@ -123,7 +123,7 @@ def compare(
     ground = common(evaluations).evaluations
     rows = [values_compared(ground, by, reference, **draws)] if OUTCOME in (chosen or ()) else []
     scores = None if chosen is None else [name for name in chosen if name != OUTCOME]
-    if scores == []:
+    if scores == [] and rows:
         return rows[0]
     _check_columns(ground, by)
 

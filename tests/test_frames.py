@@ -136,7 +136,7 @@ def test_unknown_column_is_an_error_with_the_nearest_name(evaluation, library):
         lambda: formlab.summarise(evaluation, by="kin"),
         lambda: formlab.summarise(evaluation, by=["kin"]),
         lambda: formlab.compare([evaluation, evaluation], by="kin"),
-        lambda: analysis.flip_matrices([evaluation, evaluation], by="kin"),
+        lambda: analysis.compare([evaluation, evaluation], by="kin"),
         lambda: analysis.find_slices(evaluation, columns="kin"),
         lambda: analysis.surface(evaluation, "exact_accuracy", "kin", "page"),
         lambda: analysis.curve(evaluation, ["exact_accuracy"], "kin"),

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from formlab import analysis, benchmarks, charts, folders, metrics, tables
-from formlab.analysis.few_shot import FEW_SHOT, TASK_TITLES, WHOLE
+from formlab.analysis.splits import FEW_SHOT, TASK_TITLES, WHOLE
 from formlab.benchmarks.formcraft.taxonomy import RELATIONS
 from tests.analysis.made_pairs import made
 from tests.analysis.test_audit import of_pages

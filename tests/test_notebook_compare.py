@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from formlab import analysis, charts, gallery
-from tests.analysis.made_pairs import from_matrix
-from tests.analysis.test_finding_systems import noise, pages_alone
+from tests.analysis.made_pairs import from_matrix, noise, pages_alone
 
 NOTEBOOKS = Path(__file__).parents[1] / "notebooks"
 FEW = {"resamples": 200, "permutations": 999}

@@ -4,30 +4,28 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
 import polars as pl
 
-from formlab import benchmarks, tables
-from formlab.analysis.few_shot import TASKS, corpus_name, schema_of, split_of
+from formlab import tables
+from formlab.analysis.splits import TASKS, cell_of, corpus_name, schema_of
 from formlab.benchmarks.vrdu import Schema
 from formlab.folders import Corpus, Evaluation, Predictions
-from formlab.metrics import METRICS
 from formlab.metrics.entities import match_entities, same_values
-from formlab.scoring.score_batch import marks_of
-from formlab.scoring.tasks import entities
+from formlab.scoring.evaluate import evaluate
 from formlab.scoring.tasks._leaves import Leaves, leaves
-from formlab.scoring.whole import Whole
+from formlab.stats.sums import document_sums
 
 MODES = ("official", "fixed")
 SCORES = ("micro_f1", "macro_f1")
 CHANGE: dict[str, Any] = {
-    "doc_id": pl.String, "name": pl.String, "path": pl.String, "gold": pl.String,
-    "official_pred": pl.String, "fixed_pred": pl.String,
-    "official": pl.Float64, "fixed": pl.Float64, "reason": pl.String, "effect": pl.String,
-}  # fmt: skip
+    **dict.fromkeys(("doc_id", "name", "path", "gold"), pl.String),
+    **dict.fromkeys(("official_pred", "fixed_pred"), pl.String),
+    **dict.fromkeys(MODES, pl.Float64),
+    **dict.fromkeys(("reason", "effect"), pl.String),
+}
 ORDER, PARTIAL, SHARED = "order of components", "partial credit", "one prediction, several golds"
 EQUAL, ABSENT = "equal predictions counted as one", "entity without gold averaged as 0"
 DATE, AMOUNT, OTHER = "notation of a date", "sign or notation of an amount", "another assignment"
@@ -35,11 +33,14 @@ MORE, LESS, ELSE = "worth more when fixed", "worth less when fixed", "counted in
 _BY_FUNCTION = {"DateMatch": DATE, "PriceMatch": AMOUNT}
 CHANGES = {"corpus": pl.String, "split": pl.String} | CHANGE
 COMPARED: dict[str, Any] = {
-    "corpus": pl.String, "task": pl.Enum(TASKS), "train_size": pl.Int64, "split": pl.String,
-    "metric": pl.String, "average": pl.String,
-    "official": pl.Float64, "fixed": pl.Float64, "difference": pl.Float64,
-    "benchmark": pl.String, "level": pl.String, "mode": pl.String, "settings": tables.SETTINGS,
-}  # fmt: skip
+    "corpus": pl.String,
+    "task": pl.Enum(TASKS),
+    "train_size": pl.Int64,
+    **dict.fromkeys(("split", "metric", "average"), pl.String),
+    **dict.fromkeys((*MODES, "difference"), pl.Float64),
+    **dict.fromkeys(("benchmark", "level", "mode"), pl.String),
+    "settings": tables.SETTINGS,
+}
 
 
 def changed_entities(evaluations: Sequence[Evaluation]) -> pl.DataFrame:
@@ -51,36 +52,12 @@ def changed_entities(evaluations: Sequence[Evaluation]) -> pl.DataFrame:
         The columns of `mode_changes`, and `corpus` and `split`.
     """
     changes = [
-        _all_changes(each).select(
+        mode_changes(each.corpus, each.predictions).select(
             pl.lit(corpus_name(each)).alias("corpus"), pl.lit(each.split).alias("split"), pl.all()
         )
         for each in _scorable(evaluations)
     ]
     return pl.concat([pl.DataFrame(schema=CHANGES), *changes])
-
-
-def _all_changes(evaluation: Evaluation) -> pl.DataFrame:
-    """The changes of all parts, as of one: an entity without gold has none in any of them."""
-    dates = _kinds(evaluation).dates
-    every = [mode_changes(*both, dates=dates) for both in _scored(evaluation)]
-    absent = [each.filter(reason=ABSENT) for each in every]
-    nowhere = absent[0]
-    for other in absent[1:]:
-        nowhere = nowhere.join(other, on="name", how="semi", maintain_order="left")
-    rest = pl.concat(every).filter(pl.col("reason") != ABSENT)
-    kinds = [rest.filter(pl.col("path").is_not_null()), rest.filter(pl.col("path").is_null())]
-    return pl.concat([*kinds, nowhere])
-
-
-def _scored(evaluation: Evaluation) -> Iterator[tuple[Corpus, Predictions]]:
-    for part in evaluation.parts():
-        yield part.corpus, _of_corpus(part.predictions, part.corpus)
-
-
-def _kinds(evaluation: Evaluation) -> Whole:
-    """What is decided of all documents together, such as the order of day and month."""
-    marks = marks_of(benchmarks.get(evaluation.benchmark))
-    return Whole.together(Whole.of(*both, marks) for both in _scored(evaluation))
 
 
 def both_modes(evaluations: Sequence[Evaluation]) -> pl.DataFrame:
@@ -91,49 +68,32 @@ def both_modes(evaluations: Sequence[Evaluation]) -> pl.DataFrame:
     polars.DataFrame
         The columns of `COMPARED`. `difference` is fixed minus official.
     """
-    rows = [row for each in _scorable(evaluations) for row in _compared(each)]
+    rows = []
+    for evaluation in _scorable(evaluations):
+        both = evaluation.corpus, evaluation.predictions
+        threshold = evaluation.settings.get("threshold", 0.8)
+        again = {mode: evaluate(*both, mode=mode, threshold=threshold) for mode in MODES}
+        scored = {
+            mode: {
+                row.labels["metric"]: row
+                for row in document_sums(each, (), average="pooled")
+                if row.labels["slice_by"] is None
+            }
+            for mode, each in again.items()
+        }
+        named = dict(zip(("corpus", "task", "train_size"), cell_of(evaluation), strict=True))
+        for metric in SCORES:
+            values = {mode: rows_of[metric].value for mode, rows_of in scored.items()}
+            labels = scored[evaluation.mode][metric].labels | values
+            labels["settings"] = dataclasses.asdict(labels["settings"])
+            labels |= {"difference": values["fixed"] - values["official"], "mode": "both"}
+            rows.append({name: (named | labels)[name] for name in COMPARED})
     return pl.DataFrame(rows, schema=COMPARED)
 
 
 def _scorable(evaluations: Sequence[Evaluation]) -> list[Evaluation]:
     """Those of entities that hold what they scored."""
-    return [
-        each
-        for each in evaluations
-        if schema_of(each) and all(s.corpus and s.predictions for s in each.parts())
-    ]
-
-
-def _compared(evaluation: Evaluation) -> Iterator[dict[str, Any]]:
-    threshold, kinds = evaluation.settings.get("threshold", 0.8), _kinds(evaluation)
-    columns, how = ["metric", "mode", "stats"], {"threshold": threshold, "kinds": kinds}
-    parts = {mode: [] for mode in MODES}
-    for both in _scored(evaluation):
-        for mode, scores in parts.items():
-            scores.append(entities.score(*both, mode=mode, **how).scores.select(columns))
-    scored = {mode: pl.concat(scores) for mode, scores in parts.items()}
-    info = split_of(evaluation)
-    columns = ["metric", "benchmark", "level", "settings"]
-    made = evaluation.gathered(lambda part: part.scores.select(columns).unique("metric"))
-    for metric in SCORES:
-        values = {}
-        for mode, scores in scored.items():
-            rows = tables.only(scores, metric=metric)
-            score = METRICS[metric].score_in(rows["mode"].first())
-            values[mode] = float(score(np.array(rows["stats"].to_list()).sum(axis=0)))
-        first = tables.only(made, metric=metric).row(0, named=True)
-        yield values | {
-            "corpus": corpus_name(evaluation), "task": info.get("task") or TASKS[-1],
-            "train_size": info.get("train_size"), "split": evaluation.split, "metric": metric,
-            "difference": values["fixed"] - values["official"],
-            "average": "pooled", "mode": "both",
-            **{name: first[name] for name in ("benchmark", "level", "settings")},
-        }  # fmt: skip
-
-
-def _of_corpus(predictions: Predictions, corpus: Corpus) -> Predictions:
-    known = pl.col("doc_id").is_in(corpus.documents["doc_id"].implode())
-    return dataclasses.replace(predictions, records=predictions.records.filter(known))
+    return [each for each in evaluations if schema_of(each) and each.corpus and each.predictions]
 
 
 class _Item(NamedTuple):
@@ -153,18 +113,18 @@ class _Item(NamedTuple):
         return "; ".join(f"{name}: {value}" for name, value in named)
 
 
-def mode_changes(
-    corpus: Corpus, predictions: Predictions, *, dates: Mapping[str, int] | None = None
-) -> pl.DataFrame:
+def mode_changes(corpus: Corpus, predictions: Predictions) -> pl.DataFrame:
     """The entities whose score depends on the mode.
 
     One row per gold entity that earns another share of itself: what either mode set beside it, the
     share in [0, 1], the reason and the effect; per prediction that one mode does not count (`gold`
     and `path` are null); and per entity name that no gold has (`doc_id` is null too), which
-    ``official`` averages as 0. `dates` are those of the whole corpus, see `Whole`.
+    ``official`` averages as 0.
     """
     schema = Schema.of(corpus)
-    both = leaves(corpus, _of_corpus(predictions, corpus), schema, dates=dates)
+    known = pl.col("doc_id").is_in(corpus.documents["doc_id"].implode())
+    claims = dataclasses.replace(predictions, records=predictions.records.filter(known))
+    both = leaves(corpus, claims, schema)
     rows = list(_changed(both, schema))
     named = set(both.gold["name"])
     rows += [{"name": name, "reason": ABSENT} for name in schema.entities if name not in named]
@@ -195,18 +155,26 @@ def _changed(both: Leaves, schema: Schema) -> Iterator[dict[str, Any]]:
         if reason == OTHER and now < 1 and len(gold.components) > 1:
             reason = PARTIAL
         yield {
-            "doc_id": gold.doc, "name": gold.name, "path": gold.path, "gold": gold.text,
+            "doc_id": gold.doc,
+            "name": gold.name,
+            "path": gold.path,
+            "gold": gold.text,
             "official_pred": None if old is None else preds[old].text,
             "fixed_pred": None if new is None else preds[new].text,
-            "official": was, "fixed": now, "reason": reason,
-        }  # fmt: skip
+            "official": was,
+            "fixed": now,
+            "reason": reason,
+        }
     used = set(fixed.pairs["pred"])
     for item in official.forgiven.tolist():
         pred = preds[item]
         yield {
-            "doc_id": pred.doc, "name": pred.name, "official_pred": pred.text,
-            "fixed_pred": pred.text if item in used else None, "reason": EQUAL,
-        }  # fmt: skip
+            "doc_id": pred.doc,
+            "name": pred.name,
+            "official_pred": pred.text,
+            "fixed_pred": pred.text if item in used else None,
+            "reason": EQUAL,
+        }
 
 
 def _items(leaf: pl.DataFrame, records: pl.DataFrame) -> dict[int, _Item]:

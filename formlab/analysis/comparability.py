@@ -13,6 +13,7 @@ from formlab.folders import Evaluation
 from formlab.tables import WHOLE_LEVELS, settings_text
 
 KEY = ("doc_id", "task", "path", "turn")
+_OF_GOLD = ("gold", "accepted")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -71,31 +72,33 @@ def of_gold() -> pl.Expr:
 
 def _turns(cases: pl.DataFrame) -> pl.DataFrame:
     claimed = pl.col("gold").is_null()
-    number = pl.struct("gold", "gold_origin", "pred").rank("ordinal").cast(pl.Int64)
-    turn = number.over("doc_id", "task", "path", claimed)
+    place = ["doc_id", "task", "path", claimed]
+    turn = pl.lit(1, pl.Int64)
+    # Few cases, if any, share a place: ranks within places take long.
+    if cases.select(*place[:3], claimed.alias("claimed")).is_duplicated().any():
+        turn = pl.struct("gold", "gold_origin", "pred").rank("ordinal").cast(pl.Int64).over(*place)
     return cases.with_columns(turn=pl.when(claimed).then(-turn).otherwise(turn))
 
 
 def named(evaluations: Sequence[Evaluation]) -> list[Evaluation]:
-    """The evaluations with systems of one name numbered."""
+    """The evaluations with systems of one name numbered, in their cases and scores as well."""
     seen: Counter[str] = Counter()
     systems = []
     for evaluation in evaluations:
-        name = evaluation.system
-        seen[name] += 1
-        name = name if seen[name] == 1 else f"{name} ({seen[name]})"
-        systems.append(renamed(evaluation, system=name))
+        seen[evaluation.system] += 1
+        if (number := seen[evaluation.system]) > 1:
+            name = f"{evaluation.system} ({number})"
+            evaluation = evaluation.changed(
+                {
+                    table: lambda part, t=table, n=name: getattr(part, t).with_columns(
+                        system=pl.lit(n)
+                    )
+                    for table in ("cases", "scores")
+                },
+                system=name,
+            )
+        systems.append(evaluation)
     return systems
-
-
-def renamed(evaluation: Evaluation, **names: str) -> Evaluation:
-    """The evaluation under another `system` or `split`, in its cases and scores as well."""
-    columns = [pl.lit(name).alias(column) for column, name in names.items()]
-
-    def made(table: str) -> Callable[[Evaluation], pl.DataFrame]:
-        return lambda each: getattr(each, table).with_columns(columns)
-
-    return evaluation.changed({t: made(t) for t in ("cases", "scores")}, **names)
 
 
 def scored_metrics(evaluation: Evaluation) -> set[str]:
@@ -105,17 +108,15 @@ def scored_metrics(evaluation: Evaluation) -> set[str]:
 
 def _check_alike(evaluations: Sequence[Evaluation]) -> None:
     facts = {
-        "benchmark": [each.benchmark for each in evaluations],
-        "split": [each.split for each in evaluations],
-        "mode": [each.mode for each in evaluations],
-        "threshold": [each.settings.get("threshold") for each in evaluations],
-        "reading rule": [each.settings.get("reader") for each in evaluations],
+        name: [getattr(e, name) for e in evaluations] for name in ("benchmark", "split", "mode")
     }
-    systems = [each.system for each in evaluations]
+    facts["threshold"] = [each.settings.get("threshold") for each in evaluations]
+    facts["reading rule"] = [each.settings.get("reader") for each in evaluations]
     wrong = [
-        f"{name} is " + ", ".join(f"{v} in {s}" for v, s in zip(values, systems, strict=True))
-        for name, values in facts.items()
-        if len(set(values)) > 1
+        f"{name} is "
+        + ", ".join(f"{v} in {e.system}" for v, e in zip(of, evaluations, strict=True))
+        for name, of in facts.items()
+        if len(set(of)) > 1
     ]
     if wrong:
         raise _unlike("; ".join(wrong))
@@ -128,15 +129,15 @@ def _unlike(
 
 
 def _check_documents(evaluations: Sequence[Evaluation]) -> None:
-    first = evaluations[0]
-    ids = set(first.document_names)
-    for other in evaluations[1:]:
-        theirs = set(other.document_names)
-        own = {first.system: sorted(ids - theirs), other.system: sorted(theirs - ids)}
+    first, *others = [(each.system, set(each.document_names)) for each in evaluations]
+    for other in others:
         differ = [
-            f"{len(docs)} documents are only in {system}, such as {docs[0]}"
-            for system, docs in own.items()
-            if docs
+            f"{len(documents)} documents are only in {system}, such as {min(documents)}"
+            for system, documents in (
+                (first[0], first[1] - other[1]),
+                (other[0], other[1] - first[1]),
+            )
+            if documents
         ]
         if differ:
             remedy = "formlab score with the same files and --documents for each"
@@ -145,31 +146,31 @@ def _check_documents(evaluations: Sequence[Evaluation]) -> None:
 
 def _shared_tasks(evaluations: list[Evaluation], notes: Counter[str]) -> list[Evaluation]:
     """Cases of tasks that every system was scored on, whole pages apart from fields."""
-    page, scored = pl.col("path").is_null(), pl.col("outcome") != "unscored"
+    key, page = ["task", "page"], pl.col("path").is_null()
+    scored = (pl.col("outcome") != "unscored").any()
 
     def counted(part: Evaluation) -> pl.DataFrame:
-        return part.cases.group_by("task", page).agg(pl.len(), scored.any())
+        return part.cases.group_by("task", page=page).agg(pl.len(), scored=scored)
 
     counts = [
-        each.gathered(counted).group_by("task", "path").agg(pl.col("len").sum(), pl.any("outcome"))
+        each.gathered(counted).group_by(key).agg(pl.col("len").sum(), pl.any("scored"))
         for each in evaluations
     ]
-    every = [set(each.select("task", "path").rows()) for each in counts]
-    groups = [set(each.filter("outcome").select("task", "path").rows()) for each in counts]
+    groups = [set(each.filter("scored")[key].rows()) for each in counts]
     shared = set.intersection(*groups)
     if not shared:
         raise _unlike("no task was scored for all of them")
     for task, whole in sorted(set.union(*groups) - shared):
         pairs = zip(evaluations, groups, strict=True)
         systems = ", ".join(each.system for each, group in pairs if (task, whole) in group)
-        what = f"{'whole pages' if whole else 'fields'} of task {task}"
-        notes[f"{what}, scored for {systems} only"] += max(
-            each.filter(path=whole, task=task)["len"].sum() for each in counts
-        )
+        note = f"{'whole pages' if whole else 'fields'} of task {task}, scored for {systems} only"
+        notes[note] += max(each.filter(page=whole, task=task)["len"].sum() for each in counts)
     kept = pl.any_horizontal((pl.col("task") == task) & (page == whole) for task, whole in shared)
     return [
-        each if own == shared else _with_cases(each, lambda part: part.cases.filter(kept))
-        for each, own in zip(evaluations, every, strict=True)
+        each
+        if set(count[key].rows()) == shared
+        else _with_cases(each, lambda part: part.cases.filter(kept))
+        for each, count in zip(evaluations, counts, strict=True)
     ]
 
 
@@ -208,27 +209,26 @@ def _gold(part: Evaluation) -> pl.DataFrame:
     return _turns(part.cases.filter(known)).filter(turn=1).select(*KEY, "gold", accepted)
 
 
-def _some_gold(evaluation: Evaluation, chosen: pl.Expr) -> pl.DataFrame:
-    return evaluation.gathered(lambda part: _gold(part).filter(chosen))
-
-
 def _check_gold(evaluations: Sequence[Evaluation]) -> None:
     """The gold of fields and pages is the same; nodes of trees follow from it."""
-    sums = [digests(each, _gold) for each in evaluations]
-    for evaluation, theirs in zip(evaluations[1:], sums[1:], strict=True):
-        alike = sums[0].join(theirs, on=sums[0].columns, how="semi")["doc_id"]
-        if len(alike) == len(sums[0]) == len(theirs):
+    first, *others = evaluations
+    sums = digests(first, _gold)
+    for other in others:
+        theirs = digests(other, _gold)
+        alike = sums.join(theirs, on=sums.columns, how="semi")["doc_id"]
+        if len(alike) == len(sums) == len(theirs):
             continue
-        other = ~pl.col("doc_id").is_in(alike.implode())
-        both = [_some_gold(each, other) for each in (evaluations[0], evaluation)]
-        odd = both[0].join(
-            both[1], on=KEY, how="full", nulls_equal=True, coalesce=True, suffix="_other"
-        )
+        differs = ~pl.col("doc_id").is_in(alike.implode())
+        golds = [
+            each.gathered(lambda part, where=differs: _gold(part).filter(where))
+            for each in (first, other)
+        ]
+        on = {"on": KEY, "nulls_equal": True, "suffix": "_other"}
+        odd = golds[0].join(golds[1], how="full", coalesce=True, **on)
         odd = odd.filter(
-            pl.col("gold").ne_missing(pl.col("gold_other"))
-            | pl.col("accepted").ne_missing(pl.col("accepted_other"))
+            pl.any_horizontal(pl.col(n).ne_missing(pl.col(f"{n}_other")) for n in _OF_GOLD)
         ).sort(KEY, nulls_last=True)
-        if odd.is_empty():
+        if not odd.height:
             continue
         row = odd.row(0, named=True)
         texts = [
@@ -236,9 +236,8 @@ def _check_gold(evaluations: Sequence[Evaluation]) -> None:
             for name in ("gold", "gold_other")
         ]
         raise _unlike(
-            f"the gold of {odd.height} cases differs between {evaluations[0].system} and "
-            f"{evaluation.system}, first {row['doc_id']} {row['path'] or '(whole page)'}: "
-            f"{' against '.join(texts)}"
+            f"the gold of {odd.height} cases differs between {first.system} and {other.system}, "
+            f"first {row['doc_id']} {row['path'] or '(whole page)'}: {' against '.join(texts)}"
         )
 
 
@@ -262,11 +261,10 @@ def _shared_fields(evaluations: list[Evaluation], notes: Counter[str]) -> list[E
 def _shared_metrics(evaluations: list[Evaluation], notes: Counter[str]) -> list[Evaluation]:
     """Scores by metrics that every system has; what made them may differ and is noted."""
     on = ["metric", "level"]
+    columns = [*on, "mode", "settings"]
     made = [
-        each.gathered(lambda part: part.scores.select(*on, "mode", "settings").unique()
-        )
-        for each in evaluations
-    ]  # fmt: skip
+        each.gathered(lambda part: part.scores.select(columns).unique()) for each in evaluations
+    ]
     levels = [set(each.select(on).unique().rows()) for each in made]
     shared = set.intersection(*levels)
     if odd := sorted({metric for metric, _ in set.union(*levels) - shared}):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -15,6 +15,8 @@ import polars as pl
 
 from formlab import metrics, tables
 from formlab.analysis.comparability import common
+from formlab.analysis.finding import OUTCOME
+from formlab.analysis.flips import value_tests
 from formlab.errors import UnknownName
 from formlab.folders import Evaluation
 from formlab.scoring.bands import BANDS
@@ -25,21 +27,26 @@ from formlab.stats.sums import SLICE, Row, document_sums
 from formlab.stats.tests import Pair, paired_differences
 from formlab.tables import DOCUMENTS, Settings
 
-_S, _F, _I = pl.String, pl.Float64, pl.Int64
+_VALUES = ("value_a", "value_b", "difference", "ci_low", "ci_high")
+_TESTS = ("p", "p_holm", "p_bh", "p_mcnemar", "least_difference")
+_FLIPS = ("both_right", "only_a", "only_b", "both_wrong")
 COMPARISON: dict[str, Any] = {
-    "benchmark": _S, "split": _S, **tables.SLICE, "mode": _S, "metric": _S, "average": _S,
-    "system_a": _S, "system_b": _S,
-    "value_a": _F, "value_b": _F, "difference": _F, "ci_low": _F, "ci_high": _F, "better": _S,
-    "p": _F, "p_holm": _F, "p_bh": _F, "least_difference": _F,
-    "n_docs": _I, "n_cases": _I, "n_undefined": _I, "rules": _S, "settings": tables.SETTINGS,
-}  # fmt: skip
+    **dict.fromkeys(("benchmark", "split"), pl.String),
+    **tables.SLICE,
+    **dict.fromkeys(("mode", "metric", "average", "system_a", "system_b"), pl.String),
+    **dict.fromkeys(_VALUES, pl.Float64),
+    "better": pl.String,
+    **dict.fromkeys(_TESTS, pl.Float64),
+    **dict.fromkeys(("n_docs", "n_cases", "n_undefined", *_FLIPS), pl.Int64),
+    "rules": pl.String,
+    "settings": tables.SETTINGS,
+}
 # The columns of a case that come from the gold; the others differ by system.
-OF_GOLD = (
-    "task", "path", "kind", "modality", "subtype", "field", "page", "scope", "reference",
-    "complexity", "modal", "gold",
-)  # fmt: skip
+OF_GOLD = ("task", "path", "kind", "modality", "subtype", "field", "page")
+OF_GOLD += ("scope", "reference", "complexity", "modal", "gold")
 OF_SYSTEM = ("certainty",)
-_ROW = ("metric", "average", *SLICE)
+ROW = ("metric", "average", *SLICE)
+DRAWS = {"resamples": 1000, "permutations": 9999, "level": 0.95, "power": 0.8, "seed": 0}
 # The metric, average and slice that a row is of.
 Key = tuple[str | None, ...]
 
@@ -68,7 +75,9 @@ def compare(
         Two or more, of the same corpus, split, mode and threshold; see `comparability.common` for
         what is compared where one system was scored on more.
     metric
-        Registered metrics; all that were scored if left out.
+        Registered metrics; all that were scored if left out. With ``outcome`` the share of the
+        gold's values right, of which the table also has how many both get right, one alone or
+        none, and p of McNemar's test, which takes fields for independent.
     average
         Only ``pooled`` or only ``macro``, the mean over documents; both if left out.
     by
@@ -95,7 +104,9 @@ def compare(
         tells of scores of fields that were read under boxes whether the verdict (who is better, by
         `p_holm` against 1 - `level`, or that no difference is shown) is the ``same`` under every
         rule of `fields.READERS` or ``depends`` on it: no finding may rest on a row that depends.
-        Null where no rule has a say, or where the evaluations do not hold what was scored.
+        Null where no rule has a say, or where the evaluations do not hold what was scored. Of the
+        values right over all fields `p_holm` is of the greatest p with and without fields whose
+        verdict depends on the reading rule or whose label may be wrong.
 
     Raises
     ------
@@ -109,30 +120,58 @@ def compare(
     The bootstrap: P. Koehn, EMNLP 2004. The permutation: A. Yeh, COLING 2000. Holm, Scand. J.
     Statist. 6, 1979; Benjamini and Hochberg, J. R. Statist. Soc. B 57, 1995.
     """
-    known = columns_of_gold(evaluations)
-    for column in by:
-        if column not in known:
-            raise UnknownName.of("column of the gold to compare by", column, dict.fromkeys(known))
     chosen = [metric] if isinstance(metric, str) else metric
-    options = {
-        "resamples": resamples, "permutations": permutations, "level": level, "power": power,
-        "seed": seed,
-    }  # fmt: skip
+    draws: dict[str, Any] = {"resamples": resamples, "permutations": permutations}
+    draws |= {"level": level, "power": power, "seed": seed}
+    ground = common(evaluations).evaluations
+    rows = [values_compared(ground, by, reference, **draws)] if OUTCOME in (chosen or ()) else []
+    scores = None if chosen is None else [name for name in chosen if name != OUTCOME]
+    if scores == [] and rows:
+        return rows[0]
+    _check_columns(ground, by)
 
     def tested(systems: Sequence[Evaluation]) -> list[dict[str, Any]]:
-        return _tested(common(systems).evaluations, chosen, average, by, reference, options)
+        rows = score_rows(common(systems).evaluations, by, average)
+        return _tested(rows, scores, reference, draws)
 
-    rows = tested(evaluations)
+    found = tested(evaluations)
     # Scoring anew under the other rules takes most of the time: only where a rule has a say.
-    has_rule = any(row["settings"].read for row in rows)
-    again = under_other_rules(evaluations) if has_rule else []
+    again = under_other_rules(evaluations) if any(row["settings"].read for row in found) else []
     with TemporaryDirectory(prefix="formlab-") as home:
         elsewhere = [
             tested([_once(each, Path(home, f"{n}-{at}"), workers) for at, each in enumerate(rule)])
             for n, rule in enumerate(again)
         ]
     read = pl.col("settings").struct.field("read").is_not_null()
-    return compared(rows, COMPARISON, by_other_rules=elsewhere, has_rule=read, level=level)
+    rows.append(compared(found, COMPARISON, by_other_rules=elsewhere, has_rule=read, level=level))
+    return pl.concat(rows)
+
+
+def values_compared(
+    ground: Sequence[Evaluation], by: Sequence[str] = (), reference: str | None = None, **draws: Any
+) -> pl.DataFrame:
+    """`compare` of the values right by systems of one `common(…)`."""
+    _check_columns(ground, by)
+    options = DRAWS | draws
+    settings = Settings(rules="right", **settings_of_tests(**options))
+    tested = [value_tests(*pair, by, options) for pair in evaluation_pairs(ground, reference)]
+    # A pair on which the other reading rules have no say is the same under each of them.
+    rows, *elsewhere = (
+        [
+            row | {"settings": settings, "average": metrics.POOLED}
+            for rules in tested
+            for row in rules[min(number, len(rules) - 1)]
+        ]
+        for number in range(max(map(len, tested), default=1))
+    )
+    return compared(rows, COMPARISON, by_other_rules=elsewhere, level=options["level"])
+
+
+def _check_columns(evaluations: Sequence[Evaluation], by: Sequence[str]) -> None:
+    known = columns_of_gold(evaluations)
+    for column in by:
+        if column not in known:
+            raise UnknownName.of("column of the gold to compare by", column, dict.fromkeys(known))
 
 
 def _once(evaluation: Evaluation, folder: Path, workers: int | str) -> Evaluation:
@@ -168,15 +207,12 @@ def under_other_rules(evaluations: Sequence[Evaluation]) -> list[list[Evaluation
 
 
 def _tested(
-    evaluations: Sequence[Evaluation],
+    rows: Mapping[str, Mapping[Key, Row]],
     chosen: Sequence[str] | None,
-    average: str | None,
-    by: Sequence[str],
     reference: str | None,
-    options: dict[str, Any],
+    options: Mapping[str, Any],
 ) -> list[dict[str, Any]]:
     """The test of every pair of systems by every metric and slice."""
-    rows = score_rows(evaluations, by, average)
     pairs = [pair for ab in system_pairs(rows, reference) for pair in score_pairs(rows, ab, chosen)]
     known = {pair.labels["metric"] for pair in pairs}
     for name in chosen or ():
@@ -187,6 +223,11 @@ def _tested(
     made = settings_of_tests(**options)
     tested = paired_differences(pairs, **options)
     return [row | {"settings": dataclasses.replace(row["settings"], **made)} for row in tested]
+
+
+def scores_compared(rows: Mapping[str, Mapping[Key, Row]], **draws: Any) -> pl.DataFrame:
+    """As `compare`, of sums of documents by system and score that no reading rule has a say in."""
+    return compared(_tested(rows, None, None, DRAWS | draws), COMPARISON, level=DRAWS["level"])
 
 
 def settings_of_tests(
@@ -230,7 +271,7 @@ def score_rows(
     rows = {}
     for each in evaluations:
         own = document_sums(each, by, average=average)
-        rows[each.system] = {tuple(row.labels[name] for name in _ROW): row for row in own}
+        rows[each.system] = {tuple(row.labels[name] for name in ROW): row for row in own}
     # One slice that holds everything would only be tested once more.
     slices = {key[3:] for own in rows.values() for key in own}
     count = Counter(column for column, _ in slices)
@@ -242,7 +283,7 @@ def score_rows(
 
 
 def score_pairs(
-    rows: dict[str, dict[Key, Row]], systems: tuple[str, str], chosen: Sequence[str] | None
+    rows: Mapping[str, Mapping[Key, Row]], systems: tuple[str, str], chosen: Sequence[str] | None
 ) -> Iterable[Pair]:
     """Two systems by each score that either has: the tallies of both, as a pair to test."""
     first, second = (rows[name] for name in systems)
@@ -252,25 +293,22 @@ def score_pairs(
     # All slices of a metric stand together.
     for key in sorted(keys, key=keys.get):
         sides = first.get(key), second.get(key)
-        known = [row for row in sides if row]
-        base = known[0]
+        scored = [row for row in sides if row]
+        base = scored[0]
         # A system without a case in the slice (of claims that only the other makes) adds nothing.
         parts = [row.tally if row else np.zeros(base.tally.shape) for row in sides]
-        labels = [row.labels for row in known]
+        labels = [row.labels for row in scored]
         up = metrics.get(base.labels["metric"]).direction == "up"
-        yield Pair(*parts, base.score, up, {
-            **{name: labels[0][name] for name in ("benchmark", "split", "task", "mode", *_ROW)},
-            **dict(zip(("system_a", "system_b"), systems, strict=True)),
-            **{n: max(x[n] for x in labels) for n in ("n_docs", "n_cases", "n_undefined")},
-            "settings": _together([label["settings"] for label in labels]),
-        })  # fmt: skip
+        known = {n: labels[0][n] for n in ("benchmark", "split", "task", "mode", *ROW)}
+        known |= dict(zip(("system_a", "system_b"), systems, strict=True))
+        known |= {n: max(x[n] for x in labels) for n in ("n_docs", "n_cases", "n_undefined")}
+        known["settings"] = _together([label["settings"] for label in labels])
+        yield Pair(*parts, base.score, up, known)
 
 
 def _together(several: Sequence[Settings]) -> Settings:
     """The settings of both systems; where they differ, each after the other."""
-    rows = [dataclasses.asdict(each) for each in several]
+    rows = [dataclasses.asdict(settings) for settings in several]
     values = {name: dict.fromkeys(row[name] or "none" for row in rows) for name in rows[0]}
-    return Settings(**{
-        name: rows[0][name] if len(texts) == 1 else " / ".join(texts)
-        for name, texts in values.items()
-    })  # fmt: skip
+    joined = {name: " / ".join(texts) for name, texts in values.items() if len(texts) > 1}
+    return dataclasses.replace(several[0], **joined)

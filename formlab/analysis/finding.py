@@ -28,12 +28,14 @@ COUNTED |= dict.fromkeys(("question", "check", "contradiction"), "answers")
 # No claim may rest on these alone: formlab's own reading rule, and labels that may be wrong.
 READER, LABEL = "reader", "label_error"
 FINDINGS: dict[str, Any] = {
-    "benchmark": pl.String, "split": pl.String, "system": pl.String, "about": pl.String,
-    "finding": pl.String, "effect": pl.Float64, "ci_low": pl.Float64, "ci_high": pl.Float64,
-    "at_least": pl.Float64, "n_cases": pl.Int64, "n_docs": pl.Int64, "p": pl.Float64,
-    "p_adjusted": pl.Float64, "n_tested": pl.Int64, "holds": pl.Boolean, "what_to_try": pl.String,
-    "metric": pl.String, "settings": pl.String,
-}  # fmt: skip
+    **dict.fromkeys(("benchmark", "split", "system", "about", "finding"), pl.String),
+    **dict.fromkeys(("effect", "ci_low", "ci_high", "at_least"), pl.Float64),
+    **dict.fromkeys(("n_cases", "n_docs"), pl.Int64),
+    **dict.fromkeys(("p", "p_adjusted"), pl.Float64),
+    "n_tested": pl.Int64,
+    "holds": pl.Boolean,
+    **dict.fromkeys(("what_to_try", "metric", "settings"), pl.String),
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -95,8 +97,9 @@ class Finding:
     least: float = NAN
     cases: pl.DataFrame = dataclasses.field(
         default_factory=lambda: pl.DataFrame(schema=dict.fromkeys(KEYS, pl.String)),
-        compare=False, repr=False,
-    )  # fmt: skip
+        compare=False,
+        repr=False,
+    )
 
     def __str__(self) -> str:
         return self.claim
@@ -181,9 +184,13 @@ def by_text(row: Mapping[str, Any], *, size_only: bool = False) -> str:
 
 
 def seen_text(
-    difference: float, least: float, most: float = 1, *, share: bool = False,
-    n_docs: int | None = None, n_tested: int = 1,
-) -> str:  # fmt: skip
+    difference: float,
+    least: float,
+    *,
+    share: bool = False,
+    n_docs: int | None = None,
+    n_tested: int = 1,
+) -> str:
     """The end of a sentence that says which difference would have been seen, if it was larger.
 
     `share`: the difference is one of shares, and is given in percentage points. With fewer of the
@@ -193,7 +200,7 @@ def seen_text(
     if n_docs is not None and n_docs < needed:
         counted = f"{n_docs:,} document{'s' * (n_docs != 1)}"
         return f"; {counted}: nothing can be shown, {needed} are needed"
-    if not abs(difference) < least < most or least < 0.005:
+    if not abs(difference) < least < 1 or least < 0.005:
         return ""
     size = f"{100 * least:.2g} points" if share else f"{least:.2f}"
     return f"; a difference of about {size} would have been seen"

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import polars as pl
-import scipy
 
 from formlab import systems, tables
-from formlab.analysis.comparability import common
+from formlab.analysis.comparability import common, of_gold
 from formlab.analysis.finding import (
     ALPHA,
     COUNTED,
@@ -27,16 +25,16 @@ from formlab.analysis.finding import (
     origin,
     p_text,
     word,
-)  # fmt: skip
-from formlab.analysis.finding_systems import kinds_apart, tell_apart
-from formlab.analysis.flips import flips_of_common, matrix_of
+)
 from formlab.analysis.slices import Search, Values, Weakness, opened_values, slice_rows
+from formlab.analysis.verdicts import tell_apart, verdicts
 from formlab.errors import DataBroken
 from formlab.folders import Evaluation
 from formlab.scoring.across import OFFSET, OTHER_DOCUMENT, offset_text
 from formlab.scoring.bands import pattern
 from formlab.scoring.causes import IN_WORDS, advice
 from formlab.stats.draws import share
+from formlab.stats.exchange import drawn_p
 from formlab.tables import STATUSES, USABLE, settings_text
 
 Draws = dict[str, Any]
@@ -48,11 +46,6 @@ _CAUSES, _OF_ERRORS = 3, 0.1
 _FEW_CASES, _FEW_DOCS = 5, 3
 # From this CER on a page counts as bad: as many edits as half of its characters.
 _BAD_PAGE = 0.5
-# The columns of flips that systems are told apart by.
-_OF_FLIPS = (
-    *KEYS, "kind", "flip",
-    *(f"{n}_{s}" for n in ("system", "right", "rights", "cause") for s in "ab"),
-)  # fmt: skip
 
 
 def findings(
@@ -106,9 +99,11 @@ def findings(
     bar, bar_of_kinds = left / max(len(evaluations) + len(compared), 1), left / len(compared or "x")
     ranked = []
     for group in compared:
-        whole, kinds = _systems(group, draws)
-        ranked += [each for each in whole if each.holds and each.p_adjusted <= bar]
-        ranked += [each for each in kinds if each.p_adjusted <= bar_of_kinds]
+        swaps = {"resamples": draws["resamples"], "seed": draws["seed"]}
+        shown = verdicts(group, **swaps).drop_nulls("better")
+        for finding, by in zip(tell_apart(group, shown), shown["slice_by"], strict=True):
+            if finding.p_adjusted <= (bar_of_kinds if by else bar):
+                ranked.append(finding)
     several = len(evaluations) > 1
     for one in evaluations:
         look = _Look(one, draws, bar)
@@ -150,16 +145,29 @@ class _Look:
         self, gold: pl.DataFrame, counted: pl.Expr, about: str, claim: str, what_to_try: str
     ) -> Finding:
         """A share of the gold's values that needs no test because it is a count."""
-        rows = gold.filter(counted)
-        part, low, high = share(gold, counted, **self.draws)
+        numbers = share(gold, counted, **self.draws)
         settings = "share of gold values|ci=bootstrap,documents,n={resamples},level={level:g}"
-        return Finding(
-            claim, about, effect=part, ci_low=low, ci_high=high, metric=OUTCOME,
-            at_least=0.0 if math.isnan(low) else low * gold.height, n_cases=rows.height,
-            n_docs=rows["doc_id"].n_unique(), what_to_try=what_to_try, cases=keys(rows),
-            of=f"{gold.height:,} {_nouns(gold)}",
-            settings=f"{settings},seed={{seed}}".format(**self.draws), **self.base,
-        )  # fmt: skip
+        more = {"settings": f"{settings},seed={{seed}}".format(**self.draws)}
+        more |= {
+            "of": f"{gold.height:,} {_nouns(gold)}",
+            "at_least": _or_0(numbers[1]) * gold.height,
+        }
+        return self._finding(claim, about, gold.filter(counted), what_to_try, numbers, **more)
+
+    def _finding(
+        self,
+        claim: str,
+        about: str,
+        rows: pl.DataFrame,
+        what_to_try: str,
+        numbers: Sequence[float] = (),
+        **more: Any,
+    ) -> Finding:
+        """A finding on some cases; `numbers` are its effect and the ends of its interval."""
+        more = dict(zip(("effect", "ci_low", "ci_high"), numbers, strict=False)) | self.base | more
+        more = {"metric": OUTCOME, "n_cases": rows.height} | more
+        more = {"n_docs": rows["doc_id"].n_unique()} | more
+        return Finding(claim, about, cases=keys(rows), what_to_try=what_to_try, **more)
 
     def _unusable(self, gold: pl.DataFrame) -> Iterator[Finding]:
         lost = gold.filter(~pl.col("answered"))
@@ -193,10 +201,8 @@ class _Look:
         )
         if _is_few(extra):
             claim += f": {_listed(extra)}"
-        yield Finding(
-            claim, "extra", n_cases=extra.height, n_docs=docs, at_least=float(extra.height),
-            metric=OUTCOME, cases=keys(extra), what_to_try=self.advice("spurious"), **self.base,
-        )  # fmt: skip
+        tip, count = self.advice("spurious"), float(extra.height)
+        yield self._finding(claim, "extra", extra, tip, at_least=count)
 
     def _pages(self, gold: pl.DataFrame) -> Iterator[Finding]:
         """Pages of which half or more is wrong, and how many of them are cut short."""
@@ -213,19 +219,16 @@ class _Look:
         )
         if short:
             claim += f"; at least half of the text is missing from {short:,} of them"
-        part, low, high = share(pages, pl.col("value") >= _BAD_PAGE, **self.draws)
-        surely = low * pages.height
+        numbers = share(pages, pl.col("value") >= _BAD_PAGE, **self.draws)
+        surely = numbers[1] * pages.height
         if gold.height:
             # A page concerns the values wrong on it: its CER may be one of reading order alone.
             wrong = ~pl.col("right") & pl.col("doc_id").is_in(bad["doc_id"].implode())
             surely = share(gold, wrong, **self.draws)[1] * gold.height
-        yield Finding(
-            claim, "pages", effect=part, ci_low=low, ci_high=high, metric="cer",
-            at_least=0.0 if math.isnan(surely) else surely, n_docs=bad.height, n_cases=bad.height,
-            settings=settings_text(pages.row(0, named=True)), cases=keys(whole),
-            what_to_try="Look at these pages beside their text, the longest gap first.",
-            **self.base,
-        )  # fmt: skip
+        tip = "Look at these pages beside their text, the longest gap first."
+        more = {"metric": "cer", "settings": settings_text(pages.row(0, named=True))}
+        more |= {"n_docs": bad.height, "n_cases": bad.height, "at_least": _or_0(surely)}
+        yield self._finding(claim, "pages", whole, tip, numbers, **more)
 
     def _weaknesses(self) -> Iterator[Finding]:
         """What is worse than the rest by test, each with its cause where that differs as well."""
@@ -247,32 +250,16 @@ class _Look:
             claim += self._cause_phrase(cause, wrong) if cause else ""
             tested = p_text(weakness.p_adjusted)
             claim += f" ({tested}, adjusted for {weakness.n_tested:,} tests)"
-            low, high = -row["difference_high"], -row["difference_low"]
-            shown = {"effect": -row["difference"], "ci_low": low, "ci_high": high}
-            count, of = row["n_cases"], ""
-            at_least = max(0.0 if math.isnan(low) else low, 0.0) * count
+            numbers = [-row[n] for n in ("difference", "difference_high", "difference_low")]
+            more = {"n_cases": row["n_cases"], "n_docs": row["n_docs"]}
+            more["at_least"] = max(_or_0(numbers[1]), 0.0) * row["n_cases"]
             if weakness.slice is None:
                 errors = pl.concat([wrong.with_columns(here=True), rest.with_columns(here=False)])
                 numbers = share(errors, pl.col("here"), **self.draws)
-                shown = dict(zip(("effect", "ci_low", "ci_high"), numbers, strict=True))
-                count, of = wrong.height, f"{errors.height:,} wrong values"
-            yield Finding(
-                claim,
-                about,
-                **shown,
-                at_least=at_least,
-                n_docs=row["n_docs"],
-                n_cases=count,
-                p=weakness.p,
-                p_adjusted=weakness.p_adjusted,
-                n_tested=weakness.n_tested,
-                metric=OUTCOME,
-                of=of,
-                settings=f"exchanged within documents|holm<={self.bar:.3g}",
-                cases=keys(wrong),
-                what_to_try=tip,
-                **self.base,
-            )
+                more |= {"n_cases": wrong.height, "of": f"{errors.height:,} wrong values"}
+            more |= {n: getattr(weakness, n) for n in ("p", "p_adjusted", "n_tested")}
+            more["settings"] = f"exchanged within documents|holm<={self.bar:.3g}"
+            yield self._finding(claim, about, wrong, tip, numbers, **more)
 
     def _look_at(self, weakness: Weakness) -> str:
         beside = "pages" if self.pages else "gold"
@@ -345,10 +332,9 @@ def _cases(part: Evaluation) -> pl.DataFrame:
     """The fields of a part: the gold's values that were scored, and those it does not have."""
     answered = pl.col("status").is_in(USABLE).any()
     documents = part.scan("cases").group_by("doc_id").agg(answered=answered)
-    fields = part.scan("cases").filter(in_fields()).select(
-        *KEYS, "level", "status", "cause", "outcome", right=pl.col("outcome") == "match",
-        asked=pl.col("gold").is_not_null() & (pl.col("outcome") != "unscored"),
-    )  # fmt: skip
+    columns = [*KEYS, "level", "status", "cause", "outcome"]
+    right = pl.col("outcome") == "match"
+    fields = part.scan("cases").filter(in_fields()).select(*columns, right=right, asked=of_gold())
     return fields.join(documents, on="doc_id", how="left", maintain_order="left").collect()
 
 
@@ -383,8 +369,7 @@ def _cause_apart(wrong: pl.DataFrame, rest: pl.DataFrame) -> str | None:
     if cause in (OTHER_DOCUMENT, OFFSET):
         return cause  # What is told from many cases together needs no comparison.
     other = rest.filter(cause=cause).height
-    table = [[count, wrong.height - count], [other, rest.height - other]]
-    p = scipy.stats.fisher_exact(table, alternative="greater").pvalue
+    p = drawn_p(count, wrong.height, count + other, wrong.height + rest.height)
     return cause if p <= ALPHA and cause in IN_WORDS else None
 
 
@@ -397,6 +382,10 @@ def _never_given(gold: pl.DataFrame, missed: int) -> str:
         return ""
     more = f" and {_counted(never.height - 2, 'more field')}" if never.height > 2 else ""
     return ", ".join(never["field"].head(2)) + more
+
+
+def _or_0(value: float) -> float:
+    return 0.0 if math.isnan(value) else value
 
 
 def _counted(count: int, noun: str) -> str:
@@ -421,14 +410,3 @@ def _listed(rows: pl.DataFrame) -> str:
     """The first few cases, by document and path."""
     names = [f"{doc} {path or ''}".strip() for doc, _, path in keys(rows).iter_rows()]
     return ", ".join(names[:_FEW_CASES]) + ", …" * (len(names) > _FEW_CASES)
-
-
-def _systems(group: Sequence[Evaluation], draws: Draws) -> tuple[list[Finding], list[Finding]]:
-    """Pairs of systems told apart, over all fields and by kind; p is that of `compare`."""
-    swaps = {"resamples": draws["resamples"], "seed": draws["seed"]}
-    tables = (
-        (flips_of_common(first, second, columns=_OF_FLIPS), first.documents)
-        for first, second in itertools.combinations(group, 2)
-    )
-    matrix = matrix_of(tables, by=["kind"], **swaps)
-    return tell_apart(group, matrix, **swaps), kinds_apart(group, matrix)

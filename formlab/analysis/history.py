@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
+import math
+import os
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
 
-from formlab import metrics, tables
+from formlab import files, metrics, saving, tables
 from formlab.analysis.comparability import common, scored_metrics
-from formlab.analysis.compare import compare
-from formlab.analysis.finding import OUTCOME, Finding, by_text, keys, p_text, seen_text
-from formlab.analysis.flips import flip_matrix, flips, flips_of_common
-from formlab.analysis.history_folders import corpora
+from formlab.analysis.compare import compare, values_compared
+from formlab.analysis.finding import OUTCOME, Finding, by_text, p_text, seen_text
+from formlab.analysis.flips import flips, flips_of_common
 from formlab.analysis.levels import MEASURES
 from formlab.analysis.summarise import summarise
-from formlab.analysis.verdicts import identical, shown_kinds, values_right
-from formlab.errors import DataBroken, DataMissing
+from formlab.analysis.verdicts import finding_of, identical, shown_kinds, values_right
+from formlab.errors import DataBroken, DataMissing, UnknownName
 from formlab.folders import Evaluation
 from formlab.stats.tests import ALPHA, adjusted_p, documents_needed, holds
 
-NAN = float("nan")
 BETTER, WORSE, NOT_SHOWN = "better", "worse", "not shown"
 SAME, INCOMPARABLE = "identical", "not comparable"
+_TEXT = ("corpus", "run", "at", "system", "metric", "average", "level")
+_VALUE = ("value", "ci_low", "ci_high")
+_TEST = ("difference", "difference_low", "difference_high", "p", "p_adjusted", "least_difference")
+_COUNTS = ("fixed", "broken", "n_docs", "n_cases")
 # A kind of values on which a difference was shown.
 _OF_KIND = ("difference", "ci_low", "ci_high", "p", "p_holm")
 KIND = pl.Struct(
@@ -31,22 +35,95 @@ KIND = pl.Struct(
     | dict.fromkeys(("n_docs", "n_cases"), pl.Int64)
 )
 HISTORY: dict[str, Any] = {
-    "corpus": pl.String, "run": pl.String, "at": pl.String, "system": pl.String,
-    "metric": pl.String, "average": pl.String, "level": pl.String,
-    "value": pl.Float64, "ci_low": pl.Float64,
-    "ci_high": pl.Float64, "verdict": pl.String, "difference": pl.Float64,
-    "difference_low": pl.Float64, "difference_high": pl.Float64, "p": pl.Float64,
-    "p_adjusted": pl.Float64, "least_difference": pl.Float64, "fixed": pl.Int64,
-    "broken": pl.Int64, "fixed_kinds": pl.String, "broken_kinds": pl.String,
-    "kinds": pl.List(KIND), "changed": pl.String, "note": pl.String, "n_docs": pl.Int64,
-    "n_cases": pl.Int64,
-}  # fmt: skip
+    **dict.fromkeys(_TEXT, pl.String),
+    **dict.fromkeys(_VALUE, pl.Float64),
+    "verdict": pl.String,
+    **dict.fromkeys(_TEST, pl.Float64),
+    **dict.fromkeys(_COUNTS[:2], pl.Int64),
+    **dict.fromkeys(("fixed_kinds", "broken_kinds"), pl.String),
+    "kinds": pl.List(KIND),
+    **dict.fromkeys(("changed", "note"), pl.String),
+    **dict.fromkeys(_COUNTS[2:], pl.Int64),
+}
 _KINDS = 3
 # The share of values right comes first, and is not tested twice.
 _HEADLINES = {(m.metric, m.of) for m in MEASURES if m.metric != "normalised_accuracy"}
-_LOOK = "Look at the fields that broke."
-Draws = dict[str, int]
-Scores = Sequence[Mapping[str, Any]]
+_UNSCORED = {"verdict": INCOMPARABLE, "note": "the run before was not scored by it"}
+Row = Mapping[str, Any]
+
+
+def open_history(folders: str | Path | Sequence[str | Path]) -> dict[str, Evaluation]:
+    """Every evaluation in one or more folders and in the folders below them, oldest first.
+
+    Returns
+    -------
+    dict
+        By the path within the folder that all are in. The order is that of `Evaluation.made`: when
+        ``formlab score`` first saved it, whatever copying did to the files since. Equal times
+        stand in the order of their names.
+
+    Raises
+    ------
+    DataMissing
+        If there is no such folder, or no evaluation in it.
+    DataBroken
+        If one is damaged, or of an older format.
+    """
+    remedy = "a folder with folders that formlab score wrote with --out"
+    roots = [folders] if isinstance(folders, str | Path) else folders
+    opened: dict[Path, Evaluation] = {}
+    for root in roots:
+        home = files.folder(root, remedy=remedy).resolve()
+        for file in sorted(home.rglob("manifest.json")):
+            content = {} if saving.is_hidden(file, home) else files.read_json(file)
+            if isinstance(content, dict) and content.get("kind") == Evaluation.__name__:
+                opened[file.parent] = Evaluation.load(file.parent)
+    if not opened:
+        where = ", ".join(map(str, roots)) or None
+        raise DataMissing("no evaluation here or in its folders", where=where, remedy=remedy)
+    home = os.path.commonpath([path.parent for path in opened])
+    named = {path.relative_to(home).as_posix(): each for path, each in opened.items()}
+    return dict(sorted(named.items(), key=lambda item: (item[1].made.get("at", ""), item[0])))
+
+
+def corpora(evaluations: Mapping[str, Evaluation]) -> dict[str, dict[str, Evaluation]]:
+    """The evaluations of each corpus, in their order: benchmark, split, mode and documents agree.
+
+    Examples
+    --------
+    >>> from formlab import analysis
+    >>> ocr, larger = analysis.open_compared()
+    >>> {name: list(runs) for name, runs in corpora({"monday": ocr, "tuesday": larger}).items()}
+    {'funsd:test': ['monday', 'tuesday']}
+    """
+    groups: dict[tuple[Any, ...], dict[str, Evaluation]] = {}
+    for name, each in evaluations.items():
+        key = each.benchmark, each.split, each.mode, frozenset(each.documents["doc_id"])
+        groups.setdefault(key, {})[name] = each
+    named: dict[str, dict[str, Evaluation]] = {}
+    for (benchmark, split, mode, documents), runs in groups.items():
+        name = f"{benchmark}:{split}" + (f", {mode}" if mode != "fixed" else "")
+        name = name if name not in named else f"{name}, {len(documents):,} documents"
+        while name in named:
+            name += " of others"
+        named[name] = runs
+    return named
+
+
+def one_corpus(evaluations: Mapping[str, Evaluation], name: str = "") -> dict[str, Evaluation]:
+    """The runs of one of the `corpora`; of that of the newest run, without a name.
+
+    Raises
+    ------
+    UnknownName
+        If there is no such corpus.
+    """
+    groups = corpora(evaluations)
+    newest = next(reversed(evaluations))
+    chosen = name or next(corpus for corpus, runs in groups.items() if newest in runs)
+    if chosen not in groups:
+        raise UnknownName.of("corpus", chosen, groups)
+    return groups[chosen]
 
 
 def history(
@@ -111,12 +188,12 @@ def history(
     draws = {"resamples": resamples, "permutations": permutations, "seed": seed}
     rows = []
     for corpus, runs in corpora(evaluations).items():
-        own = [
+        tested = [
             row | {"corpus": corpus, "run": name}
-            for name, (before, each) in zip(runs, _neighbours(list(runs.values())), strict=True)
-            for row in _rows(before, each, list(_scores(each, metric, average, draws)), draws)
+            for name, (before, run) in zip(runs, _neighbours(list(runs.values())), strict=True)
+            for row in _rows(before, run, metric, average, draws)
         ]
-        rows += _judged(own, last=list(runs)[-1])
+        rows += _judged(tested, last=list(runs)[-1])
     return pl.DataFrame([{n: row.get(n) for n in HISTORY} for row in rows], schema=HISTORY)
 
 
@@ -126,83 +203,66 @@ def _neighbours(runs: list[Evaluation]) -> Iterator[tuple[Evaluation | None, Eva
 
 
 def _rows(
-    before: Evaluation | None, each: Evaluation, scores: Scores, draws: Draws
+    before: Evaluation | None,
+    run: Evaluation,
+    chosen: Sequence[str],
+    average: str,
+    draws: dict[str, int],
 ) -> Iterator[dict[str, Any]]:
     """The scores of one run, with the tests against the run before."""
-    tested, more = {}, {}
-    if before is not None:
-        more["changed"] = _changes(before, each)
-        try:
-            tested = _tested(before, each, scores, draws)
-        except DataBroken as error:
-            more |= {"verdict": INCOMPARABLE, "note": error.what}
-    for row in scores:
-        test = tested.get((row["metric"], row["level"]), {})
-        if before is not None and not test and "verdict" not in more:
-            test = {"verdict": INCOMPARABLE, "note": "the run before was not scored by it"}
-        yield row | more | test | {"at": each.made.get("at"), "system": each.system}
-
-
-def _scores(
-    each: Evaluation, chosen: Sequence[str], average: str, draws: Draws
-) -> Iterator[dict[str, Any]]:
-    """The share of gold values right and the metrics of one run, each with its interval."""
     options = {"resamples": draws["resamples"], "seed": draws["seed"]}
-    if share := values_right(each, **options):
-        yield share
-    summary = summarise(each, average=average, **options)
-    for row in tables.only(summary, slice_by=None).to_dicts():
-        if row["metric"] in chosen or (not chosen and (row["metric"], row["level"]) in _HEADLINES):
-            yield {name: row[name] for name in HISTORY if name in row}
+    summary = summarise(run, average=average, **options)
+    scores = [values_right(run, **options)]
+    scores += [
+        row
+        for row in tables.only(summary, slice_by=None).to_dicts()
+        if row["metric"] in chosen or (not chosen and (row["metric"], row["level"]) in _HEADLINES)
+    ]
+    scores = [row for row in scores if row]
+    more, tested = {"at": run.made.get("at"), "system": run.system}, {}
+    if before is not None:
+        more |= {"changed": _changes(before, run)} | _UNSCORED
+        try:
+            names = dict.fromkeys(row["metric"] for row in scores)
+            tested = _tested(*common([run, before]).evaluations, list(names), average, draws)
+        except DataBroken as error:
+            more["note"] = error.what
+    for row in scores:
+        yield row | more | tested.get((row["metric"], row["level"]), {})
 
 
 def _tested(
-    before: Evaluation, each: Evaluation, scores: Scores, draws: Draws
+    run: Evaluation, before: Evaluation, names: Sequence[str], average: str, draws: dict[str, int]
 ) -> dict[tuple[str, str], dict[str, Any]]:
-    """The difference of each score from that of the run before, with its test."""
-    pair = common([each, before]).evaluations
-    same = identical(*pair)
+    """By metric and level the difference from the run before, with its test."""
+    pair = run, before
+    found, more = values_compared(pair, ["kind"], **draws), {}
+    rows = found.head(1).to_dicts()
+    if rows:
+        fields = flips_of_common(*pair, columns=["kind", "flip"])
+        more = {"fixed": rows[0]["only_a"], "broken": rows[0]["only_b"]}
+        for name, flip in (("fixed_kinds", "only a"), ("broken_kinds", "only b")):
+            counts = fields.filter(flip=flip)["kind"].drop_nulls().value_counts()
+            counts = counts.sort("count", "kind", descending=[True, False]).head(_KINDS)
+            more[name] = ", ".join(f"{kind} {count}" for kind, count in counts.rows()) or None
+        more["kinds"] = [{"kind": of["slice_value"], **of} for of in shown_kinds(found)]
+    scored = scored_metrics(run)
+    if shared := [n for n in names if n != OUTCOME and n in scored]:
+        # Scoring again by other reading rules takes longer than all else: only where one may turn
+        # a difference, and not of runs without what was scored.
+        once = [each.changed(corpus=None, predictions=None) for each in pair]
+        how = {"metric": shared, "average": average, **draws}
+        table = compare(once, **how)
+        table = compare(pair, **how) if table["better"].count() else table
+        rows += tables.only(table, slice_by=None).to_dicts()
+    verdict = SAME if identical(*pair) else None
     tests = {}
-    fields = flips_of_common(*pair)
-    if fields.height:
-        matrix = flip_matrix(fields, pair[0].documents, by=["kind"], **draws)
-        row = matrix.row(0, named=True)
-        counts = {"fixed": row["only_a"], "broken": row["only_b"]}
-        kinds = {
-            f"{name}_kinds": _kinds(fields.filter(flip=flip))
-            for name, flip in (("fixed", "only a"), ("broken", "only b"))
-        }
-        kinds["kinds"] = [{"kind": of["slice_value"], **of} for of in shown_kinds(matrix)]
-        tests[OUTCOME, "field"] = _test(row, same=same) | counts | kinds
-    scored = scored_metrics(pair[0])
-    names = dict.fromkeys(row["metric"] for row in scores)
-    if names := [name for name in names if name in scored]:
-        table = _compared(pair, metric=names, average=scores[-1]["average"], **draws)
-        for row in tables.only(table, slice_by=None).to_dicts():
-            tests[row["metric"], row["level"]] = _test(row, same=same)
+    for row in rows:
+        test = {n: row[n] for n in ("difference", "p", "least_difference", "rules")}
+        test |= {"difference_low": row["ci_low"], "difference_high": row["ci_high"]}
+        test |= {"verdict": verdict, "note": None}
+        tests[row["metric"], row["level"]] = test | (more if row["metric"] == OUTCOME else {})
     return tests
-
-
-def _compared(pair: Sequence[Evaluation], **how: Any) -> pl.DataFrame:
-    """As by `compare`; under other reading rules only where a difference is shown by one."""
-    # Scoring again takes longer than all else, and without what was scored there is nothing to.
-    once = [each.changed(corpus=None, predictions=None) for each in pair]
-    table = compare(once, **how)
-    return compare(pair, **how) if table["better"].count() else table
-
-
-def _test(row: Mapping[str, Any], *, same: bool) -> dict[str, Any]:
-    kept = {name: row[name] for name in ("difference", "p", "least_difference")}
-    ends = {"difference_low": row["ci_low"], "difference_high": row["ci_high"]}
-    return kept | ends | {"verdict": SAME if same else None, "rules": row["rules"]}
-
-
-def _kinds(rows: pl.DataFrame) -> str | None:
-    """The kinds that most of the fields are of, with counts."""
-    counts = (
-        rows["kind"].drop_nulls().value_counts().sort(["count", "kind"], descending=[True, False])
-    )
-    return ", ".join(f"{kind} {count}" for kind, count in counts.head(_KINDS).iter_rows()) or None
 
 
 def _judged(rows: list[dict[str, Any]], *, last: str) -> list[dict[str, Any]]:
@@ -216,22 +276,16 @@ def _judged(rows: list[dict[str, Any]], *, last: str) -> list[dict[str, Any]]:
         for row, p in zip(family, adjusted_p([row["p"] for row in family]), strict=True):
             row["p_adjusted"] = float(p)
             if row["n_docs"] < documents_needed(ALPHA / len(family)):
-                row["least_difference"] = NAN
-            row["verdict"] = row["verdict"] or _verdict(row)
+                row["least_difference"] = float("nan")
+            shown = holds(float(p), row["difference_low"], row["difference_high"], row["rules"])
+            verdict = (BETTER if row["difference"] > 0 else WORSE) if shown else NOT_SHOWN
+            row["verdict"] = row["verdict"] or verdict
     return rows
 
 
-def _verdict(row: Mapping[str, Any]) -> str:
-    ends = row["difference_low"], row["difference_high"]
-    if not holds(row["p_adjusted"], *ends, row["rules"]):
-        return NOT_SHOWN
-    return BETTER if row["difference"] > 0 else WORSE
-
-
-def _changes(before: Evaluation, each: Evaluation) -> str | None:
+def _changes(before: Evaluation, run: Evaluation) -> str | None:
     """The settings and versions that differ, as ``scale 1.0 → 2.0``."""
-    # The settings that are not at their default stand in a system's name as well.
-    old, new = ({"system": run.system.partition("(")[0], **_flat(run)} for run in (before, each))
+    old, new = map(_settings, (before, run))
     texts = [
         f"{name} {old.get(name, 'none')} → {new.get(name, 'none')}"
         for name in dict.fromkeys([*old, *new])
@@ -240,57 +294,41 @@ def _changes(before: Evaluation, each: Evaluation) -> str | None:
     return "; ".join(texts) or None
 
 
-def _flat(run: Evaluation) -> dict[str, str]:
-    own = dict(run.settings)
-    inner = own.pop("system", None)
-    versions = {"formlab": run.made["formlab"]} if "formlab" in run.made else {}
-    return {n: str(v) for n, v in (own | dict(inner or {}) | versions).items()}
+def _settings(run: Evaluation) -> dict[str, str]:
+    settings = dict(run.settings)
+    inner = settings.pop("system", None)
+    # The settings that are not at their default stand in a system's name as well.
+    settings = {"system": run.system.partition("(")[0], **settings, **dict(inner or {})}
+    settings |= {"formlab": run.made["formlab"]} if "formlab" in run.made else {}
+    return {name: str(value) for name, value in settings.items()}
 
 
 def last_findings(evaluations: Mapping[str, Evaluation], table: pl.DataFrame) -> list[Finding]:
-    """What the last run of one corpus changed, as findings that hold.
+    """What the last run of one corpus changed, as findings that hold; none of a single run.
 
-    Parameters
-    ----------
-    evaluations
-        The runs of one corpus, two or more, as from `one_corpus`.
-    table
-        As from `history` of them.
-
-    Returns
-    -------
-    list of Finding
-        One for each metric that is better or worse, the share of values right first and kinds on
-        which another difference was shown after it; none where nothing was shown.
+    One for each metric that is better or worse, the share of values right first, and for each kind
+    on which a difference was shown. `evaluations` are from `one_corpus`, `table` from `history` of
+    them.
     """
     if len(evaluations) < 2:
         return []
     before, last = list(evaluations.values())[-2:]
-    rows = tables.only(table, run=list(evaluations)[-1])
-    names = {"benchmark": last.benchmark, "split": last.split}
-    names |= {"system": f"{before.system}, {last.system}"}
+    base = {"benchmark": last.benchmark, "split": last.split}
+    base["system"] = f"{before.system}, {last.system}"
     found = []
-    for row in rows.to_dicts():
-        ends = {"ci_low": row["difference_low"], "ci_high": row["difference_high"]}
-        tests = [(row["verdict"], f"in {_what(row)}", row | ends, row["p_adjusted"], None)]
-        for kind in row["kinds"] or ():
-            verdict = BETTER if kind["difference"] > 0 else WORSE
-            tests.append((verdict, f"on {kind['kind']}", kind, kind["p_holm"], kind["kind"]))
-        for verdict, of, test, p, kind in tests:
-            if verdict not in (BETTER, WORSE):
-                continue
-            more: dict[str, Any] = {}
+    for row in tables.only(table, run=list(evaluations)[-1]).to_dicts():
+        shown = [(f"in {_what(row)}", _as_test(row))] * (row["verdict"] in (BETTER, WORSE))
+        shown += [(f"on {kind['kind']}", kind) for kind in row["kinds"] or ()]
+        for of, test in shown:
+            verdict, behind, tip = BETTER if test["difference"] > 0 else WORSE, None, ""
             if row["metric"] == OUTCOME:
-                cases = flips(last, before).filter(pl.col("right_a") != pl.col("right_b"))
-                cases = cases if kind is None else cases.filter(kind=kind)
-                lost = row["broken"] if kind is None else verdict == WORSE
-                more = {"cases": keys(cases), "what_to_try": _LOOK if lost else ""}
-            more |= {name: test[name] for name in ("ci_low", "ci_high", "n_docs", "n_cases", "p")}
+                behind = flips(last, before).filter(pl.col("right_a") != pl.col("right_b"))
+                behind = behind.filter(kind=test["kind"]) if "kind" in test else behind
+                lost = verdict == WORSE if "kind" in test else row["broken"]
+                tip = "Look at the fields that broke." if lost else ""
             claim = f"The last run is {verdict} than the one before {of}"
-            found.append(Finding(
-                claim, "systems", effect=test["difference"], p_adjusted=p, metric=row["metric"],
-                average=row["average"], **names, **more,
-            ))  # fmt: skip
+            test = {**test, "metric": row["metric"], "average": row["average"]}
+            found.append(finding_of(test, claim, behind, what_to_try=tip, **base))
     return found
 
 
@@ -302,49 +340,54 @@ def last_sentence(table: pl.DataFrame) -> str:
     runs = table["run"].unique(maintain_order=True).to_list()
     if len(runs) < 2:
         return f"There is one run, {runs[0]}: nothing to compare it with yet."
-    rows = tables.only(table, run=runs[-1]).to_dicts()
-    row, (before, last) = rows[0], runs[-2:]
+    row, *others = tables.only(table, run=runs[-1]).to_dicts()
+    before, last = runs[-2:]
     if row["verdict"] == INCOMPARABLE:
         return f"The last run ({last}) cannot be compared with {before}: {row['note']}."
     if row["verdict"] == SAME:
         return f"The last run ({last}) is identical to {before}: every answer is the same."
-    say = f"better than {before}" if row["verdict"] == BETTER else f"worse than {before}"
-    if row["verdict"] == NOT_SHOWN:
-        say = f"not shown to differ from {before}"
-    also = [
-        f"it is {each['verdict']} in {_what(each)}"
-        for each in rows[1:]
-        if each["verdict"] in (BETTER, WORSE) and each["verdict"] != row["verdict"]
+    is_shown = row["verdict"] != NOT_SHOWN
+    verdict = f"{row['verdict']} than" if is_shown else "not shown to differ from"
+    kinds = [
+        f"{kind['kind']}: {by_text(kind | {'metric': OUTCOME})}, {p_text(kind['p_holm'])}"
+        for kind in row["kinds"] or ()
     ]
-    kinds = [_on_kind(kind) for kind in row["kinds"] or ()]
-    shown = [f"shown on {' and '.join(kinds)}"] if kinds else []
-    overall = " overall" if kinds else ""
-    ends = "; ".join(["", *shown, *also])
-    return f"The last run ({last}) is {say} in {_what(row)}{overall}: {_by(row)}{ends}."
+    ends = [f"shown on {' and '.join(kinds)}"] if kinds else []
+    ends += [
+        f"it is {other['verdict']} in {_what(other)}"
+        for other in others
+        if other["verdict"] in (BETTER, WORSE) and other["verdict"] != row["verdict"]
+    ]
+    of = _what(row) + " overall" * bool(kinds)
+    parts = "; ".join([_by(row), *ends])
+    return f"The last run ({last}) is {verdict} {before} in {of}: {parts}."
 
 
-def _on_kind(kind: Mapping[str, Any]) -> str:
-    return f"{kind['kind']}: {by_text(kind | {'metric': OUTCOME})}, {p_text(kind['p_holm'])}"
+def _as_test(row: Row) -> dict[str, Any]:
+    """A row with its test under the names of `compare`."""
+    ends = {"ci_low": row["difference_low"], "ci_high": row["difference_high"]}
+    return {**row, **ends, "p_holm": row["p_adjusted"]}
 
 
-def _what(row: Mapping[str, Any]) -> str:
-    if row["metric"] == OUTCOME:
-        return "values right"
-    return f"{metrics.title(row['metric'], row['average'])} of {row['level']}s"
+def _what(row: Row) -> str:
+    is_share = row["metric"] == OUTCOME
+    return (
+        "values right"
+        if is_share
+        else f"{metrics.title(row['metric'], row['average'])} of {row['level']}s"
+    )
 
 
-def _by(row: Mapping[str, Any]) -> str:
-    counted = row["fixed"] is not None
-    change = row | {"ci_low": row["difference_low"], "ci_high": row["difference_high"]}
+def _by(row: Row) -> str:
+    is_share = row["metric"] == OUTCOME
     documents = f"{row['n_docs']:,} document{'s' * (row['n_docs'] != 1)}"
-    texts = [by_text(change), f"{row['n_cases']:,} values in {documents}" if counted else documents]
-    if not np.isnan(row["p_adjusted"]):
-        texts.append(p_text(row["p_adjusted"]))
-    if counted:
+    counted = f"{row['n_cases']:,} values in {documents}" if is_share else documents
+    texts = [by_text(_as_test(row)), counted]
+    texts += [] if math.isnan(row["p_adjusted"]) else [p_text(row["p_adjusted"])]
+    if is_share:
         texts.append(f"{row['fixed']:,} fixed and {row['broken']:,} broken")
-    say = ", ".join(texts)
     if row["verdict"] != NOT_SHOWN:
-        return say
-    share = row["metric"] == OUTCOME
+        return ", ".join(texts)
     least = row["least_difference"]
-    return say + seen_text(row["difference"], least, share=share, n_docs=row["n_docs"])
+    seen = seen_text(row["difference"], least, share=is_share, n_docs=row["n_docs"])
+    return ", ".join(texts) + seen

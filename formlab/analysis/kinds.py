@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 import polars as pl
-import scipy
+from scipy import special
 
 from formlab import metrics
+from formlab.analysis.comparability import scored_metrics
 from formlab.analysis.finding import (
-    KEYS,
     LABEL,
     OUTCOME,
     READER,
@@ -25,7 +24,7 @@ from formlab.analysis.finding import (
     origin,
     p_text,
     word,
-)  # fmt: skip
+)
 from formlab.analysis.slices import opened_values
 from formlab.folders import Evaluation
 from formlab.metrics import ratio
@@ -36,32 +35,18 @@ from formlab.stats.exchange import Exchanged
 from formlab.stats.sums import document_sums
 from formlab.stats.tests import ALPHA, adjusted_p, holds
 
-# The numerator and denominator of scores whose parts are tp, gold and pred.
+# The numerator and denominator of scores whose parts are hits and total, or tp, gold and pred.
 _AS_RATIO = {
+    ratio: ([1, 0], [0, 1]),
     f1_of: ([2, 0, 0], [0, 1, 1]),
     precision_of: ([1, 0, 0], [0, 0, 1]),
     recall_of: ([1, 0, 0], [0, 1, 0]),
 }
 # So many hits are to be expected of a kind before anything is said of it.
 _ENOUGH = 5
-
-
-@dataclasses.dataclass(frozen=True)
-class _Tested:
-    """A kind with its share, that of the rest, their difference, its interval and its p."""
-
-    evaluation: Evaluation
-    metric: str
-    kind: str
-    value: float
-    rest: float
-    interval: tuple[float, float]
-    n_docs: int
-    p: float
-
-    @property
-    def difference(self) -> float:
-        return self.value - self.rest
+_SUMS = {"kind": pl.String, "doc_id": pl.String, "hits": pl.Float64, "total": pl.Float64}
+_ODD = pl.col("cause").is_in([READER, LABEL]).fill_null(False)
+Sums = Mapping[str, np.ndarray]
 
 
 def kinds(
@@ -104,27 +89,35 @@ def kinds(
     'Nothing was scored by kind, so there is nothing to compare'
     """
     several = [evaluation] if isinstance(evaluation, Evaluation) else list(evaluation)
-    scored = [(each, _scored(each, metric)) for each in several]
-    sums = [kind_sums(each, name, by, unit) for each, name in scored]
-    surely = [kind_sums(each, name, by, unit, sure=True) for each, name in scored]
     draws = {"resamples": resamples, "seed": seed}
-    tested = [
-        row
-        for (each, name), *of in zip(scored, sums, surely, strict=True)
-        for row in _tested(each, name, of, by, unit, min_docs, draws)
-    ]
-    adjusted = adjusted_p([row.p for row in tested])
+    tested: list[dict[str, Any]] = []
+    untested = f"Nothing was scored by {word(by)}, so there is nothing to compare"
+    for one in several:
+        known = {OUTCOME, *scored_metrics(one)}
+        name = next((name for name in metric.split() if name in known), metric.split()[0])
+        sums, sure = (kind_sums(one, name, by, unit, sure=only_sure) for only_sure in (False, True))
+        base = {"evaluation": one, "metric": name}
+        tested += [base | row for row in _tested(one, name, sums, sure, by, unit, min_docs, draws)]
+        if name != OUTCOME and name in known and metrics.get(name).score not in _AS_RATIO:
+            title = _title(name)
+            untested = f"{title[:1].upper()}{title[1:]} is not a ratio of counts, so no {word(by)} "
+            untested += "was tested against the rest"
+        elif len(sums) == 1:
+            untested = f"There is only one {word(by)}, so there is nothing to compare"
+        elif sums:
+            untested = f"Too few documents to compare {plural(by)}: {min_docs} are needed"
+    adjusted = adjusted_p([row["p"] for row in tested])
     count = int((~np.isnan(adjusted)).sum())
     settings = f"{metric}|by={by}|exchanged within documents|holm,n={count}|documents>={min_docs}"
     settings += f"|unit={unit}" if unit else ""
     if not tested:
         base = origin(several[0]) if several else {}
-        claim = _untested(scored, sums, by, min_docs)
-        return Finding(claim, "kinds", holds=False, settings=settings, **base)
-    pairs = list(zip(tested, map(float, adjusted), strict=True))
-    sure = [pair for pair in pairs if holds(pair[1], *pair[0].interval, alpha=alpha)]
-    row, p = max(sure or pairs, key=lambda pair: (abs(pair[0].difference), pair[0].kind))
-    return _finding(row, p, by, count, settings, shown=bool(sure))
+        return Finding(untested, "kinds", holds=False, settings=settings, **base)
+    for row, p in zip(tested, adjusted, strict=True):
+        row |= {"p_adjusted": float(p), "holds": holds(p, *row["interval"], alpha=alpha)}
+    shown = [row for row in tested if row["holds"]]
+    largest = max(shown or tested, key=lambda row: (abs(row["value"] - row["rest"]), row["kind"]))
+    return _finding(largest, by, count, settings)
 
 
 def kind_sums(
@@ -139,99 +132,87 @@ def kind_sums(
         pieces = evaluation.gathered(partial(_outcomes, by=by, sure=sure))
     else:
         pieces = _of_metric(evaluation, metric, by, sure=sure)
-    names = _units(evaluation, unit)
-    pieces = pieces.join(names, on="doc_id").with_columns(
-        number=pl.col("unit").rank("dense").cast(pl.Int64) - 1
-    )
-    count = pieces["unit"].n_unique()
-    found = {}
-    for (name,), rows in sorted(pieces.group_by("kind")):
-        number = rows["number"].to_numpy()
-        found[str(name)] = np.stack(
-            [np.bincount(number, rows[side], minlength=count) for side in ("hits", "total")], axis=1
-        )
-    return found
-
-
-def _units(evaluation: Evaluation, unit: str) -> pl.DataFrame:
     name = pl.coalesce(unit, "doc_id") if unit else pl.col("doc_id")
-    return evaluation.gathered(
+    units = evaluation.gathered(
         lambda part: part.documents.select("doc_id", unit=name.cast(pl.String))
     )
+    pieces = pieces.join(units, on="doc_id").with_columns(number=pl.col("unit").rank("dense") - 1)
+    count = pieces["unit"].n_unique()
+    return {
+        str(kind): np.stack(
+            [np.bincount(rows["number"], rows[side], count) for side in ("hits", "total")], axis=1
+        )
+        for (kind,), rows in sorted(pieces.group_by("kind"))
+    }
+
+
+def _kind_of(cases: pl.DataFrame, part: Evaluation, by: str) -> pl.Series:
+    return sliced(cases, part.documents, by).cast(pl.String).fill_null("none").alias("kind")
 
 
 def _outcomes(part: Evaluation, by: str, *, sure: bool) -> pl.DataFrame:
-    cases = asked(part)
-    if sure:
-        cases = cases.filter(~pl.col("cause").is_in([READER, LABEL]).fill_null(False))
-    kind = sliced(cases, part.documents, by).cast(pl.String).fill_null("none").alias("kind")
+    cases = asked(part).filter(~_ODD) if sure else asked(part)
     right = (pl.col("outcome") == "match").sum().cast(pl.Float64)
-    return cases.group_by(kind, "doc_id").agg(hits=right, total=pl.len().cast(pl.Float64))
+    groups = cases.group_by(_kind_of(cases, part, by), "doc_id")
+    return groups.agg(hits=right, total=pl.len().cast(pl.Float64))
 
 
 def _of_metric(evaluation: Evaluation, metric: str, by: str, *, sure: bool) -> pl.DataFrame:
     """The tallies of a ratio of counts by kind and document; none of another metric."""
-    none = pl.DataFrame(
-        schema={"kind": pl.String, "doc_id": pl.String, "hits": pl.Float64, "total": pl.Float64}
-    )
-    score = metrics.get(metric).score
-    if score is not ratio and score not in _AS_RATIO:
-        return none
+    rows, score = [pl.DataFrame(schema=_SUMS)], metrics.get(metric).score
+    if score not in _AS_RATIO:
+        return rows[0]
 
     def narrowed_to(part: Evaluation) -> pl.DataFrame:
-        rows = part.scan("scores").filter(pl.col("metric") == metric)
+        scores = part.scan("scores").filter(pl.col("metric") == metric)
         if sure:
-            odd = part.scan("cases").filter(in_fields(), pl.col("cause").is_in([READER, LABEL]))
-            rows = rows.join(odd, on=["doc_id", "path"], how="anti", maintain_order="left")
-        return rows.collect()
+            odd = part.scan("cases").filter(in_fields(), _ODD)
+            scores = scores.join(odd, on=["doc_id", "path"], how="anti", maintain_order="left")
+        return scores.collect()
 
     narrowed = evaluation.changed({"scores": narrowed_to})
     ready = any((part.scores["slice_by"] == by).any() for part in narrowed.parts())
-    weights = np.array(_AS_RATIO.get(score, np.eye(2)), dtype=float).T
-    names, rows = evaluation.document_names, [none]
+    weights = np.array(_AS_RATIO[score], dtype=float).T
     for row in document_sums(narrowed, () if ready else (by,), average="pooled"):
         if (row.labels["slice_by"], row.labels["metric"]) == (by, metric):
             hits, total = (row.parts @ weights).T
-            each = pl.DataFrame({"doc_id": names, "hits": hits, "total": total})
-            rows.append(each.select(pl.lit(row.labels["slice_value"]).alias("kind"), pl.all()))
+            columns = {"doc_id": evaluation.document_names, "hits": hits, "total": total}
+            named = pl.DataFrame(columns).with_columns(kind=pl.lit(row.labels["slice_value"]))
+            rows.append(named.select(*_SUMS))
     return pl.concat(rows)
 
 
-def _scored(evaluation: Evaluation, metric: str) -> str:
-    """The first of the metrics named that this evaluation has."""
-    have = {OUTCOME, *_metrics(evaluation)}
-    return next((name for name in metric.split() if name in have), metric.split()[0])
-
-
-def _metrics(evaluation: Evaluation) -> set[str]:
-    names = (part.scan("scores").select("metric").unique() for part in evaluation.parts())
-    return {name for each in names for name in each.collect()["metric"]}
-
-
 def _tested(
-    evaluation: Evaluation, metric: str, sums: Sequence[dict[str, np.ndarray]], by: str, unit: str,
-    min_docs: int, draws: dict[str, Any],
-) -> list[_Tested]:  # fmt: skip
-    if len(sums[0]) < 2:
-        return []
-    whole, up = sum(sums[0].values()), _is_up(metric)
+    evaluation: Evaluation,
+    metric: str,
+    sums: Sums,
+    sure: Sums,
+    by: str,
+    unit: str,
+    min_docs: int,
+    draws: Mapping[str, Any],
+) -> list[dict[str, Any]]:
+    """Each kind with its share, that of the rest, the interval of their difference and p."""
     rows = []
-    for kind, parts in sums[0].items():
-        n_docs, rest = int((parts[:, 1] > 0).sum()), whole - parts
+    for kind, parts in sums.items() if len(sums) > 1 else ():
+        rest, n_docs = sum(sums.values()) - parts, int((parts[:, 1] > 0).sum())
         if n_docs < min_docs or (rest[:, 1] > 0).sum() < min_docs:
             continue
         drawn, others = map(ratio, drawn_parts([parts, rest], **draws))
         if metric == OUTCOME and by == "kind" and not unit:
             p = _exchanged(evaluation, by, kind)
         else:
+            up = metric == OUTCOME or metrics.get(metric).direction == "up"
             p = max(
                 _by_documents(of[kind], sum(of.values()) - of[kind], up=up) if kind in of else 1.0
-                for of in sums
+                for of in (sums, sure)
             )
-        rows.append(_Tested(
-            evaluation, metric, kind, float(ratio(parts.sum(axis=0))),
-            float(ratio(rest.sum(axis=0))), percentiles(drawn - others, 0.95), n_docs, p,
-        ))  # fmt: skip
+        value, other = (float(ratio(side.sum(axis=0))) for side in (parts, rest))
+        interval = percentiles(drawn - others, 0.95)
+        rows.append(
+            {"kind": kind, "value": value, "rest": other, "interval": interval}
+            | {"n_docs": n_docs, "p": p}
+        )
     return rows
 
 
@@ -264,63 +245,44 @@ def _by_documents(parts: np.ndarray, rest: np.ndarray, *, up: bool) -> float:
     moved = (h * s - g * t) / (t + s)
     spread = float(np.sqrt((moved**2).sum()))
     away = float(moved.sum()) / spread if spread else 0.0
-    return float(scipy.stats.t.sf(-away if up else away, max(int(both.sum()) - 1, 1)))
+    return float(special.stdtr(max(int(both.sum()) - 1, 1), away if up else -away))
 
 
-def _is_up(metric: str) -> bool:
-    return metric == OUTCOME or metrics.get(metric).direction == "up"
-
-
-def _untested(
-    scored: Sequence[tuple[Evaluation, str]], sums: Sequence[dict[str, np.ndarray]], by: str,
-    min_docs: int,
-) -> str:  # fmt: skip
-    """Why no kind could be tested."""
-    for each, name in scored:
-        score = metrics.get(name).score if name != OUTCOME else ratio
-        if name in _metrics(each) and score is not ratio and score not in _AS_RATIO:
-            title = _title(name)
-            return (
-                f"{title[:1].upper()}{title[1:]} is not a ratio of counts, so no {word(by)} was "
-                "tested against the rest"
-            )
-    if not any(sums):
-        return f"Nothing was scored by {word(by)}, so there is nothing to compare"
-    if max(map(len, sums)) == 1:
-        return f"There is only one {word(by)}, so there is nothing to compare"
-    return f"Too few documents to compare {plural(by)}: {min_docs} are needed"
-
-
-def _finding(
-    row: _Tested, adjusted: float, by: str, count: int, settings: str, *, shown: bool
-) -> Finding:
-    title, system, name = _title(row.metric), row.evaluation.system, word(row.kind)
-    values = f"{title} {row.value:.3f} against {row.rest:.3f}"
-    tested = p_text(adjusted) + (f", adjusted for {count:,} tests" if count > 1 else "")
-    size = abs(row.difference)
-    low, high = sorted(np.sign(row.difference) * np.array(row.interval))
-    span = f"{size:.3f}, 95 % interval {low:.3f} to {high:.3f}".replace("-", "−")
+def _finding(row: Mapping[str, Any], by: str, count: int, settings: str) -> Finding:
+    evaluation, metric, shown = row["evaluation"], row["metric"], row["holds"]
+    name, difference = word(row["kind"]), row["value"] - row["rest"]
+    values = f"{_title(metric)} {row['value']:.3f} against {row['rest']:.3f}"
+    tested = p_text(row["p_adjusted"]) + (f", adjusted for {count:,} tests" if count > 1 else "")
+    low, high = sorted(np.sign(difference) * np.array(row["interval"]))
+    span = f"{abs(difference):.3f}, 95 % interval {low:.3f} to {high:.3f}".replace("-", "−")
     claim = (
-        f"{system} does worse on {name} than on other {plural(by)}: {values} (difference {span}; "
-        f"{row.n_docs:,} documents; {tested})"
+        f"No difference between {plural(by)} was shown for {evaluation.system}; the largest is "
+        f"that of {name}: {values} elsewhere ({tested})"
     )
-    if not shown:
-        claim = (
-            f"No difference between {plural(by)} was shown for {system}; the largest is that of "
-            f"{name}: {values} elsewhere ({tested})"
-        )
-    cases = pl.DataFrame(schema=dict.fromkeys(KEYS, pl.String))
+    cases = keys(asked(evaluation).clear())
     if shown:
-        cases = keys(row.evaluation.gathered(partial(_in_kind, by=by, name=row.kind)))
-    beside = "pages" if has_pages(row.evaluation) else "gold"
+        claim = (
+            f"{evaluation.system} does worse on {name} than on other {plural(by)}: {values} "
+            f"(difference {span}; {row['n_docs']:,} documents; {tested})"
+        )
+        cases = keys(evaluation.gathered(partial(_in_kind, by=by, name=row["kind"])))
+    beside = "pages" if has_pages(evaluation) else "gold"
     return Finding(
-        claim, "kinds", holds=shown, effect=size, ci_low=float(low), ci_high=float(high),
+        claim,
+        "kinds",
+        effect=abs(difference),
+        ci_low=float(low),
+        ci_high=float(high),
         # Rates over counts other than fields cannot be turned into a number of fields lost.
-        at_least=max(float(low), 0.0) * cases.height if row.metric == OUTCOME else 0.0,
-        n_docs=row.n_docs, n_cases=cases.height, p=row.p, p_adjusted=adjusted, n_tested=count,
-        metric=row.metric, settings=settings, cases=cases, **origin(row.evaluation),
+        at_least=max(float(low), 0.0) * cases.height if metric == OUTCOME else 0.0,
+        n_cases=cases.height,
+        n_tested=count,
+        settings=settings,
+        cases=cases,
         what_to_try=f"Look at the fields of {word(by)} {name} beside their {beside}.",
-    )  # fmt: skip
+        **{n: row[n] for n in ("holds", "n_docs", "p", "p_adjusted", "metric")},
+        **origin(evaluation),
+    )
 
 
 def _title(metric: str) -> str:
@@ -332,7 +294,7 @@ def _in_kind(part: Evaluation, by: str, name: str) -> pl.DataFrame:
     cases = asked(part)
     if by not in (*cases.columns, *part.documents.columns, "position"):
         return cases.clear()
-    return cases.filter(sliced(cases, part.documents, by).cast(pl.String).fill_null("none") == name)
+    return cases.filter(_kind_of(cases, part, by) == name)
 
 
 def plural(by: str) -> str:

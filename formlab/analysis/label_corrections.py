@@ -14,7 +14,7 @@ import polars as pl
 
 from formlab import decisions as decided
 from formlab import tables
-from formlab.analysis.pooling import merge_splits
+from formlab.analysis.splits import merge_splits
 from formlab.analysis.summarise import summarise
 from formlab.errors import NotAvailable
 from formlab.folders import Corpus, Evaluation

@@ -9,13 +9,11 @@ import polars as pl
 
 from formlab import metrics, tables
 from formlab.analysis.comparability import common, named, scored_metrics
-from formlab.analysis.compare import COMPARISON, compare
+from formlab.analysis.compare import COMPARISON, ROW, compare
 from formlab.analysis.summarise import summarise
 from formlab.folders import Evaluation
-from formlab.stats.sums import SLICE
 
 BEST, NEAR, WORSE = "best", "near", "worse"
-_KEY = ("metric", "average", *SLICE)
 
 
 def side_by_side(
@@ -68,62 +66,67 @@ def side_by_side(
     >>> table.filter(level="page").select("system", "mark").rows()
     [('ocr', 'best'), ('ocr(scale=2.0)', 'near')]
     """
-    every = named(evaluations)
-    options: dict[str, Any] = {"resamples": resamples, "seed": seed}
-    rows = pl.concat([summarise(each, by=by, average=average, **options) for each in every])
+    systems = named(evaluations)
+    draws: dict[str, Any] = {"by": by, "average": average, "resamples": resamples, "seed": seed}
+    rows = pl.concat([summarise(system, **draws) for system in systems])
     if scores is not None:
         rows = rows.filter(pl.col("metric").is_in([metrics.get(name).name for name in scores]))
-    names = rows["metric"].unique().sort().to_list()
-    ups = [name for name in names if metrics.get(name).direction == "up"]
-    up = pl.col("metric").is_in(ups)
-    height = pl.when(up).then("value").otherwise(-pl.col("value")).fill_nan(None)
-    best = (height == height.max().over(_KEY)).fill_null(False) & (pl.len().over(_KEY) > 1)
-    rows = rows.with_columns(best=best)
-
-    options |= {"by": by, "average": average, "permutations": permutations}
-    groups = _groups(every, names)
-    pairs = [compare(alike, metric=chosen, **options) for alike, chosen in groups]
-    # Either of a pair may be the best.
-    sides = [_against(each, *ab) for each in pairs for ab in (("a", "b"), ("b", "a"))]
-    tested = pl.concat(sides or [_against(pl.DataFrame(schema=COMPARISON), "a", "b")])
-    tops = rows.filter("best").select(*_KEY, other="system").unique(_KEY, keep="first")
-    tested = tested.join(tops, on=[*_KEY, "other"], how="semi", nulls_equal=True).drop("other")
-    key = [*_KEY, "system"]
-    rows = rows.join(tested, on=key, how="left", nulls_equal=True, maintain_order="left")
-    # A test of only what both systems were scored on says nothing of another number.
-    known = (pl.col("value") == pl.col("compared")) & pl.col("p").is_not_nan()
-    known &= pl.col("low").is_not_nan()
-    shown = pl.when(pl.col("better").is_null()).then(pl.lit(NEAR)).otherwise(pl.lit(WORSE))
-    mark = pl.when("best").then(pl.lit(BEST)).when(known).then(shown)
-    return rows.select(*tables.SCHEMAS["summary"], mark.alias("mark"), pl.col("p").fill_nan(None))
+    tested = [pl.DataFrame(schema=COMPARISON)]
+    for alike, names in _scored_alike(systems, rows["metric"].unique().sort()):
+        tested.append(compare(alike, metric=names, permutations=permutations, **draws))
+    return marked(rows, pl.concat(tested))
 
 
-def _groups(
-    every: Sequence[Evaluation], names: Iterable[str]
-) -> Iterator[tuple[list[Evaluation], list[str]]]:
+def _scored_alike(
+    systems: Sequence[Evaluation], names: Iterable[str]
+) -> Iterator[tuple[Sequence[Evaluation], list[str]]]:
     """The metrics that the same systems, two or more, were scored on in a task of all of them."""
-    scored = {
-        each.system: set(each.gathered(lambda s: s.scores.select("metric", "task").unique()).rows())
-        for each in every
-    }
+    tasks: dict[str, dict[str, set[str]]] = {}
+    for system in systems:
+        scored = system.gathered(lambda part: part.scores.select("metric", "task").unique())
+        for metric, task in scored.rows():
+            tasks.setdefault(metric, {}).setdefault(system.system, set()).add(task)
     groups: dict[tuple[str, ...], list[str]] = {}
     for name in names:
-        tasks = {
-            system: {task for metric, task in rows if metric == name}
-            for system, rows in scored.items()
-        }
-        systems = tuple(system for system, own in tasks.items() if own)
-        if len(systems) > 1 and set.intersection(*(tasks[system] for system in systems)):
-            groups.setdefault(systems, []).append(name)
-    for systems, chosen in groups.items():
-        alike = list(common([each for each in every if each.system in systems]).evaluations)
+        of = tasks.get(name, {})
+        if len(of) > 1 and set.intersection(*of.values()):
+            groups.setdefault(tuple(of), []).append(name)
+    for members, chosen in groups.items():
+        alike = common([system for system in systems if system.system in members]).evaluations
         shared = set.intersection(*map(scored_metrics, alike))
-        if names := [name for name in chosen if name in shared]:
-            yield alike, names
+        if shown := [name for name in chosen if name in shared]:
+            yield alike, shown
 
 
-def _against(pairs: pl.DataFrame, side: str, other: str) -> pl.DataFrame:
-    return pairs.select(
-        *_KEY, system=f"system_{side}", other=f"system_{other}", compared=f"value_{side}",
-        p="p_holm", better="better", low="ci_low",
-    )  # fmt: skip
+def marked(rows: pl.DataFrame, pairs: pl.DataFrame) -> pl.DataFrame:
+    """Rows of summaries with `mark` and `p` against the best of each score, as from `compare`."""
+    key = list(ROW)
+    names = rows["metric"].unique()
+    ups = [name for name in names if metrics.get(name).direction == "up"]
+    height = pl.when(pl.col("metric").is_in(ups)).then("value").otherwise(-pl.col("value"))
+    height = height.fill_nan(None)
+    best = (height == height.max().over(key)).fill_null(False) & (pl.len().over(key) > 1)
+    rows = rows.with_columns(best=best)
+    tops = rows.filter("best").select(*key, other="system").unique(key, keep="first")
+    sides = pl.concat(
+        pairs.select(
+            *key,
+            "better",
+            "ci_low",
+            system=f"system_{side}",
+            other=f"system_{other}",
+            compared=f"value_{side}",
+            p=pl.col("p_holm").fill_nan(None),
+        )
+        for side, other in ("ab", "ba")
+    )
+    tested = sides.join(tops, on=[*key, "other"], how="semi", nulls_equal=True).drop("other")
+    rows = rows.join(
+        tested, on=[*key, "system"], how="left", nulls_equal=True, maintain_order="left"
+    )
+    # A test of only what both systems were scored on says nothing of another number.
+    known = (pl.col("value") == pl.col("compared")) & pl.col("p").is_not_null()
+    known &= pl.col("ci_low_right").is_not_nan()
+    told = pl.when(pl.col("better").is_null()).then(pl.lit(NEAR)).otherwise(pl.lit(WORSE))
+    mark = pl.when("best").then(pl.lit(BEST)).when(known).then(told)
+    return rows.select(*tables.SCHEMAS["summary"], mark.alias("mark"), "p")

@@ -16,31 +16,29 @@ from formlab.errors import UnknownName
 from formlab.folders import Evaluation
 from formlab.metrics import ratio
 from formlab.scoring.bands import of_values
-from formlab.stats.draws import drawn_parts, percentiles
+from formlab.stats.draws import by_document, drawn_parts, percentiles
 from formlab.stats.sums import of_cases
 from formlab.tables import USABLE, Settings
 
 # Columns that say which field a value is of; others are looked at within each of their values too.
 HEADS = ("field", "subtype", "kind")
 # What is known of a value without looking at how it was read.
-COLUMNS = (
-    *HEADS, "task", "modality", "scope", "reference", "complexity", "modal", "template", "domain",
-    "page", "position",
-)  # fmt: skip
+COLUMNS = (*HEADS, "task", "modality", "scope", "reference", "complexity", "modal")
+COLUMNS += ("template", "domain", "page", "position")
 # What follows from its gold and its box.
-_OF_GOLD = (
-    "nesting", "vertical", "horizontal", "length", "box_height", "box_width", "year", "magnitude",
-    "case", "index",
-)  # fmt: skip
+_OF_GOLD = ("nesting", "vertical", "horizontal", "length", "box_height", "box_width")
+_OF_GOLD += ("year", "magnitude", "case", "index")
+_VALUES = ("value", "ci_low", "ci_high", "rest", "difference", "difference_low")
+_VALUES += ("difference_high", "p", "p_adjusted", "excess")
 SLICES: dict[str, Any] = {
-    "benchmark": pl.String, "split": pl.String, "system": pl.String, "metric": pl.String,
-    "slice_by": pl.List(pl.String), "slice_value": pl.List(pl.String),
-    "value": pl.Float64, "ci_low": pl.Float64, "ci_high": pl.Float64, "rest": pl.Float64,
-    "difference": pl.Float64, "difference_low": pl.Float64, "difference_high": pl.Float64,
-    "p": pl.Float64, "p_adjusted": pl.Float64, "excess": pl.Float64,
-    "n_docs": pl.Int64, "n_cases": pl.Int64, "n_tested": pl.Int64,
-    "shadows": pl.List(pl.String), "mode": pl.String, "settings": tables.SETTINGS,
-}  # fmt: skip
+    **dict.fromkeys(("benchmark", "split", "system", "metric"), pl.String),
+    **dict.fromkeys(("slice_by", "slice_value"), pl.List(pl.String)),
+    **dict.fromkeys(_VALUES, pl.Float64),
+    **dict.fromkeys(("n_docs", "n_cases", "n_tested"), pl.Int64),
+    "shadows": pl.List(pl.String),
+    "mode": pl.String,
+    "settings": tables.SETTINGS,
+}
 # Columns that follow from the error: searching them would be circular.
 _AFTERWARDS = ("outcome", "cause", "similarity", "status", "exact", "normalised", "typed", "fuzzy")
 
@@ -105,20 +103,19 @@ def find_slices(
     for evaluation in several:
         values, heads = opened_values(evaluation, metric, columns)
         search = Search(values, heads, max_columns, min_docs, min_cases)
-        settings = dataclasses.asdict(Settings(
+        settings = Settings(
             rules=f"columns<={max_columns}|docs>={min_docs}|cases>={min_cases}",
             interval=f"bootstrap,documents,n={resamples},level={level:g},seed={seed}",
             test=f"exchanged within documents,holm<={alpha:g}",
-        ))  # fmt: skip
-        base = {"metric": metric, "settings": settings, "mode": evaluation.mode}
+        )
+        base = {"metric": metric, "mode": evaluation.mode}
+        base["settings"] = dataclasses.asdict(settings)
         base |= origin(evaluation)
         draws = {"resamples": resamples, "level": level, "seed": seed}
         found = slice_rows(values, search.weaknesses(alpha), **draws)
         rows += [base | row for row in found if row["slice_by"]]
-    return pl.DataFrame(rows, schema=SLICES).sort(
-        pl.col("excess"), *(pl.col(name).list.join(" & ") for name in ("slice_by", "slice_value")),
-        descending=[True, False, False],
-    )  # fmt: skip
+    names = (pl.col(name).list.join(" & ") for name in ("slice_by", "slice_value"))
+    return pl.DataFrame(rows, schema=SLICES).sort(-pl.col("excess"), *names)
 
 
 def opened_values(
@@ -186,33 +183,23 @@ def slice_rows(
     """Weaknesses with their shares, that of the values in none of them, and the difference."""
     elsewhere = ~np.logical_or.reduce([weakness.inside for weakness in found] or [[False]])
     for weakness in found:
-        yield _row(values, weakness, elsewhere, resamples, level, seed)
-
-
-def _row(
-    values: Values, weakness: Weakness, elsewhere: np.ndarray, resamples: int, level: float,
-    seed: int,
-) -> dict[str, Any]:  # fmt: skip
-    inside = weakness.inside
-    sides = [
-        np.stack([np.bincount(values.document[at], weights=x[at], minlength=values.count)
-                  for x in (values.hits, values.total)], axis=1)
-        for at in (inside, elsewhere)
-    ]  # fmt: skip
-    value, rest = (float(ratio(side.sum(axis=0))) for side in sides)
-    low = high = least = most = float("nan")
-    if resamples:
-        drawn, others = map(ratio, drawn_parts(sides, resamples=resamples, seed=seed))
-        (low, high), (least, most) = percentiles(drawn, level), percentiles(drawn - others, level)
-    held = weakness.slice or Slice((), ())
-    return {
-        "slice_by": held.columns, "slice_value": held.values, "value": value, "rest": rest,
-        "ci_low": low, "ci_high": high, "difference": value - rest, "difference_low": least,
-        "difference_high": most, "p": weakness.p, "p_adjusted": weakness.p_adjusted,
-        "excess": abs(value - rest) * inside.sum(), "n_cases": int(inside.sum()),
-        "n_docs": len(np.unique(values.document[inside])), "n_tested": weakness.n_tested,
-        "shadows": weakness.shadows,
-    }  # fmt: skip
+        inside, nan = weakness.inside, (float("nan"),) * 2
+        sides = [
+            by_document(values.document[at], [values.hits[at], values.total[at]], values.count)
+            for at in (inside, elsewhere)
+        ]
+        value, rest = (float(ratio(side.sum(axis=0))) for side in sides)
+        span, apart = nan, nan
+        if resamples:
+            drawn, others = map(ratio, drawn_parts(sides, resamples=resamples, seed=seed))
+            span, apart = percentiles(drawn, level), percentiles(drawn - others, level)
+        held = weakness.slice or Slice((), ())
+        row = {"slice_by": held.columns, "slice_value": held.values, "n_cases": int(inside.sum())}
+        numbers = (value, *span, rest, value - rest, *apart, weakness.p, weakness.p_adjusted)
+        row |= dict(zip(_VALUES, numbers, strict=False))
+        row |= {"excess": abs(value - rest) * inside.sum(), "shadows": weakness.shadows}
+        row["n_docs"] = len(np.unique(values.document[inside]))
+        yield row | {"n_tested": weakness.n_tested}
 
 
 def slice_cases(

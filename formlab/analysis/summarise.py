@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import polars as pl
 
 from formlab import tables
 from formlab.folders import Evaluation
 from formlab.stats.draws import intervals
-from formlab.stats.sums import BY, document_sums
+from formlab.stats.sums import BY, Row, document_sums
 
 
 def summarise(
@@ -59,9 +59,13 @@ def summarise(
     UnknownName
         If a column of `by` is in neither table.
     """
-    rows = list(document_sums(evaluation, BY if by is None else tuple(by), average=average))
-    if not rows:
-        return tables.table("summary", [])
+    rows = document_sums(evaluation, BY if by is None else tuple(by), average=average)
+    return summary_of(rows, resamples=resamples, level=level, seed=seed)
+
+
+def summary_of(rows: Iterable[Row], *, resamples: int, level: float, seed: int) -> pl.DataFrame:
+    """The summary table of the sums of documents."""
+    rows = list(rows)
     scores = [(row.tally, row.score) for row in rows]
     ends = intervals(scores, resamples=resamples, level=level, seed=seed)
     interval = f"bootstrap,documents,n={resamples},level={level:g},seed={seed}"

@@ -10,122 +10,157 @@ import numpy as np
 import polars as pl
 
 from formlab import metrics, tables
-from formlab.analysis.comparability import common, digests, of_gold, scored_metrics
-from formlab.analysis.compare import compare, evaluation_pairs
-from formlab.analysis.finding import OUTCOME, Finding, by_text, p_text, seen_text
+from formlab.analysis.comparability import digests, of_gold, scored_metrics
+from formlab.analysis.compare import COMPARISON, compare, evaluation_pairs, values_compared
+from formlab.analysis.finding import KEYS, OUTCOME, Finding, by_text, keys, p_text, seen_text, word
+from formlab.analysis.flips import flips_of_common
 from formlab.analysis.summarise import summarise
 from formlab.folders import Evaluation
 from formlab.metrics import ratio
 from formlab.stats.draws import intervals
-from formlab.tables import BOX
+from formlab.stats.tests import DEPENDS
+from formlab.tables import BOX, settings_text
 
 BETTER, WORSE, ALIKE, SAME = ">", "<", "≈", "="
-VERDICTS: dict[str, Any] = {
-    "system_a": pl.String, "verdict": pl.String, "system_b": pl.String, "metric": pl.String,
-    "better": pl.String, "difference": pl.Float64, "ci_low": pl.Float64, "ci_high": pl.Float64,
-    "p": pl.Float64, "p_adjusted": pl.Float64, "n_tested": pl.Int64,
-    "least_difference": pl.Float64, "n_docs": pl.Int64, "n_cases": pl.Int64,
-}  # fmt: skip
+VERDICTS: dict[str, Any] = COMPARISON | {"verdict": pl.String, "n_tested": pl.Int64}
 RANKS: dict[str, Any] = {
-    "system": pl.String, "rank": pl.Int64, "metric": pl.String, "value": pl.Float64,
-    "ci_low": pl.Float64, "ci_high": pl.Float64, "groups": pl.List(pl.Int64),
-    "n_docs": pl.Int64, "n_cases": pl.Int64,
-}  # fmt: skip
+    **dict.fromkeys(("system", "metric"), pl.String),
+    **dict.fromkeys(("value", "ci_low", "ci_high"), pl.Float64),
+    **dict.fromkeys(("rank", "n_docs", "n_cases"), pl.Int64),
+    "groups": pl.List(pl.Int64),
+}
 # How many kinds a sentence names.
 _KINDS = 3
 _ANSWER = ("doc_id", "task", "level", "path", "pred_path", "pred", "status")
 _SCORE = ("doc_id", "task", "level", "path", "metric", "value")
+_OF_DOCUMENTS = ~pl.col("level").is_in([*tables.FIELD_LEVELS, "answer"])
 Row = Mapping[str, Any]
 
 
 def identical(first: Evaluation, second: Evaluation) -> bool:
-    """Whether every answer of two systems is the same (text, place, status), and every score."""
-    pair = common([first, second]).evaluations
+    """Whether every answer of two systems is the same (text, place, status), and every score.
+
+    Both are from one `common(…)`.
+    """
+    pair = first, second
     columns = {"cases": [*_ANSWER, *(f"pred_{side}" for side in BOX)], "scores": _SCORE}
-    for table, names in columns.items():
-        sums = [
-            digests(each, lambda part, t=table, n=names: getattr(part, t).select(n))
-            for each in pair
-        ]
-        if not sums[0].equals(sums[1]):
-            return False
-    return True
+    sums = (
+        [digests(each, lambda part, t=table, n=names: getattr(part, t).select(n)) for each in pair]
+        for table, names in columns.items()
+    )
+    return all(first.equals(second) for first, second in sums)
 
 
 def verdicts(
-    evaluations: Sequence[Evaluation], found: Sequence[Finding], *, reference: str = ""
-) -> pl.DataFrame:
-    """The verdict on every pair of systems, by fields right and by whole documents.
-
-    Parameters
-    ----------
-    evaluations
-        As from `common(…).evaluations`.
-    found
-        As from `tell_apart` of the same evaluations and `reference`.
-
-    Returns
-    -------
-    polars.DataFrame
-        The schema VERDICTS, fields before documents (`metric` is ``outcome`` for fields right).
-        `verdict` is ``>`` or ``<`` where the first or the second system is shown to do better,
-        ``=`` where every answer of both is the same, and ``≈`` where no difference was shown.
-        `p_adjusted` is after Holm over the `n_tested` comparisons.
-    """
-    pairs = evaluation_pairs(evaluations, reference or None)
-    same = {(a.system, b.system) for a, b in pairs if identical(a, b)}
-    rows = []
-    for finding in found:
-        a, b = finding.systems
-        sign = SAME if (a, b) in same else ALIKE
-        if finding.holds:
-            sign = BETTER if finding.effect > 0 else WORSE
-        rows.append({
-            "system_a": a, "verdict": sign, "system_b": b,
-            "better": {BETTER: a, WORSE: b}.get(sign),
-            "difference": finding.effect, "least_difference": finding.least,
-            **{n: getattr(finding, n) for n in VERDICTS if hasattr(finding, n)},
-        })  # fmt: skip
-    table = pl.DataFrame(rows, schema=VERDICTS)
-    return table.sort(pl.col("metric") != OUTCOME, maintain_order=True)
-
-
-def every_difference(
     evaluations: Sequence[Evaluation],
-    matrix: pl.DataFrame,
     *,
     metric: str = "cer",
-    average: str = metrics.POOLED,
-    by: Sequence[str] = (),
     reference: str = "",
-    **draws: int,
+    resamples: int = 1000,
+    permutations: int = 9999,
+    seed: int = 0,
 ) -> pl.DataFrame:
-    """All differences of a comparison: fields right and `metric` by slice, all other metrics whole.
+    """The verdict on every pair of systems: by values right, by whole documents, and by kind.
 
     Parameters
     ----------
     evaluations
         As from `common(…).evaluations`.
-    matrix
-        As from `flip_matrices` of the same evaluations and `reference`.
-    metric, average
-        What is compared by slice; left out where it was not scored.
-    by, reference, draws
+    metric
+        By which whole documents are compared; another that was scored where this one was not.
+    reference, resamples, permutations, seed
         As for `compare`.
 
     Returns
     -------
     polars.DataFrame
-        The columns of `compare` and those of `flip_matrices`; `metric` is null for fields right.
-        All else, p and `better` among it, is as they say.
+        Rows of `compare`: values right (`metric` ``outcome``) over all and by kind, then whole
+        documents. `verdict` is ``>`` or ``<`` where the first or the second system is shown to do
+        better, ``=`` where every answer of both is the same, and ``≈`` where no difference was
+        shown. `n_tested` counts the comparisons that `p_holm` is adjusted for.
     """
+    draws = {"resamples": resamples, "permutations": permutations, "seed": seed}
     options = {"reference": reference or None, **draws}
-    is_slice = pl.col("slice_by").is_not_null()
-    parts = [matrix.filter(~is_slice), compare(evaluations, **options).filter(~is_slice)]
-    if by and metrics.get(metric).name in scored_metrics(evaluations[0]):
-        options |= {"metric": metric, "average": average}
-        parts.append(compare(evaluations, by=by, **options).filter(is_slice))
-    return pl.concat([*parts, matrix.filter(is_slice)], how="diagonal_relaxed")
+    of_values = values_compared(evaluations, ["kind"], **options)
+    table = pl.concat([of_values, _of_documents(evaluations, metric, options)])
+    pairs = evaluation_pairs(evaluations, reference or None)
+    same = {(a.system, b.system) for a, b in pairs if identical(a, b)}
+    names = zip(table["system_a"], table["system_b"], strict=True)
+    is_same = pl.Series([pair in same for pair in names], dtype=pl.Boolean)
+    ahead = pl.when(pl.col("better") == pl.col("system_a")).then(pl.lit(BETTER))
+    ahead = ahead.when(pl.col("better").is_not_null()).then(pl.lit(WORSE))
+    counted = pl.col("p").is_not_nan().sum().over("metric", "slice_by")
+    return table.with_columns(
+        verdict=ahead.when(is_same).then(pl.lit(SAME)).otherwise(pl.lit(ALIKE)),
+        n_tested=counted.cast(pl.Int64),
+    ).select(*VERDICTS)
+
+
+def _of_documents(
+    evaluations: Sequence[Evaluation], metric: str, options: Mapping[str, Any]
+) -> pl.DataFrame:
+    """The rows of whole documents by `metric`, or by the first other that all were scored by."""
+    whole = pl.col("slice_by").is_null(), _OF_DOCUMENTS
+    alone = [
+        each.changed({"scores": lambda part: part.scan("scores").filter(*whole).collect()})
+        for each in evaluations
+    ]
+    scored = set.intersection(*map(scored_metrics, alone))
+    shared = [name for name in metrics.METRICS if name in scored]
+    if not shared:
+        return pl.DataFrame(schema=COMPARISON)
+    name = metric if metrics.get(metric).name in shared else shared[0]
+    rows = compare(alone, metric=name, average="pooled", **options)
+    return rows.filter(*whole, pl.col("difference").is_not_nan())
+
+
+def tell_apart(evaluations: Sequence[Evaluation], table: pl.DataFrame) -> list[Finding]:
+    """The findings on every pair of systems: one for each verdict, of kinds those that hold.
+
+    Parameters
+    ----------
+    evaluations
+        As from `common(…).evaluations`.
+    table
+        As from `verdicts` of them.
+    """
+    systems = {each.system: each for each in evaluations}
+    shown_over_all = set(_over_all(table).drop_nulls("better")["system_a", "system_b"].rows())
+    flipped: dict[tuple[str, str], pl.DataFrame] = {}
+    found = []
+    for row in table.to_dicts():
+        pair, kind = (row["system_a"], row["system_b"]), row["slice_value"]
+        if kind is not None and row["better"] is None:
+            continue
+        claim, behind, tip = comparison_sentence(row), None, ""
+        if kind is not None and pair not in shown_over_all:
+            claim += "; no difference over all fields was shown"
+        if row["metric"] == OUTCOME:
+            if pair not in flipped:
+                flipped[pair] = _flipped(*(systems[name] for name in pair))
+            behind = flipped[pair] if kind is None else flipped[pair].filter(kind=kind)
+            tip = "Look at the fields that one of them alone gets right."
+        more = {name: row[name] for name in ("n_tested", "benchmark", "split")}
+        more |= {"holds": row["better"] is not None, "least": row["least_difference"]}
+        more |= {"system": ", ".join(pair), "systems": pair, "settings": settings_text(row)}
+        found.append(finding_of(row, claim, behind, what_to_try=tip, **more))
+    return found
+
+
+def finding_of(row: Row, claim: str, behind: pl.DataFrame | None, **more: Any) -> Finding:
+    """A row of `compare` as a finding, with the fields `behind` it if it is of values right."""
+    same = {n: row[n] for n in ("ci_low", "ci_high", "n_docs", "n_cases", "p", "metric")}
+    if behind is not None:
+        surely = max(0.0, row["ci_low"], -row["ci_high"]) * row["n_cases"]
+        more |= {"cases": keys(behind), "at_least": surely}
+    effect, p = row["difference"], row["p_holm"]
+    return Finding(claim, "systems", effect=effect, p_adjusted=p, **same, **more)
+
+
+def _flipped(first: Evaluation, second: Evaluation) -> pl.DataFrame:
+    """The fields that one of two systems alone gets right."""
+    table = flips_of_common(first, second, columns=[*KEYS, "kind", "right_a", "right_b"])
+    return table.filter(pl.col("right_a") != pl.col("right_b"))
 
 
 def ranks(
@@ -161,17 +196,16 @@ def ranks(
     J. Demšar, J. Mach. Learn. Res. 7, 2006.
     """
     metric = table["metric"].first() or OUTCOME
-    options = {"resamples": resamples, "level": level, "seed": seed}
-    shares = [values_right(each, **options) for each in evaluations if metric == OUTCOME]
-    rows = [row for row in shares if row]
-    if not rows:
-        scored = pl.concat([summarise(each, average="pooled", **options) for each in evaluations])
-        whole = tables.only(scored, metric=metric, slice_by=None)
-        whole = whole.filter(~pl.col("level").is_in(tables.FIELD_LEVELS))
-        rows = whole.filter(pl.col("value").is_not_nan()).to_dicts()
+    draws = {"resamples": resamples, "level": level, "seed": seed}
+    if metric == OUTCOME:
+        rows = [row for each in evaluations if (row := values_right(each, **draws))]
+    else:
+        scored = pl.concat([summarise(each, average="pooled", **draws) for each in evaluations])
+        known = pl.col("value").is_not_nan() & _OF_DOCUMENTS
+        rows = tables.only(scored, metric=metric, slice_by=None).filter(known).to_dicts()
     rows.sort(key=lambda row: row["value"], reverse=_is_up(metric))
-    own = table.filter(pl.col("metric") == metric, pl.col("better").is_not_null())
-    apart = {frozenset(pair) for pair in own.select("system_a", "system_b").iter_rows()}
+    shown = _over_all(table).filter(pl.col("metric") == metric).drop_nulls("better")
+    apart = {frozenset(pair) for pair in shown["system_a", "system_b"].rows()}
     groups = _groups([row["system"] for row in rows], apart)
     for rank, row in enumerate(rows, start=1):
         member = [n for n, names in enumerate(groups, start=1) if row["system"] in names]
@@ -185,9 +219,9 @@ def values_right(
     """The share of the gold's values that are right, with interval and counts; None of no value."""
 
     def counted(part: Evaluation) -> pl.DataFrame:
+        right = (pl.col("outcome") == "match").sum().cast(pl.Float64)
         rows = part.fields.filter(of_gold()).group_by("doc_id")
-        right = (pl.col("outcome") == "match").sum()
-        return rows.agg(right.cast(pl.Float64), total=pl.len().cast(pl.Float64))
+        return rows.agg(right, total=pl.len().cast(pl.Float64))
 
     counts = evaluation.gathered(counted)
     if not counts.height:
@@ -196,11 +230,9 @@ def values_right(
     counted_all = names.join(counts, on="doc_id", how="left", maintain_order="left").fill_null(0)
     parts = counted_all.select("outcome", "total").to_numpy()
     ((low, high),) = intervals([(parts, ratio)], resamples=resamples, level=level, seed=seed)
-    return {
-        "system": evaluation.system, "metric": OUTCOME, "average": metrics.POOLED, "level": "field",
-        "value": float(ratio(parts.sum(axis=0))), "ci_low": low, "ci_high": high,
-        "n_docs": counts.height, "n_cases": int(parts[:, 1].sum()),
-    }  # fmt: skip
+    row = {"system": evaluation.system, "metric": OUTCOME, "average": "pooled", "level": "field"}
+    row |= {"value": float(ratio(parts.sum(axis=0))), "ci_low": low, "ci_high": high}
+    return row | {"n_docs": counts.height, "n_cases": int(parts[:, 1].sum())}
 
 
 def _groups(names: Sequence[str], apart: set[frozenset[str]]) -> list[list[str]]:
@@ -220,62 +252,68 @@ def _groups(names: Sequence[str], apart: set[frozenset[str]]) -> list[list[str]]
     return runs
 
 
-def shown_kinds(matrix: pl.DataFrame) -> list[dict[str, Any]]:
+def _over_all(table: pl.DataFrame) -> pl.DataFrame:
+    return table.filter(pl.col("slice_by").is_null())
+
+
+def shown_kinds(table: pl.DataFrame) -> list[dict[str, Any]]:
     """The rows of kinds on which a difference is shown, the largest first, at most three.
 
     Kinds are tested beside all fields together, which may hide what one of them loses.
     """
-    shown = tables.only(matrix, slice_by="kind").filter(pl.col("better").is_not_null())
+    shown = tables.only(table, slice_by="kind").drop_nulls("better")
     return shown.sort(pl.col("difference").abs(), descending=True).head(_KINDS).to_dicts()
 
 
-def verdict_sentence(
-    table: pl.DataFrame, ranked: pl.DataFrame, matrix: pl.DataFrame | None = None
-) -> str:
+def verdict_sentence(table: pl.DataFrame, ranked: pl.DataFrame) -> str:
     """The one sentence of a comparison: who is better, on what and by how much, or that none is.
 
-    Parameters
-    ----------
-    table, ranked
-        As from `verdicts` and `ranks` of the same evaluations.
-    matrix
-        As from `flip_matrices` of these by ``kind``: of two systems the sentence names the kinds
-        on which one is shown to do better.
+    Of two systems it names the kinds on which one is shown to do better. `table` and `ranked` are
+    from `verdicts` and `ranks` of the same evaluations.
     """
     if not table.height:
         return "Neither a field nor a whole document was scored for both systems."
     metric = table["metric"][0]
-    rows = tables.only(table, metric=metric).to_dicts()
+    rows = tables.only(_over_all(table), metric=metric).to_dicts()
+    pages = table.filter(pl.col("metric") != metric).to_dicts()
     names = ranked["system"].to_list()
     if all(row["verdict"] == SAME for row in rows):
         systems = dict.fromkeys(n for row in rows for n in (row["system_a"], row["system_b"]))
         return f"{_list([*systems])} are identical: every answer is the same ({_counts(rows[0])})."
     if len(rows) == 1:
-        parts = [_of_two(rows[0], dict(ranked.select("system", "value").iter_rows()))]
-        kinds = shown_kinds(matrix) if matrix is not None and metric == OUTCOME else []
-        parts += [
-            f"on {row['slice_value']} {row['better']} gets more right (by "
-            f"{by_text(row | {'metric': OUTCOME}, size_only=True)}; {p_text(row['p_holm'])})"
-            for row in kinds
-        ]
-    else:
-        parts = [_of_several(rows, names)]
-    pages = table.filter(pl.col("metric") != metric).to_dicts()
-    return "; ".join(parts) + (f". {_of_pages(pages)}." if pages else ".")
+        parts = [comparison_sentence(row) for row in (*rows, *pages)]
+        kinds = [(word(row["slice_value"]), comparison_sentence(row)) for row in shown_kinds(table)]
+        parts[1:1] = [f"on {kind}: {sentence}" for kind, sentence in kinds]
+        return "; ".join(parts) + "."
+    sentences = [_of_several(rows, names)] + ([_of_several(pages, names)] if pages else [])
+    return ". ".join(sentences) + "."
 
 
-def _of_two(row: Row, values: Mapping[str, float]) -> str:
+def comparison_sentence(row: Row) -> str:
+    """The verdict on two systems, as one sentence without a full stop.
+
+    Parameters
+    ----------
+    row
+        Of `verdicts`.
+    """
     a, b, better = row["system_a"], row["system_b"], row["better"]
+    if row["verdict"] == SAME:
+        return f"{a} and {b} are identical: every answer is the same ({_counts(row)})"
     share = row["metric"] == OUTCOME
-    texts = {n: f"{100 * v:.1f} %" if share else f"{v:.3f}" for n, v in values.items()}
+    values = [row["value_a"], row["value_b"]]
+    texts = [f"{100 * v:.1f} %" if share else f"{v:.3f}" for v in values]
     over = f"of {_counts(row)} are right" if share else f"over {_counts(row)}"
-    tested = f"(difference {_lead(row)}; {_tested(row)}{_seen(row)})"
-    if better:
-        worse = a if better == b else b
-        gains = f"{better} {_does(row)} than {worse}"
-        return f"{gains}: {texts[better]} against {texts[worse]} {over} {tested}"
-    what = f"No difference in {_what(row)} was shown between {a} and {b}"
-    return f"{what}: {texts[a]} and {texts[b]} {over} {tested}"
+    size = by_text(row, size_only=better is not None)
+    tested = f"(difference {size}; {_tested(row)}{_seen(row)})"
+    if better is None:
+        what = f"No difference in {_what(row)} was shown between {a} and {b}"
+        turned = row.get("rules") == DEPENDS
+        rule = ", and which of them is ahead depends on the rule by which words go to fields"
+        return f"{what}: {texts[0]} and {texts[1]} {over} {tested}{rule * turned}"
+    worse = _other(row, better)
+    first, second = texts if better == a else texts[::-1]
+    return f"{better} {_does(row)} than {worse}: {first} against {second} {over} {tested}"
 
 
 def _of_several(rows: Sequence[Row], names: Sequence[str]) -> str:
@@ -284,27 +322,15 @@ def _of_several(rows: Sequence[Row], names: Sequence[str]) -> str:
     best = next((name for name in names if wins[name]), None)
     if best is None:
         most = max(rows, key=lambda row: np.nan_to_num(row["least_difference"]))
-        return f"No difference in {_what(rows[0])} was shown among {_list(names)}{_seen(most)}"
+        return f"No difference in {_what(most)} was shown among {_list(names)}{_seen(most)}"
     beaten = [_other(row, best) for row in wins[best]]
     least = min(wins[best], key=lambda row: abs(row["difference"]))
     which = f"least ahead of {_other(least, best)}: " if len(beaten) > 1 else ""
-    details = f"{which}by {_lead(least)}; {_counts(least)}, {_tested(least)}"
+    size = by_text(least, size_only=True)
     rest = [name for name in names if name not in (best, *beaten)]
     ends = f"; no difference from {_list(rest)} was shown" if rest else ""
+    details = f"{which}by {size}; {_counts(least)}, {_tested(least)}"
     return f"{best} {_does(rows[0])} than {_list(beaten)} ({details}){ends}"
-
-
-def _of_pages(rows: Sequence[Row]) -> str:
-    """What whole documents say beside the fields."""
-    title = metrics.title(rows[0]["metric"])
-    winners = [row["better"] for row in rows if row["better"]]
-    if not winners:
-        return f"In {title} of whole documents no difference was shown"
-    best = max(winners, key=winners.count)
-    beaten = [_other(row, best) for row in rows if row["better"] == best]
-    row = rows[0]
-    details = f" (by {_lead(row)}; {_counts(row)}, {_tested(row)})" if len(rows) == 1 else ""
-    return f"In {title} of whole documents {best} beats {_list(beaten)}{details}"
 
 
 def _other(row: Row, name: str) -> str:
@@ -317,7 +343,8 @@ def _is_up(metric: str) -> bool:
 
 def _does(row: Row) -> str:
     if row["metric"] == OUTCOME:
-        return "gets more fields right"
+        kind = f"{word(row['slice_value'])} values" if row["slice_value"] else "fields"
+        return f"gets more {kind} right"
     return f"has the {'higher' if _is_up(row['metric']) else 'lower'} {_what(row)}"
 
 
@@ -327,16 +354,11 @@ def _what(row: Row) -> str:
     return f"{metrics.title(row['metric'])} of whole documents"
 
 
-def _lead(row: Row) -> str:
-    """The size of the better one's lead; where none is better, that of the first."""
-    return by_text(row, size_only=row["better"] is not None)
-
-
 def _tested(row: Row) -> str:
-    if math.isnan(row["p_adjusted"]):
+    if math.isnan(row["p_holm"]):
         return "a single document cannot be tested"
-    tests = f" after adjusting for {row['n_tested']} tests" if row["n_tested"] > 1 else ""
-    return p_text(row["p_adjusted"]) + tests
+    tests = f", adjusted for {row['n_tested']} tests" if row["n_tested"] > 1 else ""
+    return p_text(row["p_holm"]) + tests
 
 
 def _counts(row: Row) -> str:
@@ -346,8 +368,8 @@ def _counts(row: Row) -> str:
 
 def _seen(row: Row) -> str:
     counts = {"n_docs": row["n_docs"], "n_tested": row["n_tested"]}
-    share = row["metric"] == OUTCOME
-    return seen_text(row["difference"], row["least_difference"], share=share, **counts)
+    is_share = row["metric"] == OUTCOME
+    return seen_text(row["difference"], row["least_difference"], share=is_share, **counts)
 
 
 def _list(names: Sequence[str]) -> str:

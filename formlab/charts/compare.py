@@ -28,17 +28,16 @@ _NOTHING = "Neither a field nor a whole document was scored for both systems."
 def difference_dots(rows: pl.DataFrame) -> alt.TopLevelMixin | Caption:
     """By how much the first system is better: a dot and interval a metric and slice.
 
-    `rows` are from `formlab.compare` and `analysis.flip_matrices`, which has no metric and is of
-    fields right. Dots have the colour of the system that does better where `better` names one, and
-    are hollow elsewhere. Metrics in units other than shares and error rates (pixels, edits a form)
-    are left out: they share no axis; so are means over documents. Of several pairs each has a
-    panel.
+    `rows` are from `formlab.compare`. Dots have the colour of the system that does better where
+    `better` names one, and are hollow elsewhere. Metrics in units other than shares and error rates
+    (pixels, edits a form) are left out: they share no axis; so are means over documents. Of several
+    pairs each has a panel.
     """
     # Error rates are 1 where as much is wrong as there is to read.
     rates = [name for name, e in metrics.METRICS.items() if e.high == 1.0 or name in ("cer", "wer")]
     none = pl.col("better").is_null()
     shown = named(rows).filter(pl.col("average").ne_missing("macro"))
-    shown = shown.filter(pl.col("metric").is_in(rates) | pl.col("metric").is_null())
+    shown = shown.filter(pl.col("metric").is_in([OUTCOME, *rates]))
     shown = shown.with_columns(
         pl.when(none).then(pl.lit(NOT_SHOWN)).otherwise(pl.lit(SHOWN)).alias("shown"),
         pl.col("better").fill_null(NOT_SHOWN),
@@ -55,7 +54,7 @@ def difference_dots(rows: pl.DataFrame) -> alt.TopLevelMixin | Caption:
 
 
 def named(rows: pl.DataFrame) -> pl.DataFrame:
-    """Rows of comparisons with `what`, the metric and slice, and `pair`; no `metric` is null.
+    """Rows of comparisons with `what`, the metric and slice, and `pair`.
 
     Examples
     --------
@@ -65,12 +64,10 @@ def named(rows: pl.DataFrame) -> pl.DataFrame:
     ('character error rate (CER), kind date', 'a → b')
     """
     texts = []
-    absent = sorted({"metric", "average"} - {*rows.columns})
-    rows = rows.with_columns(pl.lit(None, pl.String).alias(name) for name in absent)
     for row in rows.iter_rows(named=True):
-        metric, by = row["metric"], row["slice_by"]
-        title = metrics.title(metric, row["average"]) if metric else "fields right"
-        of = f"{by} {row['slice_value']}" if by else f"all {row['level']}s" if metric else ""
+        by, is_outcome = row["slice_by"], row["metric"] == OUTCOME
+        title = "fields right" if is_outcome else metrics.title(row["metric"], row.get("average"))
+        of = f"{by} {row['slice_value']}" if by else "" if is_outcome else f"all {row['level']}s"
         texts.append(f"{title}, {of}".removesuffix(", ").replace("_", " "))
     pair = pl.format("{} → {}", "system_a", "system_b")
     return rows.with_columns(pl.Series("what", texts, dtype=pl.String), pair=pair)
@@ -84,7 +81,7 @@ def _cases(rows: pl.DataFrame) -> Mapping[str, str] | None:
 def not_shown(rows: pl.DataFrame) -> Caption:
     """One line on what no difference was shown in, with the least that would have been seen.
 
-    `rows` are from `analysis.every_difference`. Slices and means over documents are counted.
+    `rows` are from `formlab.compare`. Slices and means over documents are counted.
     """
     of = named(rows.filter(pl.col("better").is_null(), pl.col("difference").is_not_nan()))
     whole = of.filter(pl.col("slice_by").is_null(), pl.col("average").ne_missing("macro"))
@@ -139,7 +136,7 @@ def rank_dots(ranked: pl.DataFrame) -> alt.TopLevelMixin | Caption:
 def flip_table(matrix: pl.DataFrame, *, by: str) -> Table | Caption:
     """Fields that both systems get right, one alone, or none: all of them, and a row per slice.
 
-    `matrix` is from `analysis.flip_matrices`.
+    `matrix` is from `formlab.compare` by ``outcome``.
     """
     shown = named(matrix.filter(pl.col("slice_by").is_null() | (pl.col("slice_by") == by)))
     several = shown["pair"].n_unique() > 1
@@ -161,7 +158,7 @@ def flip_table(matrix: pl.DataFrame, *, by: str) -> Table | Caption:
 def comparison_table(rows: pl.DataFrame) -> Table | Caption:
     """Differences with intervals, p after them, and the least that could be shown.
 
-    `rows` are from `analysis.every_difference`. What all rows have alike stands in the caption.
+    `rows` are from `formlab.compare`. What all rows have alike stands in the caption.
     """
     rows = named(rows)
     alike = [
@@ -176,11 +173,13 @@ def comparison_table(rows: pl.DataFrame) -> Table | Caption:
         "and the slices of one metric, kinds apart. A system is shown to do better only "
         "where Holm's p, the interval and the reading rules agree."
     )
-    if "p_mcnemar" in rows.columns:
+    if rows["p_mcnemar"].count():
         notes += (
             " McNemar's test takes fields for independent; where those of a page fail together, "
-            "trust p. Slices by cause are not tested."
+            "trust p."
         )
+    else:
+        rows = rows.drop("p_mcnemar")
     if (rows["n_docs"].max() or 0) < FEW:
         notes += " With so few documents the interval is too narrow; trust p."
     return table(

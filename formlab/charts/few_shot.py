@@ -9,7 +9,7 @@ import altair as alt
 import polars as pl
 
 from formlab import metrics, tables
-from formlab.analysis.few_shot import TASK_TITLES, WHOLE
+from formlab.analysis.splits import TASK_TITLES, WHOLE
 from formlab.charts import theme
 from formlab.charts._bars import bars
 from formlab.charts._lines import lines

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 # Columns that only --json has.
 _HIDDEN = ("benchmark", "split", "task", "level", "mode", "p_bh", "n_undefined", "settings")
+# Columns that only the share of values right has.
+_OF_VALUES = ("both_right", "only_a", "only_b", "both_wrong", "p_mcnemar")
 _MAIN_DIFFERENCES = ("metric", "slice", "values", "difference", "better")
 _MAIN_FLIPS = ("slice", "only_a", "only_b", "difference", "p_holm")
 
@@ -75,7 +77,7 @@ def compare(
         what = "--flips counts fields that are right, whatever the metric"
         raise DataBroken(what, remedy="--flips without --metric and --average")
     else:
-        table = analysis.flip_matrices(ground.evaluations, **draws)
+        table = analysis.compare(evaluations, metric=analysis.OUTCOME, **draws)
     tables, hints = _pairs(table, everything=everything, average=average)
     hints += _reading_rules(table["rules"].drop_nulls().to_list())
     return Rows(table, tables, notes=ground.notes, hints=hints)
@@ -101,16 +103,15 @@ def _pairs(table: pl.DataFrame, *, everything: bool, average: str) -> tuple[list
     from formlab.stats.tests import documents_needed
     from formlab.tables import readable
 
-    if "better" in table.columns:
-        # Null: no test supports that either system is better.
-        table = table.with_columns(table["better"].fill_null("not shown"))
+    # Null: no test supports that either system is better.
+    table = table.with_columns(table["better"].fill_null("not shown"))
+    columns = _MAIN_FLIPS if table["only_a"].count() else _MAIN_DIFFERENCES
+    table = table.drop(name for name in _OF_VALUES if not table[name].count())
     table = readable(table)
     if everything:
         return [("", table.drop(_HIDDEN, strict=False))], []
-    every, columns = table.height, _MAIN_FLIPS
-    if "metric" in table.columns:
-        columns = _MAIN_DIFFERENCES
-        table = table.filter(average=average)
+    every = table.height
+    table = table.filter(average=average)
     pairs = table.partition_by("system_a", "system_b", maintain_order=True)
     needed, tables = documents_needed(0.05 / max(1, len(pairs))), []
     for pair in pairs:
@@ -122,9 +123,7 @@ def _pairs(table: pl.DataFrame, *, everything: bool, average: str) -> tuple[list
         rows = pair.to_dicts()
         for row in rows:
             row["difference"] = interval(row["difference"], row["ci_low"], row["ci_high"], "+")
-            if "metric" in row:
-                sides = interval(row["value_a"]), interval(row["value_b"])
-                row["values"] = " against ".join(sides)
+            row["values"] = f"{interval(row['value_a'])} against {interval(row['value_b'])}"
         tables.append((title, [{name: row[name] for name in columns} for row in rows]))
     hint = f"{table.height} of {every} rows, {len(columns)} columns; --all prints all rows "
     return tables, [f"{hint}with more columns, --json everything"]

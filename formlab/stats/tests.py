@@ -9,7 +9,7 @@ from math import ceil, log2
 from typing import Any
 
 import numpy as np
-import scipy
+from scipy import special
 
 from formlab.stats.draws import block_sizes, drawn_parts, percentiles, weighted_sums
 
@@ -271,7 +271,7 @@ def minimum_detectable_difference(
     It is (z of level + z of power) times the standard error, here the spread of the paired
     bootstrap (H. S. Bloom, Minimum detectable effects, Evaluation Review 19(5), 1995).
     """
-    return float((scipy.special.ndtri((1 + level) / 2) + scipy.special.ndtri(power)) * error)
+    return float((special.ndtri((1 + level) / 2) + special.ndtri(power)) * error)
 
 
 def adjusted_p(p: Sequence[float] | np.ndarray, method: str = "holm") -> np.ndarray:
@@ -287,12 +287,13 @@ def adjusted_p(p: Sequence[float] | np.ndarray, method: str = "holm") -> np.ndar
     adjusted = np.array(p, dtype=float)
     known = ~np.isnan(adjusted)
     tested = adjusted[known]
+    order, count = np.argsort(tested, kind="stable"), np.arange(len(tested), 0, -1)
     if method == "holm":
-        order = np.argsort(tested, kind="stable")
-        steps = np.arange(len(tested), 0, -1) * tested[order]
-        tested[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
-    elif tested.size:
-        tested = scipy.stats.false_discovery_control(tested, method=method.removeprefix("fdr_"))
+        tested[order] = np.minimum(np.maximum.accumulate(count * tested[order]), 1.0)
+    else:
+        sizes = len(tested) * (1 / count).sum() if method == "fdr_by" else len(tested)
+        steps = tested[order][::-1] * sizes / count
+        tested[order] = np.minimum(np.minimum.accumulate(steps)[::-1], 1.0)
     adjusted[known] = tested
     return adjusted
 

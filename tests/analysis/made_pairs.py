@@ -3,6 +3,7 @@
 import dataclasses
 
 import numpy as np
+import polars as pl
 
 from formlab import tables
 from formlab.folders import Evaluation
@@ -71,3 +72,26 @@ def in_parts(evaluation, count, seed=0):
         }  # fmt: skip
         parts.append(dataclasses.replace(evaluation, documents=documents, **cut))
     return Evaluation.of(parts) if count > 1 else parts[0]
+
+
+def noise(seed, rate, docs=20, fields=8, spread=0.2):
+    draw = np.random.default_rng(seed)
+    ease = draw.uniform(-spread, spread, (docs, 1))
+    return (draw.random((docs, fields)) < rate + ease).astype(int)
+
+
+def with_pages(evaluation, values):
+    """Its whole pages scored by CER, `values` for each document, of 100 characters."""
+    rows = [
+        {"doc_id": doc, "level": "page", "metric": "cer", "hits": 100.0 * value, "total": 100.0,
+         "value": float(value)}
+        for doc, value in zip(evaluation.documents["doc_id"], values, strict=True)
+    ]  # fmt: skip
+    pages = built(scores=rows, system=evaluation.system).scores
+    return dataclasses.replace(evaluation, scores=pl.concat([evaluation.scores, pages]))
+
+
+def pages_alone(system, values):
+    docs = [{"doc_id": f"{n:02}"} for n in range(len(values))]
+    case = {"task": "text", "outcome": "match", "gold": "x" * 100, "pred": "y", "status": "ok"}
+    return with_pages(built([case | doc for doc in docs], documents=docs, system=system), values)

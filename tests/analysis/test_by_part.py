@@ -7,7 +7,7 @@ import pytest
 
 from formlab import analysis, charts, explore, gallery
 from formlab.analysis.finding import finding_table
-from formlab.analysis.flips import flip_matrices, flips
+from formlab.analysis.flips import flips
 from formlab.analysis.overview import answers, failures, runs, tree_sizes, worst_pages
 from formlab.analysis.pairings import pairings
 from formlab.analysis.select import select
@@ -116,8 +116,8 @@ def test_flips_of_two_systems_whose_parts_differ(sizes):
     expected = flips(*pair)
     own = [cut(each, size) for each, size in zip(pair, sizes, strict=True)]
     assert text(flips(*own)) == text(expected)
-    draws = {"resamples": 20, "permutations": 50, "by": ["kind"]}
-    assert text(flip_matrices(own, **draws)) == text(flip_matrices(pair, **draws))
+    draws = {"resamples": 20, "permutations": 50, "by": ["kind"], "metric": "outcome"}
+    assert text(analysis.compare(own, **draws)) == text(analysis.compare(pair, **draws))
     several = [analysis.findings(each, resamples=20) for each in (pair, own)]
     assert finding_table(several[0]).rows() == finding_table(several[1]).rows()
 

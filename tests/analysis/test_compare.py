@@ -8,7 +8,7 @@ from statsmodels.stats.multitest import multipletests
 
 from formlab import analysis
 from formlab.analysis.compare import COMPARISON, compare, system_pairs, under_other_rules
-from formlab.analysis.flips import flip_matrices, flips
+from formlab.analysis.flips import flips
 from formlab.errors import DataBroken, UnknownName
 from formlab.scoring.evaluate import read_again
 from formlab.scoring.fields import READERS
@@ -106,7 +106,7 @@ def test_verdict_that_depends_on_the_reading_rule_is_told(readers_of_pages):
     # Without draws there is no interval, and without one nothing is said.
     assert compare([exact, off], resamples=0)["better"].drop_nulls().is_empty()
     for pair, rules in (((wide, off), "depends"), ((exact, off), "same")):
-        assert flip_matrices(pair)["rules"].to_list() == [rules]
+        assert compare(pair, metric="outcome")["rules"].to_list() == [rules]
 
 
 def test_fields_that_depend_on_the_rule_have_the_cause_reader_and_are_counted(readers_of_pages):

@@ -9,8 +9,7 @@ import pytest
 import formlab
 from formlab import analysis, tables
 from tests.analysis import planted as plants
-from tests.analysis.made_pairs import from_matrix, made
-from tests.analysis.test_finding_systems import pages_alone, with_pages
+from tests.analysis.made_pairs import from_matrix, made, pages_alone, with_pages
 from tests.analysis.test_overview import FIELDS as RUN
 from tests.analysis.test_overview import evaluation
 

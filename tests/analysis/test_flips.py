@@ -1,10 +1,9 @@
-import math
-
 import numpy as np
 import pytest
 from statsmodels.stats.contingency_tables import mcnemar as reference
 
-from formlab.analysis.flips import flip_matrices, flip_matrix, flips, mcnemar, side
+from formlab.analysis.compare import compare
+from formlab.analysis.flips import flips, mcnemar, side
 from formlab.errors import UnknownName
 from formlab.tables import slice_name
 from tests.analysis.made_pairs import from_matrix, made
@@ -21,7 +20,7 @@ def test_flips_equal_a_hand_count():
         ("1", "/a"): "both right", ("1", "/b"): "only a", ("2", "/a"): "both right",
         ("2", "/b"): "only b", ("3", "/a"): "both wrong",
     }  # fmt: skip
-    row = flip_matrix(table, first.documents).to_dicts()[0]
+    (row,) = compare([first, second], metric="outcome").to_dicts()
     counts = {name: row[name] for name in ("both_right", "only_a", "only_b", "both_wrong")}
     assert counts == {"both_right": 2, "only_a": 1, "only_b": 1, "both_wrong": 1}
     assert (row["difference"], row["n_cases"], row["n_docs"]) == (0, 5, 3)
@@ -38,14 +37,6 @@ def test_text_inserted_into_a_page_is_no_field_that_one_system_gets_right():
     assert table["path"].unique().sort().to_list() == ["/a", "/b"]
 
 
-def test_right_may_be_a_rung_of_the_ladder():
-    rows = [("1", "/a", 1, {"exact": False})]
-    table = flips(made("m", rows), made("n", rows), right="exact")
-    assert table["flip"].to_list() == ["both wrong"]
-    with pytest.raises(UnknownName, match="measure of right"):
-        flips(made("m", rows), made("n", rows), right="cause")
-
-
 def test_sides_are_cases_of_the_same_fields():
     table = flips(made("m", M), made("n", N))
     a, b = side(table, "a"), side(table, "b")
@@ -54,20 +45,16 @@ def test_sides_are_cases_of_the_same_fields():
     assert b["outcome"].to_list() == ["match", "mismatch", "match", "match", "mismatch"]
 
 
-def test_slices_by_the_gold_are_tested_and_those_by_the_outcome_are_not():
-    rows = [(d, p, r, {"kind": p, "cause": None if r else "digit"}) for d, p, r in M]
-    others = [(d, p, r, {"kind": p, "cause": None if r else "missing"}) for d, p, r in N]
-    table = flips(made("m", rows), made("n", others))
-    found = flip_matrix(table, made("m", M).documents, by=["kind", "cause_b"])
+def test_slices_are_by_the_gold_and_not_by_what_a_system_made_of_it():
+    pair = [
+        made(n, [(d, p, r, {"kind": p}) for d, p, r in rows]) for n, rows in (("m", M), ("n", N))
+    ]
+    found = compare(pair, metric="outcome", by=["kind"])
     by = {slice_name(row): row for row in found.to_dicts()}
-    assert list(by) == ["fields", "kind=/a", "kind=/b", "cause_b=missing"]
-    # Of the two fields that n gets wrong m has one.
-    assert (by["cause_b=missing"]["only_a"], by["cause_b=missing"]["both_wrong"]) == (1, 1)
-    assert by["cause_b=missing"]["value_a"] == 1 / 2
-    assert math.isnan(by["cause_b=missing"]["p"])
+    assert list(by) == ["fields", "kind=/a", "kind=/b"]
     assert by["kind=/b"]["p"] == 1
-    with pytest.raises(UnknownName, match="column to slice flips by 'certainty'"):
-        flip_matrix(table, made("m", M).documents, by=["certainty"])
+    with pytest.raises(UnknownName, match="column of the gold to compare by 'certainty'"):
+        compare(pair, metric="outcome", by=["certainty"])
 
 
 @pytest.mark.parametrize(("a", "b"), [(0, 0), (1, 0), (3, 11), (40, 41), (0, 20)])
@@ -82,15 +69,15 @@ def test_fields_that_fail_together_fool_mcnemar_but_not_swapped_documents():
     for _ in range(40):
         coin = generator.integers(0, 2, (10, 1)).repeat(20, axis=1)
         pair = from_matrix("m", coin), from_matrix("n", 1 - coin)
-        row = flip_matrix(flips(*pair), pair[0].documents, resamples=0).to_dicts()[0]
+        (row,) = compare(pair, metric="outcome", resamples=0).to_dicts()
         for name in fooled:
             fooled[name] += row[name] <= 0.05
     assert fooled["p"] <= 6
     assert fooled["p_mcnemar"] >= 15
 
 
-def test_every_pair_of_systems_has_its_matrix():
+def test_every_pair_of_systems_has_its_counts():
     three = [made(name, rows) for name, rows in (("x", M), ("y", N), ("z", M))]
-    found = flip_matrices(three)
+    found = compare(three, metric="outcome")
     assert found.select("system_a", "system_b").rows() == [("x", "y"), ("x", "z"), ("y", "z")]
     assert found["only_a"].to_list() == [1, 0, 1]

@@ -7,10 +7,16 @@ import numpy as np
 import polars as pl
 import pytest
 
-from formlab.analysis.history import history, last_findings, last_sentence
-from formlab.errors import DataMissing, FormlabError
-from tests.analysis.made_pairs import from_matrix, made
-from tests.analysis.test_finding_systems import noise, with_pages
+from formlab.analysis.history import (
+    corpora,
+    history,
+    last_findings,
+    last_sentence,
+    one_corpus,
+    open_history,
+)
+from formlab.errors import DataMissing, FormlabError, UnknownName
+from tests.analysis.made_pairs import from_matrix, made, noise, with_pages
 
 FEW = {"resamples": 200, "permutations": 999}
 
@@ -101,16 +107,6 @@ def test_a_change_that_one_reading_rule_turns_is_none(readers_of_pages):
         assert rows["verdict"].to_list() == [None, verdict]
 
 
-def test_corpora_are_grouped_and_never_compared():
-    m, n = from_matrix("m", noise(0, 0.6)), from_matrix("m", noise(1, 0.6)[:5])
-    other = made("m", [("1", "/a", 1), ("2", "/a", 0)], benchmark="c")
-    runs = {"a": m, "few": n, "other": other, "b": m}
-    rows = values_right(history(runs, **FEW))
-    assert dict(rows.select("run", "verdict").rows()) == {
-        "a": None, "b": "identical", "few": None, "other": None,
-    }  # fmt: skip
-
-
 def test_the_last_run_has_a_finding_for_what_holds_and_one_sentence():
     base = noise(0, 0.5)
     better = base.copy()
@@ -179,3 +175,41 @@ def test_a_kind_that_gets_worse_is_a_finding_of_its_own_with_its_cases():
     assert found.effect == pytest.approx(-0.15, abs=0.05)
     assert (found.holds, found.n_docs, found.n_cases) == (True, 60, 180)
     assert set(found.cases["path"]) <= {"/0", "/1", "/2"}
+
+
+def test_evaluations_open_in_the_order_in_which_they_were_first_saved(tmp_path):
+    m = from_matrix("m", noise(0, 0.6))
+    for name, time in (("x/late", "2026-02-01"), ("early", "2025-12-31"), ("b", "2026-01-01")):
+        at(m, time).save(tmp_path / name)
+    at(m, "2026-01-01").save(tmp_path / "a")
+    names = ["early", "a", "b", "x/late"]
+    assert list(open_history(tmp_path)) == names
+    # Saved again under another name, an evaluation keeps its time.
+    loaded = open_history(tmp_path / "x")["late"]
+    assert loaded.made["at"] == "2026-02-01"
+    loaded.save(tmp_path / "c")
+    assert list(open_history([tmp_path / "c", tmp_path / "a"])) == ["a", "c"]
+
+
+def test_a_folder_without_an_evaluation_is_one_error(tmp_path):
+    with pytest.raises(DataMissing, match="no evaluation here or in its folders"):
+        open_history(tmp_path)
+    with pytest.raises(FormlabError, match="no such folder"):
+        open_history(tmp_path / "none")
+
+
+def test_a_corpus_is_a_benchmark_a_split_a_mode_and_its_documents():
+    m, n = from_matrix("m", noise(0, 0.6)), from_matrix("m", noise(1, 0.6)[:5])
+    other = made("m", [("1", "/a", 1), ("2", "/a", 0)], benchmark="c")
+    runs = {"a": m, "few": n, "b": m, "other": other}
+    verdicts = values_right(history(runs, **FEW)).select("run", "verdict").rows()
+    # Runs of other corpora are never compared.
+    assert {run for run, verdict in verdicts if verdict} == {"b"}
+    groups = corpora(runs)
+    assert {name: list(each) for name, each in groups.items()} == {
+        "b:s": ["a", "b"], "b:s, 5 documents": ["few"], "c:s": ["other"],
+    }  # fmt: skip
+    assert list(one_corpus(runs)) == ["other"]
+    assert list(one_corpus(runs, "b:s")) == ["a", "b"]
+    with pytest.raises(UnknownName, match="unknown corpus 'b:t'"):
+        one_corpus(runs, "b:t")

@@ -49,10 +49,10 @@ def in_points(row):
 
 def test_matrix_verdict_finding_history_and_sentence_have_one_number(systems):
     pair = analysis.common(systems).evaluations
-    matrix = analysis.flip_matrices(pair, by=["subtype", "kind"], **DRAWS)
+    matrix = formlab.compare(pair, metric="outcome", by=["subtype", "kind"], **DRAWS)
     row = matrix.row(0, named=True)
-    (finding,) = analysis.tell_apart(pair, matrix, **DRAWS)
-    table = analysis.verdicts(pair, [finding])
+    table = analysis.verdicts(pair, **DRAWS)
+    finding, *of_kinds = analysis.tell_apart(pair, table)
     verdict = table.row(0, named=True)
     runs = analysis.history({"before": systems[1], "after": systems[0]}, **DRAWS)
     run = runs.filter(run="after", metric="outcome").row(0, named=True)
@@ -61,7 +61,7 @@ def test_matrix_verdict_finding_history_and_sentence_have_one_number(systems):
         other = finding.effect if name == "difference" else getattr(finding, name)
         assert row[name] == verdict[name] == run[names.get(name, name)] == other, name
     p = row["p_holm"]
-    assert p == verdict["p_adjusted"] == run["p_adjusted"] == finding.p_adjusted
+    assert p == verdict["p_holm"] == run["p_adjusted"] == finding.p_adjusted
     assert row["better"] == verdict["better"]
     assert (row["better"] is not None) == finding.holds == (run["verdict"] in ("better", "worse"))
     # Beside other slices and alone kinds have the same p.
@@ -71,8 +71,11 @@ def test_matrix_verdict_finding_history_and_sentence_have_one_number(systems):
             kinds[kind["kind"]][n] for n in (*OF_TEST, "p_holm")
         ]
     assert {kind["kind"] for kind in run["kinds"]} == {n for n in kinds if kinds[n]["better"]}
+    assert [each.p_adjusted for each in of_kinds] == [
+        of["p_holm"] for of in kinds.values() if of["better"]
+    ]
     for sentence in (
-        analysis.verdict_sentence(table, analysis.ranks(pair, table, resamples=300), matrix),
+        analysis.verdict_sentence(table, analysis.ranks(pair, table, resamples=300)),
         last_sentence(runs),
     ):
         said = numbers(sentence)

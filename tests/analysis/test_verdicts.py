@@ -7,16 +7,23 @@ import polars as pl
 import pytest
 
 from formlab import analysis
-from formlab.analysis.verdicts import _groups, identical, ranks, verdict_sentence, verdicts
-from tests.analysis.made_pairs import from_matrix, made
-from tests.analysis.test_finding_systems import FEW, noise, pages_alone, with_pages
+from formlab.analysis.verdicts import (
+    VERDICTS,
+    _groups,
+    identical,
+    ranks,
+    tell_apart,
+    verdict_sentence,
+    verdicts,
+)
+from tests.analysis.made_pairs import from_matrix, made, noise, pages_alone, with_pages
+
+FEW = {"resamples": 200, "permutations": 999}
 
 
 def judged(*evaluations, reference=""):
     ground = analysis.common(evaluations).evaluations
-    matrix = analysis.flip_matrices(ground, reference=reference, **FEW)
-    found = analysis.tell_apart(ground, matrix, reference=reference, **FEW)
-    table = verdicts(ground, found, reference=reference)
+    table = verdicts(ground, reference=reference, **FEW)
     ranked = ranks(ground, table, resamples=FEW["resamples"])
     return table, ranked, verdict_sentence(table, ranked)
 
@@ -104,7 +111,7 @@ def test_whole_documents_stand_beside_fields_or_alone():
     pair = with_pages(from_matrix("m", matrix), good), with_pages(from_matrix("n", matrix), bad)
     table, _, sentence = judged(*pair)
     assert table["metric"].to_list() == ["outcome", "cer"]
-    assert ". In character error rate (CER) of whole documents m beats n (by 0.500, " in sentence
+    assert "; m has the lower character error rate (CER) of whole documents" in sentence
     table, ranked, sentence = judged(pages_alone("m", bad), pages_alone("n", good))
     assert sentence.startswith("n has the lower character error rate (CER) of whole documents than")
     assert ranked.select("system", "value").rows() == [("n", 0.1), ("m", 0.6)]
@@ -113,5 +120,64 @@ def test_whole_documents_stand_beside_fields_or_alone():
 def test_one_document_is_no_test_and_nothing_scored_has_a_sentence():
     pair = made("m", [("1", "/a", 1)]), made("n", [("1", "/a", 0)])
     assert "a single document cannot be tested" in judged(*pair)[2] or "p = 1" in judged(*pair)[2]
-    empty = verdicts(pair, [])
+    empty = pl.DataFrame(schema=VERDICTS)
     assert verdict_sentence(empty, ranks(pair, empty)).startswith("Neither a field nor")
+
+
+def told(*evaluations):
+    ground = analysis.common(evaluations).evaluations
+    return tell_apart(ground, verdicts(ground, **FEW))
+
+
+def test_pages_speak_where_no_field_was_scored():
+    draw = np.random.default_rng(0)
+    bad = draw.uniform(0.4, 0.9, 50)
+    first, second = pages_alone("m", bad), pages_alone("n", bad - 0.1)
+    (one,) = told(first, second)
+    assert one.claim.startswith(
+        "n has the lower character error rate (CER) of whole documents than"
+    )
+    assert f"{(bad - 0.1).mean():.3f} against {bad.mean():.3f} over 50 documents" in one.claim
+    (same,) = told(first, pages_alone("n", bad))
+    assert same.claim.startswith("m and n are identical: every answer is the same (50 documents)")
+    assert not same.holds
+
+
+def test_fields_and_pages_have_the_p_that_compare_has():
+    draw = np.random.default_rng(1)
+    values = draw.uniform(0.2, 0.4, 20)
+    first = with_pages(from_matrix("m", noise(0, 0.85)), values)
+    second = with_pages(from_matrix("n", noise(1, 0.4)), values + draw.normal(0, 0.1, 20))
+    fields, pages = told(first, second)
+    assert fields.n_tested == pages.n_tested == 1
+    assert fields.p_adjusted == fields.p
+    rows = analysis.compare([first, second], metric="cer", **FEW).filter(level="page")
+    assert pages.p_adjusted == rows["p_holm"].item()
+
+
+@pytest.mark.parametrize("cause", ["reader", "label_error"])
+def test_no_verdict_rests_on_the_reading_rule_or_on_labels(cause):
+    # Of each document two fields are right with n alone, and both are such cases of m.
+    rows = [
+        (f"{doc:02}", f"/{n}", int(n > 1), {"cause": cause if n < 2 else None})
+        for doc in range(20) for n in range(6)
+    ]  # fmt: skip
+    first = made("m", rows)
+    second = made("n", [(doc, path, 1) for doc, path, *_ in rows])
+    (one,) = told(first, second)
+    assert one.p < 0.01
+    assert not one.holds
+    assert one.claim.startswith("No difference in fields right was shown")
+    sound = first.cases.with_columns(pl.lit("digit").alias("cause"))
+    (held,) = told(dataclasses.replace(first, cases=sound), second)
+    assert held.holds
+
+
+def test_a_verdict_that_depends_on_the_reading_rule_says_so():
+    good, bad = from_matrix("m", noise(0, 0.85)), from_matrix("n", noise(1, 0.4))
+    ground = analysis.common([good, bad]).evaluations
+    unsure = {"rules": pl.lit("depends"), "better": pl.lit(None, pl.String)}
+    (one,) = tell_apart(ground, verdicts(ground, **FEW).with_columns(**unsure))
+    assert not one.holds
+    assert one.claim.startswith("No difference in fields right was shown")
+    assert "depends on the rule by which words go to fields" in one.claim

@@ -3,7 +3,6 @@ import math
 import polars as pl
 
 from formlab.analysis.compare import COMPARISON
-from formlab.analysis.flips import MATRIX
 from formlab.analysis.verdicts import RANKS
 from formlab.charts.compare import (
     comparison_table,
@@ -98,8 +97,9 @@ def test_table_warns_of_few_documents_and_leaves_out_what_all_rows_share():
 def flips(value, counts, *, by="kind", **more):
     right, a, b, wrong = counts
     n = sum(counts)
-    return dict.fromkeys(MATRIX) | {
-        "level": "field", "slice_by": by if value else None, "slice_value": value,
+    return dict.fromkeys(COMPARISON) | {
+        "metric": "outcome", "level": "field", "slice_value": value,
+        "slice_by": by if value else None,
         "both_right": right, "only_a": a, "only_b": b, "both_wrong": wrong, "n_cases": n,
         "n_docs": 4, "value_a": (right + a) / n, "value_b": (right + b) / n,
         "difference": (b - a) / n, "ci_low": 0.1, "ci_high": 0.4, "p": 0.01, "p_holm": 0.02,
@@ -111,9 +111,9 @@ def flips(value, counts, *, by="kind", **more):
 MATRIX_TABLE = pl.DataFrame(
     [
         flips(None, (4, 1, 3, 2)), flips("a", (1, 0, 3, 0)),
-        flips("lost_separator", (0, 0, 1, 2), by="cause_a"),
+        flips("2", (0, 0, 1, 2), by="page"),
     ],
-    schema=MATRIX,
+    schema=COMPARISON,
 )  # fmt: skip
 
 
@@ -131,7 +131,7 @@ def test_flips_are_a_row_for_each_slice_with_the_names_of_the_systems():
 
 
 def test_flips_of_several_pairs_name_the_pair():
-    other = pl.DataFrame([flips(None, (1, 1, 1, 1), system_b="o")], schema=MATRIX)
+    other = pl.DataFrame([flips(None, (1, 1, 1, 1), system_b="o")], schema=COMPARISON)
     shown = flip_table(pl.concat([MATRIX_TABLE, other]), by="kind")
     assert shown.frame["pair"].to_list() == ["m → n", "m → n", "m → o"]
     assert (shown.titles["only_a"], shown.titles["only_b"]) == ("only the first", "only the second")

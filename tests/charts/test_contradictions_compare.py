@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 from formlab import charts, tables
-from formlab.analysis.few_shot import FEW_SHOT, WHOLE
+from formlab.analysis.splits import FEW_SHOT, WHOLE
 from tests.charts.test_contradictions import SEEDS, check, counts, ends, values
 
 

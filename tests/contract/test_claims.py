@@ -17,9 +17,9 @@ def forms(count, wrong="", of=16):
 def compared(*systems):
     """What report 80 is made of: the matrix of fields, findings, verdicts, ranks, the sentence."""
     systems = analysis.common(systems).evaluations
-    matrix = analysis.flip_matrices(systems)
-    found = analysis.tell_apart(systems, matrix)
-    verdicts = analysis.verdicts(systems, found)
+    matrix = formlab.compare(systems, metric="outcome")
+    verdicts = analysis.verdicts(systems)
+    found = analysis.tell_apart(systems, verdicts)
     ranks = analysis.ranks(systems, verdicts)
     return matrix, found, verdicts, ranks, analysis.verdict_sentence(verdicts, ranks)
 
@@ -43,18 +43,18 @@ def test_n3_a_comparison_has_one_p_one_verdict_and_one_sign_wherever_it_is_quote
     matrix, found, verdicts, _, sentence = compared(*systems)
     # Of 2^6 swaps two are as extreme; of the other pairs p is by chance, which Holm counts thrice.
     assert matrix["p_holm"].to_list() == [2 / 2**6, *[3 * matrix["p"].min()] * 2]
-    table = analysis.every_difference(analysis.common(systems).evaluations, matrix)
-    frames = matrix, verdicts, table.filter(pl.col("metric").is_null())
+    frames = matrix, verdicts, formlab.compare(systems, metric=["cer", "outcome"]).head(3)
     listed = {each.systems: each for each in analysis.findings(systems, most=None)}
     for row, verdict, other, finding in zip(*(f.to_dicts() for f in frames), found, strict=True):
         again = listed.get(finding.systems, finding).p_adjusted, finding.p_adjusted
-        assert {verdict["p_adjusted"], other["p_holm"], *again} == {row["p_holm"]}
+        assert {verdict["p_holm"], other["p_holm"], *again} == {row["p_holm"]}
         assert verdict["better"] == row["better"] == other["better"]
         assert finding.holds == (row["better"] is not None)
-    for rows in (matrix, table, formlab.compare(systems[:2], by=["path"])):
+    for rows in (matrix, formlab.compare(systems), formlab.compare(systems[:2], by=["path"])):
         for row in rows.filter(pl.col("p").is_not_nan()).to_dicts():
-            clear = row["ci_low"] > 0 or row["ci_high"] < 0
-            assert (row["better"] is not None) == (clear and row["p_holm"] <= 0.05)
+            shown = max(row["ci_low"], -row["ci_high"]) > 0 and row["p_holm"] <= 0.05
+            ahead = row["system_a"] if row["difference"] > 0 else row["system_b"]
+            assert row["better"] == (ahead if shown else None)
     assert verdicts["difference"][1] == 32 / 64  # "by 50.0 points" in the sentence, who is said
     assert not re.findall("[+−][0-9]", sentence + compared(*systems[::2])[4])
     assert matrix["p"][1] in analysis.history(systems[::2]).filter(metric="outcome")["p_adjusted"]

@@ -107,8 +107,8 @@ def test_c07_of_three_systems_one_wins_if_it_is_apart_and_the_others_are_a_group
     # `low` and `next` differ in a form each; the best has none wrong, or six fewer: p is 2 / 64.
     wrong = {"low": range(1, 20), "next": (0, *range(2, 20)), "best": () if apart else range(7, 20)}
     three = [scored(tmp_path, name, 20, a=at) for name, at in wrong.items()]
-    table = analysis.verdicts(three, analysis.tell_apart(three, analysis.flip_matrices(three)))
-    assert table["p_adjusted"].to_list() == holm(table["p"].to_list())
+    table = analysis.verdicts(three)
+    assert table["p_holm"].to_list() == holm(table["p"].to_list())
     assert set(table["better"].drop_nulls()) == ({"best"} if apart else set())
     for found in analysis.ranks(three, table).to_dicts():
         is_best = found["system"] == "best"

@@ -186,7 +186,7 @@ def test_own_columns_travel_from_documents_gold_and_predictions_to_every_slice(c
     other = dataclasses.replace(again, system="n")
     found = analysis.compare([again, other], metric="exact_accuracy", by=["effort"])
     assert set(found["slice_value"].drop_nulls()) == {"hard", "none"}
-    matrix = analysis.flip_matrices([again, other], by=["effort"])
+    matrix = analysis.compare([again, other], metric="outcome", by=["effort"])
     assert set(matrix["slice_value"].drop_nulls()) == {"hard", "none"}
     cells = analysis.surface(again, "exact_accuracy", "effort", "scanner", resamples=0)
     assert cells.filter(pl.col("n_cases") > 0)["n_cases"].to_list() == [1, 3]

@@ -19,7 +19,7 @@ from formlab import (
     selection,
     systems,
 )
-from formlab.analysis.history_folders import open_history
+from formlab.analysis.history import open_history
 from formlab.errors import NotAvailable
 from formlab.readers import read_predictions
 from formlab.reports import build_record, manifest

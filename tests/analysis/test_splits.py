@@ -1,0 +1,167 @@
+import dataclasses
+import math
+
+import polars as pl
+import pytest
+from scipy import stats
+
+from formlab import analysis, tables
+from formlab.analysis.splits import NESTED, SIMPLE, WHOLE
+
+from ..made_splits import DAY, JAM, TEA, WHO, evaluations
+from ..made_vrdu import one
+
+
+@pytest.fixture
+def few(tmp_path):
+    answers = {
+        ("mixed", 10, 0): [WHO, DAY, *TEA, *JAM],
+        ("mixed", 10, 1): [WHO, DAY, *TEA],
+        ("mixed", 50, 0): [WHO, DAY, *TEA, *JAM],
+        ("unseen", 10, 0): [WHO],
+    }
+    return analysis.few_shot(evaluations(tmp_path, answers), resamples=50)
+
+
+def row(table, **equal):
+    found = tables.only(table, **equal)
+    assert found.height == 1
+    return found.row(0, named=True)
+
+
+def test_seeds_are_averaged_with_a_t_interval(few):
+    # Seed 0 finds all 4 entities (F1 1), seed 1 misses one: 2·3 / (4 + 3) = 6/7.
+    found = row(few, task="mixed", train_size=10, part=WHOLE, metric="micro_f1")
+    assert found["value"] == pytest.approx((1 + 6 / 7) / 2)
+    assert (found["interval"], found["n_splits"], found["n_docs"]) == ("splits", 2, 2)
+    # Half the distance of two values is their standard error; t of one degree is 12.7.
+    half = stats.t.ppf(0.975, 1) * (1 / 7) / 2
+    assert half > 0.9
+    assert found["ci_low"] == pytest.approx(max(0, found["value"] - half))
+    assert found["ci_high"] == 1
+    assert found["split"] == "Made, mixed, 2 splits"
+    assert found["settings"]["interval"].startswith("t,splits")
+
+
+def test_one_split_keeps_its_own_score_and_interval(few):
+    # 1 of 4 entities found, nothing else predicted: 2 / (4 + 1).
+    found = row(few, task="unseen", part=WHOLE, metric="micro_f1")
+    assert found["value"] == pytest.approx(0.4)
+    assert (found["interval"], found["n_splits"]) == ("documents", 1)
+    # One document gives no interval over documents.
+    assert math.isnan(found["ci_low"])
+
+
+def test_line_items_stand_beside_simple_entities(few):
+    found = row(few, task="mixed", train_size=10, part=NESTED)
+    # Both items, then one of two: (1 + 2/3) / 2.
+    assert found["value"] == pytest.approx((1 + 2 / 3) / 2)
+    assert row(few, task="mixed", train_size=10, part=SIMPLE)["value"] == 1
+    assert few["task"].unique().sort().to_list() == ["mixed", "unseen"]
+
+
+def test_splits_without_a_task_are_left_out_only_beside_others(tmp_path):
+    ones = evaluations(tmp_path, {("mixed", 10, 0): [WHO], ("mixed", 10, 1): [WHO]})
+    plain = ones[1].documents.with_columns(
+        pl.col("meta").str.replace('"task": "mixed"', '"task": null')
+    )
+    untasked = type(ones[1])(**{**vars(ones[1]), "documents": plain})
+    untasked = dataclasses.replace(untasked, split="all")
+    for given, kept in (([ones[0], untasked], ones[0]), ([untasked], untasked)):
+        ((split,),) = analysis.few_shot_systems(given).values()
+        assert split.split == kept.split
+    assert analysis.few_shot([untasked])["task"].unique().to_list() == ["all documents"]
+
+
+def test_evaluation_of_another_benchmark_gives_nothing(evaluate):
+    other = [evaluate({"doc_id": "a", "text": "x"})]
+    assert analysis.few_shot(other).is_empty()
+    assert analysis.by_entity(other).is_empty()
+
+
+ANSWERS = {("mixed", 10, 0): [WHO, DAY, *TEA, *JAM], ("mixed", 10, 1): [WHO, DAY, *TEA]}
+
+
+@pytest.fixture
+def systems(tmp_path):
+    first = evaluations(tmp_path / "first", ANSWERS)
+    second = evaluations(tmp_path / "second", {key: [WHO] for key in ANSWERS})
+    return analysis.few_shot_systems([*first, *second])
+
+
+def test_a_second_evaluation_of_a_split_is_of_a_system_with_a_number(systems):
+    assert {name: len(splits) for name, splits in systems.items()} == {"demo": 2, "demo (2)": 2}
+    assert {split.system for split in systems["demo (2)"]} == {"demo (2)"}
+
+
+def test_scores_are_means_over_splits_and_the_best_of_a_cell_is_marked(systems):
+    table = analysis.few_shot_side_by_side(systems, resamples=50, permutations=50)
+    cell = {"corpus": "Made", "task": "mixed", "train_size": 10, "n_splits": 2}
+    micro = tables.only(table, metric="micro_f1", **cell)
+    # All 4 entities, then 3 of them: (1 + 6/7) / 2; one of 4 entities: 2 / (4 + 1).
+    values = dict(micro.select("system", "value").rows())
+    assert values == pytest.approx({"demo": (1 + 6 / 7) / 2, "demo (2)": 0.4})
+    assert micro.filter(system="demo")["mark"].item() == "best"
+    curves = pl.concat([analysis.few_shot(splits, resamples=0) for splits in systems.values()])
+    on = ["corpus", "task", "train_size", "system", "metric"]
+    pairs = table.join(curves.filter(part="all entities"), on=on, suffix="_curve")
+    assert pairs.height == table.height == 4
+    assert pairs["value"].to_list() == pytest.approx(pairs["value_curve"].to_list())
+
+
+def test_systems_with_other_splits_are_not_tested_against_each_other(systems):
+    fewer = systems | {"demo (2)": systems["demo (2)"][:1]}
+    table = analysis.few_shot_side_by_side(fewer, resamples=50, permutations=50)
+    assert table.select("mark", "p").null_count().row(0) == (4, 4)
+    assert sorted(table["n_splits"].unique()) == [1, 2]
+
+
+@pytest.fixture
+def splits(tmp_path):
+    answers = {
+        ("mixed", 10, 0): [WHO, DAY, *TEA, *JAM],
+        ("mixed", 10, 1): [["who", one("Ann")], DAY, *TEA, ["tag", one("x")]],
+    }
+    return evaluations(tmp_path, answers)
+
+
+def test_one_document_of_two_splits_counts_for_both_and_is_drawn_once(splits):
+    whole = analysis.merge_splits(splits).check()
+    assert whole.documents.height == 1
+    assert whole.cases.height == sum(one.cases.height for one in splits)
+    summary = analysis.summarise(whole, by=["kind"], resamples=20)
+    found = tables.only(summary, metric="micro_f1", slice_by=None).row(0, named=True)
+    # 4 of 4, then 2 of 4 with 4 predicted: 2·6 / (8 + 8).
+    assert found["value"] == pytest.approx(12 / 16)
+    assert (found["n_docs"], found["n_cases"]) == (1, 2)
+    said = tables.settings_text(found)
+    assert said.startswith("vrdu:Made, 2 splits|micro_f1|level=document|mode=official")
+
+
+def test_a_single_split_stays_as_it_is(splits):
+    assert analysis.merge_splits(splits[:1]) is splits[0]
+
+
+def test_types_add_up_the_entities_that_have_them(splits):
+    found = analysis.by_entity(splits, resamples=20)
+    f1 = {
+        tables.slice_name(row): (row["value"], row["n_gold"], row["type"])
+        for row in tables.only(found, metric="f1").to_dicts()
+    }
+    # who: right, then cut short; tag (string as well): predicted once, in no gold.
+    assert f1["entity=who"] == (0.5, 2, "string")
+    assert f1["type=string"] == (pytest.approx(2 / (2 + 3)), 2, "string")
+    assert f1["type=date"] == f1["entity=day"] == (1, 2, "date")
+    # 2 of 2 items, then 1 of 2: 2·3 / (4 + 3).
+    assert f1["type=line items"] == (pytest.approx(6 / 7), 4, "line items")
+    assert set(found["corpus"]) == {"Made"}
+
+
+def test_losses_come_by_cause_read_ones_first_and_once_a_document(splits):
+    lost = analysis.errors_by_cause(analysis.merge_splits([*splits, *splits]).cases)
+    assert lost.select("cause", "pred", "gold").rows() == [
+        ("clipped", "Ann", "Ann Lee"), ("spurious", "x", None), ("missed", None, "6"),
+        ("missed", None, "jam"),
+    ]  # fmt: skip
+    first = analysis.errors_by_cause(lost, each=1)
+    assert first["cause"].to_list() == ["clipped", "spurious", "missed"]

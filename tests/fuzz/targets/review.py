@@ -1,4 +1,4 @@
-"""Files of the review: decisions, drafts, whole forms, exports of Label Studio, calculations."""
+"""Files of the review: decisions, drafts, whole forms and exports of Label Studio."""
 
 import dataclasses
 import json

@@ -70,6 +70,7 @@ def test_forms_at_once_from_a_notebook_have_each_its_own_entry_at_the_server(tog
     ]
 
 
+@pytest.mark.complete
 @pytest.mark.browser
 def test_small_ruled_screenshots_and_single_steps_lead_to_the_same_answers(tmp_path):
     settings = RunSettings("oracle", policy="step", scale=0.5, ruler=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import gc
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -224,8 +223,6 @@ def _each(
     if [job for job in jobs if job.folder is None]:
         return [function(job) for job in jobs]
     results: dict[int, R] = {}
-    # Cycles were not looked for while all was read, and what they hold is memory for batches.
-    gc.collect()
     with progress("batches") as bar:
         task = bar.add_task(text, total=len(jobs))
         for batch, result in processes.each(function, jobs, workers=workers):

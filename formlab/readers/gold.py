@@ -142,13 +142,11 @@ def of_values(
     key = {"benchmark": OWN, "split": name}
     records = _records(values, known, declared, key)
     must = [path for path, kind in declared.fields.items() if kind.required and "*" not in path]
-    if must:
-        filled = records.filter(pl.col("path").is_in(must), pl.col("value") != "")
-        lacking = len(must) * records["doc_id"].n_unique()
-        lacking -= filled.select("doc_id", "path").n_unique()
-        flaws["required fields without a value"] += lacking
+    filled = records.filter(pl.col("path").is_in(must), pl.col("value") != "")
+    lacking = len(must) * records["doc_id"].n_unique()
+    lacking -= filled.select("doc_id", "path").n_unique()
+    flaws["required fields without a value"] += lacking
     meta = {"types": known.stated()}
-    stated = files.storable(json.dumps(meta, ensure_ascii=False))
     documents = _documents(values, records)
     for row in documents:
         several = [row["image"]] if row.get("image") else pages.get(row["doc_id"], [])
@@ -157,9 +155,8 @@ def of_values(
             if not row.get("context") and row["doc_id"] in texts:
                 text = files.read_text(texts[row["doc_id"]], encodings=("utf-8-sig", "latin-1"))
                 row["context"] = files.storable(text)
-        row["meta"] = stated
-        if root is not None and len(several) > 1:
-            row["meta"] = files.storable(json.dumps(meta | {"pages": several}, ensure_ascii=False))
+        listed = {"pages": several} if root is not None and len(several) > 1 else {}
+        row["meta"] = files.storable(json.dumps(meta | listed, ensure_ascii=False))
     return Corpus(
         documents=tables.table("documents", documents, **key),
         records=records,

@@ -70,8 +70,7 @@ def read(source: Source) -> Iterator[Row]:
         # All samples are read before the first row is given.
         known = next(iter(models)) if len(models) == 1 else str(asked.get("model") or "unknown")
         requests.add(row.get("request"))
-        row["system"] = known
-        yield row
+        yield row | {"system": known}
     source.notes[UNFINISHED] = log.results is None
     with samples.reading(source, path.name, samples.FIGURES):
         planned = {str(name) for name in dataset.get("sample_ids") or ()}

@@ -81,10 +81,7 @@ def frame_of(rows: Iterable[Row], always: Iterable[str] = _COLUMNS) -> pl.DataFr
 
 
 def by_roles(rows: Iterable[Row]) -> dict[str, pl.DataFrame]:
-    """The rows of each role, without columns that have nothing in them.
-
-    What all rows of a sample or run repeat is in categories, a quarter of the memory.
-    """
+    """The rows of each role, without columns that have nothing in them."""
     repeated = pl.col("^(system|split|benchmark|origin)$").cast(pl.Categorical)
     none = frame_of([], (*_OF_RUN, *KEY, "kind", "scorer", *_SCORES, "judged", "n")).drop("role")
     found: dict[str, list[pl.DataFrame]] = {role: [none.with_columns(repeated)] for role in ROLES}
@@ -118,15 +115,9 @@ def runs_of(rows: Mapping[str, pl.DataFrame], source: Source, form: str) -> dict
             name, notes[EPOCHS] = f"{name}, epoch {epoch}", epochs[system]
         is_of = pl.col("system").eq_missing(system) & (pl.col("epoch") == epoch)
         of_all = is_of | pl.col("system").is_null()
-        part = {n: _only(f, is_of if n in _ANSWERED else of_all) for n, f in frames.items()}
+        part = {n: f.filter(is_of if n in _ANSWERED else of_all) for n, f in frames.items()}
         runs[name] = Run(name, part, log, scorers, notes, source)
     return runs
-
-
-def _only(frame: pl.DataFrame, condition: pl.Expr) -> pl.DataFrame:
-    """The rows that a condition holds for; no copy where it holds for all."""
-    holds = frame.select(condition).to_series()
-    return frame if holds.all(ignore_nulls=False) else frame.filter(holds)
 
 
 def evaluation(

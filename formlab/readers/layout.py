@@ -125,11 +125,9 @@ def texts(values: Sequence[Any]) -> pl.Series:
 def documents_of(batch: Batch, column: str) -> pl.Series:
     """The document of each row; `DataBroken` names the first without one."""
     cells = batch.column(column)
+    is_list = [isinstance(cell, dict | list | tuple) for cell in cells]
     names = texts(cells).str.strip_chars().fill_null("")
-    is_odd = names == ""
-    if any(issubclass(kind, dict | list | tuple) for kind in set(map(type, cells))):
-        is_odd |= pl.Series([isinstance(cell, dict | list | tuple) for cell in cells])
-    for number in is_odd.arg_true()[:1]:
+    for number in ((names == "") | pl.Series(is_list, dtype=pl.Boolean)).arg_true()[:1]:
         what = f"{column} is no text but a list or an object" if names[number] else f"no {column}"
         where, remedy = batch.home + batch.origins[number], "a name of the document in every row"
         raise DataBroken(what, where=where, remedy=remedy)

@@ -192,13 +192,8 @@ def _found(
 ) -> tuple[pl.DataFrame, list[Row | None]]:
     """The values in the cells, in the order of their rows, and what is said of any."""
     cells = (_long if layout.is_long else _wide)(batch, layout.names)
-    is_odd, plain = (
-        pl.repeat(value=False, n=len(cells.values), dtype=pl.Boolean, eager=True),
-        cells.values,
-    )
-    if not set(map(type, plain)) <= _PLAIN:
-        is_odd = pl.Series([type(value) not in _PLAIN for value in plain], dtype=pl.Boolean)
-        plain = [value if type(value) in _PLAIN else None for value in plain]
+    is_odd = pl.Series([type(value) not in _PLAIN for value in cells.values], dtype=pl.Boolean)
+    plain = [value if type(value) in _PLAIN else None for value in cells.values]
     columns = {"place": cells.places, "inside": texts(cells.paths), "value": texts(plain)}
     found = pl.DataFrame(columns, schema_overrides={"place": pl.UInt32, "inside": pl.String})
     found = found.with_row_index("at").with_columns(path="inside", said="at")

@@ -120,14 +120,13 @@ def score_documents(corpus: Corpus, predictions: Predictions, whole: Whole, how:
         left = unscored(strange.select(list(tables.RECORDS)), system=predictions.system)
         cases = pl.concat([cases, left], how="diagonal")
         matched = dataclasses.replace(predictions, records=pl.concat([here, strange]))
-    special = {"documents": how.description if how.description != ALL else None}
-    special |= {"labels": how.labels}
-    for name, value in special.items():
-        scores = tables.with_settings(scores, **{name: value}) if value else scores
-    evaluation = Evaluation(
+    special = {"documents": how.description, "labels": how.labels}
+    if special := {name: value for name, value in special.items() if value and value != ALL}:
+        scores = tables.with_settings(scores, **special)
+    checked = Evaluation(
         documents=corpus.documents,
         cases=_numbered(cases),
-        scores=scores,
+        scores=scores.head(1),  # Most rows, which only `score_table` makes.
         benchmark=corpus.benchmark,
         split=corpus.split,
         system=predictions.system,
@@ -137,10 +136,8 @@ def score_documents(corpus: Corpus, predictions: Predictions, whole: Whole, how:
         notes={name: count for name, count in notes.items() if count},
         corpus=corpus,
         predictions=matched,
-    )
-    # Most rows are scores, which only `score_table` makes.
-    dataclasses.replace(evaluation, scores=scores.head(1)).check()
-    return evaluation
+    ).check()
+    return dataclasses.replace(checked, scores=scores)
 
 
 def by_corpus(corpus: Corpus, predictions: Predictions) -> tuple[pl.DataFrame, pl.DataFrame]:

@@ -151,7 +151,8 @@ def test_fields_and_pages_have_the_p_that_compare_has():
     fields, pages = told(first, second)
     assert fields.n_tested == pages.n_tested == 1
     assert fields.p_adjusted == fields.p
-    rows = analysis.compare([first, second], metric="cer", **FEW).filter(level="page")
+    how = {"metric": "cer", "average": "pooled", **FEW}
+    rows = analysis.compare([first, second], **how).filter(level="page")
     assert pages.p_adjusted == rows["p_holm"].item()
 
 

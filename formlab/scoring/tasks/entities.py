@@ -2,29 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 import polars as pl
 
-from formlab import text
+from formlab import tables, text
 from formlab.benchmarks.vrdu import UNREPEATED, Schema
 from formlab.folders import Corpus, Predictions
 from formlab.metrics import entities as family
 from formlab.metrics.entities import Matching, match_entities
-from formlab.scoring.tasks._entity_cases import entity_cases
+from formlab.scoring.align import judged
 from formlab.scoring.tasks._kit import TaskScores, made_by, score_rows, text_rows
 from formlab.scoring.tasks._leaves import Leaves, leaves
 from formlab.scoring.whole import Whole
-from formlab.tables import USABLE, Settings
+from formlab.tables import BOX, USABLE, Settings
 
 RULES = "unrepeated=most-confident,else-first"
+# What a case has of its gold record, and the rows of both sides that a case stands for.
+_GOLD = ("modality", "subtype", "accepted", "page", *BOX)
+_GOLD += ("scope", "reference", "complexity", "modal")
+_ROWS = {"gold_row": pl.UInt32, "pred_row": pl.UInt32, "outcome": pl.String}
 
 
 def score(
-    corpus: Corpus, predictions: Predictions, *, mode: str, threshold: float,
+    corpus: Corpus,
+    predictions: Predictions,
+    *,
+    mode: str,
+    threshold: float,
     kinds: Whole | None = None,
-) -> TaskScores:  # fmt: skip
+) -> TaskScores:
     """Every document by every entity, all together and as means over entities.
 
     Slices are by ``entity``, and the ``group`` of unrepeated ones; line items are one entity. The
@@ -33,92 +41,210 @@ def score(
     schema = Schema.of(corpus)
     records = leaves(corpus, predictions, schema, dates=kinds.dates if kinds else None)
     matching = match_entities(records.gold, records.pred, schema.matches, mode=mode)
-    counts = _counts(corpus, records, matching, schema)
-    statuses = _statuses(corpus, predictions)
-    cases = entity_cases(
-        corpus, predictions, schema, records, matching, mode=mode, threshold=threshold,
-        statuses=statuses, words=kinds.words if kinds else None,
-    )  # fmt: skip
-    date_rule = None if mode == "official" else text.DATE_RULE
-    documents = corpus.documents.select("benchmark", "split", "doc_id").with_columns(
-        statuses["status"], system=pl.lit(predictions.system), path=pl.lit(None, pl.String)
+    documents = _documents(corpus, predictions)
+    rows = _with_outcome(_aligned(records, matching, schema), records, schema, mode)
+    joined = _filled(rows, corpus, records, documents)
+    names = joined["kind"]
+    types = {name: schema.type_of(name) for name in names.drop_nulls().unique()}
+    typed = names.replace_strict(types, return_dtype=pl.String) if types else names
+    cases = judged(
+        joined.with_columns(typed.alias("kind"), pl.coalesce("subtype", typed).alias("subtype")),
+        system=predictions.system,
+        threshold=threshold,
+        words=kinds.words if kinds else None,
+        orders=dict(records.gold.select("doc", "order").drop_nulls().iter_rows()),
+    ).with_columns(names.alias("kind"))
+    settings = made_by(RULES, None if mode == "official" else text.DATE_RULE)
+    counts = _counts(documents, records, matching, schema)
+    documents = documents.with_columns(
+        system=pl.lit(predictions.system), path=pl.lit(None, pl.String)
     )
+    scored = cases.filter(pl.col("outcome") != "unscored")
+    how = {"level": "field", "mode": mode, "threshold": threshold, "rules": [RULES]}
     scores = [
-        *_rows(counts, schema, documents, made_by(RULES, date_rule), mode),
-        *text_rows(
-            cases.filter(pl.col("outcome") != "unscored"),
-            task="entity",
-            level="field",
-            mode=mode,
-            threshold=threshold,
-            rules=[RULES],
-        ),
+        *_of_documents(counts, schema, documents, settings, mode),
+        *text_rows(scored, task="entity", **how),
     ]
     return TaskScores.of([cases], scores, records.notes)
 
 
+def _documents(corpus: Corpus, predictions: Predictions) -> pl.DataFrame:
+    """What became of each document: ``ok`` if it was answered, else why not."""
+    first = pl.col("status").sort_by(~pl.col("status").is_in(USABLE), maintain_order=True).first()
+    best = predictions.records.group_by("doc_id", maintain_order=True).agg(first)
+    named = corpus.documents.select("benchmark", "split", "doc_id")
+    joined = named.join(best, on="doc_id", how="left", maintain_order="left")
+    return joined.with_columns(pl.col("status").fill_null("missing"))
+
+
+def _aligned(records: Leaves, matching: Matching, schema: Schema) -> pl.DataFrame:
+    """Rows of gold and prediction beside each other, one null where a side has no partner.
+
+    Entities that matched stand together. What is left over is paired so that most agrees, to show
+    how it differs.
+    """
+    gold, pred = (
+        side.with_columns(turn=pl.int_range(pl.len()).over("item", "component"))
+        for side in (records.gold, records.pred)
+    )
+    pairs, item = matching.pairs.select("gold", "pred"), pl.col("item")
+    is_forgiven = item.is_in(pl.Series(matching.forgiven, dtype=pl.Int64).implode())
+    left = gold.filter(~item.is_in(pairs["gold"].implode()))
+    rest = pred.filter(~item.is_in(pairs["pred"].implode()), ~is_forgiven)
+    pairs = pl.concat([pairs, _leftover(left, rest, schema)])
+    place, side = ["component", "turn"], ["item", "component", "turn", "row"]
+    both = gold.select(side).join(
+        pairs, left_on="item", right_on="gold", how="left", maintain_order="left"
+    )
+    both = both.join(
+        pred.select(side),
+        left_on=["pred", *place],
+        right_on=["item", *place],
+        how="left",
+        nulls_equal=True,
+        suffix="_pred",
+        maintain_order="left",
+    ).select(gold_row="row", pred_row="row_pred")
+    alone = pred.filter(~pl.col("row").is_in(both["pred_row"].drop_nulls().implode()))
+    unknown = records.gold_records.filter(pl.col("status") == "unscored")["row"]
+    parts = [
+        both.with_columns(outcome=pl.lit(None, pl.String)),
+        alone.filter(~is_forgiven).select(pred_row="row", outcome=pl.lit("spurious")),
+        alone.filter(is_forgiven).select(pred_row="row", outcome=pl.lit("unscored")),
+        records.left_out.alias("pred_row").to_frame().with_columns(outcome=pl.lit("unscored")),
+        unknown.alias("gold_row").to_frame().with_columns(outcome=pl.lit("unscored")),
+    ]
+    return pl.concat(parts, how="diagonal_relaxed").cast(_ROWS)
+
+
+def _leftover(gold: pl.DataFrame, pred: pl.DataFrame, schema: Schema) -> pl.DataFrame:
+    """Pairs of items: single values by their turn, line items by what agrees."""
+    is_flat, on = pl.col("component").is_null(), ["doc", "name", "place"]
+    turn = pl.int_range(pl.len()).over("doc", "name")
+    ours, theirs = (
+        side.filter(is_flat).select("doc", "name", "item", place=turn) for side in (gold, pred)
+    )
+    pairs = ours.join(theirs, on=on, suffix="_pred").select(gold="item", pred="item_pred")
+    lines = (side.filter(~is_flat) for side in (gold, pred))
+    items = match_entities(*lines, schema.matches, mode="fixed").pairs
+    return pl.concat([pairs, items.select("gold", "pred")])
+
+
+def _with_outcome(rows: pl.DataFrame, records: Leaves, schema: Schema, mode: str) -> pl.DataFrame:
+    """The rows with their outcome: a `match` where the entity's match function says so.
+
+    A line item as a whole may still be missed.
+    """
+    rows, case = rows.with_row_index("case"), pl.col("case")
+    is_pair = pl.col("gold_row").is_not_null() & pl.col("pred_row").is_not_null()
+    sides = []
+    for side, key in ((records.gold, "gold_row"), (records.pred, "pred_row")):
+        named = side.rename({"row": key})
+        leaf = rows.filter(is_pair).join(named, on=key, how="left", maintain_order="left")
+        # Each case is a document of its own, so that only its two values are compared.
+        sides.append(
+            leaf.select(
+                case.cast(pl.String).alias("doc"),
+                case.cast(pl.Int64).alias("item"),
+                pl.coalesce("component", "name").alias("name"),
+                pl.lit(None, pl.String).alias("component"),
+                *("value", "accepted", "identity", "order"),
+            )
+        )
+    same = match_entities(*sides, schema.matches, mode=mode).pairs["gold"]
+    agreed = pl.when(case.cast(pl.Int64).is_in(same.implode())).then(pl.lit("match"))
+    paired = pl.when(is_pair).then(agreed.otherwise(pl.lit("mismatch")))
+    return rows.with_columns(outcome=pl.coalesce("outcome", paired, pl.lit("missing")))
+
+
+def _filled(
+    rows: pl.DataFrame, corpus: Corpus, records: Leaves, documents: pl.DataFrame
+) -> pl.DataFrame:
+    """The rows with the records of both sides, under the names of *cases*."""
+    gold = records.gold_records.select(
+        "path",
+        *_GOLD,
+        gold_row="row",
+        gold_doc="doc_id",
+        gold_kind="kind",
+        gold="value",
+        gold_origin="origin",
+    )
+    pred = records.pred_records.select(
+        "confidence",
+        pl.col("path", "kind", "origin", "status", "page", *BOX).name.prefix("pred_"),
+        pred_row="row",
+        pred_doc="doc_id",
+        pred="value",
+    )
+    joined = rows.join(gold, on="gold_row", how="left").join(pred, on="pred_row", how="left")
+    joined = joined.with_columns(pl.coalesce("gold_doc", "pred_doc").alias("doc_id"))
+    became = documents.select("doc_id", doc_status="status")
+    joined = joined.join(became, on="doc_id", how="left").sort("case")
+    is_answered = pl.col("doc_status") == "ok"
+    failed = pl.when(~is_answered).then("doc_status")
+    last = pl.col("pred_path").str.split("/").list.last()
+    joined = joined.with_columns(
+        benchmark=pl.lit(corpus.benchmark),
+        split=pl.lit(corpus.split),
+        task=pl.lit("entity"),
+        path=pl.coalesce("path", "pred_path"),
+        kind=pl.coalesce("gold_kind", "pred_kind", last),
+        status=pl.coalesce("pred_status", failed, pl.lit("missing")),
+        has_answer=is_answered,
+    )
+    return joined.select("has_answer", *(name for name in tables.CASES if name in joined.columns))
+
+
 def _counts(
-    corpus: Corpus, records: Leaves, matching: Matching, schema: Schema
+    documents: pl.DataFrame, records: Leaves, matching: Matching, schema: Schema
 ) -> dict[tuple[str | None, str | None], np.ndarray]:
     """By slice: credit, gold and predicted items of each document, shape (documents, 3)."""
-    documents = {name: index for index, name in enumerate(corpus.documents["doc_id"])}
+    size, number = documents.height, {name: n for n, name in enumerate(documents["doc_id"])}
+    place = pl.col("doc").replace_strict(number, return_dtype=pl.Int64).alias("place")
     gold, pred = (
         side.group_by("item", maintain_order=True)
         .agg(pl.col("doc", "name").first())
-        .with_columns(pl.col("doc").replace_strict(documents, return_dtype=pl.Int64).alias("place"))
+        .with_columns(place)
         for side in (records.gold, records.pred)
     )
     credit = gold.join(matching.pairs, left_on="item", right_on="gold")
-    taken = matching.pairs["pred"].implode()
-    wrong = pred.filter(~pl.col("item").is_in(taken))
-    wrong = wrong.filter(~pl.col("item").is_in(pl.Series(matching.forgiven).implode()))
-    single = schema.names(UNREPEATED)
+    taken = matching.pairs["pred"].implode(), pl.Series(matching.forgiven).implode()
+    wrong = pred.filter(~pl.col("item").is_in(taken[0]))
+    wrong = wrong.filter(~pl.col("item").is_in(taken[1]))
+    chosen: dict[tuple[str | None, str | None], list[str] | None]
     chosen = {("entity", name): [name] for name in schema.entities}
-    chosen |= {("group", "unrepeated"): single, (None, None): None}
+    chosen |= {("group", "unrepeated"): schema.names(UNREPEATED), (None, None): None}
     counts = {}
     for of, names in chosen.items():
         parts = [
             side if names is None else side.filter(pl.col("name").is_in(names))
             for side in (credit, gold, wrong)
         ]
-        places = [side["place"].to_numpy() for side in parts]
-        size = len(documents)
-        earned = np.bincount(places[0], weights=parts[0]["credit"], minlength=size)
         # A pair is one prediction that counts, whatever share of it is right.
-        paired = np.bincount(places[0], minlength=size)
-        expected, extra = (np.bincount(index, minlength=size) for index in places[1:])
+        paired, expected, extra = (
+            np.bincount(side["place"].to_numpy(), minlength=size) for side in parts
+        )
+        places, credits_ = parts[0]["place"].to_numpy(), parts[0]["credit"]
+        earned = np.bincount(places, weights=credits_, minlength=size)
         counts[of] = np.stack([earned, expected, paired + extra], axis=1).astype(float)
     return counts
 
 
-def _statuses(corpus: Corpus, predictions: Predictions) -> pl.DataFrame:
-    """What became of each document: ``ok`` if it was answered, else why not."""
-    statuses = predictions.records.select("doc_id", "status")
-    is_usable = pl.col("status").is_in(USABLE)
-    best = statuses.group_by("doc_id", maintain_order=True).agg(
-        pl.col("status").sort_by(~is_usable, maintain_order=True).first()
-    )
-    joined = corpus.documents.select("doc_id").join(
-        best, on="doc_id", how="left", maintain_order="left"
-    )
-    return joined.with_columns(pl.col("status").fill_null("missing"))
-
-
-def _rows(
-    counts: dict[tuple[str | None, str | None], np.ndarray], schema: Schema,
-    documents: pl.DataFrame, settings: Settings, mode: str,
-) -> Iterator[pl.DataFrame]:  # fmt: skip
-    every = np.hstack([
-        np.zeros((documents.height, 0)), *(counts["entity", name] for name in schema.entities)
-    ])  # fmt: skip
+def _of_documents(
+    counts: Mapping[tuple[str | None, str | None], np.ndarray],
+    schema: Schema,
+    documents: pl.DataFrame,
+    settings: Settings,
+    mode: str,
+) -> Iterator[pl.DataFrame]:
+    """Of a slice precision, recall and F1; of all entities their micro and macro averages."""
+    of_entities = [counts["entity", name] for name in schema.entities]
+    every = np.hstack([np.zeros((documents.height, 0)), *of_entities])
     for (by, value), parts in counts.items():
-        # Of a slice precision, recall and F1; of all entities their micro and macro averages.
-        for name in family.METRICS:
-            if ("_" in name) != (by is None):
-                continue
+        how = {"level": "document", "mode": mode, "task": "entity"}
+        how |= {"slice_by": by, "slice_value": value}
+        for name, metric in family.METRICS.items():
             stats = every if name.startswith("macro_") else parts
-            if stats.shape[1]:
-                yield score_rows(
-                    documents, family.METRICS[name], stats, settings, level="document", mode=mode,
-                    task="entity", slice_by=by, slice_value=value,
-                )  # fmt: skip
+            if ("_" in name) == (by is None) and stats.shape[1]:
+                yield score_rows(documents, metric, stats, settings, **how)

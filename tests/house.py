@@ -22,15 +22,15 @@ PAGES = ["charts/", "gallery/", "explore/", "reports/"]
 # Lines of Python by room: limit and goal. A file belongs to the first room that names it.
 ROOMS = {
     # Its modules of scoring come first; at the end it has what no other room names.
-    "spine": (6125, 3400, [f"formlab/scoring/{name}.py" for name in SPINE]),
+    "spine": (6116, 3400, [f"formlab/scoring/{name}.py" for name in SPINE]),
     "decisions": (230, 180, ["formlab/decisions.py"]),
-    "benchmarks": (5129, 3000, ["formlab/benchmarks/"]),
+    "benchmarks": (5018, 3000, ["formlab/benchmarks/"]),
     "readers": (5468, 3200, [f"formlab/{room}/" for room in ("formats", "logs", "own", "readers")]),
-    "stats, analysis": (9226, 3900, ANALYSIS),
+    "stats, analysis": (7948, 3900, ANALYSIS),
     "systems": (5098, 2500, SYSTEMS),
-    "charts, reports": (9173, 4200, [f"formlab/{room}" for room in PAGES]),
+    "charts, reports": (9170, 4200, [f"formlab/{room}" for room in PAGES]),
     "scoring, metrics, text": (
-        13423,
+        13150,
         7720,
         [f"formlab/{room}/" for room in ("scoring", "metrics", "text", "trees")],
     ),
@@ -38,7 +38,7 @@ ROOMS = {
     "experiments": (6627, 2800, ["formlab_experiments/"]),
     "review": (4802, 1700, ["formlab_review/"]),
     "baselines": (2417, 1300, ["formlab_baselines/"]),
-    "tests": (52256, 16000, ["tests/"]),
+    "tests": (50641, 16000, ["tests/"]),
 }
 
 
@@ -93,10 +93,10 @@ def case_lines(is_later):
 
 # What else has a limit: limit, goal and how it is counted.
 OTHERS = {
-    "core, lines": (53872, 28000, lambda: sum(map(lines, files("formlab/**/*.py")))),
-    "all packages, lines": (81309, 38800, lambda: sum(map(lines, python_files()))),
-    "all packages, modules": (460, 260, lambda: len(python_files())),
-    "fmt: skip": (672, 30, skipped_formats),
+    "core, lines": (52198, 28000, lambda: sum(map(lines, files("formlab/**/*.py")))),
+    "all packages, lines": (79635, 38800, lambda: sum(map(lines, python_files()))),
+    "all packages, modules": (451, 260, lambda: len(python_files())),
+    "fmt: skip": (577, 30, skipped_formats),
     "contract, lines of cases": (1950, 1950, lambda: case_lines(is_later=False)),
     "contract, cases of doors and values": (376, 377, lambda: case_lines(is_later=True)),
     "contract, lines of its doors": (86, 90, lambda: lines(ROOT / "tests/contract/doors.py")),
@@ -115,17 +115,17 @@ OTHERS = {
     "CSS of the core, lines": (542, 320, lambda: sum(map(lines, files("formlab/**/*.css")))),
     "notebooks": (19, 14, lambda: len(files("notebooks/*.ipynb"))),
     "notebooks, lines of code": (
-        2671,
+        2669,
         1700,
         lambda: sum(map(notebook_lines, files("notebooks/*.ipynb"))),
     ),
     "docs, bytes": (
-        208682,
+        208059,
         120000,
         lambda: size("docs/**/*.md") - size("docs/reference/commands.md"),
     ),
     "CHANGELOG, bytes": (12000, 12000, lambda: size("CHANGELOG.md")),
-    "ARCHITECTURE, bytes": (22257, 9000, lambda: size("ARCHITECTURE.md")),
+    "ARCHITECTURE, bytes": (22214, 9000, lambda: size("ARCHITECTURE.md")),
 }
 
 

@@ -46,9 +46,8 @@ class Source:
 class Reader(NamedTuple):
     """One kind of source: whether a path is of it, and the rows that stand there.
 
-    `title` is what an error calls it; `fits` tells quickly, by the first bytes or the names in a
-    folder; `splits`, if not None, lists the splits that a path has answers for; `both`, if not
-    None, gives its gold and answers instead of rows.
+    `title` is what an error calls it; `fits` tells quickly, by first bytes or names in a folder.
+    `splits`, if any, lists those that a path has answers for; `both` gives gold and answers.
     """
 
     name: str

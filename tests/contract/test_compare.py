@@ -64,9 +64,8 @@ def test_c02_a_planted_weakness_is_found_and_chance_is_not():
 
 
 def test_c03_p_of_slices_is_adjusted_after_holm(pair):
-    table = formlab.compare(pair, by=["path"]).filter(
-        metric="exact_accuracy", average="pooled", slice_by="path"
-    )
+    table = formlab.compare(pair, metric="exact_accuracy", average="pooled", by=["path"])
+    table = table.filter(slice_by="path")
     assert [p for p in table["p"] if p > 0.001] == [0.5, 2 / 64]
     assert table["p_holm"].to_list() == holm(table["p"].to_list())
 

@@ -75,8 +75,7 @@ def test_f05_killed_while_it_is_saved_over_another_it_is_the_old_or_the_new(work
     states, found = [first.cases["pred"].to_list(), second.cases["pred"].to_list()], []
     for number in range(0, 60, 3):
         out = shutil.copytree("evals/first", f"evals/{number}")
-        # From there on nothing reaches the disk.
-        steps = iter([DEFAULT] * number + [KeyboardInterrupt] * 999)
+        steps = iter([DEFAULT] * number + [KeyboardInterrupt] * 999)  # Then nothing is saved.
         with monkeypatch.context() as patch, suppress(KeyboardInterrupt):
             for name in ("rename", "replace", "unlink", "rmdir"):
                 patch.setattr(os, name, Mock(wraps=getattr(os, name), side_effect=steps))
@@ -90,8 +89,8 @@ def test_f06_own_columns_of_the_gold_are_kept_and_slice(work):
     for name in ("first", "second"):
         cli(*SCORE, f"{name}.jsonl", "--by", "scanner", "--out", f"evals/{name}")
     # Edits of 25 and of 29 characters: 11 and 12 of the first, 2 and 10 of the second.
-    asked = ("--by", "scanner", "--metric", "cer", "--average", "pooled")
-    table = rows("compare", "evals/first", "evals/second", *asked)
+    asked = "compare evals/first evals/second --by scanner --metric cer --average pooled"
+    table = rows(*asked.split())
     found = {r["slice_value"]: (r["value_a"], r["value_b"]) for r in table if r["slice_by"]}
     assert found == {"1": (11 / 25, 2 / 25), "2": (12 / 29, 10 / 29)}
 

@@ -131,10 +131,9 @@ def test_r03_only_what_rests_on_a_changed_input_is_built_again(work):
 def test_r04_a_notebook_that_fails_or_dies_is_named_and_the_others_are_built(work):
     fails, dies = book("fails", "1 / 0"), book("dies", "import os\nos.kill(os.getpid(), 9)")
     # Paths are seen from where the user stands.
-    there = "os.path.isdir(evaluation) and os.path.isfile(experiment)"
-    sound = book("sound", f"import os\nassert {there}")
+    seen = "import os.path as p; assert p.isdir(evaluation) and p.isfile(experiment)"
     paths = ("-p", "evaluation=evals/first", "-p", "experiment=truth.csv")
-    output, _ = cli(*REPORT, fails, dies, sound, *paths, "--json", code=1)
+    output, _ = cli(*REPORT, fails, dies, book("sound", seen), *paths, "--json", code=1)
     results = {result["report"]: result["status"] for result in json.loads(output)}
     assert results == {"fails.html": "failed", "dies.html": "failed", "sound.html": "built"}
     assert "ZeroDivisionError" in output

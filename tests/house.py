@@ -120,7 +120,7 @@ OTHERS = {
         lambda: sum(map(notebook_lines, files("notebooks/*.ipynb"))),
     ),
     "docs, bytes": (
-        208059,
+        208221,
         120000,
         lambda: size("docs/**/*.md") - size("docs/reference/commands.md"),
     ),

@@ -21,7 +21,7 @@ def evaluation(system):
         corpus, flaws=corpus.flaws | counts, sources=dict(zip(NAMES, NAMES, strict=True))
     )
     read = [_row(at, at if at % 3 == 0 else at - 1) for at in texts]
-    predictions = own.predictions(read, corpus, name=system)
+    predictions = own.read_predictions(read, corpus, name=system)
     return analysis.evaluate(corpus, dataclasses.replace(predictions, notes=counts))
 
 

@@ -150,7 +150,7 @@ SOURCES = {
         {"p.jsonl": ({"doc_id": "a", "path": "/t", "value": "9", "confidence": 0.4, "page": 1,
                       "system": "s"}, {"doc_id": "b", "path": "/t", "value": "9"})},
         lambda folder, corpora:
-            own.predictions(folder / "p.jsonl", corpora["own"]).records["doc_id"],
+            own.read_predictions(folder / "p.jsonl", corpora["own"]).records["doc_id"],
         {"b"},
     ),
     "own object": (

@@ -10,6 +10,7 @@ import polars as pl
 from formlab.readers import gold as own
 from formlab.readers.types import FieldTypes
 from formlab.scoring import batches
+from formlab.tables import INFERRED
 from tests.fuzz.targets.common import DOCS, corpus_found, page, predictions_found, put, rows, scored
 from tests.fuzz.verdicts import Found, Target
 
@@ -76,7 +77,7 @@ def _pair(ending: str, folder: Path) -> Found:
 
 def _flaws(flaws: Mapping[str, int]) -> Counter[str]:
     """Without the fields whose types were inferred."""
-    return Counter({what: n for what, n in flaws.items() if not what.startswith(own.INFERRED)})
+    return Counter({what: n for what, n in flaws.items() if not what.startswith(INFERRED)})
 
 
 def _cut(ending: str, folder: Path) -> Found:

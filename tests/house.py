@@ -38,7 +38,7 @@ ROOMS = {
     "experiments": (6627, 2800, ["formlab_experiments/"]),
     "review": (4802, 1700, ["formlab_review/"]),
     "baselines": (2417, 1300, ["formlab_baselines/"]),
-    "tests": (50641, 16000, ["tests/"]),
+    "tests": (50642, 16000, ["tests/"]),
 }
 
 

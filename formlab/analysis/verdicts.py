@@ -283,8 +283,8 @@ def verdict_sentence(table: pl.DataFrame, ranked: pl.DataFrame) -> str:
     if len(rows) == 1:
         parts = [comparison_sentence(row) for row in (*rows, *pages)]
         kinds = [(word(row["slice_value"]), comparison_sentence(row)) for row in shown_kinds(table)]
-        parts[1:1] = [f"on {kind}: {sentence}" for kind, sentence in kinds]
-        return "; ".join(parts) + "."
+        parts[1:1] = [f"On {kind}: {sentence}" for kind, sentence in kinds]
+        return ". ".join(parts) + "."
     sentences = [_of_several(rows, names)] + ([_of_several(pages, names)] if pages else [])
     return ". ".join(sentences) + "."
 

@@ -111,7 +111,7 @@ def test_whole_documents_stand_beside_fields_or_alone():
     pair = with_pages(from_matrix("m", matrix), good), with_pages(from_matrix("n", matrix), bad)
     table, _, sentence = judged(*pair)
     assert table["metric"].to_list() == ["outcome", "cer"]
-    assert "; m has the lower character error rate (CER) of whole documents" in sentence
+    assert ". m has the lower character error rate (CER) of whole documents" in sentence
     table, ranked, sentence = judged(pages_alone("m", bad), pages_alone("n", good))
     assert sentence.startswith("n has the lower character error rate (CER) of whole documents than")
     assert ranked.select("system", "value").rows() == [("n", 0.1), ("m", 0.6)]

@@ -32,13 +32,18 @@ def text_of(reply: Any) -> str | None:
             | {"response": {"candidates": _} as inner}
         ):
             return text_of(inner)
-        case {"choices": [{"text": str(text)}, *_]} | {"response": str(text), "done": _}:
+        case {"object": "text_completion", "choices": [{"text": str(text)}, *_]} | {
+            "model": _,
+            "response": str(text),
+            "done": _,
+        }:
             return text
-        case {"role": _, "tool_calls": [*_, {"function": call}]}:
+        # A form may have fields called role and content.
+        case {"role": "assistant", "tool_calls": [*_, {"function": call}]}:
             return json.dumps(call)
         case (
-            {"role": _, "content": inner}
-            | {"role": _, "parts": inner}
+            {"role": "assistant", "content": inner}
+            | {"role": "model", "parts": inner}
             | {"object": "response", "output": inner}
         ):
             return inner if isinstance(inner, str) else _joined(inner or [])
@@ -85,7 +90,10 @@ def _holds_one(row: Mapping[str, Any]) -> bool:
 
 
 def _is_request(row: Mapping[str, Any]) -> bool:
-    return "custom_id" in row and not row.keys().isdisjoint({"response", "result"})
+    match row:
+        case {"custom_id": _, "response": _, "error": _} | {"custom_id": _, "result": {"type": _}}:
+            return True
+    return False
 
 
 def _texts(row: Mapping[str, Any]) -> dict[str, str]:

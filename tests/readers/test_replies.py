@@ -5,6 +5,7 @@ import json
 import pytest
 
 from formlab import open_log, readers
+from formlab.readers.rows import leaves
 
 GOLD = [{"doc_id": "a", "total": "9.00"}, {"doc_id": "b", "total": "12.50"}]
 ANSWERS = {"a": '{"total": "9.00"}', "b": '```json\n{"total": "12.50"}\n```'}
@@ -97,3 +98,19 @@ def test_a_log_may_hold_replies():
     rows = [{"id": "a", "target": {"total": "9.00"}, "response": openai(ANSWERS["a"])}]
     cases = open_log(rows).cases.filter(path="/total")
     assert cases.select("pred", "outcome").rows() == [("9.00", "match")]
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        {"role": "manager", "content": "9.00"},
+        {"choices": [{"text": "yes"}, {"text": "no"}]},
+        {"custom_id": "7", "result": "paid"},
+        {"message": {"role": "payer", "content": "late"}},
+    ],
+)
+def test_a_form_with_fields_called_so_is_no_reply(form):
+    rows = [{"doc_id": "a"} | form]
+    found = readers.read_values(rows)["value"].to_list()
+    assert len(found) == len(list(leaves(form)))
+    assert sorted(found) == sorted(value for _, value in leaves(form))

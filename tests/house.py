@@ -30,7 +30,7 @@ ROOMS = {
     "systems": (5098, 2500, SYSTEMS),
     "charts, reports": (9170, 4200, [f"formlab/{room}" for room in PAGES]),
     "scoring, metrics, text": (
-        13158,
+        13168,
         7720,
         [f"formlab/{room}/" for room in ("scoring", "metrics", "text", "trees")],
     ),
@@ -93,8 +93,8 @@ def case_lines(is_later):
 
 # What else has a limit: limit, goal and how it is counted.
 OTHERS = {
-    "core, lines": (52206, 28000, lambda: sum(map(lines, files("formlab/**/*.py")))),
-    "all packages, lines": (79643, 38800, lambda: sum(map(lines, python_files()))),
+    "core, lines": (52216, 28000, lambda: sum(map(lines, files("formlab/**/*.py")))),
+    "all packages, lines": (79653, 38800, lambda: sum(map(lines, python_files()))),
     "all packages, modules": (451, 260, lambda: len(python_files())),
     "fmt: skip": (577, 30, skipped_formats),
     "contract, lines of cases": (1950, 1950, lambda: case_lines(is_later=False)),

@@ -140,8 +140,11 @@ def _both_orders(value: str) -> tuple[datetime.date | None, datetime.date | None
     return _both_orders(bare) if bare != value else (published_date(value),) * 2
 
 
+_known_orders = lru_cache(_KNOWN)(_both_orders)
+
+
 def _days(value: str, order: str | None) -> tuple[Hashable, str]:
-    month_first, day_first = _both_orders(value)
+    month_first, day_first = (_known_orders if len(value) < _LONGEST else _both_orders)(value)
     days = (month_first or day_first, day_first or month_first)
     if order is not None:
         days = (days[order != "month"],) * 2
@@ -175,15 +178,12 @@ FIXED = PUBLISHED | {
 
 
 def comparators(matches: Mapping[str, str], mode: str) -> Callable[[str], Comparator]:
-    """The comparator of a name, which reads a text once.
+    """The comparator of a name.
 
     `matches` has it by its published name; where it has none, or one that nobody knows, texts are
     compared, white space aside.
     """
-    known = {
-        function: comparator._replace(key=lru_cache(_KNOWN)(comparator.key))
-        for function, comparator in (FIXED if mode == "fixed" else PUBLISHED).items()
-    }
+    known = FIXED if mode == "fixed" else PUBLISHED
     return lambda name: known.get(matches.get(name, DEFAULT), known[DEFAULT])
 
 

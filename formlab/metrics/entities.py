@@ -35,7 +35,7 @@ LEAVES = {
     "identity": pl.String,
     "order": pl.String,
 }
-_READ = ("doc", "item", "name", "component", "value", "order")
+_READ = ("item", "name", "component", "value", "order")
 # Items of gold and prediction that agree, and what that earns.
 _Pairs = list[tuple[int, int, float]]
 _Compared = Callable[[str], Comparator]
@@ -89,34 +89,44 @@ def match_entities(
     """
     compared, official = cache(comparators(matches, mode)), mode == "official"
     # Only of the gold may several values be right.
-    named = pred.drop_nulls("value").drop("accepted", strict=False)
-    golds, preds = _grouped(gold, compared), _grouped(named, compared)
+    claims = _by_document(pred.drop_nulls("value").drop("accepted", strict=False))
     pairs: _Pairs = []
     late: list[tuple[int, int]] = []
-    for key, ours in golds.items():
-        agreeing = _agreeing(ours, preds.get(key, []), compared, official=official)
-        found = _first(agreeing) if official else _best(agreeing)
-        pairs += found
-        first, taken = {g: p for g, p, _ in found}, {p for _, p, _ in found}
-        late += [(p, first[g]) for g, p, _ in agreeing if official and p not in taken]
+    for doc, values in _by_document(gold).items():
+        preds = _grouped(claims.get(doc, []), compared)
+        for name, ours in _grouped(values, compared).items():
+            agreeing = _agreeing(ours, preds.get(name, []), compared, official=official)
+            found = _first(agreeing) if official else _best(agreeing)
+            pairs += found
+            first, taken = {g: p for g, p, _ in found}, {p for _, p, _ in found}
+            late += [(p, first[g]) for g, p, _ in agreeing if official and p not in taken]
     schema = {"gold": pl.Int64, "pred": pl.Int64, "credit": pl.Float64}
     return Matching(pl.DataFrame(sorted(pairs), schema, orient="row"), _equal(pred, late))
 
 
-def _grouped(leaves: pl.DataFrame, compared: _Compared) -> dict[tuple[str, str, bool], list[_Item]]:
-    """The items of each document and name, flat ones apart; of a flat one each of its forms."""
-    groups: dict[tuple[str, str, bool], list[_Item]] = {}
-    items: dict[int, _Item] = {}
+def _by_document(leaves: pl.DataFrame) -> dict[str, list[tuple]]:
+    """The values of each document: item, name, component, value, order, further right values."""
     accepted, nothing = {}, [None] * leaves.height
     if "accepted" in leaves.columns:
         several = leaves.filter(pl.col("accepted").list.len() > 0)
         accepted = dict(several.select("item", "accepted").iter_rows())
-    columns = (leaves[n].to_list() if n in leaves.columns else nothing for n in _READ)
-    for doc, number, name, part, value, order in zip(*columns, strict=True):
-        group = groups.setdefault((doc, name, part is None), [])
+    columns = [leaves[n].to_list() if n in leaves.columns else nothing for n in _READ]
+    columns.append([accepted.get(number, ()) for number in columns[0]] if accepted else nothing)
+    found: dict[str, list[tuple]] = {}
+    for doc, *row in zip(leaves["doc"], *columns, strict=True):
+        found.setdefault(doc, []).append(tuple(row))
+    return found
+
+
+def _grouped(rows: list[tuple], compared: _Compared) -> dict[tuple[str, bool], list[_Item]]:
+    """The items of each name in a document, flat ones apart; of a flat one each of its forms."""
+    groups: dict[tuple[str, bool], list[_Item]] = {}
+    items: dict[int, _Item] = {}
+    for number, name, part, value, order, accepted in rows:
+        group = groups.setdefault((name, part is None), [])
         key = compared(name if part is None else part).key
         if part is None:
-            forms = [form for form in (value, *accepted.get(number, ())) if form is not None]
+            forms = [form for form in (value, *(accepted or ())) if form is not None]
             group += [_Item(number, [name], {name: key(form, order)}) for form in forms]
             continue
         if number not in items:

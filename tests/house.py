@@ -26,11 +26,11 @@ ROOMS = {
     "decisions": (230, 180, ["formlab/decisions.py"]),
     "benchmarks": (5018, 3000, ["formlab/benchmarks/"]),
     "readers": (5468, 3200, [f"formlab/{room}/" for room in ("formats", "logs", "own", "readers")]),
-    "stats, analysis": (7948, 3900, ANALYSIS),
+    "stats, analysis": (7952, 3900, ANALYSIS),
     "systems": (5098, 2500, SYSTEMS),
     "charts, reports": (9170, 4200, [f"formlab/{room}" for room in PAGES]),
     "scoring, metrics, text": (
-        13168,
+        13172,
         7720,
         [f"formlab/{room}/" for room in ("scoring", "metrics", "text", "trees")],
     ),
@@ -38,7 +38,7 @@ ROOMS = {
     "experiments": (6627, 2800, ["formlab_experiments/"]),
     "review": (4802, 1700, ["formlab_review/"]),
     "baselines": (2417, 1300, ["formlab_baselines/"]),
-    "tests": (50659, 16000, ["tests/"]),
+    "tests": (50661, 16000, ["tests/"]),
 }
 
 
@@ -93,8 +93,8 @@ def case_lines(is_later):
 
 # What else has a limit: limit, goal and how it is counted.
 OTHERS = {
-    "core, lines": (52216, 28000, lambda: sum(map(lines, files("formlab/**/*.py")))),
-    "all packages, lines": (79653, 38800, lambda: sum(map(lines, python_files()))),
+    "core, lines": (52220, 28000, lambda: sum(map(lines, files("formlab/**/*.py")))),
+    "all packages, lines": (79657, 38800, lambda: sum(map(lines, python_files()))),
     "all packages, modules": (451, 260, lambda: len(python_files())),
     "fmt: skip": (577, 30, skipped_formats),
     "contract, lines of cases": (1950, 1950, lambda: case_lines(is_later=False)),

@@ -162,7 +162,7 @@ def test_compare_prints_five_columns_and_all_the_rest(formlab, work):
     # Of three documents no test can say which is better: p is 1.
     assert (rows[0]["better"], rows[0]["p_holm"]) == (None, 1)
     assert "nan" not in formlab(*both, "--resamples", "0").stdout
-    flips = json.loads(formlab(*both, "--flips", "--json").stdout)
+    flips = json.loads(formlab(*both, "--metric", "outcome", "--json").stdout)
     assert [flips[0][n] for n in ("both_right", "only_a", "only_b", "both_wrong")] == [2, 1, 2, 0]
 
 
@@ -232,7 +232,8 @@ MISTAKES = {
     "compare evals/m evals/n --metric cer": "unknown metric scored for all systems 'cer'",
     "compare evals/m evals/n --by cause": "unknown column of the gold to compare by 'cause'",
     "compare evals/m evals/n --reference x": "unknown system to compare with 'x'",
-    "compare evals/m evals/n --flips --metric cer": "--flips counts fields that are right",
+    "compare evals/m evals/n --flips": "--flips is now: --metric outcome",
+    "compare evals/m evals/n --metric outcome --average macro": "no mean over documents",
     "compare evals/m evals/n --over-time": "the folder around them",
     "compare . --over-time --metric": "--metric",
     "report 65_own_form": "unknown report '65_own_form'. Try: '65_own_forms'",

@@ -17,7 +17,7 @@ from formlab import metrics, tables
 from formlab.analysis.comparability import common
 from formlab.analysis.finding import OUTCOME
 from formlab.analysis.flips import value_tests
-from formlab.errors import UnknownName
+from formlab.errors import DataBroken, UnknownName
 from formlab.folders import Evaluation
 from formlab.scoring.bands import BANDS
 from formlab.scoring.evaluate import read_again
@@ -79,7 +79,8 @@ def compare(
         gold's values right, of which the table also has how many both get right, one alone or
         none, and p of McNemar's test, which takes fields for independent.
     average
-        Only ``pooled`` or only ``macro``, the mean over documents; both if left out.
+        Only ``pooled`` or only ``macro``, the mean over documents, which the share of values right
+        has not; both if left out.
     by
         Columns of the gold, of *documents* or a user's own to slice the fields by.
     reference
@@ -111,7 +112,8 @@ def compare(
     Raises
     ------
     DataBroken
-        If the evaluations cannot be compared; the message says what differs.
+        If the evaluations cannot be compared, the message says what differs; or if a mean over
+        documents is asked of the share of values right.
     UnknownName
         If no such metric was scored, no such system is there, or `by` is a column of the system.
 
@@ -123,6 +125,9 @@ def compare(
     chosen = [metric] if isinstance(metric, str) else metric
     draws: dict[str, Any] = {"resamples": resamples, "permutations": permutations}
     draws |= {"level": level, "power": power, "seed": seed}
+    if OUTCOME in (chosen or ()) and average == metrics.MACRO:
+        what = f"{OUTCOME} is the share of all values right and has no mean over documents"
+        raise DataBroken(what, remedy=f"average={metrics.POOLED!r}, or another metric")
     ground = common(evaluations).evaluations
     rows = [values_compared(ground, by, reference, **draws)] if OUTCOME in (chosen or ()) else []
     scores = None if chosen is None else [name for name in chosen if name != OUTCOME]
@@ -131,17 +136,16 @@ def compare(
     _check_columns(ground, by)
 
     def tested(systems: Sequence[Evaluation]) -> list[dict[str, Any]]:
-        rows = score_rows(common(systems).evaluations, by, average)
-        return _tested(rows, scores, reference, draws)
+        return _tested(score_rows(systems, by, average), scores, reference, draws)
 
-    found = tested(evaluations)
+    found = tested(ground)
     # Scoring anew under the other rules takes most of the time: only where a rule has a say.
     again = under_other_rules(evaluations) if any(row["settings"].read for row in found) else []
     with TemporaryDirectory(prefix="formlab-") as home:
-        elsewhere = [
-            tested([_once(each, Path(home, f"{n}-{at}"), workers) for at, each in enumerate(rule)])
-            for n, rule in enumerate(again)
-        ]
+        elsewhere = []
+        for n, rule in enumerate(again):
+            saved = [_once(each, Path(home, f"{n}-{at}"), workers) for at, each in enumerate(rule)]
+            elsewhere.append(tested(common(saved).evaluations))
     read = pl.col("settings").struct.field("read").is_not_null()
     rows.append(compared(found, COMPARISON, by_other_rules=elsewhere, has_rule=read, level=level))
     return pl.concat(rows)

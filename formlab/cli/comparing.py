@@ -31,7 +31,11 @@ _MAIN_FLIPS = ("slice", "only_a", "only_b", "difference", "p_holm")
 
 @command(
     click.argument("folders", metavar="EVAL…", nargs=-1, required=True, type=options.file),
-    option("--metric", "Only this metric [all].", multiple=True),
+    option(
+        "--metric",
+        "Only this metric, or outcome: values right, and by one alone [all].",
+        multiple=True,
+    ),
     option(
         "--average",
         "Pooled scores, or means over documents [pooled; --all, --json: both].",
@@ -39,16 +43,13 @@ _MAIN_FLIPS = ("slice", "only_a", "only_b", "difference", "p_holm")
     ),
     options.BY,
     option("--reference", "Compare every system with this one [all pairs]."),
-    option("--flips", "Count fields that only one of two gets right.", bool),
     option("--over-time", "EVAL is a folder of runs: what each changed.", bool),
     option("--resamples", "Draws for intervals [1000] and tests [9999].", options.FROM_ZERO),
     options.SEED,
     options.WORKERS,
     options.EVERYTHING,
 )
-def compare(
-    folders: tuple[Path, ...], everything: bool, flips: bool, over_time: bool, **how: Any
-) -> Rows:
+def compare(folders: tuple[Path, ...], everything: bool, over_time: bool, **how: Any) -> Rows:
     """Compare two or more systems that were scored on the same forms.
 
     EVAL are folders that formlab score wrote with --out. A difference is by how much the first
@@ -70,14 +71,8 @@ def compare(
     evaluations = [_evaluation(folder) for folder in folders]
     ground = analysis.common(evaluations)
     draws |= {"by": how["by"], "reference": how["reference"]}
-    if not flips:
-        draws |= {"metric": metric or None, "average": how["average"], "workers": how["workers"]}
-        table = analysis.compare(evaluations, **draws)
-    elif metric or how["average"]:
-        what = "--flips counts fields that are right, whatever the metric"
-        raise DataBroken(what, remedy="--flips without --metric and --average")
-    else:
-        table = analysis.compare(evaluations, metric=analysis.OUTCOME, **draws)
+    draws |= {"metric": metric or None, "average": how["average"], "workers": how["workers"]}
+    table = analysis.compare(evaluations, **draws)
     tables, hints = _pairs(table, everything=everything, average=average)
     hints += _reading_rules(table["rules"].drop_nulls().to_list())
     return Rows(table, tables, notes=ground.notes, hints=hints)
@@ -105,7 +100,7 @@ def _pairs(table: pl.DataFrame, *, everything: bool, average: str) -> tuple[list
 
     # Null: no test supports that either system is better.
     table = table.with_columns(table["better"].fill_null("not shown"))
-    columns = _MAIN_FLIPS if table["only_a"].count() else _MAIN_DIFFERENCES
+    columns = _MAIN_DIFFERENCES if table["only_a"].null_count() else _MAIN_FLIPS
     table = table.drop(name for name in _OF_VALUES if not table[name].count())
     table = readable(table)
     if everything:

@@ -21,6 +21,7 @@ OPTIONS = {
     "--batch-results": "--batch DIR, the folder that the results are in",
     "--benchmark": "formlab score BENCHMARK --predictions LOG",
     "--figures": "--set figures=on",
+    "--flips": "--metric outcome",
     "--gold": "GOLD, the first argument: formlab score FILE --predictions …",
     "--judge-prompt": "--prompt",
     "--judge-view": "--set view=text",

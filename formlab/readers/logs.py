@@ -286,8 +286,8 @@ def _table(source: Source, table: Any) -> Iterator[Row]:
 
     def sample_of(row: Row, _: str) -> Sample:
         place = str(next(numbers))
-        cells = ((column, row.get(named.get(column))) for column in NAMES)
-        cell = {column: replies.text_of(value) or value for column, value in cells}
+        cell = {column: row.get(named.get(column)) for column in NAMES}
+        cell |= replies.in_cells(cell)
         text = {column: as_text(value) for column, value in cell.items()}
         status, error = text["status"], text["error"]
         if status not in tables.STATUSES:

@@ -96,12 +96,16 @@ def _is_request(row: Mapping[str, Any]) -> bool:
     return False
 
 
-def _texts(row: Mapping[str, Any]) -> dict[str, str]:
-    """The texts in a row's cells that are replies, by column; that of the row itself at ""."""
-    if (text := text_of(row)) is not None:
-        return {"": text}
+def in_cells(row: Mapping[str, Any]) -> dict[str, str]:
+    """The texts of the cells that are replies, by column."""
     cells = ((name, text_of(cell)) for name, cell in row.items() if isinstance(cell, Mapping))
     return {name: text for name, text in cells if text is not None}
+
+
+def _texts(row: Mapping[str, Any]) -> dict[str, str]:
+    """Those of a row's cells; of a row that is a reply itself, its text at ""."""
+    text = text_of(row)
+    return in_cells(row) if text is None else {"": text}
 
 
 def _row(row: Mapping[str, Any], documents: Collection[str], column: str) -> Mapping[str, Any]:

@@ -96,8 +96,9 @@ def test_one_wrapper_may_stand_around_another(tmp_path):
 
 def test_a_log_may_hold_replies():
     rows = [{"id": "a", "target": {"total": "9.00"}, "response": openai(ANSWERS["a"])}]
+    rows.append({"id": "b", "target": {"total": "9.00"}, "response": openai(None)})
     cases = open_log(rows).cases.filter(path="/total")
-    assert cases.select("pred", "outcome").rows() == [("9.00", "match")]
+    assert cases.select("pred", "outcome").rows() == [("9.00", "match"), (None, "missing")]
 
 
 @pytest.mark.parametrize(

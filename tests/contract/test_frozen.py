@@ -27,7 +27,7 @@ def compare_with_frozen(name):
         frozen = pl.read_csv(FROZEN / f"{name}.csv", schema=made.schema)
     else:
         frozen = pl.read_parquet(FROZEN / f"{name}.parquet")
-    frozen = made_here(frozen).sort(KEYS)
+    made, frozen = made_here(made), made_here(frozen).sort(KEYS)
     random = [column for column in made.columns if column in RANDOM]
     assert_frame_equal(made.drop(random), frozen.drop(random), abs_tol=1e-9, rel_tol=0)
     for column in random:

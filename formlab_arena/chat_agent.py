@@ -27,9 +27,7 @@ from formlab_arena.replies import ELEMENTS, PIXELS, read
 TASK = "arena_actions"
 # The settings of a model that shape its answers here. Points are in pixels, which is what a ruler
 # shows, unless thousandths are asked for.
-SHAPING = (
-    "temperature", "max_tokens", "extra", "form", "pages", "image_limit", "image_pixels", "boxes",
-)  # fmt: skip
+SHAPING = ("temperature", "max_tokens", "extra", "form", "pages", "image_limit", "boxes")
 DEFAULTS = {name: chat.SHAPING[name] for name in SHAPING} | {"boxes": "pixels"}
 # How much of its earlier actions a prompt repeats.
 _REMEMBERED, _SHOWN = 80, 120
@@ -56,14 +54,14 @@ class Instructions:
         """
         if self.ruler and self.settings["boxes"] != "pixels":
             raise DataBroken("a ruler shows pixels", remedy="boxes=pixels, or no --ruler")
-        shown = {key: self.settings[key] for key in ("prompts", "boxes", "pages")}
+        shown = {key: self.settings[key] for key in ("boxes", "pages")}
         main = TASK if self.observe == "pixels" else "arena_elements"
         prompts = [chat.prompt_of(Task(main, "click", _nothing, "points"), **shown)]
         more = [] if main == TASK else [f"arena_{self.observe}"]
         more += ["arena_ruler"] * self.ruler + ["arena_pages"] * self.from_pages
         for name in (f"arena_policy_{self.policy}", *more):
             task = Task(name, "click", _nothing, "")
-            prompts.append(chat.prompt_of(task, prompts=shown["prompts"]))
+            prompts.append(chat.prompt_of(task))
         return "\n\n".join(prompts)
 
 
@@ -87,7 +85,7 @@ def shaping_settings(
     full = settings(changes)
     client = chat.client_of(chat.system(name).model, full)
     version = version_of(Instructions(full, policy, ruler, from_pages, observe).text)
-    shaping = {key: full[key] for key in SHAPING if full[key] or key != "image_pixels"}
+    shaping = {key: full[key] for key in SHAPING}
     return shaping | {"address": client.address, "prompt": version}
 
 
@@ -118,8 +116,7 @@ def asking(
     client = chat.client_of(chat.system(name).model, full)
     with chat.AnswerStore(full["store"] or out / "answers.sqlite") as store:
         asker = chat.Asker(client, store, form=full["form"], retry=full["retry"])
-        pixels = full["image_pixels"]
-        shown = chat.PageView(full["image_limit"], 1, full["boxes"], ocr, pixels)
+        shown = chat.PageView(full["image_limit"], 1, full["boxes"], ocr)
         yield lambda doc_id, sources=(): ChatAgent(
             name, asker, instructions, shown, doc_id, sources
         )

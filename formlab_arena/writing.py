@@ -64,8 +64,7 @@ def write(
     """
     full = chat.SHAPING | chat.RUNNING | dict(settings or {})
     client = chat.client_of(chat.system(system).model, full)
-    own = {name: full[name] for name in ("prompts", "prompt")}
-    prompt = chat.prompt_of(Task(TASK, "click", _nothing, ""), **own)
+    prompt = chat.prompt_of(Task(TASK, "click", _nothing, ""), prompt=full["prompt"])
     out.mkdir(parents=True, exist_ok=True)
     entries: dict[int, Row] = {}
     with chat.AnswerStore(full["store"] or out / STORE) as store:

@@ -98,15 +98,7 @@ def _keep_setting(context: click.Context, parameter: click.Parameter, value: Any
     if parameter.name == "set":
         context.params["settings"] = pairs(value) | settings
     elif value is not None:
-        settings[_batch(value) if parameter.name == "batch" else parameter.name] = value
-
-
-def _batch(place: str) -> str:
-    """Whether questions go into a folder, or what came back of them is there."""
-    from formlab.systems.chat.batch import REQUESTS
-
-    back = (file for file in Path(place).glob("*.jsonl") if not file.match(REQUESTS))
-    return "batch_results" if os.path.isfile(place) or any(back) else "batch"
+        settings[parameter.name] = value
 
 
 _setting = functools.partial(option, callback=_keep_setting, expose_value=False)
@@ -145,7 +137,6 @@ MODEL = (
     _setting("--max-cost", "chat: stop before the calls cost more than this."),
 )
 PROMPT = _setting("--prompt", "chat: formlab's instructions of a name, or a file's, verbatim.")
-BATCH = _setting("--batch", "chat: folder for questions in files; read once results are in it.")
 
 
 # Of experiments whose factors vary on their own; `factors` and `more` are one list.

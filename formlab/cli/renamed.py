@@ -17,8 +17,9 @@ COMMANDS = {
     "sums": "formlab facts sums",
 }
 OPTIONS = {
-    "--assume-cost": "--set assume_cost=on",
-    "--batch-results": "--batch DIR, the folder that the results are in",
+    "--assume-cost": "--set max_calls=N",
+    "--batch": "--plugin docs/plugins/batch.py --system batch",
+    "--batch-results": "--plugin docs/plugins/batch.py --system batch",
     "--benchmark": "formlab score BENCHMARK --predictions LOG",
     "--figures": "--set figures=on",
     "--flips": "--metric outcome",

@@ -35,7 +35,6 @@ MAIN = 5
     options.NAME,
     options.MODEL,
     options.PROMPT,
-    options.BATCH,
 )
 def run(
     gold: str | Path, system: str, documents: str | int | Path, settings: dict[str, str],
@@ -71,12 +70,6 @@ def run(
         workers=workers,
     )
     notes, responses = predictions.notes, predictions.responses
-    if "batch" in settings:
-        from formlab.systems.chat import BATCH_NOTES
-
-        counts = {word: notes.get(note, 0) for word, note in BATCH_NOTES.items()}
-        row = {"system": predictions.system} | counts | {"batch": settings["batch"]}
-        return Rows([row], notes=notes, hints=["the same command again, once results are there"])
     failed = responses.filter(~pl.col("status").is_in(USABLE))
     say(notes)
     for doc_id, status, error in failed.select("doc_id", "status", "error").head(5).rows():

@@ -39,8 +39,7 @@ def asked(
             "drafts are made of annotations, not of what an OCR engine reads",
             remedy="image_limit=0 to show no images",
         )
-    own = Path(full["prompts"]) / f"{task}.md" if full["prompts"] else None
-    chosen = read_prompt(full["prompt"] or (own if own and own.is_file() else task))
+    chosen = read_prompt(full["prompt"] or task)
     prompt = chosen.text.strip()
     named = f"; prompt {chosen.version}" if full["prompt"] else ""
     # The questions are made beforehand: annotations are no corpus.
@@ -50,11 +49,12 @@ def asked(
     with AnswerStore(full["store"] or Path(out) / STORE) as store:
         asker = Asker(client_of(model, full), store, form=full["form"], retry=full["retry"])
         answered = results(
-            questions, asker, root=root, view=PageView(
-                limit, full["max_pages"], "pixels", None, full["image_pixels"], full["image_dpi"]
-            ),
+            questions,
+            asker,
+            root=root,
+            view=PageView(limit, full["max_pages"], "pixels"),
             workers=full["concurrency"],
-        )  # fmt: skip
+        )
     return [
         (result, Draft(
             split, result.question.document["doc_id"], "layout", None, result.status,

@@ -35,8 +35,6 @@ WORDS = {
     "check sums": ["facts", "sums"],
     "ask again after bad answers": ["--set", "retry=bad"],
     "log-probabilities": ["--set", "logprobs=on"],
-    "write a batch": ["--batch"],
-    "read a batch": ["--batch"],
     "the first documents": ["--documents"],
     "no figures": ["--set", "figures=off"],
 }

@@ -16,6 +16,7 @@ import formlab
 from tests.contract.doors import FIRST, SCORE, WORDS, cli, json_folder, long_table, rows, value
 
 RUN = "run truth.csv --images . --system chat:m --out run --set concurrency=1"
+ROOT = Path(__file__).parents[2]
 KEY = "sk-nobody-may-read-this-0123456789"
 ADA = FIRST["form-1"]
 FOUR = {f"form-{number}": ADA for number in range(1, 5)}
@@ -135,15 +136,17 @@ def test_m06_a_folder_of_other_settings_is_refused_with_what_differs_and_nothing
 
 
 def test_m07_answers_of_a_batch_are_the_records_of_live_calls(server):
-    cli(*server.run, *WORDS["write a batch"], "batch")
+    batch = ("--plugin", ROOT / "docs/plugins/batch.py", *server.run, "--system", "batch")
+    batch += ("--set", "model=m", "--name", "m")
+    cli(*batch)
     asked = next(Path("batch").glob("*.jsonl")).read_text().splitlines()
     requests = [json.loads(line) for line in asked]
     answer = {"status_code": 200, "body": completion()}
     results = [{"custom_id": request["custom_id"], "response": answer} for request in requests]
     Path("batch/results.jsonl").write_text("\n".join(map(json.dumps, results)))
-    cli(*server.run, *WORDS["read a batch"], "batch")
+    cli(*batch)
     assert server.calls == []
-    cli(*server.run, "--out", "live")
+    cli(*server.run, "--name", "m", "--out", "live")
     sent = [str(call["messages"]) for call in server.calls]
     assert sorted(sent) == sorted(str(request["body"]["messages"]) for request in requests)
     batch, live = (pl.read_parquet(f"{out}/predictions/records") for out in ("run", "live"))

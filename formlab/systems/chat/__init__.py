@@ -6,20 +6,14 @@ from formlab.systems.chat.answers import Answer
 from formlab.systems.chat.asker import Asker, Prompt
 from formlab.systems.chat.client import Client
 from formlab.systems.chat.limits import Limits, Stopped
-from formlab.systems.chat.model import (
-    BATCH_NOTES,
-    PREFIX,
-    ChatSystem,
-    system,
-    unfinished,
-)
+from formlab.systems.chat.model import PREFIX, ChatSystem, system, unfinished
 from formlab.systems.chat.run import PageView, predictions, questions, results
 from formlab.systems.chat.settings import RUNNING, SHAPING, client_of
 from formlab.systems.chat.store import AnswerStore
 from formlab.systems.chat.tasks import TASKS, prompt_of, tasks_of
 
 __all__ = [
-    "BATCH_NOTES", "PREFIX", "RUNNING", "SHAPING", "TASKS", "Answer", "AnswerStore", "Asker",
+    "PREFIX", "RUNNING", "SHAPING", "TASKS", "Answer", "AnswerStore", "Asker",
     "ChatSystem", "Client", "Limits", "PageView", "Prompt", "Stopped", "client_of", "predictions",
     "prompt_of", "questions", "results", "system", "tasks_of", "unfinished",
 ]  # fmt: skip

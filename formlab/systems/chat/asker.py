@@ -11,12 +11,9 @@ from typing import Any
 from formlab.cache import key_of
 from formlab.errors import UnknownName
 from formlab.systems.chat.answers import BAD, Answer
-from formlab.systems.chat.batch import BatchRequests, BatchResults, name_of
 from formlab.systems.chat.client import FORMS, Client, Messages
 from formlab.systems.chat.limits import Stopped
 from formlab.systems.chat.store import AnswerStore
-
-IN_BATCH = "in a batch that is not answered yet"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,9 +40,6 @@ class Asker:
     takes. ``retry="bad"`` asks again what was answered with broken JSON, refused or cut short; an
     error of the API is asked again in any case. ``may_ask=False`` takes what the store has,
     whatever it is, and calls nothing.
-
-    With `requests`, a question goes into a batch instead of being asked; what came back for it is
-    taken into the store from `results`, each result once.
     """
 
     def __init__(
@@ -56,8 +50,6 @@ class Asker:
         form: str = "auto",
         retry: str = "",
         may_ask: bool = True,
-        requests: BatchRequests | None = None,
-        results: BatchResults | None = None,
     ) -> None:
         if form not in ("auto", *FORMS):
             raise UnknownName.of("way to ask for JSON", form, ("auto", *FORMS))
@@ -66,9 +58,8 @@ class Asker:
         self.client, self.store, self.may_ask = client, store, may_ask
         self._again = ("api_error", *(BAD if retry else ()))
         self._forms: tuple[str, ...] = FORMS if form == "auto" else (form,)
-        self.requests, self._results = requests, results
-        # Of two threads with the same question one takes its result.
-        self._lock = threading.Lock()
+        # Of threads with the same question one asks, and the others wait for its answer.
+        self._locks: dict[str, threading.Lock] = {}
         # The first way to ask that was answered.
         self._first: int | None = None
 
@@ -79,72 +70,28 @@ class Asker:
         may be made.
         """
         keys = self._keys(prompt)
-        if self._results is not None:
-            with self._lock:
-                self._take(self._results, prompt, keys)
-        stored = self._stored(prompt, keys)
-        if stored is not None and not (self.may_ask and stored.status in self._again):
-            return stored
-        if not self.may_ask:
-            raise Stopped("no answer yet")
-        if self.requests is not None:
-            return self._written(self.requests, prompt, keys)
-        with self.store.claim(keys[0], stopped=lambda: self.client.limits.stopped):
-            newer = self._stored(prompt, keys)
-            if newer is not None and newer != stored:
-                # Another thread or process has asked meanwhile.
-                return newer
-            return _judged(self._left_behind(prompt, keys) or self._ask(prompt, keys), prompt)
-
-    def _stored(self, prompt: Prompt, keys: list[str]) -> Answer | None:
-        stored = self.store.get(keys)
-        return stored and _judged(stored, prompt)
-
-    def _take(self, results: BatchResults, prompt: Prompt, keys: list[str]) -> None:
-        """Store what came back for a question, unless it has been answered since it was put."""
-        for key in keys:
-            stored, count = self.store.get([key]), self.store.count(key)
-            numbers = range(count, -1 if stored is None or stored.text is None else count - 1, -1)
-            candidates = (results.get(name_of(key, number)) for number in numbers)
-            result = next((result for result in candidates if result is not None), None)
-            answer = result and _full(self.client.batched(result), prompt, key)
-            if answer and answer != stored:
-                self.store.put(answer)
-
-    def _written(self, requests: BatchRequests, prompt: Prompt, keys: list[str]) -> Answer:
-        """Put a question into the batch, in the first form that the server has not refused."""
-        forms = self._forms if prompt.schema is not None else ("prompt",)
-        before = [self.store.get([key]) for key in keys]
-        left = [n for n, a in enumerate(before) if a is None or a.finish != "bad_request"]
-        if not left:
-            return before[0]
-        form, key = forms[left[0]], keys[left[0]]
-        with self.client.limits.call():
-            schema = None if form == "prompt" else prompt.schema
-            body = self.client.body(prompt.messages(), schema=schema, form=form)
-            requests.add(name_of(key, self.store.count(key)), body)
-        raise Stopped(IN_BATCH)
+        before = self.store.get(keys)
+        with self._locks.setdefault(keys[0], threading.Lock()):
+            stored = self.store.get(keys)
+            found = stored and _judged(stored, prompt)
+            # One that came meanwhile counts, whatever it is.
+            again = self.may_ask and stored == before
+            if found and not (again and found.status in self._again):
+                return found
+            if not self.may_ask:
+                raise Stopped("no answer yet")
+            return _judged(self._ask(prompt, keys), prompt)
 
     def _keys(self, prompt: Prompt) -> list[str]:
         shape = {
-            "address": self.client.address, "model": self.client.model,
-            "options": self.client.options, "messages": prompt.shape, "schema": prompt.schema,
-        }  # fmt: skip
+            "address": self.client.address,
+            "model": self.client.model,
+            "options": self.client.options,
+            "messages": prompt.shape,
+            "schema": prompt.schema,
+        }
         forms = self._forms if prompt.schema is not None else ("text",)
         return [key_of(shape | {"form": form}) for form in forms]
-
-    def _left_behind(self, prompt: Prompt, keys: list[str]) -> Answer | None:
-        """An answer that had come, and was not yet kept, when its process was killed."""
-        for key in keys:
-            if not (part := self.store.part(key)).exists():
-                continue
-            answer = self.client.arrived(part)
-            if answer is not None:
-                answer = self._kept(answer, prompt, key, attempts=0)
-            part.unlink(missing_ok=True)
-            if answer is not None:
-                return answer
-        return None
 
     def _ask(self, prompt: Prompt, keys: list[str]) -> Answer:
         """A new answer, kept as soon as it is there, in the first form that the server takes."""
@@ -152,10 +99,9 @@ class Asker:
         forms = self._forms if prompt.schema is not None else ("prompt",)
         start = (self._first or 0) if prompt.schema is not None else 0
         for way in range(start, len(forms)):
-            schema = None if forms[way] == "prompt" else prompt.schema
-            keep = partial(self._kept, prompt=prompt, key=keys[way], attempts=attempts)
-            part = self.store.part(keys[way])
-            answer = self.client.ask(messages, schema=schema, form=forms[way], keep=keep, part=part)
+            key, schema = keys[way], None if forms[way] == "prompt" else prompt.schema
+            keep = partial(self._kept, prompt=prompt, key=key, attempts=attempts)
+            answer = self.client.ask(messages, schema=schema, form=forms[way], keep=keep)
             if answer.text is not None:
                 if prompt.schema is not None:
                     # A page that fails under a schema does not show that the server takes none.
@@ -167,16 +113,16 @@ class Asker:
         return self._kept(dataclasses.replace(answer, attempts=0), prompt, keys[way], attempts)
 
     def _kept(self, answer: Answer, prompt: Prompt, key: str, attempts: int) -> Answer:
-        answer = dataclasses.replace(answer, attempts=attempts + answer.attempts)
-        answer = _full(answer, prompt, key)
+        answer = dataclasses.replace(
+            answer,
+            attempts=attempts + answer.attempts,
+            key=key,
+            task=prompt.task,
+            doc_id=prompt.doc_id,
+            images=prompt.images,
+        )
         self.store.put(answer)
         return answer
-
-
-def _full(answer: Answer, prompt: Prompt, key: str) -> Answer:
-    return dataclasses.replace(
-        answer, key=key, task=prompt.task, doc_id=prompt.doc_id, images=prompt.images
-    )
 
 
 def _judged(answer: Answer, prompt: Prompt) -> Answer:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import dataclasses
 import io
-import math
 import threading
 from pathlib import Path
 from typing import Any
@@ -108,17 +107,13 @@ def pages(
     paths: list[Path],
     *,
     limit: int,
-    pixels: int = 0,
-    dpi: float = 0.0,
     width: float | None = None,
 ) -> list[PageImage]:
     """All pages of images, PDFs and TIFFs in their order.
 
-    `limit` is the longest side in pixels, `pixels` how many a page may have, `dpi` the resolution;
-    0 sets no bound. The smallest of them counts: a larger image is made smaller, to a resolution
-    only where its file states its own; a page of a PDF is drawn at it. `width` is the first page's
-    in the document's units, where that is not the file's own. `DataMissing` or `DataBroken` if
-    there is no page or one cannot be read.
+    `limit` is the longest side in pixels, 0 for none: a larger image is made smaller, a page of a
+    PDF is drawn at it. `width` is the first page's in the document's units, where that is not the
+    file's own. `DataMissing` or `DataBroken` if there is no page or one cannot be read.
     """
     if not paths:
         raise DataMissing("this document has no image")
@@ -130,10 +125,8 @@ def pages(
         sha256 = files.sha256(path)
         for page, own in enumerate(sizes, start=1):
             across, down = own[:2]
-            bounds = [limit / max(across, down)] if limit else []
-            bounds += [math.sqrt(pixels / (across * down))] if pixels else []
-            bounds += [dpi / own.dpi] if dpi and own.dpi else []
-            scale = min(bounds if is_pdf else [1.0, *bounds], default=1.0)
+            scale = limit / max(across, down) if limit else 1.0
+            scale = scale if is_pdf else min(1.0, scale)
             sent = (max(1, round(across * scale)), max(1, round(down * scale)))
             size, zoom = (across * unit, down * unit), scale if is_pdf else 0.0
             made.append(PageImage(path, len(made) + 1, size, sent, sha256, zoom, page))

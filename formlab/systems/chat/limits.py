@@ -1,73 +1,137 @@
-"""What a run may spend at a server: calls in flight, calls in all, money."""
+"""What a run may spend at a server: calls in all, and money by the prices of a table."""
 
 from __future__ import annotations
 
+import csv
 import math
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
 
-_FIRST = 4
-# No further call can succeed: a wrong key, a model or an address that is not there.
-HOPELESS = (401, 403, 404)
+from formlab import files
+from formlab.errors import DataBroken
+
+# A table that users edit or replace.
+PRICES = Path(__file__).parent / "prices.csv"
+# What no call takes: sums of such counts still fit into a table.
+_MOST_TOKENS = 2**48
 
 
 class Stopped(Exception):
     """No further call may be made; the message says why."""
 
 
+class Price(NamedTuple):
+    """What a million tokens cost that go in and come out, and the date of these prices."""
+
+    input: float
+    output: float
+    currency: str = "USD"
+    date: str | None = None
+
+    def of(self, tokens_in: int | None, tokens_out: int | None) -> float | None:
+        """The cost of a call; None where the server does not report its tokens."""
+        if tokens_in is None or tokens_out is None:
+            return None
+        return (tokens_in * self.input + tokens_out * self.output) / 1e6
+
+    def __str__(self) -> str:
+        dated = f", {self.date}" if self.date else ""
+        return f"{self.input:g} in, {self.output:g} out, {self.currency} a million tokens{dated}"
+
+
+def price_of(model: str, *, prices: str | Path = PRICES) -> Price | None:
+    """The price of a model; None if the table has none, which is not the same as free.
+
+    The table is a CSV file with columns model, input, output and, where known, currency (USD if
+    left out) and date.
+
+    Raises
+    ------
+    DataMissing, DataBroken
+        If the file is absent or cannot be read, or the price is not two numbers from 0 up.
+
+    Examples
+    --------
+    >>> price_of("a-model-of-my-own") is None
+    True
+    >>> str(Price(2.5, 10, "EUR", "2026-05-01"))
+    '2.5 in, 10 out, EUR a million tokens, 2026-05-01'
+    """
+    text = files.read_text(Path(prices))
+    table = csv.DictReader(text.splitlines())
+    with files.csv_cells(len(text)):
+        row = next((row for row in table if row.get("model") == model), None)
+    if row is None:
+        return None
+    try:
+        sides = [float(row[side]) for side in ("input", "output")]
+    except (KeyError, TypeError, ValueError):
+        sides = [math.nan]
+    if not all(math.isfinite(side) and side >= 0 for side in sides):
+        what = f"no price of {model!r}: two numbers from 0 up are expected"
+        remedy = "columns model, input, output: for a million tokens; currency and date where known"
+        raise DataBroken(what, where=f"{prices}:{table.line_num}", remedy=remedy)
+    return Price(*sides, currency=row.get("currency") or "USD", date=row.get("date") or None)
+
+
+def usage_of(usage: Any, price: Price | None) -> dict[str, Any]:
+    """The tokens of a call, where the server reports them, and their cost, where it is known."""
+    usage = usage if isinstance(usage, dict) else {}
+    counts = (usage.get("prompt_tokens"), usage.get("completion_tokens"))
+    tokens = [n if type(n) is int and 0 <= n < _MOST_TOKENS else None for n in counts]
+    cost = price.of(*tokens) if price else None
+    return {"tokens_in": tokens[0], "tokens_out": tokens[1], "cost": cost}
+
+
 class Limits:
     """Lets calls through while the limits hold. Threads may share it.
 
-    The first calls go four at a time, and each answer admits one more until the server refuses
-    one: then half as many go at once, and it takes as many answers as there are calls in flight to
-    admit one more. A call begins if `max_cost` holds even where it and all that are in flight cost
-    the most that they may, which is never thought to be less than what any answer has cost. With
-    `assume_cost` an answer of unknown cost counts as much.
+    A call begins if `max_cost` holds even where it and all that are in flight cost the most that
+    they may, which is never thought to be less than what any answer has cost.
 
     Examples
     --------
     >>> limits = Limits(max_calls=1)
     >>> with limits.call():
-    ...     limits.answered(cost=0.25)
-    >>> with limits.call():
-    ...     pass
+    ...     limits.count()
+    ...     limits.count()
     Traceback (most recent call last):
     ...
     formlab.systems.chat.limits.Stopped: max_calls=1 reached
     """
 
-    def __init__(
-        self, concurrency: int = 16, *, max_cost: float = math.inf, max_calls: float = math.inf,
-        assume_cost: bool = False,
-    ) -> None:  # fmt: skip
-        self.concurrency, self.max_cost, self.max_calls = max(1, concurrency), max_cost, max_calls
-        self.at_once = float(min(_FIRST, self.concurrency))
-        self.assume_cost = assume_cost
+    def __init__(self, *, max_cost: float = math.inf, max_calls: float = math.inf) -> None:
+        self.max_cost, self.max_calls = max_cost, max_calls
         self.calls, self.cost = 0, 0.0
         self.stopped: str | None = None
         self._running, self._reserved, self._dearest = 0, 0.0, 0.0
-        self._halved = 0.0
         self._changed = threading.Condition()
 
     @contextmanager
-    def call(self, most: float = 0.0) -> Iterator[float]:
-        """One call, when there is room for it; gives the moment at which it may be made.
+    def call(self, most: float = 0.0) -> Iterator[None]:
+        """One call with all of its attempts, when there is money for it: `most` at most.
 
-        `most` is the most that it may cost. `Stopped` if a limit is reached or the run was stopped.
+        `Stopped` if a limit is reached or the run was stopped.
         """
         with self._changed:
-            self._changed.wait_for(lambda: self.stopped or self._has_room(most))
-            if reached := self.stopped or self._reached(most):
-                self.stop(reached)
-                raise Stopped(reached)
+            # While a call is in flight it may turn out to cost less than the most.
+            self._changed.wait_for(
+                lambda: self.stopped or not self._running or self._is_within(most)
+            )
+            if not self._is_within(most):
+                next_one = f"a call may cost {max(most, self._dearest):.4g}"
+                spent = f"{self.cost:.4g} are spent, and {next_one}"
+                self.stop(f"max_cost={self.max_cost:g} reached: {spent}")
+            if self.stopped:
+                raise Stopped(self.stopped)
             most = max(most, self._dearest)
-            self.calls += 1
             self._running += 1
             self._reserved += most
         try:
-            yield time.monotonic()
+            yield
         finally:
             with self._changed:
                 self._running -= 1
@@ -75,48 +139,23 @@ class Limits:
                 self._reserved = self._reserved - most if self._running else 0.0
                 self._changed.notify_all()
 
-    def _has_room(self, most: float) -> bool:
-        # While a call is in flight it may turn out to cost less than the most.
-        waits = self._running and not self._is_within(most)
-        return self._running < int(self.at_once) and not waits
-
     def _is_within(self, most: float) -> bool:
         return self.cost + self._reserved + max(most, self._dearest) <= self.max_cost
 
-    def _reached(self, most: float) -> str | None:
-        if self.calls >= self.max_calls:
-            return f"max_calls={self.max_calls} reached"
-        if self._is_within(most):
-            return None
-        next_one = f"a call may cost {max(most, self._dearest):.4g}"
-        return f"max_cost={self.max_cost:g} reached: {self.cost:.4g} are spent, and {next_one}"
-
-    def answered(self, *, cost: float | None = None, most: float = 0.0) -> None:
-        """A call was answered, at this cost where it is known; `most` as for `call`."""
+    def count(self) -> None:
+        """One request more; `Stopped` if it may not be made."""
         with self._changed:
-            if cost is None and self.assume_cost:
-                cost = max(most, self._dearest)
-            step = 1 / self.at_once if self._halved else 1.0
-            self.at_once = min(float(self.concurrency), self.at_once + step)
-            if cost is not None:
-                self.cost += cost
-                self._dearest = max(self._dearest, cost)
-            self._changed.notify_all()
+            if self.calls >= self.max_calls:
+                self.stop(f"max_calls={self.max_calls} reached")
+            if self.stopped:
+                raise Stopped(self.stopped)
+            self.calls += 1
 
-    def overrun(self, since: float) -> None:
-        """The server could not take the call that was made at `since`.
-
-        Calls that were in flight together count as one reason to slow down.
-        """
+    def answered(self, cost: float) -> None:
+        """A call was answered at this cost."""
         with self._changed:
-            if since >= self._halved:
-                self._halved = time.monotonic()
-                self.at_once = max(1.0, self.at_once / 2)
-
-    def wait(self, seconds: float) -> None:
-        """Return after so long, or once the run was stopped."""
-        with self._changed:
-            self._changed.wait_for(lambda: self.stopped, seconds)
+            self.cost += cost
+            self._dearest = max(self._dearest, cost)
 
     def stop(self, reason: str) -> None:
         """Let no call through any more."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from contextlib import ExitStack
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
@@ -15,38 +14,35 @@ from formlab.folders import Corpus, Predictions
 from formlab.systems._runs import HEAD, PREDICTIONS, SKIPPED, begin, check_head, first
 from formlab.systems._spec import Reader, System
 from formlab.systems.chat.asker import Asker
-from formlab.systems.chat.batch import BatchRequests, BatchResults
 from formlab.systems.chat.client import Client
+from formlab.systems.chat.limits import Price
 from formlab.systems.chat.ocr_lines import OcrLines
-from formlab.systems.chat.prices import Price
 from formlab.systems.chat.run import PageView, TaskResult, predictions, questions, results
-from formlab.systems.chat.settings import BATCH, RUNNING, SHAPING, client_of
+from formlab.systems.chat.settings import RUNNING, SHAPING, client_of
 from formlab.systems.chat.shots import Shots, drawn
 from formlab.systems.chat.store import AnswerStore
-from formlab.systems.chat.tasks import Task, check_prompts, prompt_of, tasks_of
+from formlab.systems.chat.tasks import Task, prompt_of, tasks_of
 from formlab.systems.prompts import read as read_prompt
 from formlab.systems.prompts import version_of
 
 PREFIX = "chat:"
 STORE = "answers.sqlite"
 # Settings that are needed to read a run before it is finished.
-_PATHS = ("store", "prompts", "prices")
-BATCH_NOTES = {"files": "batch files written", "requests": "requests in them"}
+_PATHS = ("store", "prices")
 
 
 @dataclass(frozen=True)
 class ChatSystem(System):
     """A model at any endpoint that speaks OpenAI's protocol.
 
-    Settings: those of `SHAPING`, `RUNNING` and `BATCH`. `extra` is JSON put into the body of each
+    Settings: those of `SHAPING` and `RUNNING`. `extra` is JSON put into the body of each
     call, and null in it takes a member out (``{"temperature": null}``); `store` is a file of
     answers that runs may share; `max_calls=0` asks nothing and takes what the store has. With
     ``pages=text`` a model that sees no images gets what an OCR engine reads on them. `prompt`, the
     name of one of formlab's prompts or a file, replaces the instructions of the only task asked.
 
-    A document's pages are all in one question, the first `max_pages` of them; `image_limit` (their
-    longest side), `image_pixels` (how many pixels a page has) and `image_dpi` bound their size, see
-    `images.pages`, and `notes` say what was sent. `prices` is a file, see `prices.price_of`.
+    A document's pages are all in one question, the first `max_pages` of them, with `image_limit`
+    as their longest side; `notes` say what was sent. `prices` is a file, see `limits.price_of`.
 
     Before a question come `shots` examples of the documents to learn from, drawn by `shots_seed`,
     as text or image (`shots_as`); the settings of a run name them under ``shots documents``.
@@ -54,13 +50,13 @@ class ChatSystem(System):
     With `logprobs` records have the probability of their value's tokens as `confidence`, where the
     server gives them; with several `samples` the share of so many answers to the question that
     agree with the first, which is the answer.
-
-    With `batch`, a folder, the questions without an answer are written into files for a batch of
-    OpenAI's protocol, and nothing is asked or saved; with `batch_results`, a file or folder, what
-    came back is taken into the store, and the run is finished from it without a call.
     """
 
     model: str = ""
+
+    def client(self, settings: dict[str, Any]) -> Client:
+        """What asks the model."""
+        return client_of(self.model, settings)
 
     def run_name(self, settings: dict[str, Any]) -> str:
         """The model's name, with the settings that shape answers and are not at their default."""
@@ -90,7 +86,7 @@ class ChatSystem(System):
         """
         chosen = self.defaults | (settings or {})
         out = Path(out)
-        plan = _Plan.of(self.model, chosen, corpus)
+        plan = _Plan.of(self.client(chosen), chosen, corpus)
         head = {
             "benchmark": corpus.benchmark, "split": corpus.split, "system": self.name,
             "settings": plan.settings, "name": name or self.run_name(chosen),
@@ -100,8 +96,7 @@ class ChatSystem(System):
         source = chosen["prompt"] and read_prompt(chosen["prompt"]).source
         begin(out, head, **paths, prompt=source, limit=limit)
         made = plan.made(corpus, chosen, out=out, name=head["name"], limit=limit)
-        if not chosen["batch"]:
-            made.save(out / PREDICTIONS)
+        made.save(out / PREDICTIONS)
         return made
 
 
@@ -121,7 +116,7 @@ def unfinished(folder: Path, corpus: Corpus) -> Predictions | None:
         return None
     try:
         kept = head["settings"]
-        chosen = SHAPING | RUNNING | BATCH | {n: kept[n] for n in SHAPING if n in kept}
+        chosen = SHAPING | RUNNING | {n: kept[n] for n in SHAPING if n in kept}
         chosen |= {"base_url": kept["address"]} | {
             n: head[n] for n in (*_PATHS, "prompt") if n in head
         }
@@ -133,7 +128,7 @@ def unfinished(folder: Path, corpus: Corpus) -> Predictions | None:
     if not Path(chosen["store"] or folder / STORE).is_file():
         return None
     check_head(folder, {"benchmark": corpus.benchmark, "split": corpus.split})
-    plan = _Plan.of(model, chosen, corpus)
+    plan = _Plan.of(client_of(model, chosen), chosen, corpus)
     check_head(folder, {"settings": plan.settings})
     return plan.made(corpus, chosen, out=folder, name=name, limit=limit, ask=False)
 
@@ -156,7 +151,7 @@ def system(name: str) -> ChatSystem:
         raise UnknownName(f"no model in {name!r}", remedy="chat:MODEL, as the server names it")
     return ChatSystem(
         name=f"{PREFIX}{model}", title=f"{model} at an OpenAI-compatible endpoint",
-        start=_no_pages, defaults=SHAPING | RUNNING | BATCH, versions=("openai",), extra="chat",
+        start=_no_pages, defaults=SHAPING | RUNNING, versions=("openai",), extra="chat",
         model=model,
     )  # fmt: skip
 
@@ -171,28 +166,25 @@ class _Plan:
     examples: Corpus | None = None
 
     @classmethod
-    def of(cls, model: str, chosen: dict[str, Any], corpus: Corpus) -> _Plan:
+    def of(cls, client: Client, chosen: dict[str, Any], corpus: Corpus) -> _Plan:
         tasks = tasks_of(corpus.benchmark, chosen["tasks"])
-        if chosen["prompts"]:
-            check_prompts(chosen["prompts"], corpus.benchmark)
         if chosen["prompt"] and len(tasks) > 1:
             listed = ", ".join(task.name for task in tasks)
             what = f"one prompt for several tasks: {listed}"
             raise DataBroken(what, where=chosen["prompt"], remedy=f"--set tasks={tasks[0].name}")
-        shown = {key: chosen[key] for key in ("prompts", "prompt", "boxes", "pages")}
+        shown = {key: chosen[key] for key in ("prompt", "boxes", "pages")}
         examples = drawn(corpus, chosen)
         shown["shots"] = chosen["shots_as"] if examples is not None else ""
         prompts = {task.name: (task, prompt_of(task, **shown)) for task in tasks}
-        client = client_of(model, chosen, batches=True)
         # A bound that is not set is not named: runs of before there was one go on.
-        unset = ("image_pixels", "image_dpi", "shots", "shots_seed", "logprobs", "samples")
+        unset = ("shots", "shots_seed", "logprobs", "samples")
         settings = {n: v for n in SHAPING if (v := chosen[n]) != SHAPING[n] or n not in unset}
         if examples is None:
             settings.pop("shots_as")
         else:
             settings["shots_seed"] = chosen["shots_seed"]
             settings["shots documents"] = examples.documents["doc_id"].to_list()
-        settings |= {"model": model, "address": client.address}
+        settings |= {"model": client.model, "address": client.address}
         settings |= {f"prompt {name}": version_of(text) for name, (_, text) in prompts.items()}
         if chosen["prompt"]:
             settings["prompt"] = read_prompt(chosen["prompt"]).version
@@ -214,10 +206,7 @@ class _Plan:
         if chosen["pages"] == "text":
             ocr = OcrLines(unit=chosen["boxes"])
             versions["rapidocr"] = metadata.version("rapidocr")
-        view = PageView(
-            chosen["image_limit"], chosen["max_pages"], chosen["boxes"], ocr,
-            chosen["image_pixels"], chosen["image_dpi"],
-        )  # fmt: skip
+        view = PageView(chosen["image_limit"], chosen["max_pages"], chosen["boxes"], ocr)
         texts = benchmarks.get(corpus.benchmark).schema is not None
         documents, skipped = first(corpus, limit, images=view.limit > 0, texts=texts)
         shots = {}
@@ -228,30 +217,18 @@ class _Plan:
             shots = {task.name: Shots(self.examples, task, view, read) for task in tasks}
         todo = list(questions(corpus, self.prompts, documents=documents, shots=shots))
         notes = {SKIPPED: skipped}
-        with ExitStack() as stack:
-            store = stack.enter_context(AnswerStore(chosen["store"] or out / STORE))
-            batch = None
-            if chosen["batch"]:
-                batch = BatchRequests(
-                    chosen["batch"], requests=chosen["batch_requests"],
-                    megabytes=chosen["batch_megabytes"],
-                )  # fmt: skip
-                stack.enter_context(batch)
-            back = BatchResults(chosen["batch_results"]) if chosen["batch_results"] else None
+        with AnswerStore(chosen["store"] or out / STORE) as store:
             asker = Asker(
-                self.client, store, form=chosen["form"], retry=chosen["retry"],
-                may_ask=ask and not back, requests=batch, results=back,
-            )  # fmt: skip
-            workers = chosen["concurrency"]
+                self.client, store, form=chosen["form"], retry=chosen["retry"], may_ask=ask
+            )
             outcomes = results(
-                todo, asker, root=corpus.root, view=view, workers=workers,
+                todo,
+                asker,
+                root=corpus.root,
+                view=view,
+                workers=chosen["concurrency"],
                 samples=chosen["samples"],
-            )  # fmt: skip
-        if batch:
-            counts = {"files": batch.files, "requests": len(batch.names)}
-            notes |= {BATCH_NOTES[name]: count for name, count in counts.items()}
-        if back:
-            notes |= {"results of the batch": back.lines, "lines that are no result": back.unread}
+            )
         price, settings = self.client.price, self.settings | versions
         if price:
             settings["price"] = str(price)

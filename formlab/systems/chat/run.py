@@ -67,15 +67,12 @@ class PageView:
     """How pages are shown: longest side in pixels, number of pages at most, and the unit of boxes.
 
     With ``limit=0`` no page is shown; with `ocr`, the lines that it reads stand for the image.
-    `pixels` and `dpi` bound a page's size further, see `images.pages`; 0 sets no bound.
     """
 
     limit: int = 2048
     most: int = 10
     boxes: str = "thousandths"
     ocr: OcrLines | None = None
-    pixels: int = 0
-    dpi: float = 0.0
 
     def pages(self, document: Row, root: Path | None) -> list[PageImage]:
         """All pages of a document; none where no page is shown, or its own text stands for them."""
@@ -83,7 +80,7 @@ class PageView:
             return []
         paths, width = page_files(document, root), document["width"]
         with _readable(paths[0]):
-            return pages(paths, limit=self.limit, pixels=self.pixels, dpi=self.dpi, width=width)
+            return pages(paths, limit=self.limit, width=width)
 
     def in_key(self, page: PageImage) -> Row:
         """What stands for a page in the key of an answer."""
@@ -150,7 +147,6 @@ def results(
     done: dict[int, TaskResult] = {}
     limits, bad = asker.client.limits, 0
     text = "answers, {task.fields[bad]} unusable{task.fields[cost]}"
-    text = text if asker.requests is None else "questions put into a batch"
 
     def answered(number: int) -> TaskResult:
         try:

@@ -4,43 +4,33 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from formlab import files
 from formlab.errors import DataBroken, NotAvailable
 from formlab.systems._spec import setting_text
-from formlab.systems.chat.batch import MOST_MEGABYTES, MOST_REQUESTS
 from formlab.systems.chat.client import Client
-from formlab.systems.chat.limits import Limits
-from formlab.systems.chat.prices import PRICES, price_of
+from formlab.systems.chat.limits import PRICES, Limits, price_of
 
 # What shapes an answer, and therefore stands in a run's settings.
 SHAPING: dict[str, Any] = {
     "temperature": 0.0, "max_tokens": 8192, "extra": "{}", "form": "auto", "pages": "image",
-    "image_limit": 2048, "image_pixels": 0, "image_dpi": 0.0, "max_pages": 10,
-    "boxes": "thousandths", "tasks": "", "shots": 0, "shots_as": "text", "shots_seed": 0,
-    "logprobs": False, "samples": 1,
+    "image_limit": 2048, "max_pages": 10, "boxes": "thousandths", "tasks": "", "shots": 0,
+    "shots_as": "text", "shots_seed": 0, "logprobs": False, "samples": 1,
 }  # fmt: skip
 # How the answers are got, which leaves them as they are.
 RUNNING: dict[str, Any] = {
-    "base_url": "", "prompts": "", "prompt": "", "retry": "", "max_cost": math.inf,
-    "max_calls": sys.maxsize, "assume_cost": False, "concurrency": 16, "timeout": 120.0,
-    "attempts": 6, "store": "", "prices": "",
-}  # fmt: skip
-# Questions in files instead of calls, and the files of what came back: for whole runs alone.
-BATCH: dict[str, Any] = {
-    "batch": "", "batch_results": "", "batch_requests": MOST_REQUESTS,
-    "batch_megabytes": MOST_MEGABYTES,
+    "base_url": "", "prompt": "", "retry": "", "max_cost": math.inf, "max_calls": sys.maxsize,
+    "concurrency": 16, "timeout": 120.0, "attempts": 6, "store": "", "prices": "",
 }  # fmt: skip
 # What these must be larger than …
-_ABOVE = {"max_cost": 0.0, "timeout": 0.0, "batch_megabytes": 0.0}
-# … and the least that these may be: no call, page, bound or shot at all, or one at least.
-_LEAST = dict.fromkeys(
-    ("temperature", "image_limit", "image_pixels", "image_dpi", "shots", "shots_seed", "max_calls"),
-    0,
-) | dict.fromkeys(("max_tokens", "max_pages", "samples", "concurrency", "attempts",
-                   "batch_requests"), 1)  # fmt: skip
+_ABOVE = {"max_cost": 0.0, "timeout": 0.0}
+# … and the least that these may be.
+_LEAST = {
+    "temperature": 0, "image_limit": 0, "shots": 0, "shots_seed": 0, "max_calls": 0,
+    "max_tokens": 1, "max_pages": 1, "samples": 1, "concurrency": 1, "attempts": 1,
+}  # fmt: skip
 # Their default is no limit.
 _ENDLESS = ("max_cost", "max_calls")
 # The longest that a socket can be waited for on every system, with room: a month.
@@ -57,7 +47,7 @@ def check_numbers(settings: Mapping[str, Any]) -> None:
     ...
     formlab.errors.DataBroken: timeout is 0: a number above 0 is expected. Try: timeout=120.0
     """
-    defaults = SHAPING | RUNNING | BATCH
+    defaults = SHAPING | RUNNING
     for name in (*_ABOVE, *_LEAST):
         value, default = settings.get(name, defaults[name]), defaults[name]
         whole = name in _LEAST and isinstance(default, int) and value != math.inf
@@ -74,25 +64,22 @@ def check_numbers(settings: Mapping[str, Any]) -> None:
             )
 
 
-def client_of(model: str, settings: dict[str, Any], *, batches: bool = False) -> Client:
-    """A client of `model` with these settings; only where it `batches` may they name a batch.
+def client_of(
+    model: str, settings: dict[str, Any], *, kind: Callable[..., Client] = Client
+) -> Client:
+    """A client of `model` with these settings.
 
     `NotAvailable` or `DataBroken` if a number makes no sense (`check_numbers`), if `max_cost` is
-    given and the model has no price or the questions go into a batch, if `extra` is no JSON object,
-    or if several samples would be alike.
+    given and the model has no price, if `extra` is no JSON object, or if several samples would be
+    alike.
     """
     check_numbers(settings)
-    offline = bool(settings.get("batch") or settings.get("batch_results"))
-    if offline and not batches:
-        raise NotAvailable("no batch can be asked for here", remedy="formlab run --batch")
     prices = settings["prices"] or PRICES
     price = price_of(model, prices=prices)
     if math.isfinite(settings["max_cost"]) and price is None:
         what = f"max_cost needs a price, and {model!r} has none"
         remedy = "a line for it in a file of your own, --set prices=FILE"
         raise NotAvailable(what, where=prices, remedy=remedy)
-    if math.isfinite(settings["max_cost"]) and settings.get("batch"):
-        raise NotAvailable("max_cost cannot hold in a batch", remedy="--set max_calls=N")
     extra = files.parse_json(settings["extra"], where="extra")
     if not isinstance(extra, dict):
         raise DataBroken("extra is not a JSON object", remedy='extra={"seed": 1}')
@@ -105,13 +92,12 @@ def client_of(model: str, settings: dict[str, Any], *, batches: bool = False) ->
     longest = asked.get("max_completion_tokens") or asked["max_tokens"]
     if math.isfinite(settings["max_cost"]) and not isinstance(longest, int):
         raise NotAvailable("max_cost needs a limit of tokens", remedy="--set max_tokens=8192")
-    limits = Limits(
-        settings["concurrency"], max_cost=settings["max_cost"], max_calls=settings["max_calls"],
-        assume_cost=settings.get("assume_cost", False),
-    )  # fmt: skip
-    return Client(
-        model, base_url=settings["base_url"] or None, attempts=settings["attempts"],
+    return kind(
+        model,
+        base_url=settings["base_url"] or None,
+        attempts=settings["attempts"],
         options=asked,
-        timeout=settings["timeout"], limits=limits, price=price,
-        offline=offline,
-    )  # fmt: skip
+        timeout=settings["timeout"],
+        limits=Limits(max_cost=settings["max_cost"], max_calls=settings["max_calls"]),
+        price=price,
+    )

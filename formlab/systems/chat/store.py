@@ -1,4 +1,4 @@
-"""Every answer of a model on disk before it counts: one SQLite file that processes can share.
+"""Every answer of a model on disk before it counts: one SQLite file that runs can share.
 
 An answer's status is the server's word; what its text is good for is judged where it is read.
 
@@ -12,8 +12,8 @@ import dataclasses
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,6 @@ import click
 from formlab.errors import DataBroken, NotAvailable
 from formlab.files import convert, storable
 from formlab.systems.chat.answers import Answer
-from formlab.systems.chat.limits import Stopped
 
 _TABLE = """
 CREATE TABLE IF NOT EXISTS answers (
@@ -141,28 +140,3 @@ class AnswerStore:
     def _remedy(self) -> str:
         saved = f"sqlite3 {self.path.name} .recover | sqlite3 saved.sqlite"
         return f"another --out or store, or what can be saved of this one: {saved}"
-
-    def part(self, key: str) -> Path:
-        """The file beside the store for what comes in answer to a question, until it is kept."""
-        return self.path.with_name(f"{self.path.name}.{key[:32]}.part")
-
-    @contextmanager
-    def claim(self, key: str, *, stopped: Callable[[], str | None]) -> Iterator[None]:
-        """Waits until no other thread or process asks this question, and keeps them waiting.
-
-        The claim of a process that died is void: its lock died with it. `Stopped` if the run is
-        `stopped` meanwhile.
-        """
-        from filelock import FileLock, Timeout
-
-        file = self.path.with_name(f"{self.path.name}.{key[:32]}.lock")
-        try:
-            lock = FileLock(file).acquire(cancel_check=lambda: bool(stopped()))
-        except Timeout:
-            raise Stopped(stopped() or "") from None
-        with lock:
-            try:
-                yield
-            finally:
-                with suppress(OSError):
-                    file.unlink()

@@ -1,8 +1,8 @@
 """What a model is asked for each benchmark, and the prompts it is asked with.
 
-A prompt is a file ``<task>.md`` in `formlab/systems/prompts`; a folder of the user's own may hold
-others under the same names, and `prompt` names one, or a file, for the only task asked. Its version
-is the hash of its text, which is part of the settings.
+A prompt is a file ``<task>.md`` in `formlab/systems/prompts`; the setting `prompt` names another,
+or a file, for the only task asked. Its version is the hash of its text, which is part of the
+settings.
 """
 
 from __future__ import annotations
@@ -11,11 +11,10 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
 
-from formlab import benchmarks, files
-from formlab.errors import DataBroken, DataMissing, NotAvailable, UnknownName
+from formlab import benchmarks
+from formlab.errors import NotAvailable, UnknownName
 from formlab.systems.chat import _fields, _formcraft, _formfactory, _pages, _vrdu
 from formlab.systems.chat._ask import Ask, Row
 from formlab.systems.chat.images import PageImage
@@ -101,27 +100,22 @@ def _every(benchmark: str) -> tuple[Task, ...]:
         known = ", ".join(sorted(TASKS))
         raise NotAvailable(f"no task for models in {benchmark}", remedy=f"one of: {known}")
     make = partial(_fields.extraction, entry, kind)
-    prompt = entry.prompt if builtin or entry.prompt else _text("fields_extraction", None)
+    prompt = entry.prompt if builtin or entry.prompt else read_prompt("fields_extraction").text
     return (Task(f"{benchmark}_extraction", kind, make, places="", prompt=prompt),)
 
 
 def prompt_of(
     task: Task,
     *,
-    prompts: str = "",
     prompt: str = "",
     boxes: str = BOXES[0],
     pages: str = PAGES[0],
     shots: str = "",
 ) -> str:
-    """The instructions of a task: those of `prompt`, a name or file, where it is given.
+    """The instructions of a task: those of `prompt`, a name or file, or formlab's own.
 
-    Else they are the user's own where the folder `prompts` has them, else formlab's.
-
-    `shots` says how examples are shown, where there are any.
-
-    `DataMissing` or `UnknownName` if `prompts` is no folder, `boxes` is not a way to give boxes, or
-    `pages` to show pages.
+    `shots` says how examples are shown, where there are any. `UnknownName` if `boxes` is not a way
+    to give boxes, or `pages` to show pages.
 
     Examples
     --------
@@ -133,32 +127,12 @@ def prompt_of(
         raise UnknownName.of(f"way to give {task.places or 'boxes'}", boxes, ways)
     if pages not in PAGES:
         raise UnknownName.of("way to show pages", pages, PAGES)
-    own = files.folder(prompts, remedy="a folder with <task>.md") if prompts else None
     names = [f"{task.places}_{boxes}"] if task.places else []
     names += ["pages_text"] if pages == "text" else []
     names += [f"shots_{shots}"] if shots else []
-    main = read_prompt(prompt).text if prompt else _text(task.name, own, task.prompt)
-    texts = [main, *(_text(name, own) for name in names)]
+    main = read_prompt(prompt).text if prompt else task.prompt or read_prompt(task.name).text
+    texts = [main, *(read_prompt(name).text for name in names)]
     return "\n".join(text.strip() + "\n" for text in texts).strip()
-
-
-def _text(name: str, own: Path | None, text: str = "") -> str:
-    """The prompt of that name: the user's own, else `text`, else the one of formlab."""
-    file = own / f"{name}.md" if own else None
-    if file and file.is_file():
-        text = files.read_text(file)
-        if not text.strip():
-            raise DataBroken("an empty prompt", where=file, remedy=f"the instructions of {name}")
-    return text or read_prompt(name).text
-
-
-def check_prompts(prompts: str, benchmark: str) -> None:
-    """`DataMissing` if a folder of prompts has none for any task of the benchmark."""
-    names = [f"{task.name}.md" for task in _every(benchmark)]
-    folder = files.folder(prompts, remedy="a folder with <task>.md")
-    if not any((folder / name).is_file() for name in names):
-        remedy = f"one of: {', '.join(names)}"
-        raise DataMissing("no prompt for this benchmark", where=folder, remedy=remedy)
 
 
 def messages(

@@ -6,7 +6,7 @@ from formlab.errors import DataBroken
 from formlab_arena import action_groups
 from formlab_arena.action_groups import Reader, content_of
 
-from ..made_arena import BOXES, CLUMSY, KINDS, VALUES, click, fill, keys, screen
+from ..made_arena import BOXES, CLUMSY, VALUES, click, fill, keys, screen
 
 
 def entered(events):
@@ -60,10 +60,6 @@ def test_field_entered_by_the_keyboard_is_a_line_in_its_middle_and_one_passed_ov
     assert (episode.lines[1].x, episode.lines[1].y) == (200, 315)
 
 
-def test_buttons_that_turn_the_page_are_no_lines():
-    assert entered([screen(), click(10, 10, "_next"), click(20, 20)]) == [(None, "")]
-
-
 def test_date_picked_in_a_calendar_is_one_line():
     button = click(320, 210, "born")
     button["hit"]["kind"] = "button"
@@ -88,13 +84,6 @@ def ticks(*options):
         for option in options
     ]  # fmt: skip
     return screen() | {"controls": made}
-
-
-def test_tick_says_nothing_and_its_removal_says_so():
-    assert entered([ticks(None), tick(None, after=True)]) == [("tea", "")]
-    both = [ticks(None), tick(None, after=True), tick(None, after=False)]
-    assert entered(both) == [("tea", ""), ("tea", action_groups.CLEARED)]
-    assert Reader().read(iter(both)).content == {"tea": "false"}
 
 
 def test_choices_of_a_group_are_its_content_together():
@@ -137,18 +126,6 @@ def test_actions_by_element_count_at_the_middle_of_its_box():
     assert [line.by for line in lines] == ["mouse"] * 5 + ["keyboard"]
 
 
-def test_element_action_without_a_place_is_no_line_and_leaves_the_one_before():
-    gone = {"step": 1, "on": 1, "refused": "there is no element", "changed": []}
-    log = [
-        screen(),
-        click(150, 110, "holder"),
-        *(gone | {"asked": {"do": do, "element": "f1e9", "text": "x"}}
-          for do in ("Click", "Fill", "Hover", "Check", "Focus")),
-        keys("Ada", "holder"),
-    ]  # fmt: skip
-    assert entered(log) == [("holder", "Ada")]
-
-
 def test_what_answers_took_is_summed_and_unknown_where_one_is():
     took = {"attempts": 1, "tokens_in": 900, "tokens_out": 20, "cost": 0.25, "seconds": 1.5}
     log = [screen(), {"step": 1, "answer": {"status": "ok"} | took}, {"step": 2, "answer": took}]
@@ -169,29 +146,3 @@ def test_log_cut_short_by_a_crash_is_read_as_far_as_it_goes(tmp_path):
     file.write_text('{"step": 1}\nnot json\n')
     with pytest.raises(DataBroken, match=r"events\.jsonl:2"):
         action_groups.read(file)
-
-
-def test_hostile_texts_are_kept_as_they_are():
-    text = "\x00\x1b[31m<script>\u2028\ud800"
-    assert entered([screen(), *fill("holder", text)]) == [("holder", text)]
-
-
-def test_entry_into_an_element_is_a_line_where_it_was_used_and_a_refused_one_is_none():
-    def use(asked, name, changed=(), **more):
-        hit = {"field": name, "option": None, "kind": KINDS[name], "value": ""}
-        return {"step": 1, "asked": asked, "on": 1, "target": hit, "changed": list(changed)} | more
-
-    at = {"at": [200, 115], "hit": {"field": "holder", "option": None, "kind": "text"}}
-    listed = {"at": [200, 315], "hit": {"field": "account", "option": None, "kind": "select"}}
-    fill = {"do": "Fill", "element": "f1e1", "text": "Ada"}
-    select = {"do": "Select", "element": "f1e3", "options": ["Savings"]}
-    episode = Reader().read(iter([
-        screen(),
-        use(fill, "holder", [["holder", None, "", "Ada"]], **at),
-        use(select, "account", [["account", None, "", "Savings"]], **listed),
-        use({"do": "Click", "element": "f1e4"}, "proof", refused="covered by div"),
-        use({"do": "Fill", "element": "f1e5", "text": "x"}, "number", refused="covered by div"),
-    ]))  # fmt: skip
-    assert [(line.field, line.value, line.x, line.y) for line in episode.lines] == [
-        ("holder", "Ada", 200, 115), ("account", "Savings", 200, 315),
-    ]  # fmt: skip

@@ -5,7 +5,7 @@ import json
 import pytest
 from PIL import Image
 
-from formlab.errors import DataBroken, NotAvailable
+from formlab.errors import NotAvailable
 from formlab.systems.prompts import version_of
 from formlab_arena import chat_agent
 from formlab_arena.actions import Answer, Click, Drag, Fill, Scroll, Type
@@ -65,23 +65,6 @@ def test_model_gets_screenshot_text_files_and_what_was_done_before(tmp_path):
         assert later["REFUSED"] == ["Press(key='Q+'): no such key"]
 
 
-def test_pages_to_read_follow_the_screenshot_and_are_no_place_to_click(tmp_path):
-    page = tmp_path / "scan.png"
-    Image.new("RGB", (600, 900), (200, 200, 200)).save(page)
-    with (
-        serving(answer(CLICK)) as server,
-        asking(server, tmp_path, from_pages=True, image_limit=300) as make,
-    ):
-        agent = make("P0001-001", [page])
-        # 400 pixels are sent as 300: the click is mapped by the screenshot alone.
-        (click,) = agent.act(seen(tmp_path))
-        assert (round(click.x, 1), round(click.y, 1)) == (133.3, 66.7)
-    system, user = (message["content"] for message in server.calls[0]["body"]["messages"])
-    assert "After the screenshot come pages of a document" in system
-    assert [part["text"] for part in user if part["type"] == "text"][1:] == ["Page 1:", "Page 2:"]
-    assert sum(part["type"] == "image_url" for part in user) == 2
-
-
 @pytest.mark.parametrize(
     ("options", "actions", "factor"),
     [
@@ -101,28 +84,6 @@ def test_points_of_a_resized_screenshot_are_mapped_back(tmp_path, options, actio
         assert (agent.note["sent"], agent.note["factor"]) == ([100, 50], factor)
         prompt = server.calls[0]["body"]["messages"][0]["content"]
         assert ("thousandths" in prompt) == ("boxes" in options)
-
-
-def test_policy_and_ruler_are_in_the_instructions_and_change_their_version(tmp_path):
-    asked = {}
-    for policy, ruler in (("page", False), ("step", False), ("page", True)):
-        two = answer(CLICK, CLICK | {"x": 7})
-        with serving(two) as server, asking(server, tmp_path, policy=policy, ruler=ruler) as make:
-            asked[policy, ruler] = len(make("a").act(seen(tmp_path)))
-            given = {"base_url": server.url}
-            shaping = chat_agent.shaping_settings("chat:m", given, policy=policy, ruler=ruler)
-            asked[policy, ruler, "version"] = shaping["prompt"]
-            prompt = server.calls[0]["body"]["messages"][0]["content"]
-            assert ("ruler" in prompt) == ruler
-            assert ("next action only" in prompt) == (policy == "step")
-    assert [asked[key] for key in (("page", False), ("step", False), ("page", True))] == [2, 1, 2]
-    assert len({value for key, value in asked.items() if len(key) == 3}) == 3
-
-
-def test_ruler_shows_pixels_and_suits_no_thousandths():
-    with pytest.raises(DataBroken, match="boxes=pixels"):
-        options = {"base_url": "http://127.0.0.1:1/v1", "boxes": "thousandths"}
-        chat_agent.shaping_settings("chat:m", options, policy="page", ruler=True)
 
 
 NAME = Element(

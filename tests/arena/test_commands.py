@@ -6,10 +6,8 @@ from click.testing import CliRunner
 
 from formlab.cli import main
 from formlab_arena.commands import arena
-from tests.arena.foreign import hosting
 from tests.arena.web import Page
 from tests.arena.web import hosting as pages_hosting
-from tests.systems.scripted_server import serving
 
 
 def test_server_keeps_to_this_machine_unless_told_otherwise(tmp_path):
@@ -22,37 +20,6 @@ def test_server_keeps_to_this_machine_unless_told_otherwise(tmp_path):
 
 def invoked(*asked):
     return CliRunner().invoke(main, ["arena", "fill", *map(str, asked)])
-
-
-@pytest.mark.browser
-def test_fill_shows_a_table_of_the_episodes_and_how_many_answers_were_right(tmp_path):
-    done = invoked("--forms", "A11", "--instances", "1", "--out", tmp_path)
-    assert done.exit_code == 0, done.output
-    head, row = done.stdout.splitlines()
-    last = done.stderr.splitlines()[-1]
-    assert head.split() == [
-        "doc_id", "form", "status", "right", "fields", "steps", "seconds", "error",
-    ]  # fmt: skip
-    assert row.split()[:6] == ["A11-001", "A11", "submitted", "4", "4", "2"]
-    assert last == "1 of 1 submitted, 4 of 4 answers right"
-    # The bar goes to stderr, and a second call takes what is there.
-    assert "1/1" in done.stderr
-    again = invoked("--forms", "A11", "--out", tmp_path, "--json")
-    assert [result["right"] for result in json.loads(again.stdout)] == [4]
-
-
-@pytest.mark.browser
-def test_fill_works_at_any_address_and_shows_what_was_filled_in(tmp_path):
-    (tmp_path / "values.json").write_text('{"child": "Ada Berg", "swim": true}')
-    with hosting() as server:
-        done = invoked(
-            "--url", server.url, "--out", tmp_path / "run", "--values", tmp_path / "values.json"
-        )
-    assert done.exit_code == 0, done.output
-    rows = {line.split()[0]: line.split()[1:] for line in done.stdout.splitlines()[1:]}
-    assert (rows["child"], rows["swim"], rows["mail"]) == (["Ada", "Berg"], ["yes"], [])
-    assert "submitted after" in done.stderr
-    assert done.stderr.splitlines()[-1].endswith("1 sent")
 
 
 @pytest.mark.parametrize(
@@ -96,35 +63,6 @@ def test_mistakes_are_named_before_anything_starts(tmp_path, monkeypatch, fresh,
     assert done.exit_code == 2
     assert says in done.stderr
     assert not (tmp_path / "run").exists()
-
-
-@pytest.mark.parametrize(
-    ("asked", "says"),
-    [
-        (["--system", "rules"], "texts are written by chat:MODEL"),
-        (["--system", "chat:m", "--kind", "poem"], "unknown kind of text 'poem'"),
-        (["--system", "chat:m", "--texts", "prose"], "instances that formlab makes"),
-        (["--system", "chat:m"], "OPENAI_API_KEY"),
-    ],
-)
-def test_mistakes_of_writing_are_named_before_anything_starts(tmp_path, asked, says):
-    done = CliRunner().invoke(main, ["arena", "write", *asked, "--out", str(tmp_path / "texts")])
-    assert done.exit_code == 2
-    assert says in done.stderr
-    assert not (tmp_path / "texts").exists()
-
-
-def test_writing_says_which_texts_came_of_it(tmp_path, monkeypatch):
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-none")
-    with serving(then='{"text": "Hello", "evidence": []}') as server:
-        asked = ["--system", "chat:m", "--base-url", server.url, "--forms", "E12", "--tries", "1"]
-        command = ["arena", "write", *asked, "--out", str(tmp_path)]
-        done = CliRunner().invoke(main, command)
-        rows = json.loads(CliRunner().invoke(main, [*command, "--json"]).stdout)
-        assert len(server.calls) == 1
-    assert done.stdout.splitlines()[1].split()[:4] == ["E12-001", "quoted", "plain", "1"]
-    assert done.stderr.splitlines()[-1] == "0 of 1 written; the others keep their plain text"
-    assert (rows[0]["status"], rows[0]["missing"][0]) == ("plain", "holder")
 
 
 @pytest.mark.browser

@@ -6,8 +6,8 @@ import pytest
 from playwright import async_api
 
 from formlab.errors import DataBroken
-from formlab_arena.actions import Click, Press, Scroll, Type
-from formlab_arena.agents import OneByOne, Unusable
+from formlab_arena.actions import Click, Scroll, Type
+from formlab_arena.agents import Unusable
 from formlab_arena.episode import (
     LIMIT,
     UNUSABLE,
@@ -19,15 +19,9 @@ from formlab_arena.episode import (
     run_steps,
 )
 from formlab_arena.observation import Observation
-from tests.arena.foreign import hosting
 from tests.arena.sites import form, script, site
 
 SETTINGS = RunSettings("oracle")
-# A tick in the first box moves the second one down by a hundred pixels.
-MOVES = """<!doctype html><body style="margin:0">
-<input id=a name=a style="position:absolute;left:50px;top:20px">
-<input id=b name=b style="position:absolute;left:50px;top:80px">
-<script>a.onfocus = () => { b.style.top = '180px' }</script></body>"""
 
 
 class Pretended:
@@ -74,13 +68,6 @@ def test_all_actions_of_a_look_are_done_or_the_first_one_as_the_policy_says():
     assert single.done == [(1, two[0]), (2, two[0])]
 
 
-def test_agent_that_plans_gives_its_plan_one_action_a_look():
-    two = [Click(1, 1), Type("x")]
-    session = Pretended()
-    run_steps(session, OneByOne(Scripted(two, [Press("Tab")])), RunSettings("x", policy="step"))
-    assert session.done == [(1, two[0]), (2, two[1]), (3, Press("Tab"))]
-
-
 def test_unusable_answers_cost_a_look_each_and_three_in_a_row_end_the_episode():
     bad = Unusable("bad_json", "no JSON object")
     session = Pretended()
@@ -114,23 +101,6 @@ def test_folder_of_other_settings_is_refused_and_says_which(tmp_path):
             check_same_settings(file, other, shaping)
 
 
-@pytest.mark.parametrize("text", ["[]", "{", '{"options": 5}', "[" * 100_000])
-def test_damaged_settings_of_a_run_are_one_error(tmp_path, text):
-    file = tmp_path / "run.json"
-    file.write_text(text)
-    with pytest.raises(DataBroken, match=r"run\.json"):
-        check_same_settings(file, SETTINGS, {})
-
-
-def test_what_an_earlier_try_logged_is_gone(tmp_path):
-    prepare(tmp_path, "one", {"a.pdf": b"%PDF"})
-    (tmp_path / "events.jsonl").write_text("{}\n")
-    (tmp_path / "001.png").write_bytes(b"")
-    prepare(tmp_path, "two", {})
-    assert sorted(file.name for file in tmp_path.iterdir()) == ["files", "task.txt"]
-    assert (tmp_path / "files" / "a.pdf").read_bytes() == b"%PDF"
-
-
 class Typist:
     """Sees both boxes and writes its plan for both; looks again where it is given time."""
 
@@ -143,39 +113,6 @@ class Typist:
             for target in empty
             for action in (Click(*target.middle), Type(target.field.upper()))
         ]
-
-
-class OneField(Typist):
-    """Types into the box that has the focus by now, and looks after every action."""
-
-    def __init__(self):
-        self.clicked = None
-
-    def act(self, seen):
-        empty = [target for target in seen.elements if not target.value]
-        if not empty:
-            return []
-        if self.clicked != empty[0].field:
-            self.clicked = empty[0].field
-            return [Click(*empty[0].middle)]
-        return [Type(empty[0].field.upper())]
-
-
-@pytest.mark.browser
-def test_plan_for_a_page_that_moves_misses_and_step_by_step_does_not(tmp_path):
-    contents = []
-    with hosting(MOVES) as server:
-        for policy, agent in (("page", Typist()), ("step", OneField())):
-            folder = tmp_path / policy
-            prepare(folder, "", {})
-            settings = RunSettings("x", policy=policy, steps=1 if policy == "page" else 20)
-            with open_session(server.url, folder, "", settings) as session:
-                run_steps(session, agent, settings)
-                contents.append(session.contents)
-            last = json.loads((folder / "events.jsonl").read_text().splitlines()[-1])
-            assert last["final"] == contents[-1]
-    # The second click fell on nothing, and what was typed after it went nowhere.
-    assert contents == [{"a": "A", "b": ""}, {"a": "A", "b": "B"}]
 
 
 class Sender(Typist):

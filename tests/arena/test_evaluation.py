@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 from formlab import analysis, tables
-from formlab.errors import DataBroken, DataMissing
+from formlab.errors import DataBroken
 from formlab.systems._journal import BROKEN
 from formlab.tables import only
 from formlab_arena.evaluation import read_run
@@ -114,20 +114,6 @@ def test_click_on_another_screen_is_no_click_on_this_one(tmp_path):
     meta = json.loads(done.documents["meta"][0])
     assert meta["images"] == ["E12-001/screen-1.png", "E12-001/screen-2.png"]
     assert {row[0] for row in meta["elements"]} == {1, 2}
-
-
-def test_name_of_a_system_tells_its_unusual_settings(tmp_path):
-    _, plain = read_run(run(tmp_path / "a", (RIGHT, SENT)))
-    _, ruled = read_run(run(tmp_path / "b", (RIGHT, SENT), ruler=True))
-    assert (plain.system, ruled.system) == ("tests", "tests(ruler=True)")
-
-
-def test_folder_that_is_no_run_is_named(tmp_path):
-    with pytest.raises(DataMissing, match="no run of the arena"):
-        read_run(tmp_path)
-    run(tmp_path)
-    with pytest.raises(DataBroken, match="no episode has ended"):
-        read_run(tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -252,16 +252,3 @@ def test_ticks_files_and_waits(session):
     session.do(Press("x", of(session, "plain")))
     session.do(Select(of(session, "land"), ("Iceland",)))
     assert (value(session, "plain"), value(session, "land")) == ("x", "Iceland")
-
-
-@pytest.mark.browser
-def test_enter_sends_a_native_form_each_time(shared_session):
-    session, host = shared_session
-    host.page = "<!doctype html><form method=post><input name=q autofocus><button>Go</button>"
-    before = len(host.sent)
-    for number in range(8):
-        go(session.page, host.url)
-        session.page.locator("input").fill(str(number))
-        session.do(Press("Enter"))
-        assert "navigated" in last(session)
-    assert [row["q"] for row in host.sent[before:]] == [[str(n)] for n in range(8)]

@@ -18,11 +18,6 @@ MANY = "".join(
     f"<p><a href='#{at}'>Link number {at}</a> <label>Field {at} <input name=n{at}></label></p>"
     for at in range(1600)
 )
-LONG = "".join(
-    f"<div><label for=i{at}>Field {at} *</label><input id=i{at} name=n{at}>"
-    "<small class=hint>Help</small></div>"
-    for at in range(80)
-)
 
 
 @pytest.fixture(scope="module")
@@ -253,17 +248,6 @@ def test_contents_equal_what_the_server_got_and_every_click_hits(visit, observer
 
 
 @pytest.mark.browser
-def test_month_and_year_of_a_calendar_are_elements_without_a_field(observer):
-    page = observer("all")
-    choose(page, "Accept")
-    choose(page, "▾")
-    unowned = {e.name: e.kind for e in page.elements() if not e.field}
-    assert (unowned["Month"], unowned["Year"], unowned["30"]) == ("select", "number", "span")
-    page.look()
-    assert set(page.contents()) == READ.keys() - {"shut"}
-
-
-@pytest.mark.browser
 def test_messages_stand_with_their_fields_after_an_attempt(observer):
     page = observer("wrong")
     before = {element.field: element.message for element in page.elements() if element.field}
@@ -339,11 +323,3 @@ def test_tree_fits_and_boxes_tell_nothing_but_places(observer):
     assert "link" not in text.rpartition("\n")[0]
     shown = text.count("textbox")
     assert text.endswith(f"… not shown: 1500 links, {1500 - shown} other elements")
-
-
-@pytest.mark.browser
-def test_page_of_eighty_fields_has_the_label_and_hint_of_each(observer):
-    page = observer("redrawn")
-    page.page.set_content(LONG)
-    read = [(e.label, e.required, e.hint) for e in page.elements()]
-    assert read == [(f"Field {at}", True, "Help") for at in range(80)]

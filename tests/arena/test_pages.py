@@ -43,13 +43,6 @@ def test_conditional_field_shows_only_after_its_answer(visiting):
     assert visit.trouble == []
 
 
-def test_next_page_comes_only_after_the_first_holds(visiting):
-    visit = visiting("C12")
-    visit.page.get_by_role("button", name="Next").click()
-    expect(visit.page.get_by_label("Author", exact=True)).to_be_visible()
-    assert visit.page.evaluate("document.activeElement.name") == "author"
-
-
 def test_calendar_writes_the_day_chosen(visiting):
     visit = visiting("E12")
     visit.page.fill("#f-born", "1999-02-03")

@@ -5,9 +5,6 @@ import sys
 import urllib.request
 from pathlib import Path
 
-import pytest
-
-from formlab.errors import NotAvailable
 from formlab_arena.process import serving
 from tests.states import until
 
@@ -51,12 +48,3 @@ def test_server_ends_with_a_process_that_is_killed(tmp_path):
             return True
 
     until(silent)
-
-
-def test_server_that_cannot_start_is_named(tmp_path):
-    (tmp_path / "file").write_text("")
-    with (
-        serving(tmp_path / "file" / "s.sqlite") as server,
-        pytest.raises(NotAvailable, match="did not start"),
-    ):
-        server.ensure()

@@ -4,9 +4,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from formlab.errors import DataBroken, UnknownName
+from formlab.errors import DataBroken
 from formlab_arena import spec
-from formlab_arena.spec import form, forms
+from formlab_arena.spec import forms
 
 PUBLISHED = Path(__file__).parents[2] / "data" / "published" / "formfactory_table1.csv"
 # The column of the paper's Table 1 for each type; plain text has none.
@@ -49,15 +49,6 @@ def test_forms_have_279_fields_in_eight_domains():
     assert len({web_form.style["colour"] for web_form in forms().values()}) == 25
 
 
-def test_codes_are_those_of_the_file_names():
-    assert list(forms()) == [path.stem for path in sorted(spec.FOLDER.glob("*.yaml"))]
-
-
-def test_unknown_code_names_the_nearest():
-    with pytest.raises(UnknownName, match="E12"):
-        form("E112")
-
-
 @pytest.mark.parametrize(
     ("field", "says"),
     [
@@ -85,10 +76,3 @@ def test_colour_that_would_leave_its_rule_is_refused(tmp_path):
     head = BARE.replace("#112233", "#112233; } body { display: none")
     with pytest.raises(DataBroken, match=re.escape("is not like #1a2b3c")):
         spec.load(write(tmp_path, "{name: a, type: string, label: L, any: [x]}", head=head))
-
-
-def test_two_forms_of_one_code_are_refused(tmp_path):
-    path = write(tmp_path, "{name: a, type: string, label: L, any: [x]}")
-    (tmp_path / "Z2.yaml").write_text(path.read_text())
-    with pytest.raises(DataBroken, match="two forms have the code Z1"):
-        forms(tmp_path)

@@ -3,8 +3,6 @@ import json
 from click.testing import CliRunner
 
 from formlab.cli import main
-from formlab_arena import recorder
-from formlab_arena.web_tasks import WebTask
 from tests.arena.test_web_episodes import GOLD, SENT, run
 
 
@@ -26,17 +24,3 @@ def test_score_of_other_pages_names_what_has_no_pair(tmp_path):
     rows = [row for row in json.loads(done.stdout) if row["metric"] == "value_submitted_accuracy"]
     # Nine of the ten answers arrived.
     assert {round(row["value"], 3) for row in rows if row["slice_by"] is None} >= {0.9}
-
-
-def test_record_prints_the_answers_and_the_name_of_the_task(tmp_path, monkeypatch):
-    def recorded(address, out, **options):
-        assert options["text"] == "I am Ada."
-        return WebTask("camp", address, options["text"], (), {"Name": "Ada", "Swims": True})
-
-    monkeypatch.setattr(recorder, "record", recorded)
-    (tmp_path / "text.txt").write_text("I am Ada.")
-    asked = ["record", "--url", "http://a/", "--text", tmp_path / "text.txt", "--out", "t.jsonl"]
-    done = invoked(*asked)
-    assert done.exit_code == 0, done.output
-    assert done.stderr.splitlines()[-1] == "camp: 2 answers, added to t.jsonl"
-    assert json.loads(invoked(*asked, "--json").stdout)[0]["gold"] == {"Name": "Ada", "Swims": True}

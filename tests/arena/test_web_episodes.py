@@ -1,4 +1,3 @@
-import contextlib
 import json
 
 import polars as pl
@@ -7,14 +6,8 @@ import pytest
 from formlab import analysis
 from formlab.errors import DataBroken
 from formlab.tables import only
-from formlab_arena import web_episodes
-from formlab_arena.episode import RunSettings
 from formlab_arena.evaluation import read_run
-from formlab_arena.form_url import fill_tasks
-from formlab_arena.web_tasks import WebTask
-from tests.arena.web import hosting, pages
 
-AT = "http://a.example/form"
 GOLD = {
     "Full name": "Ada Berg", "Date of birth": "5 July 1987", "Room": "Family room",
     "Food": "Vegetarian", "Days": ["Monday", "Friday"], "I can swim": True, "Photographs": False,
@@ -145,37 +138,6 @@ def test_names_of_a_script_are_matched_by_words_and_by_unique_values(tmp_path):
     assert submitted(run(tmp_path, [sent], controls=controls, gold=gold)) == (4, 4, [])
 
 
-def test_codes_that_a_script_makes_of_a_choice_are_what_the_field_held():
-    controls = [
-        control("Size", "radio", "Size", option=size, name=size, checked=False)
-        for size in ("Small", "Medium")
-    ]
-    account = {"submissions": [{"values": {"size": ["m"]}, "outcome": "accepted"}]}
-    log = web_episodes.Episode({1: {"controls": controls}}, [], {"Size": "Medium"})
-    task = web_episodes.read({"address": AT, "account": account}, {"Size": "Medium"}, log)
-    assert task.answers == {"Size": "Medium"}
-    account["submissions"][0]["values"] = {"size": ["SMALL"]}
-    task = web_episodes.read({"address": AT, "account": account}, {"Size": "Medium"}, log)
-    assert task.answers == {"Size": "Small"}
-
-
-@pytest.mark.browser
-def test_what_the_oracle_sends_has_every_score_at_its_best(tmp_path):
-    chosen = {page.name: page for page in pages() if page.name in ("native", "hidden-ticks")}
-    with contextlib.ExitStack() as hosts:
-        tasks = [
-            WebTask(name, hosts.enter_context(hosting(page)).url, page.text, (), dict(page.gold))
-            for name, page in chosen.items()
-        ]
-        results = fill_tasks(tmp_path, RunSettings("oracle"), tasks)
-    assert [result["status"] for result in results] == ["submitted", "submitted"]
-    done = analysis.evaluate(*read_run(tmp_path), mode="official")
-    for metric in done.scores["metric"].unique():
-        values = only(done.scores, metric=metric)["value"].drop_nans()
-        assert set(values) <= {1.0} or metric == "click_distance", metric
-    assert only(done.scores, metric="value_submitted_accuracy")["hits"].sum() == 13
-
-
 def test_ticks_apart_and_together_are_those_of_the_gold(tmp_path):
     controls = [
         control(name, "checkbox", name, checked=False, group=["Toppings"], at=100 + 30 * n)
@@ -220,15 +182,3 @@ def test_gold_can_be_given_now_for_one_task_or_for_many(tmp_path):
         read_run(two, gold={"Full name": "Ada"})
     with pytest.raises(DataBroken, match="no gold: Full name"):
         read_run(one, gold={"Full name": {"first": ["Ada"], "last": 3}, "x": "y"})
-
-
-def test_code_of_a_suggestion_is_the_text_that_was_shown(tmp_path):
-    controls = [control("from", label="From", value="NO-Oslo", shown="Oslo")]
-    folder = run(tmp_path, [{"from": ["NO-Oslo"]}], controls=controls, gold={"From": "Oslo"})
-    assert submitted(folder) == (1, 1, [])
-
-
-def test_content_at_last_is_by_the_labels_of_the_gold():
-    log = web_episodes.Episode({1: {"controls": CONTROLS}}, [], {"room": "F", "day[]": "mo, fr"})
-    task = web_episodes.read({"address": "http://a/"}, GOLD, log)
-    assert task.content(log) == {"room": "Family room", "day[]": "Monday, Friday"}

@@ -35,11 +35,6 @@ def test_each_bar_begins_where_the_one_before_it_ends():
     assert "of documents right +0.0 to +50.0" in figure["rows"][2]["note"]
 
 
-def test_without_a_wrong_value_there_is_none():
-    assert waterfall.waterfall(built([case("a", 0)]), "m") is None
-    assert charts.first_screen(built([case("a", 0)])).payload["gains"]["figures"] == []
-
-
 def test_first_screens_name_the_systems_and_escape_them():
     several = [built(CASES, system=name) for name in ("m", EVIL)]
     screen = charts.first_screen(several)
@@ -50,8 +45,3 @@ def test_first_screens_name_the_systems_and_escape_them():
     assert "<script>" not in page
     assert page.count("<table>") == 2
     assert "What fixing each stage would gain: m: now 25.0 %, reading +50.0, form" in str(screen)
-
-
-def test_an_error_without_a_cause_leads_to_cases_without_one():
-    figure = waterfall.waterfall(built([case("a", 0) | {"outcome": "mismatch"}]), "m")
-    assert (figure["rows"][1]["stage"], figure["rows"][1]["line"]) == ("other", "slice=cause")

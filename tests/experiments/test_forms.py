@@ -47,15 +47,6 @@ BLOCKS = """
 """
 
 
-@pytest.mark.parametrize(
-    ("name", "megabytes"),
-    [("funsd", 1.5), ("formcraft", 3), ("vrdu", 1.5), ("fincriticaled", 2), ("formfactory", 0.5)],
-)
-def test_a_sample_stays_small_enough_to_commit(name, megabytes):
-    files = (file for file in (SAMPLE / name).rglob("*") if file.is_file())
-    assert sum(file.stat().st_size for file in files) < megabytes * 1e6
-
-
 def content(blocks, **more):
     return {
         "name": "club", "width": 680, "margin": 46, "top": 40, "gap": 6,
@@ -144,22 +135,6 @@ def test_a_file_that_is_no_mapping_is_refused(text, where, tmp_path):
     file.write_text(text, "utf-8")
     with pytest.raises(DataBroken, match=rf"club\.yaml{where}"):
         load(file, Template)
-
-
-def test_what_does_not_fit_the_page_and_unknown_pens_are_refused():
-    with pytest.raises(DataBroken, match="pages/0/height"):
-        draw(template("- {space: 1100}"), seed=1)
-    with pytest.raises(UnknownName, match="pen 'quill'"):
-        draw(template("- {note: Hello, pen: quill}"), seed=1)
-
-
-def test_a_check_of_a_field_that_is_not_there_is_named():
-    relation = ["intra-group", "constraint", "simple"]
-    wrong = {"source": "/Name", "dependent": "/Nmae", "relation": relation}
-    page = content([{"field": "Name:", "value": "Ada"}], domain="clubs", checks=[wrong])
-    form = check(page, formcraft.Form, where="here")
-    with pytest.raises(DataBroken, match=r"no field /Nmae \(club: checks/0\)"):
-        formcraft.annotation(form, draw(form, seed=1))
 
 
 @pytest.mark.parametrize("formula", ["a **b", "a.b", "f(a)", "a +", "'x'", "c"])

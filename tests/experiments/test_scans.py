@@ -10,7 +10,7 @@ from PIL import Image
 import formlab
 from formlab import resources
 from formlab.errors import DataBroken
-from formlab_experiments import Scans, accepted, counterfactual_corpus, review_page
+from formlab_experiments import Scans, accepted, counterfactual_corpus
 
 SAMPLE = resources.folder("data") / "sample" / "funsd"
 CHANGES = ("original", "dependent", "blank")
@@ -38,15 +38,6 @@ def test_copies_of_scans_have_new_ink_at_their_field_alone(made):
         assert y0 - 20 < ys.min() <= ys.max() < y1 + 20
 
 
-def test_page_shows_each_replacement_once_before_and_after(made):
-    pages, corpus, out = made
-    page = review_page(corpus, pages, out).read_text()
-    made_rows = json.loads((out / "replaced.json").read_text())
-    count = len({(row["page_of"], row["path"], row["new"]) for row in made_rows})
-    assert page.count("<article") == count
-    assert page.count("data:image/png;base64,") == 2 * count
-
-
 def test_rejected_replacement_takes_its_copies_out(made, tmp_path):
     _, corpus, out = made
     rows = json.loads((out / "replaced.json").read_text())
@@ -65,11 +56,6 @@ def test_rejected_replacement_takes_its_copies_out(made, tmp_path):
     decided.write_text(json.dumps(lines[0] | {"path": "/nowhere"}))
     with pytest.raises(DataBroken, match="not there"):
         accepted(corpus, out, decided)
-
-
-def test_value_without_a_box_cannot_be_changed(made):
-    pages, *_ = made
-    assert pages.options("invoice", "/nothing") is None
 
 
 def test_totals_of_real_receipts_are_changed(tmp_path, shared):

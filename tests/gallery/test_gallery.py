@@ -13,7 +13,6 @@ from playwright.sync_api import expect
 from formlab import browser, gallery, tables
 from formlab.analysis.finding import Finding
 from formlab.errors import UnknownName
-from formlab.folders import Corpus, Evaluation
 from formlab.gallery import inline
 from formlab.gallery._crops import area
 from formlab.gallery._diff import diff
@@ -54,16 +53,6 @@ def test_view_shows_exactly_the_gold_box(root):
     assert case["boxes"] == {"gold": [400 / 800, 500 / 1000, 80 / 800, 16 / 1000]}
     assert image.getpixel((440, 508)) < 40
     assert image.getpixel((360, 508)) > 215
-
-
-def test_cases_of_a_page_share_it_and_it_is_shown_whole_if_asked_or_without_boxes(root):
-    made = shown(root, BOX, BOX | {"pred": "c"}, {}, {"doc_id": "2"})
-    assert len(made.images) == 1
-    assert [case["sheet"] for case in made.cases] == [0, 0, 0, 1]
-    assert shown(root, BOX, crop=False).cases[0]["boxes"]["gold"] == [0.5, 0.5, 0.1, 0.016]
-    assert shown(root, {}).cases[0]["boxes"] == {}
-    for made in (shown(root, {}), shown(root, BOX, crop=False)):
-        assert made.cases[0]["view"] == [0, 0, 1, 1]
 
 
 def test_click_and_reversed_and_far_boxes_are_placed(root):
@@ -135,41 +124,6 @@ def test_diff_marks_no_more_than_what_differs(gold, pred, marked):
     assert "".join(signs[op].format(text) for op, text in diff(gold, pred)) == marked
 
 
-def records(*rows):
-    key = KEY | {"role": "gold", "status": "ok"}
-    return tables.table("records", [key | {"task": "layout"} | row for row in rows])
-
-
-def test_cases_are_called_by_the_first_name_that_is_known():
-    gold = records(
-        {"path": "/entities/1", "kind": "question", "value": "Date of birth:"},
-        {"path": "/entities/2", "kind": "answer", "value": "1.2.90"},
-        {"path": "/entities/3", "kind": "header", "value": "PATIENT"},
-        {"path": "/links/1/2", "kind": "link", "value": "/entities/1 /entities/2"},
-        # A header is no question, and a label of another document is none of this.
-        {"path": "/links/3/1", "kind": "link", "value": "/entities/3 /entities/1"},
-        {"path": "/entities/9", "kind": "question", "value": "Elsewhere", "doc_id": "2"},
-        {"path": "/vqa/q1", "task": "vqa", "meta": '{"question": "Who signed?"}'},
-    )
-    types = {"types": {"/items/*/price": {"type": "money", "label": "Price each"}}}
-    documents = tables.table("documents", [KEY | {"meta": json.dumps(types)}])
-    paths = {
-        "/entities/2": "Date of birth:", "/entities/1": "answer 1", "/vqa/q1": "Who signed?",
-        "/items/3/price": "Price each", "/items/3/unit_price": "unit price", "/a~1b": "a/b",
-        "/entities/9": "answer 9",
-    }  # fmt: skip
-    rows = [ROW | {"path": path, "kind": "answer"} for path in paths]
-    cases = tables.table("cases", rows)
-    corpus = Corpus(documents, gold, "demo", "test")
-    scored = Evaluation(documents, cases, tables.table("scores", []), "demo", "test", "ocr",
-                        corpus=corpus)  # fmt: skip
-    made = gallery.errors(cases, of=scored)
-    assert {case["path"]: case["label"] for case in made.cases} == paths
-    own = cases.with_columns(question=pl.Series(["Born?", *[None] * 6]))
-    assert [c["label"] for c in gallery.errors(own, of=scored).cases][:2] == ["Born?", "answer 1"]
-    assert gallery.errors(cases).cases[0]["label"] == "answer 2"
-
-
 def test_keys_are_of_the_field_and_stay(root):
     rows = [{"path": "/a"}, {"path": "/a", "pred_path": "/b"}, {"path": "/a", "doc_id": "2"}]
     first, second, third = (case["key"] for case in shown(root, *rows).cases)
@@ -209,30 +163,6 @@ def test_cases_carry_the_slices_asked_for_and_the_findings_they_are_behind():
     assert made.payload["claims"] == ["a", "b", "c", "d"]
     with pytest.raises(UnknownName, match="column to slice by"):
         gallery.errors(cases, documents=documents, by=["domian"])
-
-
-def test_pages_of_several_roots_are_shown(root, tmp_path):
-    second = tmp_path / "second"
-    second.mkdir()
-    Image.new("L", (300, 300), 90).save(second / "page.png")
-    rows = [ROW, ROW | {"benchmark": "other"}, ROW | {"benchmark": "third"}]
-    documents = [{name: row[name] for name in KEY} | {"image": "page.png"} for row in rows]
-    cases = tables.table("cases", rows)
-    documents = tables.table("documents", documents)
-    made = gallery.errors(cases, root={"demo": root, "other:test": second}, documents=documents)
-    assert [image_of(made, case).size for case in made.cases[:2]] == [(800, 1000), (300, 300)]
-    assert made.cases[2]["why"] == "no page image is known"
-    scores = tables.table("scores", [])
-    parts = [
-        Evaluation(documents.filter(benchmark=name), cases.filter(benchmark=name), scores, name,
-                   "test", "ocr", root=folder)
-        for name, folder in (("demo", root), ("other", second), ("third", None))
-    ]  # fmt: skip
-    again = gallery.errors(cases, of=parts)
-    assert [case["image"] for case in again.cases] == [case["image"] for case in made.cases]
-    # A missing file names no folder of this machine.
-    (second / "page.png").unlink()
-    assert str(tmp_path) not in gallery.errors(cases, of=parts).cases[1]["why"]
 
 
 def test_area_stays_on_the_page():
@@ -278,13 +208,6 @@ def test_only_pictures_and_texts_of_cases_stand_in_blocks_and_none_ends_one():
     data, texts = inline.split("explorer", {"gallery": payload})
     assert data["gallery"]["cases"] == cases
     assert list(texts.values()) == [picture]
-
-
-def test_report_gets_data(root, monkeypatch):
-    monkeypatch.setenv("FORMLAB_REPORT", "1")
-    assert set(shown(root)._repr_mimebundle_()) == set(shown(root, BOX)._repr_mimebundle_()) == {
-        "application/vnd.formlab.gallery+json", "text/plain",
-    }  # fmt: skip
 
 
 @pytest.mark.browser
@@ -381,25 +304,3 @@ def test_page_of_the_gold_box_is_shown_and_what_is_elsewhere_is_named(pdf):
     absent = of_pdf(pdf, BOX | {"page": 9}, None).cases[0]
     assert absent["image"] is None
     assert absent["why"].startswith("no page 9, the PDF has 2")
-
-
-def test_only_errors_are_shown_unless_right_ones_are_asked_for(root):
-    rows = [
-        {"path": f"/{number}", "outcome": outcome}
-        for number, outcome in enumerate(("match", "mismatch", "missing", "spurious", "unscored"))
-    ]
-    made = shown(root, *rows)
-    assert [case["outcome"] for case in made.cases] == ["mismatch", "missing", "spurious"]
-    assert str(made) == "Gallery of 3 of 3 cases"
-    assert len(shown(root, *rows, right=True)) == 5
-    # Of two systems, a case is shown that one of them has wrong.
-    cases = tables.table("cases", [ROW | {"path": row["path"]} | row for row in rows[:2]])
-    other = cases.with_columns(outcome=pl.lit("match"))
-    both = gallery.errors(other, root=None, beside=[cases])
-    assert [case["path"] for case in both.cases] == ["/1"]
-    assert len(gallery.errors(other, root=None)) == 0
-
-
-def test_a_check_shows_which_of_its_fields_are_not_right(root):
-    made = shown(root, {"path": "/c1", "failed": ["/A", "/B"]}, {"path": "/c2", "failed": []})
-    assert [case.get("failed") for case in made.cases] == [["/A", "/B"], None]

@@ -7,8 +7,6 @@ import pytest
 from formlab import reports
 from formlab.errors import DataBroken, DataMissing, NotAvailable, UnknownName
 from formlab.reports import build_record
-from formlab.reports.export import export
-from formlab.reports.notebook import parameters_of
 
 
 def text(result):
@@ -61,18 +59,6 @@ def test_failures_do_not_stop_other_notebooks_and_leave_no_partial_file(out, res
     assert hostile.html.name == "a-b-img-src-x-onerror-globalThis-pwned-17.html"
 
 
-def test_outputs_of_a_report_carry_data_and_no_script(results):
-    book = nbformat.read(results["sound"].ipynb, 4)
-    kinds = {
-        mime for cell in book.cells for o in cell.get("outputs", []) for mime in o.get("data", {})
-    }
-    named = {kind.split(".")[-1] for kind in kinds if "formlab" in kind}
-    assert named == {
-        f"{k}+json" for k in ("vega", "plotly", "table", "cards", "caption", "gallery", "sources")
-    }
-    assert kinds - {kind for kind in kinds if "formlab" in kind} == {"text/plain"}
-
-
 def test_policy_admits_only_hashes_and_comes_first(results):
     head = text(results["sound"])[:900]
     places = [head.index(p) for p in ("<meta charset", "Content-Security-Policy", "<title>")]
@@ -96,12 +82,6 @@ def test_mistakes_stop_a_build_before_anything_starts(tmp_path):
     with pytest.raises(DataMissing, match="no notebook to run"):
         reports.build([], out=tmp_path / "out")
     assert not (tmp_path / "out").exists()
-
-
-def test_parameters_with_annotations_and_equals_signs_are_found():
-    source = "a: str | None = None\nb = 'x=y'  # c = 3\nc: int\nd, e = 1, 2"
-    cell = nbformat.v4.new_code_cell(source, metadata={"tags": ["parameters"]})
-    assert parameters_of(nbformat.v4.new_notebook(cells=[cell])) == {"a": "None", "b": "'x=y'"}
 
 
 def test_notebook_without_its_sample_is_skipped_and_nothing_else_is_an_error(tmp_path, monkeypatch):
@@ -135,13 +115,3 @@ def test_index_lists_every_report_with_its_state_and_no_broken_record(out, resul
         build_record.file(tmp_path, name).write_text(json.dumps(value))
     (tmp_path / "a.html").write_text("")
     assert list(build_record.every(tmp_path)) == []
-
-
-def test_summary_cell_comes_right_after_the_title(tmp_path):
-    new = nbformat.v4
-    last = new.new_code_cell("x", metadata={"tags": ["summary"]})
-    last.outputs = [new.new_output("stream", text="the summary")]
-    cells = [new.new_markdown_cell("# T"), new.new_markdown_cell("## Later\n\nText."), last]
-    export(new.new_notebook(cells=cells), out=tmp_path / "a.html", name="a")
-    page = (tmp_path / "a.html").read_text()
-    assert page.index("<h1>T</h1>") < page.index("the summary") < page.index('<h2 id="part-1">')

@@ -5,7 +5,6 @@ import nbformat
 import polars as pl
 import pytest
 
-from formlab import files
 from formlab.errors import DataBroken, DataMissing, UnknownName
 from formlab.reports import manifest, plan
 from formlab.reports.plan import BuildSettings, Request
@@ -68,13 +67,6 @@ def test_notebook_with_a_list_gets_all_evaluations_or_those_of_one_corpus(tmp_pa
     assert planned(Request(path, {}, folders)) == [both]
 
 
-def test_notebook_on_request_is_made_of_evaluations_only_if_it_is_named(tmp_path, folders):
-    path = book(tmp_path / "a.ipynb", on_request=True)
-    assert planned(Request(path, {}, folders, choosing=True)) == []
-    assert len(planned(Request(path, {}, folders))) == 3
-    assert [name for name, _ in planned(Request(path))] == ["a"]
-
-
 def test_split_folders_are_one_evaluation(tmp_path):
     for split in ("train", "test"):
         evaluation(tmp_path / "evals" / "rules" / split, split=split)
@@ -134,18 +126,6 @@ def test_manifest_lists_reports_with_patterns_and_settings(tmp_path, folders):
     assert [name for name, _ in planned(*requests)] == ["mine--facts", "both"]
 
 
-def test_manifest_without_reports_takes_own_notebooks(tmp_path, monkeypatch):
-    requests, settings = manifest.read(write(tmp_path, ""))
-    assert [request.notebook for request in requests] == plan.own_notebooks()
-    assert settings == {"out": tmp_path / "reports", "layout": "single", "figures": True}
-    # Those of plug-ins are found by name and run after formlab's own.
-    path = tmp_path / "theirs.ipynb"
-    path.write_text("{}")
-    monkeypatch.setitem(plan.PLUGINS.loaded, "mine", str(path))
-    assert plan.find("mine") == path
-    assert plan.own_notebooks()[-1] == path
-
-
 @pytest.mark.parametrize(
     ("text", "line", "message"),
     [
@@ -167,15 +147,3 @@ def test_mistakes_in_a_manifest_name_file_and_line(tmp_path, text, line, message
         manifest.read(write(tmp_path, text))
     assert message in str(caught.value)
     assert f"reports.yml:{line})" in str(caught.value)
-
-
-def test_an_evaluation_of_an_older_format_is_refused_before_any_notebook_runs(tmp_path):
-    request = Request(book(tmp_path / "reads.ipynb"), {}, (evaluation(tmp_path / "a", format=1),))
-    with pytest.raises(DataBroken, match=r"format 1; .* formlab score funsd"):
-        plan.jobs([request], BuildSettings(tmp_path / "out"))
-
-
-def test_a_name_of_long_letters_is_short_enough_for_a_file_system(tmp_path):
-    name = plan.slug("\U00020000" * 300)
-    (tmp_path / files.part_name(name, suffix=".part.ipynb")).write_text("")
-    assert len(name) == 45

@@ -1,7 +1,7 @@
 import nbformat
 import pytest
 
-from formlab.charts import Caption, Sources, note
+from formlab.charts import Caption, note
 from formlab.reports.export import Failure, export
 
 EVIL = "<img src=x onerror=alert(1)>"
@@ -48,39 +48,8 @@ def test_a_section_of_notes_alone_is_one_line_at_the_end_and_not_in_the_contents
     assert "kept" in body
 
 
-def test_where_all_is_empty_or_nothing_is_no_section_is_left_over(tmp_path):
-    empty = page(tmp_path, "# T", "## A", code(note("None.")), "## B", code(note("None too.")))
-    assert empty.count("<li><b>") == 2
-    assert '<nav class="fl-toc"' not in empty
-    assert "fl-nothing" not in page(tmp_path, "# T", "## A", code(Caption("X.")))
-    assert "fl-nothing" not in page(tmp_path, "# T")
-
-
-def test_sources_need_no_heading_and_stand_in_how_this_was_made(tmp_path):
-    shown = page(tmp_path, "# T", "## Where from?", code(Sources({"benchmark": "demo"})))
-    assert "Where from?" not in shown
-    assert "<dt>benchmark</dt><dd>demo</dd>" in shown.split("How this was made")[1]
-
-
 def test_what_a_failed_notebook_did_not_reach_is_kept(tmp_path):
     cells = ["# T", "## A", code(note("None.")), "## B", code()]
     shown = page(tmp_path, *cells, failure=Failure("it was killed"))
     assert "fl-nothing" not in shown
     assert shown.count("<h2 id=") == 2
-
-
-def test_code_stands_as_it_ran_and_what_goes_in_folds_away(tmp_path):
-    shown = page(
-        tmp_path,
-        "# T\n\n**In:** this. **Out:** that.", code(tags=["parameters"], source="default = 1"),
-        code(tags=["injected-parameters"], source="default = 2"), code(source="import first"),
-        code(Caption("The summary"), tags=["summary"], source="summary = 3"), "## A",
-        code(Caption("X."), source="later"),
-    )  # fmt: skip
-    assert '<details class="fl-fold"><summary>What goes in and comes out</summary><p>' in shown
-    places = [shown.index(name) for name in ("In:", "The summary", ">import<", ">later<")]
-    assert places == sorted(places)
-    # Pygments splits code into tokens: the numbers tell the cells apart.
-    codes = [shown.index(f'<span class="mi">{n}</span>') for n in (1, 2, 3)]
-    assert codes == sorted(codes)
-    assert codes[1] < shown.index(">import<") < codes[2]

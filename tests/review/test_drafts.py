@@ -1,10 +1,7 @@
 import json
 
-import pytest
-
-from formlab import benchmarks, tables
+from formlab import benchmarks
 from formlab.benchmarks.formcraft import read_form
-from formlab.errors import DataBroken
 from formlab_review import drafts
 from formlab_review.drafts import Draft
 
@@ -27,35 +24,6 @@ def test_drafts_come_back_sorted_a_line_each(tmp_path):
     assert drafts.read(tmp_path) == sorted(DRAFTS, key=lambda draft: draft.key)
     assert drafts.read(file) == drafts.read(tmp_path)
     assert file.read_bytes().count(b"\n") == len(DRAFTS)
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"task": "click"}, "not a draft: task"),
-        ({"item": []}, "not a draft: item"),
-        ({"rejected": "no"}, "not a draft: rejected"),
-        ({"surprise": 1}, "not a draft: surprise"),
-        ({"\ud800": 1}, "not a draft: "),
-        ({"path": None}, "a second draft of the form of f"),
-    ],
-)
-def test_a_line_that_is_no_draft_is_an_error_with_its_line(tmp_path, change, message):
-    file = drafts.write(tmp_path, DRAFTS[:2])
-    rows = [json.loads(line) for line in file.read_text().split("\n") if line]
-    file.write_text("".join(json.dumps(row) + "\n" for row in [rows[0], rows[1] | change]))
-    with pytest.raises(DataBroken, match=message) as error:
-        drafts.read(tmp_path)
-    assert "drafts.jsonl:2" in str(error.value)
-
-
-def test_sound_items_are_records_of_the_system_that_made_them():
-    rows = tables.check("records", drafts.records(DRAFTS))
-    assert rows.select("path", "value", "status", "confidence").rows() == [
-        ("/vqa/d1", "5", "repaired", None), ("/consistency/d1", "5", "ok", 0.5),
-    ]  # fmt: skip
-    assert rows["accepted"][0].to_list() == ["five"]
-    assert set(rows["system"]) == {"chat:m"}
 
 
 def test_accepted_items_stand_in_the_form_under_ids_of_their_own(tmp_path):

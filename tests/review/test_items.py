@@ -26,17 +26,6 @@ def test_a_contradicted_label_opens_on_what_the_systems_read():
     assert item.boxes == ((2, (1.0, 2.0, 3.0, 4.0)),)
 
 
-def test_without_a_gold_box_the_predicted_one_is_shown():
-    boxes = {"pred_x0": 5.0, "pred_y0": 6.0, "pred_x1": 7.0, "pred_y1": 8.0}
-    (item,) = review.of_proposals(proposed(**boxes))
-    assert item.boxes == ((1, (5.0, 6.0, 7.0, 8.0)),)
-
-
-def test_a_verdict_on_a_document_of_several_splits_is_for_all_of_them():
-    assert review.of_proposals(proposed())[0].key["split"] == "s"
-    assert review.of_proposals(proposed(shared=True))[0].key["split"] is None
-
-
 def drafted(number, task, item, **more):
     item = {"id": f"d{number}", "scope": "intra-group", "rationale": "So."} | item
     return Draft("test", "blood_report", task, f"/{task}/d{number}", item=item, **more)
@@ -69,11 +58,3 @@ def test_drafts_of_a_corpus_are_its_sound_items_beside_the_fields_they_are_about
     assert question.boxes == ((1, (86, 157, 155, 177)),)
     # Without drafts it is the gold that is reviewed.
     assert len(review.of_corpus(corpus)) > len(items)
-
-
-def test_where_fields_have_a_modality_one_without_can_be_given_it(corpus):
-    items = review.of_corpus(corpus)
-    assert items[1].parts == {"value": "9.00", "modality": "", "subtype": ""}
-    bare = corpus.records.with_columns(modality=pl.lit(None, pl.String), subtype=pl.lit(None))
-    bare = bare.with_columns(pl.col("subtype").cast(pl.String))
-    assert review.of_records(bare)[1].parts == {"value": "9.00"}

@@ -14,13 +14,6 @@ def test_a_page_comes_with_its_size_in_the_unit_of_the_boxes(corpus):
     assert Image.open(io.BytesIO(data)).size == (400, 200)
 
 
-def test_a_large_page_travels_small_and_keeps_its_size(corpus):
-    Image.new("L", (3000, 1500), 255).save(corpus.root / "form.png")
-    data, width, height = review.Pages(corpus.documents, corpus.root).draw("form", 1)
-    assert (width, height) == (3000, 1500)
-    assert Image.open(io.BytesIO(data)).size == (1500, 750)
-
-
 def test_further_pages_are_those_that_the_document_names(corpus):
     Image.new("L", (100, 50), 0).save(corpus.root / "second.png")
     meta = pl.lit('{"pages": ["form.png", "second.png"]}').alias("meta")
@@ -29,10 +22,3 @@ def test_further_pages_are_those_that_the_document_names(corpus):
     assert pages.draw("form", 2)[1:] == (100, 50)
     with pytest.raises(FormlabError, match="no image of page 3"):
         pages.draw("form", 3)
-
-
-@pytest.mark.parametrize("image", [None, "gone.png", "a\x00b"])
-def test_a_page_without_a_usable_image_says_why(corpus, image):
-    documents = corpus.documents.with_columns(pl.lit(image, pl.String).alias("image"))
-    with pytest.raises(FormlabError):
-        review.Pages(documents, corpus.root).draw("form", 1)

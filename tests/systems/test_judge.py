@@ -2,12 +2,11 @@ import json
 
 import pytest
 
-from formlab.errors import DataBroken, NotAvailable
+from formlab.errors import NotAvailable
 from formlab.metrics._places import Places
 from formlab.metrics.judge import official, parse, performance, released_form, settled
-from formlab.systems import prompts
 from formlab.systems.chat import Answer
-from formlab.systems.judge import PROMPT, ask, judge_call, messages, schema
+from formlab.systems.judge import ask, judge_call, messages, schema
 from formlab.text.flow import read
 from tests.systems.scripted_server import serving
 
@@ -24,12 +23,6 @@ def judged(call, page="3", **options):
     return ask(page, FACTS, "<p>page <number>5</number>", f"5 on {page}", call=call, **options)
 
 
-def test_entries_get_the_name_of_their_fact():
-    answer, record = judged(WHOLE)
-    assert answer["entity_diagnostics"][0]["value"] == "5"
-    assert (answer["id"], record["status"], record["tokens_in"]) == ("3", "ok", 10)
-
-
 @pytest.mark.parametrize(
     ("text", "status"),
     [
@@ -39,18 +32,6 @@ def test_entries_get_the_name_of_their_fact():
 )  # fmt: skip
 def test_a_broken_answer_has_its_status(text, status):
     assert judged(text)[1]["status"] == status
-
-
-def test_a_page_that_is_too_long_for_any_judge_is_cut_and_says_so():
-    seen = []
-
-    def call(messages, form):
-        seen.append(json.loads(messages[1]["content"])["GENERATED"])
-        return Answer("k", text=WHOLE)
-
-    answer, _ = ask("3", FACTS, "<p>5", "5" * 200_001, call=call)
-    assert (len(seen[0]), answer["cut_at"]) == (200_000, 200_000)
-    assert "cut_at" not in judged(WHOLE)[0]
 
 
 @pytest.mark.parametrize("status", ["refused", "truncated"])
@@ -82,16 +63,6 @@ def test_the_prediction_is_data_in_a_json_object():
     assert user["content"].isascii()
 
 
-def test_the_judge_sees_html_with_the_tags_of_facts_or_text_on_demand():
-    gold, pred = "<p>page <number>5</number></p>", "<p>page <b>5</b></p>"
-    html, text = (
-        json.loads(messages(FACTS, gold, pred, prompt="p", view=view)[1]["content"])
-        for view in ("html", "text")
-    )
-    assert (html["GROUND TRUTH"], html["GENERATED"]) == (gold, pred)
-    assert (text["GROUND TRUTH"], text["GENERATED"]) == ("page 5", "page 5")
-
-
 @pytest.mark.parametrize(
     "prompt",
     [
@@ -112,36 +83,6 @@ def test_a_prompt_with_places_is_sent_word_for_word_with_both_pages_fenced(promp
     assert rest[-1].startswith("END ")
     assert rest[-1].split()[1] not in pred
     assert "data" in system["content"]
-
-
-@pytest.mark.parametrize(
-    ("prompt", "absent"), [("{gold}", "generated page"), ("{prediction}", "gold page")]
-)
-def test_a_prompt_with_a_place_for_one_page_alone_is_refused(prompt, absent):
-    with pytest.raises(DataBroken, match=absent):
-        messages(FACTS, "5", "5", prompt=prompt)
-
-
-def test_the_schema_asks_for_every_fact_once():
-    listed = schema(7)["properties"]["entity_diagnostics"]
-    assert (listed["minItems"], listed["maxItems"]) == (7, 7)
-
-
-def test_a_user_may_bring_another_prompt(tmp_path):
-    file, seen = tmp_path / "paper.txt", []
-    file.write_text("Be strict.")
-
-    def call(messages, form):
-        seen.append((messages[0]["content"], form))
-        return Answer("k", text='{"facts": [{"fact": "5", "verdict": "Missing"}]}')
-
-    answer, record = judged(call, prompt=file)
-    # It says itself what it wants: no schema is imposed, and any that names facts is read.
-    assert seen == [("Be strict.", None)]
-    (entry,) = answer["entity_diagnostics"]
-    assert (entry["value"], entry["correct"], record["status"]) == ("5", False, "ok")
-    assert "numbered" in prompts.read(PROMPT).text
-    assert answer["prompt"].startswith("paper ")
 
 
 @pytest.fixture
@@ -180,20 +121,6 @@ def test_every_answer_of_a_judge_has_its_status_and_bad_ones_are_asked_again_on_
         assert len(server.calls) == 6
         assert statuses(call(server, retry="bad"), *"abcde") == ["ok"] * 5
         assert len(server.calls) == 9
-
-
-def test_pages_beyond_a_limit_of_calls_are_missing_not_failed(call):
-    with serving(then=WHOLE) as server:
-        assert statuses(call(server, max_calls=2), *"abc") == ["ok", "ok", "missing"]
-        assert len(server.calls) == 2
-
-
-def test_a_store_that_is_damaged_ends_the_run_and_is_no_error_of_a_page(tmp_path):
-    def call(*_, **__):
-        raise DataBroken("damaged", where="judge.sqlite")
-
-    with pytest.raises(DataBroken, match="damaged"):
-        judged(call)
 
 
 @pytest.mark.parametrize(

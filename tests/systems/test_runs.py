@@ -1,7 +1,6 @@
 import pytest
 
 from formlab import benchmarks, systems
-from formlab.errors import DataMissing
 from formlab.systems import SKIPPED, System, chat
 from formlab.systems._runs import first
 from tests.systems.scripted_server import serving
@@ -35,12 +34,6 @@ def test_run_passes_over_what_has_no_image_and_counts_it(corpus, tmp_path):
     assert found.notes == {SKIPPED: 1}
     # Without a limit nothing is passed over: what cannot be read is missing.
     assert systems.run(corpus, system, out=tmp_path / "r").responses.height == 2
-
-
-def test_corpus_without_any_image_is_an_error(corpus):
-    (corpus.root / corpus.documents["image"][1]).unlink()
-    with pytest.raises(DataMissing, match="no document of funsd:test has an image"):
-        first(corpus, 1)
 
 
 @pytest.mark.parametrize(("shown", "asked"), [(2048, "b"), (0, "a")])

@@ -7,7 +7,6 @@ import polars as pl
 import pytest
 
 from formlab import benchmarks, tables
-from formlab.errors import NotAvailable
 from formlab.systems import chat
 from tests.systems.chat.made_runs import FORM, ran
 from tests.systems.scripted_server import serving
@@ -104,20 +103,3 @@ def test_keys_of_a_receipt_stand_where_the_gold_has_them():
         (None, "Ada 9.00"),
         ("/company", "Ada"),
     ]
-
-
-def test_benchmarks_that_a_model_cannot_be_asked_about_are_named():
-    with pytest.raises(NotAvailable, match="no task for models in omniai"):
-        chat.tasks_of("omniai")
-
-
-def test_prompts_of_ones_own_are_used_and_are_another_question(tmp_path):
-    own = tmp_path / "prompts"
-    own.mkdir()
-    (own / "formcraft_extraction.md").write_text("Read it all.")
-    with serving(then=FORM) as server:
-        ours, theirs = ran(server, tmp_path / "a"), ran(server, tmp_path / "b", prompts=str(own))
-        prompt = server.calls[1]["body"]["messages"][0]["content"]
-    assert prompt.startswith("Read it all.")
-    name = "prompt formcraft_extraction"
-    assert ours.settings[name] != theirs.settings[name]

@@ -1,12 +1,6 @@
-import json
-
-import pytest
-
-from formlab.errors import DataBroken
-from formlab_arena import action_groups
 from formlab_arena.action_groups import Reader, content_of
 
-from ..made_arena import BOXES, CLUMSY, VALUES, click, fill, keys, screen
+from ..made_arena import BOXES, CLUMSY, click, fill, keys, screen
 
 
 def entered(events):
@@ -94,12 +88,6 @@ def test_choices_of_a_group_are_its_content_together():
     assert content_of({"a": False, "b": False}) == ""
 
 
-def test_refused_click_is_a_miss_and_its_text_goes_with_it():
-    outside = click(900, 10) | {"refused": "the point is outside the window"}
-    del outside["hit"], outside["target"]
-    assert entered([screen(), outside, keys("lost")]) == [(None, "lost")]
-
-
 def by_element(do, field, changed=(), **more):
     """An action by element, which was done in the middle of its box."""
     event = click(200, BOXES[field][1] + 15, field, changed)
@@ -124,25 +112,3 @@ def test_actions_by_element_count_at_the_middle_of_its_box():
         ("number", "K1", 200, 515),
     ]  # fmt: skip
     assert [line.by for line in lines] == ["mouse"] * 5 + ["keyboard"]
-
-
-def test_what_answers_took_is_summed_and_unknown_where_one_is():
-    took = {"attempts": 1, "tokens_in": 900, "tokens_out": 20, "cost": 0.25, "seconds": 1.5}
-    log = [screen(), {"step": 1, "answer": {"status": "ok"} | took}, {"step": 2, "answer": took}]
-    assert Reader().read(iter(log)).usage == {
-        "attempts": 2, "tokens_in": 1800, "tokens_out": 40, "cost": 0.5, "seconds": 3.0,
-    }  # fmt: skip
-    unpriced = Reader().read(iter([*log, {"answer": took | {"cost": None}}])).usage
-    assert (unpriced["cost"], unpriced["attempts"]) == (None, 3)
-    # Logs of earlier versions do not say.
-    assert Reader().read(iter([screen(), {"answer": {"status": "ok"}}])).usage == {}
-
-
-def test_log_cut_short_by_a_crash_is_read_as_far_as_it_goes(tmp_path):
-    file = tmp_path / "events.jsonl"
-    assert action_groups.read(file).lines == []
-    file.write_text("".join(json.dumps(event) + "\n" for event in CLUMSY) + '{"step": 1, "as')
-    assert len(action_groups.read(file).lines) == len(VALUES)
-    file.write_text('{"step": 1}\nnot json\n')
-    with pytest.raises(DataBroken, match=r"events\.jsonl:2"):
-        action_groups.read(file)

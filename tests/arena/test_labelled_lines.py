@@ -61,15 +61,6 @@ def test_any_values_on_lines_are_read_back_exactly():
         assert [(each.label, each.value) for _, each in sorted(first.items())] == pairs
 
 
-def test_heading_is_the_section_and_a_heading_alone_asks():
-    values = labelled_values("## Owner\nName: Ada\n## Tenant\nName: Bo\n### Wishes\nA quiet room")
-    assert [(each.section, each.value) for each in values[:2]] == [
-        ("Owner", "Ada"),
-        ("Tenant", "Bo"),
-    ]
-    assert (values[-1].label, values[-1].value) == ("Wishes", "A quiet room")
-
-
 @pytest.mark.parametrize(
     "text", [":" * 9000, "a: " * 9000, "\0: \ud800", "| " * 9000, "Ab. " * 9000]
 )

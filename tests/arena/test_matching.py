@@ -57,12 +57,6 @@ def test_best_assignment_is_of_all_fields_together():
     assert values_for(text, "Contact e-mail", "Email *") == [None, "a@b.example"]
 
 
-def test_repeated_labels_are_taken_in_order_and_places_of_other_pages_last():
-    text = "Name: Ada\nAge: 30\nName: Bo\nAge: 40"
-    assert values_for(text, "Name", "Age", "Name", "Age") == ["Ada", "30", "Bo", "40"]
-    assert values_for(text, "Name", "Age", used={0, 1}) == ["Bo", "40"]
-
-
 @pytest.mark.parametrize(
     ("value", "options", "chosen"),
     [

@@ -75,23 +75,6 @@ def test_browsergyms_notation_is_read(line):
     assert parse(f"```\n{line}\n```") == ([BROWSERGYM[line]], [])
 
 
-def test_what_formlab_does_not_do_is_no_action():
-    lines = [
-        "click('e5', 'middle')", "click('e5', modifiers=['Shift'])", "goto('http://a.b')",
-        "keyboard_down('Shift')", "fill('e5')", "drag_and_drop('e5')", "upload_file('e5')",
-        "select_option('e5', [])", "click(open('x'))", "fill('e5', 'a' + 'b')", "Wait(1e999)",
-    ]  # fmt: skip
-    assert parse("\n".join(lines)) == ([], lines)
-
-
-def test_text_with_brackets_quotes_and_line_ends_stays_whole():
-    assert parse('Type("a) \\"b\\" (c\\nd")')[0] == [Type('a) "b" (c\nd')]
-    # Quotes within quotes, paths and numbers as models write them.
-    assert parse("Type('it's (5)')\nType(\"C:\\data\\new\")\nType(1.50)")[0] == [
-        Type("it's (5)"), Type("C:\\data\new"), Type("1.50"),
-    ]  # fmt: skip
-
-
 def test_hostile_answer_costs_no_crash():
     text = "\0\x1b[2J\ud800 Click(" + "9" * 100_000 + ", 1)\nfill(" + "(" * 100_000
     text += "\nClick(" + "-" * 50_000 + "1, 2)\nClick(" + "[" * 500 + "]" * 500 + ")"

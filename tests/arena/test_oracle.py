@@ -1,15 +1,13 @@
 import dataclasses
 
 from formlab_arena.actions import (
-    Answer,
     Click,
     Fill,
     Select,
-    Type,
     Upload,
     Wait,
 )
-from formlab_arena.observation import Element, Observation, OpenDialog
+from formlab_arena.observation import Element, Observation
 from formlab_arena.oracle import Oracle
 
 
@@ -96,19 +94,6 @@ def test_any_page_is_filled_in_by_labels_and_sent():
     assert asked[9:] == [Wait(1.5)]
 
 
-def test_field_that_takes_nothing_is_tried_three_times_and_reported():
-    class Deaf(Page):
-        def take(self, actions):
-            self.asked += actions
-
-    oracle = Oracle({"Name": "Ada", "Town": "Oslo"})
-    page = Deaf(element("e1", label="Name"), button("g", "Send"))
-    asked = page.play(oracle)
-    assert [type(action) for action in asked].count(Fill) == 1
-    assert [action for action in asked if isinstance(action, Type)] == [Type("Ada")] * 2
-    assert oracle.note == {"left": {"Name": "holds ''", "Town": "not on the page"}}
-
-
 def test_wizard_is_turned_until_its_answers_are_used_up_and_then_sent():
     class Wizard(Page):
         def take(self, actions):
@@ -124,29 +109,6 @@ def test_wizard_is_turned_until_its_answers_are_used_up_and_then_sent():
     assert asked == [
         Fill("e1", "Ada"), Click(element="n"), Fill("e2", "1"), Click(element="s"),
     ]  # fmt: skip
-
-
-def test_dialogs_are_answered_by_what_they_ask():
-    def answer(text):
-        oracle = Oracle({"Your nickname": "Ada", "Are you over 18?": False})
-        return oracle.act(Page().seen(dialog=OpenDialog("prompt", text)))
-
-    assert answer("Send the form?") == [Answer()]
-    assert answer("Discard what you entered?") == [Answer(accept=False)]
-    assert answer("Your nickname?") == [Answer(text="Ada")]
-    assert answer("Are you over 18?") == [Answer(accept=False)]
-
-
-def test_refused_page_is_mended_and_sent_again_but_not_for_ever():
-    class Strict(Page):
-        def take(self, actions):
-            super().take(actions)
-            if Click(element="g") in actions:
-                self.set("e1", message="is not known")
-
-    page = Strict(element("e1", label="Name"), element("e2", label="Town"), button("g", "Send"))
-    asked = page.play(Oracle({"Name": "Ada", "Town": "Oslo"}))
-    assert asked.count(Click(element="g")) == 3
 
 
 def test_form_that_is_empty_again_was_sent_and_is_not_sent_twice():

@@ -1,5 +1,3 @@
-import dataclasses
-
 import pytest
 
 from formlab_arena.actions import Click, Press, Type, Wait
@@ -7,7 +5,7 @@ from formlab_arena.episode import RunSettings
 from formlab_arena.form_url import fill_url
 from formlab_arena.observation import Observation
 from formlab_arena.rules_agent import Rules
-from formlab_arena.screen import MarkGroup, Screen, ScreenField, TextLine, TickMark
+from formlab_arena.screen import Screen, ScreenField, TextLine
 from tests.arena.foreign import RIGHT, TEXT, hosting
 
 
@@ -58,28 +56,7 @@ def test_parts_of_dates_and_times_are_typed_as_keys_in_the_order_shown():
     assert not any(isinstance(action, Type) for action in done)
 
 
-def test_choices_come_from_the_bottom_up_because_they_may_show_more_below():
-    marks = tuple(
-        TickMark((10, y, 26, y + 16), text, False, True)
-        for y, text in ((100, "Rail"), (130, "Bus"))
-    )
-    box = (TickMark((10, 300, 26, 316), "I agree", False),)
-    groups = (MarkGroup(marks, ("Travel",)), MarkGroup(box, ()))
-    [done] = acts([screen(groups=groups)], "Travel: Bus. I agree.")
-    assert done == [Click(18, 308), Click(18, 138)]
-
-
 NAMED = field("Name", "Ada", at=100)
-
-
-def test_form_is_mended_where_it_says_so_and_the_same_refusal_twice_ends_it():
-    page = screen(NAMED, field("Town", "", at=200), BUTTON, lines=("Camp", "Please sign up"))
-    bubble = TextLine("Please fill out this field.", (110, 240, 300, 260))
-    refused = dataclasses.replace(page, lines=(*page.lines, bubble))
-    done = acts([page, page, page, refused, page, refused], "Name: Ada\nTown: Oslo")
-    assert done[3] == [Click(250, 215), Press("Control+A"), Type("Oslo")]
-    # Both, Oslo again, the button; what the bubble names; the button; the same bubble.
-    assert [len(actions) for actions in done] == [6, 3, 1, 3, 1, 0]
 
 
 def test_form_that_is_empty_after_it_was_sent_is_not_sent_again():

@@ -1,12 +1,10 @@
-import dataclasses
-
 import pytest
 
-from formlab_arena.actions import Answer, Click, Fill, Select, Upload
+from formlab_arena.actions import Click, Fill, Select, Upload
 from formlab_arena.episode import RunSettings
 from formlab_arena.form_url import fill_url
 from formlab_arena.instruction_text import InstructionText
-from formlab_arena.observation import Element, Observation, OpenDialog
+from formlab_arena.observation import Element, Observation
 from formlab_arena.page_fields import fields_of
 from formlab_arena.rules_by_tree import RulesByTree, content_for
 from tests.arena import test_oracle
@@ -115,38 +113,6 @@ def test_form_that_is_empty_again_or_thanks_is_not_sent_again():
         page = Page(form, after)
         fill(page, "Name: Ada\nAge: 3")
         assert page.pressed == ["Send"]
-
-
-def test_message_is_mended_once_in_the_notation_that_it_asks_for():
-    form = [element("Day"), SEND]
-    wrong = [element("Day", value="5 March 2027", message="Use DD/MM/YYYY"), SEND]
-    page = Page(form, wrong, [])
-    fill(page, "Day: 5 March 2027\nAge: 3")
-    assert [a.text for a in page.asked if isinstance(a, Fill)] == ["5 March 2027", "05/03/2027"]
-    assert page.pressed == ["Send", "Send"]
-
-
-def test_banner_is_closed_first_and_other_buttons_are_left_alone():
-    hidden = [element("Name", covered=True), element("Go", "button", covered=True)]
-    bar = [element("More", "button"), element("Accept all", "button")]
-    more = [
-        element("Reset", "button"),
-        element("Log in", "button"),
-        element("Save draft", "button"),
-    ]
-    page = Page([*hidden, *bar], [element("Name"), *more, element("Go", "button")], [])
-    fill(page, "Name: Ada\nAge: 3")
-    assert page.pressed == ["Accept all", "Go"]
-
-
-def test_dialogs_are_accepted_and_prompts_answered():
-    agent = RulesByTree()
-    asks = Observation(
-        1, None, (1280, 800), "Name: Ada\nCode: X1", (), dialog=OpenDialog("confirm", "Send it?")
-    )
-    assert agent.act(asks) == [Answer(accept=True)]
-    prompt = dataclasses.replace(asks, dialog=OpenDialog("prompt", "Code?"))
-    assert agent.act(prompt) == [Answer(accept=True, text="X1")]
 
 
 AREA = (0, 0, 9, 9)

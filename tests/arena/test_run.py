@@ -1,6 +1,4 @@
 import asyncio
-import contextlib
-import sqlite3
 import subprocess
 import sys
 import threading
@@ -14,7 +12,6 @@ from formlab.errors import DataBroken, NotAvailable
 from formlab.systems._journal import Journal
 from formlab.workers import each
 from formlab_arena import run
-from formlab_arena.agents import Halted
 from formlab_arena.evaluation import read_run
 from formlab_arena.run import Outcome, RunSettings, fill, play_all
 from tests.arena.conftest import events
@@ -55,18 +52,6 @@ def test_oracle_fills_in_forms_and_a_second_run_repeats_nothing(together):
     reported = []
     assert fill(folder, SETTINGS, codes=list(FEW), tell=reported.append) == results
     assert reported == []
-
-
-@pytest.mark.browser
-def test_forms_at_once_from_a_notebook_have_each_its_own_entry_at_the_server(together):
-    folder, results = together
-    assert [result["form"] for result in results] == list(FEW)
-    assert [r["error"] for r in results] == [None] * len(FEW)
-    with contextlib.closing(sqlite3.connect(folder / "submissions.sqlite")) as store:
-        rows = store.execute("SELECT form, episode FROM submissions").fetchall()
-    assert sorted((form, name.partition(".")[0]) for form, name in rows) == [
-        (code, f"{code}-001") for code in sorted(FEW)
-    ]
 
 
 @pytest.mark.complete
@@ -173,27 +158,6 @@ def test_episodes_end_in_any_order_and_results_keep_that_of_the_tasks(tmp_path):
     assert all(result["seconds"] >= 0 for result in results)
     # All of them have ended: nothing is played.
     assert played(named("d", "a"), tmp_path, None) == [results[3], results[0]]
-
-
-def test_a_system_that_can_answer_no_more_begins_no_episode(tmp_path):
-    begun = []
-
-    def play(task, stopped):
-        begun.append(task.name)
-        return Outcome(blank(task) | {"status": "unfinished"}, Halted("max_calls=1 reached"))
-
-    results = played(named("a", "b", "c"), tmp_path, play)
-    assert begun == ["a"]
-    assert [r["error"] for r in results] == [None, *["max_calls=1 reached"] * 2]
-
-    def refused(task, stopped):
-        halted = Halted("every call is refused")
-        halted.__cause__ = NotAvailable("every call is refused")
-        return Outcome(blank(task), halted)
-
-    with pytest.raises(NotAvailable, match="every call"):
-        played(named("e", "f"), tmp_path, refused)
-    assert "e" in (tmp_path / "episodes.jsonl").read_text()
 
 
 def test_an_interrupted_run_ends_the_episodes_that_run_and_begins_none(tmp_path):

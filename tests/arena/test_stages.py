@@ -94,31 +94,6 @@ def test_planted_fault_ends_in_its_stage(losses, name, value, evidence, expected
     assert found == {LABELS[name]: tuple(expected.split())}
 
 
-def test_swapped_labels_are_structure_and_swapped_rows_a_relation(losses):
-    events = doing(holder=fill("holder", "K1234567"), number=fill("number", "Ada Berg"))
-    swapped = {"holder": {"assigned": "K1234567"}, "number": {"assigned": "Ada Berg"}}
-    expected = ("structure", "wrong_field")
-    assert losses(events, **swapped) == {LABELS["holder"]: expected, LABELS["number"]: expected}
-
-
-def test_value_of_another_line_item_is_a_relation(losses):
-    rows = {"holder": {"source": "/item/0/name", "assigned": "K1234567"},
-            "number": {"source": "/item/1/name"}}  # fmt: skip
-    found = losses(doing(holder=fill("holder", "K1234567")), **rows)
-    assert found == {LABELS["holder"]: ("relation", "wrong_row")}
-
-
-def test_of_an_agent_that_looks_at_the_page_itself_what_it_typed_is_judged(losses):
-    def found(events):
-        return losses(doing(holder=events), observed=False).get(LABELS["holder"])
-
-    assert found(fill("holder", "Ada 8erg")) == ("reading", "lookalike")
-    assert found(fill("holder", "K1234567")) == ("structure", "wrong_field")
-    assert found([]) == ("structure", "missed")
-    assert found(fill("holder", "Ada Berg", at=(350, 20), hit=False)) == ("click", "misplaced")
-    assert found(fill("holder", "Ada Berg")) is None
-
-
 def test_page_that_never_came_is_lost_where_the_field_before_it_was(losses):
     # The form was sent back for a date that was misread, so that its second page never came.
     first = [screen(["holder", "born"]), *fill("holder", "Ada Berg")]

@@ -7,23 +7,6 @@ from formlab.errors import FormlabError
 from formlab_arena.store import SubmissionStore
 
 
-def test_latest_submission_of_an_episode_counts(store):
-    first = store.add("E12", "one", {"a": 1}, {})
-    second = store.add("E12", "one", {"a": 2}, {})
-    store.add("E12", "two", {"a": 3}, {})
-    assert store.latest("one")["answers"] == {"a": 2}
-    assert store.latest("one")["id"] == second
-    assert store.get(first)["answers"] == {"a": 1}
-    assert store.latest("none") is store.get("none") is None
-
-
-def test_hostile_values_come_back_as_they_were(store):
-    answers = {"a": "<script>\0\x1b[2J\u2028'; DROP TABLE submissions; --", "b": "\ud800"}
-    received = store.add("E12", "\ud800", answers, {"f": ("\ud800.pdf", b"\0")})
-    assert store.get(received)["answers"] == answers
-    assert store.ids() == [received]
-
-
 def test_store_that_is_damaged_is_read_or_one_clear_error(tmp_path):
     whole = SubmissionStore(tmp_path / "s.sqlite")
     for number in range(40):

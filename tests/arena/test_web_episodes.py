@@ -4,7 +4,6 @@ import polars as pl
 import pytest
 
 from formlab import analysis
-from formlab.errors import DataBroken
 from formlab.tables import only
 from formlab_arena.evaluation import read_run
 
@@ -119,13 +118,6 @@ def test_nothing_sent_is_nothing_right_also_where_nothing_is_to_be_ticked(tmp_pa
     assert (right, asked) == (0, 9)
 
 
-def test_labels_on_no_page_are_missed_and_reported(tmp_path):
-    folder = run(tmp_path, [SENT], gold=GOLD | {"Shoe size": "42"})
-    assert submitted(folder) == (9, 10, ["Shoe size"])
-    _, predictions = read_run(folder)
-    assert predictions.notes == {"labels of the gold on no page": 1}
-
-
 def test_names_of_a_script_are_matched_by_words_and_by_unique_values(tmp_path):
     controls = [
         control("Name", label="Name", group=["Child"]),
@@ -159,26 +151,3 @@ def test_ticks_apart_and_together_are_those_of_the_gold(tmp_path):
     assert submitted(run(tmp_path / "b", [sent], controls=controls, gold=gold)) == (
         1, 3, ["Toppings", "Friday"],
     )  # fmt: skip
-
-
-def test_one_of_two_fields_of_a_name_has_its_own_value(tmp_path):
-    controls = [
-        control("phone", label="Home phone"),
-        control("phone#2", label="Work phone", at=130),
-    ]
-    gold = {"Home phone": "1", "Work phone": "2"}
-    folder = run(tmp_path, [{"phone": ["1", "3"]}], controls=controls, gold=gold)
-    assert submitted(folder) == (1, 2, ["Work phone"])
-
-
-def test_gold_can_be_given_now_for_one_task_or_for_many(tmp_path):
-    one = run(tmp_path / "one", [{"name": ["Ada"]}], gold=None)
-    assert submitted(one, gold={"Full name": "Ada"}) == (1, 1, [])
-    two = run(tmp_path / "two", [{"name": ["Ada"]}], [{"name": ["Bo"]}], gold={"Full name": "Ada"})
-    assert submitted(two, gold={"task-2": {"Full name": "Bo"}}) == (2, 2, [])
-    with pytest.raises(DataBroken, match=r"no right answers .*--gold gold.json"):
-        read_run(one)
-    with pytest.raises(DataBroken, match="the run has 2 tasks"):
-        read_run(two, gold={"Full name": "Ada"})
-    with pytest.raises(DataBroken, match="no gold: Full name"):
-        read_run(one, gold={"Full name": {"first": ["Ada"], "last": 3}, "x": "y"})

@@ -10,7 +10,6 @@ import pytest
 
 from formlab import analysis, charts, metrics, tables
 from formlab.analysis.splits import FEW_SHOT, TASK_TITLES, WHOLE
-from tests.charts.conftest import tree_cases  # noqa: F401
 
 NOTEBOOKS = Path(__file__).parents[1] / "notebooks"
 

@@ -77,19 +77,6 @@ def test_hostile_text_is_text(name, monkeypatch):
     assert "text/html" not in shown._repr_mimebundle_()
 
 
-def test_only_known_intervals_are_drawn_and_rows_keep_their_order():
-    (span,) = layers(charts.dots(FRAME), "rule")
-    assert [span["encoding"][side]["field"] for side in ("x", "x2")] == ["ci_low", "ci_high"]
-    (known,) = span["transform"]
-    assert known == {"filter": 'isValid(datum["ci_low"]) && isValid(datum["ci_high"])'}
-    assert not layers(charts.dots(FRAME.drop("ci_low")), "rule")
-    # The order of the frame, or the one asked for.
-    frame = FRAME.sort("label", descending=True)
-    for options, order in (({}, ["b", "a"]), ({"order": ["a", "z", "b"]}, ["a", "z", "b"])):
-        (point,) = layers(charts.dots(frame, **options), "point")
-        assert point["encoding"]["y"]["sort"] == order
-
-
 @pytest.mark.parametrize(
     ("values", "metric", "domain"),
     [
@@ -107,29 +94,3 @@ def test_axes_begin_at_zero_and_end_with_the_metric(name, values, metric, domain
     mark = "bar" if name == "bars" else "point"
     (marks,) = layers(draw(name, frame, metric=metric), mark)
     assert marks["encoding"]["x"]["scale"]["domain"] == pytest.approx(domain)
-
-
-def test_slope_joins_ranks_and_systems_of_one_rank_share_a_line_of_text():
-    ranks = pl.DataFrame({"system": ["a", "b", "c"], "text": [1, 1, 3], "facts": [2, 1, 3]})
-    drawn = {(row["system"], row["by"]): row for row in rows(charts.slope(ranks, "text", "facts"))}
-    assert drawn["a", "text"]["names"] == "a, b   1"
-    assert drawn["b", "text"]["names"] is None
-    assert drawn["b", "facts"]["rank"] == 1
-
-
-def of_published(values, names):
-    """Points of one row: the first measured here, the others published."""
-    kinds = [charts.OWN] + [charts.PUBLISHED] * (len(values) - 1)
-    return charts.dots(pl.DataFrame({"label": ["a"] * len(values), "value": values, "kind": kinds,
-                                     "system": names}), kind="kind", domain=[0, 1])  # fmt: skip
-
-
-def test_published_points_too_near_for_names_have_numbers_and_a_key():
-    names = ["ocr", "GPT-5", "Grok 3", "Qwen", "Gemini"]
-    chart = of_published([0.5, 0.31, 0.3, 0.305, 0.9], names)
-    # From left to right: Grok 3 (2), Qwen (3), GPT-5 (1) at one place; Gemini (4) far from them.
-    assert sorted(row["_name"] for row in rows(chart) if row["_name"]) == ["2, 3, 1", "4"]
-    key = chart.to_dict()["title"]["text"]
-    assert key.startswith("1 GPT-5; 2 Grok 3; 3 Qwen; 4 Gemini. ")
-    many = of_published([0.5] + [0.3] * 7, ["ocr", *"abcdefg"])
-    assert [row["_name"] for row in rows(many) if row["_name"]] == ["1–7"]

@@ -10,7 +10,6 @@ from formlab import analysis, charts, tables
 from formlab.analysis import Finding
 from formlab.charts import theme
 from formlab.charts._shared import LINKS_VARIABLE
-from formlab.scoring.causes import WHAT_TO_TRY
 from tests.made_slices import of
 
 KEY = {"benchmark": "funsd", "split": "test", "system": "ocr"}
@@ -27,21 +26,6 @@ def wrong(counts=COUNTS):
     more = [{"path": "/ok", "level": "field"}, {"cause": "case", "level": "page"}]
     more.append({"cause": "missed", "path": "/group", "level": "node"})
     return tables.table("cases", [*rows, *more])
-
-
-def test_causes_come_stage_by_stage_with_share_and_what_to_try():
-    table = charts.cause_table(wrong()).frame
-    assert table.select("stage", "cause", "cases").rows() == [
-        ("find", "missed", 1), ("place", "wrong field", 1),
-        ("characters", "digit", 4), ("characters", "lookalike", 2), ("form", "case", 5),
-    ]  # fmt: skip
-    # 5 of 13 differ in case only.
-    assert table["share"][-1] == 5 / 13
-    assert table["try"][0] == WHAT_TO_TRY["missed"]
-    # A cause from elsewhere has no stage.
-    table = charts.cause_table(wrong({"coffee_stain": 2})).frame
-    assert table.select("stage", "cause", "cases").rows() == [(None, "coffee stain", 2)]
-    assert [charts.cause_table(wrong({})).label, charts.cause_bars(wrong({})).label] == ["Note"] * 2
 
 
 def heads_of(*rows):

@@ -24,18 +24,3 @@ def test_surface_is_level_over_each_cell_and_has_gaps():
     assert sheet["z"][4] == [None] * 10
     assert sheet["surfacecolor"][1][5:9] == [1.0] * 4
     assert sorted(points["z"]) == pytest.approx([1 / 3, 0.5, 1.0])
-
-
-def test_cells_show_their_count_and_interval_on_hover_without_markup_of_names():
-    figure = surface()[0].to_dict()
-    # By x and then y, as plotly looks custom data up: the second x, 8, has two types of form.
-    texts = figure["data"][0]["customdata"]
-    assert texts[6][1].startswith("fields in the form: 8<br>types of field: 2")
-    assert texts[1][6] == ""
-    assert "95 % interval 0.250 to 0.750" in texts[1][1]
-    bars = figure["data"][1]["error_z"]
-    assert bars["arrayminus"][0] == bars["array"][0] == 0.25
-    # A cell of one document has no interval.
-    assert bars["array"][1] == 0.0
-    hostile = surface(TABLE.with_columns(fields=pl.lit("<a href='x'>")))[0].to_dict()
-    assert "<a" not in hostile["data"][0]["customdata"][1][1]

@@ -3,20 +3,7 @@ from importlib import resources
 
 import pytest
 
-from formlab import tables
 from formlab.charts import theme
-
-
-def test_systems_keep_colour_and_shape_in_their_order():
-    names = [f"s{i}" for i in range(8)]
-    colours = theme.system_colours(names)
-    assert len({colours[name] for name in names[:6]}) == 6
-    assert colours["s6"] == colours["s0"]
-    assert len(set(theme.system_shapes(names[:6]).values())) == 6
-    many = [str(n) for n in range(36)]
-    shapes, colours = theme.system_shapes(many), theme.system_colours(many)
-    assert len({(shapes[name], colours[name]) for name in many}) == 36
-    assert set(theme.OUTCOME_COLOURS) == set(tables.OUTCOMES)
 
 
 def tokens(theme_of):

@@ -35,10 +35,3 @@ def test_nothing_but_the_value_is_changed(pages, value):
     # The group of the field ends where its fields do.
     same = {path: row for path, row in new.items() if path != "/Bill"}
     assert same == {path: old[path] for path in same}
-
-
-def test_legible_fields_have_no_smudge_and_nothing_crossed_out(pages):
-    as_it_is, _ = drawn(pages, {}, [])
-    assert ImageChops.difference(as_it_is, drawn(pages, {})[0]).getbbox()
-    fields = drawn(pages, {})[1]
-    assert fields["/Bill/Total"]["modality"] == "textual"

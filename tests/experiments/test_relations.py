@@ -1,14 +1,10 @@
 """Relations between fields: found in a corpus, computed again, and values written like others."""
 
 from collections import Counter
-from fractions import Fraction
-
-import pytest
 
 import formlab
 from formlab_experiments import relations_of
 from formlab_experiments.redrawn import Templates
-from formlab_experiments.relations import written_like
 from tests.made_relations import form
 
 
@@ -32,19 +28,3 @@ def test_sample_has_relations_of_every_sort_on_fourteen_pages():
     assert len({each.page_of for each in relations}) == 14
     checks = Counter(each.relation for each in relations if each.dependent)
     assert checks == {"product": 11, "sum": 9, "date": 5, "column": 4, "copy": 3, "duration": 1}
-
-
-@pytest.mark.parametrize(
-    ("amount", "example", "written"),
-    [
-        (Fraction(5, 2), "7.00", "2.50"),
-        (Fraction(200000), "$17,290.00", "$200,000.00"),
-        (Fraction(1, 3), "25%", "0%"),
-        (Fraction(5, 1000), "0.01", "0.01"),  # half a cent up
-        (Fraction(-3), "12", "-3"),
-        (Fraction(737000), "2023-05-07", "2018-11-02"),
-        (Fraction(737000), "7/05/19", "2/11/18"),
-    ],
-)
-def test_amount_is_written_like_an_example(amount, example, written):
-    assert written_like(amount, example) == written

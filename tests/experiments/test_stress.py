@@ -4,12 +4,10 @@ import json
 
 import numpy as np
 import polars as pl
-import pytest
 from PIL import Image
 
 import formlab
 from formlab import pictures
-from formlab.errors import DataBroken
 from formlab.folders import Corpus
 from formlab.systems import System
 from formlab_experiments import read_and_score
@@ -53,26 +51,6 @@ def test_every_level_is_on_the_same_pages_with_boxes_that_follow(funsd_root, tmp
         pl.col("value").n_unique()
     )
     assert texts["value"].max() == 1
-
-
-def test_the_same_call_draws_nothing_again_and_another_plan_is_refused(funsd_root, tmp_path):
-    corpus = formlab.load("funsd", root=funsd_root, split="test")
-    first = stress_corpus(corpus, "noise=20", out=tmp_path, seed=1)
-    files = {file: file.stat().st_mtime_ns for file in (tmp_path / "images").iterdir()}
-    again = stress_corpus(corpus, "noise=20", out=tmp_path, seed=1)
-    assert again.documents.equals(first.documents)
-    assert again.records.equals(first.records)
-    assert {file: file.stat().st_mtime_ns for file in (tmp_path / "images").iterdir()} == files
-    for vary, seed in (("noise=30", 1), ("noise=20", 2)):
-        with pytest.raises(DataBroken, match="another experiment"):
-            stress_corpus(corpus, vary, out=tmp_path, seed=seed)
-    one = next(iter(files))
-    before = one.read_bytes()
-    one.unlink()
-    stress_corpus(corpus, "noise=20", out=tmp_path, seed=1)
-    assert one.read_bytes() == before
-    assert json.loads((tmp_path / "experiment.json").read_text())["kind"] == "stress"
-    assert Corpus.load(tmp_path / "corpus").documents.height == 4
 
 
 def test_pages_of_a_document_are_degraded_alike(tmp_path):

@@ -1,7 +1,6 @@
 """Sweeps of settings: plans, runs on the same pages, effects, and the fields behind them."""
 
 import dataclasses
-import json
 
 import numpy as np
 import polars as pl
@@ -10,7 +9,6 @@ import pytest
 import formlab
 from formlab.errors import DataBroken
 from formlab.readers import gold as own
-from formlab.systems import System, setting_text
 from formlab_experiments import sweep_effects, sweeps
 from tests.experiments.test_design_analysis import answered
 from tests.planted import planted
@@ -156,32 +154,3 @@ def test_fields_behind_each_effect_are_those_counted_by_hand():
     # The runs in which c changes: the angle at scale 2.0, the scale with the angle off.
     seen = changed.filter(path="/c").select("setting", "run_a", "run_b").rows()
     assert seen == [("angle=off", 2, 3), ("scale=2.0", 1, 3), ("angle=off with scale=2.0", 0, 3)]
-
-
-def blind(pages):
-    """A system that reads the text of a page if its setting is on."""
-
-    def start(settings, threads):
-        def read(document, root):
-            pages.append((document["doc_id"], setting_text(settings["sees"])))
-            value = "Name: Ada Berg" if settings["sees"] else ""
-            return [{"task": "text", "kind": "page", "value": value}]
-
-        return read
-
-    return System("blind", "a page", start=start, defaults={"sees": False, "size": 1})
-
-
-def test_sweep_goes_on_with_more_values_and_opens_as_it_was_made(funsd_root, tmp_path):
-    corpus, pages = formlab.load("funsd", root=funsd_root, split="test"), []
-    runs = sweeps.sweep(corpus, blind(pages), {"sees": ["off", "on"]}, out=tmp_path)
-    assert sorted(pages) == [("a", "off"), ("a", "on"), ("b", "off"), ("b", "on")]
-    assert [run.system for run in runs] == ["blind", "blind(sees=on)"]
-    more = {"sees": ["off", "true"], "size": ["1", "2"]}
-    runs = sweeps.sweep(corpus, blind(pages), more, out=tmp_path, one_at_a_time=True)
-    assert len(pages) == 6
-    opened = sweeps.open_sweep(tmp_path)
-    assert [run.system for run in opened] == ["blind", "blind(size=2)", "blind(sees=on)"]
-    assert sweep_effects.swept_settings(opened) == {"size": ["1", "2"], "sees": ["off", "on"]}
-    assert json.loads((tmp_path / "experiment.json").read_text())["kind"] == "settings"
-    assert formlab.compare(opened).height > 0

@@ -99,19 +99,6 @@ def test_every_event_is_a_step_with_its_place_its_target_and_what_changed(run):
     assert not again["moved"]
 
 
-def test_budget_leaves_steps_out_and_says_how_many(run):
-    small = gallery.episodes(run, names=["A11-001"], budget=10)
-    # The first screenshot always stands; with the second the budget is spent.
-    assert len(small.images) == 1
-    assert [step["do"] for step in small.items[0]["steps"]][-1] == "Note"
-    assert small.items[0]["left"] == 1
-    assert "1 of 2 episodes are shown." in small.note
-    assert "1 step is left out." in small.note
-    assert "at most 1e-05 MB" in small.note
-    fewer = gallery.episodes(run, limit=1)
-    assert (len(fewer), fewer.note) == (1, "1 of 2 episodes are shown.")
-
-
 @pytest.mark.parametrize(
     "event",
     [

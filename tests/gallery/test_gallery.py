@@ -14,7 +14,6 @@ from formlab import browser, gallery, tables
 from formlab.analysis.finding import Finding
 from formlab.errors import UnknownName
 from formlab.gallery import inline
-from formlab.gallery._crops import area
 from formlab.gallery._diff import diff
 from tests.states import until_seen
 
@@ -76,19 +75,6 @@ def test_case_without_a_usable_image_says_why(root, image):
     assert case["gold"] == "a"
 
 
-def test_of_too_many_each_cause_has_its_share_in_the_order_of_the_cases(root):
-    causes = ["digit"] * 6 + ["clipped"] * 3 + [None]
-    rows = [{"doc_id": str(i % 3), "path": f"/{i}", "cause": c} for i, c in enumerate(causes)]
-    made = shown(root, *rows, {"outcome": "match", "path": "/right"}, most=5)
-    paths = [int(case["path"][1:]) for case in made.cases]
-    assert paths == sorted(paths)
-    # Of 6, 3 and 1 of ten, five are 3, 1.5 and 0.5: what is due first comes first.
-    assert made.drawn == [["digit", 3, 6], ["clipped", 2, 3], ["mismatch", 0, 1]]
-    assert (len(made), made.total, made.asked) == (5, 10, 11)
-    assert len(shown(root, *rows, most=None)) == 10
-    assert [c["stage"] for c in shown(root, {"cause": "digit"}, {}).cases] == ["characters", None]
-
-
 def test_diff_rebuilds_both_sides():
     rng = random.Random(5)
     for _ in range(3_000):
@@ -98,38 +84,6 @@ def test_diff_rebuilds_both_sides():
         assert "".join(text for op, text in runs if op != "delete") == pred
         assert all(text for _, text in runs)
         assert all(a[0] != b[0] for a, b in pairwise(runs))
-
-
-@pytest.mark.parametrize(
-    ("gold", "pred", "marked"),
-    [
-        # By word: what is missing or extra is a whole word.
-        ("Rheumatic fever", "fever", "-[Rheumatic ]fever"),
-        ("fever", "Rheumatic fever", "+[Rheumatic ]fever"),
-        ("total amount due", "amount due now", "-[total ]amount due+[ now]"),
-        # By character, where words are alike.
-        ("9.00", "9.0O", "9.0-[0]+[O]"),
-        ("1,234.00", "1234.00", "1-[,]234.00"),
-        ("free from 05:30", "free frorn 05:30", "free fro-[m]+[rn] 05:30"),
-        ("HARBOUR BOARD", "HARBOURBOARD", "HARBOUR-[ ]BOARD"),
-        # Words that are not alike are exchanged whole, and so are values.
-        ("Dr. J. Doe", "Dr. Mary Doe", "Dr. -[J.]+[Mary] Doe"),
-        ("tea", "Sugar 12", "-[tea]+[Sugar 12]"),
-        ("John Smith", "Mary Poppins", "-[John Smith]+[Mary Poppins]"),
-        ("9.00", "8.11", "-[9.00]+[8.11]"),
-    ],
-)
-def test_diff_marks_no_more_than_what_differs(gold, pred, marked):
-    signs = {"equal": "{}", "delete": "-[{}]", "insert": "+[{}]"}
-    assert "".join(signs[op].format(text) for op, text in diff(gold, pred)) == marked
-
-
-def test_keys_are_of_the_field_and_stay(root):
-    rows = [{"path": "/a"}, {"path": "/a", "pred_path": "/b"}, {"path": "/a", "doc_id": "2"}]
-    first, second, third = (case["key"] for case in shown(root, *rows).cases)
-    assert len({first, second, third}) == 3
-    other = shown(root, {"path": "/a", "system": "chat", "pred": "x", "cause": "digit"})
-    assert other.cases[0]["key"] == first == "0b7ff11762"
 
 
 def test_cases_carry_the_slices_asked_for_and_the_findings_they_are_behind():
@@ -163,19 +117,6 @@ def test_cases_carry_the_slices_asked_for_and_the_findings_they_are_behind():
     assert made.payload["claims"] == ["a", "b", "c", "d"]
     with pytest.raises(UnknownName, match="column to slice by"):
         gallery.errors(cases, documents=documents, by=["domian"])
-
-
-def test_area_stays_on_the_page():
-    rng = random.Random(6)
-    for _ in range(500):
-        page = rng.randint(1, 900), rng.randint(1, 900)
-        x, y = rng.uniform(-200, 1200), rng.uniform(-200, 1200)
-        box = (x, y, x + rng.uniform(0, 500), y + rng.uniform(0, 500))
-        left, top, width, height = area([box], page)
-        assert left >= 0
-        assert top >= 0
-        assert 0 < width <= page[0] - left
-        assert 0 < height <= page[1] - top
 
 
 def test_hostile_values_stay_bounded_and_are_json(root):

@@ -1,10 +1,6 @@
 """The gallery as a page in Chromium: 130 cases, one of them hostile; counts beside polars' own."""
 
-import csv
-import io
-import json
 import re
-from pathlib import Path
 
 import polars as pl
 import pytest
@@ -13,7 +9,6 @@ from playwright.sync_api import expect
 
 from formlab import browser, gallery, tables
 from formlab.gallery import inline
-from formlab.reports import csv_export
 
 pytestmark = pytest.mark.browser
 
@@ -113,29 +108,6 @@ def holds(place, text):
     return True
 
 
-def test_cases_are_sorted_by_similarity_and_causes_stand_behind_their_stage(page):
-    page.get_by_label("Sort").select_option("worst")
-    order = sorted(range(COUNT), key=lambda i: ROWS[i]["similarity"])
-    expected = [name(i) for i in order[:PAGE]]
-    assert holds(page.locator(".fl-card h4"), expected)
-    page.get_by_label("Cause", exact=True).select_option("digit")
-    assert holds(page.locator(".fl-card").first, "characters: digit")
-    count = tables.only(CASES, cause="digit").height
-    assert options(page, "Stage") == {"all": count, "characters": count}
-
-
-def test_paging_reaches_every_case(page):
-    seen = []
-    chosen = page.locator(".fl-pager select").last.locator("option:checked")
-    for number in range(6):
-        expect(chosen).to_contain_text(f"page {number + 1} of 6")
-        seen += page.eval_on_selector_all(".fl-card", "a => a.map(c => Number(c.dataset.place))")
-        if number < 5:
-            page.get_by_label("next page").last.click()
-    assert seen == list(range(COUNT))
-    assert page.get_by_label("next page").last.is_disabled()
-
-
 def heading(page):
     return page.locator("dialog[open] h3").text_content()
 
@@ -214,49 +186,6 @@ def test_selection_shows_its_cases_and_a_key_opens_one(page):
     assert heading(page) == name(7)
     link = page.locator("dialog .fl-link").get_attribute("href")
     assert link == f"#case={page.evaluate('shown.cases[7].key')}"
-
-
-def test_chosen_cases_are_saved_as_the_rows_that_python_has(page, folder):
-    texts = ["=1+1", " +x", "\t@SUM(A1)", "＝2", "\r\n", 'a,"b"\nc', "-", "12", "a\x00", "", None]
-    cases = CASES.head(len(texts)).with_columns(pred=pl.Series(texts), ink=pl.Series(["="] * 11))
-    made = gallery.errors(cases, right=True, by=["ink"])
-    (folder / "saved.html").write_text(inline.document(made.payload), "utf-8")
-    page.goto((folder / "saved.html").as_uri())
-    page.get_by_label("Kind", exact=True).select_option("date")
-    expected = [row for row in gallery.rows(made.payload) if row["kind"] == "date"]
-    files = {}
-    for kind in ("jsonl", "csv"):
-        with page.expect_download() as download:
-            page.get_by_role("button", name=kind.upper(), exact=True).click()
-        assert download.value.suggested_filename == f"cases.{kind}"
-        files[kind] = Path(download.value.path()).read_bytes().decode()
-    names = ["doc_id", "path", "label", "gold", "pred", "outcome", "similarity", "key", "cause"]
-    lines = [json.loads(line) for line in files["jsonl"].splitlines()]
-    assert [[line.get(name) for name in names] for line in lines] == [
-        [row.get(name) for name in names] for row in expected
-    ]
-    saved = list(csv.DictReader(io.StringIO(files["csv"], newline="")))
-    right = csv.DictReader(io.StringIO(csv_export.text(expected), newline=""))
-    for mine, other in zip(saved, right, strict=True):
-        assert [mine[name] for name in names] == [other[name] for name in names]
-        assert mine["ink"] == "'="
-
-
-def test_two_systems_stand_side_by_side(page, folder):
-    other = CASES.with_columns(
-        system=pl.lit("chat <b>"), pred="gold", outcome=pl.lit("match"),
-        cause=pl.lit(None, pl.String), pred_x0=pl.col("pred_x0") + 5,
-    )  # fmt: skip
-    page.goto(written(folder, "beside.html", beside=[other]).as_uri())
-    page.get_by_label("Outcome of ocr").select_option("mismatch")
-    assert shown(page) == str(CASES.filter(pl.col("outcome") == "mismatch").height)
-    # One value: nothing to choose.
-    expect(page.get_by_label("Outcome of chat <b>")).to_have_count(0)
-    card = page.locator(".fl-card").first
-    assert holds(card.locator(".fl-pair dd"), ["total 0.00", "total 0.O0", "total 0.00"])
-    card.click()
-    expect(page.locator("dialog .fl-box:not(.fl-all)")).to_have_count(3)
-    expect(page.locator("dialog .fl-answer h4")).to_have_text(["ocr", "chat <b>"])
 
 
 # The last block of a page is whole when the page is.

@@ -69,19 +69,3 @@ def test_without_room_a_page_is_cut_unless_its_cuts_take_more(pages, monkeypatch
     # In the cut of document 2 the box stands in the middle: (240 - 60) / 2 = 90 of 240.
     gold = [90 / 240, round(37 / 84, 5), 60 / 240, round(10 / 84, 5)]
     assert shown.cases[-2]["boxes"]["gold"] == gold
-
-
-def test_answers_of_several_systems_share_a_case(pages):
-    row = {"doc_id": "0", "path": "/total", **box(100.0, 100.0)}
-    second = row | box(300.0, 100.0, "pred_") | {"system": "b", "pred": "9.00", "outcome": "match"}
-    other = tables.table("cases", [ROW | second])
-    shown = made(pages, [row | box(100.0, 100.0, "pred_")], beside=[other])
-    case = shown.cases[0]
-    assert (case["system"], case["pred"], case["diff"][-1]) == ("a", "9.0O", ("insert", "O"))
-    answer = case["beside"][0]
-    assert (answer["system"], answer["pred"], answer["diff"]) == ("b", "9.00", [("equal", "9.00")])
-    assert set(case["boxes"]) == {"gold", "pred", "pred2"}
-    # The view holds all three: from 100 - 24 to 360 + 24 across.
-    assert case["view"][0] == 76 / 1000
-    assert case["view"][2] == pytest.approx(308 / 1000)
-    assert set(shown.payload["colours"]["system"]) == {"a", "b"}

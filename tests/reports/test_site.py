@@ -4,7 +4,6 @@ import csv
 import functools
 import hashlib
 import io
-from pathlib import Path
 
 import pytest
 from lxml import etree
@@ -13,7 +12,7 @@ from PIL import Image
 from playwright.sync_api import expect
 
 from formlab import browser, gallery, tables
-from formlab.reports import build_record, figures, index, page_assets
+from formlab.reports import build_record, figures, page_assets
 from formlab.reports.export import export
 from tests.states import draw_all
 
@@ -110,31 +109,6 @@ def test_nothing_hostile_is_in_figures_beside_a_page(results):
     for file in tables:
         for row in csv.reader(io.StringIO(file.read_text("utf-8"), newline="")):
             assert not [cell for cell in row if cell.lstrip().startswith(("=", "@"))]
-
-
-@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
-def test_index_is_searched_by_words_and_state(out, results, width, scheme):
-    with browser.page(out / index.FILE, size=(width, 800), scheme=scheme) as visit:
-        page = visit.page
-        cards = page.locator(".fl-report:visible")
-        links = page.locator(".fl-report h2 a").evaluate_all("a => a.map(x => x.pathname)")
-        assert sorted(Path(link).name for link in links) == sorted(
-            result.html.name for result in results.values()
-        )
-        assert page.evaluate("typeof globalThis.pwned") == "undefined"
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
-        expect(page.locator(".fl-thumb img")).to_have_count(4)
-        page.fill("#fl-search", "HALF right")
-        expect(cards).to_have_count(1)
-        expect(cards).to_contain_text("Half are right.")
-        expect(page.locator("#fl-found")).to_have_text("1 of 4")
-        for state, words, count in (("failed", "", 3), ("failed", "half", 0)):
-            page.fill("#fl-search", words)
-            page.select_option("#fl-state", state)
-            expect(cards).to_have_count(count)
-        page.click("#fl-clear")
-        expect(cards).to_have_count(4)
-        assert visit.trouble == []
 
 
 def test_many_pictures_of_galleries_are_files_named_by_their_contents(tmp_path, monkeypatch):

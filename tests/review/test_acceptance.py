@@ -200,19 +200,6 @@ def test_a_rejected_field_goes_and_what_names_the_others_still_finds_them(desk, 
     assert not any("field that is not there" in flaw for flaw in made.flaws)
 
 
-def test_a_decision_on_an_older_draft_or_on_nothing_here_is_none(desk):
-    drafted = desk(draft("order", "vqa", question(1, "Bob", "/Name", "/Name#2")))
-    drafted.says("ada", **{"order:/vqa/d1": "accept", "lease:/vqa/q1": "accept"})
-    drafted.made = [draft("order", "vqa", question(1, "Ada", "/Name", "/Name#2"))]
-    result = drafted.accepted()
-    assert outcomes(result) == {"/vqa/d1": "undecided"}
-    assert result.notes == {
-        "decisions on a draft that reads otherwise by now": 1,
-        "decisions on what is no draft here": 1,
-    }
-    assert result.forms["order"] == FORM
-
-
 @pytest.mark.parametrize(
     ("edit", "why"),
     [

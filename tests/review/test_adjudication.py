@@ -1,4 +1,3 @@
-import json
 from fractions import Fraction
 
 import polars as pl
@@ -6,7 +5,6 @@ import pytest
 
 import formlab_review as review
 from formlab import benchmarks, files
-from formlab.errors import DataBroken
 from formlab_review import adjudication
 from formlab_review.annotation import ratings, read
 from tests.review.test_annotation import ONE, REAL, SAMPLE, TWO, exported, task
@@ -99,26 +97,3 @@ def test_a_majority_decides_above_the_threshold_and_a_tie_never(tmp_path):
     assert adjudication.facts(made, {})[1] == [second]
     split = three(tmp_path, [ONE], [("Date", *ONE[1:])], [])
     assert len(adjudication.queue(split, threshold=0.0)) == 1
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"decision": "z"}, "unknown annotator 'z'"),
-        ({"decision": [["Number", "9"]]}, "'9' does not stand there"),
-        ({"decision": [["Number", ""]]}, "'' does not stand there"),
-        # It stands on the page, but elsewhere.
-        ({"decision": [["Number", "7"]]}, "'7' does not stand there"),
-        ({"decision": [["Colour", "5"]]}, "annotator or a list of"),
-        ({"decision": {"Number": "5"}}, "annotator or a list of"),
-        ({"decision": "a", "first": 7}, "no entity"),
-        ({"decision": "a", "doc_id": ["1"]}, "no entity"),
-    ],
-)
-def test_a_decision_that_cannot_be_taken_says_where(tmp_path, change, message):
-    made = three(tmp_path, [ONE], [], [ONE])
-    (row,) = adjudication.queue(made)
-    (tmp_path / "queue.jsonl").write_text(json.dumps(row | change))
-    with pytest.raises(DataBroken, match=message) as caught:
-        adjudication.read_decisions(tmp_path / "queue.jsonl", made)
-    assert str(caught.value.where).endswith("queue.jsonl:1")

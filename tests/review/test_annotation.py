@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from formlab import resources
-from formlab.errors import DataBroken
 from formlab_review._spans import LABELS, PageText, without_tags
 from formlab_review.annotation import ratings, read
 
@@ -82,11 +81,6 @@ def test_a_real_export_has_every_mark_at_its_place_by_paths_and_by_offsets():
     assert len(read(REAL).spans) == 115
 
 
-def test_json_min_gives_the_same_marks_as_json():
-    small = read(EXPORTS / "json_min.json")
-    assert sorted(small.spans) == sorted(s for s in read(REAL).spans if s.page == "3")
-
-
 def test_the_pages_of_the_sample_tagged_again_are_byte_for_byte_the_same():
     tags = {tag: label for label, tag in LABELS.items()}
     for file in sorted(SAMPLE.glob("gold_*")):
@@ -127,13 +121,3 @@ def test_the_pages_of_the_sample_tagged_again_are_byte_for_byte_the_same():
 def test_a_place_is_found_or_there_is_none(value, place):
     page = PageText("<p>\U0001f600 50</p><table><tr><td>7</td></tr></table>")
     assert page.place(value) == place
-
-
-@pytest.mark.parametrize(
-    "tasks",
-    [{}, [1], [{"data": {}}], [{"data": 5}], [{"data": {"html": "x"}, "annotations": [5]}],
-     [{"id": 1, "data": {"html": "x"}}, {"id": 1, "data": {"html": "y"}}]],
-)  # fmt: skip
-def test_what_is_no_export_says_where(tmp_path, tasks):
-    with pytest.raises(DataBroken, match="export.json"):
-        read(exported(tmp_path, tasks))

@@ -5,7 +5,7 @@ import pytest
 from formlab import benchmarks
 from formlab_review import drafting as drafts
 from formlab_review import drafts as file
-from tests.systems.scripted_server import HOSTILE, serving
+from tests.systems.scripted_server import serving
 
 RELATION = {
     "scope": "inter-group", "reference": "constraint", "complexity": "compound",
@@ -73,19 +73,6 @@ def test_questions_are_drafted_once_for_each_form_and_checked_against_it(tmp_pat
     assert good.origin.startswith("answers.sqlite#")
 
 
-def test_fields_and_examples_are_shown_and_no_items_of_the_form(corpus, items):
-    with serving(then='{"items": []}') as server:
-        items(server)
-        body = server.calls[0]["body"]
-    asked = asked_of(body)
-    assert set(asked) == {"FIELDS", "EXAMPLES"}
-    assert set(asked["FIELDS"][0]) == {"path", "value", "modality", "subtype", "page"}
-    own = corpus.records.filter(doc_id=corpus.documents["doc_id"][0], task="vqa")
-    for question in own["meta"]:
-        assert json.loads(question)["question"] not in json.dumps(asked)
-    assert body["response_format"]["json_schema"]["schema"]["properties"]["items"]
-
-
 def test_pairs_that_are_constraints_or_contradict_the_annotation_are_rejected(corpus, items):
     own = corpus.records.filter(doc_id=corpus.documents["doc_id"][0], task="consistency")
     gold = own.row(0, named=True)
@@ -102,25 +89,6 @@ def test_pairs_that_are_constraints_or_contradict_the_annotation_are_rejected(co
     assert "the annotation of" in reasons[3][0]
     # Confidence and reason come along.
     assert (first.item["confidence"], first.item["rationale"]) == (0.8, "It follows.")
-
-
-def test_a_form_without_a_usable_answer_keeps_a_line_with_the_reason(tmp_path, items):
-    with serving("refused", "truncated", "too_large", '{"answer": 5}') as server:
-        made = items(server, limit=4)
-    assert [draft.status for draft in made] == ["refused", "truncated", "api_error", "bad_json"]
-    assert all(draft.rejected and draft.path is None for draft in made)
-    with serving(then=two_questions) as server:
-        # Asked again: what was never answered; the others on demand only.
-        made = items(server, limit=4, store=str(tmp_path / "answers.sqlite"))
-    assert drafts.counts(made)["forms"] == 4
-
-
-def test_hostile_items_are_kept_as_text(tmp_path, items):
-    odd = [QUESTION | {"question": HOSTILE, "fields": HOSTILE, "derivation": {"fields": [1]}}, {}]
-    with serving(then=json.dumps({"items": odd})) as server:
-        made = items(server)
-    assert drafts.counts(made) == {"forms": 1, "items": 2, "rejected": 2, "failed": 0}
-    assert len(file.read(tmp_path)) == 3
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import pytest
 
 import formlab_review as review
 from formlab import decisions
-from formlab.errors import DataBroken, UnknownName
+from formlab.errors import DataBroken
 
 from .conftest import EVIL
 
@@ -40,19 +40,6 @@ def test_undo_brings_back_what_was_decided_before(desk):
     assert session.undo() == 0
     assert desk().done == {}
     assert session.undo() is None
-
-
-def test_an_edit_keeps_only_what_it_changed(desk):
-    session = desk()
-    parts = {"value": "Ada Berg", "modality": "textual", "subtype": "x"}
-    row = session.decide(0, "edit", parts=parts)
-    assert (row["value"], row["parts"]) == (None, '{"subtype": "x"}')
-    row = session.decide(4, "edit", parts={"answers": "Ada\nBerg"})
-    assert row["parts"] == '{"answers": ["Ada", "Berg"]}'
-    with pytest.raises(DataBroken, match="changes nothing"):
-        session.decide(1, "edit", parts={"value": "9.00"})
-    with pytest.raises(UnknownName, match="part of this item 'colour'"):
-        session.decide(1, "edit", parts={"colour": "red"})
 
 
 def test_two_windows_of_one_reviewer_on_one_item_do_not_overwrite_each_other_in_silence(desk):

@@ -1,7 +1,6 @@
 import json
 
 import formlab_review as review
-from formlab import decisions
 
 from .conftest import EVIL
 
@@ -13,16 +12,6 @@ def talk(desk, *messages):
     for message in messages:
         view._hear(view, message, [])
     return heard
-
-
-def test_a_decision_is_answered_once_it_is_on_the_disk(desk):
-    session = desk()
-    edit = {"type": "decide", "at": 1, "decision": "edit", "parts": {"value": "8"}, "note": None}
-    decided, undone, refused = talk(session, edit, {"type": "undo"}, {"type": "undo"})
-    assert (decided["type"], decided["entry"]["value"]) == ("decided", "8")
-    assert (undone["type"], undone["at"], undone["entry"]) == ("undone", 1, None)
-    assert (refused["type"], refused["why"]) == ("refused", "there is nothing to undo")
-    assert decisions.read(session.file).height == 0
 
 
 def test_what_cannot_be_saved_is_refused_and_changes_nothing(desk, tmp_path):

@@ -1,6 +1,5 @@
 import shutil
 
-import numpy as np
 import polars as pl
 import pytest
 
@@ -42,19 +41,6 @@ def test_boxes_of_a_scaled_page_are_those_of_the_page_itself(funsd_root):
     rows = twice({"doc_id": "b", "image": "testing_data/images/b.png"}, funsd_root)
     right = max(row["x1"] for row in rows if row["kind"] == "line")
     assert right < 200
-
-
-def test_broken_and_missing_images_are_rows_with_their_reason(funsd_root, tmp_path):
-    images = funsd_root / "testing_data" / "images"
-    images.joinpath("a.png").write_bytes(b"no image")
-    images.joinpath("b.png").unlink()
-    corpus = benchmarks.load("funsd", root=funsd_root, split="test")
-    assert corpus.flaws["images unreadable"] == corpus.flaws["images missing"] == 1
-    predictions = systems.run(corpus, systems.get("ocr"), out=tmp_path / "r", workers=2)
-    errors = dict(predictions.responses.select("doc_id", "error").rows())
-    assert "not a readable image" in errors["a"]
-    assert "no image" in errors["b"]
-    assert set(predictions.records["status"]) == {"missing"}
 
 
 def counted(monkeypatch):
@@ -113,17 +99,3 @@ def test_another_setting_is_another_reading(blank, funsd_root):
         for _ in range(2):
             ocr.start(ocr.SYSTEM.defaults | other, 1)(document, funsd_root)
         assert len(blank) == count
-
-
-def test_another_version_of_the_engine_or_a_model_is_another_reading(blank, monkeypatch):
-    image = np.zeros((3, 4, 3), np.uint8)
-    for change in ({}, {}, {"rapidocr": "9.9"}, {"det.onnx": "another hash"}):
-        state = ocr._engine_state() | change
-        with monkeypatch.context() as patch:
-            patch.setattr(ocr, "_engine_state", lambda state=state: state)
-            ocr.Engine()(image)
-    assert len(blank) == 3
-    # The same bytes in another shape are another picture.
-    ocr.Engine()(image.reshape(4, 3, 3))
-    assert len(blank) == 4
-    assert any(name.endswith(".onnx") for name in ocr._engine_state())

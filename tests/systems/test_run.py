@@ -8,10 +8,8 @@ import polars as pl
 import pytest
 
 from formlab import benchmarks, systems
-from formlab.errors import DataBroken, NotAvailable
 from formlab.folders import Predictions
 from formlab.systems import System
-from formlab.systems._journal import Journal
 from tests.states import until
 
 
@@ -55,22 +53,6 @@ def test_finished_page_is_not_read_again_until_its_image_changes(corpus, tmp_pat
     predictions = systems.run(corpus, system, out=out)
     assert calls == ["a", "b", "a"]
     assert predictions.records.height == 2
-
-
-def test_line_cut_short_by_a_crash_costs_that_page_only(corpus, tmp_path):
-    calls = []
-    systems.run(corpus, letters(calls), out=tmp_path / "r")
-    journal = tmp_path / "r" / "pages.jsonl"
-    journal.write_bytes(journal.read_bytes()[:-20])
-    systems.run(corpus, letters(calls), out=tmp_path / "r")
-    assert calls == ["a", "b", "b"]
-    assert len(journal.read_text().splitlines()) == 2
-
-
-def test_two_runs_into_one_folder_are_kept_apart(corpus, tmp_path):
-    (tmp_path / "r").mkdir()
-    with Journal(tmp_path / "r" / "pages.jsonl"), pytest.raises(NotAvailable, match="another run"):
-        systems.run(corpus, letters([]), out=tmp_path / "r")
 
 
 # Reads one page, and the others once there is a file `go`.
@@ -153,19 +135,3 @@ def test_garbage_in_the_journal_costs_its_own_page_and_is_named(corpus, tmp_path
     again = systems.run(corpus, letters(calls), out=out)
     assert calls == ["a", "b", "a"]
     assert again.records.sort("doc_id").equals(expected.records.sort("doc_id"))
-
-
-@pytest.mark.parametrize(
-    "text", ["", "[1]", "{", '{"benchmark": 5}', "[" * 100_000, '{"settings": "hello"}', "\0"]
-)
-def test_a_damaged_head_is_one_error_and_can_be_made_anew(corpus, tmp_path, text):
-    calls, out = [], tmp_path / "r"
-    systems.run(corpus, letters(calls), out=out)
-    (out / "run.json").write_text(text)
-    (out / "predictions/manifest.json").unlink()
-    for read in (systems.unfinished, lambda _: systems.run(corpus, letters(calls), out=out)):
-        with pytest.raises(DataBroken, match=r"run\.json|another run"):
-            read(out)
-    (out / "run.json").unlink()
-    systems.run(corpus, letters(calls), out=out)
-    assert calls == ["a", "b"]

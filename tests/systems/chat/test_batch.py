@@ -164,17 +164,3 @@ def test_results_that_are_none_are_counted_and_what_lacks_them_is_missing(tmp_pa
     errors = set(found.responses.filter(status="api_error")["error"])
     assert "batch_expired: not executed in time" in errors
     assert set(found.responses.filter(status="missing")["error"]) == {"not asked: no answer yet"}
-
-
-def test_a_later_answer_outlives_the_results_of_an_earlier_batch(tmp_path, corpus):
-    given = SETTINGS | {"corpus": corpus}
-    batch = str(tmp_path / "batch")
-    with serving(then="too_large") as server:
-        ran(server, tmp_path / "run", batch=batch, **given)
-        process(server, tmp_path / "batch")
-        failed = ran(server, tmp_path / "run", batch_results=batch, **given)
-        server.then = '{"total": "9.50"}'
-        ran(server, tmp_path / "run", **given)
-        found = ran(server, tmp_path / "run", batch_results=batch, **given)
-    assert set(failed.responses["status"]) == {"api_error"}
-    assert set(found.responses["status"]) == {"ok"}

@@ -131,11 +131,3 @@ def test_samples_agree_on_some_values_and_cost_what_all_of_them_cost(tmp_path):
     assert (row["tokens_in"], row["tokens_out"], row["attempts"]) == (400, 80, 4)
     assert row["cost"] == pytest.approx(0.48)
     assert (found.settings["samples"], found.settings["temperature"]) == (4, 0.7)
-
-
-def test_the_first_sample_is_the_question_that_is_put_once(tmp_path):
-    store = {"store": str(tmp_path / "s.sqlite"), "tasks": "", "temperature": 0.7}
-    with serving(then=TEXT) as server:
-        ran(server, tmp_path / "1", corpus=corpus(tmp_path), **store)
-        ran(server, tmp_path / "2", corpus=corpus(tmp_path), samples=2, **store)
-        assert len(server.calls) == 2

@@ -99,24 +99,6 @@ def test_an_answer_that_unpacks_to_more_than_one_may_have_is_refused_once(tmp_pa
     assert "over 32 MB" in found["error"][0]
 
 
-def test_a_redirect_within_a_host_is_followed(tmp_path):
-    with serving("redirect", then=FORM) as server:
-        server.redirect = (307, "/v1/elsewhere")
-        assert ran(server, tmp_path).responses["status"].to_list() == ["ok"]
-        assert len(server.calls) == 2
-
-
-@pytest.mark.parametrize(
-    "count", [2**63, 10**30, -1, True, 1.5, float("inf"), "100", None, [1], {"a": 1}]
-)
-def test_a_count_of_tokens_that_is_none_is_unknown(tmp_path, count):
-    body = answer(FORM) | {"usage": {"prompt_tokens": count, "completion_tokens": count}}
-    with serving(then="usage") as server:
-        server.body = json.dumps(body).encode()
-        found = ran(server, tmp_path, samples=2, temperature=0.5).responses
-    assert found.select("status", "tokens_in", "tokens_out").rows() == [("ok", None, None)]
-
-
 # At 50,000 dollars a million tokens, an answer of 20 is one dollar, and none is longer.
 PRICED = {"max_tokens": 20, "image_limit": 64}
 
@@ -167,17 +149,15 @@ def test_a_server_that_reports_no_tokens_makes_max_cost_an_error(tmp_path):
 
 
 WRONG = [
-    *((name, value) for name in ("max_cost", "timeout", "batch_megabytes")
-      for value in (0, -1, float("nan"), "5", None, True)),
-    *((name, value) for name in ("concurrency", "attempts", "max_tokens", "max_pages", "samples",
-                                 "batch_requests")
-      for value in (0, -1, float("nan"), 1.5, "5", None, True)),
-    *((name, value) for name in ("temperature", "image_limit", "image_pixels", "image_dpi", "shots",
-                                 "shots_seed", "max_calls")
-      for value in (-1, float("nan"), "5", None, False)),
-    ("timeout", float("inf")), ("timeout", 1e300), ("temperature", float("inf")),
-    ("image_dpi", float("inf")),
-]  # fmt: skip
+    ("max_cost", 0),
+    ("max_cost", float("nan")),
+    ("timeout", float("inf")),
+    ("attempts", 1.5),
+    ("max_tokens", True),
+    ("max_calls", -1),
+    ("temperature", "5"),
+    ("shots", None),
+]
 
 
 @pytest.mark.parametrize(("name", "value"), WRONG, ids=str)

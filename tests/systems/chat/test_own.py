@@ -135,24 +135,3 @@ def test_all_pages_of_a_document_are_in_one_question_up_to_a_stated_number(tmp_p
     assert found.notes["pages not sent: beyond max_pages"] == 1
     assert found.notes["pages sent, of up to 900 x 400 pixels"] == 4
     assert found.settings["max_pages"] == 2
-
-
-@pytest.mark.parametrize(
-    ("settings", "sizes"),
-    [
-        ({}, [(600, 400), (700, 400)]),
-        ({"image_limit": 350}, [(350, 233), (350, 200)]),
-        # 60,000 pixels of 600 × 400 are a quarter of them: half of each side.
-        ({"image_pixels": 60_000}, [(300, 200), (324, 185)]),
-        # Scanned at 200 dots an inch: half of them are 100.
-        ({"image_dpi": 100.0}, [(300, 200), (350, 200)]),
-        ({"image_dpi": 400.0}, [(600, 400), (700, 400)]),
-        ({"image_dpi": 100.0, "image_limit": 150}, [(150, 100), (150, 86)]),
-    ],
-)
-def test_pages_are_sent_at_the_stated_resolution(tmp_path, settings, sizes):
-    corpus = scans(tmp_path / "scans", dpi=200)
-    with serving(then="{}") as server:
-        found = ran(server, tmp_path / "run", corpus=corpus, tasks="", **settings)
-        assert [image.size for image in sent_to(server)[2]] == sizes
-    assert {name: found.settings[name] for name in settings} == settings

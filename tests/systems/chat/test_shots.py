@@ -89,13 +89,3 @@ def test_examples_go_before_the_question_as_text_and_the_run_names_them(tmp_path
     assert made.responses["status"].to_list() == ["ok"]
     read = readers.read_predictions(tmp_path, corpus)
     assert read.settings["shots documents"] == names
-
-
-def test_other_shots_are_another_question(tmp_path):
-    corpus = benchmarks.load("vrdu", split=SIX)
-    options = {"corpus": corpus, "tasks": "", "image_limit": 300}
-    store = {"store": str(tmp_path / "answers.sqlite")}
-    with serving(then=NOTHING) as server:
-        for number, changed in enumerate([{}, {"shots": 1}, {"shots": 1, "shots_seed": 3}]):
-            ran(server, tmp_path / str(number), **options, **store, **changed)
-        assert len(server.calls) == 3

@@ -15,7 +15,7 @@ from formlab.folders import Predictions
 from formlab.systems import chat
 from tests.states import LONG
 from tests.systems.chat.made_runs import FORM, alone, ran
-from tests.systems.scripted_server import HOSTILE, HUGE, serving
+from tests.systems.scripted_server import serving
 
 
 def test_what_shapes_an_answer_makes_it_another_question(tmp_path):
@@ -124,13 +124,3 @@ def test_a_damaged_store_is_one_error_with_what_to_do(tmp_path):
     for error in errors:
         assert ".sqlite" in str(error.where)
         assert ".recover" in error.remedy
-
-
-def test_a_huge_answer_and_a_hostile_one_are_kept_as_text(tmp_path):
-    with serving("huge", "hostile") as server:
-        found = ran(server, tmp_path, limit=2, concurrency=1)
-    values = found.records.filter(found.records["path"].is_not_null())["value"].to_list()
-    assert len(values[0]) == HUGE
-    # Half a surrogate pair is kept as its escape; everything else as it came.
-    assert values[1] == HOSTILE.replace("\ud800", "\\ud800")
-    assert Predictions.load(tmp_path).records.equals(found.records)

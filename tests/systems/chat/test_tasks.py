@@ -71,16 +71,6 @@ def test_entities_of_vrdu_stand_where_the_gold_has_them(tmp_path):
     assert (first["x1"], first["y1"]) == pytest.approx((page["width"], page["height"]))
 
 
-def test_a_page_is_transcribed_as_html_without_its_fence(tmp_path):
-    corpus = benchmarks.load("fincriticaled")
-    with serving("```html\n<p>5</p>\n```", "<p>6</p>") as server:
-        found = ran(server, tmp_path, corpus=corpus, limit=2, concurrency=1, tasks="")
-        assert "response_format" not in server.calls[0]["body"]
-    assert found.records.select("value", "status").rows() == [
-        ("<p>5</p>", "repaired"), ("<p>6</p>", "ok"),
-    ]  # fmt: skip
-
-
 def test_pieces_of_a_funsd_form_are_its_text_and_lines_with_boxes(tmp_path, funsd_root):
     piece = {"text": "Name:", "label": "question", "box": [50, 100, 300, 300]}
     reply = json.dumps({"entities": [piece, piece | {"text": "Ada", "box": None}]})
@@ -92,14 +82,4 @@ def test_pieces_of_a_funsd_form_are_its_text_and_lines_with_boxes(tmp_path, funs
         (None, "Name: Ada", None, None, None),
         ("/chat/entities/0", "Name:", "question", 10.0, 30.0),
         ("/chat/entities/1", "Ada", "question", None, None),
-    ]
-
-
-def test_keys_of_a_receipt_stand_where_the_gold_has_them():
-    gold = [{"task": "text", "path": f"/{name}", "kind": name} for name in ("company", "total")]
-    asked = chat.tasks_of("sroie")[0].make({}, gold)
-    rows = asked.read({"company": "Ada", "total": None, "lines": ["Ada", "9.00"]}, None)
-    assert [(row["path"], row["value"]) for row in rows] == [
-        (None, "Ada 9.00"),
-        ("/company", "Ada"),
     ]

@@ -25,3 +25,14 @@ def until_seen(page, state):
 def ended(processes):
     """Whether none of the processes runs; one that nobody has waited for yet has ended, too."""
     return not any(p.is_running() and p.status() != psutil.STATUS_ZOMBIE for p in processes)
+
+
+def draw_all(page):
+    """Bring every object of the page into view until it is drawn, and to rest."""
+    # Not wait_for_function: it polls with eval, which a report's policy refuses.
+    waiting = """() => {
+        const left = [...document.querySelectorAll('.fl-object')].filter(b => !b.dataset.state);
+        left[0]?.scrollIntoView();
+        return left.length;
+    }"""
+    until_seen(page, lambda: page.evaluate(waiting) == 0)

@@ -1,7 +1,6 @@
 """The explorer: its rates beside those of other functions, its page, and JupyterLab."""
 
 import dataclasses
-import json
 
 import polars as pl
 import pytest
@@ -9,12 +8,9 @@ from playwright.sync_api import expect
 from polars.testing import assert_frame_equal
 
 from formlab import analysis, benchmarks, browser, charts, explore, gallery, selection, tables
-from formlab.charts import theme
-from formlab.errors import DataMissing, UnknownName
 from formlab.folders import Predictions
 from formlab.gallery import inline
 from tests.lab import allowed, jupyterlab, run_cell
-from tests.made_pages import page_texts, planted
 
 # Values that would end a string, a line or an element, or split an address.
 ODD = ["\"a'\n\\", "</script><b>b</b>\u2028", "x:y&z=%41#ü"]
@@ -49,23 +45,6 @@ def results():
 def folders(results, tmp_path_factory):
     home = tmp_path_factory.mktemp("evals")
     return [str(each.save(home / each.system)) for each in results]
-
-
-@pytest.fixture(scope="module")
-def page_text():
-    corpus = benchmarks.load("funsd", split="test")
-    texts = {doc_id: text for doc_id, (_, _, text) in planted(corpus).items()}
-    return analysis.evaluate(corpus, page_texts(corpus, texts))
-
-
-@pytest.fixture(scope="module")
-def documents_only(page_text):
-    """The scores of whole pages alone."""
-    return dataclasses.replace(
-        page_text,
-        cases=page_text.cases.filter(level="page"),
-        scores=page_text.scores.filter(level="page"),
-    )
 
 
 @pytest.mark.parametrize("measure", ["cer", "exact_accuracy"])
@@ -105,77 +84,6 @@ def test_slices_by_hand_are_rows_with_the_cases_of_their_lines(results):
         chosen = chosen.filter(pl.col("kind").is_in(["header", "question"]))
         assert row["n_cases"] == chosen.filter(pl.col("gold").is_not_null()).height
         assert row["value"] == pytest.approx((chosen["outcome"] == "match").mean())
-
-
-def test_own_columns_are_offered_and_names_are_not(results):
-    offered = explore.columns(results[0])
-    assert {"doc_id", "odd", "kind", "cause", "length"} <= set(offered)
-    assert {"path", "gold", "image"}.isdisjoint(offered)
-    assert all(values.n_unique() > 1 for values in offered.values())
-
-
-def test_what_is_not_there_is_named(results):
-    with pytest.raises(UnknownName, match="kin"):
-        explore.rates(results, by="kin")
-    with pytest.raises(UnknownName, match="outcome"):
-        explore.rates(results, by="kind", measure="outcom")
-    explorer = explore.Explorer(results)
-    for wrong in ({"by": "kin"}, {"measure": "bleu"}, {"evaluation": "third"}):
-        with pytest.raises(UnknownName):
-            explorer.choose(**wrong)
-    nothing = dataclasses.replace(
-        results[0], scores=results[0].scores.clear(), cases=results[0].cases.clear()
-    )
-    with pytest.raises(DataMissing, match="scored fields"):
-        explore.Explorer([nothing])
-
-
-def test_what_is_chosen_is_a_value_of_python(results):
-    explorer = explore.Explorer(results)
-    assert explorer.selected.height == results[0].fields.height
-    line = selection.text({"kind": ["header"], "odd": [None]})
-    explorer.choose(evaluation=["second", "first"], by="length", line=line, slices={"h": line})
-    assert explorer.line == line
-    assert explorer.slices == {"h": line}
-    assert [each.system for each in explorer.chosen] == ["second", "first"]
-    both = [explore.cases(each, line) for each in reversed(results)]
-    assert_frame_equal(explorer.selected, pl.concat(both))
-
-
-def test_findings_choose_the_cases_behind_them_in_their_own_evaluation(results):
-    findings = analysis.findings(results)
-    own = [each for each in findings if each.system == "first" and each.cases.height]
-    number = findings.index(own[0]) + 1
-    assert explore.cases(results[0], f"finding={number}", findings=findings).height == len(
-        own[0].cases.unique()
-    )
-    if own[0].about != "systems":
-        assert not explore.cases(results[1], f"finding={number}", findings=findings).height
-
-
-def test_pages_of_text_are_explored_by_field_and_by_document(page_text, documents_only):
-    rates = explore.rates(page_text, by="kind", measure="cer").filter(pl.col("n_cases") > 0)
-    assert set(rates["slice_value"]) == {"answer", "header", "other", "question"}
-    assert explore.cases(documents_only)["doc_id"].n_unique() == documents_only.documents.height
-    pages = explore.rates(documents_only, by="doc_id", measure="cer")
-    summary = documents_only.scores.filter(metric="cer")
-    assert dict(pages.select("slice_value", "value").iter_rows()) == pytest.approx(
-        dict(summary.select("doc_id", "value").iter_rows())
-    )
-    # Of one document there is no interval.
-    assert pages["ci_low"].is_nan().all()
-
-
-def test_report_gets_data_and_a_notebook_a_frame(results, monkeypatch):
-    monkeypatch.setenv(theme.REPORT_VARIABLE, "1")
-    bundle = explore.Explorer(results)._repr_mimebundle_()
-    payload = bundle[theme.MIME.format("explorer")]
-    assert len(json.loads(payload["data"])["evaluations"]) == 2
-    monkeypatch.delenv(theme.REPORT_VARIABLE)
-    explorer = explore.Explorer(results)
-    explorer._repr_mimebundle_()
-    explorer._listener.state = json.dumps(explorer.state | {"line": "slice=kind:header"})
-    assert set(explorer.selected["kind"]) == {"header"}
 
 
 # ---- in a browser ----
@@ -337,25 +245,4 @@ def test_charts_filters_gallery_slices_address_and_python_agree(opened, file, ex
         page.set_viewport_size({"width": width, "height": 900})
         assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert page.evaluate("typeof globalThis.pwned") == "undefined"
-    assert opened.trouble == []
-
-
-@pytest.mark.browser
-def test_documents_alone_are_named_as_such(opened, documents_only, tmp_path):
-    file = tmp_path / "pages.html"
-    file.write_text(inline.document(explore.Explorer([documents_only]).payload, kind="explorer"))
-    opened.page.goto(file.as_uri())
-    expect(opened.page.locator(".fx-status")).to_contain_text("whole documents")
-    assert opened.page.locator(".fx-panel").first.locator("tbody button").count() > 1
-    # One document without gold, as a log may have it: scores and nothing else.
-    one = documents_only.scores["doc_id"][0]
-    log = dataclasses.replace(
-        documents_only,
-        documents=documents_only.documents.filter(doc_id=one),
-        cases=documents_only.cases.clear(),
-        scores=documents_only.scores.filter(doc_id=one),
-    )
-    file.write_text(inline.document(explore.Explorer([log]).payload, kind="explorer"))
-    opened.page.reload()
-    expect(opened.page.locator(".fx-panel").first.locator("tbody button")).to_have_text([one])
     assert opened.trouble == []

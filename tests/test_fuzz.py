@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from tests.fuzz import bench, faulty
-from tests.fuzz.changes import Change, apply, dumped, loaded
 from tests.fuzz.targets import TARGETS
+from tests.fuzz.verdicts import Change, apply, dumped, loaded
 from tests.seeds import ALL
 
 CASES = sorted((Path(__file__).parent / "fuzz" / "cases").glob("*.json"))

@@ -1,11 +1,9 @@
 """Notebook 74 over made evaluations."""
 
-import dataclasses
-
 import altair as alt
 import numpy as np
 
-from formlab import charts, gallery
+from formlab import gallery
 from tests.analysis.made_pairs import from_matrix
 from tests.test_notebook_compare import run, saved, texts
 
@@ -39,17 +37,3 @@ def test_shared_failures_stand_first_and_in_the_gallery(tmp_path):
     assert np.isclose(space["kinds"]["difficulty"][0], space["items"]["difficulty"].mean())
     assert "No two benchmarks have three systems in common." in texts(shown)
     assert sum(isinstance(part, alt.TopLevelMixin) for part in shown) == 2
-
-
-def test_other_benchmarks_are_compared_with_this_one(tmp_path):
-    beside = [dataclasses.replace(each, benchmark="c") for each in systems(1, (0.5, 0.6, 0.8))]
-    others = [str(folder) for folder in saved(tmp_path / "c", *beside)]
-    _, shown, space = run(
-        "74_agreement", saved(tmp_path / "b", *systems(0)), {"resamples": 200}, others=others
-    )
-    assert space["apart"].select("benchmark", "systems", "fields").rows() == [
-        ("b", 3, 96), ("c", 3, 96),
-    ]  # fmt: skip
-    assert space["ranked"].select("metric", "other", "tau", "n").rows() == [("b", "c", 1.0, 3)]
-    assert "No two benchmarks have three systems in common." not in texts(shown)
-    assert sum(isinstance(part, charts.Table) for part in shown) >= 5

@@ -8,19 +8,10 @@ import nbformat
 import polars as pl
 import pytest
 
-from formlab import analysis, benchmarks, charts, folders, metrics, tables
+from formlab import analysis, charts, metrics, tables
 from formlab.analysis.splits import FEW_SHOT, TASK_TITLES, WHOLE
-from formlab.benchmarks.formcraft.taxonomy import RELATIONS
-from tests.analysis.made_pairs import made
-from tests.analysis.test_audit import of_pages
-from tests.analysis.test_cross import scored
-from tests.analysis.test_overview import FIELDS
-from tests.analysis.test_overview import evaluation as of_fields
-from tests.charts.conftest import tree_cases  # noqa: F401
-from tests.made_slices import of
 
 NOTEBOOKS = Path(__file__).parents[1] / "notebooks"
-KEY = {"benchmark": "funsd", "split": "test", "system": "ocr"}
 
 
 def run(notebook, cells, **given):
@@ -33,171 +24,6 @@ def run(notebook, cells, **given):
         if cell.id in cells:
             exec(compile(cell.source, cell.id, "exec"), space)
     return space
-
-
-def test_edits_are_counted_with_their_shares_of_nodes_and_cost(tree_cases):  # noqa: F811
-    nodes = tree_cases.filter(level="node").drop_nulls("subtype")
-    distance = tables.table("summary", [])
-    space = run("20_layout_structure", ["edits-chart", "edits-table"], nodes=nodes, trees=distance)
-    edits = space["edits"]
-    assert edits.select("subtype", "nodes", "forms").rows()[0] == ("moved", 1, 1)
-    assert dict(edits.select("subtype", "nodes").rows()) == {
-        "moved": 1, "inserted": 1, "renamed": 1, "deleted": 1, "kept": 8,
-    }  # fmt: skip
-    sums = edits.select(pl.col("share_of_nodes", "share_of_cost").sum()).row(0)
-    assert sums == pytest.approx((1, 1))
-    # The cost is 1/3 + 2/3 + 1/3 + 1/2.
-    assert edits.filter(subtype="moved")["share_of_cost"][0] == pytest.approx((2 / 3) / (11 / 6))
-    first = space["depths"].filter(depth=1)
-    assert dict(first.select("subtype", "share").rows()) == {"kept": 0.75, "inserted": 0.25}
-    assert set(first["of"]) == {4}
-
-
-def test_cells_of_relations_count_items_and_right_ones():
-    named = ("task", "path", "scope", "complexity", "modal", "typed", "outcome")
-    rows = [
-        ("vqa", "/vqa/1", "intra-group", "simple", "single-modality", True, "match"),
-        ("vqa", "/vqa/2", "intra-group", "simple", "cross-modality", False, "mismatch"),
-        ("vqa", "/vqa/3", "cross-page", "chained", "single-modality", True, "match"),
-        ("consistency", "/1", "inter-group", "compound", "cross-modality", False, "mismatch"),
-    ]
-    same = KEY | {"doc_id": "1", "level": "question", "reference": "constraint"}
-    asked = tables.table("cases", [same | dict(zip(named, row, strict=True)) for row in rows])
-    given = {"asked": asked, "RELATIONS": RELATIONS, "differ": True, "alike": ""}
-    space = run("30_semantic_relations", ["cells-chart"], **given)
-    cells = space["cells"].select("task", "scope", "complexity", "count", "value").rows()
-    # Single and cross modality are one cell here: one of two simple questions is right.
-    assert set(cells) == {
-        ("vqa", "intra-group", "simple", "1 of 2", 0.5),
-        ("vqa", "cross-page", "chained", "1 of 1", 1.0),
-        ("consistency", "inter-group", "compound", "0 of 1", 0.0),
-    }
-    # Of 2 · 3 · 3 · 3 cells those without an item stand there as well, and are empty.
-    drawn = space["heat"].to_dict()
-    panel = drawn["spec"]["layer"][0]["encoding"]
-    assert [len(panel[side]["scale"]["domain"]) for side in ("x", "y")] == [3, 3]
-
-
-def test_tables_of_modalities_are_those_of_the_paper_with_its_figures_beneath():
-    """A row of a table of FORMCRAFT's paper has its own columns, in its order."""
-    subtypes = ("machine-printed", "handwritten", "mixed", "checkbox")
-    rows = [
-        {"system": "m", "metric": metric, "value": 0.5, "ci_low": 0.4, "ci_high": 0.6, "mark": None,
-         "slice_by": "subtype", "slice_value": subtype,
-         "average": "macro" if metric == "mark_f1" else "pooled"}
-        for subtype in subtypes for metric in ("cer", "wer", "bleu_of_fields", "mark_f1")
-        if (metric == "mark_f1") == (subtype == "checkbox")
-    ]  # fmt: skip
-    systems = pl.DataFrame(rows)
-    result = SimpleNamespace(system="m", fields=pl.DataFrame({"modality": ["x"], "subtype": ["x"]}))
-    stub = SimpleNamespace(side_by_side=lambda *_, **__: systems)
-    titles = {"cer": "CER", "wer": "WER", "exact_accuracy": "exact"}
-    given = {"analysis": stub, "result": result, "results": [result], "titles": titles}
-    given |= {"resamples": 0, "seed": 0, "averaged": pl.lit(True), "pooled_marks": False}
-    cells = ["systems-scores", "paper-columns", "paper-tables"]
-    shown = run("10_content_modality", cells, **given)["shown_parts"]
-    texts, others, marked = (part for part in shown if isinstance(part, charts.Table))
-    assert [title.replace("\u00a0", " ") for title in texts.titles.values()] == [
-        f"{part}: {name}" for part in ("machine-printed", "handwritten")
-        for name in ("CER ↓", "WER ↓", "BLEU ↑")
-    ]  # fmt: skip
-    assert texts.frame.row(0) == ("m", *["0.50 [0.40, 0.60]"] * 6)
-    # Printed of GPT-5: 0.21 0.29 0.15 of machine-printed text, 0.41 0.55 0.03 of handwriting.
-    figures = ("0.21", "0.29", "0.15", "0.41", "0.55", "0.03")
-    assert texts.frame.row(1) == ("GPT-5 (published)", *figures)
-    # Beneath the systems stand the published rows, and what metric and average each column is of.
-    assert texts.aside == (1, 2, 3, 4, 5, 6)
-    assert others.frame["system"].to_list() == ["m", "metric", "average"]
-    assert marked.frame.filter(system="Claude 4 Sonnet (published)").row(0)[1:4] == (
-        "0.75", "0.78", "0.79",
-    )  # fmt: skip
-
-
-def test_forms_stand_with_the_largest_share_of_wrong_fields_first():
-    rows = [("a", 3, 1), ("b", 1, 1), ("c", 2, 0)]
-    outcomes = [
-        {"doc_id": doc, "gold": "x", "outcome": outcome}
-        for doc, right, wrong in rows
-        for outcome in ["match"] * right + ["missing"] * wrong
-    ]
-    given = {"lost": pl.DataFrame(outcomes), "result": None, "pages": 2}
-    given["replace"] = lambda _, cases: SimpleNamespace(fields=cases)
-    space = run("10_content_modality", ["worst-forms"], **given)
-    # One of two is wrong in b, one of four in a.
-    assert space["listed"].to_list() == ["b", "a"]
-
-
-def test_structure_counts_every_level_also_those_without_a_page():
-    pages = pl.DataFrame({"doc_id": ["1", "2"], "structure": [2, 0]})
-    whole = tables.table("summary", [])
-    space = run("60_financial_facts", ["structure-pages-kept-1"], pages=pages, whole=whole)
-    (bars,) = (part for part in space["shown_parts"] if not isinstance(part, charts.Caption))
-    drawn = next(iter(bars.to_dict()["datasets"].values()))
-    assert [(row["kept"], row["pages"]) for row in drawn] == [
-        ("2: kept", 1), ("1: partly", 0), ("0: lost", 1),
-    ]  # fmt: skip
-
-
-def test_whole_texts_are_of_the_pages_with_the_most_wrong_facts():
-    shown = []
-    stub = SimpleNamespace(errors=lambda cases, **_: shown.append(cases))
-    pages = pl.DataFrame({"doc_id": ["b", "c", "a"], "wrong": [3, 2, 0]})
-    cases = pl.DataFrame(
-        {"doc_id": ["a", "b", "c", "b"], "level": ["page", "page", "page", "fact"]}
-    )
-    result = SimpleNamespace(root=None, documents=None, cases=cases)
-    run("60_financial_facts", ["pages-have-most-3"], pages=pages, wrong=cases, worst=2,
-        result=result, gallery=stub, whole=tables.table("summary", []))  # fmt: skip
-    assert shown[0].rows() == [("b", "page"), ("c", "page")]
-
-
-def test_nearest_fields_are_counted_by_the_field_that_was_meant():
-    missed = pl.DataFrame({
-        "template": ["A", "A", "A"], "path": ["/a", "/a", None], "near": ["/b", "/b", "/c"],
-        "near_distance": [0.0, 6.0, 2.0], "distance": [30.0, 50.0, None], "doc_id": ["1", "1", "2"],
-    })  # fmt: skip
-    meant = run("40_form_filling", ["far-clicks-miss-2"], missed=missed)["meant"]
-    # Two clicks meant for /a hit /b or were next to it; the median of 30 and 50 is 40.
-    assert meant.rows() == [("A", "a", "b", 2, 1, 40.0), ("A", None, "c", 1, 0, None)]
-
-
-def test_wrong_values_are_counted_by_cause_and_by_kind():
-    first = {"level": "field", "task": "text", "doc_id": "1", "gold": "x", "outcome": "mismatch"}
-    rows = [
-        first | KEY | {"path": f"/{n}", "kind": kind, "cause": cause}
-        for n, (kind, cause) in enumerate((
-            ("date", "wrong_row"), ("date", "digit"), ("name", "digit"), ("name", "lookalike"),
-        ))
-    ]  # fmt: skip
-    rows += [first | KEY | {"path": f"/{n}", "kind": "name", "outcome": "match"} for n in (8, 9)]
-    empty = {name: tables.table(name, []) for name in ("documents", "scores")}
-    one = folders.Evaluation(cases=tables.table("cases", rows), **empty, **KEY)
-    run_name = pl.format("{} on {}:{}", "system", "benchmark", "split")
-    shown = run("00_overview", ["07c77488"], results=[one], run=run_name)["shown_parts"]
-    by_cause, by_kind = (part.frame for part in shown if isinstance(part, charts.Table))
-    assert by_cause.drop("run").rows() == [
-        ("digit", 2, 0.5), ("lookalike", 1, 0.25), ("wrong row", 1, 0.25),
-    ]  # fmt: skip
-    assert by_kind.drop("run").rows() == [("date", 2, 2, 0.5), ("name", 4, 2, 0.5)]
-
-
-def test_published_figures_that_are_not_drawn_say_why():
-    scores = [
-        KEY | {"metric": metric, "value": 0.5, "mode": mode, "settings": {}, "n_docs": 2,
-               "n_cases": 4, "benchmark": benchmark} | of("all", metric)
-        for metric, mode, benchmark in (
-            ("consistency_accuracy", "fixed", "formcraft"), ("micro_f1", "fixed", "vrdu"),
-        )
-    ]  # fmt: skip
-    heads = analysis.headlines(tables.table("summary", scores))
-    name = pl.format("{} on {}:{}", "system", "benchmark", "split")
-    cells = ["levels-reading", "levels-reading-2"]
-    given = {"run": name, "done": ["relating", "locating"]}
-    space = run("90_cross_benchmark", cells, heads=heads, **given)
-    why = {row["metric"]: row["why"] for row in space["rest"].to_dicts()}
-    assert "consistency_accuracy" not in why
-    assert why["micro_f1"] == "nothing here was scored by it in this mode"
-    assert set(space["equal"]["metric"]) == {"consistency_accuracy"}
 
 
 def whole_and_kinds(*rows):
@@ -249,28 +75,6 @@ def test_published_systems_are_ranked_by_text_and_by_facts_and_own_ones_among_th
         assert (own["general_rank"], own["fact_rank"]) == (1, 1)
     # The leaderboard is of visible text and stands nowhere beside HTML.
     assert set(of_html["system"]) == {*table4["system"], "m"}
-
-
-def test_without_own_scores_the_published_ones_stand_alone():
-    space = text_and_facts()
-    assert space["compared"].height == sum(table.height for table in space["printed"].values())
-    forms = agents_and_paper()["points"]
-    assert set(forms["origin"]) == {"published"}
-
-
-def test_pages_stand_with_the_most_wrong_facts_first(tmp_path):
-    space = text_and_facts()
-    given = {"result": of_pages(tmp_path)} | {name: space[name] for name in ("r1", "rl", "edits")}
-    pages = run("60_financial_facts", ["good-text-score-4"], **given)["pages"]
-    # Page 2 lacks both facts, page 1 one, page 0 none; page 3 has none to get right.
-    assert pages["doc_id"].to_list()[:2] == ["2", "1"]
-    assert pages["wrong"].to_list() == [2, 1, 0, 0]
-    by_page = {row["doc_id"]: row for row in pages.to_dicts()}
-    assert [by_page[n]["fact_accuracy"] for n in "012"] == [1.0, 0.5, 0.0]
-    assert math.isnan(by_page["3"]["fact_accuracy"])
-    # The very text, and none of it.
-    assert by_page["0"]["general"] == pytest.approx(1.0, abs=0.02)
-    assert by_page["2"]["general"] == pytest.approx(0.0)
 
 
 def test_own_and_published_figures_of_forms_stand_in_one_table_as_shares():
@@ -358,37 +162,3 @@ def test_gap_is_known_minus_unseen_with_the_mover_interval():
     gap = gaps["mixed"]
     assert [round(gap[n], 9) for n in ("value", "ci_low", "ci_high")] == [0.3, 0.25, 0.35]
     assert round(gaps["single"]["value"], 9) == 0.4
-
-
-def test_statuses_are_of_gold_values_and_runs_of_one_name_are_told_apart():
-    results = [of_fields(FIELDS), of_fields(FIELDS)]
-    run_name = pl.format("{} on {}:{}", "system", "benchmark", "split")
-    runs = analysis.runs(results).with_columns(run=run_name)
-    statuses = run("00_overview", ["status-bars"], results=results, runs=runs)["statuses"]
-    counts = statuses.filter(run="x on funsd:test (2)").select("status", "cases", "documents")
-    assert counts.rows() == [("ok", 4, 1), ("refused", 1, 1)]
-    assert set(statuses["run"]) == {"x on funsd:test", "x on funsd:test (2)"}
-
-
-def test_flipped_fields_show_readings_before_gaps_and_the_furthest_first():
-    gap = {"outcome": "missing", "similarity": 0.0}
-    rows = [("1", "/a", 0, gap), *(("1", path, 0, {"similarity": value})
-            for path, value in (("/b", 0.7), ("/c", 0.2)))]  # fmt: skip
-    first = made("m", [*((doc, path, 1) for doc, path, *_ in rows), ("1", "/d", 0)])
-    second = made("n", [*rows, ("1", "/d", 1)])
-    given = {"systems": [first, second], "reference": ""}
-    space = run("80_compare_systems", ["fields-one-system-1"], **given)
-    a, b = space["both"]
-    assert a.select("path", "flip").rows() == [
-        ("/d", "only b"), ("/c", "only a"), ("/b", "only a"), ("/a", "only a"),
-    ]  # fmt: skip
-    assert set(a["pair"]) == {"m → n"}
-    assert (set(a["system"]), set(b["system"])) == ({"m"}, {"n"})
-
-
-def test_gold_is_counted_once_a_value():
-    results = [scored([(0.1, 1.0), (0.2, 0.5)])] * 2
-    given = {"results": results, "benchmarks": benchmarks}
-    (facts,) = run("90_cross_benchmark", ["gold-facts"], **given)["facts"].to_dicts()
-    assert (facts["documents"], facts["values"], facts["values_a_document"]) == (2, 2, 1.0)
-    assert (facts["published"], facts["with_box"], facts["templates"]) == (50, 0.0, None)

@@ -5,11 +5,10 @@ import json
 from pathlib import Path
 
 import nbformat
-import numpy as np
 import pytest
 
 from formlab import analysis, charts, gallery
-from tests.analysis.made_pairs import from_matrix, noise, pages_alone
+from tests.analysis.made_pairs import from_matrix, noise
 
 NOTEBOOKS = Path(__file__).parents[1] / "notebooks"
 FEW = {"resamples": 200, "permutations": 999}
@@ -97,25 +96,6 @@ def test_two_systems_that_differ_are_told_apart_with_the_fields_behind_it(tmp_pa
     assert space["differences"].filter(better="m").height == len(names) + 1
 
 
-def test_three_systems_have_a_verdict_each_and_a_plot_of_their_ranks(tmp_path, good):
-    rest = from_matrix("n", noise(1, 0.83)), from_matrix("o", noise(2, 0.3))
-    first, shown, _ = run("80_compare_systems", saved(tmp_path, good, *rest))
-    assert " gets more fields right than o" in first["sentence"]
-    (table,) = (p for p in shown if isinstance(p, charts.Table) and "verdict" in p.frame.columns)
-    rows = table.frame.select("system_a", "verdict", "system_b").rows()
-    assert rows == [("m", "≈", "n"), ("m", ">", "o"), ("n", ">", "o")]
-    (cases,) = (part for part in shown if isinstance(part, gallery.Gallery))
-    assert {case["slices"]["pair"] for case in cases.cases} == {"m → n", "m → o", "n → o"}
-
-
-def test_systems_of_whole_pages_are_compared_without_fields(tmp_path):
-    pair = pages_alone("m", np.full(12, 0.6)), pages_alone("n", np.full(12, 0.1))
-    first, _, _ = run("80_compare_systems", saved(tmp_path, *pair))
-    assert first["sentence"].startswith(
-        "n has the lower character error rate (CER) of whole documents than m: 0.100 against 0.600 "
-    )
-
-
 @pytest.mark.parametrize(
     ("last", "says"),
     [
@@ -143,18 +123,3 @@ def test_history_begins_with_what_the_last_run_changed(tmp_path, last, says):
         assert {tuple(case["finding"]) for case in cases.cases} == {(1,) if held else ()}
     json.dumps(first)
     assert space["history"].height == analysis.history(space["runs"], **FEW).height
-
-
-def test_one_run_is_no_history_and_other_gold_is_not_compared(tmp_path):
-    m = from_matrix("m", noise(0, 0.6))
-    first, _, _ = run("81_history", saved(tmp_path / "one", m))
-    assert first["sentence"] == "There is one run, 0: nothing to compare it with yet."
-    other = from_matrix("m", noise(1, 0.6))
-    moved = type(other)(
-        **vars(other) | {"cases": other.cases.with_columns(gold=other.cases["pred"])}
-    )
-    first, shown, _ = run("81_history", saved(tmp_path / "two", m, moved))
-    assert first["sentence"].startswith(
-        "The last run (1) cannot be compared with 0: these evaluation"
-    )
-    assert "The last run changed no value" in " ".join(texts(shown))

@@ -1,12 +1,6 @@
-import json
-
-import pytest
-
-from formlab.errors import DataBroken
-from formlab_arena import action_groups
 from formlab_arena.action_groups import Reader, content_of
 
-from ..made_arena import BOXES, CLUMSY, KINDS, VALUES, click, fill, keys, screen
+from ..made_arena import BOXES, CLUMSY, click, fill, keys, screen
 
 
 def entered(events):
@@ -60,10 +54,6 @@ def test_field_entered_by_the_keyboard_is_a_line_in_its_middle_and_one_passed_ov
     assert (episode.lines[1].x, episode.lines[1].y) == (200, 315)
 
 
-def test_buttons_that_turn_the_page_are_no_lines():
-    assert entered([screen(), click(10, 10, "_next"), click(20, 20)]) == [(None, "")]
-
-
 def test_date_picked_in_a_calendar_is_one_line():
     button = click(320, 210, "born")
     button["hit"]["kind"] = "button"
@@ -90,25 +80,12 @@ def ticks(*options):
     return screen() | {"controls": made}
 
 
-def test_tick_says_nothing_and_its_removal_says_so():
-    assert entered([ticks(None), tick(None, after=True)]) == [("tea", "")]
-    both = [ticks(None), tick(None, after=True), tick(None, after=False)]
-    assert entered(both) == [("tea", ""), ("tea", action_groups.CLEARED)]
-    assert Reader().read(iter(both)).content == {"tea": "false"}
-
-
 def test_choices_of_a_group_are_its_content_together():
     log = [ticks("Red", "Green", "Black"), tick("Black", after=True), tick("Red", after=True)]
     episode = Reader().read(iter(log))
     assert episode.content == {"tea": "Red, Black"}
     assert episode.lines[1].changed == [("tea", "Black", "Red, Black")]
     assert content_of({"a": False, "b": False}) == ""
-
-
-def test_refused_click_is_a_miss_and_its_text_goes_with_it():
-    outside = click(900, 10) | {"refused": "the point is outside the window"}
-    del outside["hit"], outside["target"]
-    assert entered([screen(), outside, keys("lost")]) == [(None, "lost")]
 
 
 def by_element(do, field, changed=(), **more):
@@ -135,63 +112,3 @@ def test_actions_by_element_count_at_the_middle_of_its_box():
         ("number", "K1", 200, 515),
     ]  # fmt: skip
     assert [line.by for line in lines] == ["mouse"] * 5 + ["keyboard"]
-
-
-def test_element_action_without_a_place_is_no_line_and_leaves_the_one_before():
-    gone = {"step": 1, "on": 1, "refused": "there is no element", "changed": []}
-    log = [
-        screen(),
-        click(150, 110, "holder"),
-        *(gone | {"asked": {"do": do, "element": "f1e9", "text": "x"}}
-          for do in ("Click", "Fill", "Hover", "Check", "Focus")),
-        keys("Ada", "holder"),
-    ]  # fmt: skip
-    assert entered(log) == [("holder", "Ada")]
-
-
-def test_what_answers_took_is_summed_and_unknown_where_one_is():
-    took = {"attempts": 1, "tokens_in": 900, "tokens_out": 20, "cost": 0.25, "seconds": 1.5}
-    log = [screen(), {"step": 1, "answer": {"status": "ok"} | took}, {"step": 2, "answer": took}]
-    assert Reader().read(iter(log)).usage == {
-        "attempts": 2, "tokens_in": 1800, "tokens_out": 40, "cost": 0.5, "seconds": 3.0,
-    }  # fmt: skip
-    unpriced = Reader().read(iter([*log, {"answer": took | {"cost": None}}])).usage
-    assert (unpriced["cost"], unpriced["attempts"]) == (None, 3)
-    # Logs of earlier versions do not say.
-    assert Reader().read(iter([screen(), {"answer": {"status": "ok"}}])).usage == {}
-
-
-def test_log_cut_short_by_a_crash_is_read_as_far_as_it_goes(tmp_path):
-    file = tmp_path / "events.jsonl"
-    assert action_groups.read(file).lines == []
-    file.write_text("".join(json.dumps(event) + "\n" for event in CLUMSY) + '{"step": 1, "as')
-    assert len(action_groups.read(file).lines) == len(VALUES)
-    file.write_text('{"step": 1}\nnot json\n')
-    with pytest.raises(DataBroken, match=r"events\.jsonl:2"):
-        action_groups.read(file)
-
-
-def test_hostile_texts_are_kept_as_they_are():
-    text = "\x00\x1b[31m<script>\u2028\ud800"
-    assert entered([screen(), *fill("holder", text)]) == [("holder", text)]
-
-
-def test_entry_into_an_element_is_a_line_where_it_was_used_and_a_refused_one_is_none():
-    def use(asked, name, changed=(), **more):
-        hit = {"field": name, "option": None, "kind": KINDS[name], "value": ""}
-        return {"step": 1, "asked": asked, "on": 1, "target": hit, "changed": list(changed)} | more
-
-    at = {"at": [200, 115], "hit": {"field": "holder", "option": None, "kind": "text"}}
-    listed = {"at": [200, 315], "hit": {"field": "account", "option": None, "kind": "select"}}
-    fill = {"do": "Fill", "element": "f1e1", "text": "Ada"}
-    select = {"do": "Select", "element": "f1e3", "options": ["Savings"]}
-    episode = Reader().read(iter([
-        screen(),
-        use(fill, "holder", [["holder", None, "", "Ada"]], **at),
-        use(select, "account", [["account", None, "", "Savings"]], **listed),
-        use({"do": "Click", "element": "f1e4"}, "proof", refused="covered by div"),
-        use({"do": "Fill", "element": "f1e5", "text": "x"}, "number", refused="covered by div"),
-    ]))  # fmt: skip
-    assert [(line.field, line.value, line.x, line.y) for line in episode.lines] == [
-        ("holder", "Ada", 200, 115), ("account", "Savings", 200, 315),
-    ]  # fmt: skip

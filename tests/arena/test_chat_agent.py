@@ -5,11 +5,9 @@ import json
 import pytest
 from PIL import Image
 
-from formlab.errors import DataBroken, NotAvailable
 from formlab.systems.prompts import version_of
 from formlab_arena import chat_agent
 from formlab_arena.actions import Answer, Click, Drag, Fill, Scroll, Type
-from formlab_arena.agents import Halted, Unusable
 from formlab_arena.observation import Element, Observation, OpenDialog, OpenTab
 from tests.states import LONG
 from tests.systems.scripted_server import serving
@@ -19,7 +17,6 @@ PIXEL_PROMPTS = {
     ("page", False): "53f38ae8", ("page", True): "75a6a11c", ("step", False): "739766e5",
     ("step", True): "56268df3",
 }  # fmt: skip
-KEY = "sk-a-secret-of-forty-characters-in-all-0"
 
 
 def seen(folder, *, step=1, size=(400, 200), colour=(250, 250, 250), **more):
@@ -63,66 +60,6 @@ def test_model_gets_screenshot_text_files_and_what_was_done_before(tmp_path):
         later, _ = question_of(server.calls[1])
         assert later["DONE"] == ["look 1: Click(x=100.0, y=50.0)", "look 1: Type(text='Ada')"]
         assert later["REFUSED"] == ["Press(key='Q+'): no such key"]
-
-
-def test_pages_to_read_follow_the_screenshot_and_are_no_place_to_click(tmp_path):
-    page = tmp_path / "scan.png"
-    Image.new("RGB", (600, 900), (200, 200, 200)).save(page)
-    with (
-        serving(answer(CLICK)) as server,
-        asking(server, tmp_path, from_pages=True, image_limit=300) as make,
-    ):
-        agent = make("P0001-001", [page])
-        # 400 pixels are sent as 300: the click is mapped by the screenshot alone.
-        (click,) = agent.act(seen(tmp_path))
-        assert (round(click.x, 1), round(click.y, 1)) == (133.3, 66.7)
-    system, user = (message["content"] for message in server.calls[0]["body"]["messages"])
-    assert "After the screenshot come pages of a document" in system
-    assert [part["text"] for part in user if part["type"] == "text"][1:] == ["Page 1:", "Page 2:"]
-    assert sum(part["type"] == "image_url" for part in user) == 2
-
-
-@pytest.mark.parametrize(
-    ("options", "actions", "factor"),
-    [
-        # 400 pixels sent as 100: each pixel of the answer is four of the screenshot.
-        ({}, [Click(400, 200), Scroll(120)], 4),
-        # A ruler shows the pixels of the screenshot that it was drawn on.
-        ({"ruler": True}, [Click(100, 50), Scroll(30)], 1),
-        # Thousandths are of each side.
-        ({"boxes": "thousandths"}, [Click(40, 10), Scroll(120)], 4),
-    ],
-)
-def test_points_of_a_resized_screenshot_are_mapped_back(tmp_path, options, actions, factor):
-    script = [answer(CLICK, {"do": "Scroll", "dy": 30})]
-    with serving(*script) as server, asking(server, tmp_path, image_limit=100, **options) as make:
-        agent = make("a")
-        assert agent.act(seen(tmp_path)) == actions
-        assert (agent.note["sent"], agent.note["factor"]) == ([100, 50], factor)
-        prompt = server.calls[0]["body"]["messages"][0]["content"]
-        assert ("thousandths" in prompt) == ("boxes" in options)
-
-
-def test_policy_and_ruler_are_in_the_instructions_and_change_their_version(tmp_path):
-    asked = {}
-    for policy, ruler in (("page", False), ("step", False), ("page", True)):
-        two = answer(CLICK, CLICK | {"x": 7})
-        with serving(two) as server, asking(server, tmp_path, policy=policy, ruler=ruler) as make:
-            asked[policy, ruler] = len(make("a").act(seen(tmp_path)))
-            given = {"base_url": server.url}
-            shaping = chat_agent.shaping_settings("chat:m", given, policy=policy, ruler=ruler)
-            asked[policy, ruler, "version"] = shaping["prompt"]
-            prompt = server.calls[0]["body"]["messages"][0]["content"]
-            assert ("ruler" in prompt) == ruler
-            assert ("next action only" in prompt) == (policy == "step")
-    assert [asked[key] for key in (("page", False), ("step", False), ("page", True))] == [2, 1, 2]
-    assert len({value for key, value in asked.items() if len(key) == 3}) == 3
-
-
-def test_ruler_shows_pixels_and_suits_no_thousandths():
-    with pytest.raises(DataBroken, match="boxes=pixels"):
-        options = {"base_url": "http://127.0.0.1:1/v1", "boxes": "thousandths"}
-        chat_agent.shaping_settings("chat:m", options, policy="page", ruler=True)
 
 
 NAME = Element(
@@ -210,33 +147,3 @@ def test_what_an_answer_took_is_noted_at_the_prices_of_the_run(tmp_path):
             agent.act(seen(tmp_path))
             assert agent.note["cost"] == pytest.approx((tokens[0] + 2 * tokens[1]) / 1000)
         assert len(server.calls) == 1
-
-
-@pytest.mark.parametrize(
-    ("step", "status"),
-    [
-        ("<html>welcome</html>", "bad_json"),
-        ("I cannot do that.", "refused"),
-        ("refused", "refused"),
-        ("truncated", "truncated"),
-        ("hostile", "bad_json"),
-        ("broken", "api_error"),
-    ],
-)
-def test_useless_answer_is_named_and_the_next_question_says_so(tmp_path, step, status):
-    with serving(step, answer(CLICK)) as server, asking(server, tmp_path) as make:
-        agent = make("a")
-        with pytest.raises(Unusable) as problem:
-            agent.act(seen(tmp_path))
-        assert (problem.value.status, agent.note["status"]) == (status, status)
-        assert agent.act(seen(tmp_path)) == [Click(100, 50)]
-        assert question_of(server.calls[1])[0]["DONE"] == [f"look 1: no usable answer ({status})"]
-
-
-def test_refused_key_is_an_error_with_a_remedy(tmp_path, monkeypatch):
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    with serving("wrong_key") as server, asking(server, tmp_path) as make:
-        with pytest.raises(Halted) as halted:
-            make("a").act(seen(tmp_path))
-        assert isinstance(halted.value.__cause__, NotAvailable)
-        assert KEY not in str(halted.value)

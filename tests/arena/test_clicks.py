@@ -4,10 +4,9 @@ import pytest
 import formlab_arena
 from formlab import analysis, readers
 from formlab.benchmarks import formfactory
-from formlab.errors import DataBroken
 from formlab_arena.evaluation import read_run
 
-from ..made_arena import CLUMSY, click, run, screen
+from ..made_arena import CLUMSY, run
 from ..made_formfactory import make
 
 
@@ -36,21 +35,6 @@ def test_clicks_and_values_of_a_clumsy_episode_are_counted_by_type(clumsy):
     assert set(shares["len"]) == {4}
 
 
-def test_another_metric_may_say_what_a_right_value_is(clumsy):
-    table = formlab_arena.click_and_value(clumsy, value="value_submitted_accuracy")
-    # Nothing was ever sent.
-    assert table.filter(pl.col("value") == "right")["n_cases"].sum() == 0
-    with pytest.raises(DataBroken, match="no exact_match"):
-        formlab_arena.click_and_value(clumsy, value="exact_match")
-
-
-def test_an_evaluation_without_clicks_has_neither_cells_nor_misses():
-    read = analysis.evaluate({"a": {"name": "Ada"}}, {"a": {"name": "x"}})
-    assert formlab_arena.click_and_value(read).is_empty()
-    assert formlab_arena.misses(read).is_empty()
-    assert formlab_arena.propagation(read, required=False).is_empty()
-
-
 def test_misses_tell_how_far_off_and_what_was_hit(clumsy):
     table = formlab_arena.misses(clumsy)
     columns = ("path", "pred", "x", "y", "distance", "near", "near_distance")
@@ -63,14 +47,6 @@ def test_misses_tell_how_far_off_and_what_was_hit(clumsy):
         ("40–80", "hit a wrong element"), ("10–20", "hit no element"),
     ]  # fmt: skip
     assert table["band"].dtype.categories[0] == "under 5"
-
-
-def test_click_that_nothing_asked_for_is_a_miss_of_no_field(tmp_path):
-    done = analysis.evaluate(*read_run(run(tmp_path, ([screen(), click(350, 110)], {}))))
-    [row] = formlab_arena.misses(done).to_dicts()
-    assert (row["path"], row["distance"], row["near"], row["near_distance"]) == (
-        None, None, "/Account holder", 50,
-    )  # fmt: skip
 
 
 def test_lines_on_released_screenshots_have_misses_too(tmp_path):

@@ -1,5 +1,4 @@
 import json
-import sys
 
 import polars as pl
 import pytest
@@ -12,29 +11,6 @@ from formlab_arena.designs import KINDS
 
 def invoked(*asked):
     return CliRunner().invoke(main, ["arena", "design", *map(str, asked)])
-
-
-def test_without_a_system_the_forms_are_made(tmp_path):
-    done = invoked("--factors", "fields=5,8", "widgets", "--out", tmp_path, "--json")
-    assert done.exit_code == 0, done.output
-    rows = json.loads(done.stdout)
-    assert [(r["form"], r["fields"], r["widgets"]) for r in rows] == [
-        ("f5wnativer1", 5, "native"), ("f5wcustomr1", 5, "custom"),
-        ("f8wnativer1", 8, "native"), ("f8wcustomr1", 8, "custom"),
-    ]  # fmt: skip
-    assert {f"{row['form']}.yaml" for row in rows} == {
-        path.name for path in (tmp_path / "forms").iterdir()
-    }
-    assert "no factor" in invoked("--out", tmp_path).stderr
-
-
-def test_without_the_package_of_experiments_it_is_one_clear_error(tmp_path, monkeypatch):
-    for name in [n for n in sys.modules if n.partition(".")[0] == "formlab_experiments"]:
-        monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setitem(sys.modules, "formlab_experiments", None)
-    done = invoked("--factors", "fields", "--out", tmp_path)
-    assert done.exit_code != 0
-    assert "formlab_experiments" in done.stderr
 
 
 @pytest.mark.browser
@@ -58,12 +34,3 @@ def test_oracle_fills_in_every_control_of_both_libraries_and_gold_is_complete(tm
     assert evaluation.scores.filter(metric="click_accuracy")["value"].min() == 1
     again = invoked(*asked, "--system", "oracle", "--json")
     assert len(json.loads(again.stdout)) == 2 + len(KINDS)
-
-
-@pytest.mark.browser
-def test_rules_by_elements_choose_in_lists_that_a_script_opens(tmp_path):
-    asked = ("--factors", "fields=8", "kinds=8", "widgets=custom", "--out", tmp_path)
-    done = invoked(*asked, "--system", "rules", "--observe", "tree", "--json")
-    assert done.exit_code == 0, done.output
-    right = {row["value"]: row["share"] for row in json.loads(done.stdout)}
-    assert right["dropdown"] == right["radio"] == right["choice"] == 1

@@ -6,11 +6,8 @@ import random
 import polars as pl
 import pytest
 
-import formlab
-from formlab.errors import DataBroken, UnknownName
 from formlab_arena import instances, spec
-from formlab_arena.designs import FACTORS, KINDS, web_form, web_plan, web_tasks
-from formlab_experiments.design_analysis import design_effects, design_findings
+from formlab_arena.designs import FACTORS, web_form, web_plan
 from formlab_experiments.effects import effects
 
 SEEDS = 20
@@ -25,13 +22,6 @@ def test_a_plan_has_every_combination_and_a_fraction_pairs_almost_equally_often(
     half = web_plan(PLAN, runs=8, seed=3)
     for pair in itertools.combinations(FACTORS, 2):
         assert half.group_by(pair).len()["len"].to_list() == [2] * 4
-
-
-def test_kinds_of_controls_are_as_frequent_at_every_number_of_kinds():
-    plan = web_plan({"kinds": [1, 2, 4, 8], "fields": [8]}, replicates=8, seed=1)
-    for _, rows in plan.group_by("kinds"):
-        kinds = pl.Series([f.type for row in rows.to_dicts() for f in web_form(row, 1).fields])
-        assert kinds.value_counts()["count"].to_list() == [8] * len(KINDS)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -51,18 +41,6 @@ def test_forms_have_the_fields_of_their_plan_and_texts_that_name_every_value(see
         task = instances.make(form, 1, seed=seed)
         assert None not in task.values.values()
         assert all(label in task.text for label in labels)
-
-
-def test_forms_that_cannot_be_are_one_clear_error(tmp_path):
-    for factors in ({"print": []}, {"widgets": ["flash"]}):
-        with pytest.raises(UnknownName):
-            web_plan(factors)
-    for factors in ({"fields": [2]}, {"fields": [41]}, {"pages": [11]}, {"kinds": ["few"]}):
-        with pytest.raises(DataBroken):
-            web_plan(factors)
-    web_tasks({"fields": [5]}, out=tmp_path)
-    with pytest.raises(DataBroken, match="another experiment|experiment of other"):
-        web_tasks({"fields": [6]}, out=tmp_path)
 
 
 def played(seed):
@@ -91,24 +69,3 @@ def test_an_agent_that_fails_on_one_library_of_widgets_is_found_and_nothing_else
     # 5 % of 20 experiments; more than 3 have a chance of 1.6 %.
     assert others <= 3
     assert sum(sizes) / SEEDS == pytest.approx(-0.45, abs=0.03)
-
-
-def test_a_finding_names_the_library_and_brings_its_wrong_values():
-    fields = played(0)
-    right = fields.filter("right")
-    gold, answers = (
-        {code[0]: dict.fromkeys(rows["path"].str.strip_prefix("/"), "x")
-         for code, rows in frame.group_by("page_of", maintain_order=True)}
-        for frame in (fields, right)
-    )  # fmt: skip
-    made = formlab.evaluate(gold, answers)
-    own = fields.select("page_of", *FACTORS).unique().with_columns(doc_id="page_of")
-    contents = fields.select("path", "content", doc_id="page_of")
-    evaluation = made.changed({
-        "documents": lambda made: made.documents.join(own, on="doc_id", how="left"),
-        "cases": lambda made: made.cases.join(contents, on=["doc_id", "path"], how="left"),
-    })  # fmt: skip
-    first = design_findings(evaluation, design_effects(evaluation, factors=PLAN))[0]
-    assert first.holds
-    assert first.claim.startswith("With custom widgets, fewer values are right than with native")
-    assert first.n_cases == fields.filter(~pl.col("right"), widgets="custom").height

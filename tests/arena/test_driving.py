@@ -2,14 +2,13 @@ import contextlib
 import os
 import subprocess
 import sys
-import threading
 from pathlib import Path
 
 import psutil
 import pytest
 
 from formlab_arena.driving import LOG, Command, DriveTask, watch
-from tests.states import LONG, ended, until
+from tests.states import ended, until
 
 ROOT = Path(__file__).parents[2]
 
@@ -27,21 +26,6 @@ def driven(agent, task, *, ended=lambda: False, deadline=20.0, look=lambda: None
 
 def command(code):
     return Command(f'{sys.executable} -c "{code}"')
-
-
-def test_a_command_is_told_where_its_task_is_and_what_it_prints_is_kept(task):
-    names = ("CDP", "ADDRESS", "TEXT", "FILES")
-    code = f"import os; print(*[os.environ['FORMLAB_' + n] for n in {names}])"
-    looks = []
-    assert driven(command(code), task, look=lambda: looks.append(1)) is None
-    told = task.text_file.with_name(LOG).read_text().split()
-    assert told == ["http://127.0.0.1:2", task.address, str(task.text_file), str(task.files)]
-    assert looks
-
-
-def test_a_command_that_fails_is_named_by_its_last_line(task):
-    with pytest.raises(RuntimeError, match="code 3: no such field"):
-        driven(command("import sys; print('no such field'); sys.exit(3)"), task)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="ends groups of processes")
@@ -70,29 +54,3 @@ def test_a_command_ends_with_a_run_that_is_killed_and_so_does_what_it_started(ta
     starter.kill()
     starter.wait()
     until(lambda: ended(processes))
-
-
-def test_a_command_that_is_not_there_is_named(task):
-    with pytest.raises(RuntimeError, match="no-such-agent"):
-        driven(Command("no-such-agent --fast"), task)
-
-
-def test_an_agent_has_a_moment_after_the_form_was_sent_and_its_errors_are_raised(task, monkeypatch):
-    monkeypatch.setattr("formlab_arena.driving._GRACE", 0.2)
-
-    go, woken = threading.Event(), []
-
-    class Endless:
-        def drive(self, cdp_address, task):
-            woken.append(go.wait(LONG))
-
-    assert driven(Endless(), task, ended=lambda: True) is None
-    assert woken == []
-    go.set()
-
-    class Broken:
-        def drive(self, cdp_address, task):
-            raise KeyError(task.text)
-
-    with pytest.raises(KeyError, match="Ada Berg"):
-        driven(Broken(), task)

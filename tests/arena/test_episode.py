@@ -5,130 +5,16 @@ import json
 import pytest
 from playwright import async_api
 
-from formlab.errors import DataBroken
-from formlab_arena.actions import Click, Press, Scroll, Type
-from formlab_arena.agents import OneByOne, Unusable
+from formlab_arena.actions import Click, Type
 from formlab_arena.episode import (
-    LIMIT,
-    UNUSABLE,
     RunSettings,
-    check_same_settings,
     open_session,
     prepare,
     run_episode,
-    run_steps,
 )
-from formlab_arena.observation import Observation
-from tests.arena.foreign import hosting
 from tests.arena.sites import form, script, site
 
 SETTINGS = RunSettings("oracle")
-# A tick in the first box moves the second one down by a hundred pixels.
-MOVES = """<!doctype html><body style="margin:0">
-<input id=a name=a style="position:absolute;left:50px;top:20px">
-<input id=b name=b style="position:absolute;left:50px;top:80px">
-<script>a.onfocus = () => { b.style.top = '180px' }</script></body>"""
-
-
-class Pretended:
-    """A session without a browser: what is looked at, done and noted."""
-
-    def __init__(self):
-        self.step, self.done, self.noted = 0, [], []
-
-    def look(self, observes="pixels"):
-        self.step += 1
-        return Observation(self.step, None, (100, 100), "", ())
-
-    def do(self, action):
-        self.done.append((self.step, action))
-
-    def extend(self, seconds):
-        pass
-
-    def note(self, **event):
-        self.noted.append(event)
-
-
-class Scripted:
-    """Answers from a list; what is an exception is raised."""
-
-    name, observes = "scripted", "pixels"
-
-    def __init__(self, *answers):
-        self.answers = list(answers)
-
-    def act(self, seen):
-        answer = self.answers.pop(0) if self.answers else []
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
-
-
-def test_all_actions_of_a_look_are_done_or_the_first_one_as_the_policy_says():
-    two = [Click(1, 1), Type("x")]
-    whole, single = Pretended(), Pretended()
-    assert run_steps(whole, Scripted(two, two), SETTINGS).looks == 3
-    assert whole.done == [(1, two[0]), (1, two[1]), (2, two[0]), (2, two[1])]
-    assert run_steps(single, Scripted(two, two), RunSettings("x", policy="step")).looks == 3
-    assert single.done == [(1, two[0]), (2, two[0])]
-
-
-def test_agent_that_plans_gives_its_plan_one_action_a_look():
-    two = [Click(1, 1), Type("x")]
-    session = Pretended()
-    run_steps(session, OneByOne(Scripted(two, [Press("Tab")])), RunSettings("x", policy="step"))
-    assert session.done == [(1, two[0]), (2, two[1]), (3, Press("Tab"))]
-
-
-def test_unusable_answers_cost_a_look_each_and_three_in_a_row_end_the_episode():
-    bad = Unusable("bad_json", "no JSON object")
-    session = Pretended()
-    ended = run_steps(
-        session, Scripted(bad, bad, [Scroll(5)], bad, bad, bad, [Scroll(9)]), SETTINGS
-    )
-    assert session.done == [(3, Scroll(5))]
-    assert ended == (6, "3 unusable answers in a row: bad_json: no JSON object", UNUSABLE)
-    assert [event["unusable"] for event in session.noted] == ["bad_json"] * 5
-
-
-def test_steps_bound_an_episode_and_an_agent_note_is_logged():
-    agent = Scripted(*[[Scroll(1)]] * 9)
-    agent.note = {"status": "ok"}
-    session = Pretended()
-    ended = run_steps(session, agent, RunSettings("x", steps=4))
-    assert ended == (4, "not done after 4 looks", LIMIT)
-    assert session.noted == [{"answer": {"status": "ok"}}] * 4
-
-
-def test_folder_of_other_settings_is_refused_and_says_which(tmp_path):
-    file = tmp_path / "run.json"
-    check_same_settings(file, SETTINGS, {"temperature": 0.0})
-    check_same_settings(file, SETTINGS, {"temperature": 0.0})
-    for other, shaping, name in (
-        (RunSettings("oracle", scale=0.5), {"temperature": 0.0}, "scale"),
-        (RunSettings("oracle", policy="step"), {"temperature": 0.0}, "policy"),
-        (SETTINGS, {"temperature": 1.0}, "temperature"),
-    ):
-        with pytest.raises(DataBroken, match=f"another {name}"):
-            check_same_settings(file, other, shaping)
-
-
-@pytest.mark.parametrize("text", ["[]", "{", '{"options": 5}', "[" * 100_000])
-def test_damaged_settings_of_a_run_are_one_error(tmp_path, text):
-    file = tmp_path / "run.json"
-    file.write_text(text)
-    with pytest.raises(DataBroken, match=r"run\.json"):
-        check_same_settings(file, SETTINGS, {})
-
-
-def test_what_an_earlier_try_logged_is_gone(tmp_path):
-    prepare(tmp_path, "one", {"a.pdf": b"%PDF"})
-    (tmp_path / "events.jsonl").write_text("{}\n")
-    (tmp_path / "001.png").write_bytes(b"")
-    prepare(tmp_path, "two", {})
-    assert sorted(file.name for file in tmp_path.iterdir()) == ["files", "task.txt"]
-    assert (tmp_path / "files" / "a.pdf").read_bytes() == b"%PDF"
 
 
 class Typist:
@@ -143,39 +29,6 @@ class Typist:
             for target in empty
             for action in (Click(*target.middle), Type(target.field.upper()))
         ]
-
-
-class OneField(Typist):
-    """Types into the box that has the focus by now, and looks after every action."""
-
-    def __init__(self):
-        self.clicked = None
-
-    def act(self, seen):
-        empty = [target for target in seen.elements if not target.value]
-        if not empty:
-            return []
-        if self.clicked != empty[0].field:
-            self.clicked = empty[0].field
-            return [Click(*empty[0].middle)]
-        return [Type(empty[0].field.upper())]
-
-
-@pytest.mark.browser
-def test_plan_for_a_page_that_moves_misses_and_step_by_step_does_not(tmp_path):
-    contents = []
-    with hosting(MOVES) as server:
-        for policy, agent in (("page", Typist()), ("step", OneField())):
-            folder = tmp_path / policy
-            prepare(folder, "", {})
-            settings = RunSettings("x", policy=policy, steps=1 if policy == "page" else 20)
-            with open_session(server.url, folder, "", settings) as session:
-                run_steps(session, agent, settings)
-                contents.append(session.contents)
-            last = json.loads((folder / "events.jsonl").read_text().splitlines()[-1])
-            assert last["final"] == contents[-1]
-    # The second click fell on nothing, and what was typed after it went nowhere.
-    assert contents == [{"a": "A", "b": ""}, {"a": "A", "b": "B"}]
 
 
 class Sender(Typist):

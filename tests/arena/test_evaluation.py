@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 from formlab import analysis, tables
-from formlab.errors import DataBroken, DataMissing
+from formlab.errors import DataBroken
 from formlab.systems._journal import BROKEN
 from formlab.tables import only
 from formlab_arena.evaluation import read_run
@@ -50,17 +50,6 @@ def test_episodes_are_documents_with_gold_where_the_controls_stood(tmp_path):
     assert values.select("path", "value").row(1) == ("/Born on", "1970-02-03")
 
 
-def test_what_a_models_answers_took_is_in_the_response_of_their_episode(tmp_path):
-    took = {"attempts": 1, "tokens_in": 900, "tokens_out": 20, "cost": 0.25, "seconds": 1.5}
-    asked = [*RIGHT, {"step": 1, "answer": took}, {"step": 2, "answer": took | {"attempts": 2}}]
-    _, predictions = read_run(run(tmp_path, (asked, SENT), (RIGHT, SENT)))
-    columns = ["attempts", "tokens_in", "tokens_out", "cost", "seconds"]
-    # The second was no model's: its seconds are those of the whole episode.
-    assert predictions.responses.select(columns).rows() == [
-        (3, 1800, 40, 0.5, 3.0), (1, None, None, None, 1.0),
-    ]  # fmt: skip
-
-
 def test_episode_that_crashed_or_stopped_keeps_its_rows_and_says_so(tmp_path):
     half = [screen(("holder", "born")), *entering("holder", "Ada Berg")]
     crash = {"status": "crashed", "error": "Error: gone"}
@@ -94,15 +83,6 @@ def test_form_that_was_never_sent_is_a_missing_answer_with_the_fields_refused(tm
     assert done.notes == {"episodes unsent": 1, "fields refused in episodes unsent": 1}
 
 
-def test_system_that_only_refused_has_that_as_the_status_of_its_fields(tmp_path):
-    refusing = [screen(), {"step": 1, "unusable": "refused", "why": "I cannot"}]
-    useful = [*refusing, *entering("holder", "Ada Berg")]
-    done = scored(run(tmp_path, (refusing, {}), (useful, {})))
-    assert set(only(done.cases, doc_id="E12-001")["status"]) == {"refused"}
-    assert set(only(done.cases, doc_id="E12-001")["cause"]) == {"refused"}
-    assert only(done.cases, doc_id="E12-002")["status"].to_list() == ["ok", *["truncated"] * 4]
-
-
 def test_click_on_another_screen_is_no_click_on_this_one(tmp_path):
     turned = [
         screen(("holder",)), *entering("holder", "Ada Berg"), screen(("born",), number=2),
@@ -114,20 +94,6 @@ def test_click_on_another_screen_is_no_click_on_this_one(tmp_path):
     meta = json.loads(done.documents["meta"][0])
     assert meta["images"] == ["E12-001/screen-1.png", "E12-001/screen-2.png"]
     assert {row[0] for row in meta["elements"]} == {1, 2}
-
-
-def test_name_of_a_system_tells_its_unusual_settings(tmp_path):
-    _, plain = read_run(run(tmp_path / "a", (RIGHT, SENT)))
-    _, ruled = read_run(run(tmp_path / "b", (RIGHT, SENT), ruler=True))
-    assert (plain.system, ruled.system) == ("tests", "tests(ruler=True)")
-
-
-def test_folder_that_is_no_run_is_named(tmp_path):
-    with pytest.raises(DataMissing, match="no run of the arena"):
-        read_run(tmp_path)
-    run(tmp_path)
-    with pytest.raises(DataBroken, match="no episode has ended"):
-        read_run(tmp_path)
 
 
 @pytest.mark.parametrize(

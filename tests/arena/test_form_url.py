@@ -4,56 +4,14 @@ import sys
 import PIL.Image
 import pytest
 
-from formlab.errors import DataBroken, NotAvailable
 from formlab_arena import web_tasks
 from formlab_arena.actions import Click, Fill
 from formlab_arena.agent_registry import AGENTS
 from formlab_arena.episode import RunSettings
-from formlab_arena.form_url import PAGE, fill_tasks, fill_url
+from formlab_arena.form_url import fill_tasks
 from formlab_arena.web_tasks import WebTask
-from tests.arena.conftest import events
-from tests.arena.foreign import TEXT, hosting
 from tests.arena.web import Page
 from tests.arena.web import hosting as pages_hosting
-from tests.systems.scripted_server import serving
-
-# Where the fields of the form stand in a window of 1280 x 800 is what a model has to see.
-PLAN = [
-    {"do": "Click", "x": 180, "y": 135}, {"do": "Type", "text": "Ada Berg"},
-    {"do": "Click", "x": 180, "y": 207}, {"do": "Type", "text": "lena.berg@example.org"},
-    {"do": "Click", "x": 180, "y": 279}, {"do": "Type", "text": "05/07/2027"},
-    {"do": "Click", "x": 180, "y": 351}, {"do": "Press", "key": "L"},
-    {"do": "Press", "key": "Enter"},
-    {"do": "Click", "x": 41, "y": 427}, {"do": "Click", "x": 40, "y": 497},
-]  # fmt: skip
-SEND = [{"do": "Click", "x": 108, "y": 578}]
-
-
-def answer(actions):
-    return json.dumps({"actions": actions})
-
-
-@pytest.mark.browser
-def test_model_that_never_gives_an_action_ends_unfinished_with_the_reason(tmp_path):
-    with hosting() as host, serving("refused", "<p>Hello</p>", "truncated") as model:
-        settings = RunSettings("chat:m", options={"base_url": model.url, "attempts": 1})
-        result = fill_url(host.url, tmp_path, settings, text=TEXT)
-    assert (result["status"], result["steps"]) == ("unfinished", 3)
-    assert result["error"].startswith("3 unusable answers in a row: truncated")
-    unusable = [event["unusable"] for event in events(tmp_path / PAGE) if "unusable" in event]
-    assert unusable == ["refused", "bad_json", "truncated"]
-    assert not host.sent
-    assert json.loads((tmp_path / "episodes.jsonl").read_text()) == result
-
-
-@pytest.mark.browser
-def test_address_without_a_server_is_named_with_what_happened(tmp_path):
-    with hosting() as host:
-        address = host.url
-    with pytest.raises(NotAvailable, match=r"Connection refused.*Try: start the server"):
-        fill_url(address, tmp_path, RunSettings("oracle"), values={})
-    with pytest.raises(NotAvailable, match=r"UNSAFE_PORT.*/\)$"):
-        fill_url("http://127.0.0.1:9/", tmp_path, RunSettings("oracle"), values={})
 
 
 class Lines:
@@ -143,11 +101,3 @@ with sync_playwright() as playwright:
     page.get_by_role("button").click()
     page.get_by_text("Thank you").wait_for()
 """
-
-
-def test_wrong_address_and_an_oracle_without_answers_are_named(tmp_path):
-    with pytest.raises(DataBroken, match="not an http address"):
-        fill_url("file:///etc/passwd", tmp_path, RunSettings("oracle"), values={})
-    with pytest.raises(DataBroken, match="--values"):
-        fill_url("http://127.0.0.1:9/", tmp_path, RunSettings("oracle"))
-    assert not list(tmp_path.iterdir())

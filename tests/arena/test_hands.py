@@ -3,16 +3,12 @@ import contextlib
 import pytest
 
 from formlab_arena.actions import (
-    Back,
     Check,
     Click,
-    DoubleClick,
-    Drag,
     Fill,
     Focus,
     Hover,
     Press,
-    RightClick,
     Scroll,
     Select,
     Type,
@@ -120,23 +116,6 @@ def test_keys_reach_native_dates_filters_fields_that_advance_and_lists(session):
 
 
 @pytest.mark.browser
-def test_new_line_is_enter_where_it_is_typed_and_sends_nothing_where_it_is_filled_in(session):
-    session.do(Fill(of(session, "plain"), "Ada\nBerg"))
-    session.do(Fill(of(session, "text"), "Ada\nBerg"))
-    assert (value(session, "plain"), value(session, "text")) == ("Ada Berg", "Ada\nBerg")
-    session.do(Focus(of(session, "text")))
-    session.do(Press("Control+A"))
-    session.do(Type("One\r\nTwo" + "é" * 600))
-    assert value(session, "text") == "One\nTwo" + "é" * 600
-    session.do(Focus(of(session, "plain")))
-    session.do(Type("\n"))
-    assert session.page.url.endswith("/sent")
-    assert last(session)["navigated"].endswith("/sent")
-    session.do(Back())
-    assert session.page.url.endswith("/camp")
-
-
-@pytest.mark.browser
 def test_action_that_changed_nothing_is_told(session):
     session.do(Click(element=of(session, "Nothing")))
     session.look()
@@ -154,18 +133,6 @@ def test_action_that_changed_nothing_is_told(session):
         "Press(key='F2') changed nothing", "Type(text='x') changed nothing",
         "Scroll(dy=-9) changed nothing",
     )  # fmt: skip
-
-
-@pytest.mark.browser
-def test_wheel_turns_at_a_point_an_element_or_beside_the_fields(session):
-    pane = "document.querySelector('#pane').scrollTop"
-    box = session.page.locator("#pane").bounding_box()
-    session.do(Scroll(80, x=box["x"] + 200, y=box["y"] + 30))
-    assert session.page.evaluate(f"[{pane}, scrollY]") == [80, 0]
-    session.do(Scroll(300))
-    assert session.page.evaluate(f"[{pane}, scrollY]") == [80, 300]
-    session.do(Scroll(100, element=of(session, "deep")))
-    assert session.page.evaluate(pane) > 80
 
 
 @pytest.mark.browser
@@ -210,26 +177,6 @@ def test_elements_of_frames_and_shadow_roots_are_reached_and_covered_like_others
 
 
 @pytest.mark.browser
-def test_mouse_points_twice_with_its_second_button_and_drags(session):
-    two = of(session, "Two")
-    session.do(Hover(element=two))
-    session.do(DoubleClick(element=two))
-    session.do(RightClick(element=two))
-    assert session.page.inner_text("#saw") == "-123"
-    session.page.evaluate("bar.remove()")
-    session.page.locator("#pad").scroll_into_view_if_needed()
-    box = session.page.locator("#pad").bounding_box()
-    session.do(Drag(box["x"] + 10, box["y"] + 10, box["x"] + 150, box["y"] + 40))
-    ink = "pad.getContext('2d').getImageData(0, 0, 200, 60).data.filter(n => n).length"
-    assert session.page.evaluate(ink) > 100
-    assert "idle" not in last(session)
-    session.do(Drag(element=of(session, "Ball"), to=of(session, "Box")))
-    assert session.page.inner_text("#box") == "full"
-    session.do(Drag(box["x"], box["y"], 5000, 10))
-    assert last(session)["refused"] == "the end is outside the window"
-
-
-@pytest.mark.browser
 def test_ticks_files_and_waits(session):
     tea, cv, more = [of(session, name) for name in ("tea", "cv", "more")]
     ticked = "document.getElementsByName('tea')[0].checked"
@@ -252,16 +199,3 @@ def test_ticks_files_and_waits(session):
     session.do(Press("x", of(session, "plain")))
     session.do(Select(of(session, "land"), ("Iceland",)))
     assert (value(session, "plain"), value(session, "land")) == ("x", "Iceland")
-
-
-@pytest.mark.browser
-def test_enter_sends_a_native_form_each_time(shared_session):
-    session, host = shared_session
-    host.page = "<!doctype html><form method=post><input name=q autofocus><button>Go</button>"
-    before = len(host.sent)
-    for number in range(8):
-        go(session.page, host.url)
-        session.page.locator("input").fill(str(number))
-        session.do(Press("Enter"))
-        assert "navigated" in last(session)
-    assert [row["q"] for row in host.sent[before:]] == [[str(n)] for n in range(8)]

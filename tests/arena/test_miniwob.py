@@ -1,6 +1,5 @@
 import pytest
 
-from formlab.errors import UnknownName
 from formlab_arena import miniwob
 from formlab_arena.actions import Check, Click, Fill
 from formlab_arena.agent_registry import AGENTS
@@ -54,9 +53,3 @@ def test_tasks_judge_what_was_done_and_their_reward_stands_beside_the_account(
     assert text == (
         'Enter the username "myron" and the password "TVkEp" into the text fields and press login.'
     )
-
-
-def test_all_form_tasks_are_in_the_package_and_others_are_named():
-    assert len(miniwob.tasks()) == len(miniwob.NAMES)
-    with pytest.raises(UnknownName, match="'login-user'"):
-        miniwob.tasks(["login-usr"])

@@ -3,7 +3,6 @@ import random
 
 import pytest
 
-from formlab_arena import notation
 from formlab_arena.actions import (
     ACTIONS,
     Answer,
@@ -27,14 +26,6 @@ from formlab_arena.actions import (
     as_json,
 )
 from formlab_arena.notation import dumps, made, parse
-
-
-def test_each_action_is_read():
-    points = "Click(1,2)\nDoubleClick(3, 4.5)\nRightClick( 5 ,6)\n"
-    actions, other = parse(points + "Type('a')\nPress(\"Enter\")\nScroll(-40)")
-    clicks = [Click(1, 2), DoubleClick(3, 4.5), RightClick(5, 6)]
-    assert (actions, other) == ([*clicks, Type("a"), Press("Enter"), Scroll(-40)], [])
-
 
 # Names and orders of arguments are those of BrowserGym's action space.
 BROWSERGYM = {
@@ -84,28 +75,6 @@ def test_browsergyms_notation_is_read(line):
     assert parse(f"```\n{line}\n```") == ([BROWSERGYM[line]], [])
 
 
-def test_what_formlab_does_not_do_is_no_action():
-    lines = [
-        "click('e5', 'middle')", "click('e5', modifiers=['Shift'])", "goto('http://a.b')",
-        "keyboard_down('Shift')", "fill('e5')", "drag_and_drop('e5')", "upload_file('e5')",
-        "select_option('e5', [])", "click(open('x'))", "fill('e5', 'a' + 'b')", "Wait(1e999)",
-    ]  # fmt: skip
-    assert parse("\n".join(lines)) == ([], lines)
-
-
-def test_prose_and_half_actions_are_kept_apart():
-    text = "Sure!\nClick(1)\nClick(a, b)\nClick(1, 2); Type(x)"
-    assert parse(text) == ([], text.split("\n"))
-
-
-def test_text_with_brackets_quotes_and_line_ends_stays_whole():
-    assert parse('Type("a) \\"b\\" (c\\nd")')[0] == [Type('a) "b" (c\nd')]
-    # Quotes within quotes, paths and numbers as models write them.
-    assert parse("Type('it's (5)')\nType(\"C:\\data\\new\")\nType(1.50)")[0] == [
-        Type("it's (5)"), Type("C:\\data\new"), Type("1.50"),
-    ]  # fmt: skip
-
-
 def test_hostile_answer_costs_no_crash():
     text = "\0\x1b[2J\ud800 Click(" + "9" * 100_000 + ", 1)\nfill(" + "(" * 100_000
     text += "\nClick(" + "-" * 50_000 + "1, 2)\nClick(" + "[" * 500 + "]" * 500 + ")"
@@ -141,10 +110,3 @@ def test_what_is_written_is_read_back_as_line_and_as_json():
         for action in actions:
             logged = json.loads(json.dumps(as_json(action)))
             assert made(logged.pop("do"), named=logged) == action
-
-
-def test_schema_has_a_member_for_all_that_an_action_needs():
-    item = notation.schema()["properties"]["actions"]["items"]
-    for kind in ACTIONS.values():
-        assert notation.members(kind).keys() <= item["properties"].keys()
-    assert item["required"] == list(item["properties"])

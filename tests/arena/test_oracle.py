@@ -1,67 +1,18 @@
 import dataclasses
 
 from formlab_arena.actions import (
-    Answer,
     Click,
-    Drag,
     Fill,
-    Press,
-    Scroll,
     Select,
-    Type,
     Upload,
     Wait,
 )
-from formlab_arena.observation import Element, Observation, OpenDialog
+from formlab_arena.observation import Element, Observation
 from formlab_arena.oracle import Oracle
 
 
 def target(field, kind="text", *, value="", checked=None, option=None, options=(), y=100):
     return Element(field, option, kind, value, checked, tuple(options), (100, y, 300, y + 40))
-
-
-def acts(values, *targets, size=(1280, 800)):
-    return Oracle(values).act(Observation(1, None, size, "", (), targets))
-
-
-def test_fields_in_view_are_filled_in_and_right_ones_left_alone():
-    done = acts(
-        {"name": "Ada", "town": "Oslo", "age": 40, "note": None},
-        target("name"), target("town", value="Oslo", y=150), target("age", y=200),
-        target("note", y=250), target("_submit", "button", y=300),
-    )  # fmt: skip
-    assert done == [
-        Click(200, 120), Press("Control+A"), Type("Ada"),
-        Click(200, 220), Press("Control+A"), Type("40"),
-    ]  # fmt: skip
-
-
-def test_points_are_in_pixels_of_a_smaller_screenshot():
-    assert acts({"name": "Ada"}, target("name"), size=(640, 400))[0] == Click(100, 60)
-
-
-def test_list_is_set_by_keys_and_the_page_looked_at_again():
-    done = acts(
-        {"tent": "Large", "name": "Ada"},
-        target("tent", "select", options=("Choose", "Small", "Large")), target("name", y=200),
-    )  # fmt: skip
-    assert done == [
-        Click(200, 120), Press("Home"), Press("ArrowDown"), Press("ArrowDown"), Press("Enter"),
-    ]  # fmt: skip
-
-
-def test_marks_are_ticked_and_unticked_as_the_answers_say():
-    ring = {"kind": "radio", "checked": False}
-    assert acts({"food": "veg"}, target("food", option="any", **ring)) == []
-    assert acts({"food": "veg"}, target("food", option="veg", **ring)) == [Click(200, 120)]
-    assert acts({"news": False}, target("news", "checkbox", checked=True)) == [Click(200, 120)]
-
-
-def test_what_is_out_of_view_is_scrolled_to_and_then_the_page_is_turned():
-    assert acts({"name": "Ada"}, target("name", y=900)) == [Scroll(480)]
-    assert acts({"name": "Ada"}, target("name", y=-200)) == [Scroll(-480)]
-    assert acts({}, target("_next", "button")) == [Click(200, 120)]
-    assert acts({}) == []
 
 
 def element(id, kind="text", *, field=None, label="", option=None, value="", checked=None, **more):
@@ -143,19 +94,6 @@ def test_any_page_is_filled_in_by_labels_and_sent():
     assert asked[9:] == [Wait(1.5)]
 
 
-def test_field_that_takes_nothing_is_tried_three_times_and_reported():
-    class Deaf(Page):
-        def take(self, actions):
-            self.asked += actions
-
-    oracle = Oracle({"Name": "Ada", "Town": "Oslo"})
-    page = Deaf(element("e1", label="Name"), button("g", "Send"))
-    asked = page.play(oracle)
-    assert [type(action) for action in asked].count(Fill) == 1
-    assert [action for action in asked if isinstance(action, Type)] == [Type("Ada")] * 2
-    assert oracle.note == {"left": {"Name": "holds ''", "Town": "not on the page"}}
-
-
 def test_wizard_is_turned_until_its_answers_are_used_up_and_then_sent():
     class Wizard(Page):
         def take(self, actions):
@@ -171,78 +109,6 @@ def test_wizard_is_turned_until_its_answers_are_used_up_and_then_sent():
     assert asked == [
         Fill("e1", "Ada"), Click(element="n"), Fill("e2", "1"), Click(element="s"),
     ]  # fmt: skip
-
-
-def test_form_that_comes_late_behind_a_banner_is_waited_for():
-    class Late(Page):
-        def take(self, actions):
-            super().take(actions)
-            if actions == [Wait(1.5)] and not self.elements:
-                self.elements = [element("e1", label="Name"), button("c", "Reject all", "button")]
-            self.elements = [e for e in self.elements if Click(element=e.id) not in actions]
-
-    page = Late()
-    asked = page.play(Oracle({"Name": "Ada"}))
-    assert asked[:4] == [
-        Wait(1.5), Click(element="c"), Fill("e1", "Ada"), Press("Enter", element="e1"),
-    ]  # fmt: skip
-
-
-def test_suggestion_that_equals_the_answer_is_chosen():
-    class Towns(Page):
-        def take(self, actions):
-            if not isinstance(actions[0], Select):
-                super().take(actions)
-            if Type("Oslo") in actions:
-                self.set("e1", value="Oslo")
-                self.elements += [
-                    element(f"o{n}", "option", field="", label=town)
-                    for n, town in enumerate(("Oslo S", "Oslo"))
-                ]
-            if Click(element="o1") in actions:
-                self.elements = self.elements[:2]
-
-    page = Towns(element("e1", label="From", role="combobox"), button("g", "Find"))
-    assert page.play(Oracle({"From": "Oslo"}))[1:-1] == [
-        Click(element="e1"), Press("Control+A", element="e1"), Type("Oslo"), Click(element="o1"),
-        Click(element="g"),
-    ]  # fmt: skip
-
-
-def test_dialogs_are_answered_by_what_they_ask():
-    def answer(text):
-        oracle = Oracle({"Your nickname": "Ada", "Are you over 18?": False})
-        return oracle.act(Page().seen(dialog=OpenDialog("prompt", text)))
-
-    assert answer("Send the form?") == [Answer()]
-    assert answer("Discard what you entered?") == [Answer(accept=False)]
-    assert answer("Your nickname?") == [Answer(text="Ada")]
-    assert answer("Are you over 18?") == [Answer(accept=False)]
-
-
-def test_signature_is_drawn_on_a_canvas_once():
-    for canvas in (element("e1", "canvas", field=""), element("e1", "canvas", label="Signature")):
-        page = Page(canvas, button("g", "Sign and send"))
-        asked = page.play(Oracle({"Signature": True}))
-        assert [type(action) for action in asked] == [Drag, Drag, Drag, Click, Wait]
-    low = dataclasses.replace(canvas, box=(0, 900, 300, 1000))
-    page = Page(low, button("g", "Sign and send"))
-    oracle = Oracle({"Signature": True})
-    assert oracle.act(page.seen()) == [Scroll(0.0, element="e1")]
-    page.set("e1", box=(0, 500, 300, 600))
-    assert [type(action) for action in oracle.act(page.seen())] == [Drag] * 3
-
-
-def test_refused_page_is_mended_and_sent_again_but_not_for_ever():
-    class Strict(Page):
-        def take(self, actions):
-            super().take(actions)
-            if Click(element="g") in actions:
-                self.set("e1", message="is not known")
-
-    page = Strict(element("e1", label="Name"), element("e2", label="Town"), button("g", "Send"))
-    asked = page.play(Oracle({"Name": "Ada", "Town": "Oslo"}))
-    assert asked.count(Click(element="g")) == 3
 
 
 def test_form_that_is_empty_again_was_sent_and_is_not_sent_twice():

@@ -7,22 +7,12 @@ import pytest
 
 from formlab_arena.driver import PageLeft
 from formlab_arena.episode import RunSettings, open_session
-from formlab_arena.observation import Observation
 from formlab_arena.page_observer import MOST_ALIKE, PageObserver
 from tests.states import until_seen
 
 from .web.hosting import Host, Page
 
 PAGES = Page("", "", {}, {}, folder=Path(__file__).parent / "observed")
-MANY = "".join(
-    f"<p><a href='#{at}'>Link number {at}</a> <label>Field {at} <input name=n{at}></label></p>"
-    for at in range(1600)
-)
-LONG = "".join(
-    f"<div><label for=i{at}>Field {at} *</label><input id=i{at} name=n{at}>"
-    "<small class=hint>Help</small></div>"
-    for at in range(80)
-)
 
 
 @pytest.fixture(scope="module")
@@ -253,43 +243,6 @@ def test_contents_equal_what_the_server_got_and_every_click_hits(visit, observer
 
 
 @pytest.mark.browser
-def test_month_and_year_of_a_calendar_are_elements_without_a_field(observer):
-    page = observer("all")
-    choose(page, "Accept")
-    choose(page, "▾")
-    unowned = {e.name: e.kind for e in page.elements() if not e.field}
-    assert (unowned["Month"], unowned["Year"], unowned["30"]) == ("select", "number", "span")
-    page.look()
-    assert set(page.contents()) == READ.keys() - {"shut"}
-
-
-@pytest.mark.browser
-def test_messages_stand_with_their_fields_after_an_attempt(observer):
-    page = observer("wrong")
-    before = {element.field: element.message for element in page.elements() if element.field}
-    assert before == {"name": "", "age": "Too young.", "zip": "No such code.", "fine": ""}
-    choose(page, "zip")
-    page.page.keyboard.type("x")
-    choose(page, "Send")
-    after = {element.field: element for element in page.elements()}
-    assert after["name"].message == "Please fill out this field."
-    assert after["zip"].hint == "Four digits; pattern [0-9]{4}"
-
-
-@pytest.mark.browser
-def test_open_dialog_covers_the_page_until_it_is_closed(observer):
-    page = observer("dialog")
-    covered = {element.field or element.name: element.covered for element in page.elements()}
-    assert covered == {"name": True, "Send": True, "Far": True, "code": False, "Done": False}
-    code = next(element for element in page.elements() if element.field == "code")
-    assert code.group == ("Extra", "dialog")
-    choose(page, "Done")
-    assert [element.field for element in page.elements() if element.covered] == []
-    assert page.reach(code.id) is None
-    assert page.handle(code.id) is not None
-
-
-@pytest.mark.browser
 def test_page_that_moves_or_is_drawn_anew_keeps_its_names_and_few_screens(observer):
     page = observer("moving")
     screens = [page.look() for _ in range(MOST_ALIKE + 4)]
@@ -308,42 +261,3 @@ def test_page_that_moves_or_is_drawn_anew_keeps_its_names_and_few_screens(observ
     assert page.look()[1] == [["name", None, "Ada", ""]]
     page.page.reload()
     assert page.handle(again.id) is page.handle("f9e9") is page.handle("name") is None
-
-
-@pytest.mark.browser
-def test_tree_fits_and_boxes_tell_nothing_but_places(observer):
-    def tree(elements):
-        return Observation(1, None, (1280, 800), "", (), elements).tree
-
-    page = observer("all")
-    lines = tree(page.elements()).split("\n")
-    assert lines[:4] == [
-        "# Native", "  # Contact", '    [f1e1] textbox "First name" required',
-        '    [f1e2] textbox "E-mail" hint=\'you@example.org; We never share it.\'',
-    ]  # fmt: skip
-    assert '  [f1e13] radio "Good" of "Food was" unchecked' in lines
-    assert "# frame Payment" in lines
-    boxes = page.elements("boxes")
-    assert [element.box for element in boxes] == [element.box for element in page.elements()]
-    assert {(e.field, e.option, e.name, e.value, e.label, e.hint) for e in boxes} == {
-        ("", None, "", "", "", "")
-    }
-    assert "Food" not in tree(boxes)
-    assert page.elements("pixels") == ()
-    page.page.set_content(MANY)
-    elements = page.elements()
-    # 1600 links and as many fields: 3000 are listed, and as many fields as fit are shown.
-    assert len(elements) == 3000
-    text = tree(elements)
-    assert 19_000 < len(text) <= 20_000
-    assert "link" not in text.rpartition("\n")[0]
-    shown = text.count("textbox")
-    assert text.endswith(f"… not shown: 1500 links, {1500 - shown} other elements")
-
-
-@pytest.mark.browser
-def test_page_of_eighty_fields_has_the_label_and_hint_of_each(observer):
-    page = observer("redrawn")
-    page.page.set_content(LONG)
-    read = [(e.label, e.required, e.hint) for e in page.elements()]
-    assert read == [(f"Field {at}", True, "Help") for at in range(80)]

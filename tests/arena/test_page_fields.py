@@ -1,9 +1,6 @@
-import datetime
-
 import pytest
 
-from formlab_arena.page_fields import day_of, fields_of, native, same
-from tests.arena.test_oracle import element
+from formlab_arena.page_fields import native, same
 
 
 @pytest.mark.parametrize(
@@ -24,22 +21,7 @@ def test_answer_is_written_as_the_control_takes_it(kind, hint, value, text):
     assert native(kind, hint, value) == text
 
 
-def test_order_of_day_and_month_is_that_of_the_other_answers():
-    assert day_of("3/5/2027", ["31/1/2027"]) == datetime.date(2027, 5, 3)
-    assert day_of("3/5/2027", ["1/31/2027"]) == datetime.date(2027, 3, 5)
-
-
 def test_equal_texts_differ_in_case_spaces_and_marks_only():
     assert same(" Ada  Berg", "ada berg")
     assert not same("", "-")
     assert same("", " ")
-
-
-def test_marks_to_click_are_those_that_differ():
-    day = fields_of(
-        element(f"e{n}", "checkbox", field="day", option=name[:2], label=name, checked=n == 0)
-        for n, name in enumerate(("Monday", "Tuesday", "Sunday"))
-    )["day"]
-    assert [e.id for e in day.to_click(day.exactly(["tu", "Monday"]))] == ["e1"]
-    assert [e.id for e in day.to_click(day.exactly(["Tuesday"]))] == ["e0", "e1"]
-    assert day.content == "Monday"

@@ -1,8 +1,7 @@
 import pytest
 
 from formlab import pictures
-from formlab_arena import action_groups
-from formlab_arena.actions import Click, Press, Scroll, Type
+from formlab_arena.actions import Click, Scroll, Type
 
 from .conftest import events, opened
 
@@ -51,30 +50,3 @@ def test_log_tells_screens_changes_and_places_on_the_whole_page(arena, tmp_path)
     assert x0 < x < x1
     assert y0 < y < y1
     assert y - done[4]["asked"]["y"] == pytest.approx(18, abs=0.1)
-
-
-@pytest.mark.browser
-def test_day_of_a_calendar_belongs_to_its_field_and_the_keyboard_to_what_it_reaches(
-    arena, tmp_path
-):
-    with opened(arena, "E12", tmp_path) as session:
-        session.look()
-        session.do(at(session, "holder"))
-        session.do(Type("Ada"))
-        session.do(at(session, "born", "button"))
-        button = session.page.locator(".calendar .days button").first
-        box = button.bounding_box()
-        session.do(Click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2))
-        session.do(Press("Tab"))
-        session.do(Press("S"))
-        session.do(Press("Tab"))
-        session.do(Press("Tab"))
-        session.do(Type("K1"))
-    episode = action_groups.read(tmp_path / "events.jsonl")
-    matches = [(line.field, line.value, line.by) for line in episode.lines]
-    assert matches[0] == ("holder", "Ada", "mouse")
-    field, value, by = matches[1]
-    assert (field, value[-3:], by) == ("born", "-01", "mouse")
-    assert matches[2:] == [("account", "Savings", "keyboard"), ("number", "K1", "keyboard")]
-    assert episode.content["born"] == value
-    assert len(episode.screens) == 1

@@ -6,7 +6,6 @@ import pytest
 
 import formlab_arena
 from formlab import analysis, benchmarks, tables
-from formlab.errors import DataMissing
 from formlab.folders import Predictions
 from formlab_arena import agent_registry, page_reading, page_tasks
 from formlab_arena.actions import Click
@@ -14,8 +13,6 @@ from formlab_arena.evaluation import read_run
 from formlab_arena.oracle import Oracle
 from formlab_arena.page_reading import PageValues
 from formlab_arena.run import RunSettings, fill
-
-READ = benchmarks.SAMPLES / "runs" / "formcraft-test-rules"
 
 
 def reading_of(folder, values=(), words=()):
@@ -58,43 +55,6 @@ def test_evidence_is_what_was_read_under_the_box_and_assigned_to_the_label(tmp_p
     assert seen["/Donor/Drawn"] == ("2022-11-08", "2022-11-08")
     # A mark is not read as words.
     assert seen["/Decision/Donor may"] == (None, "wait")
-
-
-def test_of_a_pdf_with_a_text_layer_the_text_under_the_box_is_what_was_read():
-    tasks = page_tasks.task_set("vrdu", split="MadeAds-pdfs", limit=3)
-    run = benchmarks.SAMPLES / "runs" / "vrdu-MadeAds-pdfs-rules"
-    records = Predictions.load(run).records.partition_by("doc_id", as_dict=True)
-    for task in tasks.instances:
-        form = tasks.forms[task.code]
-        page = page_reading._read(task, form, records, own=True)
-        for name, row in page.gold.items():
-            assert row["value"].replace(" ", "") in page.read[name].replace(" ", ""), row["path"]
-        # Another's reading is known by what it wrote down, and it wrote no words.
-        assert page_reading._read(task, form, records, own=False).read == {}
-
-
-def test_gold_without_boxes_is_looked_for_in_the_text_of_the_page():
-    (task,) = (tasks := page_tasks.task_set("formcraft", codes=["blood_report"])).instances
-    gold = {name: row | {"x0": None} for name, row in task.page.gold.items()}
-    task = dataclasses.replace(task, page=dataclasses.replace(task.page, gold=gold))
-    text = "Rufus  Abara, drawn 11/8/22 by K. Lumd; next 12/5/23"
-    read = page_reading._by_text(task, tasks.forms[task.code], text)
-    found = {gold[name]["path"]: value for name, value in read.items()}
-    assert found["/Donor/Name"] == "Rufus Abara"
-    assert found["/Donor/Drawn"] == "2022-11-08"
-    assert found["/Donor/By"] == ""
-    # Read month first one is the gold, the other is not in any order.
-    assert found["/Decision/Next visit"] == ""
-
-
-def test_reading_for_an_agent_that_takes_none_or_of_other_pages_is_refused(tmp_path):
-    tasks = page_tasks.task_set("formcraft", limit=1)
-    assert page_reading.read(tasks, tmp_path, "oracle") is tasks
-    with pytest.raises(DataMissing, match=r"oracle takes no reading.*--system rules"):
-        page_reading.read(tasks, tmp_path, "oracle", READ)
-    other = benchmarks.SAMPLES / "runs" / "funsd-test-ocr"
-    with pytest.raises(DataMissing, match="no prediction is of a page of formcraft:test"):
-        page_reading.read(tasks, tmp_path, "rules", other)
 
 
 class Hands(Oracle):

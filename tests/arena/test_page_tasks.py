@@ -1,10 +1,7 @@
 from collections import Counter
 
-import polars as pl
 import pytest
 
-from formlab import benchmarks
-from formlab.errors import UnknownName
 from formlab_arena import page_tasks, spec, validate
 
 
@@ -50,45 +47,6 @@ def test_every_gold_value_can_be_entered_and_comes_back_as_it_was(benchmark, spl
     first, again = (page_tasks.task_set(benchmark, split=split, limit=n) for n in (2, 3))
     assert [task.name for task in again.instances][:2] == [task.name for task in first.instances]
     assert first.digest == again.digest == tasks.digest
-
-
-def test_controls_follow_the_kinds_of_values_and_line_items_are_numbered():
-    tasks = page_tasks.task_set("vrdu", split="MadeAds-pdfs", limit=1)
-    (task,) = tasks.instances
-    kinds = {field.label: field.type for field in tasks.forms[task.code].fields}
-    values = dict(zip(kinds, task.values.values(), strict=True))
-    # 01/13/31 can only be read month first; $5,480.00 is entered as a number.
-    assert (kinds["Flight from"], values["Flight from"]) == ("date", "2031-01-13")
-    assert (kinds["Gross amount"], values["Gross amount"]) == ("number", 5480)
-    assert values["Line item 2: Sub amount"] == 1425
-    assert kinds["Contract num"] == "string"
-    assert [len(page.fields) for page in tasks.forms[task.code].pages] == [12, 12, 1]
-    ticks = page_tasks.task_set("formcraft", codes=["building_permit"])
-    (permit,) = ticks.forms.values()
-    asked = {field.label: field.type for field in permit.fields}
-    assert (asked["Neighbours have been asked"], asked["Area, m2"]) == ("checkbox", "number")
-
-
-def test_choice_is_a_list_only_where_the_benchmark_shows_several_of_its_options():
-    # Each form of the sample has its own fields, so one option would be the answer.
-    forms = page_tasks.task_set("formcraft").forms.values()
-    assert not any(field.options for form in forms for field in form.fields)
-    rows = [
-        {"path": "/Sex", "value": value, "kind": "radio", "task": "marking", "subtype": None}
-        for value in ("female", "male", "female")
-    ]
-    options = page_tasks._options(pl.DataFrame(rows, schema_overrides={"subtype": pl.String}))
-    assert options == {"/Sex": ("female", "male")}
-    field, value = page_tasks._control("f0", "Sex", rows[0], options["/Sex"], None)
-    assert (field.type, field.options, value) == ("dropdown", ("female", "male"), "female")
-
-
-def test_unknown_document_is_named():
-    with pytest.raises(UnknownName, match="blood_report"):
-        page_tasks.task_set("formcraft", codes=["blood_reprot"])
-    assert len(benchmarks.load("formcraft").documents) == len(
-        page_tasks.task_set("formcraft").forms
-    )
 
 
 def test_real_ad_buys_become_forms_whose_gold_can_be_entered(shared):

@@ -1,7 +1,6 @@
 """The forms in a real browser: conditions, pages, calendar, keyboard, narrow screens."""
 
 import pytest
-from playwright.sync_api import expect
 
 from formlab import browser
 from formlab_arena.spec import forms
@@ -29,35 +28,6 @@ def visiting(shared_visit, arena):
         return shared_visit
 
     return visit
-
-
-def test_conditional_field_shows_only_after_its_answer(visiting):
-    visit = visiting("C13")
-    talks = visit.page.locator("#f-talks")
-    expect(talks).to_be_hidden()
-    visit.page.get_by_label("Yes", exact=True).check()
-    expect(talks).to_be_visible()
-    visit.page.get_by_label("No", exact=True).check()
-    expect(talks).to_be_hidden()
-    assert talks.is_disabled()
-    assert visit.trouble == []
-
-
-def test_next_page_comes_only_after_the_first_holds(visiting):
-    visit = visiting("C12")
-    visit.page.get_by_role("button", name="Next").click()
-    expect(visit.page.get_by_label("Author", exact=True)).to_be_visible()
-    assert visit.page.evaluate("document.activeElement.name") == "author"
-
-
-def test_calendar_writes_the_day_chosen(visiting):
-    visit = visiting("E12")
-    visit.page.fill("#f-born", "1999-02-03")
-    visit.page.get_by_role("button", name="Calendar for Born on").click()
-    visit.page.get_by_role("button", name="Next month").click()
-    visit.page.get_by_role("button", name="31", exact=True).click()
-    assert visit.page.input_value("#f-born") == "1999-03-31"
-    assert visit.trouble == []
 
 
 def test_every_form_fits_a_narrow_screen_and_has_labels_for_all_controls(visiting, arena):

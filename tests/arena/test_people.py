@@ -1,15 +1,12 @@
 import dataclasses
 import html
 import json
-import os
 import threading
 import time
-import urllib.parse
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from flask import request
-from pydantic import ValidationError
 
 from formlab import browser, tables
 from formlab.scoring.evaluate import evaluate
@@ -17,8 +14,7 @@ from formlab_arena import server
 from formlab_arena.episode import RunSettings
 from formlab_arena.evaluation import read_run
 from formlab_arena.listening import listen
-from formlab_arena.people import LOST, People, read_log
-from formlab_arena.process import Server
+from formlab_arena.people import People
 from formlab_arena.store import SubmissionStore
 from formlab_arena.texts import task_set
 
@@ -67,16 +63,6 @@ LOG = [
 ]  # fmt: skip
 
 
-def test_task_that_was_left_is_an_unfinished_episode_of_its_own_person(client, people):
-    start(client, "ada"), start(client, "bo", "A12-001"), start(client, "bo")
-    client.post("/play/bo/E12-001", data=GOOD)
-    corpus, predictions = read_run(people.out / "bo")
-    assert corpus.documents["doc_id"].to_list() == ["A12-001", "E12-001"]
-    assert predictions.notes == {"episodes unfinished": 1}
-    assert read_run(people.out / "ada")[0].documents.height == 1
-    assert people.results("bo")["E12-001"]["seconds"] < 60
-
-
 @pytest.mark.parametrize("name", ["", "..", "../x", HOSTILE, "a" * 41, "a/b"])
 def test_odd_name_or_task_writes_nothing(client, people, name):
     assert start(client, name).status_code == 400
@@ -93,24 +79,6 @@ def test_other_sites_and_other_texts_are_refused(client, people, store):
     other = People(people.out, task_set(codes=["A12"]), RunSettings("human"))
     refused = start(server.create(store, people=other).test_client(), task="A12-001")
     assert (refused.status_code, "another texts" in refused.text) == (400, True)
-
-
-@pytest.mark.parametrize("log", [
-    "{", '{"a": 1}', '[{"asked": {"do": "Run"}}]', json.dumps([LOG[0] | {"image": "/etc/passwd"}]),
-    json.dumps([LOG[0] | {"size": ["1", 2]}]), json.dumps([LOG[1] | {"at": [1e300, 0]}]),
-    json.dumps([LOG[2]] * 3001), '[{"step": NaN}]',
-])  # fmt: skip
-def test_damaged_log_is_refused(log):
-    with pytest.raises(ValidationError):
-        read_log(log)
-
-
-def test_damaged_log_costs_the_clicks_and_not_the_answers(client, people):
-    start(client)
-    client.post("/play/ada/E12-001", data=GOOD | {"_log": "{"})
-    result = people.results("ada")["E12-001"]
-    assert (result["status"], result["right"], result["error"]) == ("submitted", 5, LOST)
-    assert LOST in client.get("/play/ada/E12-001/score").text
 
 
 def test_log_is_that_of_the_window_that_sent_the_form_and_once_whatever_is_sent_again(
@@ -164,24 +132,6 @@ def test_two_people_and_two_tasks_at_once_keep_to_themselves(client, people):
     assert client.post("/play/cy/E12-001", data=GOOD).status_code == 404
 
 
-def test_file_of_any_name_is_given_as_it_is_called(client, people, tmp_path):
-    start(client, task="A12-001")
-    folder = people.out / "ada" / "A12-001" / "files"
-    for name in ('a "b".pdf', "заявка.pdf"):
-        (folder / name).write_bytes(b"%PDF")
-        answer = client.get(f"/play/ada/A12-001/files/{urllib.parse.quote(name)}")
-        assert (answer.status_code, answer.data) == (200, b"%PDF")
-        assert answer.headers["Content-Disposition"].startswith("attachment")
-    (folder / "link.pdf").symlink_to(folder.parent / "values.json")
-    os.mkfifo(folder / "pipe.pdf")
-    (folder / "circle.pdf").symlink_to(folder / "circle.pdf")
-    for name in (
-        "link.pdf", "pipe.pdf", "circle.pdf", "..%2f..%2frun.json", "%2fetc%2fpasswd", "%00",
-        "a%00.pdf", "..", ".", "x" * 5000, "%ff", "..%5c..%5crun.json", "../values.json",
-    ):  # fmt: skip
-        assert client.get(f"/play/ada/A12-001/files/{name}").status_code == 404, name
-
-
 def test_hostile_texts_answers_and_field_names_are_inert(client, people):
     task = people.instances["E12-001"]
     people.instances["E12-001"] = dataclasses.replace(task, text=HOSTILE, kind=HOSTILE)
@@ -195,16 +145,6 @@ def test_hostile_texts_answers_and_field_names_are_inert(client, people):
     assert "<script>alert" not in page.text
     assert "&lt;script&gt;alert(1)" in page.text
     evaluate(*read_run(people.out / "ada"))
-
-
-def test_files_of_a_task_and_its_pdf_are_given_and_no_others(client, people):
-    start(client, task="A12-001"), start(client, task="C13-001")
-    files = "/play/ada/A12-001/files"
-    assert client.get(f"{files}/A12-001-proposal.pdf").data.startswith(b"%PDF")
-    assert client.get(f"{files}/..%2Fvalues.json").status_code == 404
-    assert client.get("/play/ada/C13-001/document.pdf").mimetype == "application/pdf"
-    assert client.get("/play/ada/E12-001/document.pdf").status_code == 404
-    assert client.get("/play/ada/A12-001/document.pdf").status_code == 404
 
 
 @pytest.mark.browser
@@ -249,7 +189,3 @@ def test_browser_records_mouse_keyboard_and_lists_at_any_width(people, store, wi
     for metric in ("click_accuracy", "value_placed_accuracy", "value_submitted_accuracy"):
         rows = tables.only(done.scores, metric=metric)
         assert (rows["hits"].sum(), rows["total"].sum()) == (5, 5), metric
-
-
-def test_servers_of_agents_show_no_pages_for_people(tmp_path):
-    assert "--no-play" in Server(tmp_path / "s.sqlite")._options

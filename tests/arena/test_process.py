@@ -1,35 +1,11 @@
-import os
-import signal
 import subprocess
 import sys
 import urllib.request
 from pathlib import Path
 
-import pytest
-
-from formlab.errors import NotAvailable
-from formlab_arena.process import serving
 from tests.states import until
 
 ROOT = Path(__file__).parents[2]
-
-
-def test_server_that_died_is_started_again_and_ends_with_the_block(tmp_path):
-    with serving(tmp_path / "s.sqlite") as server:
-        first = server.ensure()
-        assert server.ensure() == first
-        with urllib.request.urlopen(f"{first}/forms/A11") as answer:
-            assert answer.status == 200
-        killed = server.pid
-        os.kill(killed, signal.SIGKILL)
-        server._process.wait(10)
-        second = server.ensure()
-        assert server.pid != killed
-        with urllib.request.urlopen(f"{second}/forms/A11") as answer:
-            assert answer.status == 200
-        last = server._process
-    assert last.returncode is not None
-    assert server.pid is None
 
 
 def test_server_ends_with_a_process_that_is_killed(tmp_path):
@@ -51,12 +27,3 @@ def test_server_ends_with_a_process_that_is_killed(tmp_path):
             return True
 
     until(silent)
-
-
-def test_server_that_cannot_start_is_named(tmp_path):
-    (tmp_path / "file").write_text("")
-    with (
-        serving(tmp_path / "file" / "s.sqlite") as server,
-        pytest.raises(NotAvailable, match="did not start"),
-    ):
-        server.ensure()

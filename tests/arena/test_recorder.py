@@ -77,19 +77,3 @@ def test_answers_are_by_labels_or_by_names_where_labels_repeat():
     sent = {"a": ["Ada"], "b": ["Bo"], "c": ["hunter2"]}
     account = {"submissions": [{"values": sent, "outcome": "accepted"}]}
     assert recorder.answers(account, log) == {"a": "Ada", "b": "Bo"}
-
-
-def test_what_a_script_sends_under_other_names_is_what_the_fields_held():
-    log = Episode({1: {"controls": CONTROLS}}, [], {"name": "Ada", "room": "F", "day[]": "mo, fr"})
-    account = {"submissions": [{"values": {"x.1": ["Ada"]}, "outcome": "accepted"}]}
-    recorded = recorder.answers(account, log)
-    ticks = {"I can swim": False, "Photographs": False}
-    assert recorded == ticks | {
-        "Full name": "Ada", "Room": "Family room", "Days": ["Monday", "Friday"],
-    }  # fmt: skip
-
-
-def test_wrong_address_is_named_before_a_window_opens(tmp_path):
-    with pytest.raises(DataBroken, match="not an http address"):
-        recorder.record("file:///etc/passwd", tmp_path / "tasks.jsonl")
-    assert not list(tmp_path.iterdir())

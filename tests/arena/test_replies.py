@@ -3,27 +3,12 @@ import json
 import pytest
 
 from formlab.systems.chat import Answer
-from formlab_arena.actions import Click, Done, DoubleClick, Fill, Press, RightClick, Scroll, Type
-from formlab_arena.replies import PIXELS, Replied, read
+from formlab_arena.actions import Click, Type
+from formlab_arena.replies import PIXELS, read
 
 
 def reply(text, **more):
     return read(Answer("k", text=text, **more))
-
-
-def test_every_action_of_the_schema_is_read():
-    blank = {"x": None, "y": None, "text": None, "key": None, "dy": None}
-    asked = [
-        {"do": "Click", "x": 1, "y": 2}, {"do": "DoubleClick", "x": 3, "y": 4.5},
-        {"do": "RightClick", "x": 5, "y": 6}, {"do": "Type", "text": "12"},
-        {"do": "Press", "key": "Control+A"}, {"do": "Scroll", "dy": -40},
-    ]  # fmt: skip
-    replied = reply(json.dumps({"actions": [blank | fields for fields in asked]}))
-    assert replied.status == "ok"
-    assert replied.actions == (
-        Click(1, 2), DoubleClick(3, 4.5), RightClick(5, 6), Type("12"), Press("Control+A"),
-        Scroll(-40),
-    )  # fmt: skip
 
 
 JSON_CLICK, JSON_TYPE = '{"do": "Click", "x": 5, "y": 7}', '{"do": "Type", "text": "Ada"}'
@@ -66,24 +51,6 @@ def test_schema_of_pixels_stays_as_stored_answers_were_asked_with():
 
 
 @pytest.mark.parametrize(
-    ("text", "actions"),
-    [
-        ("fill('e5', '{\"a\": [1]}')", (Fill("e5", '{"a": [1]}'),)),
-        ('{"thought": "first the name", "action": "fill(\'e5\', \'Ada\')"}', (Fill("e5", "Ada"),)),
-        ('{"action": "fill", "bid": "e5", "value": "Ada"}', (Fill("e5", "Ada"),)),
-        ('{"name": "fill", "arguments": {"element": "e5", "text": "Ada"}}', (Fill("e5", "Ada"),)),
-        ("```\nsend_msg_to_user('sent')\n```", (Done("sent"),)),
-    ],
-)
-def test_actions_by_element_are_read_as_lines_and_as_json(text, actions):
-    assert reply(text).actions == actions
-
-
-def test_empty_list_means_that_nothing_is_left_to_do():
-    assert reply('{"actions": []}') == Replied((), "ok")
-
-
-@pytest.mark.parametrize(
     ("text", "more", "status"),
     [
         ("<html><script>alert(1)</script></html>", {}, "bad_json"),
@@ -104,10 +71,3 @@ def test_empty_list_means_that_nothing_is_left_to_do():
 def test_what_holds_no_action_has_its_status(text, more, status):
     replied = reply(text, **more)
     assert (replied.actions, replied.status) == ((), status)
-
-
-def test_answer_without_end_is_cut():
-    replied = reply(json.dumps({"actions": [{"do": "Press", "key": "Tab"}] * 5000}))
-    assert len(replied.actions) == 300
-    assert replied.changes == ("actions beyond the first 300 left out",)
-    assert reply("x" * 5_000_000).status == "bad_json"

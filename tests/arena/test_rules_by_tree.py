@@ -1,14 +1,11 @@
-import dataclasses
-
 import pytest
 
-from formlab_arena.actions import Answer, Click, Drag, Fill, Press, Select, Upload, Wait
+from formlab_arena.actions import Click, Fill, Select, Upload
 from formlab_arena.episode import RunSettings
 from formlab_arena.form_url import fill_url
 from formlab_arena.instruction_text import InstructionText
-from formlab_arena.observation import Element, Observation, OpenDialog
+from formlab_arena.observation import Element, Observation
 from formlab_arena.page_fields import fields_of
-from formlab_arena.rules_agent import Rules
 from formlab_arena.rules_by_tree import RulesByTree, content_for
 from tests.arena import test_oracle
 from tests.arena.foreign import RIGHT, TEXT, hosting
@@ -86,16 +83,6 @@ def test_controls_of_every_kind_take_their_values():
     }  # fmt: skip
 
 
-def test_ticks_with_names_of_their_own_answer_their_heading():
-    form = [
-        element(name, "checkbox", checked=False, group=("Toppings",))
-        for name in ("Olives", "Onion", "Capers")
-    ]
-    assert fill(Page([*form, SEND], None), "Toppings: capers, olives\nSize: big") == {
-        "Olives": True, "Onion": False, "Capers": True, "Send": "",
-    }  # fmt: skip
-
-
 def test_date_is_entered_in_its_parts():
     options = {"Day": ("Day", "05", "06"), "Month": ("Month", "Jan", "Mar"), "Year": ()}
     born = [
@@ -128,106 +115,6 @@ def test_form_that_is_empty_again_or_thanks_is_not_sent_again():
         assert page.pressed == ["Send"]
 
 
-def test_message_is_mended_once_in_the_notation_that_it_asks_for():
-    form = [element("Day"), SEND]
-    wrong = [element("Day", value="5 March 2027", message="Use DD/MM/YYYY"), SEND]
-    page = Page(form, wrong, [])
-    fill(page, "Day: 5 March 2027\nAge: 3")
-    assert [a.text for a in page.asked if isinstance(a, Fill)] == ["5 March 2027", "05/03/2027"]
-    assert page.pressed == ["Send", "Send"]
-
-
-def test_message_that_cannot_be_mended_ends_the_tries():
-    wrong = [element("Code", value="x", message="wrong", required=True), SEND]
-    page = Page([element("Code"), SEND], wrong)
-    fill(page, "Code: x\nAge: 3")
-    assert len(page.pressed) <= 3
-
-
-def test_banner_is_closed_first_and_other_buttons_are_left_alone():
-    hidden = [element("Name", covered=True), element("Go", "button", covered=True)]
-    bar = [element("More", "button"), element("Accept all", "button")]
-    more = [
-        element("Reset", "button"),
-        element("Log in", "button"),
-        element("Save draft", "button"),
-    ]
-    page = Page([*hidden, *bar], [element("Name"), *more, element("Go", "button")], [])
-    fill(page, "Name: Ada\nAge: 3")
-    assert page.pressed == ["Accept all", "Go"]
-
-
-def test_suggestion_that_is_equal_is_chosen():
-    town = element("Town", role="combobox")
-    page = Page([town, SEND], None)
-    options = [element(name, "li", "", role="option") for name in ("Bergen", "Bern")]
-    agent = RulesByTree()
-
-    def act(*elements):
-        text = "Town: Bern\nAge: 3"
-        return agent.act(Observation(1, None, (1280, 800), text, (), elements))
-
-    assert act(*page.elements) == [Fill("Town", "Bern")]
-    written = dataclasses.replace(town, value="Bern")
-    assert act(written, SEND, *options) == [Click(element="Bern")]
-    assert act(written, SEND) == [Click(element="Send")]
-
-
-def test_form_that_comes_late_is_waited_for_and_none_is_no_reason_to_stay():
-    agent = RulesByTree()
-    empty = Observation(1, None, (1280, 800), "Name: Ada\nAge: 3", ())
-    done = [agent.act(empty) for _ in range(6)]
-    assert done == [[Wait(1.5)]] * 4 + [[], []]
-    shown = dataclasses.replace(empty, elements=(element("Name"), SEND))
-    assert agent.act(shown) == [Fill("Name", "Ada")]
-
-
-def test_dialogs_are_accepted_and_prompts_answered():
-    agent = RulesByTree()
-    asks = Observation(
-        1, None, (1280, 800), "Name: Ada\nCode: X1", (), dialog=OpenDialog("confirm", "Send it?")
-    )
-    assert agent.act(asks) == [Answer(accept=True)]
-    prompt = dataclasses.replace(asks, dialog=OpenDialog("prompt", "Code?"))
-    assert agent.act(prompt) == [Answer(accept=True, text="X1")]
-
-
-def test_canvas_is_signed_and_a_form_without_a_button_is_sent_by_enter():
-    page = Page([element("Name"), element("Signature", "canvas")], None)
-    fill(page, "Name: Ada\nAge: 3")
-    assert [type(action) for action in page.asked[:4]] == [Fill, Drag, Drag, Drag]
-    assert Press("Enter", "Name") in page.asked
-
-
-def test_page_that_is_drawn_anew_is_filled_in_field_by_field():
-    agent = RulesByTree()
-    fields = (element("Name"), element("Town"), SEND)
-    shown = Observation(1, None, (1280, 800), "Name: Ada\nTown: Bern", (), fields)
-    assert len(agent.act(shown)) == 2
-    gone = dataclasses.replace(shown, refused=("Fill: there is no element 'Town' now",))
-    assert agent.act(gone) == [Fill("Name", "Ada")]
-
-
-@pytest.mark.parametrize("text", ["", "Name: " * 5000, "\0“: \ud800", "(: [\n*: \\"])
-def test_hostile_pages_and_texts_cost_no_crash(text):
-    names = ("", "(", "\0", "x" * 5000, "a|b*")
-    kinds = ("text", "radio", "button", "select")
-    form = [
-        element(name, kind, field=name or "f", id=f"{n}{kind}", checked=False)
-        for n, name in enumerate(names)
-        for kind in kinds
-    ]
-    fill(Page([*form, SEND], None), text)
-
-
-def test_names_of_elements_need_no_ocr():
-    def read(_):
-        raise AssertionError("a screenshot was read")
-
-    shown = Observation(1, None, (1280, 800), "Name: Ada\nAge: 3", (), (element("Name"), SEND))
-    assert Rules(read).act(shown) == [Fill("Name", "Ada")]
-
-
 AREA = (0, 0, 9, 9)
 SAYS = InstructionText("Name: Ada\nPhone: 555 010 2231\nTown: Bern\nFiles: a.pdf, b.pdf\nAge: 3")
 
@@ -246,25 +133,6 @@ def todo(field, **more):
     (mention,) = SAYS.assign([field.names])
     content = content_for(field, SAYS, mention, **more)
     return [] if content is None or field.holds(content) else field.enter(content)
-
-
-def test_ticks_of_a_choice_are_one_question_and_buttons_are_none():
-    ticks = [
-        Element("food", option, "radio", "", False, (), AREA, id=option, label="Food")
-        for option in ("Rice", "Soup")
-    ]
-    button = Element("_next", None, "button", "", None, (), AREA, role="button")
-    off = dataclasses.replace(single().elements[0], disabled=True)
-    (food,) = named_fields([*ticks, button, off])
-    assert food.label == "Food"
-    assert food.is_empty
-    assert not food.is_tick
-
-
-def test_label_comes_from_hint_or_name_of_the_field_where_there_is_none():
-    bare = Element("first_name", None, "text", "", None, (), AREA, hint="Your name; pattern x")
-    (field,) = named_fields([bare])
-    assert field.names == ["Your name", "first name"]
 
 
 @pytest.mark.parametrize(
@@ -294,12 +162,6 @@ def test_label_comes_from_hint_or_name_of_the_field_where_there_is_none():
 )  # fmt: skip
 def test_what_is_left_to_do_for_a_field(field, actions):
     assert todo(field, files=("a.pdf", "b.pdf")) == actions
-
-
-def test_list_that_has_no_such_option_is_opened_at_the_second_try():
-    assert single("combobox", "Town", role="combobox").enter(("Bern",), again=True) == [
-        Click(element="e1")
-    ]
 
 
 @pytest.mark.browser

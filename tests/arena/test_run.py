@@ -1,6 +1,4 @@
 import asyncio
-import contextlib
-import sqlite3
 import subprocess
 import sys
 import threading
@@ -14,8 +12,6 @@ from formlab.errors import DataBroken, NotAvailable
 from formlab.systems._journal import Journal
 from formlab.workers import each
 from formlab_arena import run
-from formlab_arena.actions import Click, Scroll
-from formlab_arena.agents import Halted
 from formlab_arena.evaluation import read_run
 from formlab_arena.run import Outcome, RunSettings, fill, play_all
 from tests.arena.conftest import events
@@ -58,35 +54,6 @@ def test_oracle_fills_in_forms_and_a_second_run_repeats_nothing(together):
     assert reported == []
 
 
-@pytest.mark.browser
-def test_forms_at_once_from_a_notebook_have_each_its_own_entry_at_the_server(together):
-    folder, results = together
-    assert [result["form"] for result in results] == list(FEW)
-    assert [r["error"] for r in results] == [None] * len(FEW)
-    with contextlib.closing(sqlite3.connect(folder / "submissions.sqlite")) as store:
-        rows = store.execute("SELECT form, episode FROM submissions").fetchall()
-    assert sorted((form, name.partition(".")[0]) for form, name in rows) == [
-        (code, f"{code}-001") for code in sorted(FEW)
-    ]
-
-
-@pytest.mark.complete
-@pytest.mark.browser
-def test_small_ruled_screenshots_and_single_steps_lead_to_the_same_answers(tmp_path):
-    settings = RunSettings("oracle", policy="step", scale=0.5, ruler=True)
-    [result] = fill(tmp_path, settings, codes=["E12"])
-    logged = [event for event in events(tmp_path / "E12-001") if "asked" in event]
-    # One action a look, in pixels of the image.
-    assert [event["step"] for event in logged] == list(range(1, result["steps"] + 1))
-    assert (result["right"], result["steps"]) == (5, len(logged))
-    clicks = [event for event in logged if "factor" in event]
-    assert clicks
-    for event in clicks:
-        assert event["factor"] == 2
-        if "x" in event["asked"]:
-            assert event["done"]["x"] == event["asked"]["x"] * 2
-
-
 @pytest.mark.complete
 @pytest.mark.browser
 def test_a_worker_process_has_the_same_results_and_a_later_run_repeats_nothing(
@@ -107,25 +74,6 @@ def test_a_worker_process_has_the_same_results_and_a_later_run_repeats_nothing(
     assert len((tmp_path / "values.jsonl").read_text().splitlines()) == 4
     assert fill(tmp_path, SETTINGS, codes=["A11"]) == results
     assert asked == ["tcp://host:8786"]
-
-
-def test_models_fill_in_forms_from_one_machine(tmp_path, monkeypatch):
-    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:1/v1")
-    with pytest.raises(NotAvailable, match="models fill in forms from one machine"):
-        fill(tmp_path, RunSettings("chat:m"), codes=["A13"], workers="tcp://127.0.0.1:1")
-
-
-@pytest.mark.browser
-def test_an_episode_that_cannot_begin_keeps_its_right_answers(tmp_path, monkeypatch):
-    def no_disk(*_):
-        raise OSError("no space left on device")
-
-    monkeypatch.setattr(run, "prepare", no_disk)
-    [result] = fill(tmp_path, SETTINGS, codes=["A11"])
-    assert result["status"] == "crashed"
-    corpus, predictions = read_run(tmp_path)
-    assert corpus.records.height == result["fields"] == 4
-    assert predictions.responses["error"].item().startswith("OSError: no space left")
 
 
 @pytest.mark.browser
@@ -176,21 +124,6 @@ def test_limit_of_calls_ends_a_run_that_a_later_one_takes_up(tmp_path, monkeypat
         fill(tmp_path, hotter, codes=["A11"])
 
 
-@pytest.mark.browser
-def test_agent_that_only_scrolls_or_misses_ends_unfinished(tmp_path, monkeypatch):
-    class Idle:
-        name, observes = "idle", "pixels"
-
-        def act(self, seen):
-            assert seen.elements == ()
-            return [Scroll(50), Click(-5, 10), Click(5000, 10)]
-
-    monkeypatch.setitem(run.AGENTS.loaded, "idle", lambda _: Idle())
-    [result] = fill(tmp_path, RunSettings("idle", steps=2), codes=["E12"])
-    assert (result["status"], result["steps"], result["right"]) == ("unfinished", 2, 0)
-    assert sum("refused" in event for event in events(tmp_path / "E12-001")) == 4
-
-
 def named(*names):
     return [types.SimpleNamespace(name=name) for name in names]
 
@@ -225,27 +158,6 @@ def test_episodes_end_in_any_order_and_results_keep_that_of_the_tasks(tmp_path):
     assert all(result["seconds"] >= 0 for result in results)
     # All of them have ended: nothing is played.
     assert played(named("d", "a"), tmp_path, None) == [results[3], results[0]]
-
-
-def test_a_system_that_can_answer_no_more_begins_no_episode(tmp_path):
-    begun = []
-
-    def play(task, stopped):
-        begun.append(task.name)
-        return Outcome(blank(task) | {"status": "unfinished"}, Halted("max_calls=1 reached"))
-
-    results = played(named("a", "b", "c"), tmp_path, play)
-    assert begun == ["a"]
-    assert [r["error"] for r in results] == [None, *["max_calls=1 reached"] * 2]
-
-    def refused(task, stopped):
-        halted = Halted("every call is refused")
-        halted.__cause__ = NotAvailable("every call is refused")
-        return Outcome(blank(task), halted)
-
-    with pytest.raises(NotAvailable, match="every call"):
-        played(named("e", "f"), tmp_path, refused)
-    assert "e" in (tmp_path / "episodes.jsonl").read_text()
 
 
 def test_an_interrupted_run_ends_the_episodes_that_run_and_begins_none(tmp_path):

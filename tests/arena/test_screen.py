@@ -1,9 +1,7 @@
 import numpy as np
-import pytest
 from PIL import Image, ImageDraw
 
-from formlab_arena import screen
-from formlab_arena.screen import Screen, TextLine, arrange
+from formlab_arena.screen import TextLine, arrange
 
 
 def page(*, ink=(90, 90, 90), paper=(255, 255, 255)):
@@ -51,17 +49,6 @@ def test_rings_and_boxes_are_apart_and_ticks_are_seen():
     assert result.groups[0].labels == ("Travel",)
 
 
-def test_pale_borders_and_dark_pages_are_read_too():
-    for ink, paper in (((222, 226, 230), (255, 255, 255)), ((170, 170, 170), (20, 20, 20))):
-        assert len(arrange(page(ink=ink, paper=paper), LINES).fields) >= 3
-
-
-def test_line_that_runs_into_a_box_is_parted_at_its_side():
-    words = (TextLine("Town", (120, 56, 160, 76)), TextLine("Oslo", (350, 56, 390, 76)))
-    result = arrange(page(), [TextLine("Town Oslo", (120, 56, 390, 76), words)])
-    assert result.fields[1].text == "Oslo"
-
-
 def arranged(draw, lines, size=(640, 420)):
     image = Image.new("L", size, 255)
     draw(ImageDraw.Draw(image))
@@ -80,16 +67,6 @@ def test_cells_of_a_table_are_no_fields_and_their_texts_are_the_labels():
     assert [(f.labels[:1], f.text) for f in fields] == [(("Town",), "Oslo"), (("Street",), "")]
 
 
-def test_sign_beside_a_box_is_a_part_of_it_and_belongs_to_no_value():
-    def draw(pen):
-        pen.rectangle((20, 50, 58, 86), outline=120)
-        pen.rectangle((58, 50, 300, 86), outline=120)
-
-    lines = [("Price", (20, 24, 60, 44)), ("$", (34, 58, 44, 78))]
-    [field] = arranged(draw, lines).fields
-    assert (field.labels, field.text, round(field.box[0])) == (("Price",), "", 58)
-
-
 def test_kinds_of_fields_are_told_by_their_looks():
     def draw(pen):
         for y in (20, 70, 120, 170):
@@ -102,49 +79,3 @@ def test_kinds_of_fields_are_told_by_their_looks():
     lines = [(text, (28, 26 + 50 * n, 110, 46 + 50 * n)) for n, text in enumerate(shown)]
     fields = arranged(draw, lines).fields
     assert [field.kind for field in fields] == ["list", "date", "date", "file", "button"]
-
-
-def test_label_of_two_lines_and_choice_of_two_lines_are_read_whole():
-    def draw(pen):
-        pen.rectangle((300, 20, 600, 60), outline=120)
-        pen.rectangle((20, 130, 36, 146), outline=90)
-
-    lines = [
-        ("How many people are", (20, 18, 180, 38)), ("in your party?", (20, 39, 120, 59)),
-        ("I have read the terms and", (46, 116, 240, 136)), ("agree", (46, 138, 90, 158)),
-    ]  # fmt: skip
-    seen = arranged(draw, lines)
-    assert "How many people are in your party?" in seen.fields[0].labels
-    assert [m.text for g in seen.groups for m in g.marks] == ["I have read the terms and agree"]
-
-
-def test_label_of_a_box_is_not_that_of_choices_below_it():
-    def draw(pen):
-        pen.rectangle((100, 20, 300, 50), outline=120)
-        pen.ellipse((20, 64, 36, 80), outline=90)
-
-    seen = arranged(draw, [("Issue", (20, 24, 70, 44)), ("Spring", (46, 62, 90, 82))])
-    assert (seen.fields[0].labels, seen.groups[0].labels) == (("Issue",), ())
-
-
-@pytest.mark.filterwarnings("error")
-def test_empty_page_has_nothing():
-    assert arrange(np.full((50, 50), 255, np.uint8), []) == Screen((), (), ())
-
-
-def test_same_picture_is_read_only_once(tmp_path, monkeypatch):
-    read = []
-
-    def start(settings, threads):
-        def read_page(document, root):
-            read.append(document["image"])
-            return [{"kind": "page", "path": None, "value": ""}]
-
-        return read_page
-
-    monkeypatch.setattr("formlab.systems.ocr.start", start)
-    reader = screen.reader()
-    for name, colour in (("a", 255), ("b", 255), ("c", 0)):
-        Image.new("RGB", (40, 30), (colour,) * 3).save(tmp_path / f"{name}.png")
-        reader(tmp_path / f"{name}.png")
-    assert read == ["a.png", "c.png"]

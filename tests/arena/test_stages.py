@@ -5,7 +5,6 @@ import pytest
 
 import formlab_arena
 from formlab import analysis
-from formlab.errors import DataBroken
 from formlab_arena.evaluation import read_run
 
 from ..made_arena import VALUES, click, fill, keys, run, screen
@@ -95,31 +94,6 @@ def test_planted_fault_ends_in_its_stage(losses, name, value, evidence, expected
     assert found == {LABELS[name]: tuple(expected.split())}
 
 
-def test_swapped_labels_are_structure_and_swapped_rows_a_relation(losses):
-    events = doing(holder=fill("holder", "K1234567"), number=fill("number", "Ada Berg"))
-    swapped = {"holder": {"assigned": "K1234567"}, "number": {"assigned": "Ada Berg"}}
-    expected = ("structure", "wrong_field")
-    assert losses(events, **swapped) == {LABELS["holder"]: expected, LABELS["number"]: expected}
-
-
-def test_value_of_another_line_item_is_a_relation(losses):
-    rows = {"holder": {"source": "/item/0/name", "assigned": "K1234567"},
-            "number": {"source": "/item/1/name"}}  # fmt: skip
-    found = losses(doing(holder=fill("holder", "K1234567")), **rows)
-    assert found == {LABELS["holder"]: ("relation", "wrong_row")}
-
-
-def test_of_an_agent_that_looks_at_the_page_itself_what_it_typed_is_judged(losses):
-    def found(events):
-        return losses(doing(holder=events), observed=False).get(LABELS["holder"])
-
-    assert found(fill("holder", "Ada 8erg")) == ("reading", "lookalike")
-    assert found(fill("holder", "K1234567")) == ("structure", "wrong_field")
-    assert found([]) == ("structure", "missed")
-    assert found(fill("holder", "Ada Berg", at=(350, 20), hit=False)) == ("click", "misplaced")
-    assert found(fill("holder", "Ada Berg")) is None
-
-
 def test_page_that_never_came_is_lost_where_the_field_before_it_was(losses):
     # The form was sent back for a date that was misread, so that its second page never came.
     first = [screen(["holder", "born"]), *fill("holder", "Ada Berg")]
@@ -131,48 +105,3 @@ def test_page_that_never_came_is_lost_where_the_field_before_it_was(losses):
     assert found.pop(LABELS["number"]) == ("structure", "missed")
     assert set(found.values()) == {("reading", "not_reached")}
     assert len(found) == 2
-
-
-def test_capitals_count_where_the_scoring_is_exact(tmp_path):
-    folder = run(tmp_path / "run", ([screen(), *doing(holder=fill("holder", "ADA BERG"))], {}))
-    fields = {
-        name: {"source": f"/{name}", "text": value, "kind": "string", "read": "ADA BERG",
-               "assigned": "ADA BERG"}
-        for name, value in VALUES.items()
-    }  # fmt: skip
-    page = {"doc_id": "scan-7", "fields": fields}
-    (folder / "E12-001" / "page.json").write_text(json.dumps(page))
-    for mode, stages in (("official", ["reading"]), ("fixed", [])):
-        result = analysis.evaluate(*read_run(folder), mode=mode)
-        assert formlab_arena.loss_stages(result)["stage"].to_list() == stages
-
-
-def test_field_that_is_blank_on_the_page_was_given_a_value_or_hit_by_one(tmp_path):
-    blank = {"text": "", "read": ""}
-    folder = run(tmp_path / "blank", ([screen(), *RIGHT], {}))
-    values = VALUES | {"number": None}
-    (folder / "E12-001" / "values.json").write_text(json.dumps(values))
-    fields = {
-        name: {"source": f"/{name}", "text": value or "", "kind": "string", "read": value,
-               "assigned": value or "K1234567"}
-        for name, value in values.items()
-    }  # fmt: skip
-    for assigned, expected in (
-        ("K1234567", ("structure", "spurious")),
-        ("", ("click", "not_empty")),
-    ):
-        number = {"number": fields["number"] | blank | {"assigned": assigned}}
-        page = {"doc_id": "scan-7", "fields": fields | number}
-        (folder / "E12-001" / "page.json").write_text(json.dumps(page))
-        row = formlab_arena.loss_stages(analysis.evaluate(*read_run(folder))).row(0, named=True)
-        assert (row["stage"], row["cause"]) == expected
-
-
-def test_run_without_pages_is_an_error_unless_none_is_required(tmp_path):
-    result = analysis.evaluate(*read_run(run(tmp_path / "run", ([screen(), *RIGHT[:3]], {}))))
-    assert formlab_arena.loss_stages(result, required=False).height == 0
-    with pytest.raises(DataBroken, match="arena fill --pages"):
-        formlab_arena.loss_stages(result)
-    (tmp_path / "run" / "E12-001" / "page.json").write_text('{"fields": {"no": 1}}')
-    with pytest.raises(DataBroken, match=r"Expected `object`, got `int`.*page\.json"):
-        read_run(tmp_path / "run")

@@ -1,11 +1,10 @@
 import pytest
 import yaml
 
-from formlab.errors import DataBroken, DataMissing
 from formlab_arena import texts
 from formlab_arena.instances import make
 from formlab_arena.spec import FormField, FormPage, WebForm, form, forms
-from formlab_arena.texts import lost, read, recover, task_set
+from formlab_arena.texts import lost, recover, task_set
 
 SAMPLE = texts.benchmarks.SAMPLES / "arena" / "prose.yaml"
 
@@ -35,17 +34,6 @@ def test_rule_by_which_a_value_is_recovered(value, text, phrase, field, rule):
     assert one(value, text, phrase, **field) == rule
 
 
-def test_option_counts_only_where_no_other_option_is_named():
-    choice = {"type": "dropdown", "options": ("Card", "Invoice", "Both")}
-    assert one("Card", "I pay by card.", **choice) == "exact"
-    assert one("Card", "Card, or else an invoice.", **choice) == ""
-    assert one("Card", "No invoice please: plastic.", "please: plastic", **choice) == "declared"
-    assert one("Card", "Send an invoice.", "Send an invoice", **choice) == ""
-    several = {"type": "multiple", "options": ("Tea", "Jam", "Salt")}
-    assert one(["Tea", "Jam"], "Jam and tea.", **several) == "exact"
-    assert one(["Tea", "Jam"], "Jam, tea, salt.", **several) == ""
-
-
 def test_sample_has_a_text_of_a_human_kind_for_each_form_and_loses_no_value():
     entries = {entry["name"]: entry for entry in yaml.safe_load(SAMPLE.read_text("utf-8"))}
     tasks = task_set("prose")
@@ -65,49 +53,3 @@ def test_sample_has_a_text_of_a_human_kind_for_each_form_and_loses_no_value():
         assert each.values == make(form(each.code), 1).values
         # The text says it, and not in the words of the form.
         assert not any(f"“{field.label}”" in each.text for field in form(each.code).fields)
-
-
-def test_value_taken_out_of_a_text_is_noticed():
-    (task,) = task_set("prose", codes=["A13"]).instances
-    text = task.text.replace("43346595", "43346596")
-    assert lost(recover(form("A13"), task.values, text, {})) == ["number"]
-
-
-def test_file_of_texts_is_read_with_its_own_values_and_without_any(tmp_path):
-    values = make(form("E12"), 2).values | {"holder": "Ada Berg"}
-    entries = [
-        {"name": "E12-002", "kind": "letter", "text": "a\n\nb", "values": values},
-        {"name": "E12-003", "kind": "notes", "text": "x \x07", "seed": 5},
-    ]
-    texts.write(tmp_path / "instances.yaml", entries)
-    first, second = read(tmp_path / "instances.yaml")
-    assert (first.text, first.kind, first.values) == ("a\n\nb", "letter", values)
-    assert second.values == make(form("E12"), 3, seed=5).values
-    assert len(task_set(tmp_path, codes=["E12"], count=2).instances) == 2
-    with pytest.raises(DataMissing, match="2 texts for form E12, 3 asked for"):
-        task_set(tmp_path, count=3)
-    with pytest.raises(DataMissing, match="0 texts for form A11"):
-        task_set(tmp_path, codes=["A11"])
-
-
-@pytest.mark.parametrize(
-    "content",
-    ["", "a: [", "[1]", "- name: ../x\n  text: a\n  kind: letter", "- name: E12-001\n  kind: a"],
-)
-def test_file_that_holds_no_texts_is_named(tmp_path, content):
-    (tmp_path / "t.yaml").write_text(content)
-    with pytest.raises(DataBroken, match=r"not (a file of texts|YAML).*t\.yaml"):
-        read(tmp_path / "t.yaml")
-
-
-def test_document_of_a_text_lies_beside_it(tmp_path):
-    (tmp_path / "a").mkdir()
-    entry = {"name": "E12-001", "kind": "letter", "file": "../secret.pdf"}
-    (tmp_path / "secret.pdf").write_bytes(b"%PDF")
-    texts.write(tmp_path / "a" / "t.yaml", [entry])
-    with pytest.raises(DataMissing, match="beside the texts"):
-        read(tmp_path / "a" / "t.yaml")
-    (tmp_path / "a" / "broken.pdf").write_bytes(b"%PDF")
-    texts.write(tmp_path / "a" / "t.yaml", [entry | {"file": "broken.pdf"}])
-    with pytest.raises(DataBroken, match="not a readable PDF"):
-        read(tmp_path / "a" / "t.yaml")

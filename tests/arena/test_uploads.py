@@ -1,7 +1,6 @@
 import pytest
 
-from formlab_arena.uploads import inside, paths
-from formlab_arena.widgets import Refused
+from formlab_arena.uploads import inside
 
 
 @pytest.fixture
@@ -20,17 +19,3 @@ def upload(tmp_path):
 )
 def test_only_files_of_the_run_itself_can_be_uploaded(upload, name):
     assert inside(upload, name) is None
-
-
-def test_file_of_the_run_can_be_uploaded(upload):
-    assert inside(upload, " plan.pdf ") == upload / "plan.pdf"
-
-
-def test_several_files_go_only_where_several_are_taken(upload):
-    (upload / "b.pdf").write_text("%PDF")
-    names = ("plan.pdf", "b.pdf")
-    assert paths(upload, names, several=True) == [upload / name for name in names]
-    with pytest.raises(Refused, match="takes one file"):
-        paths(upload, names, several=False)
-    with pytest.raises(Refused, match="no such file"):
-        paths(upload, ("plan.pdf", "../secret.pdf"), several=True)

@@ -19,12 +19,6 @@ def test_number_that_is_none_is_refused(text):
     assert isinstance(answer([text], type="number"), str)
 
 
-def test_numbers_keep_their_kind_and_range():
-    assert answer(["12"], type="number") == 12
-    assert answer(["1.5"], type="number") == 1.5
-    assert answer(["11"], type="number", range=(1, 10)) == "A: a number from 1 to 10"
-
-
 @pytest.mark.parametrize("text", ["2027-02-29", "2027-13-01", "01/02/2027", "20270101", "2027-W01"])
 def test_date_that_is_none_is_refused(text):
     assert "YYYY-MM-DD" in answer([text], type="date")
@@ -43,32 +37,12 @@ def test_answer_that_the_field_does_not_take_is_refused(texts, field, says):
     assert says in answer(texts, **field)
 
 
-def test_multiple_is_in_the_order_of_the_form_and_an_unticked_wish_is_false():
-    assert answer(["y", "x"], type="multiple", options=("x", "y", "z")) == ["x", "y"]
-    assert answer([], type="checkbox", required=False) is False
-
-
-def test_file_needs_its_ending_and_is_no_text():
-    attach = form_with(type="file", accept=("pdf",))
-    assert read(attach, {}, {"a": ["x.PDF"]}) == ({"a": "x.PDF"}, {})
-    assert ".pdf" in read(attach, {}, {"a": ["x.exe"]})[1]["a"]
-    assert "one answer only" in read(attach, {}, {"a": ["x.pdf", "y.pdf"]})[1]["a"]
-    assert "at most 255" in read(attach, {}, {"a": ["x" * 252 + ".pdf"]})[1]["a"]
-    assert "not a file" in read(form_with(type="string"), {}, {"a": ["x.pdf"]})[1]["a"]
-    assert "not a text" in read(attach, {"a": ["x.pdf"]}, {})[1]["a"]
-    assert "attached" in read(attach, {}, {})[1]["a"]
-
-
 def test_field_that_does_not_apply_is_null_whatever_was_sent():
     sent = {"pets": ["No"], "animals": ["A cat."]}
     answers, wrong = read(form("B12"), sent, {})
     assert answers["animals"] is None
     assert "animals" not in wrong
     assert "animals" in read(form("B12"), {"pets": ["Yes"]}, {})[1]
-
-
-def test_name_the_form_does_not_have_is_refused():
-    assert "no field of this form" in read(form("E12"), {"_proto": ["1"]}, {})[1]["_proto"]
 
 
 def test_every_made_instance_passes_and_comes_back_as_it_was():

@@ -1,20 +1,12 @@
-import contextlib
 import json
 
 import polars as pl
 import pytest
 
 from formlab import analysis
-from formlab.errors import DataBroken
 from formlab.tables import only
-from formlab_arena import web_episodes
-from formlab_arena.episode import RunSettings
 from formlab_arena.evaluation import read_run
-from formlab_arena.form_url import fill_tasks
-from formlab_arena.web_tasks import WebTask
-from tests.arena.web import hosting, pages
 
-AT = "http://a.example/form"
 GOLD = {
     "Full name": "Ada Berg", "Date of birth": "5 July 1987", "Room": "Family room",
     "Food": "Vegetarian", "Days": ["Monday", "Friday"], "I can swim": True, "Photographs": False,
@@ -126,13 +118,6 @@ def test_nothing_sent_is_nothing_right_also_where_nothing_is_to_be_ticked(tmp_pa
     assert (right, asked) == (0, 9)
 
 
-def test_labels_on_no_page_are_missed_and_reported(tmp_path):
-    folder = run(tmp_path, [SENT], gold=GOLD | {"Shoe size": "42"})
-    assert submitted(folder) == (9, 10, ["Shoe size"])
-    _, predictions = read_run(folder)
-    assert predictions.notes == {"labels of the gold on no page": 1}
-
-
 def test_names_of_a_script_are_matched_by_words_and_by_unique_values(tmp_path):
     controls = [
         control("Name", label="Name", group=["Child"]),
@@ -143,37 +128,6 @@ def test_names_of_a_script_are_matched_by_words_and_by_unique_values(tmp_path):
     gold = {"Child Name": "Tuva", "Parent Name": "Lena", "Stars (1 to 5)": "4", "Guide": "Þóra"}
     sent = {"child.name": ["Tuva"], "parent.name": ["Lena"], "stars": ["4"], "g1": ["Þóra"]}
     assert submitted(run(tmp_path, [sent], controls=controls, gold=gold)) == (4, 4, [])
-
-
-def test_codes_that_a_script_makes_of_a_choice_are_what_the_field_held():
-    controls = [
-        control("Size", "radio", "Size", option=size, name=size, checked=False)
-        for size in ("Small", "Medium")
-    ]
-    account = {"submissions": [{"values": {"size": ["m"]}, "outcome": "accepted"}]}
-    log = web_episodes.Episode({1: {"controls": controls}}, [], {"Size": "Medium"})
-    task = web_episodes.read({"address": AT, "account": account}, {"Size": "Medium"}, log)
-    assert task.answers == {"Size": "Medium"}
-    account["submissions"][0]["values"] = {"size": ["SMALL"]}
-    task = web_episodes.read({"address": AT, "account": account}, {"Size": "Medium"}, log)
-    assert task.answers == {"Size": "Small"}
-
-
-@pytest.mark.browser
-def test_what_the_oracle_sends_has_every_score_at_its_best(tmp_path):
-    chosen = {page.name: page for page in pages() if page.name in ("native", "hidden-ticks")}
-    with contextlib.ExitStack() as hosts:
-        tasks = [
-            WebTask(name, hosts.enter_context(hosting(page)).url, page.text, (), dict(page.gold))
-            for name, page in chosen.items()
-        ]
-        results = fill_tasks(tmp_path, RunSettings("oracle"), tasks)
-    assert [result["status"] for result in results] == ["submitted", "submitted"]
-    done = analysis.evaluate(*read_run(tmp_path), mode="official")
-    for metric in done.scores["metric"].unique():
-        values = only(done.scores, metric=metric)["value"].drop_nans()
-        assert set(values) <= {1.0} or metric == "click_distance", metric
-    assert only(done.scores, metric="value_submitted_accuracy")["hits"].sum() == 13
 
 
 def test_ticks_apart_and_together_are_those_of_the_gold(tmp_path):
@@ -197,38 +151,3 @@ def test_ticks_apart_and_together_are_those_of_the_gold(tmp_path):
     assert submitted(run(tmp_path / "b", [sent], controls=controls, gold=gold)) == (
         1, 3, ["Toppings", "Friday"],
     )  # fmt: skip
-
-
-def test_one_of_two_fields_of_a_name_has_its_own_value(tmp_path):
-    controls = [
-        control("phone", label="Home phone"),
-        control("phone#2", label="Work phone", at=130),
-    ]
-    gold = {"Home phone": "1", "Work phone": "2"}
-    folder = run(tmp_path, [{"phone": ["1", "3"]}], controls=controls, gold=gold)
-    assert submitted(folder) == (1, 2, ["Work phone"])
-
-
-def test_gold_can_be_given_now_for_one_task_or_for_many(tmp_path):
-    one = run(tmp_path / "one", [{"name": ["Ada"]}], gold=None)
-    assert submitted(one, gold={"Full name": "Ada"}) == (1, 1, [])
-    two = run(tmp_path / "two", [{"name": ["Ada"]}], [{"name": ["Bo"]}], gold={"Full name": "Ada"})
-    assert submitted(two, gold={"task-2": {"Full name": "Bo"}}) == (2, 2, [])
-    with pytest.raises(DataBroken, match=r"no right answers .*--gold gold.json"):
-        read_run(one)
-    with pytest.raises(DataBroken, match="the run has 2 tasks"):
-        read_run(two, gold={"Full name": "Ada"})
-    with pytest.raises(DataBroken, match="no gold: Full name"):
-        read_run(one, gold={"Full name": {"first": ["Ada"], "last": 3}, "x": "y"})
-
-
-def test_code_of_a_suggestion_is_the_text_that_was_shown(tmp_path):
-    controls = [control("from", label="From", value="NO-Oslo", shown="Oslo")]
-    folder = run(tmp_path, [{"from": ["NO-Oslo"]}], controls=controls, gold={"From": "Oslo"})
-    assert submitted(folder) == (1, 1, [])
-
-
-def test_content_at_last_is_by_the_labels_of_the_gold():
-    log = web_episodes.Episode({1: {"controls": CONTROLS}}, [], {"room": "F", "day[]": "mo, fr"})
-    task = web_episodes.read({"address": "http://a/"}, GOLD, log)
-    assert task.content(log) == {"room": "Family room", "day[]": "Monday, Friday"}

@@ -5,7 +5,7 @@ import pytest
 from formlab_arena import texts, writing
 from formlab_arena.texts import read, task_set
 from tests.states import LONG
-from tests.systems.scripted_server import HOSTILE, serving
+from tests.systems.scripted_server import serving
 
 KEY = "sk-a-secret-of-forty-characters-in-all-0"
 # Jun Berg, born 1999-08-18, wants a current account and has the identity card S1977413.
@@ -52,26 +52,6 @@ def test_text_is_asked_for_again_with_what_is_missing_and_then_never_again(tmp_p
     (task,) = read(tmp_path / texts.FILE)
     assert (task.text, task.kind) == (GOOD, "letter")
     assert task.values == task_set(codes=["E12"]).instances[0].values
-
-
-@pytest.mark.parametrize(
-    ("reply", "says"),
-    [
-        (answer(HOSTILE), "values not in the text: holder, born, account, proof, number"),
-        ("refused", "refused"), ("[]", "bad_"), (answer("x" * 20_000), "bad_shape"),
-        # A phrase that is not in the text, or that names another option, is no evidence.
-        (answer(GOOD, EVERYDAY | {"phrase": "my usual one"}), "account"),
-        (answer(GOOD + " No savings!", EVERYDAY | {"phrase": "No savings"}), "account"),
-    ],
-)  # fmt: skip
-def test_instance_keeps_its_plain_text_and_says_so_where_no_answer_will_do(tmp_path, reply, says):
-    with serving(then=reply) as server:
-        (entry,) = written(server, tmp_path, tries=2)
-        assert len(server.calls) == 2
-    assert (entry["status"], entry["kind"]) == ("plain", "quoted")
-    assert says in entry["error"]
-    (task,) = read(tmp_path / texts.FILE)
-    assert task == task_set(codes=["E12"]).instances[0]
 
 
 def test_limit_of_calls_leaves_plain_texts_and_a_later_run_goes_on(tmp_path):

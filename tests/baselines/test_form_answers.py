@@ -33,7 +33,3 @@ def test_a_question_is_answered_by_the_nearest_field_or_by_what_is_marked(
     asked = [{"id": "q1", "question": question, "options": options}]
     rows = [(row["task"], row["path"], row["value"]) for row in answers(asked, FIELDS)]
     assert rows == ([("vqa", "/vqa/q1", answer)] if answer else [])
-
-
-def test_a_form_without_fields_answers_nothing():
-    assert list(answers([{"id": "q1", "question": "Who?"}], [])) == []

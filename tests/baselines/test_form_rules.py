@@ -1,17 +1,11 @@
-import json
 from types import SimpleNamespace
 
 import numpy as np
-import polars as pl
 import pytest
 from PIL import Image, ImageDraw, ImageFont
 
-from formlab import tables
-from formlab.errors import DataBroken, DataMissing
-from formlab.trees import from_records
 from formlab_baselines import form_rules
 from formlab_baselines.form_build import build
-from formlab_baselines.page_lines import upright
 from formlab_baselines.page_marks import find
 from formlab_baselines.page_text import words
 
@@ -135,17 +129,6 @@ def test_boxes_are_where_the_values_were_drawn(fields):
     assert 0.5 < name["confidence"] <= 1
 
 
-def test_rows_of_a_reader_follow_the_schema_and_grow_into_a_tree(fields):
-    common = {"benchmark": "b", "split": "s", "doc_id": "1", "role": "prediction"}
-    common |= {"system": "rules", "status": "ok"}
-    records = tables.check(
-        "records", tables.table("records", [common | r for r in fields.values()])
-    )
-    tree = from_records(records.filter(~pl.col("kind").is_in(["word", "line"])))
-    assert [group.label for group in tree.children] == ["Angler", "Catch"]
-    assert [field.label for field in tree.children[0].children] == ["Name", "Born", "Boat"]
-
-
 def test_turned_page_is_read_alike_and_its_boxes_are_turned_back(read, fields, tmp_path):
     turned = permit().image.rotate(-1.2, Image.Resampling.BICUBIC, fillcolor=255)
     turned.save(tmp_path / "page.png")
@@ -169,21 +152,6 @@ def test_table_is_a_field_of_lines_or_a_group_of_rows(read, tmp_path):
     assert records["/Table/South/Pike"] == "25"
 
 
-def test_every_page_of_a_form_is_read_in_its_order(read, tmp_path):
-    for number, text in enumerate(("Owner: Ann", "Dog: Rex"), start=1):
-        sheet = Sheet(400, 120)
-        sheet.text(30, 40, text)
-        sheet.image.save(tmp_path / f"{number}.png")
-    meta = json.dumps({"pages": ["1.png", "2.png"]})
-    rows = read({"doc_id": "1", "image": "1.png", "meta": meta}, tmp_path)
-    assert rows[0]["value"].split("\n") == ["Owner: Ann", "Dog: Rex"]
-    texts = [row for row in rows[1:] if row["task"] == "text"]
-    assert [(row["path"], row["value"], row["page"]) for row in texts] == [
-        ("/Owner", "Ann", 1),
-        ("/Dog", "Rex", 2),
-    ]
-
-
 def line(text, x0, y0, x1, y1):
     corners = np.array([[x0, y0], [x1, y0], [x1, y1], [x0, y1]], dtype=float)
     return corners, text
@@ -200,43 +168,12 @@ def tree_of(*lines, gray=None):
     return build(words(result, clean), marks, form_rules.DEFAULTS)
 
 
-def test_label_with_nothing_beside_it_gets_the_text_below():
-    sheet = Sheet(height=400)
-    sheet.text(40, 100, "Remarks:")
-    sheet.text(40, 125, "sails at dawn")
-    form = tree_of(
-        line("Remarks:", 40, 100, 120, 120), line("sails at dawn", 40, 125, 160, 145),
-        gray=np.asarray(sheet.image),
-    )  # fmt: skip
-    assert [(field.label, field.value) for field in form.fields] == [("Remarks", "sails at dawn")]
-
-
-def test_label_glued_to_its_value_is_parted_but_an_address_of_the_web_is_not():
-    form = tree_of(line("Hour:06:40", 40, 100, 140, 120), line("http://a.b", 40, 200, 140, 220))
-    assert [(field.label, field.value) for field in form.fields] == [("Hour", "06:40")]
-
-
 @pytest.mark.parametrize(
     "text", ["<script>:x", "a\x00b: \x1b[2J", "\u2028\u202e: \ufffd", "a/b~c: d", ":" * 5000, "::"]
 )
 def test_hostile_text_on_a_page_is_only_text(text):
     form = tree_of(line(text, 40, 100, 700, 120), line("Age: 9", 40, 200, 140, 220))
     assert [field.value for field in form.fields if field.label == "Age"] == ["9"]
-
-
-def test_letters_are_no_boxes_to_tick():
-    sheet = Sheet()
-    for place, text in enumerate(("DOOB QOD 0 0", "BOD DOB", "Order of O, D and B")):
-        sheet.text(40, 40 + 60 * place, text, LARGE)
-        sheet.heading(40, 300 + 40 * place, text)
-    assert find(np.asarray(sheet.image))[0].ticks == []
-
-
-@pytest.mark.parametrize("size", [(1, 1), (3, 200), (200, 3), (60, 60)])
-def test_blank_pages_of_any_size_hold_nothing(read, tmp_path, size):
-    Image.new("L", size, 255).save(tmp_path / "blank.png")
-    rows = read({"doc_id": "x", "image": "blank.png"}, tmp_path)
-    assert [(row["kind"], row["value"]) for row in rows] == [("page", "")]
 
 
 def test_noise_black_pages_and_hatching_do_not_crash(read, tmp_path):
@@ -250,17 +187,3 @@ def test_noise_black_pages_and_hatching_do_not_crash(read, tmp_path):
         assert rows[0]["path"] is None
         paths = [row["path"] for row in rows]
         assert len(paths) == len(set(paths))
-
-
-def test_page_without_rules_is_not_turned():
-    page = np.full((200, 200), 255, np.uint8)
-    level, matrix = upright(page)
-    assert level is page
-    assert matrix.tolist() == [[1, 0, 0], [0, 1, 0]]
-
-
-def test_missing_image_and_unknown_way_of_tables_are_the_users_errors(read, tmp_path):
-    with pytest.raises(DataMissing, match="no image"):
-        read({"doc_id": "x", "image": None}, tmp_path)
-    with pytest.raises(DataBroken, match="field or rows"):
-        form_rules.start(form_rules.DEFAULTS | {"tables": "cells"}, 1)

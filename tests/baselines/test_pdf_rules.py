@@ -4,7 +4,6 @@ from pathlib import Path
 import pytest
 
 from formlab.benchmarks import vrdu
-from formlab.errors import DataBroken, DataMissing
 from formlab_baselines import pdf_rules
 from formlab_baselines.keywords import RULES, Run, entities
 
@@ -69,13 +68,3 @@ def test_sample_is_read_from_text_layer_and_from_scans():
     width, height = corpus.documents.select("width", "height").row(-1)
     drawn = [(box[1] * width, box[2] * height) for box in json.loads(gold_number["meta"])["boxes"]]
     assert any((number["x0"], number["y0"]) == pytest.approx(place, abs=5) for place in drawn)
-
-
-def test_document_without_pdf_or_with_a_broken_one_is_one_clear_error(tmp_path):
-    read = pdf_rules.start(pdf_rules.DEFAULTS, 1)
-    document = {"doc_id": "a", "image": None, "meta": None, "width": None}
-    with pytest.raises(DataMissing, match="no image"):
-        read(document, tmp_path)
-    (tmp_path / "a.pdf").write_bytes(b"%PDF-1.4 and no more")
-    with pytest.raises(DataBroken, match="not a readable PDF"):
-        read(document | {"image": "a.pdf"}, tmp_path)

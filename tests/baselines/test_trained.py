@@ -1,6 +1,5 @@
 """The systems that learn, `trained` and `template`, on the sample and on real PDFs."""
 
-import json
 from dataclasses import replace
 
 import polars as pl
@@ -8,7 +7,6 @@ import pytest
 
 from formlab import analysis, benchmarks, systems
 from formlab.benchmarks import vrdu
-from formlab.errors import DataBroken, DataMissing
 
 NAMES = ("trained", "template")
 MIXED, UNSEEN = (
@@ -58,55 +56,6 @@ def test_values_are_read_at_their_place_with_whole_line_items(name, tmp_path):
     again = read(corpus, name, tmp_path / "again")
     assert again.records.select(places).equals(predictions.records.select(places))
     assert again.records["confidence"].equals(predictions.records["confidence"])
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_value_without_a_box_is_learnt_from_where_it_stands(name, tmp_path):
-    # As of labels that give no place: DeepForm's.
-    corpus = benchmarks.load("vrdu", split=MIXED)
-    learnt = benchmarks.training(corpus)
-    flat = learnt.records.filter(pl.col("path").str.count_matches("/") == 1)
-    blind = replace(learnt, records=flat.with_columns(meta=pl.lit(None, pl.String)))
-    system = systems.get(name)
-    reader = system.start(system.defaults, 1, blind)
-    for document in corpus.documents.head(3).iter_rows(named=True):
-        values = {row["path"]: row["value"] for row in reader(document, corpus.root)}
-        gold = corpus.records.filter(doc_id=document["doc_id"])
-        gold = {row["path"]: [row["value"], *row["accepted"]] for row in gold.to_dicts()}
-        names = ("/contract_num", "/advertiser", "/agency", "/product", "/gross_amount")
-        assert sum(values.get(path) in gold[path] for path in names) >= 4
-
-
-def test_fewer_examples_and_other_seeds_are_other_runs(tmp_path):
-    corpus = benchmarks.load("vrdu", split=UNSEEN)
-    predictions = read(corpus, "template", tmp_path / "run", examples=2, seed=5)
-    assert predictions.notes == {"documents to learn from": 2}
-    with pytest.raises(DataBroken, match="another run"):
-        read(corpus, "template", tmp_path / "run", examples=2, seed=6)
-
-
-def test_other_training_documents_are_another_run(tmp_path):
-    seeds = [benchmarks.load("vrdu", split=f"{UNSEEN[:-1]}{seed}") for seed in (0, 1)]
-    read(seeds[0], "template", tmp_path / "run")
-    other = replace(seeds[1], split=UNSEEN)
-    # The same name, but the split's file lists other documents now.
-    assert benchmarks.training(other).split == f"{UNSEEN}-train"
-    head = tmp_path / "run" / "run.json"
-    head.write_text(json.dumps(json.loads(head.read_text()) | {"examples": "of others"}))
-    with pytest.raises(DataBroken, match="examples"):
-        read(seeds[0], "template", tmp_path / "run")
-
-
-def test_split_without_documents_to_learn_from_is_one_clear_error(tmp_path):
-    corpus = benchmarks.load("vrdu", split="MadeAds-pdfs")
-    with pytest.raises(DataMissing, match="no train documents of its own"):
-        read(corpus, "template", tmp_path / "run")
-    corpus = benchmarks.load("vrdu", split=MIXED)
-    learnt = benchmarks.training(corpus)
-    empty = replace(learnt, records=learnt.records.clear())
-    system = systems.get("template")
-    with pytest.raises(DataMissing, match="no gold value stands on a page"):
-        system.start(system.defaults, 1, empty)
 
 
 def test_published_values_stand_on_their_pages_and_are_learnt(shared, tmp_path):

@@ -6,7 +6,6 @@ from PIL import Image
 
 from formlab.benchmarks._own import OWN
 from formlab.benchmarks.fincriticaled import tagged
-from formlab.errors import DataBroken, DataMissing
 from formlab.text.markup import written_events
 
 PAGE = "<html><body><table><tr><td>Cash</td><td><NUMBER>5</NUMBER></td></tr></table></body></html>"
@@ -74,33 +73,6 @@ def test_flaws_of_pages_are_counted_and_their_facts_kept(tmp_path, pages, values
     assert corpus.documents["n_fields"].to_list() in ([0, 1], [len(values)])
 
 
-def test_a_page_of_5_megabytes_with_unclosed_tags_keeps_its_hints_short(tmp_path):
-    page = "<p>row <number>12</number> of a long page " * 3_000 + "x" * 5_000_000
-    corpus = load(write(tmp_path, [page]))
-    hints = [json.loads(meta)["hint"] for meta in corpus.records["meta"].drop_nulls()]
-    assert len(hints) == 3_000
-    assert max(map(len, hints)) <= 40 + 2 + 40
-
-
-def test_csv_rows_are_pages_numbered_from_0(tmp_path):
-    file = tmp_path / "input.csv"
-    file.write_text(
-        'image,matched_html\na.png,"<number>1</number>"\nb.png,"<p>\n""q"" <date>2</date>"\n'
-    )
-    corpus = load(tmp_path)
-    assert corpus.documents["doc_id"].to_list() == ["0", "1"]
-    assert corpus.records.filter(pl.col("path").is_not_null())["value"].to_list() == ["1", "2"]
-    assert load(file).records["value"].to_list() == corpus.records["value"].to_list()
-
-
-def test_a_folder_without_pages_and_a_csv_without_html_say_what_would_do(tmp_path):
-    with pytest.raises(DataMissing, match="gold_0.txt"):
-        load(tmp_path)
-    (tmp_path / "x.csv").write_text("a,b\n1,2\n")
-    with pytest.raises(DataBroken, match="x.csv:1.*matched_html"):
-        load(tmp_path)
-
-
 def test_facts_equal_those_of_the_released_code(shared):
     root = shared / "golden" / "fincriticaled"
     expected = json.loads((root / "entities.json").read_text())
@@ -127,12 +99,3 @@ def test_boxes_beside_the_picture_belong_to_the_facts_in_the_order_of_their_tags
     facts = corpus.records.drop_nulls("path").select("value", "x0", "y1").rows()
     # Facts are listed numbers first; the tag of the year stands before it on the page.
     assert facts == [("5", 5.0, 8.0), ("2024", 1.0, 4.0)]
-
-
-def test_a_box_that_is_none_is_counted_and_a_file_that_is_no_list_refused(tmp_path):
-    corpus = drawn(tmp_path, '[null, ["a", 1, 2, 3]]')
-    assert corpus.flaws["fact boxes not known"] == 2
-    assert corpus.records["x0"].null_count() == corpus.records.height
-    (tmp_path / "images" / "0.json").write_text("{}")
-    with pytest.raises(DataBroken, match="0.json"):
-        OWN["fincriticaled"].load("test", tmp_path)

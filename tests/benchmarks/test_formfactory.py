@@ -8,7 +8,6 @@ from formlab import benchmarks
 from formlab.benchmarks import formfactory
 from formlab.benchmarks.formfactory import _boxes, _forms
 from formlab.benchmarks.formfactory._texts import split_texts
-from formlab.errors import DataBroken, DataMissing
 from formlab.tables import only
 
 from ..made_formfactory import make
@@ -80,18 +79,6 @@ def test_what_is_odd_is_counted_and_nothing_is_dropped(root):
     assert flaws["forms without a gold file"] == 23
 
 
-def test_missing_and_broken_files_are_named(root, tmp_path):
-    with pytest.raises(DataMissing, match="labeled-images"):
-        formfactory.read("all", tmp_path / "nowhere")
-    file = root / "data1" / "grant_applications.json"
-    file.write_text('{"First Name": "Ada"}')
-    with pytest.raises(DataBroken, match="grant_applications"):
-        benchmarks.load("formfactory", root=root, strict=True)
-    file.write_text('[{"First Name":\n }]')
-    with pytest.raises(DataBroken, match=r"grant_applications\.json:2"):
-        benchmarks.load("formfactory", root=root, strict=True)
-
-
 def test_texts_are_told_by_the_values_they_hold():
     text = "1. We need\n1. rope\n2. tar\nfor Ada\n2. Bo needs none\n4. stray"
     flaws = Counter()
@@ -100,17 +87,6 @@ def test_texts_are_told_by_the_values_they_hold():
     ]  # fmt: skip
     assert flaws["instances without a text"] == 1
     assert flaws["numbered texts without an instance"] == 1
-
-
-def test_other_numbering_style_within_a_text_is_no_border():
-    text = "**1)** x\n".replace("**1)**", "1)") + "1. a\n2. b\n2)y"
-    assert split_texts(text, [["x"], ["y"]], Counter()) == ["x\n1. a\n2. b", "y"]
-
-
-def test_option_is_matched_through_slips_but_never_through_another_number():
-    options = {"Fall 2024", "Spring 2025", "Part-time"}
-    assert _boxes._closest_option(options, "Part time") == "Part-time"
-    assert _boxes._closest_option(options, "Fall 2025") is None
 
 
 def test_released_boxes_are_495_good_ones_of_499_lines(shared):
@@ -145,18 +121,3 @@ def test_released_gold_lists_only_fields_that_the_form_has_but_for_ten_instances
         records["value"].str.to_lowercase(), literal=True
     )  # fmt: skip
     assert held.mean() > 0.8
-
-
-def test_folder_may_say_which_fields_its_forms_have(root):
-    head = "code,label,kind,elements\n"
-    (root / "fields.csv").write_text(head + "A12,First Name,description,Last Name\n")
-    row = gold(formfactory.read("all", root), "A12-01", "/First Name")
-    assert (row["kind"], row["x0"]) == ("description", 110)
-    assert formfactory.forms()["A12"].fields["First Name"].kind == "string"
-
-
-@pytest.mark.parametrize("text", ["code,label\n", "code,label,kind,elements\nA12,x\n", ""])
-def test_table_of_fields_with_other_columns_is_named(root, text):
-    (root / "fields.csv").write_text(text)
-    with pytest.raises(DataBroken, match=r"other columns .*fields\.csv.*code,label,kind,elements"):
-        formfactory.read("all", root)

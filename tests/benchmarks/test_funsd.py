@@ -1,10 +1,8 @@
 import json
 
 import polars as pl
-import pytest
 
 from formlab import benchmarks
-from formlab.errors import DataBroken, DataMissing, UnknownName
 
 from ..conftest import entity
 
@@ -67,28 +65,3 @@ def test_values_of_other_types_are_read_and_odd_boxes_are_counted(funsd_root):
     )  # fmt: skip
     # The form `a` has an entity without text too.
     assert [corpus.flaws[name] for name in names] == [3, 1, 1, 2, 1, 1]
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ('{"form": [', r"broken JSON.*c\.json:1"),
-        ('{"forms": []}', "missing required field `form`"),
-        ('{"form": [{"words": ["a"]}]}', r"got `str` - at `\$\.form\[0\]\.words\[0\]`"),
-        ('{"form": [{"id": 1}, {"id": 1}]}', "ids given twice: 1"),
-        ('{"form": [{"id": "one"}]}', r"`int | null`, got `str` - at `\$\.form\[0\]\.id`"),
-    ],
-)
-def test_broken_annotation_is_one_clear_error(funsd_root, content, message):
-    (funsd_root / "testing_data" / "annotations" / "c.json").write_text(content)
-    with pytest.raises(DataBroken, match=message):
-        benchmarks.load("funsd", root=funsd_root, split="test", strict=True)
-
-
-def test_unknown_split_and_missing_folder_say_what_to_try(funsd_root, tmp_path):
-    with pytest.raises(UnknownName, match="'test'"):
-        benchmarks.load("funsd", root=funsd_root, split="testing")
-    with pytest.raises(DataMissing, match="--root"):
-        benchmarks.load("funsd", root=tmp_path / "nowhere")
-    with pytest.raises(DataMissing, match="training_data"):
-        benchmarks.load("funsd", root=funsd_root, split="train")

@@ -2,7 +2,6 @@ import pytest
 
 from formlab.benchmarks._own import OWN
 from formlab.benchmarks.ixbrl import gold_pages, write_pages
-from formlab.errors import DataBroken
 from tests import leaking
 
 FILING = """<?xml version="1.0"?>
@@ -52,35 +51,6 @@ def test_what_looks_like_a_fact_and_is_none_of_the_filing_keeps_its_text_alone(f
     assert ">2024</span>" in pages[1]
 
 
-def test_other_html_is_refused(tmp_path):
-    file = tmp_path / "x.htm"
-    file.write_text("<html><body><p>5</p></body></html>")
-    with pytest.raises(DataBroken, match="inline XBRL"):
-        gold_pages(file)
-
-
-@pytest.mark.browser
-def test_pages_are_drawn_and_load_as_a_benchmark(filing, tmp_path):
-    notes = write_pages(filing, tmp_path / "out", dpi=150)
-    corpus = OWN["fincriticaled"].load("test", tmp_path / "out")
-    assert notes["pages"] == corpus.documents.height == 3
-    assert set(corpus.documents["width"]) == {1275}
-    assert corpus.documents["n_fields"].to_list() == [1, 1, 1]
-    facts = corpus.records.drop_nulls("path")
-    assert facts["x0"].null_count() == 0
-    assert (facts["x1"] - facts["x0"]).min() > 10
-
-
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [('name="us-gaap:', 'name="us-&#xD800;gaap:'), ("</body>", "<&#xD800;x></body>")],
-)
-def test_half_a_character_in_a_name_is_an_error_that_names_the_file(filing, old, new):
-    filing.write_text(FILING.replace(old, new))
-    with pytest.raises(DataBroken, match=r"half a character .*filing\.htm"):
-        gold_pages(filing)
-
-
 @pytest.mark.browser
 def test_page_of_a_filing_runs_no_script_and_fetches_nothing(filing, tmp_path):
     with leaking.listeners() as (tcp, udp, arrived):
@@ -98,29 +68,6 @@ def test_page_of_a_filing_runs_no_script_and_fetches_nothing(filing, tmp_path):
     assert write_pages(plain, tmp_path / "plain", dpi=72)["requests blocked"] == 0
     pictures = [tmp_path / name / "images" / "0.png" for name in ("out", "plain")]
     assert pictures[0].read_bytes() == pictures[1].read_bytes()
-
-
-@pytest.mark.browser
-def test_page_that_cannot_be_drawn_has_no_picture_and_the_others_have(
-    filing, tmp_path, monkeypatch
-):
-    from playwright.sync_api import Error, Page
-
-    shot, calls = Page.screenshot, []
-
-    def screenshot(self, **options):
-        calls.append(options)
-        if len(calls) == 2:
-            raise Error("Unable to capture screenshot")
-        return shot(self, **options)
-
-    monkeypatch.setattr(Page, "screenshot", screenshot)
-    notes = write_pages(filing, tmp_path / "out", dpi=72)
-    assert (notes["pages"], notes["pages not drawn"], notes["facts"]) == (3, 1, 3)
-    images = sorted(file.name for file in (tmp_path / "out" / "images").iterdir())
-    assert images == ["0.json", "0.png", "2.json", "2.png"]
-    corpus = OWN["fincriticaled"].load("test", tmp_path / "out")
-    assert corpus.documents["image"].null_count() == 1
 
 
 @pytest.mark.browser

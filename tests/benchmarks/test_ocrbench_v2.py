@@ -4,9 +4,6 @@ import shutil
 import pytest
 
 from formlab import benchmarks, resources
-from formlab.benchmarks.formcraft import item_meta
-from formlab.errors import DataBroken
-from formlab.systems.chat import tasks
 
 KIE = "key information extraction en"
 # Self-made rows in the published layout, about a page of the sample.
@@ -56,32 +53,3 @@ def test_keys_questions_and_pages_become_records(root):
         "images missing": 2,
     }
     assert corpus.documents["image"].to_list() == ["EN_part/kie/invoice.png", None, None]
-
-
-def test_datasets_are_splits_and_models_are_asked(root):
-    assert benchmarks.get("ocrbench_v2").splits_in(root) == {"all": 3, "SROIE": 1, "FUNSD": 2}
-    corpus = benchmarks.load("ocrbench_v2", root=root, split="SROIE")
-    document, gold = corpus.documents.row(0, named=True), corpus.records.to_dicts()
-    asked = {task.kind: task.make(document, gold).asked for task in tasks.tasks_of("ocrbench_v2")}
-    assert asked["text"] == {"FIELDS": ["company", "a~1b", "none"]}
-    assert asked["vqa"]["QUESTIONS"][0] == {"id": "2", "question": "What is due?"}
-    assert item_meta(gold[3]).question == "What is due?"
-    for task in tasks.tasks_of("ocrbench_v2"):
-        assert tasks.prompt_of(task)
-
-
-def test_images_of_one_name_are_two_documents(root):
-    rows = [row | {"image_path": f"{n}/a.png"} for n, row in enumerate(ROWS[:2])]
-    (root / "OCRBench_v2.json").write_text(json.dumps(rows))
-    corpus = benchmarks.load("ocrbench_v2", root=root)
-    assert corpus.documents["doc_id"].to_list() == ["0__a", "1__a"]
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [("{}", "Expected `array`"), ('[{"id": 1}]', "missing required field `image_path`")],
-)
-def test_file_of_another_kind_is_one_clear_error(root, content, message):
-    (root / "OCRBench_v2.json").write_text(content)
-    with pytest.raises(DataBroken, match=message):
-        benchmarks.load("ocrbench_v2", root=root)

@@ -4,9 +4,7 @@ import polars as pl
 import pytest
 from PIL import Image
 
-from formlab import benchmarks
 from formlab.benchmarks import omniai
-from formlab.errors import DataBroken, DataMissing
 from formlab.folders import Predictions
 from formlab.scoring.tasks import jsonvalue
 from formlab.tables import table
@@ -88,19 +86,3 @@ def test_json_accuracy_of_documents_right_wrong_broken_and_missing(root):
         "one": (4, 4, "ok"), "two": (2, 4, "ok"), "three": (0, 4, "ok"), "four": (0, 4, "missing"),
     }  # fmt: skip
     assert hits["official"]["two"] == (3, 4, "ok")
-
-
-@pytest.mark.parametrize(
-    "text", ["{", "[1]", '{"total": 1}', '{"trueJsonOutput": ' + '{"a":' * 99 + "1" + "}" * 100]
-)
-def test_an_item_that_is_none_is_one_error(root, text):
-    (root / "bad.json").write_text(text)
-    with pytest.raises(DataBroken, match=r"bad\.json"):
-        benchmarks.load("omniai", root=root, strict=True)
-
-
-def test_no_folder_and_no_items_are_errors(tmp_path):
-    with pytest.raises(DataBroken, match="no items"):
-        omniai.read("test", tmp_path)
-    with pytest.raises(DataMissing):
-        omniai.read("test", tmp_path / "nowhere")

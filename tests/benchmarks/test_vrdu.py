@@ -63,59 +63,6 @@ def test_task_and_template_of_published_names(name, task, template):
     assert (split.task, split.template) == (task, template)
 
 
-def test_splits_are_found_on_disk(root):
-    assert vrdu.splits(root) == {SPLIT: 2}
-    (root / "main" / "pdfs" / "c.pdf").write_bytes(b"%PDF-")
-    assert vrdu.splits(root.parent) == {SPLIT: 2, "Made-pdfs": 1}
-    corpus = vrdu.read("Made-pdfs", root)
-    assert corpus.documents.select("doc_id", "image").rows() == [("c.pdf", "main/pdfs/c.pdf")]
-    with pytest.raises(UnknownName, match=SPLIT):
-        vrdu.read("../main/meta", root)
-    with pytest.raises(DataMissing, match="few_shot-splits"):
-        vrdu.splits(root / "main" / "pdfs")
-
-
-def test_packed_file_reads_the_same(root):
-    plain = vrdu.read(SPLIT, root)
-    (root / "main" / "dataset.jsonl").unlink()
-    put(root, [], packed=True)
-    assert vrdu.read(SPLIT, root).documents.equals(plain.documents)
-
-
-def test_cut_off_gzip_is_one_error_with_its_line(root):
-    (root / "main" / "dataset.jsonl").unlink()
-    file = put(root, [["who", [one("Ann")]]], packed=True)
-    file.write_bytes(file.read_bytes()[:-30])
-    with pytest.raises(DataBroken, match=r"cut off.*dataset\.jsonl\.gz:\d.*download it again"):
-        vrdu.read(SPLIT, root)
-
-
-@pytest.mark.parametrize(
-    ("annotations", "message"),
-    [
-        ([["who", "Ann"]], r"an annotation is.*dataset\.jsonl:1#/annotations/0"),
-        ([["who", [one("Ann")], 1]], "an annotation is"),
-        ([[["sum"], []]], "an annotation is"),
-        ([["who", [[5, BOX, []]]]], "an entity is"),
-        ({"who": "Ann"}, r"got `object` - at `\$\.annotations`.*dataset\.jsonl:1"),
-    ],
-)
-def test_annotation_of_another_shape_is_one_clear_error(root, annotations, message):
-    put(root, annotations)
-    with pytest.raises(DataBroken, match=message):
-        vrdu.read(SPLIT, root)
-
-
-def test_broken_line_and_unknown_encoding_name_their_line(root):
-    file = root / "main" / "dataset.jsonl"
-    file.write_bytes(file.read_bytes() + b'{"filename": \n')
-    with pytest.raises(DataBroken, match=r"dataset\.jsonl:4"):
-        vrdu.read(SPLIT, root)
-    file.write_bytes(b'{"filename": "\xff"}\n')
-    with pytest.raises(DataBroken, match=r"not UTF-8.*dataset\.jsonl:1"):
-        vrdu.read(SPLIT, root)
-
-
 def test_flaws_are_counted_and_nothing_leaves(root):
     put(root, [
         ["who", [one("Ann", [0.1, 0.2, 0.5, 0.4])]], ["who", [one("Bea")]], ["odd", [one("z")]],
@@ -147,16 +94,6 @@ def test_flaws_are_counted_and_nothing_leaves(root):
     assert rows[-2][1] is None
 
 
-def test_documents_without_gold_and_those_given_twice_are_counted(root):
-    file = put(root, [["who", [one("Ann")]]])
-    lines = file.read_text().splitlines()
-    file.write_text("\n".join([lines[0], lines[0].replace("Ann", "Bea"), lines[2]]))
-    corpus = vrdu.read(SPLIT, root)
-    assert corpus.records["value"].to_list() == ["Bea"]
-    assert corpus.flaws["documents given twice, the last one counts"] == 1
-    assert corpus.flaws["documents of the split that have no gold"] == 1
-
-
 def test_path_out_of_the_folder_is_not_followed(root):
     (root / "secret.pdf").write_bytes(b"%PDF-")
     put(root, [], file_path="../secret.pdf")
@@ -186,13 +123,6 @@ def test_labels_are_the_gold_where_there_is_no_data_set(root):
         labels.write_text(text)
         with pytest.raises(DataBroken, match=message):
             vrdu.read(SPLIT, root)
-
-
-@pytest.mark.parametrize("meta", ["{}", '{"entity_name_to_match_func": {"a": 1}}'])
-def test_broken_meta_says_what_is_wanted(root, meta):
-    (root / "main" / "meta.json").write_text(meta)
-    with pytest.raises(DataBroken, match="entity_name_to_match_func"):
-        vrdu.read(SPLIT, root)
 
 
 def test_train_and_valid_documents_are_parts_of_a_split(root):
@@ -244,16 +174,6 @@ def test_words_of_the_sample_are_where_its_gold_is():
         words = {(row["value"], row["x0"], row["y0"]) for row in vrdu.words(document, corpus.root)}
         gold = corpus.records.filter(pl.col("kind") == "contract_num", doc_id=document["doc_id"])
         assert set(gold.select("value", "x0", "y0").rows()) <= words
-
-
-def test_no_document_to_read_is_learnt_from():
-    for name in vrdu.splits(benchmarks.SAMPLES / "vrdu"):
-        if name.endswith("-pdfs"):
-            continue
-        corpus = benchmarks.load("vrdu", split=name)
-        learnt = benchmarks.training(corpus)
-        assert learnt.documents.height == vrdu.decode(name).train
-        assert not set(learnt.documents["doc_id"]) & set(corpus.documents["doc_id"])
 
 
 def test_document_in_train_and_test_is_left_out_of_training_and_counted(root):

@@ -1,5 +1,4 @@
 import dataclasses
-import math
 
 import polars as pl
 import pytest
@@ -77,41 +76,6 @@ def test_without_a_finding_that_holds_a_sentence_says_so(results, findings, sent
     assert (shown["sentence"], shown["findings"]) == (sentence, [])
 
 
-def test_a_difference_is_shown_as_its_size_on_an_axis_with_zero():
-    rows = [
-        finding("n is ahead", "systems", effect=-0.21, ci_low=-0.33, ci_high=-0.1, system="n, m"),
-        finding("Where kind is a, …", "slice", effect=0.4, ci_low=math.nan, ci_high=math.nan),
-    ]
-    shown = payload([evaluation("match", system=name) for name in "mn"], rows)
-    one, other = shown["findings"]
-    assert (one["value"], one["low"], one["high"], one["ends"]) == (0.21, 0.1, 0.33, [0.0, 0.4])
-    assert "difference in share right 0.210, 95 % interval 0.100 to 0.330, n = 3" in one["effect"]
-    assert "interval" not in other["effect"]
-    assert (other["low"], other["high"]) == (None, None)
-    # The sentence on two systems names them; that on one of several is told by its system.
-    assert shown["sentence"] == "n is ahead."
-    assert other["where"] == "m"
-
-
-def test_evaluations_are_named_by_what_tells_them_apart_and_failures_by_status():
-    results = [
-        evaluation("match", "missing"),
-        evaluation("missing", system="n", benchmark="c", status="api_error"),
-    ]
-    shown = payload(results, [finding("The cause is “x”", system="n", benchmark="c")])
-    assert shown["sentence"] == "n on c:s: the cause is “x”."
-    assert shown["runs"] == [
-        "m on b:s: 1 of 1 documents answered, 1 of 2 values right",
-        "n on c:s: 0 of 1 documents answered, 0 of 1 values right; "
-        "answers that could not be used: api error in 1 document",
-    ]
-    assert [card["label"] for card in shown["cards"]] == [
-        "values right: m on b:s", "values right: n on c:s",
-    ]  # fmt: skip
-    assert shown["open"]
-    assert not payload(results * 2)["open"]
-
-
 def test_values_right_are_counted_by_level_and_what_the_gold_has_not_beside_them():
     one = evaluation("match", "mismatch", "match", "spurious")
     level = pl.when(path="/2").then(pl.lit("question")).otherwise("level")
@@ -123,22 +87,6 @@ def test_values_right_are_counted_by_level_and_what_the_gold_has_not_beside_them
     )
     of = finding("X", of="268 fields")
     assert payload(one, [of])["findings"][0]["effect"].startswith("50.0 % of 268 fields, ")
-
-
-def test_no_more_than_four_cards_and_five_findings():
-    cards = [charts.Card(str(n), n) for n in range(9)]
-    shown = payload(evaluation("missing"), [finding("X")] * 9, cards=cards)
-    assert (len(shown["cards"]), len(shown["findings"])) == (4, 5)
-    of_cards = payload(evaluation("missing"), cards=charts.Cards(cards[:2], finding="Not said"))
-    assert len(of_cards["cards"]) == 2
-
-
-def test_values_that_the_gold_does_not_have_are_counted_one_by_one():
-    key = KEY | {"system": "m", "level": "node", "doc_id": "1", "outcome": "spurious"}
-    cases = tables.table("cases", [key | {"pred_path": f"/{n}"} for n in range(3)])
-    behind = finding("Inserted", paths=[None] * 3)
-    (row,) = payload(dataclasses.replace(evaluation(), cases=cases), behind)["findings"]
-    assert row["wrong"] == 3
 
 
 def test_hostile_text_stays_text():

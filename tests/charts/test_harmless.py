@@ -4,11 +4,10 @@ import json
 import subprocess
 import sys
 
-import altair as alt
 import polars as pl
 
 from formlab import charts
-from formlab.charts import harmless, theme
+from formlab.charts import harmless
 from formlab.files import storable
 from tests.hostile import STRINGS
 
@@ -48,35 +47,6 @@ def test_every_hostile_string_is_drawn_as_a_name_and_as_a_title_and_any_column()
         frame = frame.with_columns(ci_high=pl.col("value"))
         specs.append(charts.dots(frame, column, colour=column).to_dict())
     assert drawn(*map(harmless.specification, specs)) == ""
-
-
-def test_names_that_objects_inherit_are_values_of_their_own():
-    spec = harmless.specification(bars(INHERITED))
-    (rows,) = spec["datasets"].values()
-    shown = [row["kind"] for row in rows]
-    assert [name.rstrip("\u2060") for name in shown] == [*INHERITED, "known"]
-    assert not set(shown) & set(INHERITED)
-
-
-def test_a_live_chart_is_as_harmless_as_that_of_a_report(monkeypatch):
-    monkeypatch.delenv("FORMLAB_REPORT", raising=False)
-    sent = []
-
-    class Live:
-        enable_offline = staticmethod(lambda offline: sent.append(offline))
-
-        def __init__(self, chart, **_):
-            sent.append(json.dumps(chart.to_dict()))
-
-        def _repr_mimebundle_(self):
-            return {}
-
-    monkeypatch.setattr(alt, "JupyterChart", Live)
-    theme.enable()
-    alt.renderers.get()(bars(["constructor"], value='title\\" + 1'))
-    (spec,) = [text for text in sent if isinstance(text, str)]
-    assert '"constructor"' not in spec
-    assert "title\\u29f5\\u2033 + 1" in spec
 
 
 def test_a_long_text_of_a_figure_is_cut_and_packed_numbers_are_not():

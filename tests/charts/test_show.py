@@ -1,56 +1,13 @@
 import json
-import math
 
 import polars as pl
 import pytest
 
 from formlab.charts import Caption, Card, Cards, Sources, Table
-from formlab.charts._output import number
-from formlab.errors import UnknownName
-from formlab.folders import Predictions
-from formlab.tables import table
 
 PLAIN = "<script>alert(1)</script>\x00"
 # polars holds no lone surrogate, a label can.
 EVIL = PLAIN + "\ud800"
-
-
-def payload(shown, kind):
-    return shown._repr_mimebundle_()[f"application/vnd.formlab.{kind}+json"]
-
-
-@pytest.fixture
-def frame():
-    return pl.DataFrame(
-        {"system": ["a", None, PLAIN], "value": [0.25, math.nan, 0.75], "n": [1, None, 12345]}
-    )
-
-
-def test_numbers_stand_right_with_their_decimals_and_what_is_missing_is_a_dash(frame):
-    shown = Table(frame, titles={"n": "Cases"}, digits={"value": 1})
-    columns = payload(shown, "table")["columns"]
-    assert [(c["title"], c["align"], c["digits"]) for c in columns] == [
-        ("system", "left", None), ("value", "right", 1), ("Cases", "right", 0),
-    ]  # fmt: skip
-    assert "12,345" in str(shown)
-    assert str(shown).splitlines()[2].split() == ["–", "–", "–"]
-    assert payload(shown, "table")["rows"][1] == [None, None, None]
-    assert [number(v) for v in (math.inf, -math.inf, -2.0)] == ["∞", "−∞", "−2.000"]
-    for empty in (pl.DataFrame({"a": []}), pl.DataFrame({"a": [None]}), pl.DataFrame()):
-        payload(Table(empty), "table")
-
-
-def test_best_values_are_marked_and_a_long_table_says_how_many_rows_there_are():
-    frame = pl.DataFrame({"a": [1.0, 2.0, 2.0, None, math.nan], "b": [3, 1, 2, 1, 9]})
-    shown = payload(Table(frame, best={"a": "max", "b": "min"}, rows=4, note="Demo."), "table")
-    assert shown["bold"] == [[1, 0], [2, 0], [1, 1], [3, 1]]
-    assert len(shown["rows"]) == 4
-    assert shown["note"] == "Demo. First 4 of 5 rows."
-
-
-def test_unknown_column_is_named(frame):
-    with pytest.raises(UnknownName, match=r"'valu'.*'value'"):
-        Table(frame, titles={"valu": "x"})
 
 
 @pytest.mark.parametrize(
@@ -68,12 +25,3 @@ def test_hostile_text_is_escaped_in_lab_and_no_html_in_reports(shown, monkeypatc
     json.dumps(bundle, ensure_ascii=False).encode("utf-8")
     monkeypatch.setenv("FORMLAB_REPORT", "1")
     assert "text/html" not in shown._repr_mimebundle_()
-
-
-def test_sources_list_a_folders_manifest():
-    predictions = Predictions(
-        table("records", []), table("responses", []), "ocr", {"dpi": 300}, {"a.json": "9f2c"}
-    )
-    assert Sources.of(predictions).entries == {
-        "system": "ocr", "settings: dpi": "300", "sources: a.json": "9f2c",
-    }  # fmt: skip

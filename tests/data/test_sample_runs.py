@@ -1,6 +1,5 @@
 """What comes with formlab as read by the baselines is what they read."""
 
-import json
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -8,7 +7,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from data.sample.generate.runs import PLAYERS, RUNS, TARGET, corpora, play, read
-from formlab import analysis, benchmarks, resources, systems
+from formlab import analysis, resources
 from formlab.analysis import samples
 from formlab.benchmarks import vrdu
 from formlab.errors import NotAvailable
@@ -16,7 +15,6 @@ from formlab.folders import Predictions
 from formlab.tables import BOX
 from formlab_arena import samples as arena_samples
 from formlab_arena.evaluation import read_run, system_name
-from formlab_arena.run import RunSettings
 from tests.seeds import ALL
 
 REMADE = "make them again: python -m data.sample.generate.runs"
@@ -91,58 +89,7 @@ def test_the_systems_read_the_same_now(name):
     assert_frame_equal(now.records.select(loose), before.select(loose), abs_tol=0.51)
 
 
-def test_without_an_engine_samples_open_and_other_settings_say_what_to_install(monkeypatch):
-    monkeypatch.setitem(resources._MODULES, "rapidocr", "no_such_engine")
-    monkeypatch.setattr(systems, "run", None)
-    assert analysis.open_evaluation().cases.height > 0
-    with pytest.raises(NotAvailable, match=r"no_such_engine.*pip install 'formlab\[ocr\]'"):
-        analysis.open_compared(changes=[{"scale": 1.5}])
-
-
-def test_samples_that_cannot_be_opened_here_are_left_out_with_a_note(
-    unscored, monkeypatch, capsys, tmp_path
-):
-    monkeypatch.setitem(resources._MODULES, "flask", "no_such_server")
-    monkeypatch.setattr(arena_samples, "PLAYED", tmp_path)
-    opened = analysis.open_all()
-    left = dict.fromkeys(evaluation.benchmark for evaluation in opened)
-    assert list(left) == ["funsd", "formcraft", "vrdu", "fincriticaled"]
-    # The forms of FORMCRAFT as each system read them, the baseline first.
-    readers = [name for benchmark, name, _ in RUNS if benchmark == "formcraft"]
-    systems_of = [each.system for each in opened if each.benchmark == "formcraft"]
-    assert systems_of[0] == "rules"
-    assert len(systems_of) == len(readers)
-    assert "the sample of formfactory is left out: this needs no_such_server" in (
-        capsys.readouterr().err
-    )
-
-
 PLAYED = {system_name(settings.as_json()): settings for settings in PLAYERS}
-
-
-def test_every_run_over_forms_to_fill_in_is_of_the_tasks_of_today():
-    assert sorted(folder.name for folder in arena_samples.PLAYED.iterdir()) == sorted(PLAYED)
-    corpus = benchmarks.load("formfactory")
-    for name, settings in PLAYED.items():
-        tasks, folder = arena_samples.tasks_of(corpus, settings), arena_samples.PLAYED / name
-        assert arena_samples._is_of(folder, settings, tasks), REMADE
-        fewer = replace(tasks, instances=tasks.instances[1:])
-        assert not arena_samples._is_of(folder, settings, fewer)
-        assert not arena_samples._is_of(folder, RunSettings("another"), tasks)
-        (task, *others) = tasks.instances
-        other = replace(task, text="Another text.")
-        changed = replace(tasks, instances=(other, *others))
-        assert not arena_samples._is_of(folder, settings, changed)
-
-
-def test_without_a_browser_forms_are_shown_as_they_were_filled_in(monkeypatch):
-    monkeypatch.setenv("FORMLAB_CHROMIUM", "/nowhere/chromium")
-    for name in PLAYED:
-        opened = analysis.open_evaluation(benchmark="formfactory", system=name)
-        assert opened.system == name
-        screens = [image for row in opened.documents["meta"] for image in json.loads(row)["images"]]
-        assert len(screens) >= opened.documents.height == 6
-        assert all((opened.root / image).is_file() for image in screens)
 
 
 @pytest.mark.browser

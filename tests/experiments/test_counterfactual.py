@@ -1,7 +1,6 @@
 """Copies of pages with one value changed, and what systems known by construction follow there."""
 
 import dataclasses
-import json
 import random
 import re
 from itertools import combinations
@@ -12,16 +11,13 @@ import polars as pl
 import pytest
 import yaml
 
-from formlab.errors import DataMissing
-from formlab.folders import Corpus
-from formlab.systems import System, chat
+from formlab.systems import System
 from formlab_experiments import counterfactual_corpus, follows, leaning, read_and_score, shares
 from formlab_experiments.counterfactual import CHANGES, variants
 from formlab_experiments.redrawn import Templates
 from formlab_experiments.relations import apart, relations_of
 from tests.made_relations import content, form
 from tests.planted import planted
-from tests.systems.scripted_server import serving
 
 NAMES = [f"bill{number}" for number in range(8)]
 # In print, which is drawn sooner than a hand: of these pages nothing is looked at.
@@ -94,21 +90,6 @@ def test_gold_is_what_stands_on_the_copy_and_the_check_expects_the_evidence(made
     for row in sums:
         parts = [float(values[row["doc_id"], f"/Bill/{name}"]) for name in ("Parts", "Work")]
         assert f"{sum(parts):.2f}" == row["evidence"]
-
-
-def test_the_same_call_goes_on_with_what_is_there(pages, made):
-    corpus, out = made
-    before = (out / "corpus" / "manifest.json").stat().st_mtime_ns
-    again = counterfactual_corpus(pages, out=out, seed=3, draw=False)
-    assert again.documents.equals(corpus.documents)
-    assert (out / "corpus" / "manifest.json").stat().st_mtime_ns == before
-
-
-def test_another_seed_changes_other_values(pages, made, tmp_path):
-    other = counterfactual_corpus(pages, out=tmp_path, seed=4, limit=1, draw=False).documents
-    same = made[0].documents.filter(page_of=NAMES[0])
-    assert other["doc_id"].to_list() == same["doc_id"].to_list()
-    assert other["evidence"].to_list() != same["evidence"].to_list()
 
 
 @pytest.mark.parametrize(
@@ -186,26 +167,6 @@ def test_reader_without_a_preference_is_given_none(made, tmp_path):
     assert found <= 10
 
 
-def test_chat_model_is_asked_about_each_copy(tmp_path):
-    pages = Templates([form()], seed=1)
-    out = tmp_path / "copies"
-    corpus = counterfactual_corpus(pages, out=out, changes=["contradicted"], each=1)
-    (row,) = corpus.documents.to_dicts()
-    label = row["dependent"].rpartition("/")[2]
-    groups = [{"label": "Bill", "fields": [{"label": label, "value": row["ink"]}]}]
-    plain = [{"label": label, "value": row["ink"]}]
-    in_bill = row["dependent"].startswith("/Bill")
-    answer = {"fields": [] if in_bill else plain, "groups": groups if in_bill else []}
-    with serving(then=json.dumps(answer)) as server:
-        system = chat.system("chat:model")
-        settings = system.settings({"base_url": server.url})
-        evaluation = read_and_score(corpus, system, out=out, settings=settings)
-    assert server.calls
-    answers = follows(evaluation).filter(asked="field")
-    assert answers["follows"].to_list() == ["ink"]
-    assert Corpus.load(out / "corpus").documents.height == 1
-
-
 def test_python_of_the_guide_runs(tmp_path, monkeypatch):
     page = (Path(__file__).parents[2] / "docs/experiments/counterfactual.md").read_text()
     (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
@@ -217,9 +178,3 @@ def test_python_of_the_guide_runs(tmp_path, monkeypatch):
     names = {"silent": silent}
     exec(code.replace('"chat:MODEL"', "silent").replace('"my/', f'"{tmp_path}/my/'), names)
     assert names["corpus"].documents.height == 20
-
-
-def test_pages_without_a_relation_are_an_error(tmp_path):
-    bare = Templates([form(checks=[], questions=[])], seed=1)
-    with pytest.raises(DataMissing, match="no value of these pages can be changed"):
-        counterfactual_corpus(bare, out=tmp_path)

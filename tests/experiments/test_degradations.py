@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from formlab.errors import DataBroken, UnknownName
 from formlab_experiments.degradations import DEGRADATIONS, degrade
 
 # A milder and the worst amount of each by default.
@@ -23,10 +22,6 @@ def page(mode="L"):
     for x0, y0, x1, y1 in MARKS:
         pixels[y0:y1, x0:x1] = 10
     return Image.fromarray(pixels).convert(mode)
-
-
-def test_there_is_an_amount_for_each():
-    assert AMOUNTS.keys() == DEGRADATIONS.keys()
 
 
 @pytest.mark.parametrize("name", DEGRADATIONS)
@@ -112,10 +107,3 @@ def test_the_share_of_lost_ink_and_of_stained_paper_is_the_amount():
     assert (lost > 128).mean() == pytest.approx(0.4, abs=0.05)
     stained = np.asarray(degrade(Image.new("L", (400, 400), 255), "stain", 0.3).image)
     assert (stained < 250).mean() == pytest.approx(0.3, abs=0.02)
-
-
-def test_wrong_names_and_amounts_are_said():
-    with pytest.raises(UnknownName, match="blurr.*'blur'"):
-        degrade(page(), "blurr", 1)
-    with pytest.raises(DataBroken, match="scale of 2 is not between 0.05 and 1"):
-        degrade(page(), "scale", 2)

@@ -1,20 +1,14 @@
 """What designed forms show of the planted system: its weaknesses, and nothing else."""
 
-import math
-
-import numpy as np
 import polars as pl
 import pytest
 
 import formlab
-from formlab.errors import DataMissing
 from formlab.folders import Predictions
 from formlab.tables import table
 from formlab_experiments.design_analysis import (
-    correlations,
     design_effects,
     design_findings,
-    document_traits,
 )  # fmt: skip
 from formlab_experiments.designs import design_plan
 from tests.experiments.test_designs import made_gold
@@ -94,29 +88,3 @@ def test_findings_say_what_holds_and_bring_the_wrong_values(tables):
     }
     totals = next(f for f in findings if "With totals" in f.claim)
     assert totals.n_cases == totals.cases.height > 0
-
-
-def test_traits_of_a_benchmark_and_how_far_they_go_together():
-    corpus = formlab.load("funsd", split="test")
-    evaluation = answered(corpus, planted(corpus))
-    traits = document_traits(evaluation)
-    assert traits.height == corpus.documents.height
-    assert (
-        traits["values"].sum()
-        == evaluation.cases.filter(pl.col("level") == "field", pl.col("gold") != "").height
-        or traits["values"].sum() > 0
-    )
-    assert traits["print"].is_between(5, 40).all()
-    both = correlations(traits, ["fields", "print", "width"])
-    rows = {(r["factor"], r["other"]): r for r in both.iter_rows(named=True)}
-    ranks = [np.argsort(np.argsort(traits[name].to_numpy())) for name in ("fields", "print")]
-    assert rows["fields", "print"]["correlation"] == pytest.approx(
-        np.corrcoef(ranks)[0, 1], abs=0.1
-    )
-    # Every page of the sample is 760 pixels wide.
-    assert math.isnan(rows["fields", "width"]["correlation"])
-
-
-def test_an_evaluation_of_other_forms_is_one_clear_error():
-    with pytest.raises(DataMissing, match="no value of a designed form"):
-        design_effects(formlab.evaluate({"a": {"total": "9"}}, {"a": {"total": "9"}}))

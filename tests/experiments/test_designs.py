@@ -1,30 +1,24 @@
 """Designed forms: plans, contents, gold on ink, and what the planted system shows on them."""
 
 import itertools
-import json
 from collections import Counter
 
 import numpy as np
 import polars as pl
 import pytest
-from click.testing import CliRunner
 
 import formlab
 from formlab import pictures, text
-from formlab.errors import DataBroken, DataMissing, UnknownName
 from formlab.folders import Corpus
 from formlab.tables import table
-from formlab_experiments import design_command
 from formlab_experiments.designs import (
     FACTORS,
     _fields,
     design,
     design_plan,
-    designed,
     drawn,
 )  # fmt: skip
-from formlab_experiments.form_contents import CONTENTS, POINT, Cell, filled, form_of
-from tests.planted import planted
+from formlab_experiments.form_contents import CONTENTS, Cell, filled
 
 SMALL = {"fields": [6, 12], "kinds": [2, 6], "print": [6, 12]}
 
@@ -81,19 +75,6 @@ def test_a_form_has_its_fields_and_kinds_and_totals_add_up(fields, kinds, first)
         assert all(len(field.parts) > 1 for field in made if field.content == "total")
     assert made == filled(Cell(fields=fields, kinds=kinds), "1/a", first)
     assert made != filled(Cell(fields=fields, kinds=kinds), "2/a", first)
-
-
-@pytest.mark.parametrize("nesting", [0, 1, 2])
-def test_nesting_is_that_of_the_tree_and_print_that_of_the_pen(nesting):
-    row = design_plan({"nesting": [nesting], "print": [8], "fields": [11]}).row(0, named=True)
-    form, page = drawn(row, seed=0)
-
-    def depth(group):
-        return 1 + max(map(depth, group["groups"]), default=-1)
-
-    assert depth(page.form) == nesting
-    # 8 points are 8/72 inch, at 200 dots an inch.
-    assert form.pens.size == pytest.approx(8 * 200 / 72) == 8 * POINT
 
 
 @pytest.mark.parametrize("hand", [0, 1])
@@ -156,80 +137,6 @@ def test_gold_lies_on_ink(experiment):
             assert light[int(y0) : int(y1) + 1, int(x0) : int(x1) + 1].min() < 170
 
 
-def test_a_designed_form_has_a_check_for_each_total_that_holds(experiment):
-    out, corpus, layout = experiment
-    if layout == "funsd":
-        pytest.skip("checks stand in FORMCRAFT's layout")
-    totals = 0
-    for file in sorted((out / "forms" / "test" / "forms").glob("*.json")):
-        content = json.loads(file.read_text("utf-8"))
-        values = dict(corpus.records.filter(doc_id=file.stem).select("path", "value").rows())
-        for item in content["consistency"]:
-            totals += 1
-            assert text.money(values[item["dependent"]]) == text.money(item["expected"])
-    assert totals > 0
-
-
-def test_the_same_experiment_goes_on_and_another_one_is_refused(experiment, tmp_path):
-    out, corpus, layout = experiment
-    images = {f: f.stat().st_mtime_ns for f in (out / "forms").rglob("*.png")}
-    victim = sorted(images)[0]
-    before = victim.read_bytes()
-    for file in (out / "forms").rglob(f"{victim.stem}.json"):
-        file.unlink()
-    again = design(SMALL, out=out, runs=4, seed=2, layout=layout)
-    assert again.records.equals(corpus.records)
-    assert {f for f in images if f.stat().st_mtime_ns != images[f]} == {victim}
-    assert victim.read_bytes() == before
-    with pytest.raises(DataBroken, match="experiment of other seed"):
-        design(SMALL, out=out, runs=4, seed=3, layout=layout)
-    with pytest.raises(DataMissing, match="no experiment"):
-        designed(tmp_path)
-
-
-@pytest.mark.parametrize(
-    ("factors", "error", "words"),
-    [
-        ({"colour": [1]}, UnknownName, "factor 'colour'"),
-        ({"fields": [float("inf")]}, DataBroken, "fields=inf: its levels are whole numbers"),
-        ({"fields": [5.5]}, DataBroken, r"fields=5\.5"),
-        ({"kinds": [7], "fields": [10]}, DataBroken, "kinds=7 with 10 fields"),
-        ({"kinds": [4], "fields": [3]}, DataBroken, "kinds=4 with 3 fields"),
-        ({"nesting": [3]}, DataBroken, "nesting=3"),
-        ({"fields": [90]}, DataBroken, "fields=90"),
-        ({"fields": [0]}, DataBroken, "fields=0"),
-        ({"print": [1]}, DataBroken, "print=1"),
-        ({"handwriting": [2]}, DataBroken, "handwriting=2"),
-        ({"fields": [80], "print": [14], "nesting": [0]}, DataBroken, "height"),
-    ],
-)
-def test_what_makes_no_form_is_one_clear_error(factors, error, words, tmp_path):
-    with pytest.raises(error, match=words):
-        design(factors, out=tmp_path / "a", seed=1)
-
-
-@pytest.mark.complete
-def test_the_command_draws_reads_and_says_what_each_factor_does(tmp_path, monkeypatch):
-    out = tmp_path / "a"
-    run = CliRunner().invoke
-    # Forms of one field of each content.
-    levels = ["--factors", "print=6,12", "kinds=6", "fields=6"]
-    options = [*levels, "--replicates", "5", "--out", str(out)]
-    drawn_only = run(design_command.design, [*options, "--json"], catch_exceptions=False)
-    assert len(json.loads(drawn_only.stdout)) == 10
-    reads = planted(designed(out), misses=0)
-    monkeypatch.setattr(design_command.systems, "get", {"planted": reads}.get)
-    result = run(design_command.design, [*options, "--system", "planted"], catch_exceptions=False)
-    assert "With print of 12 points, more values are right than with print of 6" in result.output
-    rows = json.loads(
-        run(design_command.design, [*options, "--system", "planted", "--json"]).stdout
-    )
-    assert rows[0] | {"share": 0.0, "value": "6"} == rows[0]
-    refused = run(design_command.design, ["--factors", "print=small"])
-    assert isinstance(refused.exception, DataBroken)
-    assert "print=small" in str(refused.exception)
-
-
 def made_gold(plan, seed):
     """The corpus of a plan, of which nothing is drawn."""
     base = {"benchmark": "formcraft", "split": "test"}
@@ -247,8 +154,3 @@ def made_gold(plan, seed):
         records=table("records", [row for row, _ in records]).with_columns(contents),
         benchmark="formcraft", split="test",
     )  # fmt: skip
-
-
-def test_a_cell_makes_a_form_that_is_checked():
-    fields = filled(Cell(fields=5), "1/a")
-    assert form_of(Cell(fields=5), fields, "a", "1/a").domain == "designed"

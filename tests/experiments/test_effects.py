@@ -9,7 +9,6 @@ import statsmodels.formula.api as smf
 from scipy import stats
 
 import formlab
-from formlab.errors import TableBroken
 from formlab_experiments.effects import effects, judged_fields
 
 SEEDS = 150
@@ -167,21 +166,6 @@ def test_a_level_without_fields_is_there_with_a_count_of_0():
     assert math.isnan(row["share"])
     # The order that was asked for: what 0 does beside 1, which comes first.
     assert table["difference"][1] == pytest.approx(-effects(CROSSED, ["a", "b"])["difference"][1])
-
-
-def test_one_page_has_shares_and_no_intervals():
-    table = effects(CROSSED.filter(pl.col("page_of") == "p"), ["a"])
-    assert table["share"].to_list() == [1.0, 0.5]
-    assert table["difference"][1] == -0.5
-    assert table.select("ci_low", "p", "p_adjusted").row(1) == pytest.approx(
-        [math.nan] * 3, nan_ok=True
-    )
-
-
-def test_nothing_to_count_is_no_error_but_an_unknown_column_is():
-    assert effects(CROSSED.clear(), {"a": [0, 1]})["share"].is_nan().all()
-    with pytest.raises(TableBroken, match="no column print"):
-        effects(CROSSED, ["print"])
 
 
 def test_fields_with_gold_are_judged_and_know_their_document():

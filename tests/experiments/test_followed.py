@@ -7,7 +7,6 @@ import polars as pl
 import pytest
 
 import formlab
-from formlab.errors import TableBroken
 from formlab_experiments import follows, leaning, shares
 from formlab_experiments.followed import FOLLOWED, interval
 
@@ -47,17 +46,6 @@ def evaluation(copies):
 )
 def test_answer_follows_what_it_equals(copy, followed):
     assert follows(evaluation([copy]))["follows"].to_list() == [followed]
-
-
-def test_way_of_asking_that_nothing_answers_is_left_out_and_a_single_gap_is_none():
-    answers = follows(evaluation([("9", "7", "5", "7"), ("9", "7", "5", None)]))
-    assert answers["asked"].unique().to_list() == ["field"]
-    assert sorted(answers["follows"]) == ["ink", "none"]
-
-
-def test_evaluation_of_another_corpus_is_an_error():
-    with pytest.raises(TableBroken, match="no columns page_of"):
-        follows(formlab.evaluate({"a": {"total": "1"}}, {"a": {"total": "1"}}))
 
 
 def test_shares_of_a_group_sum_to_one_and_count_pages():

@@ -1,7 +1,6 @@
 """Templates of forms: what is drawn from one, and what is said of a wrong one."""
 
 import random
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,12 +10,11 @@ from pydantic import TypeAdapter
 from formlab.errors import DataBroken, UnknownName
 from formlab_experiments.forms import formcraft
 from formlab_experiments.forms.blocks import Block
-from formlab_experiments.forms.content import check, load
+from formlab_experiments.forms.content import check
 from formlab_experiments.forms.scan import scan_box
 from formlab_experiments.forms.template import Template, draw
 from formlab_experiments.forms.values import State, Total, Values, make
 
-SAMPLE = Path(__file__).parents[2] / "data" / "sample"
 # One block of every kind.
 BLOCKS = """
 - {heading: Club of Sculptors, bar: true}
@@ -45,15 +43,6 @@ BLOCKS = """
 - {elsewhere: {note: Page 1}, x: 560, y: 1075}
 - {signed: Member}
 """
-
-
-@pytest.mark.parametrize(
-    ("name", "megabytes"),
-    [("funsd", 1.5), ("formcraft", 3), ("vrdu", 1.5), ("fincriticaled", 2), ("formfactory", 0.5)],
-)
-def test_a_sample_stays_small_enough_to_commit(name, megabytes):
-    files = (file for file in (SAMPLE / name).rglob("*") if file.is_file())
-    assert sum(file.stat().st_size for file in files) < megabytes * 1e6
 
 
 def content(blocks, **more):
@@ -112,54 +101,6 @@ def test_one_seed_draws_one_page_and_another_seed_the_same_form_by_another_hand(
         [(field["label"], field["value"]) for field in fields(form.form)] for form in (first, other)
     ]
     assert said[0] == said[1]
-
-
-@pytest.mark.parametrize(
-    ("block", "path"),
-    [
-        ("{feild: Name}", "pages/0/blocks/0: "),
-        ("[Name]", "pages/0/blocks/0: "),
-        ("{field: Name, value: 12}", "pages/0/blocks/0/field/value: "),
-        ("{field: Name, value: 2022-11-08}", "pages/0/blocks/0/field/value: "),
-        ("{field: Name, colour: red}", "pages/0/blocks/0/field/colour: "),
-        ("{row: [{tick: Read}]}", "pages/0/blocks/0/row/row/0/tick/ticked: "),
-        ("{ticks: Class, options: full | half, ticked: ful}", "pages/0/blocks/0/ticks/ticked: "),
-        ("{sketch: Door, shape: cat, value: a cat}", "pages/0/blocks/0/sketch/shape: "),
-    ],
-)
-def test_a_wrong_block_is_named_by_its_path(block, path, tmp_path):
-    file = tmp_path / "club.yaml"
-    file.write_text(yaml.safe_dump(content([yaml.safe_load(block)]), sort_keys=False), "utf-8")
-    with pytest.raises(DataBroken) as error:
-        load(file, Template)
-    assert path in str(error.value)
-    assert str(file) in str(error.value)
-
-
-@pytest.mark.parametrize(
-    ("text", "where"), [("a: [", ":1"), ("- a", ""), ("a: !!python/object:os.system {}", ":1")]
-)
-def test_a_file_that_is_no_mapping_is_refused(text, where, tmp_path):
-    file = tmp_path / "club.yaml"
-    file.write_text(text, "utf-8")
-    with pytest.raises(DataBroken, match=rf"club\.yaml{where}"):
-        load(file, Template)
-
-
-def test_what_does_not_fit_the_page_and_unknown_pens_are_refused():
-    with pytest.raises(DataBroken, match="pages/0/height"):
-        draw(template("- {space: 1100}"), seed=1)
-    with pytest.raises(UnknownName, match="pen 'quill'"):
-        draw(template("- {note: Hello, pen: quill}"), seed=1)
-
-
-def test_a_check_of_a_field_that_is_not_there_is_named():
-    relation = ["intra-group", "constraint", "simple"]
-    wrong = {"source": "/Name", "dependent": "/Nmae", "relation": relation}
-    page = content([{"field": "Name:", "value": "Ada"}], domain="clubs", checks=[wrong])
-    form = check(page, formcraft.Form, where="here")
-    with pytest.raises(DataBroken, match=r"no field /Nmae \(club: checks/0\)"):
-        formcraft.annotation(form, draw(form, seed=1))
 
 
 @pytest.mark.parametrize("formula", ["a **b", "a.b", "f(a)", "a +", "'x'", "c"])

@@ -3,7 +3,6 @@
 import pytest
 from PIL import ImageChops
 
-from formlab.errors import DataBroken
 from formlab_experiments.redrawn import Templates
 from tests.made_relations import form
 
@@ -36,21 +35,3 @@ def test_nothing_but_the_value_is_changed(pages, value):
     # The group of the field ends where its fields do.
     same = {path: row for path, row in new.items() if path != "/Bill"}
     assert same == {path: old[path] for path in same}
-
-
-def test_legible_fields_have_no_smudge_and_nothing_crossed_out(pages):
-    as_it_is, _ = drawn(pages, {}, [])
-    assert ImageChops.difference(as_it_is, drawn(pages, {})[0]).getbbox()
-    fields = drawn(pages, {})[1]
-    assert fields["/Bill/Total"]["modality"] == "textual"
-
-
-def test_ring_is_put_around_another_option(pages):
-    assert pages.options("bill", "/Copies") == ("1", "2", "3")
-    assert drawn(pages, {"/Copies": "3"})[1]["/Copies"]["value"] == "3"
-
-
-def test_unknown_path_is_an_error(pages):
-    assert pages.options("bill", "/Nothing") is None
-    with pytest.raises(DataBroken, match="no field /Nothing"):
-        drawn(pages, {"/Nothing": "1"})

@@ -1,17 +1,10 @@
 """Relations between fields: found in a corpus, computed again, and values written like others."""
 
-import random
 from collections import Counter
-from fractions import Fraction
-
-import pytest
 
 import formlab
-from formlab.errors import DataBroken
-from formlab.text import date
 from formlab_experiments import relations_of
 from formlab_experiments.redrawn import Templates
-from formlab_experiments.relations import amount_of, another, apart, same, written_like
 from tests.made_relations import form
 
 
@@ -35,52 +28,3 @@ def test_sample_has_relations_of_every_sort_on_fourteen_pages():
     assert len({each.page_of for each in relations}) == 14
     checks = Counter(each.relation for each in relations if each.dependent)
     assert checks == {"product": 11, "sum": 9, "date": 5, "column": 4, "copy": 3, "duration": 1}
-
-
-def test_value_that_follows_from_nothing_is_taken_by_its_kind():
-    corpus = Templates([form(checks=[], questions=[])], seed=1).corpus
-    assert relations_of(corpus) == []
-    alone = relations_of(corpus, alone=["date"])
-    assert [(each.relation, each.dependent) for each in alone] == [
-        ("alone", "/Drawn"), ("alone", "/Due"),
-    ]  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("amount", "example", "written"),
-    [
-        (Fraction(5, 2), "7.00", "2.50"),
-        (Fraction(200000), "$17,290.00", "$200,000.00"),
-        (Fraction(1, 3), "25%", "0%"),
-        (Fraction(5, 1000), "0.01", "0.01"),  # half a cent up
-        (Fraction(-3), "12", "-3"),
-        (Fraction(737000), "2023-05-07", "2018-11-02"),
-        (Fraction(737000), "7/05/19", "2/11/18"),
-    ],
-)
-def test_amount_is_written_like_an_example(amount, example, written):
-    assert written_like(amount, example) == written
-
-
-def test_other_values_are_written_alike_and_are_values():
-    for seed in range(200):
-        generator = random.Random(seed)
-        for value in ("12.50", "$1,640.00", "A-4711", "14 May 2019", "02/12/2022", "7"):
-            other = another(value, generator)
-            assert len(other) == len(value) or date(value)
-            assert bool(date(other)) == bool(date(value))
-    assert another("12.50", random.Random(0)).endswith(".50")
-
-
-def test_what_is_no_amount_is_an_error():
-    with pytest.raises(DataBroken, match="no number, amount or date"):
-        amount_of("soon")
-    with pytest.raises(DataBroken, match="no figure"):
-        another("soon", random.Random(0))
-
-
-def test_values_are_apart_by_two_characters_where_they_have_more():
-    assert not apart("12.50", ["12.60"])
-    assert apart("12.50", ["13.60"])
-    assert apart("12", ["13"])
-    assert same("4 May 2019", "04.05.2019", "date")

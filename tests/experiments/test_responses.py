@@ -7,7 +7,6 @@ import numpy as np
 import polars as pl
 import pytest
 
-from formlab.errors import DataMissing, TableBroken
 from formlab.readers import gold as own
 from formlab_experiments import judged_fields, read_and_score
 from formlab_experiments.responses import (
@@ -87,14 +86,6 @@ def test_half_is_reached_between_two_amounts():
     assert (never["reason"], never["reached"], never["last"], never["left"]) == (NEVER, 0, 0.5, 1)
 
 
-def test_without_a_field_on_a_worse_page_there_is_no_curve_but_one_error():
-    cases = cases_of([[10, 8, 2, 10]], LEVELS)
-    blank = cases.with_columns(kind=pl.lit(None, pl.String))
-    for none in (cases.clear(), cases.filter(degradation="none"), blank):
-        with pytest.raises(DataMissing, match="no field was judged on any page"):
-            response(none, "kind" if none is blank else None)
-
-
 def test_half_of_nothing_is_said_and_a_curve_that_few_pages_bring_down_has_an_open_end():
     assert half_level(cases_of([[0, 0, 0, 0]] * 2, LEVELS))["reason"].unique().item() == NO_START
     uneven = cases_of([[10, 10, 10, 10]] * 3 + [[10, 0, 0, 10]] * 4, LEVELS)
@@ -138,22 +129,6 @@ def test_pairs_are_ordered_by_what_they_do_over_their_range():
     # 7 of 10 fields less, 1 or 2 of 10 less.
     assert table["difference"].to_list()[1] == pytest.approx(-0.15)
     assert (table["p_adjusted"] < 0.001).all()
-
-
-def test_classes_of_print_have_about_equally_many_fields():
-    cases = pl.DataFrame({"print": [5.0, 6, 7, 8, 9, 10, 11, 12, 30, None]})
-    sized = print_sizes(cases)["print_size"]
-    assert sized.to_list() == [
-        *["up to 7 px"] * 3, *["over 7 to 10 px"] * 3, *["over 10 px"] * 3, None,
-    ]  # fmt: skip
-    assert print_sizes(pl.DataFrame({"print": [4.0, 4.0]}))["print_size"].unique().len() == 1
-    assert print_sizes(pl.DataFrame({"print": [4.0, None]}))["print_size"][1] is None
-
-
-def test_without_columns_of_an_experiment_the_error_says_so():
-    for function in (response, half_level, harm, growing_causes):
-        with pytest.raises(TableBroken, match=r"no column page_of.*formlab stress"):
-            function(pl.DataFrame({"right": [True], "cause": ["missed"]}))
 
 
 def planted_corpus(pages=12):

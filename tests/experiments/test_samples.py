@@ -6,15 +6,11 @@ import pytest
 import formlab
 from data.sample.generate import experiments
 from formlab import resources
-from formlab.errors import DataMissing, NotAvailable
+from formlab.errors import NotAvailable
 from formlab.folders import Corpus, Predictions
 from formlab_experiments import (
     design_plan,
-    designed_fields,
     designs,
-    judged_fields,
-    open_design,
-    open_stress,
     samples,
 )
 
@@ -22,11 +18,6 @@ from formlab_experiments import (
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory):
     return samples.stress_pages(tmp_path_factory.mktemp("stress"))
-
-
-def test_the_samples_are_small():
-    for folder in samples.SAMPLES.iterdir():
-        assert sum(file.stat().st_size for file in folder.rglob("*")) < 300e3, folder.name
 
 
 def test_what_comes_with_formlab_is_what_the_engine_reads_now(pages):
@@ -68,36 +59,3 @@ def test_designed_forms_of_the_sample_are_drawn_and_read_as_shipped(tmp_path, mo
     for name in names:
         both = [each.filter(doc_id=name)["value"].to_list() for each in (read, before)]
         assert both[0] == both[1]
-
-
-def test_the_sample_of_designed_forms_is_opened_without_an_engine(monkeypatch, tmp_path):
-    monkeypatch.setenv("FORMLAB_CACHE", str(tmp_path))
-    opened = open_design(pages=1)
-    assert sum((opened.root / image).is_file() for image in opened.documents["image"]) == 1
-    shares = dict(
-        designed_fields(opened).group_by("content").agg(pl.col("right").mean()).iter_rows()
-    )
-    # The engine reads print and script of the sample, and no tick.
-    assert shares.pop("choice") == 0
-    assert min(shares.values()) > 0.9
-
-
-def test_the_sample_is_opened_without_an_engine(monkeypatch, tmp_path):
-    monkeypatch.setenv("FORMLAB_CACHE", str(tmp_path))
-    opened = open_stress()
-    cases = judged_fields(opened)
-    shares = dict(cases.group_by("degradation").agg(pl.col("right").mean()).iter_rows())
-    assert shares.keys() == {"none", "scale", "blur", "ink"}
-    assert all(shares["none"] > share for name, share in shares.items() if name != "none")
-    assert all((opened.root / image).is_file() for image in opened.documents["image"])
-
-
-def test_a_folder_without_an_evaluation_or_with_several_is_said(tmp_path):
-    with pytest.raises(DataMissing, match="no evaluation here"):
-        open_stress(tmp_path)
-    for name in ("a", "b"):
-        folder = tmp_path / "evals" / name
-        folder.mkdir(parents=True)
-        (folder / "manifest.json").write_text("{}")
-    with pytest.raises(DataMissing, match="2 evaluations in this experiment"):
-        open_stress(tmp_path)

@@ -1,7 +1,5 @@
 """Scans whose values are changed, each replacement shown, and those rejected left out."""
 
-import json
-
 import numpy as np
 import polars as pl
 import pytest
@@ -9,8 +7,7 @@ from PIL import Image
 
 import formlab
 from formlab import resources
-from formlab.errors import DataBroken
-from formlab_experiments import Scans, accepted, counterfactual_corpus, review_page
+from formlab_experiments import Scans, counterfactual_corpus
 
 SAMPLE = resources.folder("data") / "sample" / "funsd"
 CHANGES = ("original", "dependent", "blank")
@@ -36,40 +33,6 @@ def test_copies_of_scans_have_new_ink_at_their_field_alone(made):
         x0, y0, x1, y1 = field.select("x0", "y0", "x1", "y1").row(0)
         assert x0 - 40 < xs.min() <= xs.max() < x1 + 40
         assert y0 - 20 < ys.min() <= ys.max() < y1 + 20
-
-
-def test_page_shows_each_replacement_once_before_and_after(made):
-    pages, corpus, out = made
-    page = review_page(corpus, pages, out).read_text()
-    made_rows = json.loads((out / "replaced.json").read_text())
-    count = len({(row["page_of"], row["path"], row["new"]) for row in made_rows})
-    assert page.count("<article") == count
-    assert page.count("data:image/png;base64,") == 2 * count
-
-
-def test_rejected_replacement_takes_its_copies_out(made, tmp_path):
-    _, corpus, out = made
-    rows = json.loads((out / "replaced.json").read_text())
-    first, second = rows[0], rows[-1]
-    lines = [
-        {"benchmark": "formcraft", "split": corpus.split, "doc_id": row["doc_id"], "task": "text",
-         "path": row["path"], "decision": decision, "reviewer": "me", "time": "2026-01-01"}
-        for row, decision in ((first, "reject"), (second, "accept"))
-    ]  # fmt: skip
-    decided = tmp_path / "me.jsonl"
-    decided.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    left = accepted(corpus, out, decided)
-    gone = set(corpus.documents["doc_id"]) - set(left.documents["doc_id"])
-    assert gone == {first["doc_id"]}
-    assert left.flaws["copies left out by decisions"] == 1
-    decided.write_text(json.dumps(lines[0] | {"path": "/nowhere"}))
-    with pytest.raises(DataBroken, match="not there"):
-        accepted(corpus, out, decided)
-
-
-def test_value_without_a_box_cannot_be_changed(made):
-    pages, *_ = made
-    assert pages.options("invoice", "/nothing") is None
 
 
 def test_totals_of_real_receipts_are_changed(tmp_path, shared):

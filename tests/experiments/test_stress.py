@@ -4,14 +4,11 @@ import json
 
 import numpy as np
 import polars as pl
-import pytest
 from PIL import Image
 
 import formlab
 from formlab import pictures
-from formlab.errors import DataBroken, DataMissing, UnknownName
 from formlab.folders import Corpus
-from formlab.readers import gold as own
 from formlab.systems import System
 from formlab_experiments import read_and_score
 from formlab_experiments.degradations import DEGRADATIONS
@@ -26,21 +23,6 @@ def test_a_plan_has_the_page_as_it_is_once_and_milder_amounts_first():
     every = plan(())
     assert {name for name, *_ in every} == {"none", *DEGRADATIONS}
     assert len(every) == 1 + 4 * len(DEGRADATIONS)
-
-
-@pytest.mark.parametrize(
-    ("vary", "what"),
-    [
-        ("blur=0:3", "from:to:number"), ("blur=a", "no amounts: 'a'"), ("blur=0:3:1", "no amounts"),
-        ("blur=0:30:3", "blur of 30 is not between 0 and 20"), ("blur=1,blur=2", "there twice"),
-        ("blur=nan", "not between"), ("blur=0:3:4:5", "no amounts"), ("blur=0:3:999", "no amounts"),
-    ],
-)  # fmt: skip
-def test_wrong_plans_are_said_with_what_to_write(vary, what):
-    with pytest.raises(DataBroken, match=what):
-        plan(vary)
-    with pytest.raises(UnknownName, match="degradation"):
-        plan("blot")
 
 
 def test_every_level_is_on_the_same_pages_with_boxes_that_follow(funsd_root, tmp_path):
@@ -69,47 +51,6 @@ def test_every_level_is_on_the_same_pages_with_boxes_that_follow(funsd_root, tmp
         pl.col("value").n_unique()
     )
     assert texts["value"].max() == 1
-
-
-def test_print_is_the_height_of_words_on_the_page_as_it_is(funsd_root, tmp_path):
-    corpus = formlab.load("funsd", root=funsd_root, split="test")
-    made = stress_corpus(corpus, "scale=0.5", out=tmp_path)
-    assert made.records.drop_nulls("x0")["print"].unique().to_list() == [20.0]
-
-
-def test_the_same_call_draws_nothing_again_and_another_plan_is_refused(funsd_root, tmp_path):
-    corpus = formlab.load("funsd", root=funsd_root, split="test")
-    first = stress_corpus(corpus, "noise=20", out=tmp_path, seed=1)
-    files = {file: file.stat().st_mtime_ns for file in (tmp_path / "images").iterdir()}
-    again = stress_corpus(corpus, "noise=20", out=tmp_path, seed=1)
-    assert again.documents.equals(first.documents)
-    assert again.records.equals(first.records)
-    assert {file: file.stat().st_mtime_ns for file in (tmp_path / "images").iterdir()} == files
-    for vary, seed in (("noise=30", 1), ("noise=20", 2)):
-        with pytest.raises(DataBroken, match="another experiment"):
-            stress_corpus(corpus, vary, out=tmp_path, seed=seed)
-    one = next(iter(files))
-    before = one.read_bytes()
-    one.unlink()
-    stress_corpus(corpus, "noise=20", out=tmp_path, seed=1)
-    assert one.read_bytes() == before
-    assert json.loads((tmp_path / "experiment.json").read_text())["kind"] == "stress"
-    assert Corpus.load(tmp_path / "corpus").documents.height == 4
-
-
-def test_pages_are_drawn_by_seed_and_stay_in_their_order(tmp_path):
-    corpus = formlab.load("funsd")
-    drawn = [
-        stress_corpus(corpus, "scale=0.2", out=tmp_path / str(n), pages=3, seed=s)
-        for n, s in enumerate((0, 0, 1))
-    ]
-    pages = [each.documents["page_of"].unique(maintain_order=True).to_list() for each in drawn]
-    assert pages[0] == pages[1] != pages[2]
-    order = corpus.documents["doc_id"].to_list()
-    assert [page for page in order if page in pages[0]] == pages[0]
-    empty = own.corpus({"a": {"total": "9"}})
-    with pytest.raises(DataMissing, match="no document of own.* has an image"):
-        stress_corpus(empty, "blur", out=tmp_path / "none")
 
 
 def test_pages_of_a_document_are_degraded_alike(tmp_path):

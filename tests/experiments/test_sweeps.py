@@ -1,18 +1,15 @@
 """Sweeps of settings: plans, runs on the same pages, effects, and the fields behind them."""
 
 import dataclasses
-import json
 
 import numpy as np
 import polars as pl
 import pytest
-from click.testing import CliRunner
 
 import formlab
-from formlab.errors import DataBroken, UnknownName
+from formlab.errors import DataBroken
 from formlab.readers import gold as own
-from formlab.systems import System, setting_text
-from formlab_experiments import sweep_command, sweep_effects, sweeps
+from formlab_experiments import sweep_effects, sweeps
 from tests.experiments.test_design_analysis import answered
 from tests.planted import planted
 
@@ -110,23 +107,6 @@ def drawn(seed, *, angle=0.2, together=0.0, pages=12, fields=10):
     return runs
 
 
-def test_sentence_of_an_effect_has_its_size_and_its_fields():
-    runs = drawn(3, angle=0.3)
-    table = sweep_effects.setting_effects(runs)
-    row = table.row(
-        by_predicate=(pl.col("term") == "angle") & (pl.col("value") == "off"), named=True
-    )
-    assert row["ci_low"] < 0.3 < row["ci_high"]
-    first, *others = sweep_effects.settings_findings(runs, table)
-    assert str(first).startswith("With angle=off, more fields are right than with angle=on (+")
-    assert f"{row['gained']} fields gained, {row['lost']} lost on 12 pages" in str(first)
-    assert f"adjusted for {len(others) + 1} tests" in str(first)
-    assert first.cases.height == row["gained"] + row["lost"]
-    quiet = [str(each) for each in others if not each.holds]
-    assert all(each.startswith("No difference was shown between ") for each in quiet)
-    assert len(quiet) == len(others)
-
-
 def test_interaction_is_what_both_do_beyond_each():
     table = sweep_effects.setting_effects(drawn(1, angle=0.0, together=0.5))
     row = table.filter(term="angle × scale", value="off × 2.0").row(0, named=True)
@@ -174,86 +154,3 @@ def test_fields_behind_each_effect_are_those_counted_by_hand():
     # The runs in which c changes: the angle at scale 2.0, the scale with the angle off.
     seen = changed.filter(path="/c").select("setting", "run_a", "run_b").rows()
     assert seen == [("angle=off", 2, 3), ("scale=2.0", 1, 3), ("angle=off with scale=2.0", 0, 3)]
-
-
-def test_one_at_a_time_there_are_no_interactions():
-    table = sweep_effects.setting_effects(by_hand([*BY_HAND][:3]))
-    assert table["term"].unique(maintain_order=True).to_list() == ["angle", "scale"]
-    assert table["gained"].to_list() == [None, 2, None, 0]
-    assert table["difference"].to_list()[1] == pytest.approx(0.0)
-
-
-def test_fraction_finds_what_single_settings_do():
-    plan = [tuple(run.values()) for run in sweeps.settings_plan(LEVELS, runs=4)]
-    every = [tuple(run.values()) for run in sweeps.settings_plan(LEVELS)]
-    runs = drawn(2, angle=0.4)
-    table = sweep_effects.setting_effects([runs[every.index(run)] for run in plan])
-    row = table.filter(setting="angle=off").row(0, named=True)
-    assert row["ci_low"] < 0.4 < row["ci_high"]
-    # No two of the runs differ in the angle alone.
-    assert (row["gained"], row["lost"]) == (None, None)
-    assert sweep_effects.settings_findings(runs, table)[0].holds
-
-
-def test_runs_that_differ_in_no_setting_are_an_error():
-    with pytest.raises(DataBroken, match="differ in no setting"):
-        sweep_effects.setting_effects(by_hand([("on", "1.0"), ("on", "1.0")]))
-
-
-def blind(pages):
-    """A system that reads the text of a page if its setting is on."""
-
-    def start(settings, threads):
-        def read(document, root):
-            pages.append((document["doc_id"], setting_text(settings["sees"])))
-            value = "Name: Ada Berg" if settings["sees"] else ""
-            return [{"task": "text", "kind": "page", "value": value}]
-
-        return read
-
-    return System("blind", "a page", start=start, defaults={"sees": False, "size": 1})
-
-
-def test_sweep_goes_on_with_more_values_and_opens_as_it_was_made(funsd_root, tmp_path):
-    corpus, pages = formlab.load("funsd", root=funsd_root, split="test"), []
-    runs = sweeps.sweep(corpus, blind(pages), {"sees": ["off", "on"]}, out=tmp_path)
-    assert sorted(pages) == [("a", "off"), ("a", "on"), ("b", "off"), ("b", "on")]
-    assert [run.system for run in runs] == ["blind", "blind(sees=on)"]
-    more = {"sees": ["off", "true"], "size": ["1", "2"]}
-    runs = sweeps.sweep(corpus, blind(pages), more, out=tmp_path, one_at_a_time=True)
-    assert len(pages) == 6
-    opened = sweeps.open_sweep(tmp_path)
-    assert [run.system for run in opened] == ["blind", "blind(size=2)", "blind(sees=on)"]
-    assert sweep_effects.swept_settings(opened) == {"size": ["1", "2"], "sees": ["off", "on"]}
-    assert json.loads((tmp_path / "experiment.json").read_text())["kind"] == "settings"
-    assert formlab.compare(opened).height > 0
-
-
-def test_values_that_cannot_be_compared_are_an_error(funsd_root, tmp_path):
-    corpus = formlab.load("funsd", root=funsd_root, split="test")
-    for values in (["on"], ["on", "true"]):
-        with pytest.raises(DataBroken, match="nothing to compare"):
-            sweeps.sweep(corpus, blind([]), {"sees": values}, out=tmp_path)
-    with pytest.raises(DataBroken, match="on or off"):
-        sweeps.sweep(corpus, blind([]), {"sees": ["on", "half"]}, out=tmp_path)
-    with pytest.raises(UnknownName, match="setting of blind"):
-        sweeps.sweep(corpus, blind([]), {"seas": ["on", "off"]}, out=tmp_path)
-    (tmp_path / "experiment.json").write_text('{"kind": "stress"}')
-    with pytest.raises(DataBroken, match="of kind stress"):
-        sweeps.open_sweep(tmp_path)
-
-
-def test_command_prints_effects_and_sentences(funsd_root, tmp_path, monkeypatch):
-    monkeypatch.setattr(sweep_command.systems, "get", lambda _: blind([]))
-    words = ["funsd", "--root", str(funsd_root), "--system", "blind", "--out", str(tmp_path / "s")]
-    done = CliRunner().invoke(sweep_command.sweep, [*words, "--set", "sees=off,on"])
-    assert done.exit_code == 0, done.output
-    assert "73_settings -p experiment=" in done.output
-    done = CliRunner().invoke(
-        sweep_command.sweep, [*words, "--set", "sees=off", "--set", "sees=on", "--json"]
-    )
-    rows = json.loads(done.stdout)
-    assert [(row["term"], row["value"]) for row in rows] == [("sees", "off"), ("sees", "on")]
-    assert {row["n_units"] for row in rows} == {2}
-    done = CliRunner().invoke(sweep_command.sweep, [*words, "--set", "sees=off,,on"])
-    assert isinstance(done.exception, DataBroken)

@@ -6,7 +6,9 @@ import itertools
 import json
 import re
 import sys
+from collections import Counter, defaultdict
 from pathlib import Path
+from typing import Any
 
 from tests.fuzz import bench
 from tests.fuzz.targets import TARGETS
@@ -22,22 +24,22 @@ def main() -> int:
     names = [name for name in TARGETS if re.search(given.target, name)]
     numbers = [given.case] if given.case is not None else itertools.count()
     cases = ((name, number) for number in numbers for name in names)
-    most = (given.count * len(names)) if given.count else 2_000_000
-    cases = itertools.islice(cases, most)
-    rows = []
+    if given.count:
+        cases = itertools.islice(cases, given.count * len(names))
+    failing: list[dict[str, Any]] = []
+    tallies: dict[str, Counter[str]] = defaultdict(Counter)
     for row in bench.run(cases, seed=given.seed, seconds=given.seconds, minutes=given.minutes):
-        rows.append(row)
-        if row["verdict"] != HELD and not given.json:
-            print(
-                f"{row['verdict']} {row['target']} case {row['number']}: {row['what']}",
-                file=sys.stderr,
-            )
-    tallies, failed = bench.tallied(rows), bench.failures(rows)
-    if given.json:
-        shown = {name: dict(tally.verdicts) for name, tally in tallies.items()}
-        print(json.dumps({"seed": given.seed, "targets": shown, "failures": failed}, indent=1))
-    else:
-        _table(tallies)
+        tallies[row["target"]][row["verdict"]] += 1
+        if row["verdict"] != HELD:
+            failing.append(row)
+            place = f"{row['target']} case {row['number']}"
+            print(f"{row['verdict']} {place}: {row['what']}", file=sys.stderr)
+    tallies["all"] = sum(tallies.values(), Counter())
+    print(f"{'target':<32}{'tried':>8}" + "".join(f"{verdict:>9}" for verdict in VERDICTS))
+    for name, tally in tallies.items():
+        counts = [tally.total(), *(tally[verdict] for verdict in VERDICTS)]
+        print(f"{name:<31}" + "".join(f"{count:>9}" for count in counts))
+    failed = bench.failures(failing)
     if given.keep:
         for row in failed:
             _keep(row, given.seed)
@@ -53,24 +55,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--case", type=int, help="only the case of this number")
     parser.add_argument("--seconds", type=float, default=30, help="that one case may take")
     parser.add_argument("--keep", action="store_true", help="write failures into tests/fuzz/cases")
-    parser.add_argument("--json", action="store_true")
     return parser.parse_args()
-
-
-def _table(tallies: dict[str, bench.Tally]) -> None:
-    print(
-        f"{'target':<32}{'tried':>8}" + "".join(f"{name:>9}" for name in VERDICTS) + "  slowest s"
-    )
-    total = [0] * (len(VERDICTS) + 1)
-    for name, tally in sorted(tallies.items()):
-        counts = [tally.verdicts.total(), *(tally.verdicts[verdict] for verdict in VERDICTS)]
-        total = [a + b for a, b in zip(total, counts, strict=True)]
-        print(_line(name, counts) + f"{tally.slowest:>11.1f}")
-    print(_line("all", total))
-
-
-def _line(name: str, counts: list[int]) -> str:
-    return f"{name:<32}{counts[0]:>8}" + "".join(f"{count:>9}" for count in counts[1:])
 
 
 def _keep(row: dict, seed: str) -> None:

@@ -6,9 +6,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -20,14 +18,6 @@ ROOT = Path(__file__).parents[2]
 Case = tuple[str, int | str]
 # Cases of one child: what one leaves in memory does not stay for long.
 _AT_ONCE = 400
-
-
-@dataclass
-class Tally:
-    """What came of the cases of one target."""
-
-    verdicts: Counter[str] = field(default_factory=Counter)
-    slowest: float = 0.0
 
 
 def run(
@@ -106,16 +96,6 @@ def _ended(said: str, seconds: float) -> dict[str, Any]:
     places = [line.strip() for line in stack if "/formlab" in line][:5]
     what = "\n  ".join([f"over {seconds} s", *(line.replace(str(ROOT), "") for line in places)])
     return {"verdict": HUNG, "what": what, "seconds": seconds}
-
-
-def tallied(rows: Iterable[dict[str, Any]]) -> dict[str, Tally]:
-    """The verdicts by target."""
-    tallies: dict[str, Tally] = {}
-    for row in rows:
-        tally = tallies.setdefault(row["target"], Tally())
-        tally.verdicts[row["verdict"]] += 1
-        tally.slowest = max(tally.slowest, row["seconds"])
-    return tallies
 
 
 def failures(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from formlab.metrics.tree_edits import edit_script
 from formlab.trees import Node
-from tests.fuzz import changes, verdicts
+from tests.fuzz import mutations, verdicts
 
 # An input that takes more memory than this would take a user's machine with it.
 MEMORY = 12_000_000_000
@@ -42,10 +42,10 @@ def main() -> None:
         # Ends the process wherever it stands, in compiled code too, and says where that was.
         faulthandler.dump_traceback_later(order["seconds"], exit=True)
         if isinstance(number, str):
-            made = changes.loaded(json.loads(Path(number).read_text())["changes"])
+            made = verdicts.loaded(json.loads(Path(number).read_text())["changes"])
         else:
-            made = verdicts.changes_of(target, f"{order['seed']}/{number}")
-        say(target=name, number=number, changes=changes.dumped(made))
+            made = mutations.changes_of(target, f"{order['seed']}/{number}")
+        say(target=name, number=number, changes=verdicts.dumped(made))
         begun = time.monotonic()
         verdict, what = verdicts.tried(target, made)
         faulthandler.cancel_dump_traceback_later()

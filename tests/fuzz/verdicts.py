@@ -1,7 +1,7 @@
 """A case: a valid input, changed and read; and what is held of the outcome."""
 
+import base64
 import os
-import random
 import re
 import shutil
 import tempfile
@@ -11,14 +11,67 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from formlab.errors import FormlabError
-from tests.fuzz.changes import Change, apply
-from tests.fuzz.mutations import mutated
 
 HELD, CRASHED, VAGUE, DROPPED, HUNG = "held", "crashed", "vague", "dropped", "hung"
 VERDICTS = (HELD, CRASHED, VAGUE, HUNG, DROPPED)
+
+
+class Change(NamedTuple):
+    """One path of the input, and what stands there instead.
+
+    `kind` is ``bytes``, ``removed``, ``pipe``, ``folder`` or ``link``; `data` are the bytes, or
+    what the link points to.
+    """
+
+    path: str
+    kind: str = "bytes"
+    data: bytes = b""
+
+
+def apply(folder: Path, changes: list[Change]) -> None:
+    """Make the changes in `folder`; a name that no file system takes is left out."""
+    for change in changes:
+        path = folder / change.path
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path)
+            path.unlink(missing_ok=True)
+            if change.kind == "bytes":
+                path.write_bytes(change.data)
+            elif change.kind == "pipe":
+                os.mkfifo(path)
+            elif change.kind == "folder":
+                path.mkdir()
+            elif change.kind == "link":
+                path.symlink_to(change.data.decode())
+        except (OSError, ValueError):
+            continue
+
+
+def dumped(changes: list[Change]) -> list[dict[str, Any]]:
+    """The changes as JSON: bytes as text where they are UTF-8, else in base64."""
+    rows = []
+    for change in changes:
+        row: dict[str, Any] = {"path": change.path, "kind": change.kind}
+        try:
+            row["text"] = change.data.decode()
+        except UnicodeDecodeError:
+            row["base64"] = base64.b64encode(change.data).decode()
+        rows.append(row)
+    return rows
+
+
+def loaded(rows: list[dict[str, Any]]) -> list[Change]:
+    """The changes that `dumped` wrote."""
+    changes = []
+    for row in rows:
+        text = base64.b64decode(row["base64"]) if "base64" in row else row["text"].encode()
+        changes.append(Change(row["path"], row["kind"], text))
+    return changes
 
 
 class Found(NamedTuple):
@@ -96,13 +149,6 @@ def _evidence(doc: str, files: dict[str, bytes]) -> list[tuple[str, bytes]]:
             heads = lines[:1] if path.endswith((".csv", ".tsv")) else []
             pieces += [(path, line) for line in {*heads, *filter(name.search, lines)}]
     return pieces
-
-
-def changes_of(target: Target, seed: str) -> list[Change]:
-    """The changes of one case."""
-    base = valid(target)
-    files = {path: data for path, data in base.files.items() if re.search(target.only, path)}
-    return mutated(random.Random(f"{seed}/{target.name}"), files)
 
 
 def tried(target: Target, changes: list[Change]) -> tuple[str, str]:

@@ -6,8 +6,6 @@ from PIL import Image
 from playwright.sync_api import expect
 
 from formlab import browser, gallery, tables
-from formlab.errors import DataMissing
-from formlab.gallery.episodes import PIXELS
 from tests.reports.conftest import report_page
 
 EVIL = (
@@ -80,17 +78,6 @@ def steps(run):
     return gallery.episodes(run, names=["A11-001"]).items[0]["steps"]
 
 
-def test_episodes_come_with_the_most_wrong_first_their_last_status_and_each_picture_once(run):
-    made = gallery.episodes(run)
-    assert [item["name"] for item in made.items] == ["B12-001", "A11-001"]
-    assert made.items[1]["status"] == "submitted"
-    assert made.note == ""
-    # Two pictures of A11; of B12 one look, at the first of its own.
-    assert len(made.images) == 3
-    assert all(image["width"] * image["height"] <= PIXELS for image in made.images.values())
-    assert len(gallery.episodes(run, names=["A11-001", "A11-001"]).images) == 2
-
-
 def test_every_event_is_a_step_with_its_place_its_target_and_what_changed(run):
     look, click, typed, refused, empty, scroll, late, note, again = steps(run)
     # Of ten events the screen is none; the torn line is dropped.
@@ -110,47 +97,6 @@ def test_every_event_is_a_step_with_its_place_its_target_and_what_changed(run):
     assert late["moved"]
     assert (late["mark"], late["box"], late["field"]) == (None, None, "late")
     assert not again["moved"]
-
-
-def test_log_without_changes_tells_them_from_one_state_to_the_next(tmp_path):
-    events = [
-        look(1, "001.png"),
-        act("Click", asked=CLICK, target=control("name", "")),
-        act("Type", asked={"text": "Ada"}, target=control("name", "Ada")),
-        act("Click", asked=CLICK, target=None),
-    ]
-    record(tmp_path, "one", events)
-    _, click, typed, turned = gallery.episodes(tmp_path / "one").items[0]["steps"]
-    assert click["changes"] == []
-    assert (typed["changes"][0]["before"], typed["changes"][0]["after"]) == ("", "Ada")
-    assert turned["gone"]
-
-
-def test_budget_leaves_steps_out_and_says_how_many(run):
-    small = gallery.episodes(run, names=["A11-001"], budget=10)
-    # The first screenshot always stands; with the second the budget is spent.
-    assert len(small.images) == 1
-    assert [step["do"] for step in small.items[0]["steps"]][-1] == "Note"
-    assert small.items[0]["left"] == 1
-    assert "1 of 2 episodes are shown." in small.note
-    assert "1 step is left out." in small.note
-    assert "at most 1e-05 MB" in small.note
-    fewer = gallery.episodes(run, limit=1)
-    assert (len(fewer), fewer.note) == (1, "1 of 2 episodes are shown.")
-
-
-def test_answers_are_those_of_the_episode(run):
-    row = WRONG | {"doc_id": "A11-001", "path": "/Name", "gold": "Ada", "pred": "Eve"}
-    cases = tables.table("cases", [row, row | {"doc_id": "other"}])
-    (answer,) = gallery.episodes(run, cases=cases, names=["A11-001"]).items[0]["answers"]
-    assert (answer["path"], answer["gold"], answer["pred"]) == ("/Name", "Ada", "Eve")
-
-
-def test_without_a_recorded_episode_there_is_a_note_and_a_missing_folder_is_told(tmp_path):
-    assert gallery.episodes(None).label == "Note"
-    assert gallery.episodes(tmp_path).label == "Note"
-    with pytest.raises(DataMissing, match="no folder of a run"):
-        gallery.episodes(tmp_path / "gone")
 
 
 @pytest.mark.parametrize(

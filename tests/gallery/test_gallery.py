@@ -13,9 +13,7 @@ from playwright.sync_api import expect
 from formlab import browser, gallery, tables
 from formlab.analysis.finding import Finding
 from formlab.errors import UnknownName
-from formlab.folders import Corpus, Evaluation
 from formlab.gallery import inline
-from formlab.gallery._crops import area
 from formlab.gallery._diff import diff
 from tests.states import until_seen
 
@@ -56,16 +54,6 @@ def test_view_shows_exactly_the_gold_box(root):
     assert image.getpixel((360, 508)) > 215
 
 
-def test_cases_of_a_page_share_it_and_it_is_shown_whole_if_asked_or_without_boxes(root):
-    made = shown(root, BOX, BOX | {"pred": "c"}, {}, {"doc_id": "2"})
-    assert len(made.images) == 1
-    assert [case["sheet"] for case in made.cases] == [0, 0, 0, 1]
-    assert shown(root, BOX, crop=False).cases[0]["boxes"]["gold"] == [0.5, 0.5, 0.1, 0.016]
-    assert shown(root, {}).cases[0]["boxes"] == {}
-    for made in (shown(root, {}), shown(root, BOX, crop=False)):
-        assert made.cases[0]["view"] == [0, 0, 1, 1]
-
-
 def test_click_and_reversed_and_far_boxes_are_placed(root):
     click = {"pred_x0": 440.0, "pred_y0": 508.0, "pred_x1": 440.0, "pred_y1": 508.0}
     far = {"pred_x0": 1e300, "pred_y0": 5.0, "pred_x1": 2e300, "pred_y1": 6.0}
@@ -87,19 +75,6 @@ def test_case_without_a_usable_image_says_why(root, image):
     assert case["gold"] == "a"
 
 
-def test_of_too_many_each_cause_has_its_share_in_the_order_of_the_cases(root):
-    causes = ["digit"] * 6 + ["clipped"] * 3 + [None]
-    rows = [{"doc_id": str(i % 3), "path": f"/{i}", "cause": c} for i, c in enumerate(causes)]
-    made = shown(root, *rows, {"outcome": "match", "path": "/right"}, most=5)
-    paths = [int(case["path"][1:]) for case in made.cases]
-    assert paths == sorted(paths)
-    # Of 6, 3 and 1 of ten, five are 3, 1.5 and 0.5: what is due first comes first.
-    assert made.drawn == [["digit", 3, 6], ["clipped", 2, 3], ["mismatch", 0, 1]]
-    assert (len(made), made.total, made.asked) == (5, 10, 11)
-    assert len(shown(root, *rows, most=None)) == 10
-    assert [c["stage"] for c in shown(root, {"cause": "digit"}, {}).cases] == ["characters", None]
-
-
 def test_diff_rebuilds_both_sides():
     rng = random.Random(5)
     for _ in range(3_000):
@@ -109,73 +84,6 @@ def test_diff_rebuilds_both_sides():
         assert "".join(text for op, text in runs if op != "delete") == pred
         assert all(text for _, text in runs)
         assert all(a[0] != b[0] for a, b in pairwise(runs))
-
-
-@pytest.mark.parametrize(
-    ("gold", "pred", "marked"),
-    [
-        # By word: what is missing or extra is a whole word.
-        ("Rheumatic fever", "fever", "-[Rheumatic ]fever"),
-        ("fever", "Rheumatic fever", "+[Rheumatic ]fever"),
-        ("total amount due", "amount due now", "-[total ]amount due+[ now]"),
-        # By character, where words are alike.
-        ("9.00", "9.0O", "9.0-[0]+[O]"),
-        ("1,234.00", "1234.00", "1-[,]234.00"),
-        ("free from 05:30", "free frorn 05:30", "free fro-[m]+[rn] 05:30"),
-        ("HARBOUR BOARD", "HARBOURBOARD", "HARBOUR-[ ]BOARD"),
-        # Words that are not alike are exchanged whole, and so are values.
-        ("Dr. J. Doe", "Dr. Mary Doe", "Dr. -[J.]+[Mary] Doe"),
-        ("tea", "Sugar 12", "-[tea]+[Sugar 12]"),
-        ("John Smith", "Mary Poppins", "-[John Smith]+[Mary Poppins]"),
-        ("9.00", "8.11", "-[9.00]+[8.11]"),
-    ],
-)
-def test_diff_marks_no_more_than_what_differs(gold, pred, marked):
-    signs = {"equal": "{}", "delete": "-[{}]", "insert": "+[{}]"}
-    assert "".join(signs[op].format(text) for op, text in diff(gold, pred)) == marked
-
-
-def records(*rows):
-    key = KEY | {"role": "gold", "status": "ok"}
-    return tables.table("records", [key | {"task": "layout"} | row for row in rows])
-
-
-def test_cases_are_called_by_the_first_name_that_is_known():
-    gold = records(
-        {"path": "/entities/1", "kind": "question", "value": "Date of birth:"},
-        {"path": "/entities/2", "kind": "answer", "value": "1.2.90"},
-        {"path": "/entities/3", "kind": "header", "value": "PATIENT"},
-        {"path": "/links/1/2", "kind": "link", "value": "/entities/1 /entities/2"},
-        # A header is no question, and a label of another document is none of this.
-        {"path": "/links/3/1", "kind": "link", "value": "/entities/3 /entities/1"},
-        {"path": "/entities/9", "kind": "question", "value": "Elsewhere", "doc_id": "2"},
-        {"path": "/vqa/q1", "task": "vqa", "meta": '{"question": "Who signed?"}'},
-    )
-    types = {"types": {"/items/*/price": {"type": "money", "label": "Price each"}}}
-    documents = tables.table("documents", [KEY | {"meta": json.dumps(types)}])
-    paths = {
-        "/entities/2": "Date of birth:", "/entities/1": "answer 1", "/vqa/q1": "Who signed?",
-        "/items/3/price": "Price each", "/items/3/unit_price": "unit price", "/a~1b": "a/b",
-        "/entities/9": "answer 9",
-    }  # fmt: skip
-    rows = [ROW | {"path": path, "kind": "answer"} for path in paths]
-    cases = tables.table("cases", rows)
-    corpus = Corpus(documents, gold, "demo", "test")
-    scored = Evaluation(documents, cases, tables.table("scores", []), "demo", "test", "ocr",
-                        corpus=corpus)  # fmt: skip
-    made = gallery.errors(cases, of=scored)
-    assert {case["path"]: case["label"] for case in made.cases} == paths
-    own = cases.with_columns(question=pl.Series(["Born?", *[None] * 6]))
-    assert [c["label"] for c in gallery.errors(own, of=scored).cases][:2] == ["Born?", "answer 1"]
-    assert gallery.errors(cases).cases[0]["label"] == "answer 2"
-
-
-def test_keys_are_of_the_field_and_stay(root):
-    rows = [{"path": "/a"}, {"path": "/a", "pred_path": "/b"}, {"path": "/a", "doc_id": "2"}]
-    first, second, third = (case["key"] for case in shown(root, *rows).cases)
-    assert len({first, second, third}) == 3
-    other = shown(root, {"path": "/a", "system": "chat", "pred": "x", "cause": "digit"})
-    assert other.cases[0]["key"] == first == "0b7ff11762"
 
 
 def test_cases_carry_the_slices_asked_for_and_the_findings_they_are_behind():
@@ -211,43 +119,6 @@ def test_cases_carry_the_slices_asked_for_and_the_findings_they_are_behind():
         gallery.errors(cases, documents=documents, by=["domian"])
 
 
-def test_pages_of_several_roots_are_shown(root, tmp_path):
-    second = tmp_path / "second"
-    second.mkdir()
-    Image.new("L", (300, 300), 90).save(second / "page.png")
-    rows = [ROW, ROW | {"benchmark": "other"}, ROW | {"benchmark": "third"}]
-    documents = [{name: row[name] for name in KEY} | {"image": "page.png"} for row in rows]
-    cases = tables.table("cases", rows)
-    documents = tables.table("documents", documents)
-    made = gallery.errors(cases, root={"demo": root, "other:test": second}, documents=documents)
-    assert [image_of(made, case).size for case in made.cases[:2]] == [(800, 1000), (300, 300)]
-    assert made.cases[2]["why"] == "no page image is known"
-    scores = tables.table("scores", [])
-    parts = [
-        Evaluation(documents.filter(benchmark=name), cases.filter(benchmark=name), scores, name,
-                   "test", "ocr", root=folder)
-        for name, folder in (("demo", root), ("other", second), ("third", None))
-    ]  # fmt: skip
-    again = gallery.errors(cases, of=parts)
-    assert [case["image"] for case in again.cases] == [case["image"] for case in made.cases]
-    # A missing file names no folder of this machine.
-    (second / "page.png").unlink()
-    assert str(tmp_path) not in gallery.errors(cases, of=parts).cases[1]["why"]
-
-
-def test_area_stays_on_the_page():
-    rng = random.Random(6)
-    for _ in range(500):
-        page = rng.randint(1, 900), rng.randint(1, 900)
-        x, y = rng.uniform(-200, 1200), rng.uniform(-200, 1200)
-        box = (x, y, x + rng.uniform(0, 500), y + rng.uniform(0, 500))
-        left, top, width, height = area([box], page)
-        assert left >= 0
-        assert top >= 0
-        assert 0 < width <= page[0] - left
-        assert 0 < height <= page[1] - top
-
-
 def test_hostile_values_stay_bounded_and_are_json(root):
     evil = "<script>\x00\u2028</script>" * 100_000
     made = shown(root, {"gold": evil, "pred": evil[::-1], "path": evil, "kind": evil})
@@ -278,13 +149,6 @@ def test_only_pictures_and_texts_of_cases_stand_in_blocks_and_none_ends_one():
     data, texts = inline.split("explorer", {"gallery": payload})
     assert data["gallery"]["cases"] == cases
     assert list(texts.values()) == [picture]
-
-
-def test_report_gets_data(root, monkeypatch):
-    monkeypatch.setenv("FORMLAB_REPORT", "1")
-    assert set(shown(root)._repr_mimebundle_()) == set(shown(root, BOX)._repr_mimebundle_()) == {
-        "application/vnd.formlab.gallery+json", "text/plain",
-    }  # fmt: skip
 
 
 @pytest.mark.browser
@@ -381,25 +245,3 @@ def test_page_of_the_gold_box_is_shown_and_what_is_elsewhere_is_named(pdf):
     absent = of_pdf(pdf, BOX | {"page": 9}, None).cases[0]
     assert absent["image"] is None
     assert absent["why"].startswith("no page 9, the PDF has 2")
-
-
-def test_only_errors_are_shown_unless_right_ones_are_asked_for(root):
-    rows = [
-        {"path": f"/{number}", "outcome": outcome}
-        for number, outcome in enumerate(("match", "mismatch", "missing", "spurious", "unscored"))
-    ]
-    made = shown(root, *rows)
-    assert [case["outcome"] for case in made.cases] == ["mismatch", "missing", "spurious"]
-    assert str(made) == "Gallery of 3 of 3 cases"
-    assert len(shown(root, *rows, right=True)) == 5
-    # Of two systems, a case is shown that one of them has wrong.
-    cases = tables.table("cases", [ROW | {"path": row["path"]} | row for row in rows[:2]])
-    other = cases.with_columns(outcome=pl.lit("match"))
-    both = gallery.errors(other, root=None, beside=[cases])
-    assert [case["path"] for case in both.cases] == ["/1"]
-    assert len(gallery.errors(other, root=None)) == 0
-
-
-def test_a_check_shows_which_of_its_fields_are_not_right(root):
-    made = shown(root, {"path": "/c1", "failed": ["/A", "/B"]}, {"path": "/c2", "failed": []})
-    assert [case.get("failed") for case in made.cases] == [["/A", "/B"], None]

@@ -1,10 +1,6 @@
 """The gallery as a page in Chromium: 130 cases, one of them hostile; counts beside polars' own."""
 
-import csv
-import io
-import json
 import re
-from pathlib import Path
 
 import polars as pl
 import pytest
@@ -13,7 +9,6 @@ from playwright.sync_api import expect
 
 from formlab import browser, gallery, tables
 from formlab.gallery import inline
-from formlab.reports import csv_export
 
 pytestmark = pytest.mark.browser
 
@@ -96,10 +91,6 @@ def counted(cases, column):
     return {"all": cases.height, **dict(values.value_counts().iter_rows())}
 
 
-def harmless(cases):
-    return cases.filter(pl.col("path").str.starts_with("/field/"))
-
-
 def shown(page):
     return re.match("[0-9,]+", page.locator(".fl-count").text_content())[0]
 
@@ -115,51 +106,6 @@ def holds(place, text):
     check = expected.to_have_text if isinstance(text, list) else expected.to_contain_text
     check(text, use_inner_text=True)
     return True
-
-
-def test_cases_are_sorted_by_similarity_and_causes_stand_behind_their_stage(page):
-    page.get_by_label("Sort").select_option("worst")
-    order = sorted(range(COUNT), key=lambda i: ROWS[i]["similarity"])
-    expected = [name(i) for i in order[:PAGE]]
-    assert holds(page.locator(".fl-card h4"), expected)
-    page.get_by_label("Cause", exact=True).select_option("digit")
-    assert holds(page.locator(".fl-card").first, "characters: digit")
-    count = tables.only(CASES, cause="digit").height
-    assert options(page, "Stage") == {"all": count, "characters": count}
-
-
-def test_paging_reaches_every_case(page):
-    seen = []
-    chosen = page.locator(".fl-pager select").last.locator("option:checked")
-    for number in range(6):
-        expect(chosen).to_contain_text(f"page {number + 1} of 6")
-        seen += page.eval_on_selector_all(".fl-card", "a => a.map(c => Number(c.dataset.place))")
-        if number < 5:
-            page.get_by_label("next page").last.click()
-    assert seen == list(range(COUNT))
-    assert page.get_by_label("next page").last.is_disabled()
-
-
-def test_keyboard_walks_over_pages_opens_and_comes_back(page):
-    page.locator(".fl-card").first.focus()
-    page.keyboard.press("End")
-    place = "document.activeElement.dataset.place"
-    assert page.evaluate(place) == str(COUNT - 1)
-    page.keyboard.press("Home")
-    for _ in range(PAGE):
-        page.keyboard.press("ArrowRight")
-    assert page.evaluate(place) == str(PAGE)
-    expect(page.locator(".fl-card")).to_have_count(PAGE)
-    page.keyboard.press("PageDown")
-    page.keyboard.press("Enter")
-    assert heading(page) == name(2 * PAGE)
-    assert page.evaluate("document.activeElement.tagName") == "H3"
-    page.keyboard.press("ArrowLeft")
-    assert heading(page) == name(2 * PAGE - 1)
-    page.keyboard.press("Escape")
-    # The focus goes to the card of the case that was open last, on the page before.
-    page.wait_for_selector(f'.fl-card[data-place="{2 * PAGE - 1}"]:focus')
-    expect(page.locator("dialog[open]")).to_have_count(0)
 
 
 def heading(page):
@@ -202,40 +148,6 @@ def test_zoom_keeps_the_boxes_on_their_field_and_a_hand_moves_the_page(page):
     expect(level).to_have_text("800 %")
 
 
-def test_page_of_a_case_leads_to_its_other_cases(page):
-    page.locator(".fl-card").first.click()
-    same = CASES.filter(pl.col("doc_id") == "d0").height
-    others = page.locator("dialog .fl-others")
-    expect(others.locator("h4")).to_have_text(f"{same} cases on this page")
-    others.locator("li button").nth(1).click()
-    assert heading(page) == name(4)
-    page.keyboard.press("p")
-    page.locator("dialog .fl-other").last.click()
-    assert heading(page) != name(4)
-    expect(page.locator("dialog .fl-other")).to_have_count(same - 1)
-    page.get_by_text("Other cases", exact=True).click()
-    expect(page.locator("dialog .fl-other").first).to_be_hidden()
-    page.get_by_text("Show them all in the gallery").click()
-    assert shown(page) == str(same)
-    page.locator(".fl-only").click()
-    assert shown(page) == str(COUNT)
-
-
-def test_whole_page_has_all_boxes_of_gold_and_of_answers(page):
-    page.locator(".fl-card").first.click()
-    boxes = {side: page.locator(f"dialog .fl-all.{side}:visible") for side in ("gold", "pred")}
-    assert [place.count() for place in boxes.values()] == [0, 0]
-    page.keyboard.press("p")
-    # Right ones too; cases whose boxes are the same are drawn once.
-    fields = CASES.filter(pl.col("doc_id") == "d0").unique(tables.BOX).height
-    assert [place.count() for place in boxes.values()] == [fields, fields]
-    page.get_by_role("button", name="All predicted").click()
-    assert [place.count() for place in boxes.values()] == [fields, 0]
-    assert boxes["gold"].first.evaluate("e => getComputedStyle(e).strokeDasharray") == "none"
-    page.get_by_role("button", name="All predicted").click()
-    assert "5px" in boxes["pred"].first.evaluate("e => getComputedStyle(e).strokeDasharray")
-
-
 def test_selection_shows_its_cases_and_a_key_opens_one(page):
     page.evaluate("""() => {
         window.shown = formlabGallery.galleries[0];
@@ -274,96 +186,6 @@ def test_selection_shows_its_cases_and_a_key_opens_one(page):
     assert heading(page) == name(7)
     link = page.locator("dialog .fl-link").get_attribute("href")
     assert link == f"#case={page.evaluate('shown.cases[7].key')}"
-
-
-def test_chosen_cases_are_saved_as_the_rows_that_python_has(page, folder):
-    texts = ["=1+1", " +x", "\t@SUM(A1)", "＝2", "\r\n", 'a,"b"\nc', "-", "12", "a\x00", "", None]
-    cases = CASES.head(len(texts)).with_columns(pred=pl.Series(texts), ink=pl.Series(["="] * 11))
-    made = gallery.errors(cases, right=True, by=["ink"])
-    (folder / "saved.html").write_text(inline.document(made.payload), "utf-8")
-    page.goto((folder / "saved.html").as_uri())
-    page.get_by_label("Kind", exact=True).select_option("date")
-    expected = [row for row in gallery.rows(made.payload) if row["kind"] == "date"]
-    files = {}
-    for kind in ("jsonl", "csv"):
-        with page.expect_download() as download:
-            page.get_by_role("button", name=kind.upper(), exact=True).click()
-        assert download.value.suggested_filename == f"cases.{kind}"
-        files[kind] = Path(download.value.path()).read_bytes().decode()
-    names = ["doc_id", "path", "label", "gold", "pred", "outcome", "similarity", "key", "cause"]
-    lines = [json.loads(line) for line in files["jsonl"].splitlines()]
-    assert [[line.get(name) for name in names] for line in lines] == [
-        [row.get(name) for name in names] for row in expected
-    ]
-    saved = list(csv.DictReader(io.StringIO(files["csv"], newline="")))
-    right = csv.DictReader(io.StringIO(csv_export.text(expected), newline=""))
-    for mine, other in zip(saved, right, strict=True):
-        assert [mine[name] for name in names] == [other[name] for name in names]
-        assert mine["ink"] == "'="
-
-
-def test_images_are_set_when_they_come_near(page):
-    page.set_viewport_size({"width": 390, "height": 400})
-    page.reload()
-    page.wait_for_selector(".fl-card img[src]")
-    loaded = page.locator(".fl-card img[src]").count()
-    assert 0 < loaded < PAGE
-    page.locator(".fl-card").last.scroll_into_view_if_needed()
-    page.wait_for_selector(".fl-grid > li:last-child img[src]")
-
-
-def test_everything_has_a_name_and_a_phone_has_no_sideways_scroll(page):
-    page.emulate_media(color_scheme="dark")
-    page.set_viewport_size({"width": 390, "height": 844})
-    page.reload()
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    label = page.locator(".fl-card").first.get_attribute("aria-label")
-    assert label == "money 0: gold total 0.00; predicted total 0.O0, mismatch; document d0"
-    page.locator(".fl-card").first.click()
-    assert page.evaluate("document.querySelector('dialog').scrollWidth") <= 390
-    nameless = """() => [...document.querySelectorAll(
-        'button, select, input, [role=button], [role=region], dialog')]
-        .filter(e => !(e.ariaLabel || e.textContent.trim())).map(e => e.outerHTML)"""
-    assert page.evaluate(nameless) == []
-    assert page.locator("img:not([alt])").count() == 0
-    page.emulate_media(color_scheme="light")
-
-
-def test_damaged_image_says_so(page, folder):
-    source = (folder / "gallery.html").read_text().replace("base64,UklGR", "base64,AAAAA")
-    (folder / "damaged.html").write_text(source)
-    page.goto((folder / "damaged.html").as_uri())
-    page.wait_for_selector(".fl-noimage")
-    expect(page.locator(".fl-noimage").first).to_have_text("the image is damaged")
-    page.locator(".fl-card").first.click()
-    page.wait_for_selector("dialog .fl-noimage")
-    expect(page.locator("dialog .fl-box")).to_have_count(0)
-
-
-def test_two_systems_stand_side_by_side(page, folder):
-    other = CASES.with_columns(
-        system=pl.lit("chat <b>"), pred="gold", outcome=pl.lit("match"),
-        cause=pl.lit(None, pl.String), pred_x0=pl.col("pred_x0") + 5,
-    )  # fmt: skip
-    page.goto(written(folder, "beside.html", beside=[other]).as_uri())
-    page.get_by_label("Outcome of ocr").select_option("mismatch")
-    assert shown(page) == str(CASES.filter(pl.col("outcome") == "mismatch").height)
-    # One value: nothing to choose.
-    expect(page.get_by_label("Outcome of chat <b>")).to_have_count(0)
-    card = page.locator(".fl-card").first
-    assert holds(card.locator(".fl-pair dd"), ["total 0.00", "total 0.O0", "total 0.00"])
-    card.click()
-    expect(page.locator("dialog .fl-box:not(.fl-all)")).to_have_count(3)
-    expect(page.locator("dialog .fl-answer h4")).to_have_text(["ocr", "chat <b>"])
-
-
-def test_verdicts_can_be_chosen_where_cases_carry_them(page, folder):
-    wrong = pl.int_range(pl.len()) < 7
-    judged = CASES.with_columns(verdict=pl.when(wrong).then(pl.lit("label_error")))
-    page.goto(written(folder, "judged.html", judged).as_uri())
-    assert options(page, "Verdict") == {"all": COUNT, "label error": 7, "–": COUNT - 7}
-    page.get_by_label("Verdict", exact=True).select_option("label_error")
-    assert holds(page.locator(".fl-card .fl-chip.verdict"), ["label error"] * 7)
 
 
 # The last block of a page is whole when the page is.

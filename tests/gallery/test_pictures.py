@@ -1,11 +1,9 @@
 """Which pages are kept whole and which are cut: by hand for small budgets."""
 
-import polars as pl
 import pytest
 from PIL import Image
 
 from formlab import gallery, tables
-from formlab.errors import TableBroken
 from formlab.gallery import _pictures
 
 ROW = {
@@ -71,62 +69,3 @@ def test_without_room_a_page_is_cut_unless_its_cuts_take_more(pages, monkeypatch
     # In the cut of document 2 the box stands in the middle: (240 - 60) / 2 = 90 of 240.
     gold = [90 / 240, round(37 / 84, 5), 60 / 240, round(10 / 84, 5)]
     assert shown.cases[-2]["boxes"]["gold"] == gold
-
-
-def test_answers_of_several_systems_share_a_case(pages):
-    row = {"doc_id": "0", "path": "/total", **box(100.0, 100.0)}
-    second = row | box(300.0, 100.0, "pred_") | {"system": "b", "pred": "9.00", "outcome": "match"}
-    other = tables.table("cases", [ROW | second])
-    shown = made(pages, [row | box(100.0, 100.0, "pred_")], beside=[other])
-    case = shown.cases[0]
-    assert (case["system"], case["pred"], case["diff"][-1]) == ("a", "9.0O", ("insert", "O"))
-    answer = case["beside"][0]
-    assert (answer["system"], answer["pred"], answer["diff"]) == ("b", "9.00", [("equal", "9.00")])
-    assert set(case["boxes"]) == {"gold", "pred", "pred2"}
-    # The view holds all three: from 100 - 24 to 360 + 24 across.
-    assert case["view"][0] == 76 / 1000
-    assert case["view"][2] == pytest.approx(308 / 1000)
-    assert set(shown.payload["colours"]["system"]) == {"a", "b"}
-
-
-def test_tables_of_other_cases_are_refused():
-    rows = [ROW | {"doc_id": "0", "path": path} for path in ("/a", "/b")]
-    cases = tables.table("cases", rows)
-    with pytest.raises(TableBroken, match=r"beside\[0\] has 1 rows, cases has 2"):
-        gallery.errors(cases, root=None, beside=[cases.head(1)])
-    other = cases.with_columns(gold=pl.Series(["9.00", "8.00"]))
-    with pytest.raises(TableBroken, match=r"beside\[1\] is not .* 1 rows differ, first 1"):
-        gallery.errors(cases, root=None, beside=[cases, other])
-    with pytest.raises(TableBroken, match="cases: missing columns: pred, cause"):
-        gallery.errors(cases.drop("pred", "cause"), root=None)
-
-
-def test_each_case_has_its_own_scores_and_verdict():
-    rows = [ROW | {"doc_id": "0", "path": path} for path in ("/a", "/b")]
-    cases = tables.table("cases", rows).with_columns(verdict=pl.Series([None, "label_error"]))
-    key = {name: ROW[name] for name in ("benchmark", "split", "system")}
-    cer = key | {"doc_id": "0", "metric": "cer", "level": "field", "path": "/a", "settings": {}}
-    scores = tables.table("scores", [
-        cer | {"hits": 1.0, "total": 4.0, "value": 0.25},
-        cer | {"metric": "wer", "hits": 0.0, "total": 0.0, "value": float("nan")},
-        cer | {"level": "page", "path": None, "hits": 5.0, "total": 9.0, "value": 5 / 9},
-    ])  # fmt: skip
-    first, second = gallery.errors(cases, root=None, scores=scores).cases
-    assert first["scores"] == [["cer", 0.25, 1.0, 4.0], ["wer", None, 0.0, 0.0]]
-    assert "scores" not in second
-    assert (second["verdict"], first.get("verdict")) == ("label_error", None)
-
-
-def test_rows_of_a_payload_are_the_cases_without_pictures(pages):
-    rows = [{"doc_id": "0", "path": f"/{i}"} for i in range(gallery.PART + 1)]
-    other = tables.table("cases", [ROW | row | {"system": "b", "pred": "8"} for row in rows])
-    shown = made(pages, rows, beside=[other])
-    assert len(shown.payload["cases"]) == 2
-    flat = gallery.rows(shown.payload)
-    assert [row["path"] for row in flat] == [row["path"] for row in rows]
-    assert (flat[0]["pred"], flat[0]["system_2"], flat[0]["pred_2"]) == ("9.0O", "b", "8")
-    assert not {"image", "sheet", "boxes", "diff"} & set(flat[0])
-    with pytest.raises(ValueError, match="Expecting value"):
-        gallery.rows({"cases": ["<script>"]})
-    with pytest.raises(ValueError, match="nested too deeply"):
-        gallery.rows({"cases": ["[" * 100_000]})

@@ -7,8 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from formlab.metrics import _words
-
 REPOSITORY = Path(__file__).parents[2]
 # Python imports this at its start: no add-on is there, nor any entry point of formlab's.
 SITE = """
@@ -60,20 +58,6 @@ def test_notebooks_of_an_add_on_are_there_with_it_alone(core):
     assert not {"02_review", "40_form_filling"} & set(names)
 
 
-def test_systems_of_an_add_on_name_it_and_what_they_read_before_still_opens(core):
-    assert core(code="import formlab_baselines").returncode == 1
-    done = core("run", "formcraft", "--system", "rules")
-    assert done.returncode == 2
-    assert "system 'rules' is not installed (the add-on formlab_baselines)" in done.stderr
-    opened = "import formlab; print(formlab.open_evaluation(benchmark='vrdu', system='rules'))"
-    assert "rules" in core(code=opened).stdout
-
-
-def test_sample_that_an_add_on_opens_is_said_to_need_it(core):
-    opened = "import formlab; formlab.open_evaluation(benchmark='formfactory', system='rules')"
-    assert "nothing is installed that fills in forms" in core(code=opened).stderr
-
-
 @pytest.mark.parametrize("arguments", [["--help"], ["list", "benchmarks"], ["score", "-h"]])
 def test_lists_and_help_import_nothing_heavy(arguments):
     code = (
@@ -87,15 +71,3 @@ def test_lists_and_help_import_nothing_heavy(arguments):
     )
     assert done.returncode == 0
     assert not set(HEAVY) & set(done.stderr.split())
-
-
-def test_the_stemmer_is_imported_without_the_rest_of_nltk(monkeypatch):
-    def nltk():
-        return [name for name in sys.modules if name.partition(".")[0] == "nltk"]
-
-    for name in nltk():
-        monkeypatch.delitem(sys.modules, name)
-    alone = _words._porter_alone()
-    assert not nltk()
-    assert Path(alone.__file__).parts[-3:] == ("nltk", "stem", "porter.py")
-    assert alone.PorterStemmer().stem("organisations") == "organis"

@@ -6,7 +6,6 @@ import pytest
 from PIL import Image
 
 from formlab import analysis, benchmarks, registry
-from formlab.errors import NotAvailable
 from formlab.systems import chat
 from tests.systems.scripted_server import serving
 
@@ -43,23 +42,3 @@ def test_fields_of_the_gold_are_asked_for_and_scored(forms, tmp_path):
         ("/date", None, False),
         ("/total", "9.00", True),
     ]
-
-
-def test_declared_prompt_and_schema_are_used(forms, tmp_path):
-    file = tmp_path / "own.py"
-    code = (TOYS / "toy_benchmark.py").read_text()
-    schema = {"type": "object", "properties": {"sum": {"type": "object"}}}
-    code = code.replace('"receipts"', '"mine"').replace("/{name}", "/sum/{name}")
-    file.write_text(code.replace('tasks=("text",)', f'prompt="Add up.", schema={schema}'))
-    registry.load(file)
-    corpus = benchmarks.load("mine", root=forms)
-    predictions, calls = asked(corpus, tmp_path / "r", {"sum": {"total": 9, "date": "1 May"}})
-    assert "Add up." in json.dumps(calls)
-    values = dict(predictions.records.select("path", "value").rows())
-    assert values == {"/sum/total": "9", "/sum/date": "1 May"}
-
-
-def test_benchmark_without_plain_fields_is_not_asked_about(tmp_path):
-    registry.register("benchmarks", "clicks", print, tasks=("click",))
-    with pytest.raises(NotAvailable, match="no task for models in clicks"):
-        chat.tasks_of("clicks")

@@ -8,7 +8,7 @@ import pytest
 
 import formlab
 from formlab import benchmarks, readers
-from formlab.errors import DataBroken, UnknownName
+from formlab.errors import DataBroken
 
 pytestmark = pytest.mark.usefixtures("fresh")
 
@@ -48,23 +48,6 @@ def test_metric_of_texts_has_a_score_for_each_case_of_its_task(benchmark, system
     assert summary["value"].to_list() == [rows["hits"].sum() / rows["total"].sum()]
 
 
-def test_metric_of_boxes_gets_the_boxes_of_both_sides():
-    seen = []
-
-    @formlab.metric("inside", tasks=("visual",), units=("field",), view="boxes")
-    def inside(golds, preds):
-        seen.extend([golds, preds])
-        return np.ones((len(golds), 2))
-
-    evaluation = scored("formcraft")
-    part = evaluation.cases.filter(pl.col("task") == "visual", pl.col("outcome") != "unscored")
-    # Part by part, if there are several.
-    golds, preds = np.concatenate(seen[::2]), np.concatenate(seen[1::2])
-    assert [golds.shape, preds.shape] == [(part.height, 4)] * 2
-    np.testing.assert_array_equal(golds[:, 0], part["x0"].to_numpy())
-    np.testing.assert_array_equal(preds[:, 3], part["pred_y1"].to_numpy())
-
-
 @pytest.mark.parametrize("view", ["trees", "records"])
 def test_metric_of_documents_gets_what_both_sides_say_of_them(view):
     def sizes(golds, preds):
@@ -81,15 +64,6 @@ def test_metric_of_documents_gets_what_both_sides_say_of_them(view):
     rows = evaluation.scores.filter(pl.col("metric") == "sizes")
     assert set(rows.select("task", "level").rows()) == {("layout", "document")}
     assert (rows["total"] > 0).all()
-
-
-def test_tallies_of_a_wrong_shape_are_an_error_that_names_the_metric(funsd_root, tmp_path):
-    formlab.metric("flat")(lambda golds, preds: np.ones(len(golds)))
-    (tmp_path / "p.jsonl").write_text('{"doc_id": "a", "text": "Name: Ada Berg"}\n')
-    corpus = benchmarks.load("funsd", root=funsd_root)
-    answers = readers.read_predictions(tmp_path / "p.jsonl", corpus)
-    with pytest.raises(DataBroken, match=r"tallies of flat have shape \(2,\) for 2 cases"):
-        formlab.evaluate(corpus, answers)
 
 
 def failing(golds, preds):
@@ -122,9 +96,3 @@ def test_tally_that_is_nan_is_undefined_and_in_no_sum():
     row = summary.filter(pl.col("metric") == "own", pl.col("slice_by").is_null()).row(0, named=True)
     # 263 facts, of which those with an even number are undefined: 132.
     assert (row["value"], row["n_undefined"]) == (0.5, 132)
-
-
-@pytest.mark.parametrize("fields", [{"tasks": "texts"}, {"view": "words"}, {"units": "fields"}])
-def test_metric_of_an_unknown_task_view_or_level_is_refused(fields):
-    with pytest.raises(UnknownName, match="of metric own"):
-        formlab.metric("own", **fields)(lengths)

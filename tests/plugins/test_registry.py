@@ -7,12 +7,10 @@ import pytest
 from click.testing import CliRunner
 
 import formlab
-from formlab import benchmarks, metrics, readers, registry, systems
+from formlab import benchmarks, metrics, registry, systems
 from formlab.cli import main
 from formlab.errors import DataBroken, DataMissing, FormlabError, NotAvailable, UnknownName
 from formlab.folders import Evaluation
-
-from .conftest import TOYS
 
 pytestmark = pytest.mark.usefixtures("fresh")
 METRIC = """
@@ -30,39 +28,10 @@ def metric_file(folder, *, name="letters", times=1, stem="mine"):
     return file
 
 
-def test_what_a_file_registers_is_one_of_the_rest(tmp_path):
-    registry.load(metric_file(tmp_path))
-    assert "letters" in metrics.METRICS
-    assert list(metrics.METRICS)[-1] == "letters"
-    assert metrics.get("letters")("abcd", "ab").value == 0.5
-    assert metrics.title("letters", "macro") == "letters, mean over documents"
-
-
-def test_metric_of_a_plug_in_is_among_the_main_scores(tmp_path, funsd_root):
-    (tmp_path / "pages.jsonl").write_text('{"doc_id": "a", "text": "Name: Ada Berg"}\n')
-    words = ("--plugin", metric_file(tmp_path), "score", "funsd", "--root", funsd_root)
-    words = (*words, "--predictions", tmp_path / "pages.jsonl")
-    lines = CliRunner().invoke(main, [str(word) for word in words]).stdout.splitlines()
-    metrics_printed = [line.split()[2] for line in lines]
-    assert metrics_printed[:1] + metrics_printed[2:5] == [
-        "cer",
-        "wer",
-        "normalised_accuracy",
-        "letters",
-    ]
-
-
 def test_file_that_has_changed_replaces_what_it_registered(tmp_path):
     registry.load(metric_file(tmp_path))
     registry.load(metric_file(tmp_path, times=2))
     assert metrics.get("letters")("abcd", "ab").value == 0.25
-
-
-def test_cell_that_is_run_again_replaces_what_it_registered():
-    for value in (1, 2):
-        formlab.chart("mine", value)
-        formlab.reader("words", title=str(value), fits=len)(print)
-    assert readers.READERS["words"].title == "2"
 
 
 @pytest.mark.parametrize("name", ["cer", "letters"])
@@ -87,17 +56,6 @@ def test_package_is_found_by_its_entry_points_and_imported_when_used(installed):
     assert "letterpress" not in sys.modules
     assert metrics.get("letters").name == "letters"
     del sys.modules["letterpress"]
-
-
-def test_package_that_cannot_be_imported_is_listed_and_hurts_nobody(installed):
-    installed("brokenpress", "import no_such_library", metrics=["odd = brokenpress:odd"],
-              systems=["odd = brokenpress:system"])  # fmt: skip
-    assert "odd" not in list(metrics.METRICS)
-    assert metrics.get("cer").name == "cer"
-    with pytest.raises(NotAvailable, match="cannot be loaded: ModuleNot.*package brokenpress 1.0"):
-        metrics.get("odd")
-    listed = {(row["kind"], row["name"]): row["problem"] for row in registry.plugins()}
-    assert "No module named 'no_such_library'" in listed["systems", "odd"]
 
 
 def test_file_that_cannot_be_run_is_listed_and_named_where_its_name_is_missed(
@@ -171,14 +129,6 @@ def test_manifest_that_is_hostile_runs_nothing(tmp_path, records, message):
         registry.restore(records, where="here")
 
 
-def test_system_of_a_notebook_cannot_be_run_by_workers(tmp_path, funsd_root):
-    system = formlab.system("blank", title="nothing", images=False)(lambda *_: lambda *_: [])
-    corpus = benchmarks.load("funsd", root=funsd_root)
-    assert systems.run(corpus, system, out=tmp_path / "one").responses.height == 2
-    with pytest.raises(DataBroken, match="worker processes do not find system 'blank'"):
-        systems.run(corpus, system, out=tmp_path / "two", workers=2)
-
-
 def test_run_of_a_system_that_has_changed_is_another_run(tmp_path, funsd_root):
     file = tmp_path / "blank.py"
     corpus = benchmarks.load("funsd", root=funsd_root)
@@ -196,14 +146,6 @@ def test_run_of_a_system_that_has_changed_is_another_run(tmp_path, funsd_root):
     assert head["plugins"][0]["name"] == str(file)
 
 
-def test_toys_are_registered_by_their_files():
-    for file in TOYS.glob("toy_*.py"):
-        registry.load(file)
-    assert benchmarks.get("receipts").title == "Receipts as plain text"
-    assert metrics.get("digit_accuracy")("1.05", "1.95").value == pytest.approx(2 / 3)
-    assert systems.get("lines").settings({}) == {"separator": ":"}
-
-
 def test_command_goes_on_without_a_plug_in_that_cannot_be_loaded(tmp_path):
     (tmp_path / "bad.py").write_text("import no_such_library")
     done = CliRunner().invoke(
@@ -216,25 +158,6 @@ def test_command_goes_on_without_a_plug_in_that_cannot_be_loaded(tmp_path):
     done = CliRunner().invoke(main, ["--plugin", str(tmp_path / "absent.py"), "list", "plugins"])
     assert done.exit_code == 2
     assert "no such file" in done.stderr
-
-
-def test_plain_function_is_a_command_that_help_lists():
-    @formlab.command("hail")
-    def hail():
-        """Greet the reader."""
-        print("hello")
-
-    assert "Greet the reader." in CliRunner().invoke(main, ["--help"]).stdout
-    assert CliRunner().invoke(main, ["hail"]).stdout == "hello\n"
-
-
-def test_help_lines_are_there_without_an_import_and_else_of_the_docstring(installed):
-    installed("hails", "def hail():\n    'Greet.'\n", charts=["hail = hails:hail", "odd = x:y"])
-    registry_ = registry.Registry("charts", {"own": ("no_such_module:own", "Own.")})
-    assert set(registry_.names()) >= {"own", "hail", "odd"}
-    assert [registry_.help(name) for name in ("own", "hail")] == ["Own.", "Greet."]
-    assert "cannot be loaded" in registry_.help("odd")
-    assert "odd" not in list(registry_)
 
 
 @pytest.mark.parametrize("content", ["", "/absent", "/dev/zero", "a\0b", None])

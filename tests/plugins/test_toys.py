@@ -82,31 +82,6 @@ def _installed(tmp_path):
     return target
 
 
-def test_each_file_is_short():
-    names = ["toy_agent", "toy_benchmark", "toy_metric", "toy_system"]
-    assert [file.stem for file in FILES] == names
-    assert all(len(file.read_text().splitlines()) < 50 for file in FILES)
-
-
-@pytest.mark.complete
-def test_toys_of_a_package_are_listed_run_and_scored(formlab, forms, tmp_path):
-    rows = json.loads(formlab("list", "plugins", "--json"))
-    sources = {row["name"]: row["source"] for row in rows}
-    for name in ("receipts", "lines", "digit_accuracy"):
-        assert sources[name].startswith("package formlab-toys 1.2")
-    run = ("run", "receipts", "--root", forms, "--system", "lines", "--out", "runs/lines")
-    assert json.loads(formlab(*run, "--workers", "2", "--json"))[0]["failed"] == 0
-    score = ("score", "receipts", "--root", forms, "--predictions", "runs/lines", "--out", "e")
-    rows = json.loads(formlab(*score, "--by", "kind", "--resamples", "0", "--json"))
-    # Eleven digits, of which one was read as another.
-    own = {"metric": "digit_accuracy", "average": "pooled"}
-    values = [row["value"] for row in rows if own.items() <= row.items()]
-    assert values
-    assert values == pytest.approx([10 / 11] * len(values))
-    recorded = json.loads((tmp_path / "e" / "manifest.json").read_text())["plugins"]
-    assert {entry["entry"] for entry in recorded} == {"receipts", "digit_accuracy"}
-
-
 @pytest.mark.usefixtures("fresh")
 def test_command_notebook_and_chart_of_the_page_are_used(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -1,26 +1,5 @@
-import json
-import os
-
-import nbformat
-import pytest
-
-from formlab import reports
-from formlab.errors import DataBroken, DataMissing, NotAvailable, UnknownName
-from formlab.reports import build_record
-from formlab.reports.export import export
-from formlab.reports.notebook import parameters_of
-
-
 def text(result):
     return result.html.read_text("utf-8")
-
-
-def write_book(path, parameters, *sources):
-    """A notebook of these code cells below its parameters."""
-    cells = [nbformat.v4.new_code_cell(parameters, metadata={"tags": ["parameters"]})]
-    cells += map(nbformat.v4.new_code_cell, sources)
-    nbformat.write(nbformat.v4.new_notebook(cells=cells), path)
-    return path
 
 
 def test_sound_notebook_is_built_with_its_summary_and_how_it_was_made(results):
@@ -51,28 +30,6 @@ def test_failing_and_killed_notebooks_leave_a_readable_partial_report(results):
     assert "alive" in text(results["killed"])
 
 
-def test_failures_do_not_stop_other_notebooks_and_leave_no_partial_file(out, results):
-    assert [name for name, result in results.items() if result.ok] == ["sound"]
-    assert all(result.html.is_file() and result.ipynb.is_file() for result in results.values())
-    assert not [path for path in out.iterdir() if ".part" in path.name]
-    hostile = results["hostile"]
-    # It ran to its last cell, and its file name is an inert slug.
-    assert hostile.error.startswith("ValueError: </script>")
-    assert hostile.html.name == "a-b-img-src-x-onerror-globalThis-pwned-17.html"
-
-
-def test_outputs_of_a_report_carry_data_and_no_script(results):
-    book = nbformat.read(results["sound"].ipynb, 4)
-    kinds = {
-        mime for cell in book.cells for o in cell.get("outputs", []) for mime in o.get("data", {})
-    }
-    named = {kind.split(".")[-1] for kind in kinds if "formlab" in kind}
-    assert named == {
-        f"{k}+json" for k in ("vega", "plotly", "table", "cards", "caption", "gallery", "sources")
-    }
-    assert kinds - {kind for kind in kinds if "formlab" in kind} == {"text/plain"}
-
-
 def test_policy_admits_only_hashes_and_comes_first(results):
     head = text(results["sound"])[:900]
     places = [head.index(p) for p in ("<meta charset", "Content-Security-Policy", "<title>")]
@@ -82,66 +39,3 @@ def test_policy_admits_only_hashes_and_comes_first(results):
     scripts = policy.split("script-src ")[1].split()
     assert len(scripts) == 3
     assert all(source.startswith("'sha256-") for source in scripts)
-
-
-def test_mistakes_stop_a_build_before_anything_starts(tmp_path):
-    book = write_book(tmp_path / "a.ipynb", "title = 1")
-    (tmp_path / "broken.ipynb").write_text("{")
-    for path, error, match in (
-        (book, UnknownName, r"'titel'.*'title'"), (tmp_path / "broken.ipynb", DataBroken, "broken"),
-        (tmp_path / "b.ipynb", DataMissing, r"b\.ipynb"),
-    ):  # fmt: skip
-        with pytest.raises(error, match=match):
-            reports.build([path], out=tmp_path / "out", parameters={"titel": 2})
-    with pytest.raises(DataMissing, match="no notebook to run"):
-        reports.build([], out=tmp_path / "out")
-    assert not (tmp_path / "out").exists()
-
-
-def test_parameters_with_annotations_and_equals_signs_are_found():
-    source = "a: str | None = None\nb = 'x=y'  # c = 3\nc: int\nd, e = 1, 2"
-    cell = nbformat.v4.new_code_cell(source, metadata={"tags": ["parameters"]})
-    assert parameters_of(nbformat.v4.new_notebook(cells=[cell])) == {"a": "None", "b": "'x=y'"}
-
-
-def test_notebook_without_its_sample_is_skipped_and_nothing_else_is_an_error(tmp_path, monkeypatch):
-    monkeypatch.setenv("FORMLAB_REPORT", "before")
-    source = "from formlab.errors import NotAvailable\nraise NotAvailable('no sea')"
-    absent = write_book(tmp_path / "absent.ipynb", "evaluation = ''", source)
-    there, out = write_book(tmp_path / "there.ipynb", "evaluation = ''", "1"), tmp_path / "out"
-    first, second = reports.build([absent, there], out=out, figures=False)
-    assert (first.status, first.ok, first.html) == ("skipped", True, None)
-    assert first.notes == ("absent is left out: no sea",)
-    assert second.ok
-    assert [record.name for record in build_record.every(out)] == ["there"]
-    assert not (out / "absent.ipynb").exists()
-    assert os.environ["FORMLAB_REPORT"] == "before"
-
-    with pytest.raises(NotAvailable, match="no report was built: absent is left out: no sea"):
-        reports.build([absent], out=tmp_path / "none", figures=False)
-    assert not (tmp_path / "none" / "index.html").exists()
-    # An evaluation that was asked for is no sample: it fails.
-    asked = {"evaluation": "x"}
-    assert not reports.build([absent], out=out, parameters=asked, figures=False)[0].ok
-
-
-def test_index_lists_every_report_with_its_state_and_no_broken_record(out, results, tmp_path):
-    states = {report.name: report.ok for report in build_record.every(out)}
-    assert states == {result.name: result.ok for result in results.values()}
-    page = (out / "index.html").read_text()
-    assert page.count('class="fl-state failed"') == 3
-    assert "ZeroDivisionError" in page
-    for name, value in (("a", []), ("b", {"title": "gone"})):
-        build_record.file(tmp_path, name).write_text(json.dumps(value))
-    (tmp_path / "a.html").write_text("")
-    assert list(build_record.every(tmp_path)) == []
-
-
-def test_summary_cell_comes_right_after_the_title(tmp_path):
-    new = nbformat.v4
-    last = new.new_code_cell("x", metadata={"tags": ["summary"]})
-    last.outputs = [new.new_output("stream", text="the summary")]
-    cells = [new.new_markdown_cell("# T"), new.new_markdown_cell("## Later\n\nText."), last]
-    export(new.new_notebook(cells=cells), out=tmp_path / "a.html", name="a")
-    page = (tmp_path / "a.html").read_text()
-    assert page.index("<h1>T</h1>") < page.index("the summary") < page.index('<h2 id="part-1">')

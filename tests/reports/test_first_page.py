@@ -116,20 +116,3 @@ _BARS = """() => {
 def _bars(page):
     """What is wrong with the rows and bars of the waterfalls that are shown."""
     return page.evaluate(_BARS)
-
-
-def test_a_bar_of_the_waterfall_leads_to_its_cases_and_one_without_cases_is_no_link(report):
-    file, _ = report
-    with browser.page(file, size=(1440, 900)) as visit:
-        page = visit.page
-        page.wait_for_selector("html[data-ready=yes]", state="attached")
-        rows = page.locator(".fl-gains > .fl-gain a.fl-step")
-        names = rows.locator("span:first-child").all_text_contents()
-        assert names == ["now", "reading", "extent", "form", "label"]
-        assert rows.first.get_attribute("href") is None
-        text = rows.nth(1).inner_text().split()
-        assert text == ["reading", "+30.1", "+28.1"]
-        assert rows.nth(1).get_attribute("title").startswith("150 wrong values in 7 documents")
-        rows.nth(2).locator("i").click()
-        expect(page.locator(".fl-count")).to_have_text(re.compile("^17 of "))
-        assert visit.trouble == []

@@ -56,12 +56,6 @@ def runs(work):
     return (work / "runs.txt").read_text().split()
 
 
-def test_failed_report_is_tried_again(work):
-    nbformat.write(failing(work), work / "reads.ipynb")
-    assert [build(work, evaluations=[work / "a"]) for _ in range(2)] == [["failed"]] * 2
-    assert runs(work) == ["a", "a"]
-
-
 def failing(work):
     book = nbformat.read(work / "reads.ipynb", 4)
     book.cells.append(nbformat.v4.new_code_cell("1 / 0"))

@@ -12,8 +12,7 @@ from formlab.errors import DataBroken
 from formlab.gallery import _slices
 from formlab.gallery.inline import policy
 from formlab.reports import _draw, page_assets
-from tests.reports.geometry import draw_all
-from tests.states import until_seen
+from tests.states import draw_all, until_seen
 
 pytestmark = pytest.mark.browser
 

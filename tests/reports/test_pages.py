@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import expect
 
 from formlab import browser
-from tests.reports.geometry import draw_all
+from tests.states import draw_all
 
 pytestmark = pytest.mark.browser
 

@@ -5,8 +5,6 @@ import nbformat
 import polars as pl
 import pytest
 
-from formlab import files
-from formlab.errors import DataBroken, DataMissing, UnknownName
 from formlab.reports import manifest, plan
 from formlab.reports.plan import BuildSettings, Request
 
@@ -68,40 +66,12 @@ def test_notebook_with_a_list_gets_all_evaluations_or_those_of_one_corpus(tmp_pa
     assert planned(Request(path, {}, folders)) == [both]
 
 
-def test_notebook_on_request_is_made_of_evaluations_only_if_it_is_named(tmp_path, folders):
-    path = book(tmp_path / "a.ipynb", on_request=True)
-    assert planned(Request(path, {}, folders, choosing=True)) == []
-    assert len(planned(Request(path, {}, folders))) == 3
-    assert [name for name, _ in planned(Request(path))] == ["a"]
-
-
-def test_split_folders_are_one_evaluation(tmp_path):
-    for split in ("train", "test"):
-        evaluation(tmp_path / "evals" / "rules" / split, split=split)
-    path = book(tmp_path / "a.ipynb", benchmarks=["funsd"])
-    request = Request(path, {}, (tmp_path / "evals" / "rules",), choosing=True)
-    assert [name for name, _ in planned(request)] == ["a--rules"]
-
-
 def test_what_links_to_others_comes_last_and_equal_names_are_numbered(tmp_path):
     first = book(tmp_path / "a.ipynb", last=True)
     (tmp_path / "b").mkdir()
     second = book(tmp_path / "b" / "a.ipynb")
     jobs = plan.jobs([Request(first), Request(second)], BuildSettings(tmp_path))
     assert [(job.name, job.last) for job in jobs] == [("a-2", False), ("a", True)]
-
-
-def test_mistakes_are_named_before_anything_runs(tmp_path, folders):
-    path = book(tmp_path / "a.ipynb", tasks=["layout"])
-    request = Request(path, {}, folders, choosing=True)
-    with pytest.raises(UnknownName, match="no notebook is made for this evaluation"):
-        plan.check_used([request], plan.jobs([request], BuildSettings(tmp_path)))
-    with pytest.raises(DataMissing, match="no evaluation here"):
-        planned(Request(path, {}, (tmp_path,)))
-    with pytest.raises(UnknownName, match=r"'wrost'.*a\.ipynb"):
-        planned(Request(path, {"wrost": 1}))
-    with pytest.raises(DataBroken, match="metadata 'formlab'"):
-        planned(Request(book(tmp_path / "b.ipynb", task="layout")))
 
 
 def test_command_has_no_absolute_path(tmp_path, folders, monkeypatch):
@@ -132,50 +102,3 @@ def test_manifest_lists_reports_with_patterns_and_settings(tmp_path, folders):
     out = tmp_path / "site"
     assert settings == {"out": out, "layout": "site", "workers": 3, "figures": True}
     assert [name for name, _ in planned(*requests)] == ["mine--facts", "both"]
-
-
-def test_manifest_without_reports_takes_own_notebooks(tmp_path, monkeypatch):
-    requests, settings = manifest.read(write(tmp_path, ""))
-    assert [request.notebook for request in requests] == plan.own_notebooks()
-    assert settings == {"out": tmp_path / "reports", "layout": "single", "figures": True}
-    # Those of plug-ins are found by name and run after formlab's own.
-    path = tmp_path / "theirs.ipynb"
-    path.write_text("{}")
-    monkeypatch.setitem(plan.PLUGINS.loaded, "mine", str(path))
-    assert plan.find("mine") == path
-    assert plan.own_notebooks()[-1] == path
-
-
-@pytest.mark.parametrize(
-    ("text", "line", "message"),
-    [
-        ("out: x\nlayout: sight\n", 2, "layout: Input should be 'single' or 'site'"),
-        ("out: x\nworkers: 0\n", 2, "workers"),
-        ("out: x\n\nevals: []\n", 3, "keys of a manifest"),
-        ("reports:\n- notebook: a\n- name: b\n", 3, "reports, 2, notebook: Field required"),
-        ("reports:\n- notebook: nowhere.ipynb\n", 2, "no such file"),
-        ("evaluations:\n- evals/*\n", 2, "no evaluation 'evals/*'"),
-        ("reports:\n- notebook: mine.ipynb\n  parameters: {worts: 3}\n", 2, "'worts'"),
-        ("reports: [\n", 2, "not YAML"),
-        ("- a\n", 1, "keys of a manifest"),
-        ("!!python/object/apply:os.system [echo]\n", 1, "not YAML"),
-    ],
-)
-def test_mistakes_in_a_manifest_name_file_and_line(tmp_path, text, line, message):
-    book(tmp_path / "mine.ipynb")
-    with pytest.raises((DataBroken, DataMissing, UnknownName)) as caught:
-        manifest.read(write(tmp_path, text))
-    assert message in str(caught.value)
-    assert f"reports.yml:{line})" in str(caught.value)
-
-
-def test_an_evaluation_of_an_older_format_is_refused_before_any_notebook_runs(tmp_path):
-    request = Request(book(tmp_path / "reads.ipynb"), {}, (evaluation(tmp_path / "a", format=1),))
-    with pytest.raises(DataBroken, match=r"format 1; .* formlab score funsd"):
-        plan.jobs([request], BuildSettings(tmp_path / "out"))
-
-
-def test_a_name_of_long_letters_is_short_enough_for_a_file_system(tmp_path):
-    name = plan.slug("\U00020000" * 300)
-    (tmp_path / files.part_name(name, suffix=".part.ipynb")).write_text("")
-    assert len(name) == 45

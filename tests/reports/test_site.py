@@ -4,7 +4,6 @@ import csv
 import functools
 import hashlib
 import io
-from pathlib import Path
 
 import pytest
 from lxml import etree
@@ -12,10 +11,10 @@ from nbformat import v4
 from PIL import Image
 from playwright.sync_api import expect
 
-from formlab import browser, files, gallery, tables
-from formlab.reports import build_record, figures, index, page_assets
+from formlab import browser, gallery, tables
+from formlab.reports import build_record, figures, page_assets
 from formlab.reports.export import export
-from tests.reports.geometry import draw_all
+from tests.states import draw_all
 
 pytestmark = pytest.mark.browser
 READY = "html[data-ready=yes]"
@@ -110,56 +109,6 @@ def test_nothing_hostile_is_in_figures_beside_a_page(results):
     for file in tables:
         for row in csv.reader(io.StringIO(file.read_text("utf-8"), newline="")):
             assert not [cell for cell in row if cell.lstrip().startswith(("=", "@"))]
-
-
-def test_a_figure_that_is_never_drawn_ends_with_a_note(tmp_path, monkeypatch):
-    # As when Chromium's process for graphics stalls.
-    never = "window.Plotly = { toImage: () => new Promise(() => {}) }"
-    monkeypatch.setattr(page_assets, "plotly", lambda: never)
-    figure = figures.Figure("01-a", "plotly", {"figure": {"data": []}, "fallback": None}, "x\r\n1")
-    with browser.page() as visit:
-        monkeypatch.setattr(browser, "PATIENCE", 100)
-        saved, notes = figures.save([figure], files.make_folder(tmp_path / "figures"), visit)
-    assert saved[0].files == ("csv",)
-    assert notes == ["figure 01-a was not drawn to a file: Page.evaluate: Error: the browser did "
-                     "not draw it in 0.1 s"]  # fmt: skip
-
-
-@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
-def test_index_is_searched_by_words_and_state(out, results, width, scheme):
-    with browser.page(out / index.FILE, size=(width, 800), scheme=scheme) as visit:
-        page = visit.page
-        cards = page.locator(".fl-report:visible")
-        links = page.locator(".fl-report h2 a").evaluate_all("a => a.map(x => x.pathname)")
-        assert sorted(Path(link).name for link in links) == sorted(
-            result.html.name for result in results.values()
-        )
-        assert page.evaluate("typeof globalThis.pwned") == "undefined"
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
-        expect(page.locator(".fl-thumb img")).to_have_count(4)
-        page.fill("#fl-search", "HALF right")
-        expect(cards).to_have_count(1)
-        expect(cards).to_contain_text("Half are right.")
-        expect(page.locator("#fl-found")).to_have_text("1 of 4")
-        for state, words, count in (("failed", "", 3), ("failed", "half", 0)):
-            page.fill("#fl-search", words)
-            page.select_option("#fl-state", state)
-            expect(cards).to_have_count(count)
-        page.click("#fl-clear")
-        expect(cards).to_have_count(4)
-        assert visit.trouble == []
-
-
-def test_index_without_thumbnails_shows_the_state_instead(tmp_path):
-    values = {
-        "name": "a", "summary": {"title": "T"}, "ok": False, "error": "no", "seconds": 1,
-        "built": "now", "key": "", "sha256": "", "beside": [], "notes": ["no thumbnail: <b>"],
-    }  # fmt: skip
-    (tmp_path / "a.html").write_text("")
-    build_record.files.write_json(build_record.file(tmp_path, "a"), values)
-    page = Path(index.write(tmp_path)).read_text()
-    assert '<span class="fl-blank failed">failed</span>' in page
-    assert "no thumbnail: &lt;b&gt;" in page
 
 
 def test_many_pictures_of_galleries_are_files_named_by_their_contents(tmp_path, monkeypatch):

@@ -9,7 +9,6 @@ import pytest
 import formlab_review as review
 from formlab import benchmarks, decisions
 from formlab.benchmarks.formcraft import read_form
-from formlab.errors import DataBroken
 from formlab_review import drafts
 from formlab_review.drafts import Draft
 
@@ -201,29 +200,6 @@ def test_a_rejected_field_goes_and_what_names_the_others_still_finds_them(desk, 
     assert not any("field that is not there" in flaw for flaw in made.flaws)
 
 
-def test_an_edit_of_a_field_to_no_word_of_the_taxonomy_keeps_its_form_and_items_out(desk):
-    drafted = desk(draft("order", "vqa", question(1, "Bob", "/Name", "/Name#2")), converted=True)
-    drafted.says("ada", **everything("accept", "/Name", "/Name#2", "/Days/Start", "/vqa/d1"))
-    drafted.says("ada", **everything(("edit", {"subtype": "scrawled"}), "/Paid"))
-    assert {(path, why) for _, path, why in drafted.accepted().kept_out()} == {
-        ("/Paid", "its modality is not known"), (None, "one of its fields is kept out"),
-        ("/vqa/d1", "its form is not accepted"),
-    }  # fmt: skip
-
-
-def test_a_decision_on_an_older_draft_or_on_nothing_here_is_none(desk):
-    drafted = desk(draft("order", "vqa", question(1, "Bob", "/Name", "/Name#2")))
-    drafted.says("ada", **{"order:/vqa/d1": "accept", "lease:/vqa/q1": "accept"})
-    drafted.made = [draft("order", "vqa", question(1, "Ada", "/Name", "/Name#2"))]
-    result = drafted.accepted()
-    assert outcomes(result) == {"/vqa/d1": "undecided"}
-    assert result.notes == {
-        "decisions on a draft that reads otherwise by now": 1,
-        "decisions on what is no draft here": 1,
-    }
-    assert result.forms["order"] == FORM
-
-
 @pytest.mark.parametrize(
     ("edit", "why"),
     [
@@ -239,44 +215,3 @@ def test_an_edit_written_by_hand_is_held_against_the_item_as_well(accepted_one, 
     file = accepted_one.root / "reviews" / "ada.jsonl"
     file.write_text(json.dumps(json.loads(file.read_text()) | {"decision": "edit"} | edit))
     assert [reason for *_, reason in accepted_one.accepted().kept_out()] == ([why] if why else [])
-
-
-def test_a_decision_without_a_split_holds_unless_one_is_closer(accepted_one):
-    file = accepted_one.root / "reviews" / "ada.jsonl"
-    row = json.loads(file.read_text())
-    (file.parent / "bob.jsonl").write_text(
-        json.dumps(row | {"split": None, "decision": "reject", "reviewer": "bob"})
-    )
-    assert outcomes(accepted_one.accepted()) == {"/vqa/d1": "accepted"}
-    file.unlink()
-    assert outcomes(accepted_one.accepted()) == {"/vqa/d1": "rejected"}
-
-
-def test_a_form_in_an_outer_key_keeps_its_fields(desk, tmp_path):
-    bob = draft("order", "vqa", question(1, "Bob", "/Name", "/Name#2"))
-    drafted = desk(bob, form={"form": FORM})
-    drafted.says("ada", **{"order:/vqa/d1": "accept"})
-    made = benchmarks.load("formcraft", root=drafted.accepted().save(tmp_path / "out"))
-    before, after = drafted.corpus.records, made.records
-    assert after.height == before.height + 1
-    assert made.documents["n_fields"].to_list() == drafted.corpus.documents["n_fields"].to_list()
-
-
-def test_the_forms_go_to_no_folder_where_they_could_be_mistaken(accepted_one, tmp_path):
-    result = accepted_one.accepted()
-    with pytest.raises(DataBroken, match="the ones drafted on"):
-        result.save(accepted_one.root)
-    out = result.save(tmp_path / "out")
-    assert result.save(out) == out
-    (out / "test" / "forms" / "stale.json").write_text("{}")
-    with pytest.raises(DataBroken, match="stale.json, which is not among"):
-        result.save(out)
-
-
-def test_drafts_on_a_form_that_is_not_here_are_an_error(accepted_one):
-    accepted_one.made = [draft("gone", "vqa", question(1, "Bob", "/Name", "/Name#2"))]
-    with pytest.raises(DataBroken, match="no form of gone"):
-        accepted_one.accepted()
-    # A form that could not be converted is not there either, and no error.
-    accepted_one.made = [Draft("test", "gone", "layout", None, "refused")]
-    assert outcomes(accepted_one.accepted()) == {"form": "unsound"}

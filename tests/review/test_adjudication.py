@@ -1,4 +1,3 @@
-import json
 from fractions import Fraction
 
 import polars as pl
@@ -6,7 +5,6 @@ import pytest
 
 import formlab_review as review
 from formlab import benchmarks, files
-from formlab.errors import DataBroken
 from formlab_review import adjudication
 from formlab_review.annotation import ratings, read
 from tests.review.test_annotation import ONE, REAL, SAMPLE, TWO, exported, task
@@ -44,14 +42,6 @@ def test_agreement_on_a_real_export_by_hand(real):
     assert date["kappa"] == pytest.approx(float((Fraction(57, 59) - chance) / (1 - chance)))
     assert (date["label"], date["f1"]) == ("Date", pytest.approx(24 / 26))
     assert number["f1"] == pytest.approx(2 * 38 / (41 + 43))
-
-
-def test_agreement_on_the_words_of_a_real_export(real):
-    table = ratings(real.without("4"), level="token")
-    overall = review.fact_agreement(table, resamples=0).row(0, named=True)
-    # 83, 51 and 52 words. They differ on 18, months, J-2, 2024, 4410; the other differences are
-    # in how much of one word is marked.
-    assert (overall["n_items"], overall["n_same"]) == (186, 181)
 
 
 def test_exactly_the_planted_differences_are_queued(real):
@@ -107,58 +97,3 @@ def test_a_majority_decides_above_the_threshold_and_a_tie_never(tmp_path):
     assert adjudication.facts(made, {})[1] == [second]
     split = three(tmp_path, [ONE], [("Date", *ONE[1:])], [])
     assert len(adjudication.queue(split, threshold=0.0)) == 1
-
-
-def test_a_lead_adds_what_nobody_marked_and_decides_only_on_own_pages(tmp_path):
-    tasks = [task(1, ("a", [ONE]), ("b", [ONE]), ("c", [TWO])), task(2, ("a", [ONE]), ("b", []))]
-    made = read(exported(tmp_path, tasks))
-    decided = adjudication.decisions_of_lead(made, "c")
-    table, undecided = adjudication.facts(made.without("c"), decided)
-    assert table.select("doc_id", "text", "by").rows() == [("1", "5", "all"), ("1", "7", "c")]
-    assert [entity.page for entity in undecided] == ["2"]
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"decision": "z"}, "unknown annotator 'z'"),
-        ({"decision": [["Number", "9"]]}, "'9' does not stand there"),
-        ({"decision": [["Number", ""]]}, "'' does not stand there"),
-        # It stands on the page, but elsewhere.
-        ({"decision": [["Number", "7"]]}, "'7' does not stand there"),
-        ({"decision": [["Colour", "5"]]}, "annotator or a list of"),
-        ({"decision": {"Number": "5"}}, "annotator or a list of"),
-        ({"decision": "a", "first": 7}, "no entity"),
-        ({"decision": "a", "doc_id": ["1"]}, "no entity"),
-    ],
-)
-def test_a_decision_that_cannot_be_taken_says_where(tmp_path, change, message):
-    made = three(tmp_path, [ONE], [], [ONE])
-    (row,) = adjudication.queue(made)
-    (tmp_path / "queue.jsonl").write_text(json.dumps(row | change))
-    with pytest.raises(DataBroken, match=message) as caught:
-        adjudication.read_decisions(tmp_path / "queue.jsonl", made)
-    assert str(caught.value.where).endswith("queue.jsonl:1")
-
-
-def test_pages_with_other_names_get_numbers_and_keep_their_names(tmp_path):
-    made = read(exported(tmp_path, [task("../x", ("a", [ONE]), ("b", [ONE])), task("²")]))
-    table, _ = adjudication.facts(made, {})
-    adjudication.write_gold(made, table, tmp_path / "gold")
-    names = sorted(file.name for file in (tmp_path / "gold").iterdir())
-    assert names == ["facts.jsonl", "gold_0.txt", "gold_1.txt", "meta_0.json", "meta_1.json"]
-    assert files.read_json(tmp_path / "gold" / "meta_0.json") == {"doc_id": "../x"}
-    with pytest.raises(DataBroken, match="holds gold pages already"):
-        adjudication.write_gold(made, table, tmp_path / "gold")
-
-
-def test_a_sample_is_a_share_of_each_batch_and_the_same_again():
-    corpus = benchmarks.load("fincriticaled")
-    drawn = adjudication.review_sample(corpus, share=0.1, every=5, seed=3)
-    assert drawn.equals(adjudication.review_sample(corpus, share=0.1, every=5, seed=3))
-    assert not drawn.equals(adjudication.review_sample(corpus, share=0.1, every=5, seed=4))
-    facts = corpus.records.filter(pl.col("path").is_not_null())
-    halves = [pl.col("doc_id").is_in(list(pages)) for pages in ("01234", "56789")]
-    counts = [drawn.filter(half).height for half in halves]
-    assert counts == [-(-facts.filter(half).height // 10) for half in halves]
-    assert drawn.join(facts, on=["doc_id", "path", "value"]).height == drawn.height

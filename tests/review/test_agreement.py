@@ -1,5 +1,3 @@
-import math
-
 import pytest
 
 import formlab_review as review
@@ -31,18 +29,6 @@ def test_kappa_of_two_reviewers_by_hand_and_by_scikit_learn():
     assert row["ci_low"] <= row["kappa"] <= row["ci_high"]
 
 
-def test_reviews_and_verdicts_are_not_compared_with_each_other():
-    rows = [*decided("ada", ["accept", "edit"]), *decided("ben", ["wrong", "ambiguous"])]
-    assert review.reviewer_agreement(tables.table("decisions", rows)).height == 0
-
-
-def test_reviewers_with_nothing_in_common_have_no_kappa():
-    rows = [*decided("ada", ["accept"]), *decided("ben", ["accept"], doc_id="9")]
-    (row,) = review.reviewer_agreement(tables.table("decisions", rows)).to_dicts()
-    assert row["n_items"] == 0
-    assert math.isnan(row["kappa"])
-
-
 def test_disagreements_are_in_the_decision_or_in_the_value_given():
     rows = [
         *decided("ada", ["accept", "edit", "edit", "reject"], value="1"),
@@ -54,16 +40,3 @@ def test_disagreements_are_in_the_decision_or_in_the_value_given():
         ("/1", "edit: 1", "edit: 2"), ("/2", "edit: 1", "reject: 1"),
     ]  # fmt: skip
     assert differing["label"].to_list() == ["x", "x"]
-
-
-def test_agreement_is_shown_from_two_reviewers_on():
-    single = tables.table("decisions", decided("ada", ["accept"]))
-    assert review.disagreements(single).height == 0
-    (note,) = review.agreement_tables(single)
-    assert note.label == "Note"
-    both = [*decided("ada", ["accept"]), *decided("ben", ["accept"])]
-    assert review.agreement_tables(tables.table("decisions", both), resamples=0)[-1].label == "Note"
-    differ = [*decided("ada", ["accept"]), *decided("ben", ["reject"])]
-    *_, caption, table = review.agreement_tables(tables.table("decisions", differ), resamples=0)
-    assert "n = 1" in caption.text
-    assert table.frame["ben"].to_list() == ["reject"]

@@ -1,18 +1,14 @@
 """The commands of `formlab annotate`: tasks, check, agreement, queue, gold and sample."""
 
 import json
-import tomllib
-from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 from formlab import benchmarks
-from formlab.errors import DataBroken, UnknownName
+from formlab.errors import DataBroken
 from formlab_review import annotate_commands
 from tests.review.test_annotation import REAL, SAMPLE
-
-PROJECT = Path(__file__).parents[2] / "pyproject.toml"
 
 
 def run(*arguments):
@@ -20,13 +16,6 @@ def run(*arguments):
     result = CliRunner().invoke(annotate_commands.annotate, options, catch_exceptions=False)
     assert result.exit_code == 0, result.output
     return json.loads(result.stdout), result.stderr
-
-
-def test_the_commands_are_found():
-    points = tomllib.loads(PROJECT.read_text())["project"]["entry-points"]["formlab.commands"]
-    module, _, name = points["annotate"].partition(":")
-    assert getattr(annotate_commands, name).name == "annotate"
-    assert module == annotate_commands.__name__
 
 
 def test_from_pages_to_gold_that_loads(tmp_path):
@@ -78,11 +67,3 @@ def test_from_pages_to_gold_that_loads(tmp_path):
     assert (tmp_path / "expert.csv").read_text().count("\n") == 4
     corpus = benchmarks.load("fincriticaled", root=tmp_path / "gold")
     assert corpus.documents["image"].to_list() == [f"images/{page}.png" for page in (3, 5, 7)]
-
-
-def test_what_is_wrong_with_the_arguments_is_one_error(tmp_path):
-    with pytest.raises(UnknownName, match="unknown annotator 'ada'"):
-        run("agreement", REAL, "--lead", "ada")
-    (tmp_path / "x.csv").write_text("doc_id,item,a\n1,2,Number\n")
-    with pytest.raises(DataBroken, match="not a file of ratings"):
-        run("agreement", tmp_path / "x.csv")

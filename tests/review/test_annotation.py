@@ -10,11 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from formlab import benchmarks, resources
-from formlab.analysis.kappa import rater_agreement
-from formlab.errors import DataBroken, UnknownName
+from formlab import resources
 from formlab_review._spans import LABELS, PageText, without_tags
-from formlab_review.annotation import labelling_config, ratings, read, tasks
+from formlab_review.annotation import ratings, read
 
 EXPORTS = Path(__file__).parent / "exports"
 SAMPLE = resources.folder("data/sample") / "fincriticaled"
@@ -58,15 +56,6 @@ def test_every_annotators_spans_are_read_and_offsets_tell_facts_of_one_text_apar
     ]  # fmt: skip
 
 
-def test_agreement_of_annotators_by_hand(tmp_path):
-    date = ("Date", *TWO[1:])
-    made = read(
-        exported(tmp_path, [task(n, ("1", [ONE, TWO]), ("2", [ONE, date])) for n in range(2)])
-    )
-    # 4 items, 2 alike: p = 1/2; 1 says Number 4 of 4, 2 says it 2 of 4: chance 1/2; kappa 0.
-    assert rater_agreement(ratings(made), ["1", "2"], resamples=0)["kappa"].to_list() == [0.0]
-
-
 def test_who_marked_nothing_on_a_page_said_none_and_who_did_not_see_it_said_nothing(tmp_path):
     made = read(exported(tmp_path, [task(1, ("1", [ONE]), ("2", [])), task(2, ("1", [ONE]))]))
     assert ratings(made).select("1", "2").rows() == [("Number", "none"), ("Number", None)]
@@ -90,11 +79,6 @@ def test_a_real_export_has_every_mark_at_its_place_by_paths_and_by_offsets():
     # 54 + 56 + 5 on the pages of the sample; 7 around line breaks, comments and an emoji.
     assert count == 122
     assert len(read(REAL).spans) == 115
-
-
-def test_json_min_gives_the_same_marks_as_json():
-    small = read(EXPORTS / "json_min.json")
-    assert sorted(small.spans) == sorted(s for s in read(REAL).spans if s.page == "3")
 
 
 def test_the_pages_of_the_sample_tagged_again_are_byte_for_byte_the_same():
@@ -137,32 +121,3 @@ def test_the_pages_of_the_sample_tagged_again_are_byte_for_byte_the_same():
 def test_a_place_is_found_or_there_is_none(value, place):
     page = PageText("<p>\U0001f600 50</p><table><tr><td>7</td></tr></table>")
     assert page.place(value) == place
-
-
-def test_text_that_the_parsers_take_otherwise_is_no_silent_loss():
-    page = PageText("<p>5\0</p>")
-    with pytest.raises(DataBroken, match="cannot be followed"):
-        page.tagged([(0, 1, "Number")])
-
-
-def test_tasks_have_the_pages_without_tags_and_their_images():
-    corpus = benchmarks.load("fincriticaled")
-    (first, *_), rest = tasks(corpus), tasks(corpus, image_url="https://x.example/")
-    assert first["data"]["doc_id"] == "0"
-    assert first["data"]["image"].startswith("data:image/png;base64,iVBOR")
-    assert rest[3]["data"]["image"] == "https://x.example/images/3.png"
-    assert rest[3]["data"] == json.loads(REAL.read_text())[0]["data"] | {
-        "image": "https://x.example/images/3.png"
-    }
-    with pytest.raises(UnknownName, match="Colour"):
-        labelling_config(["Colour"])
-
-
-@pytest.mark.parametrize(
-    "tasks",
-    [{}, [1], [{"data": {}}], [{"data": 5}], [{"data": {"html": "x"}, "annotations": [5]}],
-     [{"id": 1, "data": {"html": "x"}}, {"id": 1, "data": {"html": "y"}}]],
-)  # fmt: skip
-def test_what_is_no_export_says_where(tmp_path, tasks):
-    with pytest.raises(DataBroken, match="export.json"):
-        read(exported(tmp_path, tasks))

@@ -3,10 +3,9 @@ import json
 import pytest
 
 from formlab import benchmarks
-from formlab.errors import DataBroken, NotAvailable
 from formlab_review import drafting as drafts
 from formlab_review import drafts as file
-from tests.systems.scripted_server import HOSTILE, serving
+from tests.systems.scripted_server import serving
 
 RELATION = {
     "scope": "inter-group", "reference": "constraint", "complexity": "compound",
@@ -74,41 +73,6 @@ def test_questions_are_drafted_once_for_each_form_and_checked_against_it(tmp_pat
     assert good.origin.startswith("answers.sqlite#")
 
 
-def test_fields_and_examples_are_shown_and_no_items_of_the_form(corpus, items):
-    with serving(then='{"items": []}') as server:
-        items(server)
-        body = server.calls[0]["body"]
-    asked = asked_of(body)
-    assert set(asked) == {"FIELDS", "EXAMPLES"}
-    assert set(asked["FIELDS"][0]) == {"path", "value", "modality", "subtype", "page"}
-    own = corpus.records.filter(doc_id=corpus.documents["doc_id"][0], task="vqa")
-    for question in own["meta"]:
-        assert json.loads(question)["question"] not in json.dumps(asked)
-    assert body["response_format"]["json_schema"]["schema"]["properties"]["items"]
-
-
-@pytest.mark.parametrize("task", ["vqa", "consistency"])
-def test_formlabs_own_examples_are_sound(task):
-    from formlab import files
-    from formlab.systems.prompts import FOLDER as PROMPTS
-    from formlab_review.drafting._items import _tidied
-    from formlab_review.faults import faults
-
-    for example in files.read_json(PROMPTS / "draft_examples.json")[task]:
-        fields = {path: {"value": value} for path, value in example["fields"].items()}
-        for item in example["items"]:
-            assert faults(task, _tidied(item, {}) | {"id": "d1"}, fields) == ()
-
-
-def test_items_that_were_verified_serve_as_examples(corpus, items):
-    shown = drafts.examples_of(corpus, "vqa", most=2)
-    assert len(shown) == 2
-    with serving(then='{"items": []}') as server:
-        items(server, examples=shown)
-        assert asked_of(server.calls[0]["body"])["EXAMPLES"] == shown
-    assert set(shown[0]["items"][0]) == {*QUESTION, "fields"}
-
-
 def test_pairs_that_are_constraints_or_contradict_the_annotation_are_rejected(corpus, items):
     own = corpus.records.filter(doc_id=corpus.documents["doc_id"][0], task="consistency")
     gold = own.row(0, named=True)
@@ -125,32 +89,6 @@ def test_pairs_that_are_constraints_or_contradict_the_annotation_are_rejected(co
     assert "the annotation of" in reasons[3][0]
     # Confidence and reason come along.
     assert (first.item["confidence"], first.item["rationale"]) == (0.8, "It follows.")
-
-
-def test_a_form_without_a_usable_answer_keeps_a_line_with_the_reason(tmp_path, items):
-    with serving("refused", "truncated", "too_large", '{"answer": 5}') as server:
-        made = items(server, limit=4)
-    assert [draft.status for draft in made] == ["refused", "truncated", "api_error", "bad_json"]
-    assert all(draft.rejected and draft.path is None for draft in made)
-    with serving(then=two_questions) as server:
-        # Asked again: what was never answered; the others on demand only.
-        made = items(server, limit=4, store=str(tmp_path / "answers.sqlite"))
-    assert drafts.counts(made)["forms"] == 4
-
-
-def test_drafts_of_two_tasks_share_a_file(tmp_path, items):
-    with serving(then=two_questions) as server:
-        items(server)
-        items(server, "consistency")
-    assert {draft.task for draft in file.read(tmp_path)} == {"vqa", "consistency"}
-
-
-def test_hostile_items_are_kept_as_text(tmp_path, items):
-    odd = [QUESTION | {"question": HOSTILE, "fields": HOSTILE, "derivation": {"fields": [1]}}, {}]
-    with serving(then=json.dumps({"items": odd})) as server:
-        made = items(server)
-    assert drafts.counts(made) == {"forms": 1, "items": 2, "rejected": 2, "failed": 0}
-    assert len(file.read(tmp_path)) == 3
 
 
 @pytest.fixture
@@ -186,31 +124,3 @@ def test_annotations_become_forms_that_load(tmp_path, annotated):
     first = [draft for draft in made if draft.path][:2]
     assert [draft.path for draft in first] == fields["path"].to_list()[:2]
     assert "its value is not in the annotation" in first[1].rejected
-
-
-def test_annotated_texts_that_no_field_has_are_told(tmp_path, annotated):
-    with serving(then=form_of(("Nothing", "of it"))) as server:
-        made = drafts.forms(
-            annotated, model="m", out=tmp_path, settings=quick(server, image_limit=0), limit=1
-        )
-        # Without images.
-        assert isinstance(server.calls[0]["body"]["messages"][1]["content"], str)
-    whole = next(draft for draft in made if draft.path is None)
-    assert "annotated texts are in no field" in whole.rejected[0]
-
-
-def test_a_form_that_was_not_made_is_no_file_and_keeps_its_line(tmp_path, annotated):
-    with serving("refused", then="{}") as server:
-        made = drafts.forms(annotated, model="m", out=tmp_path, settings=quick(server), limit=1)
-    assert [draft.status for draft in made] == ["refused"]
-    assert not (tmp_path / "forms").exists()
-
-
-def test_annotations_that_are_not_there_are_an_error(tmp_path):
-    with pytest.raises(DataBroken, match="no annotations"):
-        drafts.forms(tmp_path, model="m", out=tmp_path / "out")
-
-
-def test_texts_of_an_ocr_engine_are_no_annotation(items):
-    with serving() as server, pytest.raises(NotAvailable, match="made of annotations"):
-        items(server, pages="text")

@@ -1,7 +1,7 @@
 import pytest
 
 from formlab_review.annotation import read
-from formlab_review.fact_checks import problems, problems_of_gold
+from formlab_review.fact_checks import problems
 from tests.review.test_annotation import REAL, exported, mark, task
 
 TEXT = "/p[1]/text()[1]"
@@ -19,13 +19,6 @@ TEXT = "/p[1]/text()[1]"
 )
 def test_malformed_tags_are_reported_with_line_and_column(markup, expected):
     assert problems(markup) == expected
-
-
-def test_tags_of_a_folder_are_reported_with_file_and_page(tmp_path):
-    (tmp_path / "gold_0.txt").write_text("<number>5</number>")
-    (tmp_path / "gold_12.txt").write_text("a\n <number>5")
-    (problem,) = problems_of_gold(tmp_path)
-    assert (problem.where, problem.doc_id) == (f"{tmp_path / 'gold_12.txt'}:2:2", "12")
 
 
 @pytest.mark.parametrize(

@@ -78,10 +78,6 @@ def test_a_check_is_held_against_the_annotation(change, fault):
     assert (len(reasons), fault in reasons[0]) == (1, True) if fault else reasons == ()
 
 
-def test_what_is_not_of_the_schema_says_where():
-    assert faults("vqa", {"id": "d1"}, FIELDS)[0].startswith("not of the schema: question")
-
-
 def test_items_that_people_made_pass_unless_a_formula_could_not_be_written_for_them():
     corpus = benchmarks.load("formcraft")
     reasons = {"vqa": [], "consistency": []}

@@ -7,7 +7,6 @@ import pytest
 
 import formlab_review as review
 from formlab import benchmarks, decisions
-from formlab.errors import DataBroken
 
 FIELDS = [
     ("Name", "textual", "handwritten", "Ada"), ("Sex", "marking", "checkbox", "f"),
@@ -185,18 +184,6 @@ def test_a_decision_on_what_was_changed_since_counts_no_more(differing, tmp_path
     assert list(gold.notes.values()) == [1]
 
 
-def test_a_decision_without_a_split_holds_for_differing_forms_as_well(differing, tmp_path):
-    third = decide(differing, tmp_path / "third", CHOICES)
-    everywhere = third.with_columns(split=pl.lit(None, pl.String))
-    assert review.gold(*differing, everywhere).forms == review.gold(*differing, third).forms
-
-
-def test_two_who_adjudicate_otherwise_leave_a_form_out(differing, tmp_path):
-    decide(differing, tmp_path / "third", CHOICES)
-    both = decide(differing, tmp_path / "third", CHOICES | {"/vqa/q1@scope": "second"}, "dora")
-    assert review.gold(*differing, both).fates[0][3] == "disputed"
-
-
 def test_decisions_that_contradict_each_other_keep_a_form_out(desks, tmp_path):
     ada, ben = desks
     change(ada, "a", ("move", "/Fees/Fee", "", 0), ("delete", "/Fees"), ("verify",))
@@ -205,58 +192,3 @@ def test_decisions_that_contradict_each_other_keep_a_form_out(desks, tmp_path):
     gold = review.gold(ada, ben, decide(desks, tmp_path / "third", choices))
     ((doc_id, _, why),) = gold.kept_out()
     assert (doc_id, "/Fees" in why) == ("a", True)
-
-
-def test_groups_that_change_places_are_moved_one_after_the_other(desks, tmp_path):
-    ada, ben = desks
-    change(ada, "a", ("move", "/Notes", "/Fees", 0), ("verify",))
-    change(ben, "a", ("move", "/Fees", "/Notes", 0), ("verify",))
-    third = decide(desks, tmp_path / "third", {"/Notes@parent": "second", "/Fees@parent": "second"})
-    merged = json.loads(review.gold(ada, ben, third).forms["a"])
-    assert [group["label"] for group in merged["groups"]] == ["Notes"]
-    assert [group["label"] for group in merged["groups"][0]["groups"]] == ["Fees"]
-
-
-def test_a_review_goes_on_where_it_was_and_a_change_makes_a_form_open_again(desks, tmp_path):
-    ada = desks[0]
-    change(ada, "a", ("edit", "/Fees", {"label": "Charges"}), ("verify",))
-    again = review.FormReview(ada.corpus, tmp_path / "edits", "ada")
-    assert again.progress().rows() == [("a", 1, True), ("b", 0, False), ("c", 0, False)]
-    change(again, "a", ("delete", "/Notes"))
-    assert again.progress().rows()[0] == ("a", 2, False)
-    assert [again.undo("a") for _ in range(2)] == ["/Notes", ""]
-    assert again.form("a").is_changed
-    assert (again.undo("a"), again.undo("a")) == ("/Fees", None)
-    assert again.form("a").text() == (ada.corpus.root / "forms" / "a.json").read_text()
-    caption, table = again.state()
-    assert "0 of 3 forms are verified by ada, with 0 changes" in caption.text
-    assert table.frame.height == 3
-
-
-def test_changes_to_a_form_that_is_another_by_now_are_named(desks, root, tmp_path):
-    change(desks[0], "a", ("edit", "/Fees", {"label": "Charges"}))
-    file = root / "forms" / "a.json"
-    file.write_text(file.read_text().replace("Fees", "Dues"))
-    corpus = benchmarks.load("formcraft", root=root)
-    with pytest.raises(DataBroken, match="not as it was") as caught:
-        review.FormReview(corpus, tmp_path / "edits", "ada").form("a")
-    assert caught.value.where.endswith("ada.jsonl:1")
-
-
-def test_what_cannot_be_saved_did_not_happen(desks, tmp_path):
-    (tmp_path / "edits").write_text("a file where the folder should be")
-    with pytest.raises(FileExistsError):
-        change(desks[0], "a", ("delete", "/Fees"))
-    assert not desks[0].form("a").is_changed
-
-
-def test_tables_and_notes_for_a_report(differing, tmp_path):
-    caption, table, differ, queue = review.form_tables(*differing, resamples=0)
-    assert "on 2 forms" in caption.text
-    assert "n = 9; 9 open" in differ.text
-    assert (table.frame.height > 10, queue.frame.height) == (True, 9)
-    with pytest.raises(DataBroken, match="cannot be compared"):
-        review.form_agreement(differing[0], differing[0])
-    nobody = [review.FormReview(differing[0].corpus, tmp_path / "new", name) for name in "xy"]
-    (note,) = review.form_tables(*nobody)
-    assert note.label == "Note"

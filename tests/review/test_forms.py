@@ -78,22 +78,6 @@ def test_a_missing_field_is_added_with_or_without_a_box_and_a_question_about_it(
     form.check()
 
 
-def test_what_is_deleted_and_added_again_is_the_same_node(form):
-    form.apply(form.delete("/Patient"))
-    assert "/Patient/Name" not in form.paths()
-    change = form.add("", "groups", {"label": "Patient"})
-    form.apply(change)
-    assert change["node"] == "/Patient"
-    assert form.children("/Patient", "fields") == []
-
-
-def test_another_modality_takes_its_subtype_along(form):
-    form.apply(form.edit("/Patient/Name", {"modality": "marking"}))
-    assert form.texts("/Patient/Name")["modality_subtype"] == ""
-    form.apply(form.edit("/Patient/Name", {"modality": "visual", "modality_subtype": "chart"}))
-    assert form.texts("/Patient/Name")["modality_subtype"] == "chart"
-
-
 @pytest.mark.parametrize(
     ("make", "message"),
     [
@@ -178,40 +162,3 @@ def test_a_file_of_changes_is_a_line_each_and_inert(tmp_path):
     assert changes.forget_last(file, LINE)["after"] == {"value": "2\u202e\x1b"}
     assert changes.forget_last(file, LINE | {"doc_id": "b"}) is None
     assert [where.rpartition(":")[2] for where, _ in changes.read(file)] == ["1", "2"]
-
-
-@pytest.mark.parametrize(
-    "bad",
-    [
-        {"reviewer": 7}, {"before": "x"}, {"more": 1}, {"after": {"place": ["", "fields"]}},
-        {"before": None}, {"node": ""}, {"after": {"place": ["", "fields", True]}},
-    ],
-)  # fmt: skip
-def test_a_line_that_is_no_change_is_named(tmp_path, bad):
-    file = tmp_path / "ada.jsonl"
-    file.write_text(json.dumps(LINE) + "\n" + json.dumps(LINE | bad) + "\n")
-    with pytest.raises(DataBroken, match="not a change") as caught:
-        changes.read(file)
-    assert caught.value.where == f"{file}:2"
-
-
-def test_a_file_that_puts_a_group_into_itself_is_refused(form):
-    place = {"place": ["", "groups", 1]}
-    change = {"node": "/Doctor", "before": place, "after": {"place": ["/Doctor/Ward", "groups", 0]}}
-    with pytest.raises(DataBroken, match="no '/Doctor/Ward'"):
-        form.apply(change)
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ({"fields": ["Name"]}, r"fields\[0\]"),
-        ({"fields": [], "groups": [{"label": "G", "fields": "x"}]}, "fields"),
-        ({"fields": "x"}, "fields"),
-    ],
-)
-def test_form_whose_nodes_are_no_objects_is_one_error_with_its_file(tmp_path, content, message):
-    file = tmp_path / "f.json"
-    file.write_text(json.dumps(content))
-    with pytest.raises(DataBroken, match=rf"({message}).*f\.json"):
-        review.FormNodes.of_file(file, "me")

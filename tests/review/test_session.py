@@ -7,23 +7,11 @@ import pytest
 
 import formlab_review as review
 from formlab import decisions
-from formlab.errors import DataBroken, UnknownName
+from formlab.errors import DataBroken
 
 from .conftest import EVIL
 
 ROOT = Path(__file__).parents[2]
-
-
-def test_items_are_fields_questions_and_checks_with_their_boxes(desk):
-    items = desk().items
-    assert [item.key["path"] for item in items] == [
-        "/Name", "/Total", "/Evil", "/Blank", "/vqa/1", "/consistency/1",
-    ]  # fmt: skip
-    name, question, check = items[0], items[4], items[5]
-    assert name.parts == {"value": "Ada Berg", "modality": "textual", "subtype": "handwritten"}
-    assert question.parts["answers"] == "Ada\nAda Berg"
-    assert question.boxes == name.boxes == ((1, (20.0, 20.0, 180.0, 45.0)),)
-    assert [box for _, box in check.boxes] == [(20, 20, 180, 45), (20, 60, 120, 85)]
 
 
 def test_every_decision_is_in_the_file_at_once_and_a_new_session_goes_on(desk):
@@ -54,34 +42,6 @@ def test_undo_brings_back_what_was_decided_before(desk):
     assert session.undo() is None
 
 
-def test_undo_reaches_decisions_of_an_earlier_session(desk):
-    desk().decide(2, "reject")
-    later = desk()
-    assert later.undo() == 2
-    assert decisions.read(later.file).height == 0
-
-
-def test_an_edit_keeps_only_what_it_changed(desk):
-    session = desk()
-    parts = {"value": "Ada Berg", "modality": "textual", "subtype": "x"}
-    row = session.decide(0, "edit", parts=parts)
-    assert (row["value"], row["parts"]) == (None, '{"subtype": "x"}')
-    row = session.decide(4, "edit", parts={"answers": "Ada\nBerg"})
-    assert row["parts"] == '{"answers": ["Ada", "Berg"]}'
-    with pytest.raises(DataBroken, match="changes nothing"):
-        session.decide(1, "edit", parts={"value": "9.00"})
-    with pytest.raises(UnknownName, match="part of this item 'colour'"):
-        session.decide(1, "edit", parts={"colour": "red"})
-
-
-def test_two_sessions_of_one_reviewer_overwrite_nothing(desk):
-    session, other = desk(), desk()
-    session.decide(0, "accept")
-    other.decide(1, "accept")
-    session.decide(2, "accept")
-    assert sorted(desk().done) == [0, 1, 2]
-
-
 def test_two_windows_of_one_reviewer_on_one_item_do_not_overwrite_each_other_in_silence(desk):
     session, other = desk(), desk()
     session.decide(0, "accept", note="sure")
@@ -103,19 +63,6 @@ def test_two_windows_of_one_reviewer_on_one_item_do_not_overwrite_each_other_in_
     with pytest.raises(DataBroken, match="taken back in another window"):
         session.decide(0, "reject")
     assert session.done == desk().done == {}
-
-
-def test_windows_that_decide_alike_or_on_an_older_label_are_in_no_conflict(desk, corpus):
-    session, other = desk(), desk()
-    session.decide(0, "accept")
-    other.decide(0, "accept")
-    session.decide(1, "accept")
-    records = corpus.records.with_columns(
-        pl.when(pl.col("path") == "/Total").then(pl.lit("9.01")).otherwise("value").alias("value")
-    )
-    later = review.Review(review.of_records(records), session.folder, "ada")
-    later.decide(1, "reject")
-    assert sorted(later.done) == [0, 1]
 
 
 SAVING = """import sys
@@ -168,20 +115,3 @@ def test_hostile_text_is_inert_in_the_file_and_comes_back_as_it_was(desk):
 def test_a_reviewer_that_is_no_file_name_is_refused(desk, name):
     with pytest.raises(DataBroken, match="no name for a reviewer"):
         desk(name)
-
-
-def test_words_of_a_label_audit_are_not_those_of_a_review(desk):
-    with pytest.raises(UnknownName, match="decision 'wrong'"):
-        desk().decide(0, "wrong")
-    row = desk("eve", words=decisions.LABEL_AUDIT).decide(1, "label_error", parts={"value": "9.00"})
-    # In a label audit the text stands for what is right, unchanged or not.
-    assert row["value"] == "9.00"
-
-
-def test_a_report_shows_the_state_and_no_widget(desk, monkeypatch):
-    monkeypatch.setenv("FORMLAB_REPORT", "1")
-    session = desk()
-    session.decide(0, "accept")
-    caption, table = session.show()
-    assert "1 of 6 items are decided by ada" in str(caption)
-    assert table.frame["items"].sum() == 6

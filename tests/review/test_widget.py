@@ -1,7 +1,6 @@
 import json
 
 import formlab_review as review
-from formlab import decisions
 
 from .conftest import EVIL
 
@@ -13,22 +12,6 @@ def talk(desk, *messages):
     for message in messages:
         view._hear(view, message, [])
     return heard
-
-
-def test_the_state_comes_from_the_file_and_starts_at_the_first_open_item(desk):
-    desk().decide(0, "accept")
-    (state,) = talk(desk(), {"type": "hello"})
-    assert (state["type"], state["first"], list(state["entries"])) == ("state", 1, ["0"])
-
-
-def test_a_decision_is_answered_once_it_is_on_the_disk(desk):
-    session = desk()
-    edit = {"type": "decide", "at": 1, "decision": "edit", "parts": {"value": "8"}, "note": None}
-    decided, undone, refused = talk(session, edit, {"type": "undo"}, {"type": "undo"})
-    assert (decided["type"], decided["entry"]["value"]) == ("decided", "8")
-    assert (undone["type"], undone["at"], undone["entry"]) == ("undone", 1, None)
-    assert (refused["type"], refused["why"]) == ("refused", "there is nothing to undo")
-    assert decisions.read(session.file).height == 0
 
 
 def test_what_cannot_be_saved_is_refused_and_changes_nothing(desk, tmp_path):
@@ -44,22 +27,6 @@ def test_what_cannot_be_saved_is_refused_and_changes_nothing(desk, tmp_path):
     (answer,) = talk(session, {"type": "decide", "at": 0, "decision": "accept"})
     assert answer["type"] == "refused"
     assert session.done == {}
-
-
-def test_a_refused_window_is_told_what_another_one_decided(desk):
-    session = desk()
-    desk().decide(0, "accept")
-    (refused,) = talk(session, {"type": "decide", "at": 0, "decision": "reject"})
-    assert (refused["type"], refused["entries"]["0"]["decision"]) == ("refused", "accept")
-    assert "in another window since" in refused["why"]
-
-
-def test_pages_are_sent_as_bytes_or_with_the_reason(desk):
-    good, bad = talk(
-        desk(), {"type": "page", "doc": "form", "page": 1}, {"type": "page", "doc": "x", "page": 1}
-    )
-    assert (good["width"], good["height"], good["bytes"]) == (400, 200, True)
-    assert bad["why"].startswith("no page image is known")
 
 
 def test_hostile_text_travels_as_json_and_long_text_is_not_edited(desk):

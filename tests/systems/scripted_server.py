@@ -166,9 +166,6 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self._drip(b" " * 600)
 
-    def do_drip_head(self, _):
-        self._drip(b"HTTP/1.1 200 OK\r\nX-Slow: " + b"x" * 600)
-
     def do_bomb(self, _):
         data = gzip.compress(b" " * 64_000_000, 1)
         self.send_response(200)
@@ -224,9 +221,6 @@ class Handler(BaseHTTPRequestHandler):
     def do_wrong_key(self, _):
         key = self.headers["Authorization"].removeprefix("Bearer ")
         self._error(401, f"Incorrect API key provided: {key}")
-
-    def do_says_the_key(self, _):
-        self._send(200, answer(form_of("key", self.headers["Authorization"])))
 
     def do_says_the_key_in_an_error(self, _):
         self._error(400, f"bad request with {self.headers['Authorization']}")

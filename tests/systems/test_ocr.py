@@ -1,12 +1,9 @@
 import shutil
 
-import numpy as np
 import polars as pl
 import pytest
-from PIL import Image
 
 from formlab import benchmarks, systems
-from formlab.errors import DataBroken
 from formlab.systems import ocr
 
 
@@ -44,25 +41,6 @@ def test_boxes_of_a_scaled_page_are_those_of_the_page_itself(funsd_root):
     rows = twice({"doc_id": "b", "image": "testing_data/images/b.png"}, funsd_root)
     right = max(row["x1"] for row in rows if row["kind"] == "line")
     assert right < 200
-
-
-def test_blank_page_is_read_as_empty_text(read, funsd_root, tmp_path):
-    Image.new("L", (100, 100), 255).save(tmp_path / "blank.png")
-    rows = read({"doc_id": "x", "image": "blank.png"}, tmp_path)
-    assert [(row["kind"], row["value"]) for row in rows] == [("page", "")]
-
-
-def test_broken_and_missing_images_are_rows_with_their_reason(funsd_root, tmp_path):
-    images = funsd_root / "testing_data" / "images"
-    images.joinpath("a.png").write_bytes(b"no image")
-    images.joinpath("b.png").unlink()
-    corpus = benchmarks.load("funsd", root=funsd_root, split="test")
-    assert corpus.flaws["images unreadable"] == corpus.flaws["images missing"] == 1
-    predictions = systems.run(corpus, systems.get("ocr"), out=tmp_path / "r", workers=2)
-    errors = dict(predictions.responses.select("doc_id", "error").rows())
-    assert "not a readable image" in errors["a"]
-    assert "no image" in errors["b"]
-    assert set(predictions.records["status"]) == {"missing"}
 
 
 def counted(monkeypatch):
@@ -121,43 +99,3 @@ def test_another_setting_is_another_reading(blank, funsd_root):
         for _ in range(2):
             ocr.start(ocr.SYSTEM.defaults | other, 1)(document, funsd_root)
         assert len(blank) == count
-
-
-def test_settings_reach_the_parts_of_rapidocr_that_they_name():
-    changed = {"angle": False, "threshold": 0.2, "box_threshold": 0.7, "unclip": 2.0}
-    engine = ocr.Engine(changed | {"text_score": 0.9, "scale": 2.0})._started()
-    detection = engine.cfg.Det
-    assert (engine.use_cls, engine.text_score) == (False, 0.9)
-    assert (detection.thresh, detection.box_thresh, detection.unclip_ratio) == (0.2, 0.7, 2.0)
-
-
-def test_another_version_of_the_engine_or_a_model_is_another_reading(blank, monkeypatch):
-    image = np.zeros((3, 4, 3), np.uint8)
-    for change in ({}, {}, {"rapidocr": "9.9"}, {"det.onnx": "another hash"}):
-        state = ocr._engine_state() | change
-        with monkeypatch.context() as patch:
-            patch.setattr(ocr, "_engine_state", lambda state=state: state)
-            ocr.Engine()(image)
-    assert len(blank) == 3
-    # The same bytes in another shape are another picture.
-    ocr.Engine()(image.reshape(4, 3, 3))
-    assert len(blank) == 4
-    assert any(name.endswith(".onnx") for name in ocr._engine_state())
-
-
-@pytest.mark.parametrize("scale", [0.0, -1.0, float("nan"), float("inf")])
-def test_page_is_read_at_no_scale_that_is_not_above_zero(scale):
-    with pytest.raises(DataBroken, match="setting scale is a number above 0, not"):
-        ocr.start({"scale": scale} | ocr.ENGINE, 1)
-
-
-def test_fault_of_the_engine_says_what_it_is_and_how_large_the_page_is(monkeypatch):
-    class ResizeImgError(Exception):
-        pass
-
-    def engine(*_, **__):
-        raise ResizeImgError from ValueError("size 0")
-
-    monkeypatch.setattr(ocr.Engine, "_started", lambda _: engine)
-    with pytest.raises(DataBroken, match="a page of 30 x 2 pixels: ResizeImgError size 0"):
-        ocr.Engine()(np.zeros((2, 30, 3), np.uint8))

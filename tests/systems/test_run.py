@@ -3,17 +3,13 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from concurrent.futures import ThreadPoolExecutor
 
 import polars as pl
 import pytest
 
 from formlab import benchmarks, systems
-from formlab.errors import DataBroken, NotAvailable, UnknownName
 from formlab.folders import Predictions
 from formlab.systems import System
-from formlab.systems._journal import Journal
 from tests.states import until
 
 
@@ -57,68 +53,6 @@ def test_finished_page_is_not_read_again_until_its_image_changes(corpus, tmp_pat
     predictions = systems.run(corpus, system, out=out)
     assert calls == ["a", "b", "a"]
     assert predictions.records.height == 2
-
-
-def test_files_are_the_same_to_the_byte_in_whatever_order_pages_were_finished(corpus, tmp_path):
-    one, other = tmp_path / "one", tmp_path / "other"
-    systems.run(corpus, letters([]), out=one)
-    other.mkdir()
-    (other / "run.json").write_bytes((one / "run.json").read_bytes())
-    lines = (one / "pages.jsonl").read_text().splitlines(keepends=True)
-    (other / "pages.jsonl").write_text("".join(reversed(lines)))
-    systems.run(corpus, letters([]), out=other)
-    for file in (one / "predictions").rglob("*.*"):
-        assert file.read_bytes() == (other / file.relative_to(one)).read_bytes(), file
-
-
-def test_line_cut_short_by_a_crash_costs_that_page_only(corpus, tmp_path):
-    calls = []
-    systems.run(corpus, letters(calls), out=tmp_path / "r")
-    journal = tmp_path / "r" / "pages.jsonl"
-    journal.write_bytes(journal.read_bytes()[:-20])
-    systems.run(corpus, letters(calls), out=tmp_path / "r")
-    assert calls == ["a", "b", "b"]
-    assert len(journal.read_text().splitlines()) == 2
-
-
-def test_run_of_other_settings_is_not_mixed_in(corpus, tmp_path):
-    systems.run(corpus, letters([]), out=tmp_path / "r")
-    with pytest.raises(DataBroken, match="another run: settings.*'hello'.*'bye'"):
-        systems.run(corpus, letters([]), out=tmp_path / "r", settings={"say": "bye"})
-
-
-def test_two_runs_into_one_folder_are_kept_apart(corpus, tmp_path):
-    (tmp_path / "r").mkdir()
-    with Journal(tmp_path / "r" / "pages.jsonl"), pytest.raises(NotAvailable, match="another run"):
-        systems.run(corpus, letters([]), out=tmp_path / "r")
-
-
-def test_run_that_waits_begins_when_the_other_one_has_ended(corpus, tmp_path):
-    (tmp_path / "r").mkdir()
-    calls = []
-    with ThreadPoolExecutor(1) as pool:
-        with Journal(tmp_path / "r" / "pages.jsonl"):
-            later = pool.submit(systems.run, corpus, letters(calls), out=tmp_path / "r", wait=True)
-            time.sleep(0.3)
-            assert calls == []
-        later.result()
-    assert calls == ["a", "b"]
-
-
-def test_settings_are_read_as_the_type_of_their_default():
-    ocr = systems.get("ocr")
-    assert ocr.settings({"scale": "0.5"})["scale"] == 0.5
-    assert ocr.run_name(ocr.settings({"scale": "0.5"})) == "ocr(scale=0.5)"
-    with pytest.raises(DataBroken, match="scale of ocr is a float"):
-        ocr.settings({"scale": "half"})
-    for text, value in {"on": True, "True": True, "off": False, "false": False}.items():
-        assert ocr.settings({"angle": text})["angle"] is value
-    with pytest.raises(DataBroken, match="angle of ocr is on or off, not '2'"):
-        ocr.settings({"angle": "2"})
-    with pytest.raises(UnknownName, match="'scale'"):
-        ocr.settings({"scael": "1"})
-    with pytest.raises(UnknownName, match="ocr"):
-        systems.get("ocrr")
 
 
 # Reads one page, and the others once there is a file `go`.
@@ -186,12 +120,6 @@ GARBAGE = {
 }
 
 
-def test_a_journal_that_is_no_file_is_one_error_and_nothing_waits(tmp_path):
-    os.mkfifo(tmp_path / "pages.jsonl")
-    with pytest.raises(DataBroken, match=r"no file of a journal .*pages\.jsonl"):
-        Journal(tmp_path / "pages.jsonl").__enter__()
-
-
 @pytest.mark.parametrize("what", GARBAGE)
 def test_garbage_in_the_journal_costs_its_own_page_and_is_named(corpus, tmp_path, capsys, what):
     calls, out = [], tmp_path / "r"
@@ -207,34 +135,3 @@ def test_garbage_in_the_journal_costs_its_own_page_and_is_named(corpus, tmp_path
     again = systems.run(corpus, letters(calls), out=out)
     assert calls == ["a", "b", "a"]
     assert again.records.sort("doc_id").equals(expected.records.sort("doc_id"))
-
-
-@pytest.mark.parametrize(
-    "text", ["", "[1]", "{", '{"benchmark": 5}', "[" * 100_000, '{"settings": "hello"}', "\0"]
-)
-def test_a_damaged_head_is_one_error_and_can_be_made_anew(corpus, tmp_path, text):
-    calls, out = [], tmp_path / "r"
-    systems.run(corpus, letters(calls), out=out)
-    (out / "run.json").write_text(text)
-    (out / "predictions/manifest.json").unlink()
-    for read in (systems.unfinished, lambda _: systems.run(corpus, letters(calls), out=out)):
-        with pytest.raises(DataBroken, match=r"run\.json|another run"):
-            read(out)
-    (out / "run.json").unlink()
-    systems.run(corpus, letters(calls), out=out)
-    assert calls == ["a", "b"]
-
-
-def test_a_run_that_is_refused_leaves_the_settings_of_the_other(corpus, tmp_path):
-    out = tmp_path / "r"
-    out.mkdir()
-    with Journal(out / "pages.jsonl"), pytest.raises(NotAvailable, match="another run"):
-        systems.run(corpus, letters([]), out=out, settings={"say": "bye"})
-    assert not (out / "run.json").exists()
-
-
-def test_a_run_that_cannot_be_written_is_one_error(corpus, tmp_path):
-    (tmp_path / "file").touch()
-    for out in (tmp_path / "file", tmp_path / "file" / "r", "/proc/formlab"):
-        with pytest.raises(NotAvailable, match="cannot write: .*Try: make room there"):
-            systems.run(corpus, letters([]), out=out)

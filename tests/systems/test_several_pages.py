@@ -6,7 +6,6 @@ from PIL import Image, ImageDraw
 import formlab
 from formlab import gallery, pictures, readers
 from formlab.benchmarks.meta import page_images
-from formlab.errors import DataBroken
 from formlab.systems.chat.images import pages as chat_pages
 
 
@@ -65,18 +64,6 @@ def test_every_page_is_read_shown_and_sent(scans, tmp_path):
         sent = chat_pages([scans / name for name in page_images(row)], limit=300)
         assert [page.number for page in sent] == [1, 2]
         assert sent[0].url() != sent[1].url()
-
-
-def test_page_that_is_not_there_says_so(scans):
-    gold = [row | {"page": 3} for row in GOLD]
-    corpus = readers.corpus(gold, images=scans)
-    result = formlab.evaluate(corpus, readers.read_predictions(GOLD, corpus))
-    shown = gallery.errors(result.fields, root=corpus.root, documents=corpus.documents, right=True)
-    assert {case["why"].partition(":")[0] for case in shown.cases} == {
-        "no page 3, the document has 2", "no page 3, the TIFF has 2", "no page 3, the PDF has 2",
-    }  # fmt: skip
-    with pytest.raises(DataBroken, match="no page 3"):
-        pictures.read_image(scans / "c.tiff", page=3)
 
 
 def test_change_of_a_later_page_is_read_again(scans, tmp_path):

@@ -125,25 +125,6 @@ def test_number_that_is_changed_takes_its_relations_with_it(tmp_path, row, place
     assert failed == len(lost - {"date-1"})
 
 
-def test_what_the_rules_cannot_tell_is_counted_and_not_guessed(tmp_path):
-    corpus = receipt(tmp_path, [row for row in RECEIPT if row[0] != "ITEM"])
-    groups = corpus.records.filter(pl.col("kind") == "group")["path"].to_list()
-    assert groups == ["/totals", "/footer", "/footer/SR @ 6%"]
-    assert "items-1" not in relations(corpus)
-    assert corpus.flaws["receipts whose items have no column headings"] == 1
-    corpus = receipt(tmp_path, RECEIPT[:5])
-    assert corpus.flaws["receipts without rows of totals"] == 1
-    assert corpus.records.filter(pl.col("kind") == "group").height == 0
-
-
-def test_receipt_of_a_hundred_items_is_read(tmp_path):
-    items = [(f"CUP {name}", "1.00") for name in map(chr, range(0x100, 0x164))]
-    corpus = receipt(tmp_path, [*RECEIPT[:3], *items, ("TOTAL", "100.00")])
-    assert corpus.records.filter(pl.col("path").str.ends_with("/amount")).height == 100
-    # Longer than a formula may be.
-    assert not relations(corpus).keys() & {"items-1"}
-
-
 def test_form_of_links_has_groups_fields_and_their_relations(tmp_path):
     def at(x, y):
         return [100 * x, 20 * y, 100 * x + 60, 20 * y + 14]

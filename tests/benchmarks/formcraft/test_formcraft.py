@@ -3,10 +3,8 @@ import json
 import polars as pl
 import pytest
 
-from formlab import benchmarks
 from formlab.benchmarks import formcraft
-from formlab.benchmarks.formcraft import MODALITIES, RELATIONS, canonical, modality_of
-from formlab.errors import DataBroken, DataMissing
+from formlab.benchmarks.formcraft import MODALITIES, RELATIONS, canonical
 
 FORM = {
     "fields": [
@@ -109,50 +107,6 @@ def test_every_spelling_of_the_paper_is_known():
         assert found <= names[axis]
         assert axis == "subtype" or found == names[axis]
     assert canonical("scope", "galactic") is None
-
-
-def test_a_subtype_tells_the_modality_and_a_contradiction_loses_the_subtype():
-    assert modality_of("", "Radio Buttons") == ("marking", "checkbox")
-    assert modality_of("Textual", "Checkbox") == ("textual", None)
-    assert modality_of("smell", "sweet") == (None, None)
-
-
-def test_splits_are_folders_or_lists(root, tmp_path):
-    assert formcraft.splits(root) == {"test": 1}
-    (root / "forms" / "b.json").write_text(json.dumps({"fields": [], "groups": []}))
-    (root / "splits").mkdir()
-    (root / "splits" / "dev.txt").write_text("b\n")
-    assert formcraft.splits(root) == {"dev": 1}
-    assert formcraft.read("dev", root).documents["doc_id"].to_list() == ["b"]
-    other = tmp_path / "other"
-    (other / "train" / "forms").mkdir(parents=True)
-    (other / "train" / "forms" / "c.json").write_text(json.dumps(FORM))
-    assert formcraft.splits(other) == {"train": 1}
-    assert formcraft.read("train", other).documents["doc_id"].to_list() == ["c"]
-
-
-@pytest.mark.parametrize(
-    ("text", "says"),
-    [
-        ("{", "broken JSON"),
-        ("[]", "Expected `object`, got `array`"),
-        ('{"total": 1}', "neither fields nor groups"),
-        ('{"fields": [], "vqa": [{"id": "q"}]}', "not of FORMCRAFT's schema"),
-        ('{"groups": ' + "[" * 5000, "nested more than 200 deep"),
-    ],
-)
-def test_a_broken_annotation_is_one_error_that_names_the_file(root, text, says):
-    (root / "forms" / "bad.json").write_text(text)
-    with pytest.raises(DataBroken, match=says) as caught:
-        benchmarks.load("formcraft", root=root, strict=True)
-    assert "bad.json" in str(caught.value)
-
-
-def test_a_listed_form_that_is_not_there_is_an_error(root):
-    (root / "splits").mkdir()
-    (root / "splits" / "test.txt").write_text("a\nzz\n")
-    with pytest.raises(DataMissing, match=r"zz\.json"):
-        formcraft.read("test", root)
 
 
 def test_an_annotation_cannot_name_an_image_outside_its_folder(root):

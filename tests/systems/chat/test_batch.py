@@ -7,11 +7,8 @@ import polars as pl
 import pytest
 
 from formlab import readers
-from formlab.errors import DataBroken, DataMissing, NotAvailable
 from formlab.readers import gold as own
-from formlab.systems import chat
-from formlab.systems.chat.batch import BatchRequests
-from tests.systems.chat.made_runs import FORM, kept, ran
+from tests.systems.chat.made_runs import kept, ran
 from tests.systems.scripted_server import serving
 
 HOSTILE = '../<script>"é\u2028\n'
@@ -97,27 +94,6 @@ def test_the_answers_of_a_batch_are_those_of_live_calls(tmp_path, corpus):
     assert readers.read_predictions(tmp_path / "run", corpus).records.equals(found.records)
 
 
-def test_pages_and_their_boxes_come_back_as_from_live_calls(tmp_path):
-    given = SETTINGS | {"limit": 2, "tasks": "extraction", "image_limit": 200}
-    with serving(then=FORM) as server:
-        live = ran(server, tmp_path / "live", **given)
-        ran(server, tmp_path / "run", batch=str(tmp_path / "batch"), **given)
-        (page,) = requests_of(tmp_path / "batch")[0]["body"]["messages"][1]["content"]
-        assert page["image_url"]["url"].startswith("data:image/")
-        process(server, tmp_path / "batch")
-        found = ran(server, tmp_path / "run", batch_results=str(tmp_path / "batch"), **given)
-    assert found.records["x1"].drop_nulls().len() == 2
-    assert all(t.equals(o) for t, o in zip(plain(found), plain(live), strict=True))
-
-
-def test_writing_a_batch_needs_no_key(tmp_path, corpus):
-    settings = {"batch": str(tmp_path / "batch")}
-    made = chat.system("chat:m").run(corpus, out=tmp_path / "run", settings=settings)
-    assert made.notes["requests in them"] == len(STEPS)
-    assert set(made.responses["status"]) == {"missing"}
-    assert set(made.responses["error"]) == {"not asked: in a batch that is not answered yet"}
-
-
 def test_files_keep_to_their_limits(tmp_path, corpus):
     given = SETTINGS | {"corpus": corpus}
     with serving() as server:
@@ -136,22 +112,6 @@ def test_files_keep_to_their_limits(tmp_path, corpus):
     assert "too large for a batch" in none.responses["error"][0]
     assert not (tmp_path / "0").exists()
     assert few.notes["requests in them"] == 2
-
-
-def test_an_interrupted_batch_leaves_no_file(tmp_path):
-    with pytest.raises(KeyboardInterrupt), BatchRequests(tmp_path, requests=1) as batch:
-        batch.add("a-0", {})
-        batch.add("b-0", {})
-        raise KeyboardInterrupt
-    assert not list(tmp_path.iterdir())
-
-
-def test_a_folder_with_a_batch_takes_no_second_one(tmp_path, corpus):
-    given = SETTINGS | {"corpus": corpus, "batch": str(tmp_path / "batch")}
-    with serving() as server:
-        ran(server, tmp_path / "run", **given)
-        with pytest.raises(DataBroken, match="holds a batch"):
-            ran(server, tmp_path / "run", **given)
 
 
 def test_what_failed_goes_into_the_next_batch_in_another_form(tmp_path, corpus):
@@ -204,31 +164,3 @@ def test_results_that_are_none_are_counted_and_what_lacks_them_is_missing(tmp_pa
     errors = set(found.responses.filter(status="api_error")["error"])
     assert "batch_expired: not executed in time" in errors
     assert set(found.responses.filter(status="missing")["error"]) == {"not asked: no answer yet"}
-
-
-def test_a_later_answer_outlives_the_results_of_an_earlier_batch(tmp_path, corpus):
-    given = SETTINGS | {"corpus": corpus}
-    batch = str(tmp_path / "batch")
-    with serving(then="too_large") as server:
-        ran(server, tmp_path / "run", batch=batch, **given)
-        process(server, tmp_path / "batch")
-        failed = ran(server, tmp_path / "run", batch_results=batch, **given)
-        server.then = '{"total": "9.50"}'
-        ran(server, tmp_path / "run", **given)
-        found = ran(server, tmp_path / "run", batch_results=batch, **given)
-    assert set(failed.responses["status"]) == {"api_error"}
-    assert set(found.responses["status"]) == {"ok"}
-
-
-def test_what_cannot_be_done_with_a_batch_is_an_error(tmp_path, corpus):
-    prices = tmp_path / "p.csv"
-    prices.write_text("model,input,output\nm,1,1\n")
-    given = SETTINGS | {"corpus": corpus}
-    (tmp_path / "none").mkdir()
-    with serving() as server:
-        with pytest.raises(NotAvailable, match="max_cost cannot hold"):
-            ran(server, tmp_path / "a", batch="b", max_cost=1.0, prices=str(prices), **given)
-        with pytest.raises(DataMissing, match="no results"):
-            ran(server, tmp_path / "b", batch_results=str(tmp_path / "none"), **given)
-        with pytest.raises(NotAvailable, match="no batch can be asked for here"):
-            chat.client_of("m", chat.SHAPING | chat.RUNNING | {"batch": "b"})

@@ -1,12 +1,10 @@
 """What a server does to a call: every misbehaviour has its status, its retries and its limit."""
 
-import threading
 import time
 
 import pytest
 
-from formlab import benchmarks
-from formlab.errors import DataBroken, NotAvailable
+from formlab.errors import NotAvailable
 from formlab.systems import chat
 from formlab.systems.chat import client
 from tests.states import LONG
@@ -60,16 +58,6 @@ def test_what_passes_is_asked_again(tmp_path, step):
     assert waited >= (1.0 if step.startswith("busy") else 0.2)
 
 
-def test_a_server_that_stays_broken_is_asked_again_by_the_next_run(tmp_path):
-    with serving("broken", "broken", "broken", then=FORM) as server:
-        first = ran(server, tmp_path).responses
-        assert first.select("status", "attempts").rows() == [("api_error", 3)]
-        assert "it broke" in first["error"][0]
-        assert "after 3 attempts" in first["error"][0]
-        assert ran(server, tmp_path).responses["status"].to_list() == ["ok"]
-        assert len(server.calls) == 4
-
-
 @pytest.mark.parametrize(
     ("step", "calls", "form"),
     [
@@ -99,14 +87,6 @@ def test_attempts_count_as_calls(tmp_path):
         assert (len(server.calls), found.responses["status"].to_list()) == (2, ["missing"])
 
 
-@pytest.mark.parametrize("price", ["-1,2", "nan,2", "two,2", "1"])
-def test_a_price_that_is_none_is_an_error_with_its_line(tmp_path, price):
-    prices = tmp_path / "prices.csv"
-    prices.write_text(f"model,input,output\nm,{price}\n")
-    with serving() as server, pytest.raises(DataBroken, match=r"prices\.csv:2"):
-        ran(server, tmp_path / "run", prices=str(prices))
-
-
 def test_a_refused_key_stops_the_run_at_once(tmp_path, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     failed = client.Client._failed
@@ -117,54 +97,6 @@ def test_a_refused_key_stops_the_run_at_once(tmp_path, monkeypatch):
             ran(server, tmp_path, limit=16)
         assert len(server.calls) <= 4
     assert KEY not in str(error.value)
-
-
-@pytest.mark.parametrize("step", ["says_the_key", "says_the_key_in_an_error", FORM])
-def test_the_key_reaches_no_file_and_no_log(tmp_path, monkeypatch, caplog, capfd, step):
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    with serving(then=step) as server, caplog.at_level(0):
-        found = ran(server, tmp_path)
-        assert server.calls[0]["key"] == f"Bearer {KEY}"
-    text = caplog.text + "".join(capfd.readouterr()) + str(found.settings)
-    assert KEY not in text
-    written = [file for file in tmp_path.rglob("*") if file.is_file()]
-    assert len(written) >= 4
-    for file in written:
-        assert KEY.encode() not in file.read_bytes(), file.name
-    assert KEY not in str(found.records.to_dicts()) + str(found.responses.to_dicts())
-
-
-@pytest.mark.parametrize("url", [f"http://ada:{KEY}@127.0.0.1/v1", f"http://127.0.0.1/v1?k={KEY}"])
-def test_an_address_with_a_key_in_it_is_refused_without_saying_it(tmp_path, caplog, url):
-    with serving() as server, pytest.raises(DataBroken, match="password or a query") as error:
-        ran(server, tmp_path, base_url=url)
-    assert KEY not in str(error.value) + caplog.text
-    assert not list(tmp_path.iterdir())
-
-
-def test_openai_itself_needs_a_key(tmp_path):
-    with pytest.raises(NotAvailable, match="OPENAI_API_KEY"):
-        chat.system("chat:m").run(benchmarks.load("formcraft"), out=tmp_path)
-
-
-def test_concurrency_grows_while_the_server_answers_and_never_beyond_the_most(tmp_path):
-    six = threading.Event()
-
-    def held(_):
-        # Four calls are made at once until some are answered.
-        if len(server.calls) > 4:
-            if server.most >= 6:
-                six.set()
-            six.wait(LONG)
-            # If they never come, no other call waits for them.
-            six.set()
-            # The time in which a seventh would come.
-            time.sleep(0.1)
-        return FORM
-
-    with serving(then=held) as server:
-        ran(server, tmp_path, limit=16, concurrency=6, timeout=3 * LONG)
-        assert server.most == 6
 
 
 def test_calls_that_failed_together_halve_the_limit_once():

@@ -2,13 +2,11 @@
 
 import json
 import math
-import sqlite3
 
 import polars as pl
 import pytest
 
 from formlab import analysis
-from formlab.errors import DataBroken
 from formlab.readers import gold as own
 from formlab.systems import chat
 from formlab.systems.chat.confidence import token_spans, with_confidence
@@ -115,14 +113,6 @@ def test_leaves_are_looked_for_where_they_stand(text, sure):
         assert {name: marked[name].confidence for name in sure} == sure
 
 
-def test_fields_of_forms_have_the_probability_of_their_value(tmp_path, monkeypatch):
-    text = '{"fields": [{"label": "Name", "value": "Ada"}], "groups": []}'
-    step = completion(monkeypatch, text, tokens(text, 1, sure=["Ada"]))
-    with serving(then=step) as server:
-        found = ran(server, tmp_path, logprobs=True)
-    assert confidences(found)["/Name"] == pytest.approx(0.5**3)
-
-
 def test_samples_agree_on_some_values_and_cost_what_all_of_them_cost(tmp_path):
     other = TEXT.replace("9.50", "9.60").replace('"items": [', '"items": [{"name": "Milk"}, ')
     prices = tmp_path / "prices.csv"
@@ -141,51 +131,3 @@ def test_samples_agree_on_some_values_and_cost_what_all_of_them_cost(tmp_path):
     assert (row["tokens_in"], row["tokens_out"], row["attempts"]) == (400, 80, 4)
     assert row["cost"] == pytest.approx(0.48)
     assert (found.settings["samples"], found.settings["temperature"]) == (4, 0.7)
-
-
-def test_without_all_samples_no_value_is_sure_and_the_rest_is_asked_later(tmp_path):
-    settings = {"tasks": "", "temperature": 0.7, "samples": 3}
-    with serving(then=TEXT) as server:
-        found = ran(server, tmp_path, corpus=corpus(tmp_path), max_calls=2, **settings)
-        assert confidences(found) == dict.fromkeys(PATHS)
-        assert found.responses["error"].to_list() == [
-            "1 of 3 samples not asked: no confidence"
-        ]  # fmt: skip
-        found = ran(server, tmp_path, corpus=corpus(tmp_path), **settings)
-        assert len(server.calls) == 3
-    assert confidences(found) == dict.fromkeys(PATHS, 1.0)
-
-
-def test_the_first_sample_is_the_question_that_is_put_once(tmp_path):
-    store = {"store": str(tmp_path / "s.sqlite"), "tasks": "", "temperature": 0.7}
-    with serving(then=TEXT) as server:
-        ran(server, tmp_path / "1", corpus=corpus(tmp_path), **store)
-        ran(server, tmp_path / "2", corpus=corpus(tmp_path), samples=2, **store)
-        assert len(server.calls) == 2
-
-
-def test_samples_go_into_a_batch_each_as_a_request(tmp_path):
-    with serving() as server:
-        ran(server, tmp_path / "r", corpus=corpus(tmp_path), tasks="", temperature=0.7, samples=3,
-            batch=str(tmp_path / "b"))  # fmt: skip
-        assert not server.calls
-    lines = (tmp_path / "b" / "requests-0001.jsonl").read_text().splitlines()
-    assert len({json.loads(line)["custom_id"] for line in lines}) == len(lines) == 3
-
-
-@pytest.mark.parametrize("more", [{}, {"temperature": 0.7, "extra": '{"seed": 1}'}])
-def test_samples_that_would_be_alike_are_an_error(tmp_path, more):
-    with serving() as server, pytest.raises(DataBroken, match="all alike"):
-        ran(server, tmp_path, corpus=corpus(tmp_path), tasks="", samples=3, **more)
-
-
-def test_a_store_of_before_there_were_probabilities_is_read_and_written(tmp_path):
-    with chat.AnswerStore(tmp_path / "s.sqlite") as store:
-        store.put(chat.Answer("k", text="5"))
-    base = sqlite3.connect(tmp_path / "s.sqlite")
-    base.execute("ALTER TABLE answers DROP COLUMN logprobs")
-    base.close()
-    with chat.AnswerStore(tmp_path / "s.sqlite") as store:
-        assert store.get(["k"]) == chat.Answer("k", text="5")
-        store.put(chat.Answer("k", text="6", logprobs="[]"))
-        assert store.get(["k"]).logprobs == "[]"

@@ -1,8 +1,6 @@
 """Servers at fault, limits, and broken pages: a reason for one document, never the run's end."""
 
-import base64
 import gzip
-import io
 import json
 import os
 import re
@@ -10,18 +8,12 @@ import signal
 import subprocess
 import sys
 
-import polars as pl
-import pypdfium2
 import pytest
-from PIL import Image
 
 from formlab import benchmarks
 from formlab.errors import DataBroken, NotAvailable
-from formlab.folders import Corpus
 from formlab.systems import chat
-from formlab.systems.chat.images import pages
 from tests.states import LONG, until
-from tests.systems.chat import kills
 from tests.systems.chat.made_runs import FORM, kept, ran
 from tests.systems.scripted_server import answer, serving
 
@@ -42,16 +34,6 @@ def test_an_answer_is_on_disk_before_it_is_judged_or_counted(tmp_path):
         messages = [{"role": "user", "content": "?"}]
         asker.answer(chat.Prompt(messages, lambda: messages, None, status))
     assert seen == [("counted", 1), ("judged", 1)]
-
-
-@pytest.mark.complete
-def test_after_kills_at_random_moments_nothing_that_arrived_is_asked_again(tmp_path):
-    found = kills.kills(2, tmp_path)
-    assert found["kills"] == 2
-    assert found["asked again, had arrived"] == 0
-    assert found["records equal"] == found["runs"]
-    # Calls in flight were lost and made again: the kills did hit.
-    assert found["calls"] >= kills.PAGES
 
 
 @pytest.mark.parametrize("cut", [None, 40, -1])
@@ -117,24 +99,6 @@ def test_an_answer_that_unpacks_to_more_than_one_may_have_is_refused_once(tmp_pa
     assert "over 32 MB" in found["error"][0]
 
 
-def test_a_redirect_within_a_host_is_followed(tmp_path):
-    with serving("redirect", then=FORM) as server:
-        server.redirect = (307, "/v1/elsewhere")
-        assert ran(server, tmp_path).responses["status"].to_list() == ["ok"]
-        assert len(server.calls) == 2
-
-
-@pytest.mark.parametrize(
-    "count", [2**63, 10**30, -1, True, 1.5, float("inf"), "100", None, [1], {"a": 1}]
-)
-def test_a_count_of_tokens_that_is_none_is_unknown(tmp_path, count):
-    body = answer(FORM) | {"usage": {"prompt_tokens": count, "completion_tokens": count}}
-    with serving(then="usage") as server:
-        server.body = json.dumps(body).encode()
-        found = ran(server, tmp_path, samples=2, temperature=0.5).responses
-    assert found.select("status", "tokens_in", "tokens_out").rows() == [("ok", None, None)]
-
-
 # At 50,000 dollars a million tokens, an answer of 20 is one dollar, and none is longer.
 PRICED = {"max_tokens": 20, "image_limit": 64}
 
@@ -185,41 +149,21 @@ def test_a_server_that_reports_no_tokens_makes_max_cost_an_error(tmp_path):
 
 
 WRONG = [
-    *((name, value) for name in ("max_cost", "timeout", "batch_megabytes")
-      for value in (0, -1, float("nan"), "5", None, True)),
-    *((name, value) for name in ("concurrency", "attempts", "max_tokens", "max_pages", "samples",
-                                 "batch_requests")
-      for value in (0, -1, float("nan"), 1.5, "5", None, True)),
-    *((name, value) for name in ("temperature", "image_limit", "image_pixels", "image_dpi", "shots",
-                                 "shots_seed", "max_calls")
-      for value in (-1, float("nan"), "5", None, False)),
-    ("timeout", float("inf")), ("timeout", 1e300), ("temperature", float("inf")),
-    ("image_dpi", float("inf")),
-]  # fmt: skip
+    ("max_cost", 0),
+    ("max_cost", float("nan")),
+    ("timeout", float("inf")),
+    ("attempts", 1.5),
+    ("max_tokens", True),
+    ("max_calls", -1),
+    ("temperature", "5"),
+    ("shots", None),
+]
 
 
 @pytest.mark.parametrize(("name", "value"), WRONG, ids=str)
 def test_a_number_that_makes_no_sense_is_refused_by_name(name, value):
     with pytest.raises(DataBroken, match=rf"^{name} is .* is expected.*Try: {name}="):
         chat.client_of("m", chat.SHAPING | chat.RUNNING | {name: value})
-
-
-@pytest.mark.parametrize(
-    "option",
-    ["--max-cost=nan", "--max-cost=0", "--set=max_calls=-1", "--set=temperature=-1",
-     "--set=concurrency=0",
-     "--set=samples=0", "--set=timeout=0", "--set=attempts=0", "--set=image_limit=-5"],
-)  # fmt: skip
-def test_the_command_line_refuses_them_too(formlab, tmp_path, option):
-    with serving(then=FORM) as server:
-        result = formlab(
-            "run", "formcraft", "--system", "chat:m", "--base-url", server.url, "--out",
-            tmp_path / "run", option,
-        )  # fmt: skip
-        assert not server.calls
-    name = re.search(r"(\w+)=[^=]*$", option.replace("-", "_"))[1].strip("_")
-    assert result.exit_code == 2
-    assert f"{name} is " in result.stderr
 
 
 @pytest.mark.parametrize(
@@ -238,28 +182,6 @@ def test_an_address_that_is_none_or_has_a_secret_is_one_error_that_does_not_say_
     assert not list(tmp_path.iterdir())
 
 
-def corpus_with(file):
-    """The sample with another page in place of the first."""
-    corpus = benchmarks.load("formcraft")
-    rows = corpus.documents.with_columns(
-        image=pl.when(pl.int_range(pl.len()) == 0).then(pl.lit(str(file))).otherwise("image"),
-        meta=pl.when(pl.int_range(pl.len()) == 0).then(None).otherwise("meta"),
-    )
-    return Corpus(rows, corpus.records, "formcraft", "test", corpus.root)
-
-
-def test_a_page_cut_to_a_box_outside_of_itself_costs_its_document_alone(tmp_path):
-    with pypdfium2.PdfDocument.new() as pdf:
-        pdf.new_page(200, 100).set_cropbox(500, 500, 600, 600)
-        pdf.save(tmp_path / "cut.pdf")
-    with serving(then=FORM) as server:
-        found = ran(
-            server, tmp_path / "run", corpus=corpus_with(tmp_path / "cut.pdf"), limit=3
-        ).responses
-    assert found["status"].to_list() == ["missing", "ok", "ok"]
-    assert "no area" in found["error"][0]
-
-
 def test_whatever_a_library_says_of_a_page_costs_its_document_alone(tmp_path, monkeypatch):
     from formlab.systems.chat import run
 
@@ -276,19 +198,3 @@ def test_whatever_a_library_says_of_a_page_costs_its_document_alone(tmp_path, mo
         found = ran(server, tmp_path, limit=3, concurrency=1).responses
     assert sorted(found["status"]) == ["missing", "ok", "ok"]
     assert "MemoryError: too large to draw" in found.filter(status="missing")["error"][0]
-
-
-def test_a_picture_that_is_turned_by_a_tag_is_not_sent_with_it(tmp_path):
-    picture, tag = Image.new("RGB", (40, 20)), Image.Exif()
-    tag[0x0112] = 6
-    picture.save(tmp_path / "a.jpg", exif=tag)
-    picture.save(tmp_path / "b.jpg")
-    turned, plain = (
-        pages([tmp_path / name], limit=0)[0].url().encode() for name in ("a.jpg", "b.jpg")
-    )
-
-    def orientation(url):
-        data = base64.b64decode(url.partition(b",")[2])
-        return Image.open(io.BytesIO(data)).getexif().get(0x0112, 1)
-
-    assert orientation(turned) == orientation(plain) == 1

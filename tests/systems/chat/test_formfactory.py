@@ -3,8 +3,6 @@ import json
 import pytest
 
 from formlab import analysis, benchmarks
-from formlab.errors import UnknownName
-from formlab.readers import read_predictions
 from formlab.systems import chat
 from tests.made_formfactory import make
 from tests.systems.scripted_server import serving
@@ -17,9 +15,6 @@ LINES = """```
 [525, 150] Berg
 [75, 900] Female
 ```"""
-# The same in pixels, in JSON.
-ACTIONS = [{"page": 1, "x": 40, "y": 15, "value": "Ada"}, {"x": "105", "y": 15, "value": "Berg"},
-           {"page": None, "x": 15, "y": 90, "value": "Female"}]  # fmt: skip
 
 
 @pytest.fixture
@@ -54,17 +49,6 @@ def test_lines_are_clicks_in_pixels_of_the_screenshot(tmp_path, corpus):
     assert set(asked) == {"FORM", "TEXT"}
 
 
-def test_actions_as_json_give_the_same_and_pixels_are_taken_as_they_are(tmp_path, corpus):
-    with serving(then=LINES) as server:
-        lines = ran(server, corpus, tmp_path / "lines")
-    with serving(then=json.dumps({"actions": ACTIONS})) as server:
-        found = ran(server, corpus, tmp_path / "json", tasks="actions", boxes="pixels")
-    columns = ["path", "value", "x0", "y0"]
-    assert found.records[1:].select(columns).equals(lines.records[1:].select(columns))
-    assert found.records["value"][0] == "[40, 15] Ada\n[105, 15] Berg\n[15, 90] Female"
-    assert found.records["page"].to_list()[1:] == [1, None, None]
-
-
 def test_clicks_are_scored_where_they_land(tmp_path, corpus):
     with serving(then=LINES) as server:
         found = ran(server, corpus, tmp_path / "r", limit=None)
@@ -78,61 +62,3 @@ def test_clicks_are_scored_where_they_land(tmp_path, corpus):
     )  # fmt: skip
     assert cases["/Email"]["outcome"] == "missing"
     assert evaluation.scores["doc_id"].n_unique() == corpus.documents.height
-
-
-@pytest.mark.parametrize(
-    ("said", "status"),
-    [
-        ("I would click on the first field and type Ada.", "bad_json"),
-        ("I'm sorry, I can't fill in forms.", "refused"),
-        ("", "missing"),
-    ],
-)
-def test_an_output_without_an_action_is_kept_with_its_status(tmp_path, corpus, said, status):
-    with serving(then=said or (lambda _: "")) as server:
-        found = ran(server, corpus, tmp_path / "r")
-    assert found.records.select("path", "status").rows() == [(None, status)]
-
-
-def test_a_click_beyond_the_screenshot_is_an_action_without_a_place(tmp_path, corpus):
-    with serving(then="[5000, 15] Ada") as server:
-        found = ran(server, corpus, tmp_path / "r")
-    assert actions(found)[1] == ("Ada", None, None, None, None, None)
-
-
-def test_a_screenshot_that_is_named_is_the_page_of_the_click(tmp_path):
-    root = make(tmp_path / "data")
-    (root / "data2" / "Medical_study_Form.txt").write_text("1. Cy Ek, 40, comes at weekends.\n")
-    corpus = benchmarks.load("formfactory", root=root)
-    last = corpus.documents["doc_id"].to_list().index("F12-01")
-    with serving(then="[F12_2] [50, 750] Weekends") as server:
-        found = ran(server, corpus, tmp_path / "r", limit=last + 1, concurrency=1)
-        shown = [part for part in server.calls[-1]["body"]["messages"][1]["content"]
-                 if part["type"] == "image_url"]  # fmt: skip
-    rows = found.records.filter(doc_id="F12-01", path="/lines/0")
-    assert rows.select("page", "x0", "y0").row(0) == (2, 10.0, 75.0)
-    assert len(shown) == 2
-
-
-def test_an_instance_without_a_text_is_missing_and_not_asked(tmp_path):
-    root = make(tmp_path / "data")
-    (root / "data2" / "grant_applications.txt").unlink()
-    corpus = benchmarks.load("formfactory", root=root)
-    with serving(then=LINES) as server:
-        found = ran(server, corpus, tmp_path / "r")
-        assert not server.calls
-    assert found.responses.select("status", "error").row(0) == (
-        "missing", "this instance has no text to fill the form in from",
-    )  # fmt: skip
-    assert found.notes["this instance has no text to fill the form in from"] == 1
-
-
-def test_clicks_need_a_unit(tmp_path, corpus):
-    with serving() as server, pytest.raises(UnknownName, match="way to give points"):
-        ran(server, corpus, tmp_path / "r", boxes="none")
-
-
-def test_a_run_is_read_as_predictions(tmp_path, corpus):
-    with serving(then=LINES) as server:
-        found = ran(server, corpus, tmp_path / "r", limit=None)
-    assert read_predictions(tmp_path / "r", corpus).records.equals(found.records)

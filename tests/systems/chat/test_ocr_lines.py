@@ -3,7 +3,6 @@ import json
 import pytest
 
 from formlab import benchmarks
-from formlab.errors import UnknownName
 from formlab.systems import chat
 from formlab.systems.chat import ocr_lines
 from formlab.systems.chat.images import pages
@@ -72,10 +71,3 @@ def test_a_model_without_eyes_gets_text_and_no_image(tmp_path, engine, corpus):
     assert found.settings["pages"] == "text"
     assert "rapidocr" in found.settings
     assert found.system == "chat:m(pages=text,tasks=extraction)"
-
-
-def test_another_way_to_show_pages_is_an_error(tmp_path, corpus):
-    with pytest.raises(UnknownName, match="way to show pages"):
-        chat.system("chat:m").run(
-            corpus, out=tmp_path, settings={"pages": "braille", "base_url": "http://127.0.0.1:1/v1"}
-        )

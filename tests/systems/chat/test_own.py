@@ -109,21 +109,6 @@ def test_answers_of_any_shape_become_rows(tmp_path, answer, rows):
     assert dict(found.filter(pl.col("path").is_not_null())["path", "value"].rows()) == rows
 
 
-def test_an_answer_nested_without_end_is_no_usable_one(tmp_path):
-    deep = '{"total": ' + "[" * 5000 + "]" * 5000 + "}"
-    with serving(then=deep) as server:
-        found = ran(server, tmp_path / "run", corpus=made(tmp_path / "scans"), tasks="")
-    assert found.responses["status"].to_list() == ["bad_json"]
-
-
-def test_a_corpus_without_fields_is_not_asked_about(tmp_path):
-    corpus = own.corpus([{"doc_id": "a", "path": None, "value": "a page", "context": "a page"}])
-    with serving() as server:
-        found = ran(server, tmp_path, corpus=corpus, tasks="")
-        assert not server.calls
-    assert "declare its type" in found.responses["error"][0]
-
-
 def scans(folder, *, dpi=None):
     """Two pages as files for `a`, a TIFF of three pages for `b`, each with its shade of grey."""
     folder.mkdir(exist_ok=True)
@@ -150,60 +135,3 @@ def test_all_pages_of_a_document_are_in_one_question_up_to_a_stated_number(tmp_p
     assert found.notes["pages not sent: beyond max_pages"] == 1
     assert found.notes["pages sent, of up to 900 x 400 pixels"] == 4
     assert found.settings["max_pages"] == 2
-
-
-@pytest.mark.parametrize(
-    ("settings", "sizes"),
-    [
-        ({}, [(600, 400), (700, 400)]),
-        ({"image_limit": 350}, [(350, 233), (350, 200)]),
-        # 60,000 pixels of 600 × 400 are a quarter of them: half of each side.
-        ({"image_pixels": 60_000}, [(300, 200), (324, 185)]),
-        # Scanned at 200 dots an inch: half of them are 100.
-        ({"image_dpi": 100.0}, [(300, 200), (350, 200)]),
-        ({"image_dpi": 400.0}, [(600, 400), (700, 400)]),
-        ({"image_dpi": 100.0, "image_limit": 150}, [(150, 100), (150, 86)]),
-    ],
-)
-def test_pages_are_sent_at_the_stated_resolution(tmp_path, settings, sizes):
-    corpus = scans(tmp_path / "scans", dpi=200)
-    with serving(then="{}") as server:
-        found = ran(server, tmp_path / "run", corpus=corpus, tasks="", **settings)
-        assert [image.size for image in sent_to(server)[2]] == sizes
-    assert {name: found.settings[name] for name in settings} == settings
-
-
-def test_a_page_of_a_pdf_is_drawn_at_the_stated_resolution(tmp_path):
-    (tmp_path / "scans").mkdir()
-    # At 72 dots an inch a page of 200 × 100 pixels is one of 200 × 100 points.
-    pages = [Image.new("RGB", (200, 100), "white") for _ in range(2)]
-    pages[0].save(tmp_path / "scans" / "a.pdf", save_all=True, append_images=pages[1:])
-    corpus = own.corpus(GOLD[:1], images=tmp_path / "scans")
-    with serving(then="{}") as server:
-        ran(server, tmp_path / "run", corpus=corpus, tasks="", image_dpi=144.0)
-        assert [image.size for image in sent_to(server)[2]] == [(400, 200)] * 2
-
-
-def test_a_document_with_neither_image_nor_text_is_missing_and_passed_over(tmp_path):
-    corpus = own.corpus(
-        [{"id": "a", "total": "1", "words": ""}, {"id": "b", "total": "2", "words": "Total: 2"}],
-        columns={"doc_id": "id", "context": "words"},
-    )
-    with serving(then='{"total": "2"}') as server:
-        limited = ran(server, tmp_path / "one", corpus=corpus, tasks="", limit=1)
-        found = ran(server, tmp_path / "all", corpus=corpus, tasks="", limit=None)
-        assert [sent_to(server, n)[1] for n in range(2)] == [["Total: 2"]] * 2
-    assert limited.responses.select("doc_id", "status").rows() == [("b", "ok")]
-    assert limited.notes["documents without an image, passed over by --documents N"] == 1
-    assert found.responses.select("doc_id", "status").rows() == [("a", "missing"), ("b", "ok")]
-    assert "no image" in found.responses["error"][0]
-
-
-def test_the_text_of_a_document_that_has_an_image_is_sent_without_it_only(tmp_path):
-    made(tmp_path / "scans")
-    corpus = scans(tmp_path / "scans")
-    with serving(then="{}") as server:
-        ran(server, tmp_path / "image", corpus=corpus, tasks="")
-        ran(server, tmp_path / "text", corpus=corpus, tasks="", image_limit=0)
-        assert sent_to(server, 0)[1] == ["Page 1:", "Page 2:"]
-        assert sent_to(server, 1)[1:] == (["the text of a"], [])

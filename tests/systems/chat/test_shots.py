@@ -1,15 +1,11 @@
 """Examples before the question: which documents, what is sent of them, and what stands in a run."""
 
-import dataclasses
 import json
-import shutil
-from types import SimpleNamespace
 
 import polars as pl
 import pytest
 
 from formlab import benchmarks, readers
-from formlab.errors import DataMissing, NotAvailable, UnknownName
 from formlab.systems import chat
 from formlab.systems.chat.images import PageImage
 from formlab.systems.chat.ocr_lines import OcrLines
@@ -93,70 +89,3 @@ def test_examples_go_before_the_question_as_text_and_the_run_names_them(tmp_path
     assert made.responses["status"].to_list() == ["ok"]
     read = readers.read_predictions(tmp_path, corpus)
     assert read.settings["shots documents"] == names
-
-
-def test_examples_as_images_and_in_a_batch(tmp_path):
-    corpus = benchmarks.load("vrdu", split=SIX)
-    with serving(then=NOTHING) as server:
-        options = {"corpus": corpus, "tasks": "", "image_limit": 300, "shots": 1}
-        ran(server, tmp_path / "run", shots_as="image", **options)
-        _, turns, _ = shown_in(server)
-    assert turns[0]["content"][-1]["image_url"]["url"].startswith("data:image/jpeg")
-    ran(server, tmp_path / "put", shots_as="image", batch=str(tmp_path / "batch"), **options)
-    (line,) = (tmp_path / "batch/requests-0001.jsonl").read_text().splitlines()
-    assert json.loads(line)["body"]["messages"][1:3] == turns
-
-
-def test_other_shots_are_another_question(tmp_path):
-    corpus = benchmarks.load("vrdu", split=SIX)
-    options = {"corpus": corpus, "tasks": "", "image_limit": 300}
-    store = {"store": str(tmp_path / "answers.sqlite")}
-    with serving(then=NOTHING) as server:
-        for number, changed in enumerate([{}, {"shots": 1}, {"shots": 1, "shots_seed": 3}]):
-            ran(server, tmp_path / str(number), **options, **store, **changed)
-        assert len(server.calls) == 3
-
-
-def test_what_cannot_be_shown_is_one_clear_error(tmp_path):
-    corpus = benchmarks.load("vrdu", split=SIX)
-    with pytest.raises(DataMissing, match="7 examples .* of 6 documents .* 6 can"):
-        drawn(corpus, settings(shots=7))
-    with pytest.raises(UnknownName, match="pictures"):
-        drawn(corpus, settings(shots_as="pictures"))
-    with pytest.raises(DataMissing, match="no documents to learn from"):
-        drawn(benchmarks.load("formcraft"), settings())
-    (task, *_) = chat.tasks_of("fincriticaled")
-    with pytest.raises(NotAvailable, match="no examples can be shown"):
-        Shots(corpus, task, chat.PageView(), lines())
-
-
-def test_pieces_of_a_funsd_form_are_an_example_too(funsd_root, tmp_path):
-    corpus = benchmarks.load("funsd", root=funsd_root)
-    (task,) = chat.tasks_of("funsd")
-    view = chat.PageView()
-    example, answer = Shots(corpus, task, view, lines()).turns(view.in_key)[:2]
-    pieces = json.loads(answer["content"])["entities"]
-    # The third piece of the form has no text.
-    assert [piece["text"] for piece in pieces] == ["Name:", "Ada Berg"]
-    assert pieces[0]["text"].split()[0] in example["content"]
-
-
-def test_only_documents_with_a_page_are_drawn_and_words_are_read_where_none_come(tmp_path):
-    root = tmp_path / "vrdu"
-    shutil.copytree(benchmarks.SAMPLES / "vrdu", root)
-    train = benchmarks.load("vrdu", root=root, split=SIX, part="train").documents
-    for image in train["image"][1:]:
-        (root / image).unlink()
-    corpus = benchmarks.load("vrdu", root=root, split=SIX)
-    examples = drawn(corpus, settings(shots=1, shots_as="image"))
-    assert examples.documents["doc_id"].to_list() == train["doc_id"].head(1).to_list()
-    with pytest.raises(DataMissing, match="of 6 documents to learn from 1 can be shown"):
-        drawn(corpus, settings(shots_as="image"))
-    # The supplied words need no image.
-    assert drawn(corpus, settings(shots=6)).documents.height == 6
-    # Without them the page is read.
-    plain = pl.col("meta").str.replace('"ocr": "[^"]*"', '"ocr": null')
-    examples = dataclasses.replace(examples, documents=examples.documents.with_columns(plain))
-    read = SimpleNamespace(text=lambda page: f"read on page {page.number}")
-    (task,), view = chat.tasks_of("vrdu"), chat.PageView()
-    assert "read on page 1" in Shots(examples, task, view, read).turns(view.in_key)[0]["content"]

@@ -10,13 +10,12 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from formlab import benchmarks
-from formlab.errors import DataBroken, NotAvailable
+from formlab.errors import DataBroken
 from formlab.folders import Predictions
 from formlab.systems import chat
-from formlab.systems.chat import store as module
-from tests.states import LONG, until
+from tests.states import LONG
 from tests.systems.chat.made_runs import FORM, alone, ran
-from tests.systems.scripted_server import HOSTILE, HUGE, serving
+from tests.systems.scripted_server import serving
 
 
 def test_what_shapes_an_answer_makes_it_another_question(tmp_path):
@@ -69,14 +68,6 @@ def test_a_claim_keeps_others_waiting_and_dies_with_its_process(tmp_path):
     assert not list(tmp_path.glob("*.lock"))
 
 
-def test_answers_put_by_many_threads_at_once_are_all_kept(tmp_path):
-    with chat.AnswerStore(tmp_path / "s.sqlite") as store:
-        with ThreadPoolExecutor(16) as pool:
-            list(pool.map(lambda n: store.put(chat.Answer(str(n % 50), text=str(n))), range(200)))
-        assert store.count() == 200
-        assert all(store.get([str(n)]) is not None for n in range(50))
-
-
 def test_of_many_claims_of_one_question_at_once_each_is_alone(tmp_path):
     # A lock file is removed with the claim: one who waits for the old file must not go on with it.
     inside, most = [], []
@@ -100,41 +91,6 @@ def test_an_answer_that_could_not_be_written_does_not_count(tmp_path):
         base.close()
         with pytest.raises(DataBroken, match="no such table"):
             store.put(chat.Answer("k", text="5"))
-
-
-def test_an_answer_waits_for_a_program_that_has_the_store_locked(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(module, "_PATIENCE", 0.05)
-    other = sqlite3.connect(tmp_path / "s.sqlite", check_same_thread=False, isolation_level=None)
-    with chat.AnswerStore(tmp_path / "s.sqlite") as store, ThreadPoolExecutor(1) as pool:
-        other.execute("BEGIN IMMEDIATE")
-        waiting = pool.submit(store.put, chat.Answer("k", text="5"))
-        until(lambda: "another program" in capsys.readouterr().err)
-        assert not waiting.done()
-        other.execute("COMMIT")
-        waiting.result(timeout=LONG)
-        assert store.get(["k"]).text == "5"
-        # Locked for good, it is one error.
-        other.execute("BEGIN IMMEDIATE")
-        with pytest.raises(NotAvailable, match="answers cannot be kept: another program"):
-            store.put(chat.Answer("k", text="6"))
-    other.close()
-
-
-@pytest.mark.parametrize("place", ["file/answers.sqlite", "folder", "\0"])
-def test_a_store_that_cannot_be_there_is_one_error(tmp_path, place):
-    (tmp_path / "file").write_text("")
-    (tmp_path / "folder").mkdir()
-    with pytest.raises(NotAvailable, match="answers cannot be kept"):
-        chat.AnswerStore(tmp_path / place)
-
-
-def test_a_full_disk_is_one_error_and_what_was_kept_stays(tmp_path):
-    with chat.AnswerStore(tmp_path / "s.sqlite") as store:
-        store.put(chat.Answer("k", text="5"))
-        store._base.execute("PRAGMA max_page_count=1")
-        with pytest.raises(NotAvailable, match="full"):
-            store.put(chat.Answer("l", text="x" * 100_000))
-        assert store.get(["k"]).text == "5"
 
 
 def damaged(file, seed):
@@ -168,41 +124,3 @@ def test_a_damaged_store_is_one_error_with_what_to_do(tmp_path):
     for error in errors:
         assert ".sqlite" in str(error.where)
         assert ".recover" in error.remedy
-
-
-def test_a_store_with_other_columns_or_values_is_one_error(tmp_path):
-    base = sqlite3.connect(tmp_path / "a.sqlite")
-    base.execute("CREATE TABLE answers (key TEXT, number INTEGER)")
-    base.close()
-    with pytest.raises(DataBroken, match="no column attempts"):
-        chat.AnswerStore(tmp_path / "a.sqlite")
-    with chat.AnswerStore(tmp_path / "b.sqlite") as store:
-        store.put(chat.Answer("k", text="5"))
-        store._base.execute("UPDATE answers SET attempts = 'many'")
-        with pytest.raises(DataBroken, match=r"attempts.*b\.sqlite"):
-            store.get(["k"])
-
-
-def test_a_file_that_is_no_store_is_an_error(tmp_path):
-    (tmp_path / "x").write_text("not a database, but long enough to be taken for one" * 100)
-    with pytest.raises(DataBroken, match="not a store"):
-        chat.AnswerStore(tmp_path / "x")
-
-
-def test_a_huge_answer_and_a_hostile_one_are_kept_as_text(tmp_path):
-    with serving("huge", "hostile") as server:
-        found = ran(server, tmp_path, limit=2, concurrency=1)
-    values = found.records.filter(found.records["path"].is_not_null())["value"].to_list()
-    assert len(values[0]) == HUGE
-    # Half a surrogate pair is kept as its escape; everything else as it came.
-    assert values[1] == HOSTILE.replace("\ud800", "\\ud800")
-    assert Predictions.load(tmp_path).records.equals(found.records)
-
-
-def test_a_store_whose_columns_are_no_text_is_damaged(tmp_path):
-    file = tmp_path / "s.sqlite"
-    with chat.AnswerStore(file):
-        pass
-    file.write_bytes(file.read_bytes().replace(b"logprobs", b"\x9eogprobs"))
-    with pytest.raises(DataBroken, match=r"s\.sqlite"):
-        chat.AnswerStore(file)

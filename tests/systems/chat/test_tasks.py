@@ -7,7 +7,6 @@ import polars as pl
 import pytest
 
 from formlab import benchmarks, tables
-from formlab.errors import NotAvailable
 from formlab.systems import chat
 from tests.systems.chat.made_runs import FORM, ran
 from tests.systems.scripted_server import serving
@@ -72,16 +71,6 @@ def test_entities_of_vrdu_stand_where_the_gold_has_them(tmp_path):
     assert (first["x1"], first["y1"]) == pytest.approx((page["width"], page["height"]))
 
 
-def test_a_page_is_transcribed_as_html_without_its_fence(tmp_path):
-    corpus = benchmarks.load("fincriticaled")
-    with serving("```html\n<p>5</p>\n```", "<p>6</p>") as server:
-        found = ran(server, tmp_path, corpus=corpus, limit=2, concurrency=1, tasks="")
-        assert "response_format" not in server.calls[0]["body"]
-    assert found.records.select("value", "status").rows() == [
-        ("<p>5</p>", "repaired"), ("<p>6</p>", "ok"),
-    ]  # fmt: skip
-
-
 def test_pieces_of_a_funsd_form_are_its_text_and_lines_with_boxes(tmp_path, funsd_root):
     piece = {"text": "Name:", "label": "question", "box": [50, 100, 300, 300]}
     reply = json.dumps({"entities": [piece, piece | {"text": "Ada", "box": None}]})
@@ -94,30 +83,3 @@ def test_pieces_of_a_funsd_form_are_its_text_and_lines_with_boxes(tmp_path, funs
         ("/chat/entities/0", "Name:", "question", 10.0, 30.0),
         ("/chat/entities/1", "Ada", "question", None, None),
     ]
-
-
-def test_keys_of_a_receipt_stand_where_the_gold_has_them():
-    gold = [{"task": "text", "path": f"/{name}", "kind": name} for name in ("company", "total")]
-    asked = chat.tasks_of("sroie")[0].make({}, gold)
-    rows = asked.read({"company": "Ada", "total": None, "lines": ["Ada", "9.00"]}, None)
-    assert [(row["path"], row["value"]) for row in rows] == [
-        (None, "Ada 9.00"),
-        ("/company", "Ada"),
-    ]
-
-
-def test_benchmarks_that_a_model_cannot_be_asked_about_are_named():
-    with pytest.raises(NotAvailable, match="no task for models in omniai"):
-        chat.tasks_of("omniai")
-
-
-def test_prompts_of_ones_own_are_used_and_are_another_question(tmp_path):
-    own = tmp_path / "prompts"
-    own.mkdir()
-    (own / "formcraft_extraction.md").write_text("Read it all.")
-    with serving(then=FORM) as server:
-        ours, theirs = ran(server, tmp_path / "a"), ran(server, tmp_path / "b", prompts=str(own))
-        prompt = server.calls[1]["body"]["messages"][0]["content"]
-    assert prompt.startswith("Read it all.")
-    name = "prompt formcraft_extraction"
-    assert ours.settings[name] != theirs.settings[name]

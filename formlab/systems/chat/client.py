@@ -8,6 +8,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -31,6 +32,8 @@ _SHORTEST_KEY = 8
 # More than models count of a page in any size that is sent, but for some cheap ones.
 _PAGE_TOKENS = 10_000
 _LONGEST_ERROR = 500
+# Seconds that a server may ask to wait.
+_LONGEST_WAIT = 120.0
 # The most bytes of an answer, once it is unpacked: a hundred times a long one with probabilities.
 LARGEST = 32 * 1024**2
 Messages = list[dict[str, Any]]
@@ -80,7 +83,7 @@ class Client:
         # A private server needs no key; the library needs some text.
         self._key = key or "none"
         self.limits, self.price = limits or Limits(), price
-        self._timeout, self._last = timeout, threading.local()
+        self._attempts, self._timeout, self._last = max(1, attempts), timeout, threading.local()
         hooks = {"request": [self._begin], "response": [self._take]}
         http = openai.DefaultHttpxClient(follow_redirects=False, event_hooks=hooks)
         try:
@@ -88,14 +91,19 @@ class Client:
                 api_key=self._key,
                 base_url=base_url,
                 timeout=timeout,
-                max_retries=max(1, attempts) - 1,
+                max_retries=self._attempts - 1,
                 http_client=http,
             )
-        except (ValueError, UnicodeError) as error:
+        except Exception as error:  # Of whatever library openai sends with.
             what = f"no address of a server: {error}"
             raise DataBroken(what, where=base_url, remedy="http://host:8000/v1") from None
         self.model, self.address = model, address(str(self._client.base_url))
         self.options = {k: v for k, v in (options or {}).items() if v is not None}
+
+    def __del__(self) -> None:
+        # As the library's own HTTP client does, which this one replaces.
+        with suppress(Exception):
+            self._client.close()
 
     def ask(
         self,
@@ -155,6 +163,13 @@ class Client:
             response.status_code = 400
         elif response.status_code == 429 and '"insufficient_quota"' in text:
             response.status_code = 403
+        elif response.status_code == 429 and self._last.attempts < self._attempts:
+            # Here and not in the library, whose wait does not end with the run.
+            with suppress(ValueError):
+                seconds = float(response.headers.get("retry-after", ""))
+                if 0 < seconds <= _LONGEST_WAIT:
+                    self.limits.wait(seconds)
+                    response.headers["retry-after-ms"] = "1"
 
     def _bounded(self, response: Any) -> Iterator[bytes]:
         size = 0

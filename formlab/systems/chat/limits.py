@@ -157,6 +157,11 @@ class Limits:
             self.cost += cost
             self._dearest = max(self._dearest, cost)
 
+    def wait(self, seconds: float) -> None:
+        """Return after so long, or once the run was stopped."""
+        with self._changed:
+            self._changed.wait_for(lambda: self.stopped, seconds)
+
     def stop(self, reason: str) -> None:
         """Let no call through any more."""
         with self._changed:

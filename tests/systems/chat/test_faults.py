@@ -1,7 +1,5 @@
 """Servers at fault, limits, and broken pages: a reason for one document, never the run's end."""
 
-import gzip
-import json
 import os
 import re
 import signal
@@ -13,9 +11,10 @@ import pytest
 from formlab import benchmarks
 from formlab.errors import DataBroken, NotAvailable
 from formlab.systems import chat
+from formlab.systems.chat.limits import Price
 from tests.states import LONG, until
 from tests.systems.chat.made_runs import FORM, kept, ran
-from tests.systems.scripted_server import answer, serving
+from tests.systems.scripted_server import serving
 
 SECRET = "pw-that-nobody-may-read"
 
@@ -23,57 +22,25 @@ SECRET = "pw-that-nobody-may-read"
 def test_an_answer_is_on_disk_before_it_is_judged_or_counted(tmp_path):
     limits, seen = chat.Limits(), []
     with serving(then=FORM) as server, chat.AnswerStore(tmp_path / "s.sqlite") as store:
-        asker = chat.Asker(chat.Client("m", base_url=server.url, limits=limits), store)
+        client = chat.Client("m", base_url=server.url, limits=limits, price=Price(1, 1))
+        asker = chat.Asker(client, store)
 
         def status(answer):
             seen.append(("judged", store.count()))
             return answer.status
 
         counted = limits.answered
-        limits.answered = lambda **more: (seen.append(("counted", store.count())), counted(**more))
+        limits.answered = lambda cost: (seen.append(("counted", store.count())), counted(cost))
         messages = [{"role": "user", "content": "?"}]
         asker.answer(chat.Prompt(messages, lambda: messages, None, status))
     assert seen == [("counted", 1), ("judged", 1)]
-
-
-@pytest.mark.parametrize("cut", [None, 40, -1])
-@pytest.mark.parametrize("packed", [False, True])
-def test_an_answer_that_had_come_when_its_process_was_killed_is_taken(tmp_path, packed, cut):
-    # What a killed process leaves behind: the bytes of the response, all or not all of them.
-    body = json.dumps(answer(FORM)).encode()
-    data = gzip.compress(body) if packed else body
-    head = f"HTTP/1.1 200 OK\r\nContent-Length: {len(data)}\r\n"
-    head += "Content-Encoding: gzip\r\n" if packed else ""
-    messages = [{"role": "user", "content": "?"}]
-    with serving(then=FORM) as server, chat.AnswerStore(tmp_path / "s.sqlite") as store:
-        asker = chat.Asker(chat.Client("m", base_url=server.url), store)
-        prompt = chat.Prompt(messages, lambda: messages, None, lambda answer: answer.status)
-        part = store.part(asker._keys(prompt)[0])
-        part.write_bytes((f"{head}\r\n".encode() + data)[:cut])
-        found = asker.answer(prompt)
-        assert len(server.calls) == (0 if cut is None else 1)
-        assert (found.text, found.tokens_in, store.count()) == (FORM, 100, 1)
-    assert not part.exists()
-
-
-def test_an_answer_that_cannot_be_kept_is_kept_by_the_next_run(tmp_path, monkeypatch):
-    def full(*_):
-        raise NotAvailable("answers cannot be kept: the disk is full")
-
-    with serving(then=FORM) as server:
-        with monkeypatch.context() as context:
-            context.setattr(chat.AnswerStore, "put", full)
-            with pytest.raises(NotAvailable, match="disk is full"):
-                ran(server, tmp_path)
-        assert ran(server, tmp_path).responses["status"].to_list() == ["ok"]
-        assert len(server.calls) == 1
-    assert not list(tmp_path.glob("*.part"))
 
 
 ALONE = """
 import sys
 from formlab import benchmarks
 from formlab.systems import chat
+from formlab.systems.chat.limits import Price
 settings = {"base_url": sys.argv[1], "timeout": 1.0, "tasks": "extraction"}
 chat.system("chat:m").run(benchmarks.load("formcraft"), out=sys.argv[2], settings=settings)
 """
@@ -130,7 +97,7 @@ def test_what_a_call_may_cost_has_its_text_its_pages_and_its_longest_answer(tmp_
 def test_a_dearer_answer_than_expected_is_expected_from_then_on():
     limits = chat.Limits(max_cost=10)
     with limits.call(1.0):
-        limits.answered(cost=6.0)
+        limits.answered(6.0)
     with pytest.raises(chat.Stopped, match="6 are spent, and a call may cost 6"), limits.call(1.0):
         pass
 
@@ -138,14 +105,10 @@ def test_a_dearer_answer_than_expected_is_expected_from_then_on():
 def test_a_server_that_reports_no_tokens_makes_max_cost_an_error(tmp_path):
     settings = priced(tmp_path) | {"max_cost": 3.5, "concurrency": 1}
     with serving(then="no_usage") as server:
-        with pytest.raises(NotAvailable, match="assume_cost=on"):
+        with pytest.raises(NotAvailable, match="max_calls=N"):
             ran(server, tmp_path / "run", limit=6, **settings)
         # What was answered is paid for, and kept.
         assert len(server.calls) == kept(tmp_path / "run") == 1
-        found = ran(server, tmp_path / "run", limit=6, assume_cost=True, **settings)
-        assert len(server.calls) == 4
-    assert sorted(found.responses["status"]) == ["missing"] * 2 + ["ok"] * 4
-    assert found.responses["cost"].null_count() == 6
 
 
 WRONG = [

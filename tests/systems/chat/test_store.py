@@ -2,19 +2,12 @@
 
 import random
 import sqlite3
-import subprocess
-import sys
-import time
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from formlab import benchmarks
 from formlab.errors import DataBroken
-from formlab.folders import Predictions
 from formlab.systems import chat
-from tests.states import LONG
-from tests.systems.chat.made_runs import FORM, alone, ran
+from tests.systems.chat.made_runs import FORM, ran
 from tests.systems.scripted_server import serving
 
 
@@ -28,60 +21,6 @@ def test_what_shapes_an_answer_makes_it_another_question(tmp_path):
         # How answers are got does not.
         ran(server, tmp_path / "other", **store, concurrency=2)
         assert len(server.calls) == 4
-
-
-def test_two_processes_share_a_store_and_ask_everything_once(tmp_path):
-    total = benchmarks.load("formcraft").documents.height
-    store = tmp_path / "shared.sqlite"
-    with serving(then=FORM, delay=0.1) as server:
-        both = [alone(server.url, tmp_path / name, store) for name in ("a", "b")]
-        assert [process.wait(LONG) for process in both] == [0, 0]
-        assert len(server.calls) == total
-    first, second = (Predictions.load(tmp_path / name) for name in ("a", "b"))
-    assert first.responses.equals(second.responses)
-
-
-CLAIMING = """
-import sys, time
-from formlab.systems import chat
-from formlab.systems.chat import store as module
-with chat.AnswerStore(sys.argv[1]).claim("k", stopped=lambda: None):
-    print("claimed", flush=True)
-    time.sleep(60)
-"""
-
-
-def test_a_claim_keeps_others_waiting_and_dies_with_its_process(tmp_path):
-    file = tmp_path / "s.sqlite"
-    claiming = [sys.executable, "-c", CLAIMING, str(file)]
-    with (
-        chat.AnswerStore(file) as store,
-        subprocess.Popen(claiming, stdout=subprocess.PIPE) as other,
-    ):
-        other.stdout.readline()
-        with pytest.raises(chat.Stopped), store.claim("k", stopped=lambda: "the run ended"):
-            pass
-        other.kill()
-        other.wait()
-        with store.claim("k", stopped=lambda: None):
-            pass
-    assert not list(tmp_path.glob("*.lock"))
-
-
-def test_of_many_claims_of_one_question_at_once_each_is_alone(tmp_path):
-    # A lock file is removed with the claim: one who waits for the old file must not go on with it.
-    inside, most = [], []
-    with chat.AnswerStore(tmp_path / "s.sqlite") as store, ThreadPoolExecutor(8) as pool:
-
-        def claimed(number):
-            with store.claim("k", stopped=lambda: None):
-                inside.append(number)
-                most.append(len(inside))
-                time.sleep(0.002)
-                inside.remove(number)
-
-        list(pool.map(claimed, range(40)))
-    assert most == [1] * 40
 
 
 def test_an_answer_that_could_not_be_written_does_not_count(tmp_path):

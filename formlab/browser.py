@@ -41,7 +41,7 @@ FLAGS = (
     "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
 )  # fmt: skip
 PATIENCE = 120_000  # milliseconds
-_REMEDY = "python -m formlab.browser, or set FORMLAB_CHROMIUM to a Chromium"
+_REMEDY = "python -m playwright install chromium, or set FORMLAB_CHROMIUM to a Chromium"
 
 
 def find() -> Path:
@@ -55,7 +55,7 @@ def find() -> Path:
     Traceback (most recent call last):
     ...
     formlab.errors.NotAvailable: FORMLAB_CHROMIUM names no executable file (/nowhere/chromium). \
-Try: python -m formlab.browser, or set FORMLAB_CHROMIUM to a Chromium
+Try: python -m playwright install chromium, or set FORMLAB_CHROMIUM to a Chromium
     >>> del os.environ["FORMLAB_CHROMIUM"]
     """
     if named := os.environ.get("FORMLAB_CHROMIUM"):
@@ -81,33 +81,6 @@ def _playwright_chromium() -> Path | None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60
     )
     return Path(done.stdout.strip()) if done.returncode == 0 and done.stdout.strip() else None
-
-
-def ensure() -> Path:
-    """`find`; else install one with Playwright, or with apt-get as root on Debian."""
-    try:
-        return find()
-    except NotAvailable:
-        if os.environ.get("FORMLAB_CHROMIUM"):
-            raise
-    attempts = [[sys.executable, "-m", "playwright", "install", "chromium"]]
-    if shutil.which("apt-get") and os.geteuid() == 0:
-        # Another process may be installing, perhaps the same: it is waited for.
-        patient = ["-o", "DPkg::Lock::Timeout=300"]
-        attempts.append(
-            ["apt-get", *patient, "install", "-y", "--no-install-recommends", "chromium"]
-        )
-    problems = []
-    for command in attempts:
-        done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
-        lines = (done.stderr or done.stdout).strip().splitlines()
-        problems.append(f"{' '.join(command[-3:])}: {lines[-1] if lines else done.returncode}")
-        try:
-            return find()
-        except NotAvailable:
-            continue
-    what = f"Chromium could not be installed: {'; '.join(problems)}"
-    raise NotAvailable(what, remedy="install Chromium with the system's package manager")
 
 
 @dataclasses.dataclass
@@ -250,6 +223,6 @@ def _watched(context: BrowserContext, allow: tuple[str, ...], *, scripts: bool) 
 
 if __name__ == "__main__":
     try:
-        print(ensure())
+        print(find())
     except NotAvailable as problem:
         sys.exit(f"formlab: {problem}")

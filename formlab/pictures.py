@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import struct
 import warnings
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,10 +22,8 @@ _UNREADABLE = (
     Image.DecompressionBombError,
 )  # fmt: skip
 
-_PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"
-# The bytes of a PNG that are looked at for its size; the number of EXIF's orientation, and how
-# each turns an image.
-_HEAD, _ORIENTATION = 1024, 0x0112
+# The number of EXIF's orientation, and how each turns an image.
+_ORIENTATION = 0x0112
 _TURNS = dict(enumerate((
     Image.Transpose.FLIP_LEFT_RIGHT, Image.Transpose.ROTATE_180, Image.Transpose.FLIP_TOP_BOTTOM,
     Image.Transpose.TRANSPOSE, Image.Transpose.ROTATE_270, Image.Transpose.TRANSVERSE,
@@ -36,25 +33,8 @@ _TURNS = dict(enumerate((
 
 def image_size(path: str | Path) -> tuple[int, int]:
     """Width and height in pixels of an image as it is shown, without decoding it."""
-    head = read_bytes(path, _HEAD)
-    # A PNG says it in its first bytes, with a checksum; whatever is odd is left to Pillow.
-    if head[:16] == _PNG and zlib.crc32(head[12:29]).to_bytes(4) == head[29:33]:
-        width, height = struct.unpack(">II", head[16:24])
-        most = Image.MAX_IMAGE_PIXELS or math.inf
-        if _is_upright(head) and 0 < width * height <= most:
-            return width, height
     with _image(path) as image:
         return _shown_size(image)
-
-
-def _is_upright(head: bytes) -> bool:
-    """Whether the pixels of a PNG begin in `head`, and nothing before them turns it."""
-    at = 33
-    while (kind := head[at + 4 : at + 8]).isalpha() and kind not in (b"eXIf", b"iTXt"):
-        if kind == b"IDAT":
-            return True
-        at += int.from_bytes(head[at : at + 4]) + 12
-    return False
 
 
 def _shown_size(image: Image.Image) -> tuple[int, int]:

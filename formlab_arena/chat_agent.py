@@ -161,7 +161,7 @@ class ChatAgent:
             image = observation.image.with_suffix(".marks.png")
             picture = pictures.read_image(observation.image)
             marks.draw(picture, observation.elements, scale=observation.scale).save(image)
-        (page,) = pages([image], limit=shown.limit, pixels=shown.pixels)
+        (page,) = pages([image], limit=shown.limit)
         try:
             answer = self._asker.answer(self._asked(observation, page))
         except chat.Stopped as stop:

@@ -139,7 +139,7 @@ class ChatAgent:
         self._doc_id, self._done, self._is_done = doc_id, list[str](), False
         self._prompt, self._sources = instructions.text, list[PageImage]()
         if sources:
-            read = pages(list(sources), limit=shown.limit, pixels=shown.pixels)
+            read = pages(list(sources), limit=shown.limit)
             self._sources = [dataclasses.replace(page, number=page.number + 1) for page in read]
         self.note: dict[str, Any] = {}
 

@@ -43,6 +43,56 @@ class Refused(Exception):
     """What a server sent is not taken, and asking again would bring the same."""
 
 
+class _Call(threading.local):
+    """A thread's call: the hooks of its requests, how many there were, since when, what came."""
+
+    attempts, since, completion = 0, 0.0, None
+
+    def __init__(self, limits: Limits, most: int, timeout: float) -> None:
+        self.limits, self.most, self.timeout = limits, most, timeout
+
+    def begin(self, _request: Any) -> None:
+        self.limits.count()
+        self.attempts += 1
+        self.since = time.monotonic()
+
+    def take(self, response: Any) -> None:
+        """Read a response whole, within its time and size, and mend a status that would mislead.
+
+        By its status the library repeats what may succeed later, and nothing else.
+        """
+        response.iter_bytes = lambda: self._bounded(response)
+        text = response.read().decode("utf-8", "replace")
+        if response.is_redirect:
+            place = address(str(response.headers.get("location", "")))
+            raise Refused(f"the server leads to {place}, which is not asked")
+        self.completion = completion_in(text)
+        if response.is_success and self.completion is None:
+            response.status_code = 502  # A proxy's page, or a completion without an answer.
+        elif response.status_code >= 500 and "response_format" in text:
+            # Servers over llama.cpp answer a schema they do not support with an error of their own.
+            response.status_code = 400
+        elif response.status_code == 429 and '"insufficient_quota"' in text:
+            response.status_code = 403
+        elif response.status_code == 429 and self.attempts < self.most:
+            # Here and not in the library, whose wait does not end with the run.
+            with suppress(ValueError):
+                seconds = float(response.headers.get("retry-after", ""))
+                if 0 < seconds <= _LONGEST_WAIT:
+                    self.limits.wait(seconds)
+                    response.headers["retry-after-ms"] = "1"
+
+    def _bounded(self, response: Any) -> Iterator[bytes]:
+        size = 0
+        for piece in type(response).iter_bytes(response):
+            size += len(piece)
+            if size > LARGEST:
+                raise Refused(f"an answer of over {LARGEST // 1024**2} MB")
+            if time.monotonic() > self.since + self.timeout:
+                raise openai.APITimeoutError(request=response.request)
+            yield piece
+
+
 class Client:
     """One model at one address, `base_url` or OPENAI_BASE_URL. Threads may share it.
 
@@ -83,15 +133,16 @@ class Client:
         # A private server needs no key; the library needs some text.
         self._key = key or "none"
         self.limits, self.price = limits or Limits(), price
-        self._attempts, self._timeout, self._last = max(1, attempts), timeout, threading.local()
-        hooks = {"request": [self._begin], "response": [self._take]}
+        # No part of the client, which ends with its last use.
+        self._call = _Call(self.limits, max(1, attempts), timeout)
+        hooks = {"request": [self._call.begin], "response": [self._call.take]}
         http = openai.DefaultHttpxClient(follow_redirects=False, event_hooks=hooks)
         try:
             self._client = openai.OpenAI(
                 api_key=self._key,
                 base_url=base_url,
                 timeout=timeout,
-                max_retries=self._attempts - 1,
+                max_retries=max(1, attempts) - 1,
                 http_client=http,
             )
         except Exception as error:  # Of whatever library openai sends with.
@@ -122,7 +173,7 @@ class Client:
         `NotAvailable` if no call can succeed: the key is refused, or there is no such model or
         address. `Stopped` if a limit of money or calls is reached, or the run was stopped.
         """
-        body, self._last.attempts = self.body(messages, schema=schema, form=form), 0
+        body, self._call.attempts = self.body(messages, schema=schema, form=form), 0
         with self.limits.call(self._most(body)):
             try:
                 # The plain method: the typed one walks through every message, pages included.
@@ -131,7 +182,7 @@ class Client:
                 raise
             except Exception as error:  # Whatever a server does fails this call alone.
                 return self._failed(error)
-            answer = keep(self.answer_of(self._last.completion))
+            answer = keep(self.answer_of(self._call.completion))
             if answer.cost is not None:
                 self.limits.answered(answer.cost)
             elif math.isfinite(self.limits.max_cost):
@@ -139,47 +190,6 @@ class Client:
                 self.limits.stop(what)
                 raise NotAvailable(f"{what}: max_cost cannot hold", remedy="--set max_calls=N")
         return answer
-
-    def _begin(self, _request: Any) -> None:
-        self.limits.count()
-        self._last.attempts += 1
-        self._last.since = time.monotonic()
-
-    def _take(self, response: Any) -> None:
-        """Read a response whole, within its time and size, and mend a status that would mislead.
-
-        By its status the library repeats what may succeed later, and nothing else.
-        """
-        response.iter_bytes = lambda: self._bounded(response)
-        text = response.read().decode("utf-8", "replace")
-        if response.is_redirect:
-            place = address(str(response.headers.get("location", "")))
-            raise Refused(f"the server leads to {place}, which is not asked")
-        self._last.completion = completion_in(text)
-        if response.is_success and self._last.completion is None:
-            response.status_code = 502  # A proxy's page, or a completion without an answer.
-        elif response.status_code >= 500 and "response_format" in text:
-            # Servers over llama.cpp answer a schema they do not support with an error of their own.
-            response.status_code = 400
-        elif response.status_code == 429 and '"insufficient_quota"' in text:
-            response.status_code = 403
-        elif response.status_code == 429 and self._last.attempts < self._attempts:
-            # Here and not in the library, whose wait does not end with the run.
-            with suppress(ValueError):
-                seconds = float(response.headers.get("retry-after", ""))
-                if 0 < seconds <= _LONGEST_WAIT:
-                    self.limits.wait(seconds)
-                    response.headers["retry-after-ms"] = "1"
-
-    def _bounded(self, response: Any) -> Iterator[bytes]:
-        size = 0
-        for piece in type(response).iter_bytes(response):
-            size += len(piece)
-            if size > LARGEST:
-                raise Refused(f"an answer of over {LARGEST // 1024**2} MB")
-            if time.monotonic() > self._last.since + self._timeout:
-                raise openai.APITimeoutError(request=response.request)
-            yield piece
 
     def _most(self, body: dict[str, Any]) -> float:
         """What a call may cost: a token a byte, `_PAGE_TOKENS` a page, the longest answer."""
@@ -215,7 +225,6 @@ class Client:
         text = json.dumps(called) if called else text if isinstance(text, str) else ""
         refusal = refusal if isinstance(refusal, str) else ""
         finish, text = choice.get("finish_reason"), self.clean(text or refusal)
-        since = getattr(self._last, "since", None)
         return Answer(
             model=self.model,
             text=text,
@@ -223,8 +232,8 @@ class Client:
             finish=finish[:40] if isinstance(finish, str) else None,
             status="refused" if refusal else "ok",
             error="refused by the model" if refusal else None,
-            attempts=getattr(self._last, "attempts", 1),
-            seconds=None if since is None else time.monotonic() - since,
+            attempts=self._call.attempts or 1,
+            seconds=time.monotonic() - self._call.since if self._call.since else None,
             **usage_of(completion.get("usage"), self.price),
         )
 
@@ -237,7 +246,7 @@ class Client:
                 where=f"{self.model} at {self.address}",
                 remedy="OPENAI_API_KEY, the name of the model, and --base-url",
             ) from None
-        attempts = self._last.attempts
+        attempts = self._call.attempts
         return Answer(
             model=self.model,
             status="api_error",

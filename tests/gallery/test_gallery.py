@@ -245,3 +245,16 @@ def test_page_of_the_gold_box_is_shown_and_what_is_elsewhere_is_named(pdf):
     absent = of_pdf(pdf, BOX | {"page": 9}, None).cases[0]
     assert absent["image"] is None
     assert absent["why"].startswith("no page 9, the PDF has 2")
+
+
+def test_of_too_many_each_cause_has_its_share_in_the_order_of_the_cases(root):
+    causes = ["digit"] * 6 + ["clipped"] * 3 + [None]
+    rows = [{"doc_id": str(i % 3), "path": f"/{i}", "cause": c} for i, c in enumerate(causes)]
+    made = shown(root, *rows, {"outcome": "match", "path": "/right"}, most=5)
+    paths = [int(case["path"][1:]) for case in made.cases]
+    assert paths == sorted(paths)
+    # Of 6, 3 and 1 of ten, five are 3, 1.5 and 0.5: what is due first comes first.
+    assert made.drawn == [["digit", 3, 6], ["clipped", 2, 3], ["mismatch", 0, 1]]
+    assert (len(made), made.total, made.asked) == (5, 10, 11)
+    assert len(shown(root, *rows, most=None)) == 10
+    assert [c["stage"] for c in shown(root, {"cause": "digit"}, {}).cases] == ["characters", None]

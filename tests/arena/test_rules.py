@@ -1,7 +1,14 @@
 import numpy as np
+import pytest
 from PIL import Image, ImageDraw
 
-from formlab_arena.screen import TextLine, arrange
+from formlab_arena.actions import Click, Press, Type, Wait
+from formlab_arena.episode import RunSettings
+from formlab_arena.form_url import fill_url
+from formlab_arena.observation import Observation
+from formlab_arena.rules_agent import Rules
+from formlab_arena.screen import Screen, ScreenField, TextLine, arrange
+from tests.arena.foreign import RIGHT, TEXT, hosting
 
 
 def page(*, ink=(90, 90, 90), paper=(255, 255, 255)):
@@ -79,3 +86,70 @@ def test_kinds_of_fields_are_told_by_their_looks():
     lines = [(text, (28, 26 + 50 * n, 110, 46 + 50 * n)) for n, text in enumerate(shown)]
     fields = arranged(draw, lines).fields
     assert [field.kind for field in fields] == ["list", "date", "date", "file", "button"]
+
+
+def screen(*fields, groups=(), lines=("Camp",)):
+    shown = tuple(TextLine(text, (0, 20 * n, 50, 20 * n + 15)) for n, text in enumerate(lines))
+    return Screen(shown, fields, groups)
+
+
+def field(label, text="", kind="", *, at=0, height=30, width=300):
+    labels = (label,) if label else ()
+    return ScreenField((100, at, 100 + width, at + height), text, labels, kind)
+
+
+BUTTON = field("", "Next", at=700, width=80)
+
+
+def acts(screens, text, *, files=(), looks=None):
+    """What the agent does at each look, shown these screens one after another."""
+    shown = iter(screens)
+    agent = Rules(lambda _: next(shown))
+    return [
+        agent.act(Observation(n, None, (1280, 800), text, tuple(files)))
+        for n in range(1, (looks or len(screens)) + 1)
+    ]
+
+
+def test_field_is_clicked_typed_into_and_not_again():
+    full = screen(field("Name", "Ada Borg", at=100), BUTTON)
+    first, second = acts([screen(field("Name", at=100), BUTTON), full], "Name: Ada Berg.")
+    assert first == [Click(250, 115), Press("Control+A"), Type("Ada Berg")]
+    assert second == [Click(140, 715)]
+
+
+def test_parts_of_dates_and_times_are_typed_as_keys_in_the_order_shown():
+    page = screen(
+        field("Day", "mm/dd/yyyy", "date"),
+        field("Tag", "dd/mm/yyyy", "date", at=50),
+        field("Hour", "--:-- --", "time", at=100),
+        field("Month", "--------- ----", "month", at=150),
+        field("Start", "mm/dd/yyyy, --:-- --", "datetime-local", at=200),
+    )
+    text = "Day: 5 March 2027\nTag: 2027-03-05\nHour: 9.30 pm\nMonth: May 2027\n"
+    [done] = acts([page], f"{text}Start: 2027-03-05 09:30")
+    keys = [action.key for action in done if isinstance(action, Press)]
+    assert "".join(keys) == (
+        "03/05/2027" "05/03/2027" "0930P" "MayArrowRight2027" "03/05/2027ArrowRight0930A"
+    )  # fmt: skip
+    assert not any(isinstance(action, Type) for action in done)
+
+
+NAMED = field("Name", "Ada", at=100)
+
+
+def test_form_that_is_empty_after_it_was_sent_is_not_sent_again():
+    send = field("", "Send", "button", at=700, width=80)
+    empty, full = screen(field("Name", at=100), send), screen(NAMED, send)
+    done = acts([empty, full, empty, empty], "Name: Ada.")
+    assert done[2:] == [[Wait(0.7)], []]
+
+
+@pytest.mark.browser
+def test_form_that_is_not_ours_is_filled_in_from_its_screenshots(tmp_path):
+    with hosting() as server:
+        result = fill_url(server.url, tmp_path, RunSettings("rules"), text=TEXT)
+    assert result["filled"] == RIGHT
+    assert result["status"] == "submitted"
+    assert result["left_at"].endswith("/thanks")
+    assert len(server.sent) == 1

@@ -1,18 +1,26 @@
-"""The committed samples are what their generators write; what they load to is frozen (n01)."""
-
 import filecmp
 import json
 from pathlib import Path
 
 import pytest
+import yaml
 from PIL import Image
 
-from data.sample.generate import fincriticaled, formfactory
+from data.sample.generate import arena, fincriticaled, formfactory
 from data.sample.generate.command import TEMPLATES
 from formlab.benchmarks.formfactory import forms
 from formlab_experiments.forms import formcraft
 from formlab_experiments.forms.content import load_all
 from formlab_experiments.forms.template import draw
+
+SAMPLE = Path(__file__).parents[2] / "data" / "sample" / "arena" / "instances.yaml"
+
+
+def test_sample_is_what_the_generator_makes(tmp_path):
+    arena.write(tmp_path)
+    assert (tmp_path / SAMPLE.name).read_bytes() == SAMPLE.read_bytes()
+    assert len(yaml.safe_load(SAMPLE.read_text("utf-8"))) == 6
+
 
 SAMPLES = Path(__file__).parents[2] / "data" / "sample"
 

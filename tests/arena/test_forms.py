@@ -122,6 +122,10 @@ def test_field_that_does_not_apply_is_null_whatever_was_sent():
     assert "animals" in read(form("B12"), {"pets": ["Yes"]}, {})[1]
 
 
+def test_choices_are_in_the_order_of_the_form():
+    assert answer(["y", "x"], type="multiple", options=("x", "y", "z")) == ["x", "y"]
+
+
 def test_every_made_instance_passes_and_comes_back_as_it_was():
     for web_form in forms().values():
         for number in (1, 2, 3):

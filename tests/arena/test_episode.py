@@ -5,9 +5,11 @@ import json
 import pytest
 from playwright import async_api
 
+from formlab.errors import DataBroken
 from formlab_arena.actions import Click, Type
 from formlab_arena.episode import (
     RunSettings,
+    check_same_settings,
     open_session,
     prepare,
     run_episode,
@@ -127,3 +129,16 @@ async def drive(address, form_at):
         await page.fill("input", "Bo")
         await page.click("#send")
         await page.wait_for_url("**/thanks")
+
+
+def test_folder_of_other_settings_is_refused_and_says_which(tmp_path):
+    file = tmp_path / "run.json"
+    check_same_settings(file, SETTINGS, {"temperature": 0.0})
+    check_same_settings(file, SETTINGS, {"temperature": 0.0})
+    for other, shaping, name in (
+        (RunSettings("oracle", scale=0.5), {"temperature": 0.0}, "scale"),
+        (RunSettings("oracle", policy="step"), {"temperature": 0.0}, "policy"),
+        (SETTINGS, {"temperature": 1.0}, "temperature"),
+    ):
+        with pytest.raises(DataBroken, match=f"another {name}"):
+            check_same_settings(file, other, shaping)

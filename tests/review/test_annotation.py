@@ -121,3 +121,8 @@ def test_the_pages_of_the_sample_tagged_again_are_byte_for_byte_the_same():
 def test_a_place_is_found_or_there_is_none(value, place):
     page = PageText("<p>\U0001f600 50</p><table><tr><td>7</td></tr></table>")
     assert page.place(value) == place
+
+
+def test_json_min_gives_the_same_marks_as_json():
+    small = read(EXPORTS / "json_min.json")
+    assert sorted(small.spans) == sorted(s for s in read(REAL).spans if s.page == "3")

@@ -47,47 +47,6 @@ def test_fields_have_the_nearest_label_and_what_is_in_them():
     assert max(abs(x0 - 20), abs(y0 - 50), abs(x1 - 301), abs(y1 - 87)) <= 2
 
 
-def test_rings_and_boxes_are_apart_and_ticks_are_seen():
-    result = arrange(page(), LINES)
-    assert [[(m.text, m.ticked, m.is_ring) for m in group.marks] for group in result.groups] == [
-        [("By rail", False, True), ("By bus", True, True)],
-        [("I agree", False, False)],
-    ]
-    assert result.groups[0].labels == ("Travel",)
-
-
-def arranged(draw, lines, size=(640, 420)):
-    image = Image.new("L", size, 255)
-    draw(ImageDraw.Draw(image))
-    return arrange(np.asarray(image), [TextLine(text, box) for text, box in lines])
-
-
-def test_cells_of_a_table_are_no_fields_and_their_texts_are_the_labels():
-    def draw(pen):
-        for y in (20, 60):
-            pen.rectangle((20, y, 320, y + 40), outline=200)
-            pen.rectangle((320, y, 620, y + 40), outline=200)
-            pen.rectangle((330, y + 8, 600, y + 32), outline=90)
-
-    lines = [("Town", (30, 30, 70, 50)), ("Street", (30, 70, 80, 90)), ("Oslo", (336, 30, 366, 50))]
-    fields = arranged(draw, lines).fields
-    assert [(f.labels[:1], f.text) for f in fields] == [(("Town",), "Oslo"), (("Street",), "")]
-
-
-def test_kinds_of_fields_are_told_by_their_looks():
-    def draw(pen):
-        for y in (20, 70, 120, 170):
-            pen.rectangle((20, y, 300, y + 32), outline=120)
-        pen.polygon([(280, 34), (292, 34), (286, 40)], fill=60)
-        pen.rectangle((20, 220, 120, 252), fill=60)
-        pen.text((70, 236), "Go on", fill=255, anchor="mm")
-
-    shown = ["Oslo", "mm/dd/yyyy", "m// 日", "Choose File No file chosen", "Go on"]
-    lines = [(text, (28, 26 + 50 * n, 110, 46 + 50 * n)) for n, text in enumerate(shown)]
-    fields = arranged(draw, lines).fields
-    assert [field.kind for field in fields] == ["list", "date", "date", "file", "button"]
-
-
 def screen(*fields, groups=(), lines=("Camp",)):
     shown = tuple(TextLine(text, (0, 20 * n, 50, 20 * n + 15)) for n, text in enumerate(lines))
     return Screen(shown, fields, groups)

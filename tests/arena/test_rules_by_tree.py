@@ -83,17 +83,6 @@ def test_controls_of_every_kind_take_their_values():
     }  # fmt: skip
 
 
-def test_date_is_entered_in_its_parts():
-    options = {"Day": ("Day", "05", "06"), "Month": ("Month", "Jan", "Mar"), "Year": ()}
-    born = [
-        element(name, "select" if some else "text", options=some, group=("Date of birth",))
-        for name, some in options.items()
-    ]
-    page = Page([element("Name"), *born, SEND], None)
-    filled = fill(page, "Name: Ada\nDate of birth: 5 March 1990")
-    assert filled == {"Name": "Ada", "Day": "05", "Month": "Mar", "Year": "1990", "Send": ""}
-
-
 def test_wizard_is_gone_through_and_sent_once():
     pages = [
         [element("Name", group=(who,), id=f"{who}-name"), element("Back", "button"),

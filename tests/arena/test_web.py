@@ -146,11 +146,6 @@ def test_wizard_is_the_union_of_its_steps_and_the_last_value_counts(tmp_path):
     assert submitted(run(tmp_path / "b", [SENT, {"name": ["Bo"]}])) == (8, 9, ["Full name"])
 
 
-def test_nothing_sent_is_nothing_right_also_where_nothing_is_to_be_ticked(tmp_path):
-    right, asked, _ = submitted(run(tmp_path, []))
-    assert (right, asked) == (0, 9)
-
-
 def test_names_of_a_script_are_matched_by_words_and_by_unique_values(tmp_path):
     controls = [
         control("Name", label="Name", group=["Child"]),

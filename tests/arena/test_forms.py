@@ -8,7 +8,7 @@ import yaml
 from formlab.benchmarks import SAMPLES
 from formlab.errors import DataMissing
 from formlab_arena import page_tasks, released, spec, texts, validate
-from formlab_arena.instances import make
+from formlab_arena.instances import make, spoken
 from formlab_arena.spec import FormField, FormPage, WebForm, form, forms
 from formlab_arena.texts import lost, recover, task_set
 from formlab_arena.validate import read
@@ -238,3 +238,26 @@ def test_real_ad_buys_become_forms_whose_gold_can_be_entered(shared):
     for task in tasks.instances:
         assert entered(tasks.forms[task.code], task.values) == (task.values, {})
         assert task.page.files[0].is_file()
+
+
+def test_numbers_keep_their_kind_and_range():
+    assert answer(["12"], type="number") == 12
+    assert answer(["1.5"], type="number") == 1.5
+    assert answer(["11"], type="number", range=(1, 10)) == "A: a number from 1 to 10"
+
+
+@pytest.mark.parametrize("code", forms())
+def test_text_carries_every_value(code):
+    for number in range(1, 6):
+        instance = make(form(code), number)
+        for field in form(code).fields:
+            value = instance.values[field.name]
+            if isinstance(value, bool):
+                assert f"“{field.label}”" in instance.text
+            elif value is not None:
+                assert spoken(field, value) in instance.text
+
+
+def test_seed_decides():
+    assert make(form("B11"), 1, seed=3) == make(form("B11"), 1, seed=3)
+    assert make(form("B11"), 1, seed=3).values != make(form("B11"), 1, seed=4).values

@@ -8,7 +8,8 @@ from formlab_arena.form_url import fill_url
 from formlab_arena.observation import Observation
 from formlab_arena.rules_agent import Rules
 from formlab_arena.screen import Screen, ScreenField, TextLine, arrange
-from tests.arena.foreign import RIGHT, TEXT, hosting
+from tests.arena.foreign import RIGHT, TEXT, foreign_page
+from tests.arena.web import hosting
 
 
 def page(*, ink=(90, 90, 90), paper=(255, 255, 255)):
@@ -106,7 +107,7 @@ def test_form_that_is_empty_after_it_was_sent_is_not_sent_again():
 
 @pytest.mark.browser
 def test_form_that_is_not_ours_is_filled_in_from_its_screenshots(tmp_path):
-    with hosting() as server:
+    with hosting(foreign_page()) as server:
         result = fill_url(server.url, tmp_path, RunSettings("rules"), text=TEXT)
     assert result["filled"] == RIGHT
     assert result["status"] == "submitted"

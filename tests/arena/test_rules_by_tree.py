@@ -8,7 +8,8 @@ from formlab_arena.observation import Element, Observation
 from formlab_arena.page_fields import fields_of
 from formlab_arena.rules_by_tree import RulesByTree, content_for
 from tests.arena import test_oracle
-from tests.arena.foreign import RIGHT, TEXT, hosting
+from tests.arena.foreign import RIGHT, TEXT, foreign_page
+from tests.arena.web import hosting
 
 
 def element(name, kind="text", field=None, **more):
@@ -155,7 +156,7 @@ def test_what_is_left_to_do_for_a_field(field, actions):
 
 @pytest.mark.browser
 def test_form_that_is_not_ours_is_filled_in_by_its_elements(tmp_path):
-    with hosting() as server:
+    with hosting(foreign_page()) as server:
         result = fill_url(server.url, tmp_path, RunSettings("rules", observe="tree"), text=TEXT)
     assert result["status"] == "submitted"
     assert result["filled"] == RIGHT

@@ -178,3 +178,16 @@ def test_every_form_fits_a_narrow_screen_and_has_labels_for_all_controls(visitin
         )
         assert unlabelled == [], code
     assert visit.trouble == []
+
+
+def test_hostile_values_come_back_as_they_were(store):
+    answers = {"a": "<script>\0\x1b[2J\u2028'; DROP TABLE submissions; --", "b": "\ud800"}
+    received = store.add("E12", "\ud800", answers, {"f": ("\ud800.pdf", b"\0")})
+    assert store.get(received)["answers"] == answers
+    assert store.ids() == [received]
+
+
+def test_html_in_an_unknown_name_is_inert(client):
+    answer = client.post("/forms/E12", data={**GOOD, "<script>x": "1"})
+    assert answer.status_code == 400
+    assert "<script>x" not in answer.text

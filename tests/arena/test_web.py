@@ -262,3 +262,25 @@ def test_rules_fills_in_forms_of_six_looks(tmp_path):
     assert unsent == []
     assert min(fields.values()) > 0
     assert {look: share for look, share in shares.items() if share < 0.95} == {}
+
+
+def test_one_of_two_fields_of_a_name_has_its_own_value(tmp_path):
+    controls = [
+        control("phone", label="Home phone"),
+        control("phone#2", label="Work phone", at=130),
+    ]
+    gold = {"Home phone": "1", "Work phone": "2"}
+    folder = run(tmp_path, [{"phone": ["1", "3"]}], controls=controls, gold=gold)
+    assert submitted(folder) == (1, 2, ["Work phone"])
+
+
+def test_nothing_sent_is_nothing_right_also_where_nothing_is_to_be_ticked(tmp_path):
+    right, asked, _ = submitted(run(tmp_path, []))
+    assert (right, asked) == (0, 9)
+
+
+def test_labels_on_no_page_are_missed_and_reported(tmp_path):
+    folder = run(tmp_path, [SENT], gold=GOLD | {"Shoe size": "42"})
+    assert submitted(folder) == (9, 10, ["Shoe size"])
+    _, predictions = read_run(folder)
+    assert predictions.notes == {"labels of the gold on no page": 1}

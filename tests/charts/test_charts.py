@@ -11,11 +11,14 @@ from formlab import charts, metrics, tables
 from formlab.analysis.compare import COMPARISON
 from formlab.analysis.verdicts import RANKS
 from formlab.charts import (
+    PUBLISHED,
     Caption,
     Card,
     Cards,
     Sources,
     Table,
+    beside,
+    cited,
     published,
     published_levels,
     theme,
@@ -269,3 +272,16 @@ def test_a_bar_joins_the_systems_that_no_test_separates():
     alone = rank_dots(ranked([], [], [])).to_dict()
     assert not [rows for rows in alone["datasets"].values() if "first" in rows[0]]
     assert rank_dots(ranked()).label == "Note"
+
+
+def test_own_rows_stand_beside_published_ones_and_say_on_which_forms():
+    printed = published("formcraft_table4").filter(metric="tree_edit_distance")
+    both = beside(summary_of(("tree_edit_distance", "all", 40.0)), printed).sort("value")
+    # Smaller is better: 30.20, 40, 45.15, 60.15, 76.06.
+    assert both["system"].to_list() == [
+        "Claude 4 Sonnet", "x on b:s", "GPT-5", "Gemini 2.5 Flash", "Qwen2.5-VL-72B",
+    ]  # fmt: skip
+    assert set(both.filter(kind=PUBLISHED)["system"]) == set(printed["system"])
+    assert beside(summary_of(), printed).height == 4
+    assert cited(printed).endswith("Table 4a.")
+    assert cited(printed.clear()) == ""

@@ -81,3 +81,17 @@ def test_an_answer_that_depends_on_the_reading_rule_says_nothing_against_a_label
 def test_a_share_asks_for_a_majority(read_as):
     ones = [read_as("x", a1="Borg"), read_as("y", a1="Borg", b0="?"), read_as("z")]
     assert review.proposals(ones, share=0.5)["path"].to_list() == ["/entities/1"]
+
+
+def test_proposals_agree_with_a_count_by_hand_over_all_cases(read_as):
+    ones = [read_as("x", a1="Borg", b0="T"), read_as("y", a1="borg", b0="t", a0="N")]
+    votes = {}
+    for evaluation in ones:
+        for case in evaluation.cases.to_dicts():
+            if case["path"] and case["gold"] is not None and case["outcome"] == "mismatch":
+                key = case["doc_id"], case["path"], case["pred"].lower()
+                votes.setdefault(key, set()).add(evaluation.system)
+    labels = review.proposals(ones).to_dicts()
+    assert {(p["doc_id"], p["path"], p["pred"].lower()): p["n_agree"] for p in labels} == {
+        key: len(systems) for key, systems in votes.items()
+    }

@@ -158,3 +158,16 @@ def test_old_words_print_the_new_ones_and_exit_with_2(formlab, work, old):
         if words[0] == "score" and old in ("--layout", "--timeout", "--figures", "--no-figures"):
             continue
         assert f"{old} is now: {new}" in " ".join(result.stderr.split())
+
+
+def test_over_time_each_run_stands_beside_the_one_before(formlab, work):
+    made("c", [*M, ("4", "/a", 1)]).save(work / "evals" / "other")
+    shown = formlab("compare", "evals", "--over-time")
+    titles = [line for line in shown.stdout.splitlines() if "documents" in line]
+    assert titles == ["b:s: 2 runs of 3 documents", "b:s, 4 documents: 1 run of 4 documents"]
+    (line,) = (line for line in shown.stdout.splitlines() if line.startswith("n "))
+    assert "fields right  0.8000 [" in line
+    assert "not shown  2 / 1           system m → n" in line
+    assert "normalised_accuracy" not in shown.stdout
+    rows = json.loads(formlab("compare", "evals", "--over-time", "--json").stdout)
+    assert [row["run"] for row in rows if row["metric"] == "outcome"] == ["m", "n", "other"]

@@ -162,3 +162,38 @@ def test_gap_is_known_minus_unseen_with_the_mover_interval():
     gap = gaps["mixed"]
     assert [round(gap[n], 9) for n in ("value", "ci_low", "ci_high")] == [0.3, 0.25, 0.35]
     assert round(gaps["single"]["value"], 9) == 0.4
+
+
+def test_tables_of_modalities_are_those_of_the_paper_with_its_figures_beneath():
+    """A row of a table of FORMCRAFT's paper has its own columns, in its order."""
+    subtypes = ("machine-printed", "handwritten", "mixed", "checkbox")
+    rows = [
+        {"system": "m", "metric": metric, "value": 0.5, "ci_low": 0.4, "ci_high": 0.6, "mark": None,
+         "slice_by": "subtype", "slice_value": subtype,
+         "average": "macro" if metric == "mark_f1" else "pooled"}
+        for subtype in subtypes for metric in ("cer", "wer", "bleu_of_fields", "mark_f1")
+        if (metric == "mark_f1") == (subtype == "checkbox")
+    ]  # fmt: skip
+    systems = pl.DataFrame(rows)
+    result = SimpleNamespace(system="m", fields=pl.DataFrame({"modality": ["x"], "subtype": ["x"]}))
+    stub = SimpleNamespace(side_by_side=lambda *_, **__: systems)
+    titles = {"cer": "CER", "wer": "WER", "exact_accuracy": "exact"}
+    given = {"analysis": stub, "result": result, "results": [result], "titles": titles}
+    given |= {"resamples": 0, "seed": 0, "averaged": pl.lit(True), "pooled_marks": False}
+    cells = ["systems-scores", "paper-columns", "paper-tables"]
+    shown = run("10_content_modality", cells, **given)["shown_parts"]
+    texts, others, marked = (part for part in shown if isinstance(part, charts.Table))
+    assert [title.replace("\u00a0", " ") for title in texts.titles.values()] == [
+        f"{part}: {name}" for part in ("machine-printed", "handwritten")
+        for name in ("CER ↓", "WER ↓", "BLEU ↑")
+    ]  # fmt: skip
+    assert texts.frame.row(0) == ("m", *["0.50 [0.40, 0.60]"] * 6)
+    # Printed of GPT-5: 0.21 0.29 0.15 of machine-printed text, 0.41 0.55 0.03 of handwriting.
+    figures = ("0.21", "0.29", "0.15", "0.41", "0.55", "0.03")
+    assert texts.frame.row(1) == ("GPT-5 (published)", *figures)
+    # Beneath the systems stand the published rows, and what metric and average each column is of.
+    assert texts.aside == (1, 2, 3, 4, 5, 6)
+    assert others.frame["system"].to_list() == ["m", "metric", "average"]
+    assert marked.frame.filter(system="Claude 4 Sonnet (published)").row(0)[1:4] == (
+        "0.75", "0.78", "0.79",
+    )  # fmt: skip

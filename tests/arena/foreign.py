@@ -1,9 +1,6 @@
 """A form that is not ours: other markup, labels around their fields, no names of formlab's."""
 
-import contextlib
-import http.server
-import threading
-import urllib.parse
+from tests.arena.web import Page
 
 FORM = """<!doctype html><html><head><title>Camp</title><style>
 body { font: 18px Arial, sans-serif; margin: 30px; max-width: 700px }
@@ -12,7 +9,7 @@ input:not([type=radio]):not([type=checkbox]), select, textarea {
   font: inherit; padding: 6px; width: 320px }
 button { font: inherit; padding: 8px 20px }
 </style><link rel="stylesheet" href="https://cdn.example.com/look.css"></head>
-<body><h1>Summer camp</h1><form method="post" action="/thanks">
+<body><h1>Summer camp</h1><form method="post" action="/accept">
 <label>Name of the child<br><input name="child" required></label>
 <label>E-mail address<br><input type="email" name="mail"></label>
 <label>Day of arrival (DD/MM/YYYY)<br><input name="arrival" placeholder="DD/MM/YYYY"></label>
@@ -33,38 +30,5 @@ RIGHT = {
 }  # fmt: skip
 
 
-class Handler(http.server.BaseHTTPRequestHandler):
-    def log_message(self, *_):
-        pass
-
-    def _send(self, text):
-        data = text.encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "text/html; charset=utf-8")
-        self.send_header("Content-Length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
-
-    def do_GET(self):
-        self._send(self.server.page)
-
-    def do_POST(self):
-        body = self.rfile.read(int(self.headers["Content-Length"])).decode()
-        self.server.sent.append(urllib.parse.parse_qs(body))
-        self._send("<!doctype html><h1>Thank you</h1><p>We have your answers.</p>")
-
-
-@contextlib.contextmanager
-def hosting(page=FORM):
-    """A plain server with one page; `sent` holds what was posted to it."""
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.page, server.sent = page, []
-    server.url = f"http://127.0.0.1:{server.server_address[1]}/camp"
-    thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
-    thread.start()
-    try:
-        yield server
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+def foreign_page(html=FORM):
+    return Page("camp", html, {}, {})

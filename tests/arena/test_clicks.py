@@ -1,12 +1,17 @@
+import json
+
 import polars as pl
 import pytest
 
 import formlab_arena
 from formlab import analysis, readers
 from formlab.benchmarks import formfactory
+from formlab_arena.action_groups import Reader, content_of
 from formlab_arena.evaluation import read_run
+from formlab_arena.screens import by_screen
+from tests.analysis.made_pairs import built
 
-from ..made_arena import CLUMSY, run
+from ..made_arena import BOXES, CLUMSY, click, fill, keys, run, screen
 from ..made_formfactory import make
 
 
@@ -59,3 +64,161 @@ def test_lines_on_released_screenshots_have_misses_too(tmp_path):
     # A12-01: name right, last name beside its box, four not given of which one box stays empty;
     # A12-02: six not given; F12-01: two with a box, not given.
     assert table["n_cases"].to_list() == [1, 0, 1, 3 + 6 + 2]
+
+
+BOX = {"x0": 1.0, "y0": 2.0, "x1": 3.0, "y1": 4.0}
+CLICK = {"pred_x0": 5.0, "pred_y0": 6.0, "pred_x1": 5.0, "pred_y1": 6.0}
+
+
+@pytest.fixture
+def evaluation():
+    documents = [
+        {"doc_id": "1", "image": "a.png", "meta": json.dumps({"images": ["a.png", "b.png"]})},
+        {"doc_id": "2", "image": "c.png", "meta": json.dumps({"images": ["c.png"]})},
+        {"doc_id": "3", "image": "d.png"},
+    ]
+    base = {"task": "click", "outcome": "mismatch"}
+    cases = [
+        base | BOX | CLICK | {"doc_id": "1", "path": "/both", "page": 2, "pred_page": 2},
+        base | BOX | CLICK | {"doc_id": "1", "path": "/away", "page": 1, "pred_page": 2},
+        base | BOX | {"doc_id": "1", "path": "/gold", "page": 2},
+        base | BOX | {"doc_id": "1", "path": "/never seen", "page": 0},
+        base | BOX | CLICK | {"doc_id": "2", "path": "/one", "page": 1, "pred_page": 1},
+        base | BOX | {"doc_id": "3", "path": "/plain", "page": 1},
+    ]
+    return built(cases, documents=documents)
+
+
+def test_each_screen_is_a_document_and_no_case_is_lost(evaluation):
+    screens = by_screen(evaluation).check()
+    added = screens.documents.filter(pl.col("doc_id").str.contains("screen"))
+    assert added.select("doc_id", "image").rows() == [
+        ("1 screen 1", "a.png"), ("1 screen 2", "b.png"),
+    ]  # fmt: skip
+    assert screens.cases.height == evaluation.cases.height
+    assert set(screens.cases["doc_id"]) <= set(screens.documents["doc_id"])
+
+
+def test_case_stands_on_the_screen_of_its_click_with_the_boxes_that_are_there(evaluation):
+    cases = {row["path"]: row for row in by_screen(evaluation).cases.to_dicts()}
+    assert cases["/both"]["doc_id"] == cases["/away"]["doc_id"] == "1 screen 2"
+    assert (cases["/both"]["x0"], cases["/both"]["pred_x0"]) == (1.0, 5.0)
+    assert (cases["/away"]["x0"], cases["/away"]["pred_x0"]) == (None, 5.0)
+    assert (cases["/gold"]["doc_id"], cases["/gold"]["x0"]) == ("1 screen 2", 1.0)
+    assert (cases["/never seen"]["doc_id"], cases["/never seen"]["x0"]) == ("1 screen 1", None)
+
+
+def test_forms_of_one_image_stay_as_they_are(evaluation):
+    cases = by_screen(evaluation).cases.filter(pl.col("doc_id").is_in(["2", "3"]))
+    assert cases.equals(evaluation.cases.filter(pl.col("doc_id").is_in(["2", "3"])))
+
+
+def entered(events):
+    return [(line.field, line.value) for line in Reader().read(iter(events)).lines]
+
+
+def test_line_is_a_click_and_what_is_entered_there():
+    episode = Reader().read(iter(CLUMSY))
+    assert [(line.field, line.value) for line in episode.lines] == [
+        ("holder", "Ada Berg"), ("holder", "1970-02-03"), ("account", "Savings"),
+        ("proof", "Identity card"), (None, "K1234567"),
+    ]  # fmt: skip
+    assert (episode.lines[4].x, episode.lines[4].y, episode.lines[4].page) == (150, 540, 1)
+    assert episode.lines[1].changed == [("holder", "Ada Berg", "1970-02-03")]
+    assert episode.content == {
+        "holder": "1970-02-03", "born": "", "account": "Savings", "proof": "Identity card",
+        "number": "",
+    }  # fmt: skip
+
+
+def test_text_is_what_is_left_after_corrections():
+    corrected = [
+        screen(),
+        click(150, 110, "holder"),
+        keys("Adda", "holder"),
+        keys("<Backspace>", "holder"),
+        keys("<Backspace>", "holder"),
+        keys("a", "holder"),
+        keys("<Control+A>", "holder"),
+        keys("Bo", "holder"),
+        keys(" Ek", "holder"),
+    ]
+    assert entered(corrected) == [("holder", "Bo Ek")]
+    assert entered([*corrected, keys("<Control+A>", "holder"), keys("<Delete>", "holder")]) == [
+        ("holder", "")
+    ]
+
+
+def test_field_entered_by_the_keyboard_is_a_line_in_its_middle_and_one_passed_over_is_none():
+    episode = Reader().read(iter([
+        screen(),
+        *fill("holder", "Ada Berg"),
+        keys("<Tab>", "born"),
+        keys("<Tab>", "account"),
+        keys("<S>", "account", [["account", None, "", "Savings"]]),
+    ]))  # fmt: skip
+    assert [(line.field, line.value, line.by) for line in episode.lines] == [
+        ("holder", "Ada Berg", "mouse"), ("account", "Savings", "keyboard"),
+    ]  # fmt: skip
+    # The middle of [100, 300, 300, 330].
+    assert (episode.lines[1].x, episode.lines[1].y) == (200, 315)
+
+
+def test_date_picked_in_a_calendar_is_one_line():
+    button = click(320, 210, "born")
+    button["hit"]["kind"] = "button"
+    day = click(330, 260, "born", [["born", None, "", "1970-02-03"]])
+    day["hit"]["kind"] = "button"
+    assert entered([screen(), button, button, day]) == [("born", "1970-02-03")]
+    assert entered([screen(), button, day, *fill("born", "x", before="1970-02-03")]) == [
+        ("born", "1970-02-03"), ("born", "x"),
+    ]  # fmt: skip
+
+
+def tick(option, after, kind="checkbox", field="tea"):
+    state = {"field": field, "option": option, "kind": kind, "value": "true", "checked": after}
+    event = click(10, 10) | {"hit": state, "target": state}
+    return event | {"changed": [[field, option, not after, after]]}
+
+
+def ticks(*options):
+    made = [
+        {"field": "tea", "option": option, "kind": "checkbox", "value": "", "checked": False,
+         "options": None, "box": [0, 0, 20, 20], "labels": []}
+        for option in options
+    ]  # fmt: skip
+    return screen() | {"controls": made}
+
+
+def test_choices_of_a_group_are_its_content_together():
+    log = [ticks("Red", "Green", "Black"), tick("Black", after=True), tick("Red", after=True)]
+    episode = Reader().read(iter(log))
+    assert episode.content == {"tea": "Red, Black"}
+    assert episode.lines[1].changed == [("tea", "Black", "Red, Black")]
+    assert content_of({"a": False, "b": False}) == ""
+
+
+def by_element(do, field, changed=(), **more):
+    """An action by element, which was done in the middle of its box."""
+    event = click(200, BOXES[field][1] + 15, field, changed)
+    return event | {"asked": {"do": do, "element": "f1e1", **more}}
+
+
+def test_actions_by_element_count_at_the_middle_of_its_box():
+    log = [
+        screen(),
+        by_element("Fill", "holder", [["holder", None, "", "Ada"]], text="Ada"),
+        by_element("Fill", "holder", [["holder", None, "Ada", "Bo"]], text="Bo"),
+        by_element("Fill", "born", [["born", None, "", "1970-02-03"]], text="1970-02-03"),
+        by_element("Select", "account", [["account", None, "", "savings"]], options=["Savings"]),
+        by_element("Select", "proof", options=["Passport"]),
+        by_element("Focus", "number"),
+        keys("K1", "number"),
+    ]
+    lines = Reader().read(iter(log)).lines
+    assert [(line.field, line.value, line.x, line.y) for line in lines] == [
+        ("holder", "Ada", 200, 115), ("holder", "Bo", 200, 115), ("born", "1970-02-03", 200, 215),
+        ("account", "savings", 200, 315), ("proof", "Passport", 200, 415),
+        ("number", "K1", 200, 515),
+    ]  # fmt: skip
+    assert [line.by for line in lines] == ["mouse"] * 5 + ["keyboard"]

@@ -5,14 +5,56 @@ import json
 import pytest
 from playwright import async_api
 
-from formlab_arena.actions import Click, Type
+from formlab.errors import DataBroken
+from formlab_arena.actions import Click, Scroll, Type
+from formlab_arena.agents import Unusable
 from formlab_arena.episode import (
+    UNUSABLE,
     RunSettings,
+    check_same_settings,
     open_session,
     prepare,
     run_episode,
+    run_steps,
 )
+from formlab_arena.observation import Observation
 from tests.arena.sites import form, script, site
+
+
+class Scripted:
+    """Answers from a list; what is an exception is raised."""
+
+    name, observes = "scripted", "pixels"
+
+    def __init__(self, *answers):
+        self.answers = list(answers)
+
+    def act(self, seen):
+        answer = self.answers.pop(0) if self.answers else []
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+
+class Pretended:
+    """A session without a browser: what is looked at, done and noted."""
+
+    def __init__(self):
+        self.step, self.done, self.noted = 0, [], []
+
+    def look(self, observes="pixels"):
+        self.step += 1
+        return Observation(self.step, None, (100, 100), "", ())
+
+    def do(self, action):
+        self.done.append((self.step, action))
+
+    def extend(self, seconds):
+        pass
+
+    def note(self, **event):
+        self.noted.append(event)
+
 
 SETTINGS = RunSettings("oracle")
 
@@ -127,3 +169,36 @@ async def drive(address, form_at):
         await page.fill("input", "Bo")
         await page.click("#send")
         await page.wait_for_url("**/thanks")
+
+
+def test_folder_of_other_settings_is_refused_and_says_which(tmp_path):
+    file = tmp_path / "run.json"
+    check_same_settings(file, SETTINGS, {"temperature": 0.0})
+    check_same_settings(file, SETTINGS, {"temperature": 0.0})
+    for other, shaping, name in (
+        (RunSettings("oracle", scale=0.5), {"temperature": 0.0}, "scale"),
+        (RunSettings("oracle", policy="step"), {"temperature": 0.0}, "policy"),
+        (SETTINGS, {"temperature": 1.0}, "temperature"),
+    ):
+        with pytest.raises(DataBroken, match=f"another {name}"):
+            check_same_settings(file, other, shaping)
+
+
+def test_all_actions_of_a_look_are_done_or_the_first_one_as_the_policy_says():
+    two = [Click(1, 1), Type("x")]
+    whole, single = Pretended(), Pretended()
+    assert run_steps(whole, Scripted(two, two), SETTINGS).looks == 3
+    assert whole.done == [(1, two[0]), (1, two[1]), (2, two[0]), (2, two[1])]
+    assert run_steps(single, Scripted(two, two), RunSettings("x", policy="step")).looks == 3
+    assert single.done == [(1, two[0]), (2, two[0])]
+
+
+def test_unusable_answers_cost_a_look_each_and_three_in_a_row_end_the_episode():
+    bad = Unusable("bad_json", "no JSON object")
+    session = Pretended()
+    ended = run_steps(
+        session, Scripted(bad, bad, [Scroll(5)], bad, bad, bad, [Scroll(9)]), SETTINGS
+    )
+    assert session.done == [(3, Scroll(5))]
+    assert ended == (6, "3 unusable answers in a row: bad_json: no JSON object", UNUSABLE)
+    assert [event["unusable"] for event in session.noted] == ["bad_json"] * 5

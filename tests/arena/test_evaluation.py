@@ -122,3 +122,14 @@ def test_a_damaged_line_of_the_journal_is_counted_and_the_others_stand(tmp_path)
     corpus, predictions = read_run(folder)
     assert corpus.documents["doc_id"].to_list() == ["E12-001"]
     assert predictions.notes == {BROKEN: 1}
+
+
+def test_what_a_models_answers_took_is_in_the_response_of_their_episode(tmp_path):
+    took = {"attempts": 1, "tokens_in": 900, "tokens_out": 20, "cost": 0.25, "seconds": 1.5}
+    asked = [*RIGHT, {"step": 1, "answer": took}, {"step": 2, "answer": took | {"attempts": 2}}]
+    _, predictions = read_run(run(tmp_path, (asked, SENT), (RIGHT, SENT)))
+    columns = ["attempts", "tokens_in", "tokens_out", "cost", "seconds"]
+    # The second was no model's: its seconds are those of the whole episode.
+    assert predictions.responses.select(columns).rows() == [
+        (3, 1800, 40, 0.5, 3.0), (1, None, None, None, 1.0),
+    ]  # fmt: skip

@@ -5,10 +5,13 @@ import pytest
 from formlab_arena.actions import (
     Check,
     Click,
+    DoubleClick,
+    Drag,
     Fill,
     Focus,
     Hover,
     Press,
+    RightClick,
     Scroll,
     Select,
     Type,
@@ -18,12 +21,13 @@ from formlab_arena.actions import (
 from formlab_arena.run import RunSettings, open_session
 
 from .conftest import events, go
-from .foreign import hosting
+from .foreign import foreign_page
+from .web import hosting
 
 KEYS = """<!doctype html><style>* { font-size: 16px } body { margin: 20px; height: 3000px }
 div { margin: 6px } #pane { height: 60px; width: 400px; overflow: auto }
 #bar { position: fixed; bottom: 0; left: 0; right: 0; height: 120px; background: tan }
-</style><form method=post action=/sent>
+</style><form method=post action=/accept>
 <button hidden></button><div><input type=date name=born><input type=time name=start></div>
 <div><input name=digits onkeydown="if (event.key.length === 1 && !/\\d/.test(event.key))
   event.preventDefault()"></div>
@@ -60,7 +64,10 @@ srcdoc="<div style='height: 300px'></div><input name=inner><button onclick='text
 @contextlib.contextmanager
 def visiting(page, folder):
     """A session at a page, and the server."""
-    with hosting(page) as host, open_session(host.url, folder, "", RunSettings("tests")) as session:
+    with (
+        hosting(foreign_page(page)) as host,
+        open_session(host.url, folder, "", RunSettings("tests")) as session,
+    ):
         session.look()
         yield session, host
 
@@ -78,7 +85,7 @@ def shared_session(tmp_path_factory):
 @pytest.fixture
 def session(shared_session):
     session, host = shared_session
-    host.page = KEYS
+    host.page = foreign_page(KEYS)
     go(session.page, host.url)
     session.look()
     return session
@@ -162,7 +169,7 @@ def test_element_is_scrolled_into_view_and_what_covers_it_is_named(session):
 @pytest.mark.browser
 def test_elements_of_frames_and_shadow_roots_are_reached_and_covered_like_others(shared_session):
     session, host = shared_session
-    host.page = INNER
+    host.page = foreign_page(INNER)
     go(session.page, host.url)
     session.look()
     for name in ("inner", "shady", "mail"):
@@ -199,3 +206,23 @@ def test_ticks_files_and_waits(session):
     session.do(Press("x", of(session, "plain")))
     session.do(Select(of(session, "land"), ("Iceland",)))
     assert (value(session, "plain"), value(session, "land")) == ("x", "Iceland")
+
+
+@pytest.mark.browser
+def test_mouse_points_twice_with_its_second_button_and_drags(session):
+    two = of(session, "Two")
+    session.do(Hover(element=two))
+    session.do(DoubleClick(element=two))
+    session.do(RightClick(element=two))
+    assert session.page.inner_text("#saw") == "-123"
+    session.page.evaluate("bar.remove()")
+    session.page.locator("#pad").scroll_into_view_if_needed()
+    box = session.page.locator("#pad").bounding_box()
+    session.do(Drag(box["x"] + 10, box["y"] + 10, box["x"] + 150, box["y"] + 40))
+    ink = "pad.getContext('2d').getImageData(0, 0, 200, 60).data.filter(n => n).length"
+    assert session.page.evaluate(ink) > 100
+    assert "idle" not in last(session)
+    session.do(Drag(element=of(session, "Ball"), to=of(session, "Box")))
+    assert session.page.inner_text("#box") == "full"
+    session.do(Drag(box["x"], box["y"], 5000, 10))
+    assert last(session)["refused"] == "the end is outside the window"

@@ -15,6 +15,7 @@ from formlab_arena.episode import RunSettings
 from formlab_arena.evaluation import read_run
 from formlab_arena.listening import listen
 from formlab_arena.people import People
+from formlab_arena.process import Server
 from formlab_arena.store import SubmissionStore
 from formlab_arena.texts import task_set
 
@@ -189,3 +190,17 @@ def test_browser_records_mouse_keyboard_and_lists_at_any_width(people, store, wi
     for metric in ("click_accuracy", "value_placed_accuracy", "value_submitted_accuracy"):
         rows = tables.only(done.scores, metric=metric)
         assert (rows["hits"].sum(), rows["total"].sum()) == (5, 5), metric
+
+
+def test_files_of_a_task_and_its_pdf_are_given_and_no_others(client, people):
+    start(client, task="A12-001"), start(client, task="C13-001")
+    files = "/play/ada/A12-001/files"
+    assert client.get(f"{files}/A12-001-proposal.pdf").data.startswith(b"%PDF")
+    assert client.get(f"{files}/..%2Fvalues.json").status_code == 404
+    assert client.get("/play/ada/C13-001/document.pdf").mimetype == "application/pdf"
+    assert client.get("/play/ada/E12-001/document.pdf").status_code == 404
+    assert client.get("/play/ada/A12-001/document.pdf").status_code == 404
+
+
+def test_servers_of_agents_show_no_pages_for_people(tmp_path):
+    assert "--no-play" in Server(tmp_path / "s.sqlite")._options

@@ -6,7 +6,7 @@ from formlab_arena.action_groups import Episode
 from formlab_arena.actions import Check, Fill, Press, Select, Upload
 from formlab_arena.episode import RunSettings, prepare, run_episode
 from formlab_arena.oracle import Oracle
-from tests.arena.test_web_episodes import CONTROLS, GOLD, SENT, control
+from tests.arena.test_web import CONTROLS, GOLD, SENT, control
 from tests.arena.web import Page, hosting
 
 FORM = """<!doctype html><meta charset=utf-8><title>Camp</title><form method=post action=/accept

@@ -8,7 +8,8 @@ from formlab_arena.observation import Element, Observation
 from formlab_arena.page_fields import fields_of
 from formlab_arena.rules_by_tree import RulesByTree, content_for
 from tests.arena import test_oracle
-from tests.arena.foreign import RIGHT, TEXT, hosting
+from tests.arena.foreign import RIGHT, TEXT, foreign_page
+from tests.arena.web import hosting
 
 
 def element(name, kind="text", field=None, **more):
@@ -83,17 +84,6 @@ def test_controls_of_every_kind_take_their_values():
     }  # fmt: skip
 
 
-def test_date_is_entered_in_its_parts():
-    options = {"Day": ("Day", "05", "06"), "Month": ("Month", "Jan", "Mar"), "Year": ()}
-    born = [
-        element(name, "select" if some else "text", options=some, group=("Date of birth",))
-        for name, some in options.items()
-    ]
-    page = Page([element("Name"), *born, SEND], None)
-    filled = fill(page, "Name: Ada\nDate of birth: 5 March 1990")
-    assert filled == {"Name": "Ada", "Day": "05", "Month": "Mar", "Year": "1990", "Send": ""}
-
-
 def test_wizard_is_gone_through_and_sent_once():
     pages = [
         [element("Name", group=(who,), id=f"{who}-name"), element("Back", "button"),
@@ -166,7 +156,7 @@ def test_what_is_left_to_do_for_a_field(field, actions):
 
 @pytest.mark.browser
 def test_form_that_is_not_ours_is_filled_in_by_its_elements(tmp_path):
-    with hosting() as server:
+    with hosting(foreign_page()) as server:
         result = fill_url(server.url, tmp_path, RunSettings("rules", observe="tree"), text=TEXT)
     assert result["status"] == "submitted"
     assert result["filled"] == RIGHT

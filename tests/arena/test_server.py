@@ -1,6 +1,20 @@
+import contextlib
 import io
+import random
+import sqlite3
+import subprocess
+import sys
+import urllib.request
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
+
+from formlab import browser
+from formlab.errors import FormlabError
+from formlab_arena.spec import forms
+from formlab_arena.store import SubmissionStore
+from tests.states import until
 
 GOOD = {
     "holder": "Ada Berg", "born": "1970-01-31", "account": "Joint", "proof": "Passport",
@@ -72,3 +86,108 @@ def test_store_that_does_not_write_is_said_and_nothing_acknowledged(client, stor
 def test_path_that_leads_elsewhere_is_not_found(client, path):
     assert client.get(path).status_code == 404
     assert client.post(path, data=GOOD).status_code in (404, 405)
+
+
+def test_store_that_is_damaged_is_read_or_one_clear_error(tmp_path):
+    whole = SubmissionStore(tmp_path / "s.sqlite")
+    for number in range(40):
+        whole.add("E12", "one", {"holder": f"Ada {number}" * 20}, {})
+    with contextlib.closing(sqlite3.connect(whole.path)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    data, draw, errors = whole.path.read_bytes(), random.Random(0), []
+    want = whole.latest("one")["answers"].keys()
+    for number in range(60):
+        path, spoilt = tmp_path / f"{number}.sqlite", bytearray(data)
+        at = draw.randrange(len(data))
+        length = draw.choice((1, 50, 5000))
+        spoilt[at : at + length] = draw.randbytes(len(spoilt[at : at + length]))
+        path.write_bytes(spoilt[: draw.choice((len(spoilt), at))])
+        try:
+            latest = SubmissionStore(path).latest("one")
+            assert latest is None or latest["answers"].keys() == want
+        except FormlabError as error:
+            errors.append((str(path), str(error)))
+    assert 10 < len(errors) < 60
+    assert all(path in error for path, error in errors)
+
+
+def test_many_open_one_new_store_at_once(tmp_path):
+    with ThreadPoolExecutor(16) as pool:
+        for number in range(40):
+            path = tmp_path / f"{number}.sqlite"
+            assert len(list(pool.map(SubmissionStore, [path] * 16))) == 16
+
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_server_ends_with_a_process_that_is_killed(tmp_path):
+    code = "import sys, time; from formlab_arena.process import Server; from pathlib import Path; "
+    code += "server = Server(Path(sys.argv[1])); print(server.ensure(), flush=True); time.sleep(60)"
+    command = [sys.executable, "-c", code, str(tmp_path / "s.sqlite")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as starter:
+        address = starter.stdout.readline().strip()
+        with urllib.request.urlopen(f"{address}/forms/A11") as answer:
+            assert answer.status == 200
+        starter.kill()
+
+    def silent():
+        try:
+            urllib.request.urlopen(f"{address}/forms/A11", timeout=1).close()
+        except TimeoutError:
+            return False
+        except OSError:
+            return True
+
+    until(silent)
+
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module")
+def shared_visit(arena):
+    with browser.page(allow=(f"{arena}/", "data:")) as visit:
+        yield visit
+
+
+@pytest.fixture
+def visiting(shared_visit, arena):
+    """Opens a form in a window of the usual size, or of another one."""
+
+    def visit(code, width=1280):
+        # What an earlier test met is its own.
+        for met in (shared_visit.requests, shared_visit.console, shared_visit.errors):
+            met.clear()
+        shared_visit.dialogs.clear()
+        shared_visit.page.set_viewport_size({"width": width, "height": 800})
+        shared_visit.page.goto(f"{arena}/forms/{code}")
+        return shared_visit
+
+    return visit
+
+
+def test_every_form_fits_a_narrow_screen_and_has_labels_for_all_controls(visiting, arena):
+    visit = visiting("A11", width=390)
+    for code in forms():
+        visit.page.goto(f"{arena}/forms/{code}")
+        assert visit.page.evaluate("document.documentElement.scrollWidth") <= 390, code
+        unlabelled = visit.page.evaluate(
+            "[...document.querySelectorAll('input:not([type=hidden]), select, textarea')]"
+            ".filter(e => !e.labels.length).map(e => e.name)"
+        )
+        assert unlabelled == [], code
+    assert visit.trouble == []
+
+
+def test_hostile_values_come_back_as_they_were(store):
+    answers = {"a": "<script>\0\x1b[2J\u2028'; DROP TABLE submissions; --", "b": "\ud800"}
+    received = store.add("E12", "\ud800", answers, {"f": ("\ud800.pdf", b"\0")})
+    assert store.get(received)["answers"] == answers
+    assert store.ids() == [received]
+
+
+def test_html_in_an_unknown_name_is_inert(client):
+    answer = client.post("/forms/E12", data={**GOOD, "<script>x": "1"})
+    assert answer.status_code == 400
+    assert "<script>x" not in answer.text

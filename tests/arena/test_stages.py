@@ -105,3 +105,17 @@ def test_page_that_never_came_is_lost_where_the_field_before_it_was(losses):
     assert found.pop(LABELS["number"]) == ("structure", "missed")
     assert set(found.values()) == {("reading", "not_reached")}
     assert len(found) == 2
+
+
+def test_swapped_labels_are_structure_and_swapped_rows_a_relation(losses):
+    events = doing(holder=fill("holder", "K1234567"), number=fill("number", "Ada Berg"))
+    swapped = {"holder": {"assigned": "K1234567"}, "number": {"assigned": "Ada Berg"}}
+    expected = ("structure", "wrong_field")
+    assert losses(events, **swapped) == {LABELS["holder"]: expected, LABELS["number"]: expected}
+
+
+def test_value_of_another_line_item_is_a_relation(losses):
+    rows = {"holder": {"source": "/item/0/name", "assigned": "K1234567"},
+            "number": {"source": "/item/1/name"}}  # fmt: skip
+    found = losses(doing(holder=fill("holder", "K1234567")), **rows)
+    assert found == {LABELS["holder"]: ("relation", "wrong_row")}

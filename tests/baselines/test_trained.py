@@ -1,5 +1,6 @@
 """The systems that learn, `trained` and `template`, on the sample and on real PDFs."""
 
+import json
 from dataclasses import replace
 
 import polars as pl
@@ -7,6 +8,7 @@ import pytest
 
 from formlab import analysis, benchmarks, systems
 from formlab.benchmarks import vrdu
+from formlab.errors import DataBroken
 
 NAMES = ("trained", "template")
 MIXED, UNSEEN = (
@@ -72,3 +74,15 @@ def test_published_values_stand_on_their_pages_and_are_learnt(shared, tmp_path):
     assert predictions.records.drop_nulls("path")["x0"].null_count() == 0
     assert micro_f1(some, predictions) > 0.5
     assert vrdu.words(shown.row(0, named=True), home) is None
+
+
+def test_other_training_documents_are_another_run(tmp_path):
+    seeds = [benchmarks.load("vrdu", split=f"{UNSEEN[:-1]}{seed}") for seed in (0, 1)]
+    read(seeds[0], "template", tmp_path / "run")
+    other = replace(seeds[1], split=UNSEEN)
+    # The same name, but the split's file lists other documents now.
+    assert benchmarks.training(other).split == f"{UNSEEN}-train"
+    head = tmp_path / "run" / "run.json"
+    head.write_text(json.dumps(json.loads(head.read_text()) | {"examples": "of others"}))
+    with pytest.raises(DataBroken, match="examples"):
+        read(seeds[0], "template", tmp_path / "run")

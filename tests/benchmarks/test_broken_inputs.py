@@ -211,3 +211,19 @@ def test_boxes_of_impossible_numbers_are_counted(tmp_path, number):
     annotated = [["who", [["Ann", [number, 0.1, 0.2, 0.3, 0.4]]]]]
     annotate(vrdu(tmp_path / "vrdu"), annotated)
     assert load("vrdu", tmp_path / "vrdu").flaws["boxes missing or malformed"] == 1
+
+
+def test_a_list_of_forms_has_no_say_over_other_folders(tmp_path):
+    formcraft(tmp_path)
+    put(tmp_path, "splits/test.txt", "a\n../forms/b\n")
+    with pytest.raises(DataBroken, match=r"'\.\./forms/b' is no name of a form .*test\.txt:2"):
+        load("formcraft", tmp_path)
+
+
+def test_a_key_that_is_null_is_absent_and_a_number_stays_as_written(tmp_path):
+    sroie(tmp_path)
+    put(tmp_path, "key/b.json", '{"company": null, "total": 9.00}')
+    corpus = load("sroie", tmp_path)
+    rows = corpus.records.filter(doc_id="b").select("path", "value", "status").rows()
+    assert ("/company", None, "unscored") in rows
+    assert ("/total", "9.00", "ok") in rows

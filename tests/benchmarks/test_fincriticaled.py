@@ -99,3 +99,14 @@ def test_boxes_beside_the_picture_belong_to_the_facts_in_the_order_of_their_tags
     facts = corpus.records.drop_nulls("path").select("value", "x0", "y1").rows()
     # Facts are listed numbers first; the tag of the year stands before it on the page.
     assert facts == [("5", 5.0, 8.0), ("2024", 1.0, 4.0)]
+
+
+def test_csv_rows_are_pages_numbered_from_0(tmp_path):
+    file = tmp_path / "input.csv"
+    file.write_text(
+        'image,matched_html\na.png,"<number>1</number>"\nb.png,"<p>\n""q"" <date>2</date>"\n'
+    )
+    corpus = load(tmp_path)
+    assert corpus.documents["doc_id"].to_list() == ["0", "1"]
+    assert corpus.records.filter(pl.col("path").is_not_null())["value"].to_list() == ["1", "2"]
+    assert load(file).records["value"].to_list() == corpus.records["value"].to_list()

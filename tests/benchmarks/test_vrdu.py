@@ -206,3 +206,13 @@ def test_published_train_documents_are_read_and_none_is_tested(shared):
         missing = learnt.flaws.get("documents of the split that have no gold", 0)
         assert learnt.documents.height + missing == vrdu.decode(name).train
         assert not set(learnt.documents["doc_id"]) & set(corpus.documents["doc_id"])
+
+
+def test_documents_without_gold_and_those_given_twice_are_counted(root):
+    file = put(root, [["who", [one("Ann")]]])
+    lines = file.read_text().splitlines()
+    file.write_text("\n".join([lines[0], lines[0].replace("Ann", "Bea"), lines[2]]))
+    corpus = vrdu.read(SPLIT, root)
+    assert corpus.records["value"].to_list() == ["Bea"]
+    assert corpus.flaws["documents given twice, the last one counts"] == 1
+    assert corpus.flaws["documents of the split that have no gold"] == 1

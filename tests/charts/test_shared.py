@@ -92,3 +92,18 @@ def test_only_a_page_beside_the_report_becomes_a_link():
     page = table._repr_mimebundle_()["text/html"]
     assert page.count("<a ") == 1
     assert '<a href="10_a.html">10_a.html</a>' in page
+
+
+def test_published_figures_join_the_panel_of_their_own_metric_and_mode():
+    heads = heads_of(
+        ("episodic_value", "all", 0.5, "formfactory", "official"),
+        ("value_submitted_accuracy", "fields", 0.8, "formfactory", "official"),
+    )
+    printed = charts.published_levels().filter(why="")
+    first, second = panels(charts.level_dots(heads, printed))
+    assert "Qwen-VL-Max on formfactory" in first
+    assert len(first) == 7
+    # What was submitted is another measure than what stands anywhere: it has an axis of its own.
+    assert second == ["x on formfactory:s"]
+    other_mode = heads_of(("micro_f1", "all", 0.6, "vrdu", "fixed"))
+    assert panels(charts.level_dots(other_mode, printed)) == [["x on vrdu:s"]]

@@ -4,10 +4,12 @@ import json
 
 import numpy as np
 import polars as pl
+import pytest
 from PIL import Image
 
 import formlab
 from formlab import pictures
+from formlab.errors import DataBroken
 from formlab.folders import Corpus
 from formlab.systems import System
 from formlab_experiments import read_and_score
@@ -106,3 +108,11 @@ def test_who_reads_every_word_gets_every_field_at_every_amount(tmp_path):
     right = (pl.col("outcome") == "match").mean()
     shares = dict(fields.group_by("degradation").agg(right).iter_rows())
     assert min(shares.values()) > 0.985, shares
+
+
+@pytest.mark.parametrize(("vary", "seed"), [("noise=30", 1), ("noise=20", 2)])
+def test_another_plan_is_refused_in_the_same_folder(funsd_root, tmp_path, vary, seed):
+    corpus = formlab.load("funsd", root=funsd_root, split="test")
+    stress_corpus(corpus, "noise=20", out=tmp_path, seed=1)
+    with pytest.raises(DataBroken, match="another experiment"):
+        stress_corpus(corpus, vary, out=tmp_path, seed=seed)

@@ -245,3 +245,40 @@ def test_page_of_the_gold_box_is_shown_and_what_is_elsewhere_is_named(pdf):
     absent = of_pdf(pdf, BOX | {"page": 9}, None).cases[0]
     assert absent["image"] is None
     assert absent["why"].startswith("no page 9, the PDF has 2")
+
+
+def test_of_too_many_each_cause_has_its_share_in_the_order_of_the_cases(root):
+    causes = ["digit"] * 6 + ["clipped"] * 3 + [None]
+    rows = [{"doc_id": str(i % 3), "path": f"/{i}", "cause": c} for i, c in enumerate(causes)]
+    made = shown(root, *rows, {"outcome": "match", "path": "/right"}, most=5)
+    paths = [int(case["path"][1:]) for case in made.cases]
+    assert paths == sorted(paths)
+    # Of 6, 3 and 1 of ten, five are 3, 1.5 and 0.5: what is due first comes first.
+    assert made.drawn == [["digit", 3, 6], ["clipped", 2, 3], ["mismatch", 0, 1]]
+    assert (len(made), made.total, made.asked) == (5, 10, 11)
+    assert len(shown(root, *rows, most=None)) == 10
+    assert [c["stage"] for c in shown(root, {"cause": "digit"}, {}).cases] == ["characters", None]
+
+
+@pytest.mark.parametrize(
+    ("gold", "pred", "marked"),
+    [
+        # By word: what is missing or extra is a whole word.
+        ("Rheumatic fever", "fever", "-[Rheumatic ]fever"),
+        ("fever", "Rheumatic fever", "+[Rheumatic ]fever"),
+        ("total amount due", "amount due now", "-[total ]amount due+[ now]"),
+        # By character, where words are alike.
+        ("9.00", "9.0O", "9.0-[0]+[O]"),
+        ("1,234.00", "1234.00", "1-[,]234.00"),
+        ("free from 05:30", "free frorn 05:30", "free fro-[m]+[rn] 05:30"),
+        ("HARBOUR BOARD", "HARBOURBOARD", "HARBOUR-[ ]BOARD"),
+        # Words that are not alike are exchanged whole, and so are values.
+        ("Dr. J. Doe", "Dr. Mary Doe", "Dr. -[J.]+[Mary] Doe"),
+        ("tea", "Sugar 12", "-[tea]+[Sugar 12]"),
+        ("John Smith", "Mary Poppins", "-[John Smith]+[Mary Poppins]"),
+        ("9.00", "8.11", "-[9.00]+[8.11]"),
+    ],
+)
+def test_diff_marks_no_more_than_what_differs(gold, pred, marked):
+    signs = {"equal": "{}", "delete": "-[{}]", "insert": "+[{}]"}
+    assert "".join(signs[op].format(text) for op, text in diff(gold, pred)) == marked

@@ -1,5 +1,3 @@
-"""Both layouts in a browser with the network off, what stands beside the pages, and the index."""
-
 import csv
 import functools
 import hashlib
@@ -12,9 +10,29 @@ from PIL import Image
 from playwright.sync_api import expect
 
 from formlab import browser, gallery, tables
-from formlab.reports import build_record, figures, page_assets
+from formlab.reports import build_record, csv_export, figures, page_assets
 from formlab.reports.export import export
 from tests.states import draw_all
+
+
+def test_no_text_of_a_model_is_a_formula_in_a_spreadsheet():
+    evil = ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", " =1", "\r=1", "＝1", "=cmd|' /C calc'!A0"]
+    evil += ["\u200b=1", "\ufeff=1", "\x1b-1", "\u2060+1"]
+    lines = list(csv.reader(io.StringIO(csv_export.text([{"=head": text} for text in evil]))))
+    assert lines[0] == ["'=head"]
+    assert [row[0] for row in lines[1:]] == [f"'{text}" for text in evil]
+
+
+def test_numbers_stay_numbers_and_nothing_is_an_empty_cell():
+    rows = [{"a": -0.5, "b": None}, {"a": float("nan"), "b": True}, {"c": [1, "x"]}]
+    assert csv_export.text(rows) == 'a,b,c\r\n-0.5,,\r\n,True,\r\n,,"[1, ""x""]"\r\n'
+
+
+def test_what_csv_quotes_is_read_back():
+    text = 'a,"b"\nc\u2028\ud800\0'
+    (_, row) = csv.reader(io.StringIO(csv_export.text([{"x": text}]), newline=""))
+    assert row == ['a,"b"\nc\u2028\\ud800␀']
+
 
 pytestmark = pytest.mark.browser
 READY = "html[data-ready=yes]"

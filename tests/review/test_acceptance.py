@@ -9,6 +9,7 @@ import pytest
 import formlab_review as review
 from formlab import benchmarks, decisions
 from formlab.benchmarks.formcraft import read_form
+from formlab.errors import DataBroken
 from formlab_review import drafts
 from formlab_review.drafts import Draft
 
@@ -215,3 +216,14 @@ def test_an_edit_written_by_hand_is_held_against_the_item_as_well(accepted_one, 
     file = accepted_one.root / "reviews" / "ada.jsonl"
     file.write_text(json.dumps(json.loads(file.read_text()) | {"decision": "edit"} | edit))
     assert [reason for *_, reason in accepted_one.accepted().kept_out()] == ([why] if why else [])
+
+
+def test_the_forms_go_to_no_folder_where_they_could_be_mistaken(accepted_one, tmp_path):
+    result = accepted_one.accepted()
+    with pytest.raises(DataBroken, match="the ones drafted on"):
+        result.save(accepted_one.root)
+    out = result.save(tmp_path / "out")
+    assert result.save(out) == out
+    (out / "test" / "forms" / "stale.json").write_text("{}")
+    with pytest.raises(DataBroken, match="stale.json, which is not among"):
+        result.save(out)

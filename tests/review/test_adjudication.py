@@ -97,3 +97,11 @@ def test_a_majority_decides_above_the_threshold_and_a_tie_never(tmp_path):
     assert adjudication.facts(made, {})[1] == [second]
     split = three(tmp_path, [ONE], [("Date", *ONE[1:])], [])
     assert len(adjudication.queue(split, threshold=0.0)) == 1
+
+
+def test_agreement_on_the_words_of_a_real_export(real):
+    table = ratings(real.without("4"), level="token")
+    overall = review.fact_agreement(table, resamples=0).row(0, named=True)
+    # 83, 51 and 52 words. They differ on 18, months, J-2, 2024, 4410; the other differences are
+    # in how much of one word is marked.
+    assert (overall["n_items"], overall["n_same"]) == (186, 181)

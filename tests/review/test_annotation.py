@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from formlab import resources
+from formlab.errors import DataBroken
 from formlab_review._spans import LABELS, PageText, without_tags
 from formlab_review.annotation import ratings, read
 
@@ -121,3 +122,14 @@ def test_the_pages_of_the_sample_tagged_again_are_byte_for_byte_the_same():
 def test_a_place_is_found_or_there_is_none(value, place):
     page = PageText("<p>\U0001f600 50</p><table><tr><td>7</td></tr></table>")
     assert page.place(value) == place
+
+
+def test_json_min_gives_the_same_marks_as_json():
+    small = read(EXPORTS / "json_min.json")
+    assert sorted(small.spans) == sorted(s for s in read(REAL).spans if s.page == "3")
+
+
+def test_text_that_the_parsers_take_otherwise_is_no_silent_loss():
+    page = PageText("<p>5\0</p>")
+    with pytest.raises(DataBroken, match="cannot be followed"):
+        page.tagged([(0, 1, "Number")])

@@ -92,3 +92,10 @@ def test_a_verdict_of_any_shape_is_checked_without_an_error(odd):
         assert checked["total_entities"] == 1
         performance([checked])
         assert len(settled(answer, facts, Places(read("5")))) == 1
+
+
+@pytest.mark.parametrize("status", ["refused", "truncated"])
+def test_verdicts_of_an_answer_that_was_refused_or_cut_short_do_not_count(status):
+    answer, record = judged(WHOLE, status=status)
+    assert (answer["entity_diagnostics"], record["status"]) == ([], status)
+    assert (answer["status"], answer["error"]) == (status, "no verdicts in the answer")

@@ -2,10 +2,11 @@
 
 import random
 import sqlite3
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from formlab.errors import DataBroken
+from formlab.errors import DataBroken, NotAvailable
 from formlab.systems import chat
 from tests.systems.chat.made_runs import FORM, ran
 from tests.systems.scripted_server import serving
@@ -63,3 +64,20 @@ def test_a_damaged_store_is_one_error_with_what_to_do(tmp_path):
     for error in errors:
         assert ".sqlite" in str(error.where)
         assert ".recover" in error.remedy
+
+
+def test_a_full_disk_is_one_error_and_what_was_kept_stays(tmp_path):
+    with chat.AnswerStore(tmp_path / "s.sqlite") as store:
+        store.put(chat.Answer("k", text="5"))
+        store._base.execute("PRAGMA max_page_count=1")
+        with pytest.raises(NotAvailable, match="full"):
+            store.put(chat.Answer("l", text="x" * 100_000))
+        assert store.get(["k"]).text == "5"
+
+
+def test_answers_put_by_many_threads_at_once_are_all_kept(tmp_path):
+    with chat.AnswerStore(tmp_path / "s.sqlite") as store:
+        with ThreadPoolExecutor(16) as pool:
+            list(pool.map(lambda n: store.put(chat.Answer(str(n % 50), text=str(n))), range(200)))
+        assert store.count() == 200
+        assert all(store.get([str(n)]) is not None for n in range(50))

@@ -1,13 +1,49 @@
+import json
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from PIL import Image, ImageDraw, ImageFont
 
-from formlab_baselines import form_rules
+from formlab.benchmarks import vrdu
+from formlab_baselines import form_rules, pdf_rules
+from formlab_baselines.form_answers import answers
 from formlab_baselines.form_build import build
+from formlab_baselines.keywords import RULES, Run, entities
 from formlab_baselines.page_marks import find
 from formlab_baselines.page_text import words
+
+FIELDS = [
+    {"task": "text", "path": "/Bill/Total", "value": "90.00"},
+    {"task": "text", "path": "/Bill/Paid by", "value": "Ada"},
+    {"task": "text", "path": "/Guests/Name", "value": ""},
+    {"task": "marking", "path": "/Menu/Starter", "value": "soup; salad"},
+    {"task": "marking", "path": "/Menu/Wine", "value": None},
+]
+
+
+@pytest.mark.parametrize(
+    ("question", "options", "answer"),
+    [
+        # "paid" stands in one name, "bill" in two.
+        ("Who paid the bill?", [], "Ada"),
+        # A number is asked for, and one value has digits.
+        ("How much is the bill?", [], "90.00"),
+        ("Which starters are served?", ["pate", "Salad", "soup"], "Salad; soup"),
+        ("Which starters are not served?", ["pate", "Salad", "soup"], "pate"),
+        # No name, or no mark, has to do with it.
+        ("Why?", [], None),
+        ("Was it signed?", ["yes", "no"], None),
+    ],
+)
+def test_a_question_is_answered_by_the_nearest_field_or_by_what_is_marked(
+    question, options, answer
+):
+    asked = [{"id": "q1", "question": question, "options": options}]
+    rows = [(row["task"], row["path"], row["value"]) for row in answers(asked, FIELDS)]
+    assert rows == ([("vqa", "/vqa/q1", answer)] if answer else [])
+
 
 SMALL, LARGE = ImageFont.load_default(18), ImageFont.load_default(30)
 
@@ -187,3 +223,66 @@ def test_noise_black_pages_and_hatching_do_not_crash(read, tmp_path):
         assert rows[0]["path"] is None
         paths = [row["path"] for row in rows]
         assert len(paths) == len(set(paths))
+
+
+SAMPLE = Path(__file__).parents[2] / "data" / "sample" / "vrdu"
+
+
+ADVERTISER = ("Advertiser:", 10, 10), ("Friends of", 100, 10), ("Ada Quill", 100, 20)
+
+
+@pytest.mark.parametrize(
+    ("runs", "values"),
+    [
+        # A value stands inside, right of or below its label.
+        ([("Contract # 26804224", 10, 10)], {"contract_num": "26804224"}),
+        (
+            [("Advertiser", 10, 10), ("Ada Quill", 120, 10), ("Product", 10, 22)],
+            {"advertiser": "Ada Quill"},
+        ),
+        (
+            [("Contract Dates", 10, 10), ("04/24/20 - 04/30/20", 10, 22)],
+            {"flight_from": "04/24/20", "flight_to": "04/30/20"},
+        ),
+        # A longer label is another label, and a label is no value.
+        (
+            [("Advertiser Code", 10, 10), ("769", 120, 10), ("Agency Ref", 10, 22)],
+            {"advertiser": None, "agency": None},
+        ),
+        # A name goes on in the line right below, unless that has a label.
+        (ADVERTISER, {"advertiser": "Friends of Ada Quill"}),
+        ([*ADVERTISER, ("Product", 10, 20)], {"advertiser": "Friends of"}),
+        # An amount must look like one.
+        (
+            [("Gross Total", 10, 10), ("pending", 100, 10), ("Totals", 10, 40),
+             ("$1,200.50", 100, 40)],
+            {"gross_amount": "$1,200.50"},
+        ),
+    ],
+)  # fmt: skip
+def test_value_stands_where_its_rule_says(runs, values):
+    read = entities([Run(t, 1, x, y, x + 6 * len(t), y + 9) for t, x, y in runs], list(values))
+    assert {name: read[name].text if name in read else None for name in values} == values
+
+
+def test_sample_is_read_from_text_layer_and_from_scans():
+    corpus = vrdu.read("MadeFilings-pdfs", SAMPLE)
+    read = pdf_rules.start(pdf_rules.DEFAULTS, 1)
+    gold = {
+        row["path"]: row
+        for row in corpus.records.to_dicts()
+        if row["doc_id"] == corpus.documents["doc_id"][-1]
+    }
+    # The last document is a scan: RapidOCR reads it.
+    for document in (corpus.documents.row(0, named=True), corpus.documents.row(-1, named=True)):
+        records = read(document, SAMPLE)
+        assert {row["path"] for row in records} == {
+            f"/{name}" for name in RULES if f"/{name}" in gold
+        }
+    number = next(row for row in records if row["path"] == "/registration_num")
+    gold_number = gold["/registration_num"]
+    assert number["value"] in gold_number["accepted"] + [gold_number["value"]]
+    # It is where one of its surface forms was drawn, in pixels of the page.
+    width, height = corpus.documents.select("width", "height").row(-1)
+    drawn = [(box[1] * width, box[2] * height) for box in json.loads(gold_number["meta"])["boxes"]]
+    assert any((number["x0"], number["y0"]) == pytest.approx(place, abs=5) for place in drawn)

@@ -1,12 +1,51 @@
+import numpy as np
 import pytest
+from PIL import Image, ImageDraw
 
 from formlab_arena.actions import Click, Press, Type, Wait
 from formlab_arena.episode import RunSettings
 from formlab_arena.form_url import fill_url
 from formlab_arena.observation import Observation
 from formlab_arena.rules_agent import Rules
-from formlab_arena.screen import Screen, ScreenField, TextLine
-from tests.arena.foreign import RIGHT, TEXT, hosting
+from formlab_arena.screen import Screen, ScreenField, TextLine, arrange
+from tests.arena.foreign import RIGHT, TEXT, foreign_page
+from tests.arena.web import hosting
+
+
+def page(*, ink=(90, 90, 90), paper=(255, 255, 255)):
+    """Two fields in a row, one beside its label, two rings and a box to tick, a button."""
+    image = Image.new("RGB", (640, 420), paper)
+    pen = ImageDraw.Draw(image)
+    for box in ((20, 50, 300, 86), (340, 50, 620, 86), (200, 110, 620, 200)):
+        pen.rectangle(box, outline=ink)
+    for y in (240, 270):
+        pen.ellipse((24, y, 41, y + 17), outline=ink)
+    pen.ellipse((29, 275, 36, 282), fill=ink)
+    pen.rectangle((24, 310, 41, 327), outline=ink)
+    pen.rectangle((20, 360, 140, 400), fill=(30, 60, 150))
+    return np.asarray(image.convert("L"))
+
+
+LINES = [
+    TextLine("First name", (20, 24, 110, 46)),
+    TextLine("Last name", (340, 24, 430, 46)),
+    TextLine("Ada", (30, 58, 60, 78)),
+    TextLine("Remarks", (110, 116, 190, 138)),
+    TextLine("Travel", (22, 214, 80, 234)),
+    TextLine("By rail", (50, 238, 110, 258)),
+    TextLine("By bus", (20, 268, 110, 288)),  # OCR took the ring into the line.
+    TextLine("I agree", (50, 308, 110, 328)),
+    TextLine("Send", (55, 370, 105, 390)),
+]
+
+
+def test_fields_have_the_nearest_label_and_what_is_in_them():
+    result = arrange(page(), LINES)
+    assert [(f.labels[:1], f.text) for f in result.fields] == [
+        (("First name",), "Ada"), (("Last name",), ""), (("Remarks",), ""), ((), "Send"),
+    ]  # fmt: skip
+    x0, y0, x1, y1 = result.fields[0].box
+    assert max(abs(x0 - 20), abs(y0 - 50), abs(x1 - 301), abs(y1 - 87)) <= 2
 
 
 def screen(*fields, groups=(), lines=("Camp",)):
@@ -68,7 +107,7 @@ def test_form_that_is_empty_after_it_was_sent_is_not_sent_again():
 
 @pytest.mark.browser
 def test_form_that_is_not_ours_is_filled_in_from_its_screenshots(tmp_path):
-    with hosting() as server:
+    with hosting(foreign_page()) as server:
         result = fill_url(server.url, tmp_path, RunSettings("rules"), text=TEXT)
     assert result["filled"] == RIGHT
     assert result["status"] == "submitted"

@@ -1,5 +1,3 @@
-"""The samples of experiments: what a system reads now on pages that are drawn again."""
-
 import polars as pl
 import pytest
 
@@ -11,8 +9,12 @@ from formlab.folders import Corpus, Predictions
 from formlab_experiments import (
     design_plan,
     designs,
+    follows,
+    leaning_findings,
+    open_counterfactual,
     samples,
 )
+from formlab_experiments.samples import SHOWN, counterfactual_pages
 
 
 @pytest.fixture(scope="module")
@@ -59,3 +61,29 @@ def test_designed_forms_of_the_sample_are_drawn_and_read_as_shipped(tmp_path, mo
     for name in names:
         both = [each.filter(doc_id=name)["value"].to_list() for each in (read, before)]
         assert both[0] == both[1]
+
+
+@pytest.fixture(scope="module")
+def evaluation():
+    return open_counterfactual()
+
+
+def test_copies_that_are_drawn_again_are_those_of_the_sample(evaluation, tmp_path):
+    drawn = counterfactual_pages(tmp_path, SHOWN[:1]).documents
+    sample = evaluation.documents.filter(page_of=SHOWN[0])
+    names = ["doc_id", "page_of", "item", "change", "evidence", "ink", "prior"]
+    assert drawn.select(names).equals(sample.select(names))
+    images = evaluation.documents.drop_nulls("image")["image"]
+    assert len(images) == 10
+    assert all((evaluation.root / image).is_file() for image in images)
+
+
+def test_rules_copies_the_ink_even_where_it_is_asked_what_must_stand_there(evaluation):
+    answers = follows(evaluation)
+    assert answers["page_of"].n_unique() == 14
+    control = answers.filter(change="consistent", asked="field")["follows"].to_list()
+    assert control.count("both") == 9
+    claims = [each for each in leaning_findings(answers) if each.holds]
+    assert len(claims) == 2
+    assert all("in 9 of 10 answers, against 0" in each.claim for each in claims)
+    assert all("follows the ink where evidence, ink and prior differ" in c.claim for c in claims)

@@ -1,0 +1,287 @@
+import json
+import math
+import random
+import re
+from importlib import resources
+
+import polars as pl
+import pytest
+
+from formlab import charts, metrics, tables
+from formlab.analysis.compare import COMPARISON
+from formlab.analysis.verdicts import RANKS
+from formlab.charts import (
+    PUBLISHED,
+    Caption,
+    Card,
+    Cards,
+    Sources,
+    Table,
+    beside,
+    cited,
+    published,
+    published_levels,
+    theme,
+    waterfall,
+)
+from formlab.charts.compare import difference_dots, rank_dots
+from formlab.charts.published import FOLDER
+from tests.analysis.made_pairs import built
+from tests.made_slices import of
+from tests.seeds import seeds
+
+
+def case(doc, number, cause=None, outcome="mismatch", **more):
+    return {
+        "doc_id": doc, "path": f"/{number}", "task": "text", "level": "field", "gold": "g",
+        "outcome": outcome if cause else "match", "cause": cause, "status": "ok",
+    } | more  # fmt: skip
+
+
+CASES = [
+    case("a", 0), case("a", 1, "digit"), case("a", 2, "missed", "missing"), case("b", 0, "case"),
+    case("b", 1, "spurious", "spurious", gold=None),
+]  # fmt: skip
+
+
+def test_each_bar_begins_where_the_one_before_it_ends():
+    figure = waterfall.waterfall(built(CASES), "m")
+    rows = [(row["stage"], row["from"], row["to"], *row["shown"]) for row in figure["rows"]]
+    assert rows == [
+        ("now", 0.0, 0.25, "25.0 %", "0.0 %"),
+        ("reading", 0.25, 0.75, "+50.0", "+50.0"),
+        ("form", 0.75, 1.0, "+25.0", "+25.0"),
+        # What the gold does not have takes nothing from its values, but from its documents.
+        ("extra", 1.0, 1.0, "+0.0", "+25.0"),
+    ]
+    lines = [row["line"] for row in figure["rows"]]
+    assert lines == [None, "cause=digit&cause=missed", "cause=case", "cause=spurious"]
+    note = "2 wrong values in 1 documents; +50.0 points of values right, 95 % interval +0.0 to"
+    assert figure["rows"][1]["note"].startswith(note.replace("1 documents", "1 document"))
+    assert "of documents right +0.0 to +50.0" in figure["rows"][2]["note"]
+
+
+ROWS = [("4", "2", 0.5, 8, 0.25, 0.75), ("4", "3", None, 0, None, None),
+        ("8", "2", 1.0, 2, None, None), ("8", "3", 1 / 3, 3, None, None)]  # fmt: skip
+COLUMNS = ["fields", "kinds", "value", "n_cases", "ci_low", "ci_high"]
+TABLE = pl.DataFrame(ROWS, schema=COLUMNS, orient="row")
+TITLES = {"fields": "fields in the form", "kinds": "types of field"}
+
+
+def surface(table=TABLE, **more):
+    return charts.surface(table, "fields", "kinds", titles=TITLES, metric="click_accuracy", **more)
+
+
+def test_surface_is_level_over_each_cell_and_has_gaps():
+    sheet, points = surface()[0].to_dict()["data"]
+    # Five grid lines a value: wall, top, top, wall, gap. Rows are of y, 2 and then 3.
+    assert (len(sheet["z"]), len(sheet["z"][0])) == (10, 10)
+    assert sheet["z"][1] == [0.0, 0.5, 0.5, 0.0, None, 0.0, 1.0, 1.0, 0.0, None]
+    # No form has 4 fields of 3 types.
+    assert sheet["z"][6][:5] == [None] * 5
+    assert sheet["z"][4] == [None] * 10
+    assert sheet["surfacecolor"][1][5:9] == [1.0] * 4
+    assert sorted(points["z"]) == pytest.approx([1 / 3, 0.5, 1.0])
+
+
+PLAIN = "<script>alert(1)</script>\x00"
+# polars holds no lone surrogate, a label can.
+EVIL = PLAIN + "\ud800"
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        Table(pl.DataFrame({PLAIN: [PLAIN]}), note=EVIL), Cards([Card(EVIL, EVIL, EVIL)], EVIL),
+        Caption(EVIL, settings=EVIL), Sources({EVIL: EVIL}),
+    ],
+)  # fmt: skip
+def test_hostile_text_is_escaped_in_lab_and_no_html_in_reports(shown, monkeypatch):
+    monkeypatch.delenv("FORMLAB_REPORT", raising=False)
+    bundle = shown._repr_mimebundle_()
+    assert "<script" not in bundle["text/html"]
+    assert "&lt;script" in bundle["text/html"]
+    json.dumps(bundle, ensure_ascii=False).encode("utf-8")
+    monkeypatch.setenv("FORMLAB_REPORT", "1")
+    assert "text/html" not in shown._repr_mimebundle_()
+
+
+def tokens(theme_of):
+    """The tokens of a page by name; of a dark page those that it has beside the light ones."""
+    text = resources.files("formlab").joinpath("charts/assets/tokens.css").read_text("utf-8")
+    light, dark = (dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6});", block)) for block in (
+        text.partition("@media")[0], re.search(r'data-theme="dark"\] \{(.*?)\}', text, re.S)[1]
+    ))  # fmt: skip
+    return light | (dark if theme_of == "dark" else {})
+
+
+def contrast(one, other):
+    """The ratio of WCAG 2.2, from 1 to 21, of two colours in hexadecimal digits."""
+
+    def luminance(colour):
+        parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+        linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
+        return sum(w * c for w, c in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("page", ["light", "dark"])
+def test_marks_and_texts_stand_out_from_their_page(page):
+    colours = tokens(page)
+    assert contrast("#000000", "#ffffff") == pytest.approx(21)
+    tables = (theme.OUTCOME_COLOURS, theme.STATUS_COLOURS, theme.STAGE_COLOURS, theme.EDIT_COLOURS)
+    marks = {*theme.SYSTEM_COLOURS, theme.NEUTRAL, theme.SOFT, theme.GOLD, theme.PREDICTED}
+    marks |= {colour for table in tables for colour in table.values()}
+    for mark in marks:
+        shown = colours[f"dark-{mark[1:].lower()}"] if page == "dark" else mark
+        for ground in ("paper", "raised"):
+            assert contrast(shown, colours[ground]) >= 3, mark
+    for ground in ("paper", "raised", "sunk"):
+        for text in ("ink", "soft", "accent"):
+            assert contrast(colours[text], colours[ground]) >= 4.5, text
+    for text, ground in (("del", "del-bg"), ("ins", "ins-bg"), ("warn", "warn-bg")):
+        assert contrast(colours[text], colours[ground]) >= 4.5, text
+    # What stands in a chart as text has the soft colour.
+    soft = colours["dark-57606a"] if page == "dark" else theme.SOFT
+    assert contrast(soft, colours["paper"]) >= 4.5
+
+
+def summary_of(*rows):
+    """A summary of rows of metric, level and value."""
+    same = {"benchmark": "b", "split": "s", "system": "x", "settings": {}}
+    same |= {"n_docs": 2, "n_cases": 4, "n_missing": 0, "n_undefined": 0}
+    made = [
+        same | of(name, metric) | {"metric": metric, "value": value}
+        | {"ci_low": value - 0.1, "ci_high": value + 0.1}
+        for metric, name, value in rows
+    ]  # fmt: skip
+    return tables.table("summary", made)
+
+
+def test_n_beside_a_ratio_is_of_the_fields_it_is_taken_over():
+    # Of four fields one is to be left alone: three clicks are asked for. A mean over documents
+    # leaves out documents, and its fields are all there.
+    rows = summary_of(("click_accuracy", "fields", 0.5))
+    for average, n in (("pooled", 3), ("macro", 4)):
+        rows = rows.with_columns(n_undefined=pl.lit(1, pl.Int64), average=pl.lit(average))
+        assert f"n = {n} in 2 documents" in charts.caption("X.", rows).text
+
+
+@pytest.mark.parametrize("seed", seeds(30))
+def test_every_number_of_a_caption_stands_in_its_rows(seed):
+    draw = random.Random(seed)
+    names = draw.sample(sorted(set(metrics.METRICS)), 3)
+    values = [draw.choice([math.nan, 0.0, 1.0, draw.random() * 3]) for _ in names]
+    rows = summary_of(*zip(names, ["fields"] * 3, values, strict=True))
+    caption = charts.caption("X.", rows, name="metric").text
+    for name, value in zip(names, values, strict=True):
+        number = "undefined" if math.isnan(value) else f"{value:.3f}"
+        assert f"{name} {number} (" in caption
+    assert "nan" not in caption.split()
+
+
+@pytest.mark.parametrize("file", sorted(FOLDER.glob("*.csv")), ids=lambda file: file.stem)
+def test_every_published_table_is_read_with_its_source(file):
+    table = published(file.stem)
+    assert table.height
+    assert table["source"].null_count() == 0
+    if "value" in table.columns:
+        assert table["value"].dtype == pl.Float64
+        assert table["value"].is_finite().all()
+
+
+def test_percent_becomes_a_ratio_and_other_units_stay():
+    table = published("formcraft_table4").filter(system="Claude 4 Sonnet")
+    units = dict(table.select("metric", "unit").rows())
+    values = dict(table.select("metric", "value").rows())
+    # Table 4 prints 30.20, 77.69 % and 50.13 %.
+    printed = {"tree_edit_distance": 30.2, "vqa_accuracy": 0.7769, "consistency_accuracy": 0.5013}
+    assert {name: values[name] for name in printed} == pytest.approx(printed)
+    assert [units[n] for n in printed] == ["nodes, depth-weighted", "ratio", "ratio"]
+
+
+def test_published_figures_are_in_units_of_the_metric():
+    printed = published_levels()
+    assert printed["source"].null_count() == 0
+    # FORMCRAFT table 4, FinCriticalED table 4, FormFactory table 2 (72.7 %).
+    values = {(s, m): v for s, m, v in printed.select("system", "metric", "value").rows()}
+    assert values["GPT-5 on formcraft", "vqa_accuracy"] == pytest.approx(0.7913, abs=5e-5)
+    assert values["DeepSeek-OCR on fincriticaled", "fact_accuracy"] == 0.7715
+    assert values["Qwen-VL-Max on formfactory", "episodic_value"] == pytest.approx(0.727)
+
+
+def row(value, difference, low, high, *, by="kind", metric="cer", b="n", docs=30, p_holm=0.001):
+    shown = p_holm <= 0.05 and (low > 0 or high < 0)
+    better = ("m" if difference > 0 else b) if shown else None
+    return dict.fromkeys(COMPARISON) | {
+        "benchmark": "b", "split": "s", "metric": metric, "level": "field", "system_a": "m",
+        "slice_by": by if value else None, "slice_value": value,
+        "system_b": b, "value_a": 0.3, "value_b": 0.3 + difference, "difference": difference,
+        "ci_low": low, "ci_high": high, "better": better, "p": 0.00001, "p_holm": p_holm,
+        "p_bh": 0.1, "least_difference": 0.05, "n_docs": docs, "n_cases": 90, "n_undefined": 0,
+    }  # fmt: skip
+
+
+def frame(*rows):
+    return pl.DataFrame(list(rows), schema=COMPARISON)
+
+
+def values(chart):
+    return next(rows for rows in chart.to_dict()["datasets"].values() if "pair" in rows[0])
+
+
+def test_dots_have_a_systems_colour_only_where_test_and_interval_agree():
+    rows = [row("a", 0.1, -0.01, 0.2), row("b", 0.1, 0.05, 0.2, p_holm=0.06)]
+    rows = [row(None, -0.1, -0.15, -0.05), *rows, row("c", 0.1, 0.05, 0.2)]
+    shown = values(difference_dots(frame(*rows)))
+    assert [r["better"] for r in shown] == ["n", "none was shown", "none was shown", "m"]
+
+
+def flips(value, counts, *, by="kind", **more):
+    right, a, b, wrong = counts
+    n = sum(counts)
+    return dict.fromkeys(COMPARISON) | {
+        "metric": "outcome", "level": "field", "slice_value": value,
+        "slice_by": by if value else None,
+        "both_right": right, "only_a": a, "only_b": b, "both_wrong": wrong, "n_cases": n,
+        "n_docs": 4, "value_a": (right + a) / n, "value_b": (right + b) / n,
+        "difference": (b - a) / n, "ci_low": 0.1, "ci_high": 0.4, "p": 0.01, "p_holm": 0.02,
+        "p_bh": 0.02, "p_mcnemar": 0.00001, "least_difference": 0.1, "system_a": "m",
+        "system_b": "n",
+    } | more  # fmt: skip
+
+
+def ranked(*groups):
+    rows = [
+        {"system": name, "rank": rank, "metric": "outcome", "value": 1 - rank / 10, "groups": own,
+         "ci_low": 0.8 - rank / 10, "ci_high": 1.0, "n_docs": 9, "n_cases": 90}
+        for rank, (name, own) in enumerate(zip("mno", groups, strict=False))
+    ]  # fmt: skip
+    return pl.DataFrame(rows, schema=RANKS)
+
+
+def test_a_bar_joins_the_systems_that_no_test_separates():
+    spec = rank_dots(ranked([1], [1, 2], [2])).to_dict()
+    sets = [rows for rows in spec["datasets"].values() if "first" in rows[0]]
+    assert sorted((r["first"], r["last"]) for rows in sets for r in rows) == [
+        ("m", "n"),
+        ("n", "o"),
+    ]
+    alone = rank_dots(ranked([], [], [])).to_dict()
+    assert not [rows for rows in alone["datasets"].values() if "first" in rows[0]]
+    assert rank_dots(ranked()).label == "Note"
+
+
+def test_own_rows_stand_beside_published_ones_and_say_on_which_forms():
+    printed = published("formcraft_table4").filter(metric="tree_edit_distance")
+    both = beside(summary_of(("tree_edit_distance", "all", 40.0)), printed).sort("value")
+    # Smaller is better: 30.20, 40, 45.15, 60.15, 76.06.
+    assert both["system"].to_list() == [
+        "Claude 4 Sonnet", "x on b:s", "GPT-5", "Gemini 2.5 Flash", "Qwen2.5-VL-72B",
+    ]  # fmt: skip
+    assert set(both.filter(kind=PUBLISHED)["system"]) == set(printed["system"])
+    assert beside(summary_of(), printed).height == 4
+    assert cited(printed).endswith("Table 4a.")
+    assert cited(printed.clear()) == ""

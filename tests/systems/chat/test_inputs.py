@@ -1,0 +1,208 @@
+import base64
+import io
+import json
+
+import polars as pl
+import pytest
+from PIL import Image
+
+from formlab import benchmarks, readers
+from formlab.errors import DataBroken, DataMissing
+from formlab.systems import chat
+from formlab.systems.chat import ocr_lines
+from formlab.systems.chat.images import PageImage, pages
+from formlab.systems.chat.limits import Price, price_of
+from formlab.systems.chat.ocr_lines import OcrLines
+from formlab.systems.chat.shots import Shots, drawn
+from tests.systems.chat.made_runs import FORM, ran
+from tests.systems.scripted_server import serving
+
+
+@pytest.mark.parametrize("orientation", [1, 6])
+def test_a_page_is_sent_as_it_is_shown_and_without_a_tag_that_turns_it_again(tmp_path, orientation):
+    tags = Image.Exif()
+    tags[0x0112] = orientation
+    Image.new("L", (60, 40), 255).save(tmp_path / "a.png", exif=tags)
+    [page] = pages([tmp_path / "a.png"], limit=1000)
+    size = (40, 60) if orientation == 6 else (60, 40)
+    kind, _, data = page.url().partition(";base64,")
+    with Image.open(io.BytesIO(base64.b64decode(data))) as sent:
+        assert sent.size == page.size == size
+        assert sent.getexif().get(0x0112, 1) == 1
+    # As it is, byte for byte, where nothing has to be turned.
+    assert kind == ("data:image/jpeg" if orientation == 6 else "data:image/png")
+
+
+NAMED = '{"fields": [{"label": "Name", "value": "Ada"}]}'
+
+
+class Engine:
+    """Reads one line, in the upper left quarter of whatever page."""
+
+    boxes = ([[0, 0], [340, 0], [340, 382.5], [0, 382.5]],)
+    txts, scores, word_results = ("Blood donor",), (0.9,), None
+    calls = 0
+
+    def __call__(self, image, **_):
+        type(self).calls += 1
+        assert image.shape == (765, 680, 3)
+        return self
+
+
+@pytest.fixture
+def engine(monkeypatch, tmp_path):
+    monkeypatch.setenv("FORMLAB_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(Engine, "calls", 0)
+    monkeypatch.setattr(ocr_lines.ocr.Engine, "_started", lambda _: Engine())
+    return Engine
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    return benchmarks.load("formcraft")
+
+
+@pytest.mark.parametrize(
+    ("unit", "line"),
+    [
+        # The page has 680 × 765 pixels.
+        ("thousandths", ["Blood donor", 0, 0, 500, 500]),
+        ("pixels", ["Blood donor", 0, 0, 340, 382]),
+        ("none", "Blood donor"),
+    ],
+)
+def test_lines_come_with_their_sides_in_the_unit_asked_for(engine, corpus, unit, line):
+    (page,) = pages([corpus.root / corpus.documents["image"][0]], limit=2048)
+    lines = ocr_lines.OcrLines(unit=unit)
+    assert json.loads(lines.text(page)) == {"PAGE": 1, "LINES": [line]}
+    ocr_lines.OcrLines(unit="none").text(page)
+    # What was read once is kept.
+    assert engine.calls == 1
+
+
+def test_a_model_without_eyes_gets_text_and_no_image(tmp_path, engine, corpus):
+    settings = {"pages": "text", "tasks": "extraction"}
+    with serving(then=NAMED) as server:
+        settings["base_url"] = server.url
+        for _ in range(2):
+            found = chat.system("chat:m").run(corpus, out=tmp_path, limit=1, settings=settings)
+        # The second run asks nothing and reads nothing.
+        assert (len(server.calls), engine.calls) == (1, 1)
+        system, user = server.calls[0]["body"]["messages"]
+    # One text, not a list of parts, which such servers may not take.
+    assert json.loads(user["content"])["LINES"] == [["Blood donor", 0, 0, 500, 500]]
+    assert "OCR engine" in system["content"]
+    assert found.responses["status"].to_list() == ["ok"]
+    assert found.settings["pages"] == "text"
+    assert "rapidocr" in found.settings
+    assert found.system == "chat:m(pages=text,tasks=extraction)"
+
+
+PRICE = Price(10_000, 50_000, "EUR", "2026-05-01")
+TABLE = "model,input,output,currency,date\nother,1,1,,\nm,10000,50000,EUR,2026-05-01\n"
+
+
+def test_the_cost_of_answers_has_its_date_and_currency(tmp_path):
+    (tmp_path / "p.csv").write_text(TABLE)
+    prices = str(tmp_path / "p.csv")
+    assert price_of("m", prices=prices) == PRICE
+    assert price_of("absent", prices=prices) is None
+    with serving(then=FORM) as server:
+        unknown = ran(server, tmp_path / "run")
+        # Prices that come later price the answers that are there.
+        found = ran(server, tmp_path / "run", prices=prices)
+        assert len(server.calls) == 1
+        new = ran(server, tmp_path / "new", prices=prices)
+    # 100 tokens in at 10,000 a million are 1, 20 out at 50,000 a million are 1.
+    assert (unknown.responses["cost"][0], "price" in unknown.settings) == (None, False)
+    for run in (found, new):
+        assert run.responses["cost"].to_list() == [2.0]
+        expected = "10000 in, 50000 out, EUR a million tokens, 2026-05-01"
+        assert run.settings["price"] == expected
+
+
+@pytest.mark.parametrize("sides", ["true,null", "inf,1", "-1,1", ",", "1"])
+def test_prices_that_are_none_are_one_error(tmp_path, sides):
+    (tmp_path / "p.csv").write_text(f"model,input,output\nm,{sides}\n")
+    with pytest.raises(DataBroken, match=r"p\.csv:2"):
+        price_of("m", prices=tmp_path / "p.csv")
+    with pytest.raises(DataMissing, match="no such file"):
+        price_of("m", prices=tmp_path / "absent.csv")
+
+
+SPLITS = benchmarks.get("vrdu").splits_in(benchmarks.SAMPLES / "vrdu")
+SIX = "MadeAds-mixed_template-train_6-test_8-valid_2-SD_0"
+NOTHING = json.dumps({"advertiser": None})
+
+
+def settings(**changed):
+    return {"shots": 2, "shots_as": "text", "shots_seed": 0} | changed
+
+
+def lines():
+    return OcrLines(unit="thousandths")
+
+
+def shown_in(server):
+    """The turns before the question of the first call, and the question."""
+    first, *turns, last = server.calls[0]["body"]["messages"]
+    assert first["role"] == "system"
+    return first["content"], turns, last
+
+
+@pytest.mark.parametrize("split", [name for name in SPLITS if not name.endswith("-pdfs")])
+def test_no_example_is_a_test_document_whatever_the_seed(split):
+    corpus = benchmarks.load("vrdu", split=split)
+    test = set(corpus.documents["doc_id"])
+    for seed in range(5):
+        chosen = drawn(corpus, settings(shots=1, shots_seed=seed)).documents["doc_id"]
+        assert chosen.len() == 1
+        assert not test & set(chosen)
+
+
+def test_an_example_is_read_back_as_its_gold(tmp_path):
+    corpus = benchmarks.load("vrdu", split=SIX)
+    examples = drawn(corpus, settings(shots=6))
+    (task,) = chat.tasks_of("vrdu")
+    turns = Shots(examples, task, chat.PageView(), lines()).turns(chat.PageView().in_key)
+    assert [turn["role"] for turn in turns] == ["user", "assistant"] * 6
+    for document, turn in zip(examples.documents.to_dicts(), turns[1::2], strict=True):
+        page = PageImage(None, 1, (document["width"], document["height"]), (1, 1), "")
+
+        def locate(number, box, page=page):
+            return {"page": number} | page.located(box, unit="thousandths")
+
+        read = [row for row in task.make(document, []).read(json.loads(turn["content"]), locate)
+                if row["path"]]  # fmt: skip
+        gold = examples.records.filter(pl.col("doc_id") == document["doc_id"])
+        gold = {row["path"]: row for row in gold.drop_nulls("value").to_dicts()}
+        values = {path: row["value"] for path, row in gold.items()}
+        assert {row["path"]: row["value"] for row in read} == values
+        for row in read:
+            # A thousandth of 792 points.
+            assert row["y1"] == pytest.approx(gold[row["path"]]["y1"], abs=0.8)
+
+
+def test_examples_go_before_the_question_as_text_and_the_run_names_them(tmp_path):
+    corpus = benchmarks.load("vrdu", split=SIX)
+    with serving(then=NOTHING) as server:
+        made = ran(server, tmp_path, corpus=corpus, tasks="", image_limit=300, shots=3)
+        system, turns, last = shown_in(server)
+        again = ran(server, tmp_path, corpus=corpus, tasks="", image_limit=300, shots=3)
+        assert len(server.calls) == 1
+    assert "examples" in system
+    assert [turn["role"] for turn in turns] == ["user", "assistant"] * 3
+    assert '"LINES"' in turns[0]["content"]
+    train = benchmarks.training(corpus).records
+    names = made.settings["shots documents"]
+    advertiser = train.filter(pl.col("doc_id") == names[0], path="/advertiser")["value"].item()
+    assert advertiser in turns[0]["content"]
+    assert json.loads(turns[1]["content"])["advertiser"]["text"] == advertiser
+    assert last["content"][-1]["type"] == "image_url"
+    assert (made.settings["shots"], made.settings["shots_seed"], len(names)) == (3, 0, 3)
+    assert set(names) <= set(train["doc_id"])
+    assert made.system == again.system
+    assert "shots=3" in made.system
+    assert made.responses["status"].to_list() == ["ok"]
+    read = readers.read_predictions(tmp_path, corpus)
+    assert read.settings["shots documents"] == names

@@ -1,0 +1,205 @@
+import shutil
+
+import polars as pl
+import pytest
+from PIL import Image, ImageDraw
+
+import formlab
+from formlab import benchmarks, gallery, pictures, readers, systems
+from formlab.benchmarks.meta import page_images
+from formlab.errors import DataBroken
+from formlab.systems import ocr, prompts
+from formlab.systems._runs import first
+from formlab.systems.chat.images import pages as chat_pages
+from tests.systems.chat.made_runs import FORM, ran
+from tests.systems.scripted_server import serving
+
+
+@pytest.fixture(autouse=True)
+def no_key(monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.setenv("FORMLAB_REPORT", "1")
+
+
+def test_a_run_sends_the_chosen_prompt_and_remembers_its_name_and_hash(tmp_path):
+    file = tmp_path / "theirs.md"
+    file.write_text("Read it as they do.")
+    with serving(then=FORM) as server:
+        made = ran(server, tmp_path / "a", tasks="extraction", prompt=str(file))
+        sent = server.calls[0]["body"]["messages"][0]["content"]
+        with pytest.raises(DataBroken, match="one prompt for several tasks"):
+            ran(server, tmp_path / "b", tasks="", prompt="formcraft_listing1")
+    assert sent.startswith("Read it as they do.")
+    assert made.settings["prompt"] == f"theirs {prompts.version_of('Read it as they do.')}"
+
+
+def test_limit_takes_documents_that_have_an_image(shared):
+    corpus = benchmarks.load("sroie", root=shared / "data/sroie")
+    there = [bool(i) and (corpus.root / i).is_file() for i in corpus.documents["image"]]
+    found, skipped = first(corpus, 8)
+    last = [place for place, has in enumerate(there) if has][7]
+    assert found.height == 8
+    assert all((corpus.root / image).is_file() for image in found["image"])
+    assert skipped == there[: last + 1].count(False) > 0
+    assert first(corpus, None)[0].height == corpus.documents.height
+    whole, none = first(corpus, 8, images=False)
+    assert (whole["doc_id"].to_list(), none) == (corpus.documents["doc_id"].to_list()[:8], 0)
+
+
+def drawn(text):
+    page = Image.new("L", (300, 80), 255)
+    ImageDraw.Draw(page).text((20, 20), text, fill=0, font_size=28)
+    return page
+
+
+TOTAL = "Total 9.00"
+
+
+@pytest.fixture
+def scans(tmp_path):
+    """Four documents of two pages each: two images, a folder, a TIFF and a PDF."""
+    root = tmp_path / "scans"
+    (root / "b").mkdir(parents=True)
+    for name, text in (("a", "Name Ada"), ("a_2", TOTAL), ("b/1", "Name Ada"), ("b/2", TOTAL)):
+        drawn(text).save(root / f"{name}.png")
+    for name in ("c.tiff", "d.pdf"):
+        drawn("Name Ada").save(root / name, save_all=True, append_images=[drawn(TOTAL)])
+    return root
+
+
+GOLD = [
+    {"doc_id": name, "path": path, "value": value, "page": page}
+    for name in "abcd"
+    for path, value, page in (("name", "Ada", 1), ("total", "9.00", 2))
+]
+
+
+def test_every_page_is_read_shown_and_sent(scans, tmp_path):
+    corpus = readers.corpus(GOLD, images=scans)
+    rows = corpus.documents.to_dicts()
+    assert [page_images(row) for row in rows] == [
+        ["a.png", "a_2.png"], ["b/1.png", "b/2.png"], ["c.tiff"], ["d.pdf"]
+    ]  # fmt: skip
+    assert [pictures.page_count(scans / row["image"]) for row in rows] == [1, 1, 2, 2]
+    predictions = formlab.run(corpus, formlab.systems.get("ocr"), out=tmp_path / "run")
+    words = predictions.records.filter(kind="word")
+    assert sorted(set(words.select("doc_id", "page").rows())) == [
+        (name, page) for name in "abcd" for page in (1, 2)
+    ]  # fmt: skip
+    # Boxes of the PDF are in its points, as those of images are in pixels.
+    assert words["x1"].max() < 300
+    # Without boxes in the gold, fields are found in the text of the pages.
+    result = formlab.evaluate(corpus, predictions)
+    assert result.fields["outcome"].to_list() == ["match"] * 8
+    shown = gallery.errors(result.fields, root=corpus.root, documents=corpus.documents, right=True)
+    assert [case["why"] for case in shown.cases] == [None] * 8
+    crops = [case["image"] for case in shown.cases]
+    assert len(set(crops[:2])) == 2
+    # Two files or two pages of a file: the pages of all four are told apart.
+    assert all(one != other for one, other in zip(crops[::2], crops[1::2], strict=True))
+    for row in rows:
+        sent = chat_pages([scans / name for name in page_images(row)], limit=300)
+        assert [page.number for page in sent] == [1, 2]
+        assert sent[0].url() != sent[1].url()
+
+
+def test_change_of_a_later_page_is_read_again(scans, tmp_path):
+    corpus = readers.corpus(GOLD[:2], images=scans)
+    run = lambda: formlab.run(corpus, formlab.systems.get("ocr"), out=tmp_path / "run")  # noqa: E731
+    run()
+    drawn("Total 7.50").save(scans / "a_2.png")
+    assert "7.50" in run().records.filter(kind="page")["value"].item()
+
+
+@pytest.fixture(autouse=True, scope="module")
+def cache(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        folder = tmp_path_factory.mktemp("cache")
+        patch.setenv("FORMLAB_CACHE", str(folder))
+        yield folder
+
+
+@pytest.fixture(scope="module")
+def read():
+    return systems.get("ocr").start(systems.get("ocr").defaults, 1)
+
+
+def test_page_gives_its_text_and_lines_with_boxes_and_confidence(read, funsd_root):
+    rows = pl.DataFrame(
+        read({"doc_id": "a", "image": "testing_data/images/a.png"}, funsd_root),
+        infer_schema_length=None,
+    )
+    page = rows.filter(pl.col("kind") == "page")["value"].item()
+    assert page.replace(" ", "") == "Name:AdaBerg"
+    lines = rows.filter(pl.col("kind") == "line")
+    # Drawn from (10, 10) on, in letters of 18 pixels.
+    assert lines["x0"].min() == pytest.approx(10, abs=8)
+    assert lines["y0"].min() == pytest.approx(10, abs=8)
+    assert lines["confidence"].is_between(0.5, 1).all()
+    assert set(rows.filter(pl.col("kind") == "word")["task"]) == {"layout"}
+
+
+def test_boxes_of_a_scaled_page_are_those_of_the_page_itself(funsd_root):
+    system = systems.get("ocr")
+    twice = system.start(system.settings({"scale": "2"}), 1)
+    rows = twice({"doc_id": "b", "image": "testing_data/images/b.png"}, funsd_root)
+    right = max(row["x1"] for row in rows if row["kind"] == "line")
+    assert right < 200
+
+
+def counted(monkeypatch):
+    """The sizes of the pictures that the engine itself reads."""
+    sizes, inner = [], ocr.Engine._read
+
+    def read(engine, image, words):
+        sizes.append(image().size if callable(image) else image.shape)
+        return inner(engine, image, words)
+
+    monkeypatch.setattr(ocr.Engine, "_read", read)
+    return sizes
+
+
+def test_page_is_read_once_for_every_run_corpus_and_name(funsd_root, tmp_path, monkeypatch):
+    sizes, corpus = counted(monkeypatch), benchmarks.load("funsd", root=funsd_root, split="test")
+    fresh = systems.run(corpus, systems.get("ocr"), out=tmp_path / "fresh", use_cache=False)
+    assert len(sizes) == 2
+    # The same page under another name, in another corpus, and read as HTML.
+    shutil.copytree(funsd_root, tmp_path / "moved")
+    moved = benchmarks.load("funsd", root=tmp_path / "moved", split="test")
+    first = systems.run(corpus, systems.get("ocr"), out=tmp_path / "a")
+    again = systems.run(moved, systems.get("ocr"), out=tmp_path / "b")
+    systems.run(moved, systems.get("ocr_html"), out=tmp_path / "c")
+    assert len(sizes) <= 4
+    assert fresh.records.equals(first.records)
+    assert fresh.records.drop("origin").equals(again.records.drop("origin"))
+    assert again.notes["documents with pages that OCR had read before"] == 2
+    assert "documents with pages that OCR had read before" not in fresh.notes
+    # The seconds are those of the reading, whenever that was.
+    before, after = (p.responses.sort("doc_id")["seconds"].to_list() for p in (first, again))
+    assert after == pytest.approx(before, rel=0.5, abs=0.05)
+    image = corpus.root / corpus.documents["image"][0]
+    image.write_bytes(image.read_bytes() + b" ")
+    systems.run(corpus, systems.get("ocr"), out=tmp_path / "d")
+    assert len(sizes) <= 5
+
+
+BLANK = {"txts": [], "scores": [], "boxes": [], "word_results": []}
+
+
+@pytest.fixture
+def blank(monkeypatch, tmp_path):
+    """A list with an item for each picture that an engine reads, and finds nothing on."""
+    pictures = []
+    monkeypatch.setenv("FORMLAB_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(ocr.Engine, "_read", lambda *_: pictures.append(1) or BLANK)
+    return pictures
+
+
+def test_another_setting_is_another_reading(blank, funsd_root):
+    document = {"doc_id": "a", "image": "testing_data/images/a.png"}
+    for count, other in enumerate(
+        ({}, {"text_score": 0.6}, {"angle": not ocr.ENGINE["angle"]}, {"scale": 1.5}), start=1
+    ):
+        for _ in range(2):
+            ocr.start(ocr.SYSTEM.defaults | other, 1)(document, funsd_root)
+        assert len(blank) == count

@@ -10,7 +10,6 @@ from typing import Any
 import click
 
 from formlab import registry
-from formlab.cli import renamed
 from formlab.errors import FormlabError, NotAvailable
 from formlab.registry import Registry
 from formlab.show import plain
@@ -44,28 +43,21 @@ class _Group(click.Group):
     def list_commands(self, _: click.Context) -> list[str]:
         return sorted(COMMANDS.names())
 
-    def get_command(self, context: click.Context, name: str) -> click.Command | None:
-        if name not in COMMANDS and name in renamed.COMMANDS:
-            context.fail(f"{name} is now: {renamed.COMMANDS[name]}")
+    def get_command(self, _: click.Context, name: str) -> click.Command | None:
         command = COMMANDS.get(name)
-        if command is None or isinstance(command, click.Command):
-            return command
         # A plug-in's command may be a plain function, with click's options or without any.
-        return click.command(name)(command)
+        is_made = command is None or isinstance(command, click.Command)
+        return command if is_made else click.command(name)(command)
 
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
-        rows = [(name, COMMANDS.help(name)) for name in self.list_commands(context)]
         with formatter.section("Commands"):
-            formatter.write_dl(rows)
+            formatter.write_dl([(n, COMMANDS.help(n)) for n in self.list_commands(context)])
 
     def invoke(self, context: click.Context) -> Any:
         try:
             return super().invoke(context)
         except FormlabError as error:
             _end(str(error))
-        except click.NoSuchOption as error:
-            renamed.explain(error)
-            raise
         except click.ClickException as error:
             error.message = plain(error.message)
             raise

@@ -69,13 +69,13 @@ def compare(folders: tuple[Path, ...], everything: bool, over_time: bool, **how:
         draws |= {"metric": metric, "average": average}
         return _history(folders[0], everything=everything, **draws)
     evaluations = [_evaluation(folder) for folder in folders]
-    ground = analysis.common(evaluations)
-    draws |= {"by": how["by"], "reference": how["reference"]}
-    draws |= {"metric": metric or None, "average": how["average"], "workers": how["workers"]}
-    table = analysis.compare(evaluations, **draws)
+    draws |= {name: how[name] for name in ("by", "reference", "average", "workers")}
+    table = analysis.compare(evaluations, metric=metric or None, **draws)
     tables, hints = _pairs(table, everything=everything, average=average)
-    hints += _reading_rules(table["rules"].drop_nulls().to_list())
-    return Rows(table, tables, notes=ground.notes, hints=hints)
+    if rules := table["rules"].drop_nulls().to_list():
+        hints.append(f"reading rules: {rules.count('depends')} of {len(rules)} verdicts on fields ")
+        hints[-1] += "depend on how fields are read from a page; see the column rules of --all"
+    return Rows(table, tables, notes=analysis.common(evaluations).notes, hints=hints)
 
 
 def _evaluation(folder: Path) -> Evaluation:
@@ -107,9 +107,9 @@ def _pairs(table: pl.DataFrame, *, everything: bool, average: str) -> tuple[list
         return [("", table.drop(_HIDDEN, strict=False))], []
     every = table.height
     table = table.filter(average=average)
-    pairs = table.partition_by("system_a", "system_b", maintain_order=True)
-    needed, tables = documents_needed(0.05 / max(1, len(pairs))), []
-    for pair in pairs:
+    systems = table.partition_by("system_a", "system_b", maintain_order=True)
+    needed, tables = documents_needed(0.05 / max(1, len(systems))), []
+    for pair in systems:
         count = pair["n_docs"].max()
         title = f"{pair['system_a'][0]} against {pair['system_b'][0]}, {count:,} documents"
         title += ", means over them" if average == "macro" else ""
@@ -135,57 +135,32 @@ def _history(folder: Path, *, everything: bool, **how: Any) -> Rows:
         rows = table.filter(corpus=corpus).to_dicts()
         if not everything:
             rows = [row for row in rows if row["metric"] == rows[0]["metric"]]
-        title = (
-            f"{corpus}: {len(runs)} run{'s' * (len(runs) > 1)} of {rows[0]['n_docs']:,} documents"
-        )
-        tables.append((title, [_run(row) for row in rows]))
+        count = f"{len(runs)} run{'s' * (len(runs) > 1)} of {rows[0]['n_docs']:,} documents"
+        tables.append((f"{corpus}: {count}", [_run(row) for row in rows]))
     return Rows(table, tables)
 
 
 def _run(row: dict[str, Any]) -> dict[str, Any]:
-    """One run and metric for people."""
-    is_outcome = row["metric"] == "outcome"
+    """One run and metric for people; of kinds those on which the verdict is another."""
     mean = ", macro" if row["average"] == "macro" else ""
+    of = "fields right" if row["metric"] == "outcome" else f"{row['metric']} ({row['level']}{mean})"
+    kinds: dict[str, list[str]] = {"better": [], "worse": []}
+    for kind in row["kinds"] or ():
+        kinds["better" if kind["difference"] > 0 else "worse"].append(kind["kind"])
+    kinds.pop(row["verdict"], None)
+    others = "; ".join(f"{word} on {', '.join(names)}" for word, names in kinds.items() if names)
     ends = (row["difference"], row["difference_low"], row["difference_high"])
     return {
         "run": row["run"],
         "at": (row["at"] or "–")[:16],
-        "of": "fields right" if is_outcome else f"{row['metric']} ({row['level']}{mean})",
+        "of": of,
         "value": interval(row["value"], row["ci_low"], row["ci_high"]),
         "difference": interval(*ends, sign="+"),
         "p_adjusted": row["p_adjusted"],
-        "verdict": _with_kinds(row),
+        "verdict": f"{row['verdict']} ({others})" if others else row["verdict"],
         "fixed / broken": None if row["fixed"] is None else f"{row['fixed']} / {row['broken']}",
         "changed": row["note"] or row["changed"],
     }
-
-
-def _with_kinds(row: dict[str, Any]) -> str | None:
-    """The verdict, with the kinds on which it is another: ``not shown (worse on date)``."""
-    kinds = {"better": [], "worse": []}
-    for kind in row["kinds"] or ():
-        kinds["better" if kind["difference"] > 0 else "worse"].append(kind["kind"])
-    texts = [
-        f"{verdict} on {', '.join(names)}"
-        for verdict, names in kinds.items()
-        if names and verdict != row["verdict"]
-    ]
-    return f"{row['verdict']} ({'; '.join(texts)})" if texts else row["verdict"]
-
-
-def _reading_rules(rules: list[str]) -> list[str]:
-    """The column `rules`, summed up in one line; none where fields are named by systems."""
-    from formlab.scoring.fields import READERS
-
-    depend, names = rules.count("depends"), ", ".join(READERS)
-    if not rules:
-        return []
-    if not depend:
-        return [f"reading rules: every verdict on fields is the same under all of them ({names})"]
-    return [
-        f"reading rules: {depend} of {len(rules)} verdicts on fields depend on how fields are read "
-        f"from a page ({names}); see the column rules of --all"
-    ]
 
 
 @command(
@@ -210,27 +185,20 @@ def report(notebooks: tuple[Path, ...], manifest: Path | None, force: bool, **gi
     how = _building(given["settings"])
     how |= {name: given[name] for name in ("out", "workers") if given[name]}
     parameters = {name: _literal(text) for name, text in pairs(given["changes"]).items()}
-    beside = {"NOTEBOOKS": notebooks, "--eval": given["evaluations"], "-p": parameters}
+    evaluations = given["evaluations"]
+    beside = {"NOTEBOOKS": notebooks, "--eval": evaluations, "-p": parameters}
     if manifest:
         for name in (name for name, value in beside.items() if value):
             raise DataBroken(f"{name} beside --manifest", remedy="put it into the manifest")
         results = reports.build_manifest(manifest, force=force, **how)
     else:
-        results = reports.build(
-            notebooks or None,
-            parameters=parameters,
-            evaluations=given["evaluations"],
-            force=force,
-            **{"out": Path("reports"), "workers": None} | how,
-        )
+        how = {"out": Path("reports"), "workers": None} | how
+        how |= {"parameters": parameters, "evaluations": evaluations}
+        results = reports.build(notebooks or None, force=force, **how)
+    names = [result.html.name if result.html else result.name for result in results]
     rows = [
-        {
-            "report": result.html.name if result.html else result.name,
-            "status": result.status,
-            "seconds": round(result.seconds, 1),
-            "error": result.error or "",
-        }
-        for result in results
+        {"report": name, "status": r.status, "seconds": round(r.seconds, 1), "error": r.error or ""}
+        for name, r in zip(names, results, strict=True)
     ]
     # Numbers of a table have four places.
     main = [("", [row | {"seconds": f"{row['seconds']:.1f}"} for row in rows])]
@@ -296,9 +264,8 @@ def list_known(kind: str, clear: bool) -> Rows:
 
 
 def _text(value: Any) -> str:
-    """Several values as one text."""
     if isinstance(value, dict):
-        return ", ".join(f"{name} ({content})" for name, content in value.items())
+        value = [f"{name} ({content})" for name, content in value.items()]
     return value if isinstance(value, str) else ", ".join(value)
 
 

@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import click
 
@@ -32,16 +32,18 @@ def path(text: str) -> Path:
         os.lstat(text)
     except (OSError, ValueError) as error:
         if getattr(error, "errno", errno.ENAMETOOLONG) == errno.ENAMETOOLONG:
-            name = plain(str(text)[:80])
-            raise click.BadParameter(f"{name}: no file can have this name") from error
+            _refuse(f"{str(text)[:80]}: no file can have this name")
     return Path(text)
+
+
+def _refuse(what: str) -> NoReturn:
+    raise click.BadParameter(plain(what)) from None
 
 
 def folder(text: str) -> Path:
     """A folder that is read where it lies, as a whole path: what keeps it may move."""
     if "://" in text:
-        what = f"{plain(text)} is an address; copy or mount the folder, and name that"
-        raise click.BadParameter(what)
+        _refuse(f"{text} is an address; copy or mount the folder, and name that")
     return path(text).resolve()
 
 
@@ -70,14 +72,13 @@ def processes(text: str) -> int | str:
         return int(text)
     if "://" in text or os.path.isfile(text):
         return text
-    what = f"{plain(text)} is neither a number from 1 up nor a Dask scheduler"
-    raise click.BadParameter(what)
+    _refuse(f"{text} is neither a number from 1 up nor a Dask scheduler")
 
 
 def documents(text: str) -> str | int | Path:
     """Which documents: a word, the file that lists them, or how many."""
     if text == "0":
-        raise click.BadParameter("0 documents")
+        _refuse("0 documents")
     return text if text in ("all", "answered") else int(text) if text.isdecimal() else path(text)
 
 
@@ -121,7 +122,7 @@ OWN_GOLD = (
     option(
         "--columns",
         "NAME=COLUMN,…: what columns are called, such as gold=target,prediction=output.",
-        callback=lambda _context, _option, text: pairs(text.split(",") if text else ()),
+        callback=lambda *given: pairs(given[-1].split(",") if given[-1] else ()),
     ),
     option("--images", "Of your own gold: folder of scans or PDFs.", path),
 )
@@ -133,9 +134,8 @@ NAME = option("--name", "What the system is called in tables and charts.")
 SEED = option("--seed", kind=FROM_ZERO, default=0)
 BY = option("--by", "Column to slice by.", multiple=True)
 EVERYTHING = option("--all everything", "Print every row and column.", bool)
-WORKERS = option(
-    "--workers", "Processes, or a Dask scheduler.", processes, "1", metavar="N|ADDRESS"
-)
+_WHERE = {"kind": processes, "metavar": "N|ADDRESS"}
+WORKERS = option("--workers", "Processes, or a Dask scheduler.", default="1", **_WHERE)
 RESAMPLES = option("--resamples", "Draws for intervals.", FROM_ZERO, 1000)
 # A function with some of these has the argument `settings`, with what was typed by name.
 SET = _setting("--set", "A setting; repeat it.", multiple=True, metavar="NAME=VALUE")
@@ -169,13 +169,7 @@ def out(text: str, **settings: Any) -> Option:
 
 
 def pairs(texts: Iterable[str]) -> dict[str, str]:
-    """The values of ``NAME=VALUE`` texts by name; `DataBroken` for a text of another shape.
-
-    Examples
-    --------
-    >>> pairs(("a=1", "b=x=y"))
-    {'a': '1', 'b': 'x=y'}
-    """
+    """The values of ``NAME=VALUE`` texts by name; `DataBroken` for a text of another shape."""
     values = {}
     for text in texts:
         name, equal, value = text.partition("=")
@@ -189,11 +183,9 @@ def corpus_of(gold: str | Path, how: Mapping[str, Any]) -> Corpus:
     """The corpus that GOLD and its options name; files that cannot be read are said on stderr."""
     from formlab import benchmarks, readers
 
-    if isinstance(gold, Path):
-        reading = {name: how[name] for name in ("types", "columns", "images")}
-        corpus = readers.corpus(gold, **reading)
-    else:
-        corpus = benchmarks.load(gold, **{n: how[n] for n in ("root", "split") if n in how})
+    names = ("types", "columns", "images") if isinstance(gold, Path) else ("root", "split")
+    load = readers.corpus if isinstance(gold, Path) else benchmarks.load
+    corpus = load(gold, **{name: how[name] for name in names if name in how})
     say({}, left_out=corpus.unreadable)
     return corpus
 
@@ -243,10 +235,9 @@ def _dicts(table: Any) -> list[dict[str, Any]]:
 
 def _with_options(function: Any, options: Any) -> Any:
     """A function with an option, or with the options of a group and of groups in it."""
-    is_group = isinstance(options, tuple)
-    return (
-        functools.reduce(_with_options, options[::-1], function) if is_group else options(function)
-    )
+    if isinstance(options, tuple):
+        return functools.reduce(_with_options, options[::-1], function)
+    return options(function)
 
 
 def command(

@@ -14,7 +14,7 @@ TESTS = Path(__file__).parent
 ROOMS = (
     "errors", "frames", "selection", "resources", "files", "registry",
     "quick_schemas", "pictures", "cache", "workers", "tables", "show",
-    "saving", "stored", "folders", "decisions", "text", "trees",
+    "folders", "decisions", "text", "trees",
     "browser", "benchmarks",
     "metrics", "systems", "readers", "scoring", "logs", "analysis", "testing", "scorers",
     "charts", "gallery", "explore", "reports", "cli",

@@ -80,8 +80,7 @@ def compare(folders: tuple[Path, ...], everything: bool, over_time: bool, **how:
 
 def _evaluation(folder: Path) -> Evaluation:
     """The evaluation in a folder; of what holds none, what it is and how one is made."""
-    from formlab.folders import Evaluation
-    from formlab.saving import MANIFEST, settled
+    from formlab.folders import MANIFEST, Evaluation, settled
 
     if not (settled(folder) / MANIFEST).exists():
         what = "this is a file, not the folder of an evaluation"

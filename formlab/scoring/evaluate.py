@@ -18,10 +18,9 @@ from formlab import benchmarks, files, tables
 from formlab import workers as processes
 from formlab.benchmarks._build import cut
 from formlab.errors import DataBroken, FormlabError, UnknownName
-from formlab.folders import Corpus, Evaluation, PartFile, Predictions, made_now
+from formlab.folders import Corpus, Evaluation, PartFile, Predictions, made_now, replacing
 from formlab.readers.answers import OWN
 from formlab.readers.gold import located, sides
-from formlab.saving import replacing
 from formlab.scoring import across, choice
 from formlab.scoring.batches import Batch, Cut, batches, own_gold
 from formlab.scoring.fields import READER, others

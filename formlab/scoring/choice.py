@@ -7,6 +7,7 @@ import hashlib
 from collections.abc import Collection, Sequence
 from difflib import get_close_matches
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -21,11 +22,10 @@ NOTES = (UNANSWERED, LEFT_OUT)
 
 
 def answered(corpus: Corpus, predictions: Predictions) -> set[str]:
-    """The documents of the corpus that a system gave anything for, or failed on.
+    """The documents of the corpus with at least one attempt.
 
-    A system that was asked and refused, crashed or gave nonsense has answered: to leave such a
-    document out would hide the failure. A document has no answer if nothing is said of it, or only
-    that it is `missing` with no attempt behind it.
+    Refusals, crashes and unreadable answers count as attempts, so that a failure cannot improve a
+    score.
     """
     here = pl.col("split") == corpus.split
     predicted = predictions.records.filter(here, pl.col("status") != "missing")["doc_id"].unique()
@@ -36,11 +36,7 @@ def answered(corpus: Corpus, predictions: Predictions) -> set[str]:
 
 @dataclasses.dataclass(frozen=True)
 class Choice:
-    """The documents that are scored, by their ids.
-
-    `description` tells which they are, for the settings; `notes` counts those without an answer and
-    those that were left out.
-    """
+    """The documents that are scored, their description for the settings, and counts of others."""
 
     documents: list[str]
     description: str
@@ -48,12 +44,7 @@ class Choice:
 
 
 def decide(
-    names: list[str],
-    with_answer: set[str],
-    documents: str | Path | Sequence[str],
-    *,
-    limit: int | None = None,
-    where: str,
+    names: list[str], with_answer: set[str], documents: Any, *, limit: Any = None, where: str
 ) -> Choice:
     """Which of the documents `names` are scored, in their order.
 
@@ -92,13 +83,16 @@ def kept(
 ) -> tuple[Corpus, Predictions]:
     """Both without the documents of the corpus that are not `chosen`."""
     left = [name for name in corpus.documents["doc_id"] if name not in chosen]
-    if not left:
-        return corpus, predictions
     gone = pl.col("doc_id").is_in(left)
     stays = ~(gone & (pl.col("split") == corpus.split))
-    gold = {name: getattr(corpus, name).filter(~gone) for name in Corpus.TABLES}
-    answers = {name: getattr(predictions, name).filter(stays) for name in Predictions.TABLES}
-    return dataclasses.replace(corpus, **gold), dataclasses.replace(predictions, **answers)
+    if not left:
+        return corpus, predictions
+    return _filtered(corpus, ~gone), _filtered(predictions, stays)
+
+
+def _filtered(folder: Any, rows: pl.Expr) -> Any:
+    tables = {name: getattr(folder, name).filter(rows) for name in folder.TABLES}
+    return dataclasses.replace(folder, **tables)
 
 
 def listed(file: str | Path) -> dict[str, int]:
@@ -121,16 +115,13 @@ def only(corpus: Corpus, file: Path) -> Corpus:
     """The corpus with only the documents that a file lists."""
     names = corpus.documents["doc_id"].to_list()
     chosen = decide(names, set(), file, where=corpus.split).documents
-    is_chosen = pl.col("doc_id").is_in(chosen)
-    cut = {name: getattr(corpus, name).filter(is_chosen) for name in Corpus.TABLES}
-    return dataclasses.replace(corpus, **cut)
+    return _filtered(corpus, pl.col("doc_id").is_in(chosen))
 
 
 def check_listed(requested: dict[str, int], known: Sequence[str], *, file: str | Path) -> None:
     """`UnknownName` if a list names what is not there; with its line if it is of a file."""
     there = set(known)
-    strange = [name for name in requested if name not in there]
-    if not strange:
+    if not (strange := [name for name in requested if name not in there]):
         return
     near = get_close_matches(strange[0], known, n=1) or list(known[:3])
     more = f", and {len(strange) - 1} more that are not there" if len(strange) > 1 else ""
@@ -141,24 +132,16 @@ def check_listed(requested: dict[str, int], known: Sequence[str], *, file: str |
 
 
 def part_run(evaluation: Evaluation) -> str:
-    """What a reader must know of an evaluation that is not of a whole corpus; empty otherwise.
-
-    Examples
-    --------
-    >>> from formlab import tables
-    >>> rows = [{"benchmark": "b", "split": "s", "doc_id": str(n)} for n in range(50)]
-    >>> none = {name: tables.table(name, []) for name in ("cases", "scores")}
-    >>> documents = tables.table("documents", rows)
-    >>> part_run(Evaluation(documents, **none, benchmark="b", split="s", system="x",
-    ...                     notes={UNANSWERED: 42}))
-    '8 of 50 documents were answered; the rest count as missing (`--documents answered` scores \
-the 8)'
-    """
+    """What a reader must know of an evaluation that is not of a whole corpus; empty otherwise."""
     return partial_note(evaluation.documents.height, evaluation.settings, evaluation.notes)
 
 
 def partial_note(height: int, settings: dict, notes: dict[str, int]) -> str:
-    """`part_run` from a manifest: the number of documents, settings and notes."""
+    """`part_run` from a manifest: the number of documents, settings and notes.
+
+    >>> partial_note(50, {}, {UNANSWERED: 42})[:32]
+    '8 of 50 documents were answered;'
+    """
     sentences = []
     if left := notes.get(LEFT_OUT):
         word = str(settings.get("documents", "")).partition(":")[0]

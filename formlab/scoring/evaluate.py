@@ -18,7 +18,7 @@ from formlab import benchmarks, files, tables
 from formlab import workers as processes
 from formlab.benchmarks._build import cut
 from formlab.errors import DataBroken, FormlabError, UnknownName
-from formlab.folders import Corpus, Evaluation, PartFile, Predictions, made_now, replacing
+from formlab.folders import Corpus, Evaluation, Predictions, made_now, replacing
 from formlab.readers.answers import OWN
 from formlab.readers.gold import located, sides
 from formlab.scoring import across, choice
@@ -68,8 +68,7 @@ def evaluate(
     ----------
     gold
         As from `formlab.load`; or corpora of documents that follow one another, as from
-        `benchmarks.corpora`; or gold of one's own: a path, a polars or pandas frame, or whatever
-        else `formlab.readers.corpus` takes, as it takes `images` and `types`.
+        `benchmarks.corpora`; or whatever else `formlab.readers.corpus` takes.
     predictions
         As from `formlab.run`; or whatever `formlab.readers.read_predictions` takes.
     images, types, columns
@@ -108,8 +107,7 @@ def evaluate(
     Raises
     ------
     UnknownName
-        If the benchmark has no such mode, the corpus no such document, or there is no such
-        reading rule.
+        If there is no such mode, document or reading rule.
     DataBroken
         If no prediction is for a document of the corpus, or no document is chosen; if files that
         are not formlab's are in `out`.
@@ -128,9 +126,8 @@ def evaluate(
             is_small = gold.records.height <= benchmarks.BATCH
             gold = iter([gold]) if is_small else cut(gold, benchmarks.BATCH)
         elif not isinstance(gold, Iterator):
-            own_columns, columns = sides(gold, predictions, columns or {})
-            own = {"images": images, "types": types, "columns": own_columns}
-            gold = own_gold(gold, home / "own", **own)
+            of_gold, columns = sides(gold, predictions, columns or {})
+            gold = own_gold(gold, home / "own", images=images, types=types, columns=of_gold)
         named = {"name": name, "fallback": fallback, "columns": columns}
         made = batches(gold, predictions, home, kept=workers == 1, **named)
         benchmark = benchmarks.get(made.corpus.benchmark)
@@ -140,7 +137,7 @@ def evaluate(
         choose = partial(choice.decide, documents=documents, limit=limit)
         if made.batches[0].folder is None:
             evaluation = _scored(made, how, choose, workers)
-            return evaluation if out is None else Evaluation.load(evaluation.save(out))
+            return Evaluation.load(evaluation.save(out)) if out else evaluation
         if out is None:
             _KEPT.append(TemporaryDirectory(prefix="formlab-"))
             out = Path(_KEPT[-1].name, "evaluation")
@@ -186,41 +183,33 @@ def _scored(
         raise _unmatched(corpus, predictions, facts, chosen.documents)
     whole = Whole.together(fact.whole for fact in known)
     scored = _each("scoring", partial(score_batch, whole=whole, how=how), remaining, workers)
-    notes = Counter(predictions.notes)
+    notes = Counter(predictions.notes) + Counter(chosen.notes)
     notes += Counter({f"gold: {name}": count for name, count in corpus.flaws.items()})
     notes += sum((fact.notes for fact in facts), Counter())
     notes += Counter({STRANGE: sum(len(fact.strange) for fact in facts)})
-    notes += Counter(chosen.notes) + sum((part.notes for part in scored), Counter())
-    values = {
-        "notes": dict(notes),
-        "sources": corpus.sources | predictions.sources,
-        "unreadable": corpus.unreadable,
-    }
+    notes += sum((part.notes for part in scored), Counter())
+    values = {"notes": dict(notes), "unreadable": corpus.unreadable}
+    values["sources"] = corpus.sources | predictions.sources
     if how.out is None:
         evaluation = scored[0].evaluation
         return dataclasses.replace(evaluation, cases=across.told_in(evaluation.cases), **values)
     values |= {"corpus": corpus, "predictions": predictions, "made": made_now()}
-    values |= {"benchmark": corpus.benchmark, "split": corpus.split, "root": corpus.root}
+    values |= {name: getattr(corpus, name) for name in ("benchmark", "split", "root")}
     values |= {"system": predictions.system, "mode": how.mode}
     values |= {"settings": settings_of(predictions, how)}
     parts = across.told_on_disk(how.out, [file for part in scored for file in part.files])
-    _finish(how.out, parts, values)
-    return None
-
-
-def _finish(folder: Path, parts: Sequence[PartFile], values: Mapping[str, Any]) -> None:
-    """Write the manifest of an evaluation whose parts are in `folder`."""
-    files_ = [folder / part.table / part.name for part in parts if part.table == "scores"]
+    files_ = [how.out / part.table / part.name for part in parts if part.table == "scores"]
     metrics = pl.scan_parquet(files_, glob=False).select(pl.col("metric").unique().sort())
-    uses = {"benchmarks": [values["benchmark"]], "metrics": metrics.collect()["metric"]}
-    Evaluation.finish(folder, parts, values, uses)
+    uses = {"benchmarks": [corpus.benchmark], "metrics": metrics.collect()["metric"]}
+    Evaluation.finish(how.out, parts, values, uses)
+    return None
 
 
 def _each(
     text: str, function: Callable[[Batch], R], jobs: Sequence[Batch], workers: int | str
 ) -> list[R]:
     """The results for batches, in their order; how many are done is shown."""
-    if [job for job in jobs if job.folder is None]:
+    if jobs and jobs[0].folder is None:
         return [function(job) for job in jobs]
     results: dict[int, R] = {}
     with progress("batches") as bar:
@@ -243,34 +232,17 @@ def _unmatched(
     remedy = "the --split that was predicted, and doc_id as the benchmark spells it"
     if corpus.benchmark == OWN:
         remedy = "doc_id as the gold spells it, or as the files of the forms are called"
-    return DataBroken(
-        f"none of the predictions is for a document of {corpus.benchmark}:{corpus.split}: they are "
-        f"for {predicted[:3]} of {splits}, the corpus has {names[:3]} and so on",
-        where=", ".join(predictions.sources) or None,
-        remedy=remedy,
-    )
+    what = f"none of the predictions is for a document of {corpus.benchmark}:{corpus.split}: they "
+    what += f"are for {predicted[:3]} of {splits}, the corpus has {names[:3]} and so on"
+    return DataBroken(what, where=", ".join(predictions.sources) or None, remedy=remedy)
 
 
 def read_again(evaluation: Evaluation, reader: str) -> Evaluation | None:
-    """The evaluation as another reading rule makes it.
+    """The evaluation as another reading rule, one of `fields.READERS`, makes it.
 
-    Parameters
-    ----------
-    evaluation
-        As from `evaluate`.
-    reader
-        One of `fields.READERS`.
-
-    Returns
-    -------
-    Evaluation or None
-        The same evaluation but for its settings where nothing was read under boxes: no rule has a
-        say there. None where the gold or the predictions were not kept.
-
-    Raises
-    ------
-    UnknownName
-        If there is no such rule.
+    The same evaluation but for its settings where nothing was read under boxes: no rule has a
+    say there. None where the gold or the predictions were not kept; `UnknownName` if there is no
+    such rule.
     """
     settings = evaluation.settings | {"reader": reader, "readings": list(others(reader))}
     if reader == evaluation.settings.get("reader", READER):
@@ -289,33 +261,18 @@ def score_again(
 ) -> Evaluation | None:
     """The evaluation scored again, part by part, when its parts are asked for.
 
-    Parameters
-    ----------
-    evaluation
-        As from `evaluate`.
-    gold
-        Makes the gold of a part of the gold that it has.
-    labels
-        The version of the gold, for the settings of scores.
-    settings
-        In place of those of the evaluation.
-
-    Returns
-    -------
-    Evaluation or None
-        None where the gold or the predictions were not kept.
+    `gold` makes the gold of a part of the gold that it has, `labels` is the version of the gold
+    for the settings of scores, `settings` are in place of those of the evaluation. None where the
+    gold or the predictions were not kept.
     """
     if any(None in (part.corpus, part.predictions) for part in evaluation.parts()):
         return None
     gold, settings = gold or _unchanged, dict(settings or evaluation.settings)
-    description = settings.get("documents", choice.ALL)
-    how = How(
-        evaluation.mode, settings["threshold"], settings.get("reader", READER), description, labels
-    )
-    whole = Whole.together(
-        whole_of(gold(part.corpus), part.predictions) for part in evaluation.parts()
-    )
-    again = partial(_again, gold=gold, whole=whole, how=how, system=evaluation.system)
+    reader, description = settings.get("reader", READER), settings.get("documents", choice.ALL)
+    how = How(evaluation.mode, settings["threshold"], reader, description, labels)
+    facts = (whole_of(gold(part.corpus), part.predictions) for part in evaluation.parts())
+    known = {"whole": Whole.together(facts), "how": how, "system": evaluation.system}
+    again = partial(_again, gold=gold, **known)
     # All that is known already, so that no part is scored to learn it.
     names = ("benchmark", "split", "system", "mode", "root", "notes", "sources", "made")
     known = {name: getattr(evaluation, name) for name in (*names, "unreadable")}
@@ -326,8 +283,6 @@ def _unchanged(corpus: Corpus) -> Corpus:
     return corpus
 
 
-def _again(
-    part: Evaluation, *, gold: Callable[[Corpus], Corpus], whole: Whole, how: How, system: str
-) -> Evaluation:
+def _again(part: Evaluation, *, gold: Any, whole: Whole, how: How, system: str) -> Evaluation:
     predictions = dataclasses.replace(part.predictions, system=system)
     return score_documents(gold(part.corpus), predictions, whole, how)

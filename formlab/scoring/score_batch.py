@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import polars as pl
 
 from formlab import benchmarks, tables
-from formlab.benchmarks import Benchmark
 from formlab.errors import TableBroken
 from formlab.folders import Corpus, Evaluation, PartFile, Predictions
 from formlab.metrics.response_validity import VALIDITY_METRICS, answer_tallies
@@ -32,9 +30,8 @@ THRESHOLD = 0.8
 class How:
     """How batches are scored: the options of `evaluate`, and what they must know of the whole.
 
-    Of all documents `chosen` are scored, null for all of them, as `description` says. `labels` is
-    the version of the gold, null for that of the benchmark. What is scored goes into the folder
-    `out`; without one it stays in memory.
+    Of all documents `chosen` are scored, null for all, as `description` says. `labels` is the
+    version of the gold, null for that of the benchmark. Without `out` scores stay in memory.
     """
 
     mode: str
@@ -51,8 +48,7 @@ class Facts:
     """What is known of a batch before any is scored.
 
     `answered` are those of its `documents` that have an answer, `is_matched` says whether anything
-    is predicted for them, and `whole` is what scorers must know of it. `strange` are the splits and
-    names of predicted documents that it does not have.
+    is predicted for them, `strange` are splits and names of predicted documents of no gold.
     """
 
     documents: list[str]
@@ -95,7 +91,10 @@ def know_batch(batch: Batch, how: How) -> Facts:
 def whole_of(corpus: Corpus, predictions: Predictions) -> Whole:
     """What scorers must know of all documents, of these."""
     matched = dataclasses.replace(predictions, records=by_corpus(corpus, predictions)[0])
-    return Whole.of(corpus, matched, marks_of(benchmarks.get(corpus.benchmark)))
+    tasks = benchmarks.get(corpus.benchmark).tasks
+    # What families of tasks note of all predictions.
+    marking = families(task for task in tasks if task in MARKS).values()
+    return Whole.of(corpus, matched, [family.marks for family in marking])
 
 
 def score_batch(batch: Batch, whole: Whole, how: How) -> Scored:
@@ -123,19 +122,17 @@ def score_documents(corpus: Corpus, predictions: Predictions, whole: Whole, how:
     special = {"documents": how.description, "labels": how.labels}
     if special := {name: value for name, value in special.items() if value and value != ALL}:
         scores = tables.with_settings(scores, **special)
+    same = {name: getattr(corpus, name) for name in ("documents", "benchmark", "split", "root")}
     checked = Evaluation(
-        documents=corpus.documents,
         cases=_numbered(cases),
         scores=scores.head(1),  # Most rows, which only `score_table` makes.
-        benchmark=corpus.benchmark,
-        split=corpus.split,
         system=predictions.system,
         mode=how.mode,
-        root=corpus.root,
         settings=settings_of(predictions, how),
         notes={name: count for name, count in notes.items() if count},
         corpus=corpus,
         predictions=matched,
+        **same,
     ).check()
     return dataclasses.replace(checked, scores=scores)
 
@@ -144,16 +141,10 @@ def by_corpus(corpus: Corpus, predictions: Predictions) -> tuple[pl.DataFrame, p
     """The predicted records for documents of the corpus, and those for others."""
     known = pl.col("doc_id").is_in(corpus.documents["doc_id"].to_list())
     known &= pl.col("split") == corpus.split
-    is_known = predictions.records.select(known).to_series()
-    if is_known.all():
-        return predictions.records, predictions.records.clear()
-    return predictions.records.filter(is_known), predictions.records.filter(~is_known)
-
-
-def marks_of(benchmark: Benchmark) -> list[Callable[[Corpus, Predictions], set[str]]]:
-    """What families of tasks of the benchmark note of all predictions, for `Whole.of`."""
-    marking = families(task for task in benchmark.tasks if task in MARKS)
-    return [family.marks for family in marking.values()]
+    records = predictions.records
+    is_known = records.select(known).to_series()
+    # Where all are known, no copy is made.
+    return (records if is_known.all() else records.filter(is_known)), records.filter(~is_known)
 
 
 def _scored(
@@ -191,13 +182,8 @@ def _scored(
 
 def settings_of(predictions: Predictions, how: How) -> dict[str, Any]:
     """The settings of an evaluation."""
-    return {
-        "system": predictions.settings,
-        "threshold": how.threshold,
-        "reader": how.reader,
-        "readings": list(others(how.reader)),
-        "documents": how.description,
-    }
+    settings = {"system": predictions.settings, "threshold": how.threshold, "reader": how.reader}
+    return settings | {"readings": list(others(how.reader)), "documents": how.description}
 
 
 def _with_own(cases: pl.DataFrame, gold: pl.DataFrame, answers: pl.DataFrame) -> pl.DataFrame:
@@ -220,16 +206,13 @@ def _with_own(cases: pl.DataFrame, gold: pl.DataFrame, answers: pl.DataFrame) ->
             cases = cases.join(theirs, on=["doc_id", key], how="left", maintain_order="left")
     if names := own["path"][1]:
         # What all values of a document have is the document's: what only an answer has gets it too.
-        of_document = gold.drop_nulls("path").group_by("doc_id").agg(
-            pl.when(pl.col(name).n_unique() == 1).then(pl.col(name).first()).alias(name)
-            for name in names
-        )  # fmt: skip
-        cases = cases.join(
-            of_document, on="doc_id", how="left", suffix=" of", maintain_order="left"
-        )
+        one = (pl.when(pl.col(n).n_unique() == 1).then(pl.col(n).first()).alias(n) for n in names)
+        of_document = gold.drop_nulls("path").group_by("doc_id").agg(one)
+        joining = {"on": "doc_id", "how": "left", "suffix": " of", "maintain_order": "left"}
         spurious = pl.col("outcome") == "spurious"
         filled = (pl.when(spurious).then(f"{n} of").otherwise(n).alias(n) for n in names)
-        cases = cases.with_columns(filled).drop(f"{name} of" for name in names)
+        cases = cases.join(of_document, **joining).with_columns(filled)
+        cases = cases.drop(f"{n} of" for n in names)
     return cases
 
 

@@ -17,8 +17,6 @@ _MODULES = {"opencv_python_headless": "cv2", "scikit_learn": "sklearn"}
 def folder(name: str) -> Path:
     """A folder that comes with formlab: of the checkout, or of the installed wheel.
 
-    Examples
-    --------
     >>> (folder("data/published") / "vrdu_table3.csv").is_file()
     True
     """
@@ -47,8 +45,6 @@ def _absent(modules: list[str], extra: str) -> NotAvailable:
 class optional:  # noqa: N801
     """A module of an extra, imported when it is first used; without it that is `NotAvailable`.
 
-    Examples
-    --------
     >>> whales = optional("no_such_module", extra="chat")
     >>> whales.count()
     Traceback (most recent call last):

@@ -6,9 +6,7 @@ import json
 import math
 import os
 import sys
-import time
-from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from collections.abc import Collection, Mapping
 from itertools import islice
 from types import MappingProxyType
 from typing import Any
@@ -17,15 +15,11 @@ import click
 
 # Files that were left out, rows of a table and characters of a value that are shown.
 _FILES, ROWS, _LONGEST = 10, 5, 60
-# Seconds after which work that cannot be counted is told.
-_LONG = 5.0
 
 
 def plain(text: str) -> str:
     r"""`text` with control characters as escapes, as models and file names may have any.
 
-    Examples
-    --------
     >>> plain("a" + chr(27) + "[31m")
     'a\\x1b[31m'
     """
@@ -57,9 +51,8 @@ def show(rows: list[dict[str, Any]], *, as_json: bool, title: str = "") -> None:
         ]
         text = json.dumps(known, indent=1, ensure_ascii=False)
         # A terminal obeys U+009B too, which JSON leaves as it is.
-        click.echo(
-            "".join(c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] for c in text)
-        )
+        safe = (c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] for c in text)
+        click.echo("".join(safe))
         return
     from rich.console import Console
     from rich.table import Table
@@ -105,30 +98,12 @@ def progress(text: str, *, shown: bool = True) -> Any:
 
     console = Console(stderr=True)
     # No moving bar in a report.
-    shown = shown and not _in_report()
+    shown = shown and os.environ.get("FORMLAB_REPORT") != "1"
     if shown and not (console.is_terminal or console.is_jupyter):
         return Lines(disable=True)
     name, done = rich.TextColumn("{task.description}", markup=False), rich.MofNCompleteColumn()
     columns = name, rich.BarColumn(), done, rich.TextColumn(text), rich.TimeRemainingColumn()
     return rich.Progress(*columns, console=console, disable=not shown)
-
-
-@contextmanager
-def working(text: str) -> Iterator[None]:
-    """Say what runs where nothing can be counted: meanwhile in a terminal, else if it took long."""
-    from rich.console import Console
-    from rich.markup import escape
-
-    console, start, shown = Console(stderr=True), time.monotonic(), not _in_report()
-    with console.status(escape(plain(text))) if shown and console.is_terminal else nullcontext():
-        yield
-    seconds = time.monotonic() - start
-    if shown and not console.is_terminal and seconds > _LONG:
-        click.echo(f"{plain(text)}: {seconds:.0f} s", err=True)
-
-
-def _in_report() -> bool:
-    return os.environ.get("FORMLAB_REPORT") == "1"
 
 
 _NEXT = {
@@ -148,8 +123,6 @@ _HTML = """<div><p><b>{{ name }}</b><br>{{ counts | join(", ") }}</p>
 def line(folder: Any) -> str:
     """What a folder is, and how many documents, values and flaws it has, on one line.
 
-    Examples
-    --------
     >>> from formlab.readers import gold
     >>> line(gold.corpus([{"doc_id": "a", "total": "9.00"}]))
     'Corpus own:frame: 1 document, 1 gold value'

@@ -29,8 +29,6 @@ class Settings:
     documents were scored and `labels` which corrections were applied, where not all or any were.
     `formlab` is the version; `average`, `interval` and `test` say how a summary was made.
 
-    Examples
-    --------
     >>> Settings(rules="norm=lower", average="micro").text()
     'norm=lower|avg=micro'
     """
@@ -114,15 +112,9 @@ SUMMARY = _schema(
 DECISIONS = _schema(
     "benchmark split doc_id task path decision label value parts note reviewer time"
 )
-SCHEMAS: dict[str, dict[str, Any]] = {
-    "documents": DOCUMENTS,
-    "records": RECORDS,
-    "responses": RESPONSES,
-    "cases": CASES,
-    "scores": SCORES,
-    "summary": SUMMARY,
-    "decisions": DECISIONS,
-}
+SCHEMAS: dict[str, dict[str, Any]] = {"documents": DOCUMENTS, "records": RECORDS}
+SCHEMAS |= {"responses": RESPONSES, "cases": CASES, "scores": SCORES, "summary": SUMMARY}
+SCHEMAS |= {"decisions": DECISIONS}
 RESERVED = {column for schema in SCHEMAS.values() for column in schema}
 # Tables that may have columns of a user's own.
 _OPEN = ("documents", "records", "cases")
@@ -182,21 +174,16 @@ def table(
     say its level is a field, or a whole page if it has no path. A column that the schema does not
     know, or a value of another type, is a `TableBroken`.
 
-    Examples
-    --------
     >>> table("documents", [{"doc_id": "1"}], benchmark="b", split="s").shape
     (1, 12)
     """
-    schema, columns = SCHEMAS[name], {}
+    schema = SCHEMAS[name]
     if isinstance(rows, Mapping):
-        columns = dict(rows)
-        height = len(next(iter(columns.values()), ()))
+        columns, height = dict(rows), len(next(iter(rows.values()), ()))
     else:
         rows = list(rows)
-        height = len(rows)
-        for key in dict.fromkeys(key for row in rows for key in row):
-            default = same.get(key)
-            columns[key] = [row.get(key, default) for row in rows]
+        height, keys = len(rows), dict.fromkeys(key for row in rows for key in row)
+        columns = {key: [row.get(key, same.get(key)) for row in rows] for key in keys}
     if unknown := sorted(columns.keys() - schema.keys()):
         remedy = "frame.with_columns for columns of your own" if name in _OPEN else None
         raise TableBroken(f"{name}: unknown columns {', '.join(unknown)}", remedy=remedy)
@@ -232,11 +219,8 @@ def _series(name: str, key: str, values: list[Any], kind: Any) -> pl.Series:
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """Disable the cyclic garbage collector, as a context or a decorator.
-
-    Rows are made by the hundred thousand, and none of them in cycles: looking for cycles takes a
-    quarter of the time.
-    """
+    """Disable the cyclic garbage collector, as a context or a decorator."""
+    # Rows are made by the hundred thousand, none in cycles: looking takes a quarter of the time.
     was = gc.isenabled()
     gc.disable()
     try:
@@ -262,20 +246,14 @@ def _categories(values: Mapping[str, str | None]) -> Iterator[pl.Expr]:
 def settings_of(**values: str | None) -> pl.Expr:
     """The column `settings` with the same values in every row; see `Settings`.
 
-    >>> frame = pl.DataFrame({"n": [1]}).with_columns(settings_of(rules="norm=lower"))
-    >>> settings_text(frame.row(0, named=True))
+    >>> pl.select(settings_of(rules="norm=lower")).item()["rules"]
     'norm=lower'
     """
     return pl.struct(_categories(dataclasses.asdict(Settings(**values)))).alias("settings")
 
 
 def with_settings(frame: pl.DataFrame, **changes: str | None) -> pl.DataFrame:
-    """`frame` with some of its settings changed, in all rows.
-
-    >>> frame = pl.DataFrame({"n": [1]}).with_columns(settings_of(rules="norm=lower"))
-    >>> settings_text(with_settings(frame, labels="1f").row(0, named=True))
-    'norm=lower|labels=1f'
-    """
+    """`frame` with some of its settings changed, in all rows."""
     return frame.with_columns(pl.col("settings").struct.with_fields(*_categories(changes)))
 
 
@@ -295,8 +273,6 @@ def settings_text(row: Mapping[str, Any]) -> str:
 def slice_name(row: Mapping[str, Any]) -> str:
     """The name of a row's slice for a reader; without one, `fields`, or `all` of another level.
 
-    >>> slice_name({"level": "field", "slice_by": "kind", "slice_value": "answer"})
-    'kind=answer'
     >>> slice_name({"level": "field", "slice_by": None, "slice_value": None})
     'fields'
     >>> slice_name({"slice_by": ["kind", "page"], "slice_value": ["answer", "2"]})
@@ -311,12 +287,7 @@ def slice_name(row: Mapping[str, Any]) -> str:
 
 
 def readable(frame: pl.DataFrame) -> pl.DataFrame:
-    """A table for a reader: with the name of its `slice`, and with settings as text.
-
-    >>> frame = pl.DataFrame({"level": ["page"], "slice_by": [None], "slice_value": [None]})
-    >>> readable(frame)["slice"].to_list()
-    ['all']
-    """
+    """A table for a reader: with the name of its `slice`, and with settings as text."""
     rows, texts = frame.to_dicts(), {}
     if "slice_by" in frame.columns:
         texts["slice"] = [slice_name(row) for row in rows]
@@ -336,15 +307,11 @@ def check(name: str, frame: pl.DataFrame) -> pl.DataFrame:
 
     A `TableBroken` lists all that is wrong, a line each, with the count of rows it touches.
 
-    Examples
-    --------
-    >>> check("documents", pl.DataFrame({"doc_id": [1]}))
+    >>> check("decisions", table("decisions", []).drop("time"))
     Traceback (most recent call last):
     ...
-    formlab.errors.TableBroken: table 'documents' does not follow its schema:
-      - missing columns: benchmark, split, image, width, height, template, domain, n_fields, \
-n_kinds, context, meta
-      - column doc_id is Int64, should be String
+    formlab.errors.TableBroken: table 'decisions' does not follow its schema:
+      - missing columns: time
     """
     if wrong := mismatches(name, frame):
         raise TableBroken(wrong)
@@ -379,19 +346,18 @@ def _wrong_rows(name: str, frame: pl.DataFrame) -> list[str]:
         if (odd := odd.filter(~odd.is_in(_WORDS[key]))).len():
             words = ", ".join(odd.unique().sort().head(5))
             wrong.append(f"column {key} has {odd.len()} unknown values: {words}")
+    is_gold = pl.col("role") == "gold"
     if (key := KEYS.get(name)) and {*key} <= {*nulls}:
         # What a model gives twice is kept, and scored.
-        rows = frame.filter(pl.col("role") == "gold") if name == "records" else frame
-        rows = rows.select(key)
+        rows = (frame.filter(is_gold) if name == "records" else frame).select(key)
         # Rows of different hashes are different, and quickly counted.
         if rows.height and rows.hash_rows().n_unique() < rows.height:
             twice = rows.filter(pl.struct(key).is_duplicated()).rows(named=True)
             first = ", ".join(f"{k}={v}" for row in twice[:1] for k, v in row.items())
             wrong += [f"{len(twice)} rows share a key, first: {first}"] if twice else []
-    if {"role", "system"} <= {*nulls}:
-        odd = frame.filter((pl.col("role") == "gold") != pl.col("system").is_null()).height
-        if odd:
-            wrong.append(f"system must be null exactly where role is gold: {odd} rows are not so")
+    is_odd = is_gold != pl.col("system").is_null()
+    if {"role", "system"} <= {*nulls} and (odd := frame.filter(is_odd).height):
+        wrong.append(f"system must be null exactly where role is gold: {odd} rows are not so")
     return wrong
 
 

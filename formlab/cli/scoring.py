@@ -206,17 +206,14 @@ def _summary(evaluations: Iterable[Evaluation], how: Mapping[str, Any]) -> Rows:
     import polars as pl
 
     from formlab import analysis, benchmarks
-    from formlab.show import working
 
     by, everything, resamples, seed = (how[name] for name in _PRINTED)
     summaries = []
     for evaluation in evaluations:
         _say_notes(evaluation)
         usual = benchmarks.get(evaluation.benchmark).slices if everything else ()
-        where = f"{evaluation.benchmark}:{evaluation.split}"
-        with working(f"drawing {resamples:,} resamples of {where} for intervals"):
-            drawing = {"resamples": resamples, "seed": seed}
-            summaries.append(analysis.summarise(evaluation, by=by or usual, **drawing))
+        drawing = {"resamples": resamples, "seed": seed}
+        summaries.append(analysis.summarise(evaluation, by=by or usual, **drawing))
     table = pl.concat(summaries)
     every = _readable(table)
     if everything:

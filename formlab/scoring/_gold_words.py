@@ -35,9 +35,8 @@ def folded(values: pl.Series) -> pl.Series:
 class Words:
     """The words of a corpus's gold.
 
-    `table` has how often each `word` stands there as written and in how many documents, so and,
-    where `is_folded`, without case and marks. Causes of wrong fields ask for the words `asked`
-    alone: of golds as written, of answers folded; null where that may be any.
+    `table` has how often each `word` stands there as written and in how many documents, and, where
+    `is_folded`, without case and marks. Causes of wrong fields ask for the words `asked` alone.
     """
 
     def __init__(self, table: pl.DataFrame, asked: pl.DataFrame | None = None) -> None:
@@ -70,22 +69,18 @@ class Words:
             for side in ("gold", "pred")
         )
         written = gold.select(pl.col("word").str.strip_chars(_AROUND))
-        sides = (written, False), (pred.select(folded(pred["word"])), True)
         asked = pl.concat(
             side.drop_nulls().unique().select("word", is_folded=pl.lit(value))
-            for side, value in sides
+            for side, value in ((written, False), (pred.select(folded(pred["word"])), True))
         )
         return cls(table, asked)
 
     @classmethod
     def together(cls, several: Iterable[Words]) -> Words:
-        """The words of batches, each of other documents: those alone that any of them asks for.
-
-        Most identifiers, which grow with the documents, are in no wrong field.
-        """
-        several = list(several)
-        tables, asked = [words.table for words in several], [words.asked for words in several]
+        """The words of batches of other documents: those alone that any of them asks for."""
+        tables, asked = zip(*((words.table, words.asked) for words in several), strict=True)
         key = ["is_folded", "word"]
+        # Most identifiers, which grow with the documents, are in no wrong field.
         if all(words is not None for words in asked):
             every = pl.concat(asked).unique()
             tables = [table.join(every, on=key, how="semi") for table in tables]
@@ -101,9 +96,9 @@ class Words:
         Only words of three or more characters that are not all figures tell; the corpus's own
         spelling counts for the gold, any case for the answer.
         """
+        if len(self._seen) >= _KEPT:
+            self._seen.clear()
         if (gold, pred) not in self._seen:
-            if len(self._seen) >= _KEPT:
-                self._seen.clear()
             self._seen[gold, pred] = self._contradict(gold, pred)
         return self._seen[gold, pred]
 
@@ -124,7 +119,7 @@ class Words:
             known, heard = self._known(own, ours.count(own), read), self.has(letters(read))
             if known and not heard:
                 return False
-            against = against or (heard and not known)
+            against |= heard and not known
         return against
 
     def has(self, word: str) -> bool:

@@ -3,45 +3,81 @@
 from __future__ import annotations
 
 import dataclasses
-import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import polars as pl
 
 from formlab import benchmarks, files, tables
 from formlab import workers as processes
 from formlab.benchmarks._build import cut
-from formlab.errors import DataBroken, FormlabError, UnknownName
-from formlab.folders import Corpus, Evaluation, Predictions, made_now, replacing
+from formlab.errors import DataBroken, FormlabError, TableBroken, UnknownName
+from formlab.folders import Corpus, Evaluation, PartFile, Predictions, made_now, replacing
+from formlab.metrics.response_validity import VALIDITY_METRICS, answer_tallies
 from formlab.readers.answers import OWN
 from formlab.readers.gold import located, sides
 from formlab.scoring import across, choice
+from formlab.scoring.align import unscored
 from formlab.scoring.batches import Batch, Cut, batches, own_gold
 from formlab.scoring.fields import READER, others
-from formlab.scoring.score_batch import (
-    THRESHOLD,
-    Facts,
-    How,
-    know_batch,
-    score_batch,
-    score_documents,
-    settings_of,
-    whole_of,
-)
+from formlab.scoring.own_metrics import own_scores
+from formlab.scoring.tasks import MARKS, READING, families
+from formlab.scoring.tasks._kit import made_by, score_table
 from formlab.scoring.whole import Whole
 from formlab.show import progress
 
 R = TypeVar("R")
+# Similarity from which on the rung `fuzzy` of the ladder holds.
+THRESHOLD = 0.8
 # The note that counts documents which are predicted and not there.
 STRANGE = "predicted documents that are not in the corpus"
 # Folders of large evaluations without `out`, whose parts are read from there until Python ends.
 _KEPT: list[TemporaryDirectory[str]] = []
+
+
+@dataclasses.dataclass(frozen=True)
+class How:
+    """How batches are scored: the options of `evaluate`, and what they must know of the whole.
+
+    Of all documents `chosen` are scored, null for all, as `description` says. `labels` is the
+    version of the gold, null for that of the benchmark. Without `out` scores stay in memory.
+    """
+
+    mode: str
+    threshold: float
+    reader: str
+    description: str = choice.ALL
+    labels: str | None = None
+    chosen: frozenset[str] | None = None
+    out: Path | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Facts:
+    """What is known of a batch before any is scored.
+
+    `answered` are those of its `documents` that have an answer, `is_matched` says whether anything
+    is predicted for them, `strange` are splits and names of predicted documents of no gold.
+    """
+
+    documents: list[str]
+    answered: set[str]
+    notes: Counter[str]
+    is_matched: bool
+    whole: Whole
+    strange: list[tuple[str, str]]
+
+
+class Scored(NamedTuple):
+    """A scored batch: the files of its tables, or where none are written its evaluation."""
+
+    notes: Counter[str]
+    files: list[PartFile]
+    evaluation: Evaluation | None
 
 
 @tables.uncollected()
@@ -121,7 +157,8 @@ def evaluate(
     """
     others(reader)  # Whether there is such a rule.
     gold, predictions = located(gold), located(predictions)
-    with _workplace(out) as home:
+    with _workplace(out) as workplace:
+        home = Path(workplace)
         if isinstance(gold, Corpus):
             is_small = gold.records.height <= benchmarks.BATCH
             gold = iter([gold]) if is_small else cut(gold, benchmarks.BATCH)
@@ -136,33 +173,26 @@ def evaluate(
         how = How(mode or benchmark.modes[0], threshold, reader)
         choose = partial(choice.decide, documents=documents, limit=limit)
         if made.batches[0].folder is None:
-            evaluation = _scored(made, how, choose, workers)
+            evaluation = _of_batches(made, how, choose, workers)
             return Evaluation.load(evaluation.save(out)) if out else evaluation
         if out is None:
             _KEPT.append(TemporaryDirectory(prefix="formlab-"))
             out = Path(_KEPT[-1].name, "evaluation")
         with replacing(out) as new:
-            _scored(made, dataclasses.replace(how, out=new), choose, workers)
+            _of_batches(made, dataclasses.replace(how, out=new), choose, workers)
     return Evaluation.load(out)
 
 
-@contextmanager
-def _workplace(out: str | Path | None) -> Iterator[Path]:
+def _workplace(out: str | Path | None) -> TemporaryDirectory[str]:
     """A folder for batches, beside `out` if there is one; what is killed is swept by the next."""
     if out is None:
-        with TemporaryDirectory(prefix="formlab-") as name:
-            yield Path(name)
-        return
-    folder = files.make_folder(Path(out).absolute().parent) / files.part_name(Path(out).name)
+        return TemporaryDirectory(prefix="formlab-")
+    where = files.make_folder(Path(out).absolute().parent)
     with files.writing(out):
-        folder.mkdir()
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        return TemporaryDirectory(dir=where, prefix=files.part_name(Path(out).name))
 
 
-def _scored(
+def _of_batches(
     made: Cut, how: How, choose: Callable[..., choice.Choice], workers: int | str
 ) -> Evaluation | None:
     """The evaluation of all batches; nothing where it is written into the folder `how.out`."""
@@ -221,6 +251,182 @@ def _each(
             results[batch.number] = result
             bar.update(task, advance=1)
     return [results[number] for number in sorted(results)]
+
+
+def _opened(batch: Batch, how: How) -> tuple[Corpus, Predictions]:
+    """The chosen documents of a batch with their gold, and what is predicted for them."""
+    corpus, predictions = batch.opened()
+    return (
+        (corpus, predictions)
+        if how.chosen is None
+        else choice.kept(corpus, predictions, how.chosen)
+    )
+
+
+def know_batch(batch: Batch, how: How) -> Facts:
+    """What must be known of the chosen documents of a batch before any is scored."""
+    corpus, predictions = _opened(batch, how)
+    matched, strange = by_corpus(corpus, predictions)
+    return Facts(
+        documents=corpus.documents["doc_id"].to_list(),
+        answered=choice.answered(corpus, predictions),
+        # What is noted of the whole is known already.
+        notes=Counter(predictions.notes) - Counter(batch.predictions.notes),
+        is_matched=matched.height > 0,
+        whole=whole_of(corpus, predictions),
+        strange=strange.select("split", "doc_id").unique().rows(),
+    )
+
+
+def whole_of(corpus: Corpus, predictions: Predictions) -> Whole:
+    """What scorers must know of all documents, of these."""
+    matched = dataclasses.replace(predictions, records=by_corpus(corpus, predictions)[0])
+    tasks = benchmarks.get(corpus.benchmark).tasks
+    # What families of tasks note of all predictions.
+    marking = families(task for task in tasks if task in MARKS).values()
+    return Whole.of(corpus, matched, [family.marks for family in marking])
+
+
+def score_batch(batch: Batch, whole: Whole, how: How) -> Scored:
+    """Score a batch, into files of `how.out` if there is such a folder."""
+    evaluation = score_documents(*_opened(batch, how), whole, how)
+    notes = Counter(evaluation.notes)
+    if how.out is None:
+        return Scored(notes, [], evaluation)
+    return Scored(notes, evaluation.write_part(how.out, batch.number), None)
+
+
+def score_documents(corpus: Corpus, predictions: Predictions, whole: Whole, how: How) -> Evaluation:
+    """The evaluation of some documents of a corpus, by what is known of the `whole`.
+
+    Predictions for documents that the corpus does not have are cases without any score.
+    """
+    here, strange = by_corpus(corpus, predictions)
+    matched = dataclasses.replace(predictions, records=here)
+    cases, scores, notes = _scored(corpus, matched, whole, how)
+    if strange.height:
+        # Of a user's own columns there is nothing in a case without gold.
+        left = unscored(strange.select(list(tables.RECORDS)), system=predictions.system)
+        cases = pl.concat([cases, left], how="diagonal")
+        matched = dataclasses.replace(predictions, records=pl.concat([here, strange]))
+    special = {"documents": how.description, "labels": how.labels}
+    if special := {name: value for name, value in special.items() if value and value != choice.ALL}:
+        scores = tables.with_settings(scores, **special)
+    same = {name: getattr(corpus, name) for name in ("documents", "benchmark", "split", "root")}
+    checked = Evaluation(
+        cases=_numbered(cases),
+        scores=scores.head(1),  # Most rows, which only `score_table` makes.
+        system=predictions.system,
+        mode=how.mode,
+        settings=settings_of(predictions, how),
+        notes={name: count for name, count in notes.items() if count},
+        corpus=corpus,
+        predictions=matched,
+        **same,
+    ).check()
+    return dataclasses.replace(checked, scores=scores)
+
+
+def by_corpus(corpus: Corpus, predictions: Predictions) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The predicted records for documents of the corpus, and those for others."""
+    known = pl.col("doc_id").is_in(corpus.documents["doc_id"].to_list())
+    known &= pl.col("split") == corpus.split
+    records = predictions.records
+    is_known = records.select(known).to_series()
+    # Where all are known, no copy is made.
+    return (records if is_known.all() else records.filter(is_known)), records.filter(~is_known)
+
+
+def _scored(
+    corpus: Corpus, predictions: Predictions, whole: Whole, how: How
+) -> tuple[pl.DataFrame, pl.DataFrame, Counter[str]]:
+    """The cases and scores of all tasks, and what there is to note of them."""
+    benchmark = benchmarks.get(corpus.benchmark)
+    plain, answers = (
+        dataclasses.replace(side, records=side.records.select(list(tables.RECORDS)))
+        for side in (corpus, predictions)
+    )
+    notes: Counter[str] = Counter()
+    cases, scores = [tables.table("cases", [])], [tables.table("scores", [])]
+    # A batch of what is predicted for other documents has none.
+    tasks = benchmark.tasks if corpus.documents.height else ()
+    for name, family in families(tasks).items():
+        options: dict[str, Any] = {"mode": how.mode, "threshold": how.threshold, "kinds": whole}
+        options |= {"reader": how.reader} if name in READING else {}
+        result = family.score(plain, answers, **options)
+        cases.append(result.cases)
+        scores.append(result.scores)
+        notes.update(result.notes)
+    # An engine that reads pages got no instruction that it could follow or refuse.
+    if whole.prompted:
+        here = pl.col("doc_id").is_in(corpus.documents["doc_id"].to_list())
+        responses = predictions.responses.filter(here, pl.col("split") == corpus.split)
+        # As everywhere, a run may be called otherwise than its rows say.
+        responses = responses.with_columns(system=pl.lit(predictions.system))
+        scores.append(answer_scores(responses, mode=how.mode))
+    all_cases, all_scores = pl.concat(cases), pl.concat(scores)
+    theirs = own_scores(plain, answers, all_cases, all_scores, how.mode)
+    named = _with_own(all_cases, corpus.records, predictions.records)
+    return named, pl.concat([all_scores, *theirs]), notes
+
+
+def settings_of(predictions: Predictions, how: How) -> dict[str, Any]:
+    """The settings of an evaluation."""
+    settings = {"system": predictions.settings, "threshold": how.threshold, "reader": how.reader}
+    return settings | {"readings": list(others(how.reader)), "documents": how.description}
+
+
+def _with_own(cases: pl.DataFrame, gold: pl.DataFrame, answers: pl.DataFrame) -> pl.DataFrame:
+    """The cases with a user's own columns of either side's records."""
+    own = {
+        key: (records, tables.own_columns("records", records))
+        for key, records in (("path", gold), ("pred_path", answers))
+    }
+    if twice := set(own["path"][1]) & set(own["pred_path"][1]):
+        raise TableBroken(f"own columns of gold and of predictions: {', '.join(sorted(twice))}")
+    if taken := {name for _, names in own.values() for name in names} & tables.RESERVED:
+        names = ", ".join(sorted(taken))
+        raise TableBroken(f"own columns with names of other tables' columns: {names}")
+    for key, (records, names) in own.items():
+        if names:
+            theirs = records.filter(pl.col("path").is_not_null())
+            theirs = theirs.select("doc_id", pl.col("path").alias(key), *names)
+            # A model may give a path twice.
+            theirs = theirs.unique(["doc_id", key], keep="first")
+            cases = cases.join(theirs, on=["doc_id", key], how="left", maintain_order="left")
+    if names := own["path"][1]:
+        # What all values of a document have is the document's: what only an answer has gets it too.
+        one = (pl.when(pl.col(n).n_unique() == 1).then(pl.col(n).first()).alias(n) for n in names)
+        of_document = gold.drop_nulls("path").group_by("doc_id").agg(one)
+        joining = {"on": "doc_id", "how": "left", "suffix": " of", "maintain_order": "left"}
+        spurious = pl.col("outcome") == "spurious"
+        filled = (pl.when(spurious).then(f"{n} of").otherwise(n).alias(n) for n in names)
+        cases = cases.join(of_document, **joining).with_columns(filled)
+        cases = cases.drop(f"{n} of" for n in names)
+    return cases
+
+
+def _numbered(cases: pl.DataFrame) -> pl.DataFrame:
+    """The cases, each with a key of its own: what a model gave again ends in ``#2`` and so on."""
+    key = list(tables.KEYS["cases"])
+    # A path may end like that already.
+    while cases.select(key).is_duplicated().any():
+        number = pl.int_range(1, pl.len() + 1).over(key)
+        path = pl.coalesce("pred_path", "path", pl.lit(""))
+        again = pl.when(number > 1).then(pl.format("{}#{}", path, number)).otherwise("pred_path")
+        cases = cases.with_columns(again.alias("pred_path"))
+    return cases
+
+
+def answer_scores(responses: pl.DataFrame, *, mode: str | None = None) -> pl.DataFrame:
+    """Scores of the answers' statuses, a row per answer and share: over all tasks and by task."""
+    rows = responses.with_columns(path=pl.lit(None, pl.String))
+    scores = [tables.table("scores", [])]
+    for name, metric in VALIDITY_METRICS.items():
+        counted = [(metric, answer_tallies(rows["status"].to_list(), name), made_by())]
+        for slices in ({}, {"slice_by": "task", "slice_value": rows["task"]}):
+            scores.append(score_table(rows, counted, level="answer", mode=mode, **slices))
+    return pl.concat(scores)
 
 
 def _unmatched(

@@ -32,9 +32,7 @@ from formlab.workers import Lost, each
 
 FORMAT, MANIFEST = 3, "manifest.json"
 ANEW = "the formlab command that wrote this folder again, or a fresh copy of the whole folder"
-_PartName = Annotated[
-    str, msgspec.Meta(pattern=r"^([0-9]{5,}|documents|records|responses)\.parquet$")
-]
+_PART = r"^([0-9]{5,}|documents|records|responses)\.parquet$"
 # What formlab writes into such a folder, in this format and in older ones.
 _TABLE = r"(documents|cases|scores|records|responses|tallies|columns)"
 _OURS = re.compile(
@@ -369,13 +367,7 @@ class Folder:
         return cls._lazy(makers, values, several)
 
     def scan(self, table: str) -> pl.LazyFrame:
-        """A table as a lazy frame: what is on disk stays there until it is asked for.
-
-        >>> import formlab
-        >>> evaluation = formlab.evaluate({"a": {"total": "9"}}, {"a": {"total": "8"}})
-        >>> evaluation.scan("cases").filter(level="field").select("outcome").collect().item()
-        'mismatch'
-        """
+        """A table as a lazy frame: what is on disk stays there until it is asked for."""
         if table not in self.TABLES:
             raise UnknownName.of(f"table of {type(self).__name__}", table, self.TABLES)
         make = self._makers.get(table)
@@ -441,7 +433,8 @@ def _stated(kind: type[Folder]) -> type[msgspec.Struct]:
     hints = get_type_hints(kind) | {"root": str | None}
     needed = [f.name for f in dataclasses.fields(kind) if f.default is f.default_factory]
     fields = [(n, hints[n]) if n in needed else (n, hints[n], None) for n in kind.scalars()]
-    parts = dict[str, list[tuple[_PartName, int, str]]]
+    name = Annotated[str, msgspec.Meta(pattern=_PART)]
+    parts = dict[str, list[tuple[name, int, str]]]
     own = [("tables", parts), ("plugins", list[dict[str, str]]), ("members", dict[str, str])]
     return msgspec.defstruct(kind.__name__, [*fields, *own], kw_only=True)
 
@@ -531,9 +524,7 @@ class Evaluation(Folder):
     predictions: Predictions | None = dataclasses.field(default_factory=lambda: None)
 
     @classmethod
-    def of(
-        cls, parts: Sequence[Evaluation | Callable[[], Evaluation]], **values: Any
-    ) -> Evaluation:
+    def of(cls, parts: Sequence[Any], **values: Any) -> Evaluation:
         """The evaluation of the documents of several parts, put together when asked for.
 
         `parts` are evaluations of different documents, or functions without arguments that make
@@ -569,9 +560,7 @@ class Evaluation(Folder):
         """The frames of `by_part` below each other."""
         return pl.concat(self.by_part(query, *names), how="diagonal_relaxed")
 
-    def changed(
-        self, made: Mapping[str, Callable[[Evaluation], Any]] | None = None, /, **values: Any
-    ) -> Evaluation:
+    def changed(self, made: Mapping[str, Any] | None = None, /, **values: Any) -> Evaluation:
         """The evaluation with other fields and tables, part by part; the rest stays unread.
 
         `made` has by name functions that make a table of (a part of) an evaluation when it is
@@ -585,13 +574,10 @@ class Evaluation(Folder):
         made = dict(made or {})
         change = methodcaller("changed", made, **values)
         parts = [partial(_through, change, part) for part in self.lazy_parts]
-        makers = self._makers | {
-            name: _Joined(name, parts) if parts else partial(make, self)
-            for name, make in made.items()
-        }
+        new = {n: _Joined(n, parts) if parts else partial(make, self) for n, make in made.items()}
         fields = {field.name for field in dataclasses.fields(self)} - made.keys()
         known = {name: value for name, value in self.__dict__.items() if name in fields}
-        return self._lazy(makers, known | values, parts)
+        return self._lazy(self._makers | new, known | values, parts)
 
     def mapped(self, function: Callable[[Evaluation], Evaluation], **values: Any) -> Evaluation:
         """The evaluation whose every part went through `function`; `values` are its new fields."""
@@ -629,22 +615,20 @@ class Evaluation(Folder):
         how, is_own = manifest.get("settings") or {}, manifest.get("benchmark") == "own"
         gold = _gold_of(manifest, folder) if is_own else manifest.get("benchmark")
         documents = str(how.get("documents", "")).partition(":")[0]
-        options = {
-            "images" if is_own else "root": manifest.get("root"),
-            "predictions": folder / "predictions" if kept else "PREDICTIONS",
-            "split": None if is_own else manifest.get("split"),
-            "mode": manifest.get("mode"),
-            "documents": {"answered": "answered", "listed": "FILE"}.get(documents),
-            "reader": how.get("reader") if how.get("reader") != "centre" else None,
-            "out": "FOLDER",
-        }
+        options = {"images" if is_own else "root": manifest.get("root")}
+        options["predictions"] = folder / "predictions" if kept else "PREDICTIONS"
+        options["split"] = None if is_own else manifest.get("split")
+        options["mode"] = manifest.get("mode")
+        options["documents"] = {"answered": "answered", "listed": "FILE"}.get(documents)
+        options["reader"] = how.get("reader") if how.get("reader") != "centre" else None
+        options["out"] = "FOLDER"
         words = [f"--{name} {shlex.quote(str(word))}" for name, word in options.items() if word]
         return " ".join(["formlab score", shlex.quote(str(gold)), *words])
 
     def uses(self) -> dict[str, Iterable[str]]:
         """The benchmark, and the metrics of its scores."""
-        metrics = self.scan("scores").select(pl.col("metric").unique()).collect()["metric"]
-        return {"benchmarks": [self.benchmark], "metrics": metrics.sort()}
+        metrics = self.scan("scores").select(pl.col("metric").unique().sort()).collect()
+        return {"benchmarks": [self.benchmark], "metrics": metrics["metric"]}
 
 
 def _gold_of(manifest: Mapping[str, Any], folder: Path) -> str:

@@ -26,21 +26,14 @@ _HIDDEN = ("benchmark", "split", "task", "level", "mode", "p_bh", "n_undefined",
 # Columns that only the share of values right has.
 _OF_VALUES = ("both_right", "only_a", "only_b", "both_wrong", "p_mcnemar")
 _MAIN_DIFFERENCES = ("metric", "slice", "values", "difference", "better")
+_AVERAGES = click.Choice(["pooled", "macro"])
 _MAIN_FLIPS = ("slice", "only_a", "only_b", "difference", "p_holm")
 
 
 @command(
     click.argument("folders", metavar="EVAL…", nargs=-1, required=True, type=options.file),
-    option(
-        "--metric",
-        "Only this metric, or outcome: values right, and by one alone [all].",
-        multiple=True,
-    ),
-    option(
-        "--average",
-        "Pooled scores, or means over documents [pooled; --all, --json: both].",
-        click.Choice(["pooled", "macro"]),
-    ),
+    option("--metric", "Only this metric, or outcome: values right [all].", multiple=True),
+    option("--average", "Pooled scores, or means over documents [pooled].", _AVERAGES),
     options.BY,
     option("--reference", "Compare every system with this one [all pairs]."),
     option("--over-time", "EVAL is a folder of runs: what each changed.", bool),
@@ -83,9 +76,8 @@ def _evaluation(folder: Path) -> Evaluation:
     from formlab.folders import MANIFEST, Evaluation, settled
 
     if not (settled(folder) / MANIFEST).exists():
-        what = "this is a file, not the folder of an evaluation"
-        if folder.is_dir() or not folder.exists():
-            what = "this folder holds no evaluation" if folder.is_dir() else "no such folder"
+        what = "this folder holds no evaluation" if folder.is_dir() else "no such folder"
+        what = "this is a file, not the folder of an evaluation" if folder.is_file() else what
         remedy = "formlab score GOLD --predictions FILE --out FOLDER makes one"
         raise DataMissing(what, where=folder, remedy=remedy)
     # A whole path: workers open what is in it by themselves.

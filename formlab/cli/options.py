@@ -83,14 +83,12 @@ def documents(text: str) -> str | int | Path:
 
 
 def option(
-    names: str, text: str = "", kind: Any = None, default: Any = None, **settings: Any
+    names: str, text: str = "", kind: Any = None, default: Any = None, **more: Any
 ) -> Option:
     """A click option by its names, help line and type; of the type `bool` it is a flag."""
-    if kind is bool:
-        settings |= {"is_flag": True}
-    else:
-        settings |= {"type": kind, "default": default, "show_default": default is not None}
-    return click.option(*names.split(), help=text, **settings)
+    typed = {"type": kind, "default": default, "show_default": default is not None}
+    more |= {"is_flag": True} if kind is bool else typed
+    return click.option(*names.split(), help=text, **more)
 
 
 def _keep_setting(context: click.Context, parameter: click.Parameter, value: Any) -> None:
@@ -115,20 +113,15 @@ COUNT, FROM_ZERO = click.IntRange(min=1), click.IntRange(min=0)
 GOLD = click.argument("gold", type=gold)
 GOLDS = click.argument("gold", metavar="GOLD…", nargs=-1, required=True, type=gold)
 ROOT = option("--root", "Folder of a benchmark's official files [the sample].", folder)
-SPLIT = option("--split", "A split of the benchmark; its first if left out.")
-BENCHMARK = (ROOT, SPLIT)
+BENCHMARK = (ROOT, option("--split", "A split of the benchmark; its first if left out."))
+_COLUMNS = "NAME=COLUMN,…: what columns are called, such as gold=target,prediction=output."
 OWN_GOLD = (
     option("--types", "Of your own gold: JSON Schema, YAML or module:Class that types the fields."),
-    option(
-        "--columns",
-        "NAME=COLUMN,…: what columns are called, such as gold=target,prediction=output.",
-        callback=lambda *given: pairs(given[-1].split(",") if given[-1] else ()),
-    ),
+    option("--columns", _COLUMNS, callback=lambda *v: pairs(v[-1].split(",") if v[-1] else ())),
     option("--images", "Of your own gold: folder of scans or PDFs.", path),
 )
-DOCUMENTS = option(
-    "--documents", "FILE has a doc_id a line.", documents, "all", metavar="all|answered|FILE|N"
-)
+_CHOICE = {"kind": documents, "default": "all", "metavar": "all|answered|FILE|N"}
+DOCUMENTS = option("--documents", "FILE has a doc_id a line.", **_CHOICE)
 FIRST = option("--documents limit", "Only the first so many documents.", COUNT, metavar="N")
 NAME = option("--name", "What the system is called in tables and charts.")
 SEED = option("--seed", kind=FROM_ZERO, default=0)
@@ -149,13 +142,9 @@ BATCH = _setting("--batch", "chat: folder for questions in files; read once resu
 
 
 # Of experiments whose factors vary on their own; `factors` and `more` are one list.
+_LEVELS = {"multiple": True, "metavar": "NAME=LEVEL,LEVEL…"}
 PLAN = (
-    option(
-        "--factors",
-        "What varies; further factors may follow.",
-        multiple=True,
-        metavar="NAME=LEVEL,LEVEL…",
-    ),
+    option("--factors", "What varies; further factors may follow.", **_LEVELS),
     click.argument("more", nargs=-1, metavar="[NAME=LEVEL,LEVEL…]…"),
     option("--replicates", "Forms of each combination.", COUNT, 1),
     option("--runs", "A balanced fraction of so many combinations.", COUNT),
@@ -170,13 +159,10 @@ def out(text: str, **settings: Any) -> Option:
 
 def pairs(texts: Iterable[str]) -> dict[str, str]:
     """The values of ``NAME=VALUE`` texts by name; `DataBroken` for a text of another shape."""
-    values = {}
-    for text in texts:
-        name, equal, value = text.partition("=")
-        if not equal:
-            raise DataBroken(f"{text!r} is not NAME=VALUE", remedy=f"{name}=…")
-        values[name] = value
-    return values
+    for text in (texts := list(texts)):
+        if "=" not in text:
+            raise DataBroken(f"{text!r} is not NAME=VALUE", remedy=f"{text}=…")
+    return dict(text.split("=", 1) for text in texts)
 
 
 def corpus_of(gold: str | Path, how: Mapping[str, Any]) -> Corpus:
@@ -190,9 +176,7 @@ def corpus_of(gold: str | Path, how: Mapping[str, Any]) -> Corpus:
     return corpus
 
 
-def interval(
-    value: float | None, low: float | None = None, high: float | None = None, sign: str = ""
-) -> str:
+def interval(value: float | None, low: Any = None, high: Any = None, sign: str = "") -> str:
     """A value with its interval; both may be unknown."""
     if value is None or math.isnan(value):
         return "–"
@@ -217,20 +201,15 @@ class Rows(NamedTuple):
     def print(self, *, as_json: bool) -> None:
         """Print rows to stdout, and what is said about them to stderr."""
         say(self.notes)
-        if as_json:
-            show(_dicts(self.frame), as_json=True)
-            return
-        for title, table in [("", self.frame)] if self.main is None else self.main:
-            if title and not len(table):
+        main = [("", self.frame)] if as_json or self.main is None else self.main
+        for title, table in main:
+            rows = list(table) if isinstance(table, Sequence) else table.to_dicts()
+            if title and not rows:
                 click.echo(plain(title))
             else:
-                show(_dicts(table), as_json=False, title=title)
-        for hint in self.hints:
+                show(rows, as_json=as_json, title=title)
+        for hint in () if as_json else self.hints:
             click.echo(plain(hint), err=True)
-
-
-def _dicts(table: Any) -> list[dict[str, Any]]:
-    return list(table) if isinstance(table, Sequence) else table.to_dicts()
 
 
 def _with_options(function: Any, options: Any) -> Any:

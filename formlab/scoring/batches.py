@@ -227,7 +227,7 @@ def own_gold(
     images: Any = None,
     types: Any = None,
     columns: Any = None,
-    name: Any = None,
+    name: str | None = None,
 ) -> Iterator[Corpus]:
     """A user's own gold as corpora of one batch each; parameters and errors of `gold.corpus`."""
     path = source if isinstance(source, Path) else None

@@ -319,25 +319,21 @@ class Folder:
         """
         folder = Path(folder)
         while True:
-            manifest = cls.manifest_of(folder)
+            home, manifest = cls.home(folder), cls.manifest_of(folder)
             try:
-                return cls._loaded(cls.home(folder), manifest)
-            except FormlabError:
+                if cls.NEEDS_PLUGINS:
+                    registry.restore(manifest["plugins"], where=home)
+                new = cls._of_files(home, manifest)
+                for table in cls.TABLES:
+                    new.scan(table)
+                return new if new.lazy_parts else new._collected()
+            except FormlabError as error:
                 # Another process may have saved another there meanwhile.
-                if cls.manifest_of(folder) == manifest:
-                    raise
-
-    @classmethod
-    def _loaded(cls, folder: Path, manifest: Mapping[str, Any]) -> Self:
-        if cls.NEEDS_PLUGINS:
-            registry.restore(manifest["plugins"], where=folder)
-        new = cls._of_files(folder, manifest)
-        for table in cls.TABLES:
-            new.scan(table)
-        try:
-            return new if new.lazy_parts else new._collected()
-        except TableBroken as error:
-            raise TableBroken(error.what, where=folder, remedy=ANEW) from error
+                if cls.manifest_of(folder) != manifest:
+                    continue
+                if isinstance(error, TableBroken):
+                    raise TableBroken(error.what, where=home, remedy=ANEW) from error
+                raise
 
     def _collected(self) -> Self:
         """The same with all tables and members in memory, checked."""
@@ -613,7 +609,13 @@ class Evaluation(Folder):
         """The command that makes an evaluation of an older format with this version."""
         kept = "predictions" in (manifest.get("parts") or manifest.get("members") or ())
         how, is_own = manifest.get("settings") or {}, manifest.get("benchmark") == "own"
-        gold = _gold_of(manifest, folder) if is_own else manifest.get("benchmark")
+        gold = manifest.get("benchmark")
+        if is_own:
+            # The file or folder of a user's gold, as far as the kept corpus names it.
+            sources, gold = [], manifest.get("split") or "GOLD"
+            with suppress(FormlabError, LookupError, TypeError):
+                sources = list(files.read_json(folder / "corpus" / MANIFEST)["sources"])
+            gold = sources[0] if len(sources) == 1 else gold
         documents = str(how.get("documents", "")).partition(":")[0]
         options = {"images" if is_own else "root": manifest.get("root")}
         options["predictions"] = folder / "predictions" if kept else "PREDICTIONS"
@@ -629,14 +631,6 @@ class Evaluation(Folder):
         """The benchmark, and the metrics of its scores."""
         metrics = self.scan("scores").select(pl.col("metric").unique().sort()).collect()
         return {"benchmarks": [self.benchmark], "metrics": metrics["metric"]}
-
-
-def _gold_of(manifest: Mapping[str, Any], folder: Path) -> str:
-    """The file or folder of a user's gold, as far as the kept corpus names it."""
-    sources: list[str] = []
-    with suppress(FormlabError, LookupError, TypeError):
-        sources = list(files.read_json(folder / "corpus" / MANIFEST)["sources"])
-    return str(sources[0] if len(sources) == 1 else manifest.get("split") or "GOLD")
 
 
 def _through(function: Callable[[Evaluation], Evaluation], part: Any) -> Evaluation:

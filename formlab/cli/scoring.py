@@ -172,30 +172,18 @@ def _evaluated(gold: Any, answers: Any, how: Mapping[str, Any], *more: str) -> E
 def _by_split(name: str, answers: Path, how: Mapping[str, Any]) -> Iterator[Evaluation]:
     """The evaluation of each split of a benchmark that answers are for."""
     from formlab import benchmarks, readers
-    from formlab.scoring import choice
 
-    root, file = how["root"], how["documents"]
-    names = [how["split"]] if how["split"] else readers.splits(answers) or [None]
-    listed, known = {}, {}
-    if len(names) > 1 and isinstance(file, Path):
-        # A list for several splits is of all of them together.
-        loaded = (benchmarks.load(name, root=root, split=split) for split in names)
-        known = {corpus.split: corpus.documents["doc_id"].to_list() for corpus in loaded}
-        listed = choice.listed(file)
-        choice.check_listed(listed, [*chain.from_iterable(known.values())], file=file)
+    root, split = how["root"], how["split"]
+    names = [split] if split else readers.splits(answers) or [None]
+    if len(names) > 1 and isinstance(how["documents"], Path):
+        what = f"--documents FILE with predictions for {', '.join(names)}"
+        raise DataBroken(what, remedy="--split, and a list for each")
     for split in names:
-        corpora, changes = benchmarks.corpora(name, root=root, split=split), {}
+        corpora, out = benchmarks.corpora(name, root=root, split=split), how["out"]
         if len(names) > 1:
             first = next(corpora)
-            corpora = chain([first], corpora)
-            changes["out"] = how["out"] and how["out"] / first.split
-        if known:
-            changes["documents"] = [doc_id for doc_id in known[first.split] if doc_id in listed]
-        if changes.get("documents") == []:
-            note = f"note: none of the documents listed is in {plain(first.split)}"
-            click.echo(note, err=True)
-        else:
-            yield _evaluated(corpora, answers, {**how, **changes})
+            corpora, out = chain([first], corpora), out and out / first.split
+        yield _evaluated(corpora, answers, {**how, "out": out})
 
 
 def _summary(evaluations: Iterable[Evaluation], how: Mapping[str, Any]) -> Rows:

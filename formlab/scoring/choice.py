@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -50,7 +50,7 @@ def decide(
 
     They are ``all``, ``answered`` (those `with_answer`), or the named ones, also by a file with
     one a line; with `limit` only the first so many. `UnknownName` if a document is not among them,
-    or the word is neither; `DataBroken` if no document is left.
+    or the word is neither; `DataBroken` if no document is left, `DataMissing` without the file.
     """
     if documents == ALL:
         chosen, word = names, ALL
@@ -66,7 +66,13 @@ def decide(
         requested = listed(documents) if is_file else dict.fromkeys(documents, 0)
         if not requested:
             raise DataBroken("an empty list of documents", remedy="name one document at least")
-        check_listed(requested, names, file=documents if is_file else where)
+        known = set(names)
+        if strange := [name for name in requested if name not in known]:
+            near = get_close_matches(strange[0], names, n=1) or names[:3]
+            more = f", and {len(strange) - 1} more that are not there" if len(strange) > 1 else ""
+            remedy = f"a doc_id as the benchmark spells it, such as {', '.join(map(repr, near))}"
+            where = f"{documents}:{requested[strange[0]]}" if is_file else where
+            raise UnknownName(f"unknown document {strange[0]!r}{more}", where=where, remedy=remedy)
         chosen, word = [name for name in names if name in requested], LISTED
     if limit is not None and limit < len(chosen):
         chosen, word = chosen[:limit], f"{word}, the first {limit}"
@@ -96,10 +102,7 @@ def _filtered(folder: Any, rows: pl.Expr) -> Any:
 
 
 def listed(file: str | Path) -> dict[str, int]:
-    """The documents that a file names, one a line, each with its line; blank lines are skipped.
-
-    `DataMissing` if there is no such file, `DataBroken` if it names nothing.
-    """
+    """The documents that a file names, one a line, each with its line; blank lines are skipped."""
     if not files.is_file(file):
         remedy = "--documents all, answered, or a file with one doc_id a line"
         raise DataMissing("no such list of documents", where=file, remedy=remedy)
@@ -116,19 +119,6 @@ def only(corpus: Corpus, file: Path) -> Corpus:
     names = corpus.documents["doc_id"].to_list()
     chosen = decide(names, set(), file, where=corpus.split).documents
     return _filtered(corpus, pl.col("doc_id").is_in(chosen))
-
-
-def check_listed(requested: dict[str, int], known: Sequence[str], *, file: str | Path) -> None:
-    """`UnknownName` if a list names what is not there; with its line if it is of a file."""
-    there = set(known)
-    if not (strange := [name for name in requested if name not in there]):
-        return
-    near = get_close_matches(strange[0], known, n=1) or list(known[:3])
-    more = f", and {len(strange) - 1} more that are not there" if len(strange) > 1 else ""
-    remedy = f"a doc_id as the benchmark spells it, such as {', '.join(map(repr, near))}"
-    line = f":{requested[strange[0]]}" if requested[strange[0]] else ""
-    what = f"unknown document {strange[0]!r}{more}"
-    raise UnknownName(what, where=f"{file}{line}", remedy=remedy)
 
 
 def part_run(evaluation: Evaluation) -> str:

@@ -228,9 +228,8 @@ def _again(folder: Path) -> Found:
 
 
 def _names(folder: Path) -> Found:
-    names = choice.listed(folder / "names.txt")
-    choice.check_listed(names, ["ada", "bob"], file=folder / "names.txt")
-    return Found(frozenset(names))
+    chosen = choice.decide(["ada", "bob"], set(), folder / "names.txt", where="x:y")
+    return Found(frozenset(chosen.documents))
 
 
 def _selection(folder: Path) -> Found:

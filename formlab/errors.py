@@ -47,11 +47,7 @@ class UnknownName(FormlabError):
 
     @classmethod
     def of(cls, noun: str, name: object, known: object) -> UnknownName:
-        """The error for `name`, naming what is known and the closest spelling.
-
-        >>> str(UnknownName.of("benchmark", "fundsd", ["funsd", "sroie"]))
-        "unknown benchmark 'fundsd'. Try: 'funsd' (known: funsd, sroie)"
-        """
+        """The error for `name`, naming what is known and the closest spelling."""
         from difflib import get_close_matches
 
         names = sorted(str(item) for item in known)

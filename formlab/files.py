@@ -69,11 +69,7 @@ def folder(path: str | Path, *, remedy: str) -> Path:
 
 
 def is_file(path: str | Path) -> bool:
-    """Whether there is a regular file; False for names that no file can have, too.
-
-    >>> is_file("x" * 10_000), is_file("a\\0b"), is_file(__file__)
-    (False, False, True)
-    """
+    """Whether there is a regular file; False for names that no file can have, too."""
     try:
         return stat.S_ISREG(os.stat(path).st_mode)
     except (OSError, ValueError):
@@ -144,11 +140,7 @@ def read_text(path: str | Path, *, encodings: tuple[str, ...] = ("utf-8-sig",)) 
 
 
 def storable(value: Any) -> Any:
-    """`value` as UTF-8 can hold it: half of a surrogate pair, as in JSON, is kept as its escape.
-
-    >>> storable("\\ud800"), storable({"a": ["\\ud800"]})
-    ('\\\\ud800', {'a': ['\\\\ud800']})
-    """
+    """`value` as UTF-8 can hold it: half of a surrogate pair, as in JSON, is kept as its escape."""
     if isinstance(value, str) and not value.isascii():
         return value.encode("utf-8", "backslashreplace").decode()
     if isinstance(value, dict):
@@ -157,13 +149,7 @@ def storable(value: Any) -> Any:
 
 
 def convert(value: Any, kind: type[T], *, where: object, remedy: str | None = None) -> T:
-    """A parsed value as a type that msgspec knows: a Struct, a dict, a list, …
-
-    >>> convert({"a": {"box": 1}}, dict[str, dict[str, list[int]]], where="a.json")
-    Traceback (most recent call last):
-    ...
-    formlab.errors.DataBroken: Expected `array`, got `int` (a.json#a#box)
-    """
+    """A parsed value as a type that msgspec knows: a Struct, a dict, a list, …"""
     try:
         try:
             return msgspec.convert(value, kind)
@@ -192,12 +178,6 @@ def parse_json(
 
     With `as_written`, a number is the text that it is written as: 9.00 stays. With `once`, an
     object that has a name twice, of which one value would be lost, is an error too.
-
-    >>> parse_json('{"a": }', where="x.json")
-    Traceback (most recent call last):
-    ...
-    formlab.errors.DataBroken: broken JSON, Expecting value at column 7 (x.json:1). Try: mend that \
-line
     """
     how: dict[str, Any] = {"parse_float": str, "parse_int": str} if as_written else {}
     how |= {"object_pairs_hook": _named_once} if once else {}
@@ -295,11 +275,7 @@ def read_yaml(path: str | Path, *, remedy: str) -> Any:
 
 
 def csv_rows(path: str | Path, text: str) -> list[tuple[int, list[str]]]:
-    """The rows of a CSV file's text that are not empty, each with the number of its last line.
-
-    >>> csv_rows("a.csv", "id,text\\n\\n1,two\\n2,\\"a\\nb\\"")
-    [(1, ['id', 'text']), (3, ['1', 'two']), (5, ['2', 'a\\nb'])]
-    """
+    """The rows of a CSV file's text that are not empty, each with the number of its last line."""
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     try:
         with csv_cells(len(text)):

@@ -64,10 +64,6 @@ def to_polars(value: Any) -> Any:
 
     What is missing is null, and undefined scores are NaN. A named index is a column. `TableBroken`
     if two columns have the same name, or a column holds values of several types.
-
-    >>> import pandas as pd
-    >>> to_polars(pd.DataFrame({"doc_id": ["a"], "page": [2.0]})).row(0)
-    ('a', 2)
     """
     return _within(value, _frame)
 

@@ -15,12 +15,12 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from functools import cache, partial
 from importlib import import_module, metadata
 from pathlib import Path
 from pkgutil import resolve_name
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any, NamedTuple, TypedDict
 
 from formlab.errors import DataBroken, FormlabError, NotAvailable, UnknownName
@@ -86,19 +86,9 @@ class Record(TypedDict):
     version: str
 
 
-@dataclass
-class _Plugins:
-    """The plug-ins of this process; of its files the SHA-256, or why they cannot be run."""
-
-    registered: dict[tuple[str, str, str], Entry] = field(default_factory=dict)
-    registries: dict[str, Registry] = field(default_factory=dict)
-    files: dict[str, str] = field(default_factory=dict)
-    broken: dict[str, str] = field(default_factory=dict)
-    named: str = ""
-    loading: Source | None = None
-
-
-_STATE = _Plugins()
+# The plug-ins of this process: entries by kind, name and source, registries by kind, of files the
+# SHA-256 or why they cannot be run, what FORMLAB_PLUGINS named last, and the source that is run.
+_STATE = SimpleNamespace(registered={}, registries={}, files={}, broken={}, named="", loading=None)
 
 
 class Registry(Mapping[str, Any]):
@@ -110,10 +100,6 @@ class Registry(Mapping[str, Any]):
     `builtin` has for each of formlab's own names ``module:attribute``, or that and a help line; the
     attribute is the value, or a mapping that has the value under that name. `help_lines` are those
     of formlab's add-ons.
-
-    >>> numbers = Registry("numbers", {"pi": ("math:pi", "The ratio of a circle."), "e": "math:e"})
-    >>> numbers["pi"], numbers.help("pi"), "tau" in numbers
-    (3.141592653589793, 'The ratio of a circle.', False)
     """
 
     def __init__(
@@ -129,9 +115,8 @@ class Registry(Mapping[str, Any]):
         if name in self.loaded:
             return self.loaded[name]
         entry = self._entry(name)
-        value = entry.load()
         # What others register may be registered anew.
-        return self.loaded.setdefault(name, value) if entry.source == OWN else value
+        return self.loaded.setdefault(name, entry.load()) if entry.source == OWN else entry.load()
 
     def __iter__(self) -> Iterator[str]:
         for name in self.names():

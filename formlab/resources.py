@@ -15,11 +15,7 @@ _MODULES = {"opencv_python_headless": "cv2", "scikit_learn": "sklearn"}
 
 
 def folder(name: str) -> Path:
-    """A folder that comes with formlab: of the checkout, or of the installed wheel.
-
-    >>> (folder("data/published") / "vrdu_table3.csv").is_file()
-    True
-    """
+    """A folder that comes with formlab: of the checkout, or of the installed wheel."""
     package = Path(__file__).parent
     # hatch_build.py puts the folders there in a wheel; site-packages may have a `data` of others.
     shipped = package / "_shipped"

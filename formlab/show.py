@@ -18,11 +18,7 @@ _FILES, ROWS, _LONGEST = 10, 5, 60
 
 
 def plain(text: str) -> str:
-    r"""`text` with control characters as escapes, as models and file names may have any.
-
-    >>> plain("a" + chr(27) + "[31m")
-    'a\\x1b[31m'
-    """
+    r"""`text` with control characters as escapes, as models and file names may have any."""
     return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in text)
 
 
@@ -121,12 +117,7 @@ _HTML = """<div><p><b>{{ name }}</b><br>{{ counts | join(", ") }}</p>
 
 
 def line(folder: Any) -> str:
-    """What a folder is, and how many documents, values and flaws it has, on one line.
-
-    >>> from formlab.readers import gold
-    >>> line(gold.corpus([{"doc_id": "a", "total": "9.00"}]))
-    'Corpus own:frame: 1 document, 1 gold value'
-    """
+    """What a folder is, and how many documents, values and flaws it has, on one line."""
     kind = type(folder).__name__
     if (facts := _facts(folder)) is None:
         return f"{kind} with tables of other schemas; check() says which"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import gc
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -28,9 +29,6 @@ class Settings:
     `rules` say how values are compared, `read` how fields are read from a page; `documents` which
     documents were scored and `labels` which corrections were applied, where not all or any were.
     `formlab` is the version; `average`, `interval` and `test` say how a summary was made.
-
-    >>> Settings(rules="norm=lower", average="micro").text()
-    'norm=lower|avg=micro'
     """
 
     rules: str | None = None
@@ -54,67 +52,55 @@ class Settings:
 SETTINGS = pl.Struct({field.name: pl.Categorical for field in dataclasses.fields(Settings)})
 
 
+_TYPES |= {"numbers": pl.List(pl.Float64), "settings": SETTINGS}
+
+
 def _words(text: str) -> tuple[str, ...]:
     return tuple(text.split())
 
 
-def _schema(columns: str, **more: Any) -> dict[str, Any]:
+def _schema(columns: str) -> dict[str, Any]:
     """The dtypes of columns that are written as ``name`` (text) or ``name:type``."""
-    pairs = [column.partition(":") for column in _words(columns)]
-    return {name: _TYPES.get(kind, more.get(name, _S)) for name, _, kind in pairs}
+    pairs = [column.replace("!", "").partition(":") for column in columns.split()]
+    return {name: _TYPES.get(kind, _S) for name, _, kind in pairs}
 
 
 BOX = ("x0", "y0", "x1", "y1")
 LADDER = ("exact", "normalised", "typed", "fuzzy")
 # The scope of a score: task, level, and slice, if any.
 SLICE = _schema("task level slice_by slice_value")
-DOCUMENTS = _schema(
-    "benchmark split doc_id image width:int height:int template domain n_fields:int n_kinds:int "
-    "context meta"
-)
-RECORDS = _schema(
-    "benchmark split doc_id role system task path kind modality subtype field value "
-    "accepted:texts page:int x0:number y0:number x1:number y1:number confidence:number "
-    "scope reference complexity modal status origin meta"
-)
-RESPONSES = _schema(
-    "benchmark split doc_id system task request text status attempts:int "
-    "tokens_in:int tokens_out:int cost:number seconds:number error"
-)
-# `field` is the pattern of the path in forms of one's own, whose lists have items at `*`.
-# `depth` and `cost` are of nodes of a form's tree: how deep they stand, what their edit costs.
-# `readings` are what the other reading rules read under the box, in the order that `settings` names
-# them; `at` is the place of a field's first character in its page's text. `ambiguous` values are
-# equal only if day and month are read in the other order. `failed` has, of a consistency check, the
-# paths of the fields of its relation that are not right.
-CASES = _schema(
-    "benchmark split doc_id system task level path pred_path kind modality subtype field "
-    "gold accepted:texts pred page:int x0:number y0:number x1:number y1:number "
-    "pred_page:int pred_x0:number pred_y0:number pred_x1:number pred_y1:number confidence:number "
-    "scope reference complexity modal status outcome "
-    "exact:flag normalised:flag typed:flag fuzzy:flag similarity:number cause "
-    "gold_origin pred_origin depth:int cost:number readings:texts at:int ambiguous:flag "
-    "failed:texts"
-)
-SCORES = _schema(
-    "benchmark split doc_id system task level path slice_by slice_value metric hits:number "
-    "total:number stats value:number status mode settings",
-    stats=pl.List(pl.Float64),
-    settings=SETTINGS,
-)
-SUMMARY = _schema(
-    "benchmark split system task level slice_by slice_value mode metric average "
-    "value:number ci_low:number ci_high:number n_docs:int n_cases:int n_missing:int "
-    "n_undefined:int n_reader:int n_ambiguous:int settings",
-    settings=SETTINGS,
-)
-# What a person decided about one value or item: see `formlab.decisions`.
-DECISIONS = _schema(
-    "benchmark split doc_id task path decision label value parts note reviewer time"
-)
-SCHEMAS: dict[str, dict[str, Any]] = {"documents": DOCUMENTS, "records": RECORDS}
-SCHEMAS |= {"responses": RESPONSES, "cases": CASES, "scores": SCORES, "summary": SUMMARY}
-SCHEMAS |= {"decisions": DECISIONS}
+# Columns with ! may not be null. `field` is the pattern of the path in forms of one's own, whose
+# lists have items at `*`. `depth` and `cost` are of nodes of a form's tree: how deep they stand,
+# what their edit costs. `readings` are what the other reading rules read under the box, in the
+# order that `settings` names them; `at` is the place of a field's first character in its page's
+# text. `ambiguous` values are equal only if day and month are read in the other order. `failed`
+# has, of a consistency check, the paths of the fields of its relation that are not right.
+# `decisions` are of people, about one value or item: see `formlab.decisions`.
+_COLUMNS = {
+    "documents": """benchmark! split! doc_id! image width:int height:int template domain
+        n_fields:int n_kinds:int context meta""",
+    "records": """benchmark! split! doc_id! role! system task! path kind modality subtype field
+        value accepted:texts page:int x0:number y0:number x1:number y1:number confidence:number
+        scope reference complexity modal status! origin meta""",
+    "responses": """benchmark split doc_id system task request text status attempts:int
+        tokens_in:int tokens_out:int cost:number seconds:number error""",
+    "cases": """benchmark! split! doc_id! system! task! level! path pred_path kind modality subtype
+        field gold accepted:texts pred page:int x0:number y0:number x1:number y1:number
+        pred_page:int pred_x0:number pred_y0:number pred_x1:number pred_y1:number confidence:number
+        scope reference complexity modal status outcome! exact:flag normalised:flag typed:flag
+        fuzzy:flag similarity:number cause gold_origin pred_origin depth:int cost:number
+        readings:texts at:int ambiguous:flag failed:texts""",
+    "scores": """benchmark! split! doc_id! system! task level! path slice_by slice_value metric!
+        hits:number total:number stats:numbers value:number status mode settings!:settings""",
+    "summary": """benchmark! split! system! task level! slice_by slice_value mode metric! average!
+        value:number ci_low:number ci_high:number n_docs:int n_cases:int n_missing:int
+        n_undefined:int n_reader:int n_ambiguous:int settings!:settings""",
+    "decisions": """benchmark! split doc_id! task! path decision! label value parts note reviewer!
+        time""",
+}
+SCHEMAS = {name: _schema(columns) for name, columns in _COLUMNS.items()}
+_REQUIRED = {name: re.findall(r"(\w+)!", columns) for name, columns in _COLUMNS.items()}
+DOCUMENTS, RECORDS, RESPONSES, CASES, SCORES, SUMMARY, DECISIONS = SCHEMAS.values()
 RESERVED = {column for schema in SCHEMAS.values() for column in schema}
 # Tables that may have columns of a user's own.
 _OPEN = ("documents", "records", "cases")
@@ -134,22 +120,10 @@ OUTCOMES = ("match", "mismatch", "missing", "spurious", "unscored")
 # Decisions for the review of drafts, for the audit of labels, and on what two reviewers differ in.
 DECIDED = _words("accept edit reject label_error ambiguous wrong first second")
 
-KEYS = {
-    "documents": ("benchmark", "split", "doc_id"),
-    "records": ("benchmark", "split", "doc_id", "role", "system", "path"),
-    "cases": ("benchmark", "split", "doc_id", "system", "task", "level", "path", "pred_path"),
-    "decisions": ("benchmark", "split", "doc_id", "task", "path", "reviewer"),
-}
-# Columns that may not be null.
-_REQUIRED = {
-    "documents": _words("benchmark split doc_id"),
-    "records": _words("benchmark split doc_id role task status"),
-    "responses": (),
-    "cases": _words("benchmark split doc_id system task level outcome"),
-    "scores": _words("benchmark split doc_id system level metric settings"),
-    "summary": _words("benchmark split system level metric average settings"),
-    "decisions": _words("benchmark doc_id task decision reviewer"),
-}
+KEYS = {"documents": _words("benchmark split doc_id")}
+KEYS["records"] = (*KEYS["documents"], "role", "system", "path")
+KEYS["cases"] = (*KEYS["documents"], "system", "task", "level", "path", "pred_path")
+KEYS["decisions"] = (*KEYS["documents"], "task", "path", "reviewer")
 _WORDS = {"task": TASKS, "status": STATUSES, "outcome": OUTCOMES, "decision": DECIDED}
 _WORDS["role"] = ("gold", "prediction")
 _REFUSED = (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError)
@@ -157,11 +131,7 @@ frames.know(SCHEMAS.values())
 
 
 def own_columns(name: str, frame: pl.DataFrame) -> list[str]:
-    """The columns of a table that are a user's own.
-
-    >>> own_columns("documents", pl.DataFrame({"doc_id": ["1"], "scanner": ["A"]}))
-    ['scanner']
-    """
+    """The columns of a table that are a user's own."""
     return [column for column in frame.columns if column not in SCHEMAS[name]]
 
 
@@ -173,9 +143,6 @@ def table(
     A column that is left out is null, or the value that `same` has for it. A case that does not
     say its level is a field, or a whole page if it has no path. A column that the schema does not
     know, or a value of another type, is a `TableBroken`.
-
-    >>> table("documents", [{"doc_id": "1"}], benchmark="b", split="s").shape
-    (1, 12)
     """
     schema = SCHEMAS[name]
     if isinstance(rows, Mapping):
@@ -231,39 +198,18 @@ def uncollected() -> Iterator[None]:
 
 
 def only(frame: pl.DataFrame, **equal: object) -> pl.DataFrame:
-    """The rows whose columns equal the given values; None asks for null.
-
-    >>> only(pl.DataFrame({"metric": ["cer", "wer"]}), metric="wer").height
-    1
-    """
+    """The rows whose columns equal the given values; None asks for null."""
     return frame.filter(*(pl.col(key).eq_missing(pl.lit(value)) for key, value in equal.items()))
-
-
-def _categories(values: Mapping[str, str | None]) -> Iterator[pl.Expr]:
-    return (pl.lit(v, _S).cast(pl.Categorical).alias(name) for name, v in values.items())
-
-
-def settings_of(**values: str | None) -> pl.Expr:
-    """The column `settings` with the same values in every row; see `Settings`.
-
-    >>> pl.select(settings_of(rules="norm=lower")).item()["rules"]
-    'norm=lower'
-    """
-    return pl.struct(_categories(dataclasses.asdict(Settings(**values)))).alias("settings")
 
 
 def with_settings(frame: pl.DataFrame, **changes: str | None) -> pl.DataFrame:
     """`frame` with some of its settings changed, in all rows."""
-    return frame.with_columns(pl.col("settings").struct.with_fields(*_categories(changes)))
+    new = {name: pl.lit(value, _S).cast(pl.Categorical) for name, value in changes.items()}
+    return frame.with_columns(pl.col("settings").struct.with_fields(**new))
 
 
 def settings_text(row: Mapping[str, Any]) -> str:
-    """How a score was made, on one line, from its row: for captions and consoles.
-
-    >>> settings_text({"benchmark": "funsd", "split": "test", "metric": "cer", "level": "page",
-    ...     "mode": "fixed", "settings": {"rules": "norm=lower"}})
-    'funsd:test|cer|level=page|mode=fixed|norm=lower'
-    """
+    """How a score was made, on one line, from its row: for captions and consoles."""
     corpus = ":".join(filter(None, (row.get("benchmark"), row.get("split"))))
     parts = [f"{name}={row[name]}" for name in ("level", "mode") if row.get(name)]
     settings = Settings(**(row["settings"] or {})).text()

@@ -53,9 +53,6 @@ def each(
     `workers` are processes, 1 for none, or the address of a Dask scheduler (or of its file), whose
     workers have the user's plug-in files, too. The first error of `function` is raised here;
     `NotAvailable` if workers cannot start, or have another version of formlab or Python.
-
-    >>> list(each(len, ["a", "bcd"]))
-    [('a', 1), ('bcd', 3)]
     """
     if isinstance(workers, str):
         resources.need("scale")
@@ -77,9 +74,6 @@ def threads(
     """Each job with its result, by threads of this process: for jobs that wait for servers.
 
     At the end jobs under way are waited for; `ended` is called first, and may make them hurry.
-
-    >>> sorted(threads(len, ["a", "bcd"], workers=2))
-    [('a', 1), ('bcd', 3)]
     """
     pool = futures.ThreadPoolExecutor(max(1, workers), thread_name_prefix=name or "formlab")
     try:

@@ -30,7 +30,7 @@ _WAITING = 300_000
 # The kinds of records that are read where they stand on a page.
 _READ = ["word", "line"]
 # The columns of rows of no batch.
-_EMPTY = "columns.parquet"
+_EMPTY, _NONE = "columns.parquet", pl.lit(value=False)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -155,7 +155,7 @@ class _Gold:
         for number, corpus in enumerate(corpora):
             for table in corpus.check().TABLES:
                 _write(getattr(corpus, table), home / table, number)
-            bare.append(_bare(corpus))
+            bare.append(corpus.filtered(_NONE))
             documents.append(corpus.documents.select("doc_id", name="doc_id", batch=number))
             valued = corpus.records.drop_nulls("path").group_by("path", "task", "kind")
             fields = [pl.concat([*fields, valued.len()]).group_by("path", "task", "kind").sum()]
@@ -210,14 +210,8 @@ def _of_function(
             rows = getattr(made, table)
             if not is_last or rows.height:
                 _write(rows, folder / "answers" / table, number)
-        bare = bare or _bare(made)
+        bare = bare or made.filtered(_NONE)
     return bare
-
-
-def _bare(folder: Any) -> Any:
-    """Gold or predictions without their rows."""
-    none = {table: getattr(folder, table).clear() for table in folder.TABLES}
-    return dataclasses.replace(folder, **none)
 
 
 def own_gold(

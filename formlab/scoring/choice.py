@@ -85,20 +85,15 @@ def decide(
 
 
 def kept(
-    corpus: Corpus, predictions: Predictions, chosen: Collection[str]
+    corpus: Corpus, predictions: Predictions, chosen: Collection[str] | None
 ) -> tuple[Corpus, Predictions]:
-    """Both without the documents of the corpus that are not `chosen`."""
-    left = [name for name in corpus.documents["doc_id"] if name not in chosen]
-    gone = pl.col("doc_id").is_in(left)
-    stays = ~(gone & (pl.col("split") == corpus.split))
+    """Both without the documents of the corpus that are not `chosen`; null chooses all."""
+    left = [n for n in corpus.documents["doc_id"] if chosen is not None and n not in chosen]
     if not left:
         return corpus, predictions
-    return _filtered(corpus, ~gone), _filtered(predictions, stays)
-
-
-def _filtered(folder: Any, rows: pl.Expr) -> Any:
-    tables = {name: getattr(folder, name).filter(rows) for name in folder.TABLES}
-    return dataclasses.replace(folder, **tables)
+    gone = pl.col("doc_id").is_in(left)
+    stays = ~(gone & (pl.col("split") == corpus.split))
+    return corpus.filtered(~gone), predictions.filtered(stays)
 
 
 def listed(file: str | Path) -> dict[str, int]:
@@ -118,7 +113,7 @@ def only(corpus: Corpus, file: Path) -> Corpus:
     """The corpus with only the documents that a file lists."""
     names = corpus.documents["doc_id"].to_list()
     chosen = decide(names, set(), file, where=corpus.split).documents
-    return _filtered(corpus, pl.col("doc_id").is_in(chosen))
+    return corpus.filtered(pl.col("doc_id").is_in(chosen))
 
 
 def part_run(evaluation: Evaluation) -> str:
@@ -127,11 +122,7 @@ def part_run(evaluation: Evaluation) -> str:
 
 
 def partial_note(height: int, settings: dict, notes: dict[str, int]) -> str:
-    """`part_run` from a manifest: the number of documents, settings and notes.
-
-    >>> partial_note(50, {}, {UNANSWERED: 42})[:32]
-    '8 of 50 documents were answered;'
-    """
+    """`part_run` from a manifest: the number of documents, settings and notes."""
     sentences = []
     if left := notes.get(LEFT_OUT):
         word = str(settings.get("documents", "")).partition(":")[0]

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import polars as pl
 
@@ -16,7 +16,7 @@ from formlab import benchmarks, files, tables
 from formlab import workers as processes
 from formlab.benchmarks._build import cut
 from formlab.errors import DataBroken, FormlabError, TableBroken, UnknownName
-from formlab.folders import Corpus, Evaluation, PartFile, Predictions, made_now, replacing
+from formlab.folders import Corpus, Evaluation, Predictions, made_now, replacing
 from formlab.metrics.response_validity import VALIDITY_METRICS, answer_tallies
 from formlab.readers.answers import OWN
 from formlab.readers.gold import located, sides
@@ -72,14 +72,6 @@ class Facts:
     strange: list[tuple[str, str]]
 
 
-class Scored(NamedTuple):
-    """A scored batch: the files of its tables, or where none are written its evaluation."""
-
-    notes: Counter[str]
-    files: list[PartFile]
-    evaluation: Evaluation | None
-
-
 @tables.uncollected()
 def evaluate(
     gold: Corpus | Iterator[Corpus] | Any,
@@ -113,11 +105,10 @@ def evaluate(
         One of the benchmark's modes; its first if left out.
     threshold
         The similarity from which on the rung `fuzzy` holds, in [0, 1].
-    documents
+    documents, limit
         Which documents are scored: ``all``; those that were ``answered`` (nonsense, a refusal or
-        a crash is an answer too); their names; or, as a path, a file with one name a line.
-    limit
-        Only the first so many of them, in the corpus' order.
+        a crash is an answer too); their names; or, as a path, a file with one name a line. Of them
+        the first `limit`, in the corpus' order.
     reader
         The rule by which fields are read from a page's words, one of `fields.READERS`; what the
         other rules read stands in `cases.readings`.
@@ -137,8 +128,7 @@ def evaluate(
         A document without a usable prediction is there and counts as nothing found. Predictions
         for documents that the corpus does not have are cases with the outcome `unscored`. Of a
         model that was asked there are also the shares of its answers that follow instructions.
-        `settings` says which documents were chosen, and so does each score's where not all were;
-        `notes` counts documents without any answer.
+        `settings` and scores say which documents were chosen, `notes` how many have no answer.
 
     Raises
     ------
@@ -150,10 +140,8 @@ def evaluate(
 
     Examples
     --------
-    >>> gold = pl.DataFrame({"doc_id": ["a", "b"], "total": ["9.00", "5"]})
-    >>> answers = pl.DataFrame({"doc_id": ["a", "b"], "total": ["9.00", "6"]})
-    >>> evaluate(gold, answers).fields.select("doc_id", "outcome").rows()
-    [('a', 'match'), ('b', 'mismatch')]
+    >>> evaluate({"a": {"total": "9.00"}}, {"a": {"total": "6"}}).fields["outcome"].to_list()
+    ['mismatch']
     """
     others(reader)  # Whether there is such a rule.
     gold, predictions = located(gold), located(predictions)
@@ -217,17 +205,17 @@ def _of_batches(
     notes += Counter({f"gold: {name}": count for name, count in corpus.flaws.items()})
     notes += sum((fact.notes for fact in facts), Counter())
     notes += Counter({STRANGE: sum(len(fact.strange) for fact in facts)})
-    notes += sum((part.notes for part in scored), Counter())
+    notes += sum((noted for noted, _ in scored), Counter())
     values = {"notes": dict(notes), "unreadable": corpus.unreadable}
     values["sources"] = corpus.sources | predictions.sources
     if how.out is None:
-        evaluation = scored[0].evaluation
+        (_, evaluation), *_ = scored
         return dataclasses.replace(evaluation, cases=across.told_in(evaluation.cases), **values)
     values |= {"corpus": corpus, "predictions": predictions, "made": made_now()}
     values |= {name: getattr(corpus, name) for name in ("benchmark", "split", "root")}
     values |= {"system": predictions.system, "mode": how.mode}
     values |= {"settings": settings_of(predictions, how)}
-    parts = across.told_on_disk(how.out, [file for part in scored for file in part.files])
+    parts = across.told_on_disk(how.out, [file for _, part in scored for file in part])
     files_ = [how.out / part.table / part.name for part in parts if part.table == "scores"]
     metrics = pl.scan_parquet(files_, glob=False).select(pl.col("metric").unique().sort())
     uses = {"benchmarks": [corpus.benchmark], "metrics": metrics.collect()["metric"]}
@@ -253,19 +241,9 @@ def _each(
     return [results[number] for number in sorted(results)]
 
 
-def _opened(batch: Batch, how: How) -> tuple[Corpus, Predictions]:
-    """The chosen documents of a batch with their gold, and what is predicted for them."""
-    corpus, predictions = batch.opened()
-    return (
-        (corpus, predictions)
-        if how.chosen is None
-        else choice.kept(corpus, predictions, how.chosen)
-    )
-
-
 def know_batch(batch: Batch, how: How) -> Facts:
     """What must be known of the chosen documents of a batch before any is scored."""
-    corpus, predictions = _opened(batch, how)
+    corpus, predictions = choice.kept(*batch.opened(), how.chosen)
     matched, strange = by_corpus(corpus, predictions)
     return Facts(
         documents=corpus.documents["doc_id"].to_list(),
@@ -287,13 +265,11 @@ def whole_of(corpus: Corpus, predictions: Predictions) -> Whole:
     return Whole.of(corpus, matched, [family.marks for family in marking])
 
 
-def score_batch(batch: Batch, whole: Whole, how: How) -> Scored:
-    """Score a batch, into files of `how.out` if there is such a folder."""
-    evaluation = score_documents(*_opened(batch, how), whole, how)
-    notes = Counter(evaluation.notes)
-    if how.out is None:
-        return Scored(notes, [], evaluation)
-    return Scored(notes, evaluation.write_part(how.out, batch.number), None)
+def score_batch(batch: Batch, whole: Whole, how: How) -> tuple[Counter[str], Any]:
+    """Notes of a batch, and its evaluation, or its files in `how.out` if there is a folder."""
+    evaluation = score_documents(*choice.kept(*batch.opened(), how.chosen), whole, how)
+    is_kept, notes = how.out is None, Counter(evaluation.notes)
+    return notes, evaluation if is_kept else evaluation.write_part(how.out, batch.number)
 
 
 def score_documents(corpus: Corpus, predictions: Predictions, whole: Whole, how: How) -> Evaluation:
@@ -473,7 +449,7 @@ def score_again(
     """
     if any(None in (part.corpus, part.predictions) for part in evaluation.parts()):
         return None
-    gold, settings = gold or _unchanged, dict(settings or evaluation.settings)
+    gold, settings = gold or dataclasses.replace, dict(settings or evaluation.settings)
     reader, description = settings.get("reader", READER), settings.get("documents", choice.ALL)
     how = How(evaluation.mode, settings["threshold"], reader, description, labels)
     facts = (whole_of(gold(part.corpus), part.predictions) for part in evaluation.parts())
@@ -483,10 +459,6 @@ def score_again(
     names = ("benchmark", "split", "system", "mode", "root", "notes", "sources", "made")
     known = {name: getattr(evaluation, name) for name in (*names, "unreadable")}
     return evaluation.mapped(again, settings=settings, **known)
-
-
-def _unchanged(corpus: Corpus) -> Corpus:
-    return corpus
 
 
 def _again(part: Evaluation, *, gold: Any, whole: Whole, how: How, system: str) -> Evaluation:

@@ -39,15 +39,7 @@ def _absent(modules: list[str], extra: str) -> NotAvailable:
 
 
 class optional:  # noqa: N801
-    """A module of an extra, imported when it is first used; without it that is `NotAvailable`.
-
-    >>> whales = optional("no_such_module", extra="chat")
-    >>> whales.count()
-    Traceback (most recent call last):
-    ...
-    formlab.errors.NotAvailable: this needs no_such_module, which is not installed. \
-Try: pip install 'formlab[chat]'
-    """
+    """A module of an extra, imported when it is first used; without it that is `NotAvailable`."""
 
     def __init__(self, module: str, *, extra: str) -> None:
         self._module, self._extra = module, extra

@@ -146,15 +146,15 @@ def _facts(folder: Any) -> dict[str, Any] | None:
 
     from formlab import tables
 
+    kind, counts = type(folder).__name__, []
     try:
-        if type(folder).__name__ == "Evaluation":
+        if kind == "Evaluation":
             name = f"of {folder.system} on {folder.benchmark}:{folder.split} ({folder.mode})"
-            documents, noted = folder.scan("documents").select(pl.len()).collect(), folder.notes
+            count, noted = folder.scan("documents").select(pl.len()).collect().item(), folder.notes
             values = folder.scan("cases").filter(~pl.col("level").is_in(tables.WHOLE_LEVELS))
             outcomes = dict(values.group_by("outcome").len().collect().iter_rows())
-            height = sum(outcomes.values())
-            counts = [_count(documents.item(), "document"), _count(height, "field")]
-            counts += [f"{outcomes[n]:,} {n}" for n in tables.OUTCOMES if n in outcomes]
+            height, noun = sum(outcomes.values()), "field"
+            counts = [f"{outcomes[n]:,} {n}" for n in tables.OUTCOMES if n in outcomes]
             columns = ("doc_id", "path", "kind", "gold", "pred", "outcome", "cause")
             rows = values.select(columns).head(ROWS).collect()
         else:
@@ -163,19 +163,20 @@ def _facts(folder: Any) -> dict[str, Any] | None:
             claims = values.filter(pl.col("task") != "layout")
             rows = (claims if claims.height else values).select("doc_id", "path", "kind", "value")
             height, rows = rows.height, rows.head(ROWS)
-            if type(folder).__name__ == "Corpus":
+            if kind == "Corpus":
                 name, noted = f"{folder.benchmark}:{folder.split}", folder.flaws
-                counts = [_count(folder.documents.height, "document"), _count(height, "gold value")]
+                count, noun = folder.documents.height, "gold value"
             else:
-                name, noted = f"of {folder.system}", folder.notes
+                name, noted, noun = f"of {folder.system}", folder.notes, "value"
+                count = folder.records["doc_id"].n_unique()
                 failed = folder.responses.filter(~pl.col("status").is_in(tables.USABLE)).height
-                counts = [_count(folder.records["doc_id"].n_unique(), "document")]
-                counts += [_count(height, "value")] + [f"{failed:,} failed"] * bool(failed)
+                counts = [f"{failed:,} failed"] if failed else []
     except (AttributeError, pl.exceptions.PolarsError):
         return None
+    counts = [_count(count, "document"), _count(height, noun), *counts]
     # Types that were inferred are no flaws.
     noted = {note: n for note, n in noted.items() if tables.INFERRED not in note}
-    name = plain(f"{type(folder).__name__} {name}")
+    name = plain(f"{kind} {name}")
     return {"name": name, "counts": counts, "noted": noted, "rows": rows, "height": height}
 
 

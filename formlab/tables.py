@@ -135,9 +135,7 @@ def own_columns(name: str, frame: pl.DataFrame) -> list[str]:
     return [column for column in frame.columns if column not in SCHEMAS[name]]
 
 
-def table(
-    name: str, rows: Iterable[Mapping[str, Any]] | Mapping[str, list[Any]], **same: Any
-) -> pl.DataFrame:
+def table(name: str, rows: Iterable[Any] | Mapping[str, list[Any]], **same: Any) -> pl.DataFrame:
     """A table of the schema `name` from rows that may leave columns out, or from columns.
 
     A column that is left out is null, or the value that `same` has for it. A case that does not
@@ -238,9 +236,8 @@ def readable(frame: pl.DataFrame) -> pl.DataFrame:
     if "slice_by" in frame.columns:
         texts["slice"] = [slice_name(row) for row in rows]
     if frame.schema.get("settings") == SETTINGS:
-        levels = [{"level": row.get("score_level", row.get("level"))} for row in rows]
-        pairs = zip(rows, levels, strict=True)
-        texts["settings"] = [settings_text(row | level) for row, level in pairs]
+        rows = [row | {"level": row.get("score_level", row.get("level"))} for row in rows]
+        texts["settings"] = [settings_text(row) for row in rows]
     return frame.with_columns(pl.Series(name, values, _S) for name, values in texts.items())
 
 
@@ -252,12 +249,6 @@ def check(name: str, frame: pl.DataFrame) -> pl.DataFrame:
     under names that no table of formlab has.
 
     A `TableBroken` lists all that is wrong, a line each, with the count of rows it touches.
-
-    >>> check("decisions", table("decisions", []).drop("time"))
-    Traceback (most recent call last):
-    ...
-    formlab.errors.TableBroken: table 'decisions' does not follow its schema:
-      - missing columns: time
     """
     if wrong := mismatches(name, frame):
         raise TableBroken(wrong)

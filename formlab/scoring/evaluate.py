@@ -198,7 +198,7 @@ def _of_batches(
         remaining = [b for b, fact in both if names & {*fact.documents} or fact.strange]
         known = _each("knowing", partial(know_batch, how=how), remaining, workers)
     if not any(fact.is_matched for fact in known):
-        raise _unmatched(corpus, predictions, facts, chosen.documents)
+        raise _unmatched(made, facts, chosen.documents)
     whole = Whole.together(fact.whole for fact in known)
     scored = _each("scoring", partial(score_batch, whole=whole, how=how), remaining, workers)
     notes = Counter(predictions.notes) + Counter(chosen.notes)
@@ -223,9 +223,7 @@ def _of_batches(
     return None
 
 
-def _each(
-    text: str, function: Callable[[Batch], R], jobs: Sequence[Batch], workers: int | str
-) -> list[R]:
+def _each(text: str, function: Callable[[Batch], R], jobs: list[Batch], workers: Any) -> list[R]:
     """The results for batches, in their order; how many are done is shown."""
     if jobs and jobs[0].folder is None:
         return [function(job) for job in jobs]
@@ -286,7 +284,7 @@ def score_documents(corpus: Corpus, predictions: Predictions, whole: Whole, how:
         cases = pl.concat([cases, left], how="diagonal")
         matched = dataclasses.replace(predictions, records=pl.concat([here, strange]))
     special = {"documents": how.description, "labels": how.labels}
-    if special := {name: value for name, value in special.items() if value and value != choice.ALL}:
+    if special := {n: value for n, value in special.items() if value not in (None, choice.ALL)}:
         scores = tables.with_settings(scores, **special)
     same = {name: getattr(corpus, name) for name in ("documents", "benchmark", "split", "root")}
     checked = Evaluation(
@@ -318,10 +316,8 @@ def _scored(
 ) -> tuple[pl.DataFrame, pl.DataFrame, Counter[str]]:
     """The cases and scores of all tasks, and what there is to note of them."""
     benchmark = benchmarks.get(corpus.benchmark)
-    plain, answers = (
-        dataclasses.replace(side, records=side.records.select(list(tables.RECORDS)))
-        for side in (corpus, predictions)
-    )
+    sides = ((side, side.records.select(list(tables.RECORDS))) for side in (corpus, predictions))
+    plain, answers = (dataclasses.replace(side, records=records) for side, records in sides)
     notes: Counter[str] = Counter()
     cases, scores = [tables.table("cases", [])], [tables.table("scores", [])]
     # A batch of what is predicted for other documents has none.
@@ -354,23 +350,19 @@ def settings_of(predictions: Predictions, how: How) -> dict[str, Any]:
 
 def _with_own(cases: pl.DataFrame, gold: pl.DataFrame, answers: pl.DataFrame) -> pl.DataFrame:
     """The cases with a user's own columns of either side's records."""
-    own = {
-        key: (records, tables.own_columns("records", records))
-        for key, records in (("path", gold), ("pred_path", answers))
-    }
-    if twice := set(own["path"][1]) & set(own["pred_path"][1]):
+    sides = {"path": gold, "pred_path": answers}
+    own = {key: tables.own_columns("records", records) for key, records in sides.items()}
+    if twice := {*own["path"]} & {*own["pred_path"]}:
         raise TableBroken(f"own columns of gold and of predictions: {', '.join(sorted(twice))}")
-    if taken := {name for _, names in own.values() for name in names} & tables.RESERVED:
-        names = ", ".join(sorted(taken))
-        raise TableBroken(f"own columns with names of other tables' columns: {names}")
-    for key, (records, names) in own.items():
-        if names:
-            theirs = records.filter(pl.col("path").is_not_null())
-            theirs = theirs.select("doc_id", pl.col("path").alias(key), *names)
+    if taken := sorted({*own["path"], *own["pred_path"]} & tables.RESERVED):
+        raise TableBroken(f"own columns with names of other tables' columns: {', '.join(taken)}")
+    for key, records in sides.items():
+        if own[key]:
             # A model may give a path twice.
-            theirs = theirs.unique(["doc_id", key], keep="first")
+            theirs = records.drop_nulls("path").unique(["doc_id", "path"], keep="first")
+            theirs = theirs.select("doc_id", pl.col("path").alias(key), *own[key])
             cases = cases.join(theirs, on=["doc_id", key], how="left", maintain_order="left")
-    if names := own["path"][1]:
+    if names := own["path"]:
         # What all values of a document have is the document's: what only an answer has gets it too.
         one = (pl.when(pl.col(n).n_unique() == 1).then(pl.col(n).first()).alias(n) for n in names)
         of_document = gold.drop_nulls("path").group_by("doc_id").agg(one)
@@ -405,26 +397,23 @@ def answer_scores(responses: pl.DataFrame, *, mode: str | None = None) -> pl.Dat
     return pl.concat(scores)
 
 
-def _unmatched(
-    corpus: Corpus, predictions: Predictions, facts: Sequence[Facts], names: Sequence[str]
-) -> DataBroken:
+def _unmatched(made: Cut, facts: Sequence[Facts], names: Sequence[str]) -> DataBroken:
     """The error for predictions of which none is for any of the documents `names`."""
-    strange = {row for fact in facts for row in fact.strange}
+    corpus, strange = made.corpus, {row for fact in facts for row in fact.strange}
     splits, predicted = (sorted({row[n] for row in strange}) for n in range(2))
     remedy = "the --split that was predicted, and doc_id as the benchmark spells it"
     if corpus.benchmark == OWN:
         remedy = "doc_id as the gold spells it, or as the files of the forms are called"
     what = f"none of the predictions is for a document of {corpus.benchmark}:{corpus.split}: they "
     what += f"are for {predicted[:3]} of {splits}, the corpus has {names[:3]} and so on"
-    return DataBroken(what, where=", ".join(predictions.sources) or None, remedy=remedy)
+    return DataBroken(what, where=", ".join(made.predictions.sources) or None, remedy=remedy)
 
 
 def read_again(evaluation: Evaluation, reader: str) -> Evaluation | None:
     """The evaluation as another reading rule, one of `fields.READERS`, makes it.
 
-    The same evaluation but for its settings where nothing was read under boxes: no rule has a
-    say there. None where the gold or the predictions were not kept; `UnknownName` if there is no
-    such rule.
+    Where nothing was read under boxes only its settings change. None where gold or predictions
+    were not kept; `UnknownName` if there is no such rule.
     """
     settings = evaluation.settings | {"reader": reader, "readings": list(others(reader))}
     if reader == evaluation.settings.get("reader", READER):

@@ -16,8 +16,6 @@ TELLING = 3
 _SLIP = 0.5
 # A word of so many documents is a common one.
 _COMMON = 5
-# How many pairs of values are remembered.
-_KEPT = 1 << 14
 # White space as `str.split` has it; what may stand around a word.
 _WORD = r"[^\s\x1c-\x1f]+"
 _AROUND = ".,:;()[]*'\""
@@ -41,7 +39,6 @@ class Words:
 
     def __init__(self, table: pl.DataFrame, asked: pl.DataFrame | None = None) -> None:
         self.table, self.asked = table, asked
-        self._seen: dict[tuple[str, str], bool] = {}
 
     @classmethod
     def of(cls, values: pl.DataFrame, wrong: pl.DataFrame | None = None) -> Words:
@@ -96,27 +93,18 @@ class Words:
         Only words of three or more characters that are not all figures tell; the corpus's own
         spelling counts for the gold, any case for the answer.
         """
-        if len(self._seen) >= _KEPT:
-            self._seen.clear()
-        if (gold, pred) not in self._seen:
-            self._seen[gold, pred] = self._contradict(gold, pred)
-        return self._seen[gold, pred]
-
-    def _contradict(self, gold: str, pred: str) -> bool:
-        ours, theirs = gold.split(), pred.split()
-        if len(ours) != len(theirs):
+        golds, preds, against = gold.split(), pred.split(), False
+        pairs = zip(golds, preds, strict=False)
+        changed = [(own, read) for own, read in pairs if letters(own) != letters(read)]
+        if len(golds) != len(preds) or len(changed) * 2 > len(golds) + 1:
             return False
-        changed = [(a, b) for a, b in zip(ours, theirs, strict=True) if letters(a) != letters(b)]
-        if not changed or len(changed) * 2 > len(ours) + 1:
-            return False
-        against = False
         for own, read in changed:
             if len(letters(own)) < TELLING or letters(own).isdigit():
                 continue
             if Levenshtein.normalized_similarity(letters(own), letters(read)) < _SLIP:
                 # Another value is no sign that the gold is misspelt.
                 return False
-            known, heard = self._known(own, ours.count(own), read), self.has(letters(read))
+            known, heard = self._known(own, golds.count(own), read), self.has(letters(read))
             if known and not heard:
                 return False
             against |= heard and not known

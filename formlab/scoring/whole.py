@@ -7,10 +7,8 @@ only texts of pages were given. Batches are scored one by one, so these places a
 from __future__ import annotations
 
 import dataclasses
-import operator
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from functools import reduce
 from typing import Any
 
 import polars as pl
@@ -62,6 +60,7 @@ class Whole:
                 fields.setdefault(place, kind)
             declared = frozenset(row for row in known if row[2] is not None)
         gold, answers = corpus.records, predictions.records
+        valued = gold.filter(pl.col("path").is_not_null(), pl.col("task") != "layout")
         return cls(
             gold=representatives(gold),
             answers=representatives(answers),
@@ -70,22 +69,27 @@ class Whole:
             by_rules=rules.RULE in ruled.columns,
             prompted=was_prompted(predictions.responses),
             marks=frozenset(mark for note in marks for mark in note(corpus, predictions)),
-            words=Words.of(_values(gold), _wrong(gold, answers)),
+            words=Words.of(valued.select("doc_id", gold="value"), _wrong(gold, answers)),
             dates=text.orders_shown(gold["doc_id"], gold["value"]),
         )
 
     @classmethod
     def together(cls, several: Iterable[Whole]) -> Whole:
         """Those of all batches, in any order."""
-        several = list(several)
-        words = Words.together(kinds.words for kinds in several)
-        dates = sum((Counter(kinds.dates) for kinds in several), Counter())
-        return dataclasses.replace(reduce(_both, several), words=words, dates=dates)
-
-
-def _values(records: pl.DataFrame) -> pl.DataFrame:
-    fields = records.filter(pl.col("path").is_not_null(), pl.col("task") != "layout")
-    return fields.select("doc_id", gold="value")
+        several, fields = list(several), {}
+        for place, kind in (pair for whole in several for pair in whole.fields.items()):
+            fields[place] = min((kind, fields.get(place, kind)), key=lambda name: name or "")
+        return cls(
+            gold=representatives(pl.concat(whole.gold for whole in several)),
+            answers=representatives(pl.concat(whole.answers for whole in several)),
+            fields=fields,
+            declared=frozenset().union(*(whole.declared for whole in several)),
+            by_rules=any(whole.by_rules for whole in several),
+            prompted=any(whole.prompted for whole in several),
+            marks=frozenset().union(*(whole.marks for whole in several)),
+            words=Words.together(whole.words for whole in several),
+            dates=sum((Counter(whole.dates) for whole in several), Counter()),
+        )
 
 
 def _wrong(gold: pl.DataFrame, answers: pl.DataFrame) -> pl.DataFrame | None:
@@ -93,22 +97,16 @@ def _wrong(gold: pl.DataFrame, answers: pl.DataFrame) -> pl.DataFrame | None:
     read = pl.col("path").is_null() & pl.col("value").is_not_null() | (pl.col("task") != "text")
     if answers.filter(read).height or gold.filter(pl.col("task") != "text").height:
         return None
-    sides = [
-        side.select("doc_id", "path", pl.col("value").alias(name)).drop_nulls("path")
+    golds, preds = (
+        side.drop_nulls("path").select("doc_id", "path", pl.col("value").alias(name))
         for side, name in ((gold, "gold"), (answers, "pred"))
-    ]
-    both = sides[1].join(sides[0], on=["doc_id", "path"], how="left")
+    )
     # Items of lists may be compared with any other.
     is_item = pl.col("path").str.contains(r"/[0-9]+(/|$)")
-    lower = (pl.col(side).str.to_lowercase() for side in ("gold", "pred"))
-    ascii_only = pl.all_horizontal(
-        pl.col(side).str.len_bytes() == pl.col(side).str.len_chars() for side in ("gold", "pred")
-    )
-    # Where case alone differs, no word is asked for.
-    same = (pl.col("gold") == pl.col("pred")) | (ascii_only & operator.eq(*lower))
-    items = sides[0].filter(is_item).select("gold", pred=pl.lit(None, pl.String))
-    unlike = both.filter(is_item | ~same.fill_null(False)).select("gold", "pred")
-    return pl.concat([unlike, items])
+    is_unlike = is_item | pl.col("gold").ne_missing("pred")
+    unlike = preds.join(golds, on=["doc_id", "path"], how="left").filter(is_unlike)
+    items = golds.filter(is_item).select("gold", pred=pl.lit(None, pl.String))
+    return pl.concat([unlike.select("gold", "pred"), items])
 
 
 def representatives(records: pl.DataFrame) -> pl.DataFrame:
@@ -124,14 +122,3 @@ def representatives(records: pl.DataFrame) -> pl.DataFrame:
     absent = [name for name in RECORDS if name not in rows.columns]
     rows = rows.with_columns(pl.lit(None, RECORDS[name]).alias(name) for name in absent)
     return rows.select(list(RECORDS)).sort("task", "status", "kind", "path", "value", "x0")
-
-
-def _both(one: Whole, other: Whole) -> Whole:
-    fields = dict(other.fields)
-    for place, kind in one.fields.items():
-        fields[place] = min((kind, fields.get(place, kind)), key=lambda name: name or "")
-    pairs = [(one.gold, other.gold), (one.answers, other.answers)]
-    gold, answers = (representatives(pl.concat(pair)) for pair in pairs)
-    both = {n: getattr(one, n) | getattr(other, n) for n in ("declared", "marks")}
-    both |= {n: getattr(one, n) or getattr(other, n) for n in ("by_rules", "prompted")}
-    return Whole(gold, answers, fields, **both)

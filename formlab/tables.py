@@ -155,18 +155,15 @@ def table(name: str, rows: Iterable[Any] | Mapping[str, list[Any]], **same: Any)
     if name == "cases":
         names = ("level", "path", "pred_path", "task")
         given = (columns.get(key, [same.get(key)] * height) for key in names)
-        columns["level"] = list(map(_level, *given))
+        columns["level"] = [
+            level or ("page" if path is pred is None else "node" if task == "layout" else "field")
+            for level, path, pred, task in zip(*given, strict=True)
+        ]
     series = [_series(name, key, values, schema[key]) for key, values in columns.items()]
     absent = {key: pl.lit(same.get(key), schema[key]) for key in schema if key not in columns}
     # A frame without columns has no height.
     frame = pl.DataFrame(series or {"": [None] * height})
     return frame.with_columns(**absent).select(*schema)
-
-
-def _level(level: str | None, path: str | None, pred_path: str | None, task: str | None) -> str:
-    if level is None and path is None and pred_path is None:
-        return "page"
-    return level or ("node" if task == "layout" else "field")
 
 
 def _series(name: str, key: str, values: list[Any], kind: Any) -> pl.Series:

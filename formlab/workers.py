@@ -64,12 +64,7 @@ def each(
 
 
 def threads(
-    function: Callable[[J], R],
-    jobs: Iterable[J],
-    *,
-    workers: int,
-    name: str = "",
-    ended: Any = None,
+    function: Callable[[J], R], jobs: Any, *, workers: int, name: str = "", ended: Any = None
 ) -> Iterator[tuple[J, R]]:
     """Each job with its result, by threads of this process: for jobs that wait for servers.
 

@@ -172,8 +172,12 @@ def report(notebooks: tuple[Path, ...], manifest: Path | None, force: bool, **gi
     figures (on: as files, too); a manifest, which formlab init writes, has them as well.
     """
     from formlab import reports
+    from formlab.systems._spec import System, above_zero
 
-    how = _building(given["settings"])
+    usual = {"layout": "single", "timeout": 600, "figures": True}
+    settings = System("a report", "", start=None, defaults=usual).settings(given["settings"])
+    above_zero(settings, "timeout")
+    how = {name: settings[name] for name in given["settings"]}
     how |= {name: given[name] for name in ("out", "workers") if given[name]}
     parameters = {name: _literal(text) for name, text in pairs(given["changes"]).items()}
     evaluations = given["evaluations"]
@@ -195,16 +199,6 @@ def report(notebooks: tuple[Path, ...], manifest: Path | None, force: bool, **gi
     main = [("", [row | {"seconds": f"{row['seconds']:.1f}"} for row in rows])]
     notes = Counter(note for result in results for note in result.notes)
     return Rows(rows, main, notes=notes, ok=all(result.ok for result in results))
-
-
-def _building(typed: dict[str, str]) -> dict[str, Any]:
-    """The settings of ``--set`` of how reports are built, each as its type."""
-    from formlab.systems._spec import System, above_zero
-
-    usual = {"layout": "single", "timeout": 600, "figures": True}
-    settings = System("a report", "", start=None, defaults=usual).settings(typed)
-    above_zero(settings, "timeout")
-    return {name: settings[name] for name in typed}
 
 
 def _literal(text: str) -> Any:
@@ -245,19 +239,17 @@ def list_known(kind: str, clear: bool) -> Rows:
         return Rows(registry.plugins())
     rows = []
     for name, entry in registry.view(kind).items():
-        rows.append({"name": name} | {f: _text(getattr(entry, f)) for f in _FIELDS[kind]})
-        if kind == "benchmarks":
-            rows[-1]["sample"] = (SAMPLES / name).is_dir()
+        row: dict[str, Any] = {"name": name}
+        for field in _FIELDS[kind]:
+            value = getattr(entry, field)
+            if isinstance(value, dict):
+                value = [f"{key} ({content})" for key, content in value.items()]
+            row[field] = value if isinstance(value, str) else ", ".join(value)
+        rows.append(row | ({"sample": (SAMPLES / name).is_dir()} if kind == "benchmarks" else {}))
     for problem in registry.problems(kind):
         name, source, reason = (plain(problem[key]) for key in ("name", "source", "problem"))
         click.echo(f"note: plug-in that cannot be used: {name} ({source}): {reason}", err=True)
     return Rows(rows, [("", [{n: row[n] for n in row if n != "citation"} for row in rows])])
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, dict):
-        value = [f"{name} ({content})" for name, content in value.items()]
-    return value if isinstance(value, str) else ", ".join(value)
 
 
 def _cache(clear: bool) -> list[dict[str, Any]]:

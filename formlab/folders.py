@@ -26,7 +26,7 @@ from typing import Annotated, Any, ClassVar, NamedTuple, Self, get_type_hints
 import msgspec
 import polars as pl
 
-from formlab import files, frames, registry, show, tables
+from formlab import errors, files, frames, registry, show, tables
 from formlab.errors import DataBroken, FormlabError, NotAvailable, TableBroken, UnknownName
 from formlab.workers import Lost, each
 
@@ -387,8 +387,13 @@ class Folder:
 
     @classmethod
     def manifest_of(cls, folder: Path) -> dict[str, Any]:
-        """The manifest in `folder`; `DataBroken` if it is of another kind or another format."""
+        """The manifest in `folder`; an error if there is none of this kind and format."""
         file = settled(cls.home(folder)) / MANIFEST
+        if not files.is_file(file):
+            what = f"this folder holds no {cls.__name__}" if folder.is_dir() else "no such folder"
+            what = f"this is a file, no {cls.__name__}" if files.is_file(folder) else what
+            remedy = "formlab run, or formlab score GOLD --predictions FILE --out FOLDER, makes one"
+            raise errors.DataMissing(what, where=folder, remedy=remedy)
         manifest = files.read_json(file, dict[str, Any], remedy=ANEW)
         if (kind := manifest.get("kind")) != cls.__name__:
             what = f"this folder holds {kind or 'something else'}, not {cls.__name__}"

@@ -13,13 +13,12 @@ import click
 from formlab import registry
 from formlab.cli import options
 from formlab.cli.options import Rows, Table, command, interval, option, pairs
-from formlab.errors import DataBroken, DataMissing
+from formlab.errors import DataBroken
 from formlab.show import plain
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from formlab.folders import Evaluation
 
 # Columns that only --json has.
 _HIDDEN = ("benchmark", "split", "task", "level", "mode", "p_bh", "n_undefined", "settings")
@@ -52,6 +51,7 @@ def compare(folders: tuple[Path, ...], everything: bool, over_time: bool, **how:
     and each is tested against the one before.
     """
     from formlab import analysis
+    from formlab.folders import Evaluation
 
     metric, average, draws = how["metric"], how["average"] or "pooled", {"seed": how["seed"]}
     if how["resamples"] is not None:
@@ -61,7 +61,8 @@ def compare(folders: tuple[Path, ...], everything: bool, over_time: bool, **how:
             raise DataBroken("--over-time beside several folders", remedy="the folder around them")
         draws |= {"metric": metric, "average": average}
         return _history(folders[0], everything=everything, **draws)
-    evaluations = [_evaluation(folder) for folder in folders]
+    # Whole paths: workers open what is in them by themselves.
+    evaluations = [Evaluation.load(folder.absolute()) for folder in folders]
     draws |= {name: how[name] for name in ("by", "reference", "average", "workers")}
     table = analysis.compare(evaluations, metric=metric or None, **draws)
     tables, hints = _pairs(table, everything=everything, average=average)
@@ -69,19 +70,6 @@ def compare(folders: tuple[Path, ...], everything: bool, over_time: bool, **how:
         hints.append(f"reading rules: {rules.count('depends')} of {len(rules)} verdicts on fields ")
         hints[-1] += "depend on how fields are read from a page; see the column rules of --all"
     return Rows(table, tables, notes=analysis.common(evaluations).notes, hints=hints)
-
-
-def _evaluation(folder: Path) -> Evaluation:
-    """The evaluation in a folder; of what holds none, what it is and how one is made."""
-    from formlab.folders import MANIFEST, Evaluation, settled
-
-    if not (settled(folder) / MANIFEST).exists():
-        what = "this folder holds no evaluation" if folder.is_dir() else "no such folder"
-        what = "this is a file, not the folder of an evaluation" if folder.is_file() else what
-        remedy = "formlab score GOLD --predictions FILE --out FOLDER makes one"
-        raise DataMissing(what, where=folder, remedy=remedy)
-    # A whole path: workers open what is in it by themselves.
-    return Evaluation.load(folder.absolute())
 
 
 def _pairs(table: pl.DataFrame, *, everything: bool, average: str) -> tuple[list[Table], list[str]]:

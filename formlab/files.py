@@ -185,12 +185,11 @@ def parse_json(
     try:
         value = json.loads(text, **how)
     except ValueError as error:
-        what, line, remedy = str(error), 1 if "\n" not in text.strip() else None, "mend that value"
+        what, line = str(error), 1 if "\n" not in text.strip() else None
         if isinstance(error, json.JSONDecodeError):
             what, line = f"broken JSON, {error.msg} at column {error.colno}", error.lineno
-            remedy = "mend that line"
         at = where if line is None else f"{where}:{line + first_line - 1}"
-        raise DataBroken(what, where=at, remedy=remedy) from error
+        raise DataBroken(what, where=at, remedy="mend that line") from error
     return convert(value, kind, where=where, remedy=remedy)
 
 
@@ -230,7 +229,7 @@ def each_jsonl(path: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
     `DataBroken` at the first line that is not a JSON object, and for a file without any.
     """
-    number, remedy = 0, 'one object a line, such as {"doc_id": "1", "text": "…"}'
+    remedy = 'one object a line, such as {"doc_id": "1", "text": "…"}'
     # Not splitlines(): a value may hold U+2028 or a form feed, which JSON allows unescaped.
     lines = [line for line in enumerate(read_text(path).split("\n"), 1) if line[1].strip()]
     for number, line in lines:
@@ -244,11 +243,12 @@ class _UniqueLoader(yaml.SafeLoader):
     """JSON's types and days, and each key once; YAML's own reader takes the last one silently."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        names = [(key.tag, str(key.value)) for key, _ in node.value]
-        for number, (key, _) in enumerate(node.value):
-            if names[number] in names[:number]:
+        seen = set()
+        for key, _ in node.value:
+            if (name := (key.tag, str(key.value))) in seen:
                 what = f"the key {key.value!r} twice"
                 raise yaml.MarkedYAMLError(problem=what, problem_mark=key.start_mark)
+            seen.add(name)
         return super().construct_mapping(node, deep)
 
 

@@ -57,11 +57,9 @@ class Source:
     @property
     def remedy(self) -> str:
         """How a user has it again."""
-        if self.kind == "package":
-            return f"pip install {self.name}=={self.version}"
-        if self.kind == "file":
-            return f"--plugin FILE.py (or {VARIABLE}) with that file, if you trust it"
-        return "register it again first, or keep it in a file and name that with --plugin"
+        file = f"--plugin FILE.py (or {VARIABLE}) with that file, if you trust it"
+        ways = {"package": f"pip install {self.name}=={self.version}", "file": file}
+        return ways.get(self.kind, "register it again first, or keep it in a file, with --plugin")
 
 
 OWN = Source("formlab", "formlab")

@@ -6,7 +6,7 @@ import json
 import math
 import os
 import sys
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from itertools import islice
 from types import MappingProxyType
 from typing import Any
@@ -22,16 +22,10 @@ def plain(text: str) -> str:
     return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in text)
 
 
-def say(
-    notes: Mapping[str, int],
-    *,
-    only: Collection[str] | None = None,
-    left_out: Mapping[str, str] = MappingProxyType({}),
-) -> None:
-    """Print counts of what was odd (`only` these) and why files were `left_out` to stderr."""
+def say(notes: Mapping[str, int], *, left_out: Mapping[str, str] = MappingProxyType({})) -> None:
+    """Print counts of what was odd and why files were `left_out` to stderr."""
     for note, count in notes.items():
-        if only is None or note in only:
-            click.echo(f"note: {plain(note)}: {count}", err=True)
+        click.echo(f"note: {plain(note)}: {count}", err=True)
     for file, reason in islice(left_out.items(), _FILES):
         click.echo(f"left out: {plain(file)}: {plain(reason)}", err=True)
     if len(left_out) > _FILES:

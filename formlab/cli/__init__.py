@@ -88,17 +88,13 @@ def _load(context: click.Context, _: click.Parameter, files: tuple[Path, ...]) -
             click.echo(f"note: {plain(str(error))}", err=True)
 
 
+_PLUGIN = {"multiple": True, "type": click.Path(path_type=Path), "metavar": "FILE.py"}
+_PLUGIN |= {"callback": _load, "expose_value": False, "is_eager": True}
+_PLUGIN["help"] = "A file with benchmarks, metrics, systems … of your own; also FORMLAB_PLUGINS."
+
+
 @click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="formlab")
-@click.option(
-    "--plugin",
-    multiple=True,
-    type=click.Path(path_type=Path),
-    metavar="FILE.py",
-    callback=_load,
-    expose_value=False,
-    is_eager=True,
-    help="A file with benchmarks, metrics, systems … of your own; also FORMLAB_PLUGINS.",
-)
+@click.option("--plugin", **_PLUGIN)
 def main() -> None:
     """Show where and why models fail on forms."""

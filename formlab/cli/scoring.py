@@ -59,7 +59,9 @@ def run(gold: str | Path, system: str, settings: dict[str, str], **how: Any) -> 
     chosen = reader.settings(settings)
     corpus = corpus_of(gold, how)
     if isinstance(documents, Path):
-        corpus = choice.only(corpus, documents)
+        names = corpus.documents["doc_id"].to_list()
+        listed = choice.decide(names, set(), documents, where=corpus.split).documents
+        corpus = corpus.filtered(pl.col("doc_id").is_in(listed))
     name = how["name"] or reader.run_name(chosen)
     folder = f"{corpus.benchmark}-{corpus.split}-{name}".replace("/", "-")
     out = how["out"] or Path("runs", folder)

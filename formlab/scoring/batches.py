@@ -173,9 +173,7 @@ class _Gold:
             raise DataBroken(f"document {name!r} is twice in the gold", where=where)
 
 
-def _of_table(
-    source: Any, gold: _Gold, home: Path, columns: Mapping[str, str]
-) -> tuple[Predictions, dict[str, Any]]:
+def _of_table(source: Any, gold: _Gold, home: Path, columns: Any) -> tuple[Predictions, Any]:
     """Write the values of a table by batch; what `Batch.opened` has to know of all of them."""
     path = source if isinstance(source, Path) else None
     jsons = gold.fields.filter(pl.col("kind") == "json")["path"]
@@ -195,9 +193,7 @@ def _of_table(
     return found, {"lists": given.lists, "moved": moved, "usual": usual, "path": path}
 
 
-def _of_function(
-    make: Callable[[Corpus, pl.Expr], Predictions], gold: _Gold, folder: Path
-) -> Predictions:
+def _of_function(make: Callable[..., Predictions], gold: _Gold, folder: Path) -> Predictions:
     """Write what `make` predicts for each batch, last for other documents; the first, bare."""
     bare = None
     for number in range(gold.count + 1):
@@ -214,15 +210,7 @@ def _of_function(
     return bare
 
 
-def own_gold(
-    source: Any,
-    folder: Path,
-    *,
-    images: Any = None,
-    types: Any = None,
-    columns: Any = None,
-    name: str | None = None,
-) -> Iterator[Corpus]:
+def own_gold(source: Any, folder: Path, *, columns: Any = None, **how: Any) -> Iterator[Corpus]:
     """A user's own gold as corpora of one batch each; parameters and errors of `gold.corpus`."""
     path = source if isinstance(source, Path) else None
     values = Values(source, columns or {}, folder / "read")
@@ -230,16 +218,17 @@ def own_gold(
     numbers = batch_numbers(values.documents["n"] + 1, benchmarks.BATCH)
     documents = values.documents.with_columns(name="doc_id", batch=numbers)
     values.partition(documents, folder / "values")
-    known, declared = typed(FieldTypes.inferred(values.samples, values.lists), types, values.notes)
+    inferred = FieldTypes.inferred(values.samples, values.lists)
+    known, declared = typed(inferred, how.get("types"), values.notes)
     has_column = "image" in values.columns
-    places = pages_of(documents, path, images, has_column, values.notes)
-    how = dict(zip(("root", "pages", "texts"), places, strict=True))
-    how["name"] = name or (stem(path.resolve()) if path else FRAME)
+    places = pages_of(documents, path, how.get("images"), has_column, values.notes)
+    same = dict(zip(("root", "pages", "texts"), places, strict=True))
+    same["name"] = how.get("name") or (stem(path.resolve()) if path else FRAME)
     # What is odd in the whole is counted once.
     once = {"flaws": Counter(values.notes), "sources": answers.sources_of(path)}
     for number in range(documents["batch"].max() + 1):
         rows = listed(_read(folder / "values", number), values.lists)
-        yield corpus_of_values(rows, known, declared, **how, **once)
+        yield corpus_of_values(rows, known, declared, **same, **once)
         once = {"flaws": Counter(), "sources": {}}
     shutil.rmtree(folder)
 
@@ -251,12 +240,7 @@ class Values:
     """
 
     def __init__(
-        self,
-        source: Any,
-        columns: Any,
-        folder: Path,
-        of: Corpus | None = None,
-        json_paths: Any = (),
+        self, source: Any, columns: Any, folder: Path, of: Any = None, json_paths: Any = ()
     ) -> None:
         self.folder, self.of, self.notes = folder, of, Counter()
         self.columns: list[str] = []

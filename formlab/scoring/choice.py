@@ -109,13 +109,6 @@ def listed(file: str | Path) -> dict[str, int]:
     return lines_of
 
 
-def only(corpus: Corpus, file: Path) -> Corpus:
-    """The corpus with only the documents that a file lists."""
-    names = corpus.documents["doc_id"].to_list()
-    chosen = decide(names, set(), file, where=corpus.split).documents
-    return corpus.filtered(pl.col("doc_id").is_in(chosen))
-
-
 def part_run(evaluation: Evaluation) -> str:
     """What a reader must know of an evaluation that is not of a whole corpus; empty otherwise."""
     return partial_note(evaluation.documents.height, evaluation.settings, evaluation.notes)

@@ -129,17 +129,12 @@ def _run(row: dict[str, Any]) -> dict[str, Any]:
     kinds.pop(row["verdict"], None)
     others = "; ".join(f"{word} on {', '.join(names)}" for word, names in kinds.items() if names)
     ends = (row["difference"], row["difference_low"], row["difference_high"])
-    return {
-        "run": row["run"],
-        "at": (row["at"] or "–")[:16],
-        "of": of,
-        "value": interval(row["value"], row["ci_low"], row["ci_high"]),
-        "difference": interval(*ends, sign="+"),
-        "p_adjusted": row["p_adjusted"],
-        "verdict": f"{row['verdict']} ({others})" if others else row["verdict"],
-        "fixed / broken": None if row["fixed"] is None else f"{row['fixed']} / {row['broken']}",
-        "changed": row["note"] or row["changed"],
-    }
+    value = interval(row["value"], row["ci_low"], row["ci_high"])
+    cells = {"run": row["run"], "at": (row["at"] or "–")[:16], "of": of, "value": value}
+    cells |= {"difference": interval(*ends, sign="+"), "p_adjusted": row["p_adjusted"]}
+    cells["verdict"] = f"{row['verdict']} ({others})" if others else row["verdict"]
+    flips = None if row["fixed"] is None else f"{row['fixed']} / {row['broken']}"
+    return cells | {"fixed / broken": flips, "changed": row["note"] or row["changed"]}
 
 
 @command(

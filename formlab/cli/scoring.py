@@ -342,18 +342,11 @@ def _log_row(log: Path, evaluation: Evaluation, folder: Path | None) -> dict[str
 
     differ = differences(evaluation)
     counts = Counter(differ["why"].to_list() if differ.width and differ.height else [])
-    return {
-        "log": str(log),
-        "format": stated(evaluation).get("format"),
-        "system": evaluation.system,
-        "benchmark": f"{evaluation.benchmark}:{evaluation.split}",
-        "join": join_report(evaluation),
-        "notes": evaluation.notes,
-        "headlines": headlines(evaluation).to_dicts(),
-        "differences": differ.to_dicts(),
-        "why": dict(counts.most_common()),
-        "out": None if folder is None else str(folder),
-    }
+    where = f"{evaluation.benchmark}:{evaluation.split}"
+    row = {"log": str(log), "format": stated(evaluation).get("format"), "system": evaluation.system}
+    row |= {"benchmark": where, "join": join_report(evaluation), "notes": evaluation.notes}
+    row |= {"headlines": headlines(evaluation).to_dicts(), "differences": differ.to_dicts()}
+    return row | {"why": dict(counts.most_common()), "out": folder and str(folder)}
 
 
 def _log_tables(row: Mapping[str, Any], *, everything: bool) -> list[Table]:

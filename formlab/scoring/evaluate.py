@@ -287,17 +287,11 @@ def score_documents(corpus: Corpus, predictions: Predictions, whole: Whole, how:
     if special := {n: value for n, value in special.items() if value not in (None, choice.ALL)}:
         scores = tables.with_settings(scores, **special)
     same = {name: getattr(corpus, name) for name in ("documents", "benchmark", "split", "root")}
-    checked = Evaluation(
-        cases=_numbered(cases),
-        scores=scores.head(1),  # Most rows, which only `score_table` makes.
-        system=predictions.system,
-        mode=how.mode,
-        settings=settings_of(predictions, how),
-        notes={name: count for name, count in notes.items() if count},
-        corpus=corpus,
-        predictions=matched,
-        **same,
-    ).check()
+    same |= {"system": predictions.system, "mode": how.mode, "corpus": corpus}
+    same |= {"settings": settings_of(predictions, how), "predictions": matched}
+    notes = {name: count for name, count in notes.items() if count}
+    # Most rows are scores, which only `score_table` makes: one is checked.
+    checked = Evaluation(cases=_numbered(cases), scores=scores.head(1), notes=notes, **same).check()
     return dataclasses.replace(checked, scores=scores)
 
 

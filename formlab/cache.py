@@ -37,21 +37,14 @@ def key_of(shape: Any) -> str:
 
 @contextmanager
 def bypassed(is_bypassed: bool = True) -> Iterator[None]:
-    """Nothing is taken or kept meanwhile, nor in processes that start, as by FORMLAB_NO_CACHE=1.
-
-    Examples
-    --------
-    >>> with bypassed():
-    ...     value("ocr", "a page", lambda: [1, 2])
-    [1, 2]
-    """
-    was_bypassed = NO_CACHE in os.environ
+    """Nothing is taken or kept meanwhile, nor in processes that start, as by FORMLAB_NO_CACHE=1."""
+    before = os.environ.get(NO_CACHE)
     if is_bypassed:
         os.environ[NO_CACHE] = "1"
     try:
         yield
     finally:
-        if not was_bypassed:
+        if before is None:
             os.environ.pop(NO_CACHE, None)
 
 

@@ -46,15 +46,9 @@ _UNSAFE = re.compile("[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 def read(path: str | Path) -> pl.DataFrame:
     """The decisions in a file, or in all files of a folder, one for each key and reviewer.
 
-    The table has the schema DECISIONS and is sorted.
-
-    Raises
-    ------
-    DataMissing
-        If there is no such file, or no file of decisions in the folder.
-    DataBroken
-        At the first line that is not a decision, and where two files of a folder hold different
-        decisions of one reviewer on one thing.
+    The table has the schema DECISIONS and is sorted. `DataMissing` if there is no such file, or no
+    file of decisions in the folder; `DataBroken` at the first line that is not a decision, and
+    where two files of a folder hold different decisions of one reviewer on one thing.
     """
     path = Path(path)
     sources = sorted(path.glob(f"*{SUFFIX}")) if path.is_dir() else [path]
@@ -72,13 +66,7 @@ def read(path: str | Path) -> pl.DataFrame:
 
 
 def found(path: str | Path) -> pl.DataFrame:
-    """As `read`, or no decisions at all where nobody has made any yet.
-
-    Examples
-    --------
-    >>> found("no/such/folder").height
-    0
-    """
+    """As `read`, or no decisions at all where nobody has made any yet."""
     path = Path(path)
     begun = any(path.glob(f"*{SUFFIX}")) if path.is_dir() else path.exists()
     return read(path) if begun else _table([])
@@ -87,13 +75,9 @@ def found(path: str | Path) -> pl.DataFrame:
 def write(path: str | Path, decisions: pl.DataFrame) -> None:
     """Write decisions to a file, atomically: sorted, one a line, nulls left out.
 
-    Raises
-    ------
-    TableBroken
-        If the table does not follow the schema DECISIONS.
+    `TableBroken` if the table does not follow the schema DECISIONS.
     """
-    rows = tables.check("decisions", decisions).iter_rows(named=True)
-    files.write_text(path, "".join(f"{line}\n" for line in sorted(map(_line, rows))))
+    files.write_text(path, _text(tables.check("decisions", decisions)))
 
 
 def record(path: str | Path, row: Mapping[str, Any], *, seen: Seen = _ANY) -> None:
@@ -101,12 +85,7 @@ def record(path: str | Path, row: Mapping[str, Any], *, seen: Seen = _ANY) -> No
 
     It is on the disk when this returns. Two sessions may share a file: each adds to what stands
     there, and neither overwrites the other's decisions. With `seen`, the decision on the same thing
-    that a session knows of (None: of none), another one that was made since is not overwritten.
-
-    Raises
-    ------
-    DataBroken
-        If another session has decided since.
+    that a session knows of (None: of none), another one that was made since is a `DataBroken`.
     """
     _change(Path(path), _key(row), dict(row), seen)
 
@@ -117,15 +96,9 @@ def forget(path: str | Path, row: Mapping[str, Any], *, seen: Seen = _ANY) -> No
 
 
 def version(decisions: pl.DataFrame) -> str:
-    """Twelve hexadecimal digits that differ between two states of decisions.
-
-    Examples
-    --------
-    >>> version(tables.table("decisions", []))
-    'e3b0c44298fc'
-    """
-    text = "".join(f"{line}\n" for line in sorted(map(_line, decisions.iter_rows(named=True))))
-    return hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()[:12]
+    """Twelve hexadecimal digits that differ between two states of decisions."""
+    text = _text(decisions).encode("utf-8", "backslashreplace")
+    return hashlib.sha256(text).hexdigest()[:12]
 
 
 def _change(path: Path, key: tuple, row: Row | None, seen: Seen) -> None:
@@ -160,11 +133,9 @@ def locked(folder: Path) -> Iterator[None]:
 
 def _latest(path: Path) -> dict[tuple, tuple[str, Row]]:
     """By key and reviewer, where the last such line stands and what it says."""
+    latest: dict[tuple, tuple[str, Row]] = {}
     # A file whose only decision was taken back is there and empty.
-    if not files.read_text(path).strip():
-        return {}
-    latest = {}
-    for number, line in files.each_jsonl(path):
+    for number, line in files.each_jsonl(path) if files.read_text(path).strip() else ():
         where = f"{path}:{number}"
         row = _row(line, where)
         latest[_key(row)] = (where, row)
@@ -195,22 +166,20 @@ def _row(line: Row, where: str) -> Row:
     return row
 
 
-def _line(row: Mapping[str, Any]) -> str:
-    shown = {name: row[name] for name in tables.DECISIONS if row[name] is not None}
-    if "parts" in shown:
-        # As an object, a changed part is a changed word in a diff and no string in a string.
-        shown["parts"] = json.loads(shown["parts"])
-    return as_line(shown)
+def _text(decisions: pl.DataFrame) -> str:
+    """The lines of a file, sorted."""
+    lines = []
+    for row in decisions.iter_rows(named=True):
+        known = {name: row[name] for name in tables.DECISIONS if row[name] is not None}
+        if "parts" in known:
+            # As an object, a changed part is a changed word in a diff and no string in a string.
+            known["parts"] = json.loads(known["parts"])
+        lines.append(as_line(known) + "\n")
+    return "".join(sorted(lines))
 
 
 def as_line(row: Mapping[str, Any]) -> str:
-    """A row as one line of JSON in which no character moves a cursor or reorders the text.
-
-    Examples
-    --------
-    >>> as_line({"label": chr(0x202E)})
-    '{"label": "\\\\u202e"}'
-    """
+    """A row as one line of JSON in which no character moves a cursor or reorders the text."""
     text = json.dumps(row, ensure_ascii=False)
     return _UNSAFE.sub(lambda match: f"\\u{ord(match.group()):04x}", text)
 

@@ -8,8 +8,6 @@ class FormlabError(Exception):
 
     The command line prints the message without a traceback and exits with code 2.
 
-    Examples
-    --------
     >>> raise DataMissing("no folder 'x'", where="x", remedy="pass --root")
     Traceback (most recent call last):
     ...
@@ -49,13 +47,7 @@ class UnknownName(FormlabError):
 
     @classmethod
     def of(cls, noun: str, name: object, known: object) -> UnknownName:
-        """The error for `name`, naming what is known and the closest spelling.
-
-        Examples
-        --------
-        >>> str(UnknownName.of("benchmark", "fundsd", ["funsd", "sroie"]))
-        "unknown benchmark 'fundsd'. Try: 'funsd' (known: funsd, sroie)"
-        """
+        """The error for `name`, naming what is known and the closest spelling."""
         from difflib import get_close_matches
 
         names = sorted(str(item) for item in known)

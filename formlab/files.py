@@ -18,62 +18,58 @@ import shutil
 import stat
 import zipfile
 import zlib
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache, lru_cache
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, TypeVar, get_args, get_origin
+
+import msgspec
+import yaml
 
 from formlab import resources
 from formlab.errors import DataBroken, DataMissing, NotAvailable
-from formlab.parsing import AS_WRITTEN, Whole, convert, parse_json, parse_yaml, storable
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["AS_WRITTEN", "Whole", "convert", "parse_json", "storable"]
-
 T = TypeVar("T")
+# An integer that a table can hold.
+Whole = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 # What a member of a damaged archive raises.
 UNPACKABLE = (LookupError, OSError, EOFError, ValueError, RuntimeError, NotImplementedError)
 UNPACKABLE += (zipfile.BadZipFile, zlib.error, lzma.LZMAError)
-# The most bytes of a file that are read at once.
-LARGEST = 2**31
-_ROWS_OF_A_GROUP = 2**16
+# The most bytes of a file that are read at once, and how deep JSON and YAML may be nested.
+LARGEST, DEEPEST = 2**31, 200
+_NO_BRACKETS = bytes(sorted(set(range(256)) - set(b"[]{}")))
+_STEPS = bytes.maketrans(b"[{]}", b"\1\1\xff\xff")
+# Tags such as !!bool before other words are followed without a look: all kinds of errors.
+_NOT_YAML = (yaml.YAMLError, ValueError, LookupError, AttributeError, TypeError, RecursionError)
 
 
 @cache
 def version() -> str:
-    """The installed version of formlab.
-
-    >>> version().count(".")
-    2
-    """
+    """The installed version of formlab."""
     return metadata.version("formlab")
 
 
 def cache_folder() -> Path:
     """The cache folder: FORMLAB_CACHE, else formlab's folder in the user's cache."""
-    chosen = os.environ.get("FORMLAB_CACHE")
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(chosen) if chosen else Path(base) / "formlab"
+    return Path(os.environ.get("FORMLAB_CACHE") or Path(base) / "formlab")
 
 
 def folder(path: str | Path, *, remedy: str) -> Path:
     """`path`, if it is a folder; else `DataMissing` with `remedy`."""
-    path = Path(path)
-    if not path.is_dir():
+    if not Path(path).is_dir():
         raise DataMissing("no such folder", where=path, remedy=remedy)
-    return path
+    return Path(path)
 
 
 def is_file(path: str | Path) -> bool:
-    """Whether there is a regular file; False for names that no file can have, too.
-
-    >>> is_file("x" * 10_000), is_file("a\\0b"), is_file(__file__)
-    (False, False, True)
-    """
+    """Whether there is a regular file; False for names that no file can have, too."""
     try:
         return stat.S_ISREG(os.stat(path).st_mode)
     except (OSError, ValueError):
@@ -83,15 +79,16 @@ def is_file(path: str | Path) -> bool:
 @contextmanager
 def _regular(path: str | Path) -> Iterator[BinaryIO]:
     """A regular file, open for reading; `DataMissing` for a pipe, a device, a folder or nothing."""
+    remedy = "check the path"
     try:
         # Not to wait for whoever writes into a pipe.
         flag = getattr(os, "O_NONBLOCK", 0)
         with open(path, "rb", 0, opener=lambda name, flags: os.open(name, flags | flag)) as stream:
             if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
-                raise DataMissing("not a regular file", where=path, remedy="check the path")
+                raise DataMissing("not a regular file", where=path, remedy=remedy)
             yield stream
     except FileNotFoundError as error:
-        raise DataMissing("no such file", where=path, remedy="check the path") from error
+        raise DataMissing("no such file", where=path, remedy=remedy) from error
     except OSError as error:
         raise DataMissing(f"cannot be read: {error.strerror}", where=path) from error
     except ValueError as error:  # A name with a zero character, or with half a character.
@@ -142,6 +139,86 @@ def read_text(path: str | Path, *, encodings: tuple[str, ...] = ("utf-8-sig",)) 
     raise DataBroken(what, where=where, remedy="save the file as UTF-8")
 
 
+def storable(value: Any) -> Any:
+    """`value` as UTF-8 can hold it: half of a surrogate pair, as in JSON, is kept as its escape."""
+    if isinstance(value, str) and not value.isascii():
+        return value.encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, dict):
+        return {storable(name): storable(member) for name, member in value.items()}
+    return list(map(storable, value)) if isinstance(value, list) else value
+
+
+def convert(value: Any, kind: type[T], *, where: object, remedy: str | None = None) -> T:
+    """A parsed value as a type that msgspec knows: a Struct, a dict, a list, …"""
+    try:
+        try:
+            return msgspec.convert(value, kind)
+        except UnicodeEncodeError:
+            return msgspec.convert(storable(value), kind)
+    # Python's own errors are those of integers of thousands of digits.
+    except (ValueError, OverflowError, RecursionError) as error:
+        if get_origin(kind) is dict and isinstance(value, dict):
+            # msgspec does not say under which name of a dict something stands.
+            for name, member in value.items():
+                convert(member, get_args(kind)[1], where=f"{where}#{name}", remedy=remedy)
+        raise DataBroken(str(error), where=where, remedy=remedy) from error
+
+
+def parse_json(
+    text: str,
+    kind: type[T] = object,
+    *,
+    where: str,
+    first_line: int = 1,
+    as_written: bool = False,
+    once: bool = False,
+    remedy: str | None = None,
+) -> T:
+    """The value of a JSON text, of a type as for `convert`; an error names `where` and the line.
+
+    With `as_written`, a number is the text that it is written as: 9.00 stays. With `once`, an
+    object that has a name twice, of which one value would be lost, is an error too.
+    """
+    how: dict[str, Any] = {"parse_float": str, "parse_int": str} if as_written else {}
+    how |= {"object_pairs_hook": _named_once} if once else {}
+    _check_depth(text, f"{where}:{first_line}")
+    try:
+        value = json.loads(text, **how)
+    except ValueError as error:
+        what, line = str(error), 1 if "\n" not in text.strip() else None
+        if isinstance(error, json.JSONDecodeError):
+            what, line = f"broken JSON, {error.msg} at column {error.colno}", error.lineno
+        at = where if line is None else f"{where}:{line + first_line - 1}"
+        raise DataBroken(what, where=at, remedy="mend that line") from error
+    return convert(value, kind, where=where, remedy=remedy)
+
+
+def _named_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        twice = next(name for name, n in Counter(name for name, _ in pairs).items() if n > 1)
+        raise ValueError(f"an object has the name {twice[:80]!r} twice")
+    return members
+
+
+# Reads numbers as they are written, and no name twice.
+AS_WRITTEN = json.JSONDecoder(object_pairs_hook=_named_once, parse_float=str, parse_int=str)
+
+
+def _check_depth(text: str, where: str) -> None:
+    """`DataBroken` if lists and objects stand in more than `DEEPEST` others."""
+    if text.count("[") + text.count("{") <= DEEPEST:
+        return
+    import numpy as np  # A third of a second, which few texts need.
+
+    # Every other piece between quotation marks is a text, in which brackets mean nothing.
+    plain = text.encode("utf-8", "replace").replace(rb"\\", b"").replace(rb"\"", b"")
+    steps = b"".join(plain.split(b'"')[::2]).translate(_STEPS, _NO_BRACKETS)
+    if np.cumsum(np.frombuffer(steps, np.int8), dtype=np.int32).max(initial=0) > DEEPEST:
+        what = f"nested more than {DEEPEST} deep"
+        raise DataBroken(what, where=where, remedy="mend that line")
+
+
 def read_json(path: str | Path, kind: type[T] = object, **how: Any) -> T:
     """The value of a JSON file; `kind` and the rest as for `parse_json`."""
     return parse_json(read_text(path), kind, where=str(path), **how)
@@ -152,16 +229,44 @@ def each_jsonl(path: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
     `DataBroken` at the first line that is not a JSON object, and for a file without any.
     """
-    count = 0
     remedy = 'one object a line, such as {"doc_id": "1", "text": "…"}'
     # Not splitlines(): a value may hold U+2028 or a form feed, which JSON allows unescaped.
-    for number, line in enumerate(read_text(path).split("\n"), start=1):
-        if line.strip():
-            count += 1
-            value = parse_json(line, where=str(path), first_line=number)
-            yield number, convert(value, dict[str, Any], where=f"{path}:{number}", remedy=remedy)
-    if not count:
+    lines = [line for line in enumerate(read_text(path).split("\n"), 1) if line[1].strip()]
+    for number, line in lines:
+        value = parse_json(line, where=str(path), first_line=number)
+        yield number, convert(value, dict[str, Any], where=f"{path}:{number}", remedy=remedy)
+    if not lines:
         raise DataBroken("the file is empty", where=path, remedy=remedy)
+
+
+class _UniqueLoader(yaml.SafeLoader):
+    """JSON's types and days, and each key once; YAML's own reader takes the last one silently."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen = set()
+        for key, _ in node.value:
+            if (name := (key.tag, str(key.value))) in seen:
+                what = f"the key {key.value!r} twice"
+                raise yaml.MarkedYAMLError(problem=what, problem_mark=key.start_mark)
+            seen.add(name)
+        return super().construct_mapping(node, deep)
+
+
+def parse_yaml(text: str, *, where: object, remedy: str) -> tuple[Any, yaml.Node | None]:
+    """The value of a YAML text, and its nodes, which know their lines; null if it is empty.
+
+    `DataBroken` with the line and `remedy` if it is no YAML.
+    """
+    _check_depth(text, f"{where}:1")
+    try:
+        loader = _UniqueLoader(text)
+        root = loader.get_single_node()
+        return root and loader.construct_document(root), root
+    except _NOT_YAML as error:
+        mark, problem = (getattr(error, name, None) for name in ("problem_mark", "problem"))
+        what = f"not YAML: {problem}" if problem else "not YAML"
+        where = f"{where}:{mark.line + 1}" if mark else where
+        raise DataBroken(what, where=where, remedy=remedy) from error
 
 
 def read_yaml(path: str | Path, *, remedy: str) -> Any:
@@ -170,11 +275,7 @@ def read_yaml(path: str | Path, *, remedy: str) -> Any:
 
 
 def csv_rows(path: str | Path, text: str) -> list[tuple[int, list[str]]]:
-    """The rows of a CSV file's text that are not empty, each with the number of its last line.
-
-    >>> csv_rows("a.csv", "id,text\\n\\n1,two\\n2,\\"a\\nb\\"")
-    [(1, ['id', 'text']), (3, ['1', 'two']), (5, ['2', 'a\\nb'])]
-    """
+    """The rows of a CSV file's text that are not empty, each with the number of its last line."""
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     try:
         with csv_cells(len(text)):
@@ -341,13 +442,11 @@ def sweep(parts: Iterable[Path]) -> None:
     for part in parts:
         made = re.search(rf"\.{_host()}-(\d{{1,9}})-[0-9a-f]{{8}}\.(part|old)", part.name)
         if made and os.name != "nt":  # On Windows the signal would end the process.
-            try:
-                os.kill(int(made[1]), 0)
-            except ProcessLookupError:
-                with suppress(OSError):
+            with suppress(OSError):
+                try:
+                    os.kill(int(made[1]), 0)
+                except ProcessLookupError:
                     remove(part)
-            except OSError:
-                pass
 
 
 @contextmanager
@@ -387,5 +486,5 @@ def write_parquet(path: str | Path, frame: pl.DataFrame, *, statistics: bool = T
     with atomic(path) as part:
         # The fastest level: tables of codes and short texts get no smaller by more. Groups of a
         # stated size do not follow the pieces that a frame was put together from.
-        how = {"compression_level": 1, "row_group_size": _ROWS_OF_A_GROUP}
+        how = {"compression_level": 1, "row_group_size": 2**16}
         frame.write_parquet(part, statistics=statistics, **how)

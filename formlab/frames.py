@@ -31,13 +31,6 @@ class Options:
     `frames` is the library of the frames that functions return, ``polars`` or ``pandas``. Tables
     of an evaluation (`evaluation.cases`) stay polars and have `to_pandas()`.
 
-    Raises
-    ------
-    UnknownName
-        If there is no such option or library.
-
-    Examples
-    --------
     >>> import formlab
     >>> formlab.options.frames = "panda"
     Traceback (most recent call last):
@@ -61,9 +54,9 @@ options = Options()
 
 def know(schemas: Iterable[Mapping[str, Any]]) -> None:
     """Give columns of other libraries the dtypes that these schemas agree on."""
-    pairs = {(name, dtype) for schema in schemas for name, dtype in schema.items()}
+    pairs = {pair for schema in schemas for pair in schema.items()}
     names = [name for name, _ in pairs]
-    _DTYPES.update({name: dtype for name, dtype in pairs if names.count(name) == 1})
+    _DTYPES.update(pair for pair in pairs if names.count(pair[0]) == 1)
 
 
 def to_polars(value: Any) -> Any:
@@ -71,12 +64,6 @@ def to_polars(value: Any) -> Any:
 
     What is missing is null, and undefined scores are NaN. A named index is a column. `TableBroken`
     if two columns have the same name, or a column holds values of several types.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> to_polars(pd.DataFrame({"doc_id": ["a"], "page": [2.0]})).row(0)
-    ('a', 2)
     """
     return _within(value, _frame)
 
@@ -123,19 +110,20 @@ def either(function: Any) -> Any:
     if not inspect.isfunction(function):
         return function
     signature = inspect.signature(function)
-    kinds = {name: str(value.annotation) for name, value in signature.parameters.items()}
-    named = [p for p in signature.parameters.values() if p.kind is not p.VAR_POSITIONAL]
+    parameters = signature.parameters.values()
+    has_frames = any("pl." in str(p.annotation) for p in parameters)
+    named = [p for p in parameters if p.kind is not p.VAR_POSITIONAL]
     lists = {p.name for p in named if _LISTS.match(str(p.annotation))}
     positional = [p.name for p in named if p.kind is p.POSITIONAL_OR_KEYWORD]
     returns = "pl.DataFrame" in str(signature.return_annotation)
-    if not returns and not lists and not any("pl." in kind for kind in kinds.values()):
+    if not returns and not lists and not has_frames:
         return function
 
     def taken(name: str, value: Any) -> Any:
         # A text is a sequence as well, of its letters; the name of a column is meant.
         is_list = value is None or (isinstance(value, Iterable) and not isinstance(value, str))
         value = value if name not in lists or is_list else (value,)
-        return to_polars(value) if "pl." in "".join(kinds.values()) else value
+        return to_polars(value) if has_frames else value
 
     @functools.wraps(function)
     def called(*values: Any, **named: Any) -> Any:

@@ -11,20 +11,21 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from functools import cache, partial
 from importlib import import_module, metadata
 from pathlib import Path
 from pkgutil import resolve_name
-from types import ModuleType
-from typing import Any
+from types import ModuleType, SimpleNamespace
+from typing import Any, NamedTuple, TypedDict
 
 from formlab.errors import DataBroken, FormlabError, NotAvailable, UnknownName
-from formlab.provenance import OWN, VARIABLE, Entry, Record, Source, trust, trusted_file
 
+VARIABLE = "FORMLAB_PLUGINS"
 # What is registered, and what a decorated function becomes: a class and the field it goes into.
 KINDS: dict[str, tuple[str, str] | None] = {
     "benchmarks": ("formlab.benchmarks._spec:Benchmark", "read"),
@@ -35,19 +36,57 @@ KINDS: dict[str, tuple[str, str] | None] = {
 }
 
 
-@dataclass
-class _Plugins:
-    """The plug-ins of this process; of its files the SHA-256, or why they cannot be run."""
+@dataclass(frozen=True)
+class Source:
+    """Where an entry comes from: ``formlab``, a ``package``, a ``file`` or a ``notebook``.
 
-    registered: dict[tuple[str, str, str], Entry] = field(default_factory=dict)
-    registries: dict[str, Registry] = field(default_factory=dict)
-    files: dict[str, str] = field(default_factory=dict)
-    broken: dict[str, str] = field(default_factory=dict)
-    named: str = ""
-    loading: Source | None = None
+    `version` is that of a package, or the SHA-256 of a file.
+    """
+
+    kind: str
+    name: str
+    version: str = ""
+
+    def __str__(self) -> str:
+        if self.kind == "package":
+            return f"package {self.name} {self.version}".rstrip()
+        if self.kind == "notebook":
+            return "this notebook" if self.name == "__main__" else f"module {self.name}"
+        return self.name
+
+    @property
+    def remedy(self) -> str:
+        """How a user has it again."""
+        file = f"--plugin FILE.py (or {VARIABLE}) with that file, if you trust it"
+        ways = {"package": f"pip install {self.name}=={self.version}", "file": file}
+        return ways.get(self.kind, "register it again first, or keep it in a file, with --plugin")
 
 
-_STATE = _Plugins()
+OWN = Source("formlab", "formlab")
+
+
+class Entry(NamedTuple):
+    """A name of one kind, where it comes from, and what imports its value."""
+
+    kind: str
+    name: str
+    source: Source
+    load: Callable[[], Any]
+
+
+class Record(TypedDict):
+    """An entry that an evaluation needs: its kind and name, and the fields of its `Source`."""
+
+    plugin: str
+    entry: str
+    kind: str
+    name: str
+    version: str
+
+
+# The plug-ins of this process: entries by kind, name and source, registries by kind, of files the
+# SHA-256 or why they cannot be run, what FORMLAB_PLUGINS named last, and the source that is run.
+_STATE = SimpleNamespace(registered={}, registries={}, files={}, broken={}, named="", loading=None)
 
 
 class Registry(Mapping[str, Any]):
@@ -59,34 +98,23 @@ class Registry(Mapping[str, Any]):
     `builtin` has for each of formlab's own names ``module:attribute``, or that and a help line; the
     attribute is the value, or a mapping that has the value under that name. `help_lines` are those
     of formlab's add-ons.
-
-    Examples
-    --------
-    >>> numbers = Registry("numbers", {"pi": ("math:pi", "The ratio of a circle."), "e": "math:e"})
-    >>> numbers["pi"], numbers.help("pi"), "tau" in numbers
-    (3.141592653589793, 'The ratio of a circle.', False)
     """
 
     def __init__(
-        self,
-        kind: str,
-        builtin: Mapping[str, str | tuple[str, str]],
-        help_lines: Mapping[str, str] | None = None,
+        self, kind: str, builtin: Mapping[str, Any], help_lines: Mapping[str, str] | None = None
     ) -> None:
-        self.kind = kind
+        self.kind, self.loaded = kind, {}
         self.builtin = {n: e if isinstance(e, str) else e[0] for n, e in builtin.items()}
-        self.help_lines = {n: e[1] for n, e in builtin.items() if not isinstance(e, str)}
-        self.help_lines |= help_lines or {}
-        self.loaded: dict[str, Any] = {}
+        lines = {n: e[1] for n, e in builtin.items() if not isinstance(e, str)}
+        self.help_lines = lines | dict(help_lines or {})
         _STATE.registries[kind] = self
 
     def __getitem__(self, name: str) -> Any:
         if name in self.loaded:
             return self.loaded[name]
         entry = self._entry(name)
-        value = entry.load()
         # What others register may be registered anew.
-        return self.loaded.setdefault(name, value) if entry.source == OWN else value
+        return self.loaded.setdefault(name, entry.load()) if entry.source == OWN else entry.load()
 
     def __iter__(self) -> Iterator[str]:
         for name in self.names():
@@ -143,10 +171,14 @@ class Registry(Mapping[str, Any]):
                 entries.setdefault(entry.name, []).append(entry)
         return entries
 
+    def _own(self, name: str) -> Any:
+        value = resolve_name(self.builtin[name])
+        return value[name] if isinstance(value, Mapping) else value
+
     def _entry(self, name: str) -> Entry:
         entries = self.plugins().get(name, [])
-        if target := self.builtin.get(name):
-            entries = [Entry(self.kind, name, OWN, lambda: _own(target, name)), *entries]
+        if name in self.builtin:
+            entries = [Entry(self.kind, name, OWN, partial(self._own, name)), *entries]
         if not entries:
             raise KeyError(name)
         if len(entries) == 1:
@@ -178,8 +210,6 @@ def register(kind: str, name: str, value: Any = None, **fields: Any) -> Any:
     of one name are an error that names both when it is used; a cell or a file that is run again
     replaces what it registered.
 
-    Examples
-    --------
     >>> @register("charts", "empty chart")
     ... def empty(frame):
     ...     return None
@@ -191,9 +221,8 @@ def register(kind: str, name: str, value: Any = None, **fields: Any) -> Any:
     if value is None:
         return lambda function: register(kind, name, function, **fields)
     source = _STATE.loading or Source("notebook", _caller())
-    if declared := KINDS[kind]:
-        target, main = declared
-        entry_class = resolve_name(target)
+    if KINDS[kind]:
+        entry_class, main = resolve_name(KINDS[kind][0]), KINDS[kind][1]
         if not isinstance(value, entry_class):
             value = entry_class(name=name, **{main: value}, **fields)
     _STATE.registered[kind, name, source.name] = Entry(kind, name, source, lambda: value)
@@ -216,8 +245,7 @@ def load(path: str | Path) -> ModuleType:
     A file that has changed is run again and replaces what it registered. One that is not there
     (`DataMissing`) or cannot be run (`NotAvailable`) is listed by `problems` too.
     """
-    # Not Path.resolve(), which raises on links in a circle.
-    path = os.path.realpath(path)
+    path = os.path.realpath(path)  # Not Path.resolve(), which raises on links in a circle.
     try:
         module = _run_file(path)
     except FormlabError as error:
@@ -243,10 +271,27 @@ def _run_file(path: str) -> ModuleType:
     # The very bytes that were hashed, and no bytecode is left beside the file.
     _run(source, lambda: exec(compile(code, path, "exec"), vars(module)))  # noqa: S102
     _STATE.files[path] = source.version
-    # Without a folder to write to, a later session has to name the file again.
     with suppress(NotAvailable):
-        trust(source.version, path)
+        # Without a folder to write to, a later session has to name the file again.
+        files.write_text(_note(source.version), path)
     return module
+
+
+def _note(version: str) -> Path:
+    """The file that says where the user keeps the plug-in file of this SHA-256."""
+    from formlab import files
+
+    return files.cache_folder() / "plugins" / version
+
+
+def trusted_file(version: str) -> str | None:
+    """The file of this SHA-256 which the user has named before, wherever it is kept now."""
+    from formlab import files
+
+    with suppress(FormlabError):
+        path = files.read_text(_note(version)) if re.fullmatch("[0-9a-f]{64}", version) else ""
+        return path if path and files.sha256(path) == version else None
+    return None
 
 
 def _run(source: Source, code: Callable[[], Any]) -> Any:
@@ -274,17 +319,17 @@ def load_named() -> None:
     """Run the files that FORMLAB_PLUGINS names; what is wrong with one stands in `problems`."""
     if os.environ.get(VARIABLE, "") == _STATE.named or _STATE.loading:
         return
-    files = named()
-    _STATE.named = os.environ[VARIABLE] = os.pathsep.join(files)
-    for file in files:
+    paths = named()
+    _STATE.named = os.environ[VARIABLE] = os.pathsep.join(paths)
+    for file in paths:
         with suppress(FormlabError):
             load(file)
 
 
 def named() -> list[str]:
     """The files that FORMLAB_PLUGINS names."""
-    files = os.environ.get(VARIABLE, "").split(os.pathsep)
-    return list(dict.fromkeys(os.path.realpath(file) for file in files if file))
+    paths = os.environ.get(VARIABLE, "").split(os.pathsep)
+    return list(dict.fromkeys(os.path.realpath(path) for path in paths if path))
 
 
 def plugins(*kinds: str) -> list[dict[str, str]]:
@@ -344,11 +389,6 @@ def restore(records: object, *, where: object) -> None:
         source = registry.source(name)
         if source != recorded and (source.kind, source.name) == (recorded.kind, recorded.name):
             print(f"note: {where}: {what} has changed since: {source}", file=sys.stderr)
-
-
-def _own(target: str, name: str) -> Any:
-    value = resolve_name(target)
-    return value[name] if isinstance(value, Mapping) else value
 
 
 @cache

@@ -15,13 +15,7 @@ _MODULES = {"opencv_python_headless": "cv2", "scikit_learn": "sklearn"}
 
 
 def folder(name: str) -> Path:
-    """A folder that comes with formlab: of the checkout, or of the installed wheel.
-
-    Examples
-    --------
-    >>> (folder("data/published") / "vrdu_table3.csv").is_file()
-    True
-    """
+    """A folder that comes with formlab: of the checkout, or of the installed wheel."""
     package = Path(__file__).parent
     # hatch_build.py puts the folders there in a wheel; site-packages may have a `data` of others.
     shipped = package / "_shipped"
@@ -45,17 +39,7 @@ def _absent(modules: list[str], extra: str) -> NotAvailable:
 
 
 class optional:  # noqa: N801
-    """A module of an extra, imported when it is first used; without it that is `NotAvailable`.
-
-    Examples
-    --------
-    >>> whales = optional("no_such_module", extra="chat")
-    >>> whales.count()
-    Traceback (most recent call last):
-    ...
-    formlab.errors.NotAvailable: this needs no_such_module, which is not installed. \
-Try: pip install 'formlab[chat]'
-    """
+    """A module of an extra, imported when it is first used; without it that is `NotAvailable`."""
 
     def __init__(self, module: str, *, extra: str) -> None:
         self._module, self._extra = module, extra

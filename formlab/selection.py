@@ -29,8 +29,6 @@ def text(selection: Selection) -> str:
 
     Values of one column are alternatives; several columns must all fit.
 
-    Examples
-    --------
     >>> text({"kind": ["answer"], "cause": ["clipped"], "length": [None]})
     'slice=kind:answer&cause=clipped&slice=length'
     """
@@ -50,26 +48,21 @@ def read(line: str) -> dict[str, list[str | None]]:
     The ``case=…`` of an address, which opens one case, selects none. `DataBroken` if a part of it
     is neither ``name=value`` nor ``slice=column:value``.
 
-    Examples
-    --------
     >>> read("report.html#slice=kind:answer&cause=clipped&slice=length")
     {'kind': ['answer'], 'cause': ['clipped'], 'length': [None]}
     """
     selection: dict[str, list[str | None]] = {}
     for part in filter(None, line.rpartition("#")[2].split("&")):
         column, equals, value = part.partition("=")
-        if column == "case" and equals:
+        is_known = equals and column in ("case", "slice", *NAMED)
+        if column == "case" and is_known:
             continue
-        of_slice = column == "slice"
-        known = equals and (of_slice or column in NAMED)
-        if of_slice:
+        if column == "slice":
             column, equals, value = value.partition(":")
-        if not known or not column:
-            named = ", ".join(f"{name}=…" for name in NAMED)
-            remedy = f"slice=column:value, or one of: {named}"
+        if not is_known or not column:
+            remedy = f"slice=column:value, or one of: {', '.join(f'{name}=…' for name in NAMED)}"
             raise DataBroken(f"{part!r} selects no cases", remedy=remedy)
-        chosen = unquote(value) if equals else None
-        selection.setdefault(unquote(column), []).append(chosen)
+        selection.setdefault(unquote(column), []).append(unquote(value) if equals else None)
     return selection
 
 
@@ -83,27 +76,23 @@ def of_rows(
     column of cases is taken, but for the columns `without`; ``slice_by`` with ``slice_value``, and
     ``x`` with ``x_value``, always are. A frame with a column `LINES` has its own.
 
-    Examples
-    --------
     >>> of_rows(pl.DataFrame({"slice_by": ["kind", None], "slice_value": ["answer", None]}))
     ['slice=kind:answer', None]
     """
     if columns is None and LINES in frame.columns:
         return frame[LINES].to_list()
     given = {name: name for name in _IN_ROWS if name in frame.columns and name not in without}
-    for name in (named := given if columns is None else columns).values():
-        if name not in frame.columns:
-            raise UnknownName.of("column", name, frame.columns)
+    named = given if columns is None else columns
+    if absent := [name for name in named.values() if name not in frame.columns]:
+        raise UnknownName.of("column", absent[0], frame.columns)
     lines: list[str | None] = []
     for row in frame.iter_rows(named=True):
-        chosen = {
-            of: [_value(row[name])]
-            for of, name in named.items()
-            if (columns is not None or row[name] is not None)
-            and (of != "level" or row[name] not in _WHOLE)
-        }
-        chosen |= {} if columns == {} else dict(_slices(row))
-        lines.append(text(chosen) or None)
+        values = {of: row[name] for of, name in named.items()}
+        if values.get("level") in _WHOLE:
+            del values["level"]
+        is_taken = columns is not None
+        chosen = {of: [_value(v)] for of, v in values.items() if is_taken or v is not None}
+        lines.append(text(chosen if columns == {} else chosen | dict(_slices(row))) or None)
     return lines
 
 

@@ -6,9 +6,7 @@ import json
 import math
 import os
 import sys
-import time
-from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from collections.abc import Mapping
 from itertools import islice
 from types import MappingProxyType
 from typing import Any
@@ -17,31 +15,17 @@ import click
 
 # Files that were left out, rows of a table and characters of a value that are shown.
 _FILES, ROWS, _LONGEST = 10, 5, 60
-# Seconds after which work that cannot be counted is told.
-_LONG = 5.0
 
 
 def plain(text: str) -> str:
-    r"""`text` with control characters as escapes, as models and file names may have any.
-
-    Examples
-    --------
-    >>> plain("a" + chr(27) + "[31m")
-    'a\\x1b[31m'
-    """
+    r"""`text` with control characters as escapes, as models and file names may have any."""
     return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in text)
 
 
-def say(
-    notes: Mapping[str, int],
-    *,
-    only: Collection[str] | None = None,
-    left_out: Mapping[str, str] = MappingProxyType({}),
-) -> None:
-    """Print counts of what was odd (`only` these) and why files were `left_out` to stderr."""
+def say(notes: Mapping[str, int], *, left_out: Mapping[str, str] = MappingProxyType({})) -> None:
+    """Print counts of what was odd and why files were `left_out` to stderr."""
     for note, count in notes.items():
-        if only is None or note in only:
-            click.echo(f"note: {plain(note)}: {count}", err=True)
+        click.echo(f"note: {plain(note)}: {count}", err=True)
     for file, reason in islice(left_out.items(), _FILES):
         click.echo(f"left out: {plain(file)}: {plain(reason)}", err=True)
     if len(left_out) > _FILES:
@@ -57,9 +41,8 @@ def show(rows: list[dict[str, Any]], *, as_json: bool, title: str = "") -> None:
         ]
         text = json.dumps(known, indent=1, ensure_ascii=False)
         # A terminal obeys U+009B too, which JSON leaves as it is.
-        click.echo(
-            "".join(c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] for c in text)
-        )
+        safe = (c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] for c in text)
+        click.echo("".join(safe))
         return
     from rich.console import Console
     from rich.table import Table
@@ -105,30 +88,12 @@ def progress(text: str, *, shown: bool = True) -> Any:
 
     console = Console(stderr=True)
     # No moving bar in a report.
-    shown = shown and not _in_report()
+    shown = shown and os.environ.get("FORMLAB_REPORT") != "1"
     if shown and not (console.is_terminal or console.is_jupyter):
         return Lines(disable=True)
     name, done = rich.TextColumn("{task.description}", markup=False), rich.MofNCompleteColumn()
     columns = name, rich.BarColumn(), done, rich.TextColumn(text), rich.TimeRemainingColumn()
     return rich.Progress(*columns, console=console, disable=not shown)
-
-
-@contextmanager
-def working(text: str) -> Iterator[None]:
-    """Say what runs where nothing can be counted: meanwhile in a terminal, else if it took long."""
-    from rich.console import Console
-    from rich.markup import escape
-
-    console, start, shown = Console(stderr=True), time.monotonic(), not _in_report()
-    with console.status(escape(plain(text))) if shown and console.is_terminal else nullcontext():
-        yield
-    seconds = time.monotonic() - start
-    if shown and not console.is_terminal and seconds > _LONG:
-        click.echo(f"{plain(text)}: {seconds:.0f} s", err=True)
-
-
-def _in_report() -> bool:
-    return os.environ.get("FORMLAB_REPORT") == "1"
 
 
 _NEXT = {
@@ -146,14 +111,7 @@ _HTML = """<div><p><b>{{ name }}</b><br>{{ counts | join(", ") }}</p>
 
 
 def line(folder: Any) -> str:
-    """What a folder is, and how many documents, values and flaws it has, on one line.
-
-    Examples
-    --------
-    >>> from formlab.readers import gold
-    >>> line(gold.corpus([{"doc_id": "a", "total": "9.00"}]))
-    'Corpus own:frame: 1 document, 1 gold value'
-    """
+    """What a folder is, and how many documents, values and flaws it has, on one line."""
     kind = type(folder).__name__
     if (facts := _facts(folder)) is None:
         return f"{kind} with tables of other schemas; check() says which"
@@ -182,15 +140,15 @@ def _facts(folder: Any) -> dict[str, Any] | None:
 
     from formlab import tables
 
+    kind, counts = type(folder).__name__, []
     try:
-        if type(folder).__name__ == "Evaluation":
+        if kind == "Evaluation":
             name = f"of {folder.system} on {folder.benchmark}:{folder.split} ({folder.mode})"
-            documents, noted = folder.scan("documents").select(pl.len()).collect(), folder.notes
+            count, noted = folder.scan("documents").select(pl.len()).collect().item(), folder.notes
             values = folder.scan("cases").filter(~pl.col("level").is_in(tables.WHOLE_LEVELS))
             outcomes = dict(values.group_by("outcome").len().collect().iter_rows())
-            height = sum(outcomes.values())
-            counts = [_count(documents.item(), "document"), _count(height, "field")]
-            counts += [f"{outcomes[n]:,} {n}" for n in tables.OUTCOMES if n in outcomes]
+            height, noun = sum(outcomes.values()), "field"
+            counts = [f"{outcomes[n]:,} {n}" for n in tables.OUTCOMES if n in outcomes]
             columns = ("doc_id", "path", "kind", "gold", "pred", "outcome", "cause")
             rows = values.select(columns).head(ROWS).collect()
         else:
@@ -199,19 +157,20 @@ def _facts(folder: Any) -> dict[str, Any] | None:
             claims = values.filter(pl.col("task") != "layout")
             rows = (claims if claims.height else values).select("doc_id", "path", "kind", "value")
             height, rows = rows.height, rows.head(ROWS)
-            if type(folder).__name__ == "Corpus":
+            if kind == "Corpus":
                 name, noted = f"{folder.benchmark}:{folder.split}", folder.flaws
-                counts = [_count(folder.documents.height, "document"), _count(height, "gold value")]
+                count, noun = folder.documents.height, "gold value"
             else:
-                name, noted = f"of {folder.system}", folder.notes
+                name, noted, noun = f"of {folder.system}", folder.notes, "value"
+                count = folder.records["doc_id"].n_unique()
                 failed = folder.responses.filter(~pl.col("status").is_in(tables.USABLE)).height
-                counts = [_count(folder.records["doc_id"].n_unique(), "document")]
-                counts += [_count(height, "value")] + [f"{failed:,} failed"] * bool(failed)
+                counts = [f"{failed:,} failed"] if failed else []
     except (AttributeError, pl.exceptions.PolarsError):
         return None
+    counts = [_count(count, "document"), _count(height, noun), *counts]
     # Types that were inferred are no flaws.
     noted = {note: n for note, n in noted.items() if tables.INFERRED not in note}
-    name = plain(f"{type(folder).__name__} {name}")
+    name = plain(f"{kind} {name}")
     return {"name": name, "counts": counts, "noted": noted, "rows": rows, "height": height}
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import gc
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -28,11 +29,6 @@ class Settings:
     `rules` say how values are compared, `read` how fields are read from a page; `documents` which
     documents were scored and `labels` which corrections were applied, where not all or any were.
     `formlab` is the version; `average`, `interval` and `test` say how a summary was made.
-
-    Examples
-    --------
-    >>> Settings(rules="norm=lower", average="micro").text()
-    'norm=lower|avg=micro'
     """
 
     rules: str | None = None
@@ -56,73 +52,55 @@ class Settings:
 SETTINGS = pl.Struct({field.name: pl.Categorical for field in dataclasses.fields(Settings)})
 
 
+_TYPES |= {"numbers": pl.List(pl.Float64), "settings": SETTINGS}
+
+
 def _words(text: str) -> tuple[str, ...]:
     return tuple(text.split())
 
 
-def _schema(columns: str, **more: Any) -> dict[str, Any]:
+def _schema(columns: str) -> dict[str, Any]:
     """The dtypes of columns that are written as ``name`` (text) or ``name:type``."""
-    pairs = [column.partition(":") for column in _words(columns)]
-    return {name: _TYPES.get(kind, more.get(name, _S)) for name, _, kind in pairs}
+    pairs = [column.replace("!", "").partition(":") for column in columns.split()]
+    return {name: _TYPES.get(kind, _S) for name, _, kind in pairs}
 
 
 BOX = ("x0", "y0", "x1", "y1")
 LADDER = ("exact", "normalised", "typed", "fuzzy")
 # The scope of a score: task, level, and slice, if any.
 SLICE = _schema("task level slice_by slice_value")
-DOCUMENTS = _schema(
-    "benchmark split doc_id image width:int height:int template domain n_fields:int n_kinds:int "
-    "context meta"
-)
-RECORDS = _schema(
-    "benchmark split doc_id role system task path kind modality subtype field value "
-    "accepted:texts page:int x0:number y0:number x1:number y1:number confidence:number "
-    "scope reference complexity modal status origin meta"
-)
-RESPONSES = _schema(
-    "benchmark split doc_id system task request text status attempts:int "
-    "tokens_in:int tokens_out:int cost:number seconds:number error"
-)
-# `field` is the pattern of the path in forms of one's own, whose lists have items at `*`.
-# `depth` and `cost` are of nodes of a form's tree: how deep they stand, what their edit costs.
-# `readings` are what the other reading rules read under the box, in the order that `settings` names
-# them; `at` is the place of a field's first character in its page's text. `ambiguous` values are
-# equal only if day and month are read in the other order. `failed` has, of a consistency check, the
-# paths of the fields of its relation that are not right.
-CASES = _schema(
-    "benchmark split doc_id system task level path pred_path kind modality subtype field "
-    "gold accepted:texts pred page:int x0:number y0:number x1:number y1:number "
-    "pred_page:int pred_x0:number pred_y0:number pred_x1:number pred_y1:number confidence:number "
-    "scope reference complexity modal status outcome "
-    "exact:flag normalised:flag typed:flag fuzzy:flag similarity:number cause "
-    "gold_origin pred_origin depth:int cost:number readings:texts at:int ambiguous:flag "
-    "failed:texts"
-)
-SCORES = _schema(
-    "benchmark split doc_id system task level path slice_by slice_value metric hits:number "
-    "total:number stats value:number status mode settings",
-    stats=pl.List(pl.Float64),
-    settings=SETTINGS,
-)
-SUMMARY = _schema(
-    "benchmark split system task level slice_by slice_value mode metric average "
-    "value:number ci_low:number ci_high:number n_docs:int n_cases:int n_missing:int "
-    "n_undefined:int n_reader:int n_ambiguous:int settings",
-    settings=SETTINGS,
-)
-# What a person decided about one value or item: see `formlab.decisions`.
-DECISIONS = _schema(
-    "benchmark split doc_id task path decision label value parts note reviewer time"
-)
-SCHEMAS: dict[str, dict[str, Any]] = {
-    "documents": DOCUMENTS,
-    "records": RECORDS,
-    "responses": RESPONSES,
-    "cases": CASES,
-    "scores": SCORES,
-    "summary": SUMMARY,
-    "decisions": DECISIONS,
+# Columns with ! may not be null. `field` is the pattern of the path in forms of one's own, whose
+# lists have items at `*`. `depth` and `cost` are of nodes of a form's tree: how deep they stand,
+# what their edit costs. `readings` are what the other reading rules read under the box, in the
+# order that `settings` names them; `at` is the place of a field's first character in its page's
+# text. `ambiguous` values are equal only if day and month are read in the other order. `failed`
+# has, of a consistency check, the paths of the fields of its relation that are not right.
+# `decisions` are of people, about one value or item: see `formlab.decisions`.
+_COLUMNS = {
+    "documents": """benchmark! split! doc_id! image width:int height:int template domain
+        n_fields:int n_kinds:int context meta""",
+    "records": """benchmark! split! doc_id! role! system task! path kind modality subtype field
+        value accepted:texts page:int x0:number y0:number x1:number y1:number confidence:number
+        scope reference complexity modal status! origin meta""",
+    "responses": """benchmark split doc_id system task request text status attempts:int
+        tokens_in:int tokens_out:int cost:number seconds:number error""",
+    "cases": """benchmark! split! doc_id! system! task! level! path pred_path kind modality subtype
+        field gold accepted:texts pred page:int x0:number y0:number x1:number y1:number
+        pred_page:int pred_x0:number pred_y0:number pred_x1:number pred_y1:number confidence:number
+        scope reference complexity modal status outcome! exact:flag normalised:flag typed:flag
+        fuzzy:flag similarity:number cause gold_origin pred_origin depth:int cost:number
+        readings:texts at:int ambiguous:flag failed:texts""",
+    "scores": """benchmark! split! doc_id! system! task level! path slice_by slice_value metric!
+        hits:number total:number stats:numbers value:number status mode settings!:settings""",
+    "summary": """benchmark! split! system! task level! slice_by slice_value mode metric! average!
+        value:number ci_low:number ci_high:number n_docs:int n_cases:int n_missing:int
+        n_undefined:int n_reader:int n_ambiguous:int settings!:settings""",
+    "decisions": """benchmark! split doc_id! task! path decision! label value parts note reviewer!
+        time""",
 }
+SCHEMAS = {name: _schema(columns) for name, columns in _COLUMNS.items()}
+_REQUIRED = {name: re.findall(r"(\w+)!", columns) for name, columns in _COLUMNS.items()}
+DOCUMENTS, RECORDS, RESPONSES, CASES, SCORES, SUMMARY, DECISIONS = SCHEMAS.values()
 RESERVED = {column for schema in SCHEMAS.values() for column in schema}
 # Tables that may have columns of a user's own.
 _OPEN = ("documents", "records", "cases")
@@ -142,22 +120,10 @@ OUTCOMES = ("match", "mismatch", "missing", "spurious", "unscored")
 # Decisions for the review of drafts, for the audit of labels, and on what two reviewers differ in.
 DECIDED = _words("accept edit reject label_error ambiguous wrong first second")
 
-KEYS = {
-    "documents": ("benchmark", "split", "doc_id"),
-    "records": ("benchmark", "split", "doc_id", "role", "system", "path"),
-    "cases": ("benchmark", "split", "doc_id", "system", "task", "level", "path", "pred_path"),
-    "decisions": ("benchmark", "split", "doc_id", "task", "path", "reviewer"),
-}
-# Columns that may not be null.
-_REQUIRED = {
-    "documents": _words("benchmark split doc_id"),
-    "records": _words("benchmark split doc_id role task status"),
-    "responses": (),
-    "cases": _words("benchmark split doc_id system task level outcome"),
-    "scores": _words("benchmark split doc_id system level metric settings"),
-    "summary": _words("benchmark split system level metric average settings"),
-    "decisions": _words("benchmark doc_id task decision reviewer"),
-}
+KEYS = {"documents": _words("benchmark split doc_id")}
+KEYS["records"] = (*KEYS["documents"], "role", "system", "path")
+KEYS["cases"] = (*KEYS["documents"], "system", "task", "level", "path", "pred_path")
+KEYS["decisions"] = (*KEYS["documents"], "task", "path", "reviewer")
 _WORDS = {"task": TASKS, "status": STATUSES, "outcome": OUTCOMES, "decision": DECIDED}
 _WORDS["role"] = ("gold", "prediction")
 _REFUSED = (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError)
@@ -165,56 +131,39 @@ frames.know(SCHEMAS.values())
 
 
 def own_columns(name: str, frame: pl.DataFrame) -> list[str]:
-    """The columns of a table that are a user's own.
-
-    >>> own_columns("documents", pl.DataFrame({"doc_id": ["1"], "scanner": ["A"]}))
-    ['scanner']
-    """
+    """The columns of a table that are a user's own."""
     return [column for column in frame.columns if column not in SCHEMAS[name]]
 
 
-def table(
-    name: str, rows: Iterable[Mapping[str, Any]] | Mapping[str, list[Any]], **same: Any
-) -> pl.DataFrame:
+def table(name: str, rows: Iterable[Any] | Mapping[str, list[Any]], **same: Any) -> pl.DataFrame:
     """A table of the schema `name` from rows that may leave columns out, or from columns.
 
     A column that is left out is null, or the value that `same` has for it. A case that does not
     say its level is a field, or a whole page if it has no path. A column that the schema does not
     know, or a value of another type, is a `TableBroken`.
-
-    Examples
-    --------
-    >>> table("documents", [{"doc_id": "1"}], benchmark="b", split="s").shape
-    (1, 12)
     """
-    schema, columns = SCHEMAS[name], {}
+    schema = SCHEMAS[name]
     if isinstance(rows, Mapping):
-        columns = dict(rows)
-        height = len(next(iter(columns.values()), ()))
+        columns, height = dict(rows), len(next(iter(rows.values()), ()))
     else:
         rows = list(rows)
-        height = len(rows)
-        for key in dict.fromkeys(key for row in rows for key in row):
-            default = same.get(key)
-            columns[key] = [row.get(key, default) for row in rows]
+        height, keys = len(rows), dict.fromkeys(key for row in rows for key in row)
+        columns = {key: [row.get(key, same.get(key)) for row in rows] for key in keys}
     if unknown := sorted(columns.keys() - schema.keys()):
         remedy = "frame.with_columns for columns of your own" if name in _OPEN else None
         raise TableBroken(f"{name}: unknown columns {', '.join(unknown)}", remedy=remedy)
     if name == "cases":
         names = ("level", "path", "pred_path", "task")
         given = (columns.get(key, [same.get(key)] * height) for key in names)
-        columns["level"] = list(map(_level, *given))
+        columns["level"] = [
+            level or ("page" if path is pred is None else "node" if task == "layout" else "field")
+            for level, path, pred, task in zip(*given, strict=True)
+        ]
     series = [_series(name, key, values, schema[key]) for key, values in columns.items()]
     absent = {key: pl.lit(same.get(key), schema[key]) for key in schema if key not in columns}
     # A frame without columns has no height.
     frame = pl.DataFrame(series or {"": [None] * height})
     return frame.with_columns(**absent).select(*schema)
-
-
-def _level(level: str | None, path: str | None, pred_path: str | None, task: str | None) -> str:
-    if level is None and path is None and pred_path is None:
-        return "page"
-    return level or ("node" if task == "layout" else "field")
 
 
 def _series(name: str, key: str, values: list[Any], kind: Any) -> pl.Series:
@@ -232,11 +181,8 @@ def _series(name: str, key: str, values: list[Any], kind: Any) -> pl.Series:
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """Disable the cyclic garbage collector, as a context or a decorator.
-
-    Rows are made by the hundred thousand, and none of them in cycles: looking for cycles takes a
-    quarter of the time.
-    """
+    """Disable the cyclic garbage collector, as a context or a decorator."""
+    # Rows are made by the hundred thousand, none in cycles: looking takes a quarter of the time.
     was = gc.isenabled()
     gc.disable()
     try:
@@ -247,45 +193,18 @@ def uncollected() -> Iterator[None]:
 
 
 def only(frame: pl.DataFrame, **equal: object) -> pl.DataFrame:
-    """The rows whose columns equal the given values; None asks for null.
-
-    >>> only(pl.DataFrame({"metric": ["cer", "wer"]}), metric="wer").height
-    1
-    """
+    """The rows whose columns equal the given values; None asks for null."""
     return frame.filter(*(pl.col(key).eq_missing(pl.lit(value)) for key, value in equal.items()))
 
 
-def _categories(values: Mapping[str, str | None]) -> Iterator[pl.Expr]:
-    return (pl.lit(v, _S).cast(pl.Categorical).alias(name) for name, v in values.items())
-
-
-def settings_of(**values: str | None) -> pl.Expr:
-    """The column `settings` with the same values in every row; see `Settings`.
-
-    >>> frame = pl.DataFrame({"n": [1]}).with_columns(settings_of(rules="norm=lower"))
-    >>> settings_text(frame.row(0, named=True))
-    'norm=lower'
-    """
-    return pl.struct(_categories(dataclasses.asdict(Settings(**values)))).alias("settings")
-
-
 def with_settings(frame: pl.DataFrame, **changes: str | None) -> pl.DataFrame:
-    """`frame` with some of its settings changed, in all rows.
-
-    >>> frame = pl.DataFrame({"n": [1]}).with_columns(settings_of(rules="norm=lower"))
-    >>> settings_text(with_settings(frame, labels="1f").row(0, named=True))
-    'norm=lower|labels=1f'
-    """
-    return frame.with_columns(pl.col("settings").struct.with_fields(*_categories(changes)))
+    """`frame` with some of its settings changed, in all rows."""
+    new = {name: pl.lit(value, _S).cast(pl.Categorical) for name, value in changes.items()}
+    return frame.with_columns(pl.col("settings").struct.with_fields(**new))
 
 
 def settings_text(row: Mapping[str, Any]) -> str:
-    """How a score was made, on one line, from its row: for captions and consoles.
-
-    >>> settings_text({"benchmark": "funsd", "split": "test", "metric": "cer", "level": "page",
-    ...     "mode": "fixed", "settings": {"rules": "norm=lower"}})
-    'funsd:test|cer|level=page|mode=fixed|norm=lower'
-    """
+    """How a score was made, on one line, from its row: for captions and consoles."""
     corpus = ":".join(filter(None, (row.get("benchmark"), row.get("split"))))
     parts = [f"{name}={row[name]}" for name in ("level", "mode") if row.get(name)]
     settings = Settings(**(row["settings"] or {})).text()
@@ -295,8 +214,6 @@ def settings_text(row: Mapping[str, Any]) -> str:
 def slice_name(row: Mapping[str, Any]) -> str:
     """The name of a row's slice for a reader; without one, `fields`, or `all` of another level.
 
-    >>> slice_name({"level": "field", "slice_by": "kind", "slice_value": "answer"})
-    'kind=answer'
     >>> slice_name({"level": "field", "slice_by": None, "slice_value": None})
     'fields'
     >>> slice_name({"slice_by": ["kind", "page"], "slice_value": ["answer", "2"]})
@@ -311,19 +228,13 @@ def slice_name(row: Mapping[str, Any]) -> str:
 
 
 def readable(frame: pl.DataFrame) -> pl.DataFrame:
-    """A table for a reader: with the name of its `slice`, and with settings as text.
-
-    >>> frame = pl.DataFrame({"level": ["page"], "slice_by": [None], "slice_value": [None]})
-    >>> readable(frame)["slice"].to_list()
-    ['all']
-    """
+    """A table for a reader: with the name of its `slice`, and with settings as text."""
     rows, texts = frame.to_dicts(), {}
     if "slice_by" in frame.columns:
         texts["slice"] = [slice_name(row) for row in rows]
     if frame.schema.get("settings") == SETTINGS:
-        levels = [{"level": row.get("score_level", row.get("level"))} for row in rows]
-        pairs = zip(rows, levels, strict=True)
-        texts["settings"] = [settings_text(row | level) for row, level in pairs]
+        rows = [row | {"level": row.get("score_level", row.get("level"))} for row in rows]
+        texts["settings"] = [settings_text(row) for row in rows]
     return frame.with_columns(pl.Series(name, values, _S) for name, values in texts.items())
 
 
@@ -335,16 +246,6 @@ def check(name: str, frame: pl.DataFrame) -> pl.DataFrame:
     under names that no table of formlab has.
 
     A `TableBroken` lists all that is wrong, a line each, with the count of rows it touches.
-
-    Examples
-    --------
-    >>> check("documents", pl.DataFrame({"doc_id": [1]}))
-    Traceback (most recent call last):
-    ...
-    formlab.errors.TableBroken: table 'documents' does not follow its schema:
-      - missing columns: benchmark, split, image, width, height, template, domain, n_fields, \
-n_kinds, context, meta
-      - column doc_id is Int64, should be String
     """
     if wrong := mismatches(name, frame):
         raise TableBroken(wrong)
@@ -379,19 +280,18 @@ def _wrong_rows(name: str, frame: pl.DataFrame) -> list[str]:
         if (odd := odd.filter(~odd.is_in(_WORDS[key]))).len():
             words = ", ".join(odd.unique().sort().head(5))
             wrong.append(f"column {key} has {odd.len()} unknown values: {words}")
+    is_gold = pl.col("role") == "gold"
     if (key := KEYS.get(name)) and {*key} <= {*nulls}:
         # What a model gives twice is kept, and scored.
-        rows = frame.filter(pl.col("role") == "gold") if name == "records" else frame
-        rows = rows.select(key)
+        rows = (frame.filter(is_gold) if name == "records" else frame).select(key)
         # Rows of different hashes are different, and quickly counted.
         if rows.height and rows.hash_rows().n_unique() < rows.height:
             twice = rows.filter(pl.struct(key).is_duplicated()).rows(named=True)
             first = ", ".join(f"{k}={v}" for row in twice[:1] for k, v in row.items())
             wrong += [f"{len(twice)} rows share a key, first: {first}"] if twice else []
-    if {"role", "system"} <= {*nulls}:
-        odd = frame.filter((pl.col("role") == "gold") != pl.col("system").is_null()).height
-        if odd:
-            wrong.append(f"system must be null exactly where role is gold: {odd} rows are not so")
+    is_odd = is_gold != pl.col("system").is_null()
+    if {"role", "system"} <= {*nulls} and (odd := frame.filter(is_odd).height):
+        wrong.append(f"system must be null exactly where role is gold: {odd} rows are not so")
     return wrong
 
 

@@ -51,19 +51,8 @@ def each(
     process again is `Lost`. Closing the iterator, an error or the end of this process, also by
     ``kill -9``, ends what still runs. `function` is importable; paths are such as all workers see.
     `workers` are processes, 1 for none, or the address of a Dask scheduler (or of its file), whose
-    workers have the user's plug-in files, too.
-
-    Raises
-    ------
-    NotAvailable
-        If processes or workers cannot start, or have another version of formlab or Python.
-    Exception
-        The first error that `function` raises.
-
-    Examples
-    --------
-    >>> list(each(len, ["a", "bcd"]))
-    [('a', 1), ('bcd', 3)]
+    workers have the user's plug-in files, too. The first error of `function` is raised here;
+    `NotAvailable` if workers cannot start, or have another version of formlab or Python.
     """
     if isinstance(workers, str):
         resources.need("scale")
@@ -75,27 +64,18 @@ def each(
 
 
 def threads(
-    function: Callable[[J], R],
-    jobs: Iterable[J],
-    *,
-    workers: int,
-    name: str = "formlab",
-    ended: Callable[[], None] = lambda: None,
+    function: Callable[[J], R], jobs: Any, *, workers: int, name: str = "", ended: Any = None
 ) -> Iterator[tuple[J, R]]:
     """Each job with its result, by threads of this process: for jobs that wait for servers.
 
     At the end jobs under way are waited for; `ended` is called first, and may make them hurry.
-
-    Examples
-    --------
-    >>> sorted(threads(len, ["a", "bcd"], workers=2))
-    [('a', 1), ('bcd', 3)]
     """
-    pool = futures.ThreadPoolExecutor(max(1, workers), thread_name_prefix=name)
+    pool = futures.ThreadPoolExecutor(max(1, workers), thread_name_prefix=name or "formlab")
     try:
         yield from _completed(partial(pool.submit, function), iter(jobs), 2 * max(1, workers))
     finally:
-        ended()
+        if ended is not None:
+            ended()
         pool.shutdown(cancel_futures=True)
 
 
@@ -214,9 +194,8 @@ def _on_cluster(function: Callable[[J], R], jobs: Iterator[J], address: str) -> 
             what = f"a worker does not find what is here: {error}"
             raise DataMissing(what, remedy="a path that every worker sees, or s3://…") from error
         except (futures.CancelledError, ModuleNotFoundError) as error:
-            what = f"the scheduler at {address} is gone, or its workers lack a package"
-            remedy = "the same environment on every worker"
-            raise NotAvailable(f"{what}: {error or type(error).__name__}", remedy=remedy) from error
+            what = f"the scheduler at {address} is gone, or its workers lack a package: {error!r}"
+            raise NotAvailable(what, remedy="the same environment on every worker") from error
 
 
 def _versions() -> str:

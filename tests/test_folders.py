@@ -9,7 +9,7 @@ import time
 import polars as pl
 import pytest
 
-from formlab import analysis, saving, show
+from formlab import analysis, files, folders, show
 from formlab.errors import DataBroken, FormlabError, NotAvailable
 from formlab.folders import Corpus, Evaluation, Predictions
 from formlab.readers import gold
@@ -89,7 +89,7 @@ def test_predictions_and_corpora_of_format_1_are_read(tmp_path):
     records = corpus.records.drop("subtype").rename({"field": "subtype"})
     for table, frame in {"documents": corpus.documents, "records": records}.items():
         frame.write_parquet(tmp_path / f"{table}.parquet")
-    hashes = {t: saving.files.sha256(tmp_path / f"{t}.parquet") for t in corpus.TABLES}
+    hashes = {t: files.sha256(tmp_path / f"{t}.parquet") for t in corpus.TABLES}
     old = {"kind": "Corpus", "format": 1, "formlab": "0.2.0", "benchmark": "own", "split": "frame"}
     old["tables"] = {t: {"rows": 1, "sha256": code} for t, code in hashes.items()}
     (tmp_path / "manifest.json").write_text(json.dumps(old | {"parts": []}))
@@ -107,7 +107,7 @@ def test_predictions_and_corpora_of_format_1_are_read(tmp_path):
 
 LOOP = """
 import sys
-from formlab.saving import replacing
+from formlab.folders import replacing
 for number in range(int(sys.argv[2])):
     with replacing(sys.argv[1]) as new:
         for name in ("manifest.json", "cases/00000.parquet"):
@@ -122,7 +122,7 @@ def looping(folder, count=10**9):
 
 
 def numbers_in(folder):
-    saving.settled(folder)
+    folders.settled(folder)
     return {(folder / name).read_text() for name in ("manifest.json", "cases/00000.parquet")}
 
 

@@ -12,9 +12,9 @@ from tests import house
 PACKAGE = Path(formlab.__file__).parent
 TESTS = Path(__file__).parent
 ROOMS = (
-    "errors", "frames", "selection", "resources", "parsing", "files", "provenance", "registry",
+    "errors", "frames", "selection", "resources", "files", "registry",
     "quick_schemas", "pictures", "cache", "workers", "tables", "show",
-    "saving", "stored", "folders", "decisions", "text", "trees",
+    "folders", "decisions", "text", "trees",
     "browser", "benchmarks",
     "metrics", "systems", "readers", "scoring", "logs", "analysis", "testing", "scorers",
     "charts", "gallery", "explore", "reports", "cli",

@@ -85,15 +85,9 @@ def test_pipe_gets_a_line_for_each_tenth(capsys, total, lines):
     ]
 
 
-def test_report_gets_no_progress_and_work_that_took_long_one_line(capsys, monkeypatch):
-    monkeypatch.setattr(show, "_LONG", -1.0)
-    with show.working("scoring \x1b[31m"):
-        pass
-    assert capsys.readouterr().err == "scoring \\x1b[31m: 0 s\n"
+def test_report_gets_no_progress(capsys, monkeypatch):
     for shown, report in ((False, "0"), (True, "1")):
         monkeypatch.setenv("FORMLAB_REPORT", report)
         with show.progress("pages", shown=shown) as bars:
             bars.update(bars.add_task("ocr", total=2), advance=2)
-    with show.working("scoring"):
-        pass
     assert capsys.readouterr().err == ""

@@ -17,7 +17,7 @@ from formlab.folders import Evaluation
 from formlab.metrics import ratio
 from formlab.scoring.align import rights
 from formlab.scoring.bands import order, roots, sliced
-from formlab.scoring.score_batch import THRESHOLD
+from formlab.scoring.evaluate import THRESHOLD
 from formlab.stats.draws import by_document
 from formlab.stats.tests import Pair, paired_differences
 from formlab.tables import BOX, CASES, LADDER, own_columns

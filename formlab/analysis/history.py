@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from formlab import files, metrics, saving, tables
+from formlab import files, metrics, tables
 from formlab.analysis.comparability import common, scored_metrics
 from formlab.analysis.compare import compare, values_compared
 from formlab.analysis.finding import OUTCOME, Finding, by_text, p_text, seen_text
@@ -19,7 +19,7 @@ from formlab.analysis.levels import MEASURES
 from formlab.analysis.summarise import summarise
 from formlab.analysis.verdicts import finding_of, identical, shown_kinds, values_right
 from formlab.errors import DataBroken, DataMissing, UnknownName
-from formlab.folders import Evaluation
+from formlab.folders import Evaluation, is_hidden
 from formlab.stats.tests import ALPHA, adjusted_p, documents_needed, holds
 
 BETTER, WORSE, NOT_SHOWN = "better", "worse", "not shown"
@@ -75,7 +75,7 @@ def open_history(folders: str | Path | Sequence[str | Path]) -> dict[str, Evalua
     for root in roots:
         home = files.folder(root, remedy=remedy).resolve()
         for file in sorted(home.rglob("manifest.json")):
-            content = {} if saving.is_hidden(file, home) else files.read_json(file)
+            content = {} if is_hidden(file, home) else files.read_json(file)
             if isinstance(content, dict) and content.get("kind") == Evaluation.__name__:
                 opened[file.parent] = Evaluation.load(file.parent)
     if not opened:

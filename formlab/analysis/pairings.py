@@ -9,7 +9,7 @@ import polars as pl
 from formlab import benchmarks, metrics, tables
 from formlab.analysis.summarise import summarise
 from formlab.folders import Evaluation
-from formlab.scoring.score_batch import THRESHOLD
+from formlab.scoring.evaluate import THRESHOLD
 from formlab.scoring.tasks import content
 from formlab.scoring.whole import Whole
 from formlab.tables import BOX

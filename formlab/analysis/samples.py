@@ -10,10 +10,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from formlab import benchmarks, cache, resources, saving, systems
+from formlab import benchmarks, cache, resources, systems
 from formlab.analysis.comparability import named
 from formlab.errors import DataBroken, DataMissing, NotAvailable, UnknownName
-from formlab.folders import Evaluation, Predictions
+from formlab.folders import Evaluation, Predictions, is_hidden
 from formlab.registry import Registry
 from formlab.scoring.choice import part_run
 from formlab.scoring.evaluate import evaluate
@@ -60,7 +60,7 @@ def open_evaluations(
     if (folder / "manifest.json").is_file():
         return [_loaded(folder)]
     found = sorted(folder.glob("*/manifest.json"))
-    evaluations = [_loaded(file.parent) for file in found if not saving.is_hidden(file, folder)]
+    evaluations = [_loaded(file.parent) for file in found if not is_hidden(file, folder)]
     if not evaluations:
         remedy = "the folder that formlab score wrote with --out"
         raise DataMissing("no evaluation here or in its folders", where=folder, remedy=remedy)

@@ -48,15 +48,13 @@ class _Group(click.Group):
         if name not in COMMANDS and name in renamed.COMMANDS:
             context.fail(f"{name} is now: {renamed.COMMANDS[name]}")
         command = COMMANDS.get(name)
-        if command is None or isinstance(command, click.Command):
-            return command
         # A plug-in's command may be a plain function, with click's options or without any.
-        return click.command(name)(command)
+        is_made = command is None or isinstance(command, click.Command)
+        return command if is_made else click.command(name)(command)
 
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
-        rows = [(name, COMMANDS.help(name)) for name in self.list_commands(context)]
         with formatter.section("Commands"):
-            formatter.write_dl(rows)
+            formatter.write_dl([(n, COMMANDS.help(n)) for n in self.list_commands(context)])
 
     def invoke(self, context: click.Context) -> Any:
         try:

@@ -13,34 +13,26 @@ import click
 from formlab import registry
 from formlab.cli import options
 from formlab.cli.options import Rows, Table, command, interval, option, pairs
-from formlab.errors import DataBroken, DataMissing
+from formlab.errors import DataBroken
 from formlab.show import plain
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from formlab.folders import Evaluation
 
 # Columns that only --json has.
 _HIDDEN = ("benchmark", "split", "task", "level", "mode", "p_bh", "n_undefined", "settings")
 # Columns that only the share of values right has.
 _OF_VALUES = ("both_right", "only_a", "only_b", "both_wrong", "p_mcnemar")
 _MAIN_DIFFERENCES = ("metric", "slice", "values", "difference", "better")
+_AVERAGES = click.Choice(["pooled", "macro"])
 _MAIN_FLIPS = ("slice", "only_a", "only_b", "difference", "p_holm")
 
 
 @command(
     click.argument("folders", metavar="EVAL…", nargs=-1, required=True, type=options.file),
-    option(
-        "--metric",
-        "Only this metric, or outcome: values right, and by one alone [all].",
-        multiple=True,
-    ),
-    option(
-        "--average",
-        "Pooled scores, or means over documents [pooled; --all, --json: both].",
-        click.Choice(["pooled", "macro"]),
-    ),
+    option("--metric", "Only this metric, or outcome: values right [all].", multiple=True),
+    option("--average", "Pooled scores, or means over documents [pooled].", _AVERAGES),
     options.BY,
     option("--reference", "Compare every system with this one [all pairs]."),
     option("--over-time", "EVAL is a folder of runs: what each changed.", bool),
@@ -59,6 +51,7 @@ def compare(folders: tuple[Path, ...], everything: bool, over_time: bool, **how:
     and each is tested against the one before.
     """
     from formlab import analysis
+    from formlab.folders import Evaluation
 
     metric, average, draws = how["metric"], how["average"] or "pooled", {"seed": how["seed"]}
     if how["resamples"] is not None:
@@ -68,29 +61,15 @@ def compare(folders: tuple[Path, ...], everything: bool, over_time: bool, **how:
             raise DataBroken("--over-time beside several folders", remedy="the folder around them")
         draws |= {"metric": metric, "average": average}
         return _history(folders[0], everything=everything, **draws)
-    evaluations = [_evaluation(folder) for folder in folders]
-    ground = analysis.common(evaluations)
-    draws |= {"by": how["by"], "reference": how["reference"]}
-    draws |= {"metric": metric or None, "average": how["average"], "workers": how["workers"]}
-    table = analysis.compare(evaluations, **draws)
+    # Whole paths: workers open what is in them by themselves.
+    evaluations = [Evaluation.load(folder.absolute()) for folder in folders]
+    draws |= {name: how[name] for name in ("by", "reference", "average", "workers")}
+    table = analysis.compare(evaluations, metric=metric or None, **draws)
     tables, hints = _pairs(table, everything=everything, average=average)
-    hints += _reading_rules(table["rules"].drop_nulls().to_list())
-    return Rows(table, tables, notes=ground.notes, hints=hints)
-
-
-def _evaluation(folder: Path) -> Evaluation:
-    """The evaluation in a folder; of what holds none, what it is and how one is made."""
-    from formlab.folders import Evaluation
-    from formlab.saving import MANIFEST, settled
-
-    if not (settled(folder) / MANIFEST).exists():
-        what = "this is a file, not the folder of an evaluation"
-        if folder.is_dir() or not folder.exists():
-            what = "this folder holds no evaluation" if folder.is_dir() else "no such folder"
-        remedy = "formlab score GOLD --predictions FILE --out FOLDER makes one"
-        raise DataMissing(what, where=folder, remedy=remedy)
-    # A whole path: workers open what is in it by themselves.
-    return Evaluation.load(folder.absolute())
+    if rules := table["rules"].drop_nulls().to_list():
+        hints.append(f"reading rules: {rules.count('depends')} of {len(rules)} verdicts on fields ")
+        hints[-1] += "depend on how fields are read from a page; see the column rules of --all"
+    return Rows(table, tables, notes=analysis.common(evaluations).notes, hints=hints)
 
 
 def _pairs(table: pl.DataFrame, *, everything: bool, average: str) -> tuple[list[Table], list[str]]:
@@ -107,9 +86,9 @@ def _pairs(table: pl.DataFrame, *, everything: bool, average: str) -> tuple[list
         return [("", table.drop(_HIDDEN, strict=False))], []
     every = table.height
     table = table.filter(average=average)
-    pairs = table.partition_by("system_a", "system_b", maintain_order=True)
-    needed, tables = documents_needed(0.05 / max(1, len(pairs))), []
-    for pair in pairs:
+    systems = table.partition_by("system_a", "system_b", maintain_order=True)
+    needed, tables = documents_needed(0.05 / max(1, len(systems))), []
+    for pair in systems:
         count = pair["n_docs"].max()
         title = f"{pair['system_a'][0]} against {pair['system_b'][0]}, {count:,} documents"
         title += ", means over them" if average == "macro" else ""
@@ -135,57 +114,27 @@ def _history(folder: Path, *, everything: bool, **how: Any) -> Rows:
         rows = table.filter(corpus=corpus).to_dicts()
         if not everything:
             rows = [row for row in rows if row["metric"] == rows[0]["metric"]]
-        title = (
-            f"{corpus}: {len(runs)} run{'s' * (len(runs) > 1)} of {rows[0]['n_docs']:,} documents"
-        )
-        tables.append((title, [_run(row) for row in rows]))
+        count = f"{len(runs)} run{'s' * (len(runs) > 1)} of {rows[0]['n_docs']:,} documents"
+        tables.append((f"{corpus}: {count}", [_run(row) for row in rows]))
     return Rows(table, tables)
 
 
 def _run(row: dict[str, Any]) -> dict[str, Any]:
-    """One run and metric for people."""
-    is_outcome = row["metric"] == "outcome"
+    """One run and metric for people; of kinds those on which the verdict is another."""
     mean = ", macro" if row["average"] == "macro" else ""
-    ends = (row["difference"], row["difference_low"], row["difference_high"])
-    return {
-        "run": row["run"],
-        "at": (row["at"] or "–")[:16],
-        "of": "fields right" if is_outcome else f"{row['metric']} ({row['level']}{mean})",
-        "value": interval(row["value"], row["ci_low"], row["ci_high"]),
-        "difference": interval(*ends, sign="+"),
-        "p_adjusted": row["p_adjusted"],
-        "verdict": _with_kinds(row),
-        "fixed / broken": None if row["fixed"] is None else f"{row['fixed']} / {row['broken']}",
-        "changed": row["note"] or row["changed"],
-    }
-
-
-def _with_kinds(row: dict[str, Any]) -> str | None:
-    """The verdict, with the kinds on which it is another: ``not shown (worse on date)``."""
-    kinds = {"better": [], "worse": []}
+    of = "fields right" if row["metric"] == "outcome" else f"{row['metric']} ({row['level']}{mean})"
+    kinds: dict[str, list[str]] = {"better": [], "worse": []}
     for kind in row["kinds"] or ():
         kinds["better" if kind["difference"] > 0 else "worse"].append(kind["kind"])
-    texts = [
-        f"{verdict} on {', '.join(names)}"
-        for verdict, names in kinds.items()
-        if names and verdict != row["verdict"]
-    ]
-    return f"{row['verdict']} ({'; '.join(texts)})" if texts else row["verdict"]
-
-
-def _reading_rules(rules: list[str]) -> list[str]:
-    """The column `rules`, summed up in one line; none where fields are named by systems."""
-    from formlab.scoring.fields import READERS
-
-    depend, names = rules.count("depends"), ", ".join(READERS)
-    if not rules:
-        return []
-    if not depend:
-        return [f"reading rules: every verdict on fields is the same under all of them ({names})"]
-    return [
-        f"reading rules: {depend} of {len(rules)} verdicts on fields depend on how fields are read "
-        f"from a page ({names}); see the column rules of --all"
-    ]
+    kinds.pop(row["verdict"], None)
+    others = "; ".join(f"{word} on {', '.join(names)}" for word, names in kinds.items() if names)
+    ends = (row["difference"], row["difference_low"], row["difference_high"])
+    value = interval(row["value"], row["ci_low"], row["ci_high"])
+    cells = {"run": row["run"], "at": (row["at"] or "–")[:16], "of": of, "value": value}
+    cells |= {"difference": interval(*ends, sign="+"), "p_adjusted": row["p_adjusted"]}
+    cells["verdict"] = f"{row['verdict']} ({others})" if others else row["verdict"]
+    flips = None if row["fixed"] is None else f"{row['fixed']} / {row['broken']}"
+    return cells | {"fixed / broken": flips, "changed": row["note"] or row["changed"]}
 
 
 @command(
@@ -206,46 +155,33 @@ def report(notebooks: tuple[Path, ...], manifest: Path | None, force: bool, **gi
     figures (on: as files, too); a manifest, which formlab init writes, has them as well.
     """
     from formlab import reports
+    from formlab.systems._spec import System, above_zero
 
-    how = _building(given["settings"])
+    usual = {"layout": "single", "timeout": 600, "figures": True}
+    settings = System("a report", "", start=None, defaults=usual).settings(given["settings"])
+    above_zero(settings, "timeout")
+    how = {name: settings[name] for name in given["settings"]}
     how |= {name: given[name] for name in ("out", "workers") if given[name]}
     parameters = {name: _literal(text) for name, text in pairs(given["changes"]).items()}
-    beside = {"NOTEBOOKS": notebooks, "--eval": given["evaluations"], "-p": parameters}
+    evaluations = given["evaluations"]
+    beside = {"NOTEBOOKS": notebooks, "--eval": evaluations, "-p": parameters}
     if manifest:
         for name in (name for name, value in beside.items() if value):
             raise DataBroken(f"{name} beside --manifest", remedy="put it into the manifest")
         results = reports.build_manifest(manifest, force=force, **how)
     else:
-        results = reports.build(
-            notebooks or None,
-            parameters=parameters,
-            evaluations=given["evaluations"],
-            force=force,
-            **{"out": Path("reports"), "workers": None} | how,
-        )
+        how = {"out": Path("reports"), "workers": None} | how
+        how |= {"parameters": parameters, "evaluations": evaluations}
+        results = reports.build(notebooks or None, force=force, **how)
+    names = [result.html.name if result.html else result.name for result in results]
     rows = [
-        {
-            "report": result.html.name if result.html else result.name,
-            "status": result.status,
-            "seconds": round(result.seconds, 1),
-            "error": result.error or "",
-        }
-        for result in results
+        {"report": name, "status": r.status, "seconds": round(r.seconds, 1), "error": r.error or ""}
+        for name, r in zip(names, results, strict=True)
     ]
     # Numbers of a table have four places.
     main = [("", [row | {"seconds": f"{row['seconds']:.1f}"} for row in rows])]
     notes = Counter(note for result in results for note in result.notes)
     return Rows(rows, main, notes=notes, ok=all(result.ok for result in results))
-
-
-def _building(typed: dict[str, str]) -> dict[str, Any]:
-    """The settings of ``--set`` of how reports are built, each as its type."""
-    from formlab.systems._spec import System, above_zero
-
-    usual = {"layout": "single", "timeout": 600, "figures": True}
-    settings = System("a report", "", start=None, defaults=usual).settings(typed)
-    above_zero(settings, "timeout")
-    return {name: settings[name] for name in typed}
 
 
 def _literal(text: str) -> Any:
@@ -286,20 +222,17 @@ def list_known(kind: str, clear: bool) -> Rows:
         return Rows(registry.plugins())
     rows = []
     for name, entry in registry.view(kind).items():
-        rows.append({"name": name} | {f: _text(getattr(entry, f)) for f in _FIELDS[kind]})
-        if kind == "benchmarks":
-            rows[-1]["sample"] = (SAMPLES / name).is_dir()
+        row: dict[str, Any] = {"name": name}
+        for field in _FIELDS[kind]:
+            value = getattr(entry, field)
+            if isinstance(value, dict):
+                value = [f"{key} ({content})" for key, content in value.items()]
+            row[field] = value if isinstance(value, str) else ", ".join(value)
+        rows.append(row | ({"sample": (SAMPLES / name).is_dir()} if kind == "benchmarks" else {}))
     for problem in registry.problems(kind):
         name, source, reason = (plain(problem[key]) for key in ("name", "source", "problem"))
         click.echo(f"note: plug-in that cannot be used: {name} ({source}): {reason}", err=True)
     return Rows(rows, [("", [{n: row[n] for n in row if n != "citation"} for row in rows])])
-
-
-def _text(value: Any) -> str:
-    """Several values as one text."""
-    if isinstance(value, dict):
-        return ", ".join(f"{name} ({content})" for name, content in value.items())
-    return value if isinstance(value, str) else ", ".join(value)
 
 
 def _cache(clear: bool) -> list[dict[str, Any]]:

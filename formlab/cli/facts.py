@@ -12,7 +12,6 @@ from formlab.cli.options import Rows, command, corpus_of, option
 from formlab.errors import DataBroken, DataMissing, UnknownName
 from formlab.show import plain
 
-_PREDICTIONS = option("--predictions", "Folder of pred_<i>.txt [ROOT/pred].", options.path)
 _PAGES = (".html", ".htm", ".md", ".txt")
 
 
@@ -24,7 +23,7 @@ def facts() -> None:
 @command(
     click.argument("raw", type=options.path),
     option("--root", "Folder of the gold pages.", options.path, required=True),
-    _PREDICTIONS,
+    option("--predictions", "Folder of pred_<i>.txt [ROOT/pred].", options.path),
     options.out("Folder for judge_checked.json and performance.json."),
     group=facts,
 )
@@ -78,7 +77,7 @@ def judge(
     known = [name for name, entry in benchmarks.BENCHMARKS.items() if "fact" in entry.tasks]
     if benchmark not in known:
         raise UnknownName.of("benchmark with facts", benchmark, known)
-    shown = {"prompt": settings.pop("prompt", "judge"), "view": settings.pop("view", "html")}
+    asked = {"prompt": settings.pop("prompt", "judge"), "view": settings.pop("view", "html")}
     corpus = corpus_of(benchmark, how)
     judged = readers.read_predictions(predictions, corpus)
     chosen = chat.system(f"{chat.PREFIX}{model}").settings(settings)
@@ -89,7 +88,7 @@ def judge(
     call = judge_call(model, store=store, settings=chosen)
     answers: dict[str, Any] = {}
     counts = dict.fromkeys(("judged", "failed", "not_asked"), 0)
-    pages = audit.ask_judge(corpus, judged, call=call, workers=chosen["concurrency"], **shown)
+    pages = audit.ask_judge(corpus, judged, call=call, workers=chosen["concurrency"], **asked)
     with progress("pages, {task.fields[failed]} failed") as bar:
         bar.add_task("judge", total=len(audit.texts_of(judged)), failed=0)
         for page, answer, record in pages:
@@ -104,9 +103,8 @@ def judge(
             bar.update(bar.task_ids[0], advance=1, failed=counts["failed"])
     scores = audit.judge_scores(corpus, judged, answers)
     scores = scores.filter(pl.col("slice_by").is_null(), pl.col("total") > 0, mode="fixed")
-    means = scores.group_by("metric", maintain_order=True).agg(
-        (pl.col("hits").sum() / pl.col("total").sum()).round(4)
-    )
+    mean = (pl.col("hits").sum() / pl.col("total").sum()).round(4)
+    means = scores.group_by("metric", maintain_order=True).agg(mean)
     return Rows([{"model": model, **counts, **dict(means.rows()), "out": str(out)}])
 
 
@@ -147,17 +145,16 @@ def sums(pages: Path, holding: bool) -> Rows:
     from formlab.analysis import check_sums
     from formlab.folders import Predictions
 
-    read: Predictions | dict[str, str]
+    found = sorted(file for file in pages.rglob("*") if file.suffix.lower() in _PAGES)
+    texts = {file.relative_to(pages).as_posix(): file for file in found}
     if (pages / "manifest.json").is_file():
-        read = Predictions.load(pages)
+        table = check_sums(Predictions.load(pages))
+    elif texts:
+        table = check_sums({name: files.read_text(file) for name, file in texts.items()})
     else:
-        texts = sorted(file for file in pages.rglob("*") if file.suffix.lower() in _PAGES)
-        if not texts:
-            remedy = f"files that end in {', '.join(_PAGES)}"
-            raise DataMissing("no pages here", where=pages, remedy=remedy)
-        read = {file.relative_to(pages).as_posix(): files.read_text(file) for file in texts}
-    table = check_sums(read)
-    found, broken = table.drop_nulls("holds"), table.filter(~table["holds"])
-    none = table.filter(table["holds"].is_null())["doc_id"].n_unique()
+        remedy = f"files that end in {', '.join(_PAGES)}"
+        raise DataMissing("no pages here", where=pages, remedy=remedy)
+    broken, none = table.filter(~table["holds"]), table["holds"].null_count()
     notes = {"sums found": table.height - none, "of them broken": broken.height}
-    return Rows(found if holding else broken, notes=notes | {"pages without a sum": none})
+    rows = table.drop_nulls("holds") if holding else broken
+    return Rows(rows, notes=notes | {"pages without a sum": none})

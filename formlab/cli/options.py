@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import click
 
@@ -32,16 +32,18 @@ def path(text: str) -> Path:
         os.lstat(text)
     except (OSError, ValueError) as error:
         if getattr(error, "errno", errno.ENAMETOOLONG) == errno.ENAMETOOLONG:
-            name = plain(str(text)[:80])
-            raise click.BadParameter(f"{name}: no file can have this name") from error
+            _refuse(f"{str(text)[:80]}: no file can have this name")
     return Path(text)
+
+
+def _refuse(what: str) -> NoReturn:
+    raise click.BadParameter(plain(what)) from None
 
 
 def folder(text: str) -> Path:
     """A folder that is read where it lies, as a whole path: what keeps it may move."""
     if "://" in text:
-        what = f"{plain(text)} is an address; copy or mount the folder, and name that"
-        raise click.BadParameter(what)
+        _refuse(f"{text} is an address; copy or mount the folder, and name that")
     return path(text).resolve()
 
 
@@ -70,26 +72,23 @@ def processes(text: str) -> int | str:
         return int(text)
     if "://" in text or os.path.isfile(text):
         return text
-    what = f"{plain(text)} is neither a number from 1 up nor a Dask scheduler"
-    raise click.BadParameter(what)
+    _refuse(f"{text} is neither a number from 1 up nor a Dask scheduler")
 
 
 def documents(text: str) -> str | int | Path:
     """Which documents: a word, the file that lists them, or how many."""
     if text == "0":
-        raise click.BadParameter("0 documents")
+        _refuse("0 documents")
     return text if text in ("all", "answered") else int(text) if text.isdecimal() else path(text)
 
 
 def option(
-    names: str, text: str = "", kind: Any = None, default: Any = None, **settings: Any
+    names: str, text: str = "", kind: Any = None, default: Any = None, **more: Any
 ) -> Option:
     """A click option by its names, help line and type; of the type `bool` it is a flag."""
-    if kind is bool:
-        settings |= {"is_flag": True}
-    else:
-        settings |= {"type": kind, "default": default, "show_default": default is not None}
-    return click.option(*names.split(), help=text, **settings)
+    typed = {"type": kind, "default": default, "show_default": default is not None}
+    more |= {"is_flag": True} if kind is bool else typed
+    return click.option(*names.split(), help=text, **more)
 
 
 def _keep_setting(context: click.Context, parameter: click.Parameter, value: Any) -> None:
@@ -106,28 +105,22 @@ COUNT, FROM_ZERO = click.IntRange(min=1), click.IntRange(min=0)
 GOLD = click.argument("gold", type=gold)
 GOLDS = click.argument("gold", metavar="GOLD…", nargs=-1, required=True, type=gold)
 ROOT = option("--root", "Folder of a benchmark's official files [the sample].", folder)
-SPLIT = option("--split", "A split of the benchmark; its first if left out.")
-BENCHMARK = (ROOT, SPLIT)
+BENCHMARK = (ROOT, option("--split", "A split of the benchmark; its first if left out."))
+_COLUMNS = "NAME=COLUMN,…: what columns are called, such as gold=target,prediction=output."
 OWN_GOLD = (
     option("--types", "Of your own gold: JSON Schema, YAML or module:Class that types the fields."),
-    option(
-        "--columns",
-        "NAME=COLUMN,…: what columns are called, such as gold=target,prediction=output.",
-        callback=lambda _context, _option, text: pairs(text.split(",") if text else ()),
-    ),
+    option("--columns", _COLUMNS, callback=lambda *v: pairs(v[-1].split(",") if v[-1] else ())),
     option("--images", "Of your own gold: folder of scans or PDFs.", path),
 )
-DOCUMENTS = option(
-    "--documents", "FILE has a doc_id a line.", documents, "all", metavar="all|answered|FILE|N"
-)
+_CHOICE = {"kind": documents, "default": "all", "metavar": "all|answered|FILE|N"}
+DOCUMENTS = option("--documents", "FILE has a doc_id a line.", **_CHOICE)
 FIRST = option("--documents limit", "Only the first so many documents.", COUNT, metavar="N")
 NAME = option("--name", "What the system is called in tables and charts.")
 SEED = option("--seed", kind=FROM_ZERO, default=0)
 BY = option("--by", "Column to slice by.", multiple=True)
 EVERYTHING = option("--all everything", "Print every row and column.", bool)
-WORKERS = option(
-    "--workers", "Processes, or a Dask scheduler.", processes, "1", metavar="N|ADDRESS"
-)
+_WHERE = {"kind": processes, "metavar": "N|ADDRESS"}
+WORKERS = option("--workers", "Processes, or a Dask scheduler.", default="1", **_WHERE)
 RESAMPLES = option("--resamples", "Draws for intervals.", FROM_ZERO, 1000)
 # A function with some of these has the argument `settings`, with what was typed by name.
 SET = _setting("--set", "A setting; repeat it.", multiple=True, metavar="NAME=VALUE")
@@ -140,13 +133,9 @@ PROMPT = _setting("--prompt", "chat: formlab's instructions of a name, or a file
 
 
 # Of experiments whose factors vary on their own; `factors` and `more` are one list.
+_LEVELS = {"multiple": True, "metavar": "NAME=LEVEL,LEVEL…"}
 PLAN = (
-    option(
-        "--factors",
-        "What varies; further factors may follow.",
-        multiple=True,
-        metavar="NAME=LEVEL,LEVEL…",
-    ),
+    option("--factors", "What varies; further factors may follow.", **_LEVELS),
     click.argument("more", nargs=-1, metavar="[NAME=LEVEL,LEVEL…]…"),
     option("--replicates", "Forms of each combination.", COUNT, 1),
     option("--runs", "A balanced fraction of so many combinations.", COUNT),
@@ -160,38 +149,25 @@ def out(text: str, **settings: Any) -> Option:
 
 
 def pairs(texts: Iterable[str]) -> dict[str, str]:
-    """The values of ``NAME=VALUE`` texts by name; `DataBroken` for a text of another shape.
-
-    Examples
-    --------
-    >>> pairs(("a=1", "b=x=y"))
-    {'a': '1', 'b': 'x=y'}
-    """
-    values = {}
-    for text in texts:
-        name, equal, value = text.partition("=")
-        if not equal:
-            raise DataBroken(f"{text!r} is not NAME=VALUE", remedy=f"{name}=…")
-        values[name] = value
-    return values
+    """The values of ``NAME=VALUE`` texts by name; `DataBroken` for a text of another shape."""
+    for text in (texts := list(texts)):
+        if "=" not in text:
+            raise DataBroken(f"{text!r} is not NAME=VALUE", remedy=f"{text}=…")
+    return dict(text.split("=", 1) for text in texts)
 
 
 def corpus_of(gold: str | Path, how: Mapping[str, Any]) -> Corpus:
     """The corpus that GOLD and its options name; files that cannot be read are said on stderr."""
     from formlab import benchmarks, readers
 
-    if isinstance(gold, Path):
-        reading = {name: how[name] for name in ("types", "columns", "images")}
-        corpus = readers.corpus(gold, **reading)
-    else:
-        corpus = benchmarks.load(gold, **{n: how[n] for n in ("root", "split") if n in how})
+    names = ("types", "columns", "images") if isinstance(gold, Path) else ("root", "split")
+    load = readers.corpus if isinstance(gold, Path) else benchmarks.load
+    corpus = load(gold, **{name: how[name] for name in names if name in how})
     say({}, left_out=corpus.unreadable)
     return corpus
 
 
-def interval(
-    value: float | None, low: float | None = None, high: float | None = None, sign: str = ""
-) -> str:
+def interval(value: float | None, low: Any = None, high: Any = None, sign: str = "") -> str:
     """A value with its interval; both may be unknown."""
     if value is None or math.isnan(value):
         return "–"
@@ -216,28 +192,22 @@ class Rows(NamedTuple):
     def print(self, *, as_json: bool) -> None:
         """Print rows to stdout, and what is said about them to stderr."""
         say(self.notes)
-        if as_json:
-            show(_dicts(self.frame), as_json=True)
-            return
-        for title, table in [("", self.frame)] if self.main is None else self.main:
-            if title and not len(table):
+        main = [("", self.frame)] if as_json or self.main is None else self.main
+        for title, table in main:
+            rows = list(table) if isinstance(table, Sequence) else table.to_dicts()
+            if title and not rows:
                 click.echo(plain(title))
             else:
-                show(_dicts(table), as_json=False, title=title)
-        for hint in self.hints:
+                show(rows, as_json=as_json, title=title)
+        for hint in () if as_json else self.hints:
             click.echo(plain(hint), err=True)
-
-
-def _dicts(table: Any) -> list[dict[str, Any]]:
-    return list(table) if isinstance(table, Sequence) else table.to_dicts()
 
 
 def _with_options(function: Any, options: Any) -> Any:
     """A function with an option, or with the options of a group and of groups in it."""
-    is_group = isinstance(options, tuple)
-    return (
-        functools.reduce(_with_options, options[::-1], function) if is_group else options(function)
-    )
+    if isinstance(options, tuple):
+        return functools.reduce(_with_options, options[::-1], function)
+    return options(function)
 
 
 def command(

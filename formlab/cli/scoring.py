@@ -1,10 +1,12 @@
-"""The commands that run a system and score what it answered."""
+"""The commands that run a system and score what it answered, logs of other harnesses included."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
-from itertools import chain
+from functools import partial
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +14,7 @@ import click
 
 from formlab.cli import options
 from formlab.cli.options import Rows, Table, command, corpus_of, interval, option
-from formlab.errors import DataBroken, FormlabError
+from formlab.errors import DataBroken, FormlabError, NotAvailable
 from formlab.show import plain, say
 
 if TYPE_CHECKING:
@@ -20,8 +22,10 @@ if TYPE_CHECKING:
 
     from formlab.folders import Corpus, Evaluation, Predictions
 
-# How many scores follow the main one without --all.
-MAIN = 5
+# How many scores follow the main one without --all, how many figures of a log, and cases with it.
+MAIN, _FIGURES, _CASES = 5, 5, 10
+# Rows that make a source more than answers.
+_ROLES = {"gold", "score", "figure"}
 
 
 @command(
@@ -36,10 +40,7 @@ MAIN = 5
     options.MODEL,
     options.PROMPT,
 )
-def run(
-    gold: str | Path, system: str, documents: str | int | Path, settings: dict[str, str],
-    out: Path | None, workers: int | str, name: str | None, **options: Any,
-) -> Rows:  # fmt: skip
+def run(gold: str | Path, system: str, settings: dict[str, str], **how: Any) -> Rows:
     """Run a system on the forms of GOLD. Run the same command again to resume.
 
     GOLD is a benchmark's name, or your own gold: CSV, TSV, JSONL, Parquet, XLSX, a folder of JSON.
@@ -50,25 +51,22 @@ def run(
     from formlab.scoring import choice
     from formlab.tables import USABLE
 
+    documents = how["documents"]
     if documents == "answered":
         raise DataBroken("--documents answered: nothing is answered yet", remedy="all, FILE or N")
     reader = systems.get(system)
     chosen = reader.settings(settings)
-    corpus = corpus_of(gold, options)
+    corpus = corpus_of(gold, how)
     if isinstance(documents, Path):
-        corpus = choice.only(corpus, documents)
-    name = name or reader.run_name(chosen)
+        names = corpus.documents["doc_id"].to_list()
+        listed = choice.decide(names, set(), documents, where=corpus.split).documents
+        corpus = corpus.filtered(pl.col("doc_id").is_in(listed))
+    name = how["name"] or reader.run_name(chosen)
     folder = f"{corpus.benchmark}-{corpus.split}-{name}".replace("/", "-")
-    out = out or Path("runs", folder)
-    predictions = systems.run(
-        corpus,
-        reader,
-        out=out,
-        settings=chosen,
-        name=name,
-        limit=documents if isinstance(documents, int) else None,
-        workers=workers,
-    )
+    out = how["out"] or Path("runs", folder)
+    limit = documents if isinstance(documents, int) else None
+    given = {"settings": chosen, "name": name, "limit": limit, "workers": how["workers"]}
+    predictions = systems.run(corpus, reader, out=out, **given)
     notes, responses = predictions.notes, predictions.responses
     failed = responses.filter(~pl.col("status").is_in(USABLE))
     say(notes)
@@ -89,6 +87,10 @@ SCORING = (
     options.SEED,
     options.EVERYTHING,
 )
+# What `formlab.evaluate` is given as it was typed, of gold of one's own `_OF_OWN` besides, and what
+# is said of how scores are printed.
+_PASSED, _OF_OWN = ("mode", "reader", "workers", "out", "name"), ("images", "types", "columns")
+_PRINTED = ("by", "everything", "resamples", "seed")
 
 
 @command(
@@ -101,10 +103,7 @@ SCORING = (
     option("--allow-unmatched", "Score answers of which no field is in the gold.", bool),
     options.WORKERS,
 )
-def score(
-    gold: tuple[str | Path, ...], predictions: tuple[Path, ...], by: tuple[str, ...],
-    everything: bool, resamples: int, seed: int, **how: Any,
-) -> Rows:  # fmt: skip
+def score(gold: tuple[str | Path, ...], predictions: tuple[Path, ...], **how: Any) -> Rows:
     """Score --predictions against GOLD: a benchmark's name, or the path of your own gold.
 
     Without --predictions, GOLD is what brings its own gold: a finished run of formlab arena, or
@@ -113,7 +112,6 @@ def score(
     the benchmark's gold. On a benchmark each split that predictions are for is scored.
     """
     from formlab import readers
-    from formlab.cli import logs
 
     first, *more = gold
     benchmark = first if isinstance(first, str) else None
@@ -121,36 +119,28 @@ def score(
         raise click.UsageError("one GOLD with --predictions")
     if benchmark and not predictions:
         raise click.UsageError("--predictions: what is scored against the benchmark")
-    if not predictions or (benchmark and all(map(logs.is_log, predictions))):
+    if not predictions or (benchmark and all(map(_is_log, predictions))):
         reader = None if predictions or more else readers.reader_of(first)
         if reader is None or reader.both is None:
-            return logs.evaluated(predictions or gold, benchmark, everything=everything, **how)
-    elif len(predictions) > 1:
+            return _logs(predictions or gold, benchmark, **how)
+        return scored(*reader.both(first), **how)
+    if len(predictions) > 1:
         raise click.UsageError("one --predictions, unless they are logs")
-    shown = {"by": by, "everything": everything, "resamples": resamples, "seed": seed}
-    if not predictions:
-        return scored(*reader.both(first), **how, **shown)
     if benchmark:
-        return _summary(_by_split(benchmark, predictions[0], how), **shown)
-    return _summary([_evaluated(first, predictions[0], how, _OF_OWN)], **shown)
+        return _summary(_by_split(benchmark, predictions[0], how), how)
+    return _summary([_evaluated(first, predictions[0], how, *_OF_OWN)], how)
 
 
 def scored(corpus: Corpus, predictions: Predictions, **how: Any) -> Rows:
     """The scores of what is read already, with the options `SCORING`."""
-    shown = {name: how.pop(name) for name in ("by", "everything", "resamples", "seed")}
-    return _summary([_evaluated(corpus, predictions, how)], **shown)
+    return _summary([_evaluated(corpus, predictions, how)], how)
 
 
-# What `formlab.evaluate` is given as it was typed, and of gold of one's own besides.
-_PASSED, _OF_OWN = ("mode", "reader", "workers", "out", "name"), ("images", "types", "columns")
-
-
-def _evaluated(
-    gold: Any, answers: Any, how: Mapping[str, Any], more: Sequence[str] = ()
-) -> Evaluation:
+def _evaluated(gold: Any, answers: Any, how: Mapping[str, Any], *more: str) -> Evaluation:
     """The evaluation of answers to gold, saved where `how` has a folder for it."""
     from formlab import analysis
     from formlab.folders import Evaluation
+    from formlab.readers import UNMET
 
     documents, out = how["documents"], how["out"]
     given = {n: how[n] for n in (*_PASSED, *more) if how.get(n) is not None}
@@ -161,8 +151,11 @@ def _evaluated(
         with suppress(FormlabError):
             before = Evaluation.manifest_of(out)
     evaluation = analysis.evaluate(gold, answers, **given)
-    _check_met(evaluation, how)
-    old, new = before.get("sources") or {}, evaluation.sources
+    notes, old, new = evaluation.notes, before.get("sources") or {}, evaluation.sources
+    if not how.get("allow_unmatched") and documents == "all" and UNMET in notes:
+        found = [note for note in notes if note.startswith(("gold fields that", "answer fields"))]
+        remedy = "--columns for names of columns, or --allow-unmatched if it is meant"
+        raise DataBroken(": ".join([UNMET, "; ".join(found)]), remedy=remedy)
     is_other = bool(old.keys() - new.keys() and new.keys() - old.keys())
     if before and (is_other or before.get("system") != evaluation.system):
         names = (f"{before.get('system')} ({', '.join(old)})", evaluation.system)
@@ -174,52 +167,21 @@ def _evaluated(
 def _by_split(name: str, answers: Path, how: Mapping[str, Any]) -> Iterator[Evaluation]:
     """The evaluation of each split of a benchmark that answers are for."""
     from formlab import benchmarks, readers
-    from formlab.scoring import choice
 
-    root, file = how["root"], how["documents"]
-    names = [how["split"]] if how["split"] else readers.splits(answers) or [None]
-    several, known = len(names) > 1, {}
-    if several and isinstance(file, Path):
-        # A list for several splits is of all of them together.
-        loaded = (benchmarks.load(name, root=root, split=split) for split in names)
-        known = {corpus.split: corpus.documents["doc_id"].to_list() for corpus in loaded}
-        listed = choice.listed(file)
-        choice.check_listed(listed, [*chain.from_iterable(known.values())], file=file)
+    root, split = how["root"], how["split"]
+    names = [split] if split else readers.splits(answers) or [None]
+    if len(names) > 1 and isinstance(how["documents"], Path):
+        what = f"--documents FILE with predictions for {', '.join(names)}"
+        raise DataBroken(what, remedy="--split, and a list for each")
     for split in names:
-        corpora, own = benchmarks.corpora(name, root=root, split=split), dict(how)
-        if several:
+        corpora, out = benchmarks.corpora(name, root=root, split=split), how["out"]
+        if len(names) > 1:
             first = next(corpora)
-            corpora = chain([first], corpora)
-            own["out"] = how["out"] and how["out"] / first.split
-            if known:
-                own["documents"] = [each for each in known[first.split] if each in listed]
-        if own["documents"] == []:
-            note = f"note: none of the documents listed is in {plain(first.split)}"
-            click.echo(note, err=True)
-        else:
-            yield _evaluated(corpora, answers, own)
+            corpora, out = chain([first], corpora), out and out / first.split
+        yield _evaluated(corpora, answers, {**how, "out": out})
 
 
-def _check_met(evaluation: Evaluation, how: Mapping[str, Any]) -> None:
-    """`DataBroken` if every score is 0 because answers are called otherwise than the gold."""
-    from formlab.readers import UNMET
-
-    notes = evaluation.notes
-    if how.get("allow_unmatched") or how["documents"] != "all" or UNMET not in notes:
-        return
-    found = [note for note in notes if note.startswith(("gold fields that", "answer fields that"))]
-    remedy = "--columns for names of columns, or --allow-unmatched if it is meant"
-    raise DataBroken(": ".join([UNMET, "; ".join(found)]), remedy=remedy)
-
-
-def _summary(
-    evaluations: Iterable[Evaluation],
-    *,
-    by: Collection[str],
-    everything: bool,
-    resamples: int,
-    seed: int,
-) -> Rows:
+def _summary(evaluations: Iterable[Evaluation], how: Mapping[str, Any]) -> Rows:
     """The scores of evaluations, one by one: a main number of each, and few others beside it.
 
     Slices that were not asked for are summarised only where everything is wanted.
@@ -227,21 +189,19 @@ def _summary(
     import polars as pl
 
     from formlab import analysis, benchmarks
-    from formlab.show import working
 
+    by, everything, resamples, seed = (how[name] for name in _PRINTED)
     summaries = []
     for evaluation in evaluations:
         _say_notes(evaluation)
         usual = benchmarks.get(evaluation.benchmark).slices if everything else ()
-        where = f"{evaluation.benchmark}:{evaluation.split}"
-        with working(f"drawing {resamples:,} resamples of {where} for intervals"):
-            drawing = {"resamples": resamples, "seed": seed}
-            summaries.append(analysis.summarise(evaluation, by=by or usual, **drawing))
+        drawing = {"resamples": resamples, "seed": seed}
+        summaries.append(analysis.summarise(evaluation, by=by or usual, **drawing))
     table = pl.concat(summaries)
     every = _readable(table)
     if everything:
         return Rows(table, [("", every)])
-    tables = [shown for split in summaries for shown in _main(split, by)]
+    tables = [part for summary in summaries for part in _main(summary, by)]
     count = sum(len(rows) for _, rows in tables) + len(summaries)
     hint = f"{count} of {every.height:,} scores; --all prints all and slices, --json every column"
     return Rows(table, tables, hints=[hint] if count < every.height else [])
@@ -274,41 +234,28 @@ def _main(summary: pl.DataFrame, by: Collection[str]) -> list[Table]:
     from formlab.tables import LADDER, readable
 
     pooled = summary.filter(average="pooled")
-    # First what speaks for a level, then metrics of plug-ins and of values that are right by the
-    # rules of one's own forms, the ladder, and what is left.
-    places = pl.int_range(pl.len())
-    heads = headlines(pooled).select("metric", level="score_level", place=places)
+    heads = headlines(pooled).select("metric", level="score_level", place=pl.int_range(pl.len()))
     plugged = [n for n in pooled["metric"].unique() if metrics.METRICS.source(n) != OWN]
-    ladder = [f"{rung}_accuracy" for rung in LADDER]
-    metric, level = pl.col("metric"), pl.col("level")
-    rank = (
-        pl.when(pl.col("place").is_not_null())
-        .then(0)
-        .when(pl.col("value").is_nan())
-        .then(4)
-        .when(metric.is_in(plugged) | metric.str.starts_with("match_"))
-        .then(1)
-        .when(metric.is_in(ladder), level == "field")
-        .then(2)
-        .otherwise(3)
-    )
+    metric, is_field = pl.col("metric"), pl.col("level") == "field"
+    # First what speaks for a level, then metrics of plug-ins and of values that are right by the
+    # rules of one's own forms, the ladder, what is left, and last what is undefined.
+    first = metric.is_in(plugged) | metric.str.starts_with("match_")
+    ladder = metric.is_in([f"{rung}_accuracy" for rung in LADDER]) & is_field
+    rank = pl.when(pl.col("place").is_not_null()).then(0).when(pl.col("value").is_nan()).then(4)
+    rank = rank.when(first).then(1).when(ladder).then(2).otherwise(3)
     ranked = pooled.join(heads, on=["metric", "level"], how="left", maintain_order="left")
     ranked = ranked.with_columns(rank=rank).sort("rank", "place", maintain_order=True)
-    whole = ranked.filter(pl.col("slice_by").is_null()).head(1 + MAIN)
+    total = ranked.filter(pl.col("slice_by").is_null()).head(1 + MAIN)
     sliced = ranked.filter(pl.col("slice_by").is_in(list(by)), pl.col("rank") == 0)
     columns = ("task", "level", "metric", "value", "ci_low", "ci_high")
-    counts = {"n": "n_cases", "missing": "n_missing"}
-    tables = [(_sentence(whole.row(0, named=True)), whole[1:].select(*columns, **counts))]
+    counts, row = {"n": "n_cases", "missing": "n_missing"}, total.row(0, named=True)
+    value = f"{row['metric']} {interval(row['value'], row['ci_low'], row['ci_high'])}"
+    size = f"{row['n_cases']:,} {row['level']}s, {row['n_docs']:,} documents"
+    title = f"{row['system']}, {row['benchmark']}:{row['split']}: {value} ({size})"
+    tables = [(title, total[1:].select(*columns, **counts))]
     if sliced.height:
         tables.append(("", readable(sliced).select("slice", *columns, **counts)))
     return tables
-
-
-def _sentence(row: Mapping[str, Any]) -> str:
-    """The main number in one line."""
-    value = f"{row['metric']} {interval(row['value'], row['ci_low'], row['ci_high'])}"
-    counts = f"{row['n_cases']:,} {row['level']}s, {row['n_docs']:,} documents"
-    return f"{row['system']}, {row['benchmark']}:{row['split']}: {value} ({counts})"
 
 
 def _readable(summary: pl.DataFrame) -> pl.DataFrame:
@@ -318,9 +265,8 @@ def _readable(summary: pl.DataFrame) -> pl.DataFrame:
     summary = readable(summary)
     key = ["split", "task", "level", "metric", "slice"]
     mean = summary.filter(average="macro").select(*key, macro="value")
-    rows = summary.filter(average="pooled").join(
-        mean, on=key, how="left", nulls_equal=True, maintain_order="left"
-    )
+    joining = {"on": key, "how": "left", "nulls_equal": True, "maintain_order": "left"}
+    rows = summary.filter(average="pooled").join(mean, **joining)
     counts = {f"n_{name}": name for name in ("docs", "cases", "missing", "undefined")}
     # Named only where they tell rows apart.
     several = ["split"] if rows["split"].n_unique() > 1 else []
@@ -328,3 +274,87 @@ def _readable(summary: pl.DataFrame) -> pl.DataFrame:
         several += ["task", "level"]
     columns = (*several, "slice", "metric", "value", "ci_low", "ci_high", "macro", *counts)
     return rows.select(columns).rename(counts)
+
+
+def _is_log(path: Path) -> bool:
+    """Whether a file or folder has scores or gold of its own beside answers."""
+    from formlab import readers
+    from formlab.readers.logs import NAMES
+    from formlab.readers.rows import Source
+    from formlab.readers.samples import ODD, names
+
+    if (reader := readers.reader_of(path)) is None:
+        known = names(path)
+        return all(known & {*NAMES[name]} for name in ("gold", "value"))
+    with suppress(FormlabError, *ODD):
+        return any(row["role"] in _ROLES for row in islice(reader.read(Source(path)), 1000))
+    return False
+
+
+def _logs(logs: tuple[Path, ...], benchmark: str | None, **how: Any) -> Rows:
+    """An evaluation of each run in logs, with the log's own figures beside formlab's."""
+    from formlab import workers as processes
+    from formlab.readers.logs import called, open_logs
+
+    name, out, everything, workers = (how[n] for n in ("name", "out", "everything", "workers"))
+    given = {key: how[key] for key in ("columns", "types", "root", "split")}
+    given["documents"] = "all" if how["documents"] == "all" else "asked"
+    given |= {"name": name, "out": out} if len(logs) == 1 else {}
+    if isinstance(workers, int):
+        workers = min(workers, len(logs))
+    paths = [log.resolve() for log in logs]
+    opening = partial(open_logs, benchmark=benchmark, **given)
+    found = dict(processes.each(opening, paths, workers=workers))
+    for path, lost in found.items():
+        if isinstance(lost, processes.Lost):
+            what = f"the log cannot be read: {lost.reason}"
+            raise NotAvailable(what, where=path, remedy="more memory")
+    # In the order in which they were named, whichever was read first.
+    opened = [(log, e) for log, path in zip(logs, paths, strict=True) for e in found[path]]
+    systems, stems = Counter(name or evaluation.system for _, evaluation in opened), Counter()
+    rows, tables = [], []
+    for log, evaluation in opened:
+        system, folder = name or evaluation.system, out
+        # Two logs of one model are told apart by their files.
+        system = system if systems[system] == 1 else f"{system} ({log.stem})"
+        evaluation = called(evaluation, system)
+        # Of one log with one run it is saved already.
+        if out and len(opened) > 1:
+            stems[log.stem] += 1
+            folder = out / (log.stem + (f"-{n}" if (n := stems[log.stem]) > 1 else ""))
+            evaluation.save(folder)
+        rows.append(_log_row(log, evaluation, folder))
+        tables += _log_tables(rows[-1], everything=everything)
+        say(evaluation.notes, left_out=evaluation.unreadable)
+    hint = "--all prints cases that differ, --json everything"
+    return Rows(rows, tables, hints=[] if everything else [hint])
+
+
+def _log_row(log: Path, evaluation: Evaluation, folder: Path | None) -> dict[str, Any]:
+    from formlab.readers.beside import differences, headlines, join_report, stated
+
+    differ = differences(evaluation)
+    counts = Counter(differ["why"].to_list() if differ.width and differ.height else [])
+    where = f"{evaluation.benchmark}:{evaluation.split}"
+    row = {"log": str(log), "format": stated(evaluation).get("format"), "system": evaluation.system}
+    row |= {"benchmark": where, "join": join_report(evaluation), "notes": evaluation.notes}
+    row |= {"headlines": headlines(evaluation).to_dicts(), "differences": differ.to_dicts()}
+    return row | {"why": dict(counts.most_common()), "out": folder and str(folder)}
+
+
+def _log_tables(row: Mapping[str, Any], *, everything: bool) -> list[Table]:
+    """The main number of a log's run, figures beside it, and with `everything` why they differ."""
+    title = f"{row['system']}, {row['benchmark']}, {row['log']}"
+    if figures := [figure for figure in row["headlines"] if figure["by"] == "formlab"]:
+        last = figures[-1]
+        title += f": {last['measure']} {last['value']:.4f} ({last['n']} samples)"
+    tables: list[Table] = [(title, row["headlines"] if everything else row["headlines"][:_FIGURES])]
+    if row["format"]:
+        counts = ", ".join(f"{count} {word}" for word, count in row["join"].items())
+        tables.append((f"samples: {counts}", []))
+    if cases := row["differences"]:
+        tables.append((f"{len(cases)} cases that the log and formlab count differently", []))
+    if cases and everything:
+        tables.append(("", [{"cases": n, "why": why} for why, n in row["why"].items()]))
+        tables.append((f"the first {min(_CASES, len(cases))} of them", cases[:_CASES]))
+    return tables + ([(f"saved in {row['out']}", [])] if row["out"] else [])

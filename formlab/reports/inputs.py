@@ -15,8 +15,9 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from formlab import benchmarks, files, registry, resources, saving
+from formlab import benchmarks, files, registry, resources
 from formlab.errors import FormlabError
+from formlab.folders import is_hidden
 from formlab.scoring import choice
 
 MANIFEST = "manifest.json"
@@ -50,7 +51,7 @@ def evaluations_in(folder: Path) -> list[Path]:
     """The manifests of an evaluation, or of a folder with an evaluation for each split."""
     if (folder / MANIFEST).is_file():
         return [folder / MANIFEST]
-    return sorted(m for m in folder.glob(f"*/{MANIFEST}") if not saving.is_hidden(m, folder))
+    return sorted(m for m in folder.glob(f"*/{MANIFEST}") if not is_hidden(m, folder))
 
 
 def of_path(path: Path) -> str:

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from formlab import files
 from formlab.errors import DataBroken, DataMissing, FormlabError
-from formlab.parsing import parse_yaml
+from formlab.files import parse_yaml
 from formlab.reports import plan
 
 

@@ -16,8 +16,6 @@ TELLING = 3
 _SLIP = 0.5
 # A word of so many documents is a common one.
 _COMMON = 5
-# How many pairs of values are remembered.
-_KEPT = 1 << 14
 # White space as `str.split` has it; what may stand around a word.
 _WORD = r"[^\s\x1c-\x1f]+"
 _AROUND = ".,:;()[]*'\""
@@ -35,14 +33,12 @@ def folded(values: pl.Series) -> pl.Series:
 class Words:
     """The words of a corpus's gold.
 
-    `table` has how often each `word` stands there as written and in how many documents, so and,
-    where `is_folded`, without case and marks. Causes of wrong fields ask for the words `asked`
-    alone: of golds as written, of answers folded; null where that may be any.
+    `table` has how often each `word` stands there as written and in how many documents, and, where
+    `is_folded`, without case and marks. Causes of wrong fields ask for the words `asked` alone.
     """
 
     def __init__(self, table: pl.DataFrame, asked: pl.DataFrame | None = None) -> None:
         self.table, self.asked = table, asked
-        self._seen: dict[tuple[str, str], bool] = {}
 
     @classmethod
     def of(cls, values: pl.DataFrame, wrong: pl.DataFrame | None = None) -> Words:
@@ -70,22 +66,18 @@ class Words:
             for side in ("gold", "pred")
         )
         written = gold.select(pl.col("word").str.strip_chars(_AROUND))
-        sides = (written, False), (pred.select(folded(pred["word"])), True)
         asked = pl.concat(
             side.drop_nulls().unique().select("word", is_folded=pl.lit(value))
-            for side, value in sides
+            for side, value in ((written, False), (pred.select(folded(pred["word"])), True))
         )
         return cls(table, asked)
 
     @classmethod
     def together(cls, several: Iterable[Words]) -> Words:
-        """The words of batches, each of other documents: those alone that any of them asks for.
-
-        Most identifiers, which grow with the documents, are in no wrong field.
-        """
-        several = list(several)
-        tables, asked = [words.table for words in several], [words.asked for words in several]
+        """The words of batches of other documents: those alone that any of them asks for."""
+        tables, asked = zip(*((words.table, words.asked) for words in several), strict=True)
         key = ["is_folded", "word"]
+        # Most identifiers, which grow with the documents, are in no wrong field.
         if all(words is not None for words in asked):
             every = pl.concat(asked).unique()
             tables = [table.join(every, on=key, how="semi") for table in tables]
@@ -101,30 +93,21 @@ class Words:
         Only words of three or more characters that are not all figures tell; the corpus's own
         spelling counts for the gold, any case for the answer.
         """
-        if (gold, pred) not in self._seen:
-            if len(self._seen) >= _KEPT:
-                self._seen.clear()
-            self._seen[gold, pred] = self._contradict(gold, pred)
-        return self._seen[gold, pred]
-
-    def _contradict(self, gold: str, pred: str) -> bool:
-        ours, theirs = gold.split(), pred.split()
-        if len(ours) != len(theirs):
+        golds, preds, against = gold.split(), pred.split(), False
+        pairs = zip(golds, preds, strict=False)
+        changed = [(own, read) for own, read in pairs if letters(own) != letters(read)]
+        if len(golds) != len(preds) or len(changed) * 2 > len(golds) + 1:
             return False
-        changed = [(a, b) for a, b in zip(ours, theirs, strict=True) if letters(a) != letters(b)]
-        if not changed or len(changed) * 2 > len(ours) + 1:
-            return False
-        against = False
         for own, read in changed:
             if len(letters(own)) < TELLING or letters(own).isdigit():
                 continue
             if Levenshtein.normalized_similarity(letters(own), letters(read)) < _SLIP:
                 # Another value is no sign that the gold is misspelt.
                 return False
-            known, heard = self._known(own, ours.count(own), read), self.has(letters(read))
+            known, heard = self._known(own, golds.count(own), read), self.has(letters(read))
             if known and not heard:
                 return False
-            against = against or (heard and not known)
+            against |= heard and not known
         return against
 
     def has(self, word: str) -> bool:

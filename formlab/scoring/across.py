@@ -15,9 +15,9 @@ import polars as pl
 from rapidfuzz.distance import Levenshtein
 
 from formlab import files
+from formlab.folders import PartFile
 from formlab.scoring.bands import pattern
 from formlab.scoring.causes import BAD_OUTPUT, STAGE_OF
-from formlab.stored import PartFile
 from formlab.tables import WHOLE_LEVELS
 from formlab.text.values import date_readings, number
 

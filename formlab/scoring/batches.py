@@ -30,16 +30,15 @@ _WAITING = 300_000
 # The kinds of records that are read where they stand on a page.
 _READ = ["word", "line"]
 # The columns of rows of no batch.
-_EMPTY = "columns.parquet"
+_EMPTY, _NONE = "columns.parquet", pl.lit(value=False)
 
 
 @dataclasses.dataclass(frozen=True)
 class Batch:
     """Some whole documents of a corpus, and what is predicted for them, in files of `folder`.
 
-    `corpus` and `predictions` have no rows, or all of them where there is no folder. The last batch
-    may be of answers to documents that the gold does not have. `values` says how answers that are a
-    table become predictions.
+    Without a folder `corpus` and `predictions` have all rows, else none. The last batch may be of
+    answers to documents of no gold. `values` says how a table of answers becomes predictions.
     """
 
     number: int
@@ -70,8 +69,7 @@ class Batch:
 class Cut:
     """Gold and predictions in batches; `corpus` and `predictions` are those of the whole.
 
-    They have no rows but where all is one batch in memory. `names` are the documents of the gold,
-    in its order.
+    They have rows where all is one batch in memory. `names` are the documents, in their order.
     """
 
     batches: list[Batch]
@@ -90,29 +88,15 @@ def batches(
     name: str | None = None,
     fallback: str | None = None,
 ) -> Cut:
-    """Gold and predictions in batches: written into files, or kept in memory.
+    """Gold and predictions in batches: written into files of `folder`, or kept in memory.
 
-    Parameters
-    ----------
-    gold
-        Corpora of documents that follow one another, each a batch.
-    predictions
-        `Predictions`, or what `read_predictions` takes, of which no more than a piece of a run or
-        of a table is in memory; or a function that makes them for a corpus and the documents that
-        a predicate on `doc_id` holds for.
-    folder
-        Where the files go; whoever scores a batch must see it.
-    kept
-        Whether a single batch stays in memory, with all that is predicted.
-    columns
-        As for `readers.read_predictions`.
-    name, fallback
-        What the system is called; `fallback` where nothing but the name of a file says it.
-
-    Raises
-    ------
-    DataMissing, DataBroken, UnknownName
-        If something is absent or cannot be read, or two batches have the same document.
+    `gold` are corpora of documents that follow one another, each a batch. `predictions` are
+    `Predictions`, or what `read_predictions` takes (as it takes `columns`), of which no more than a
+    piece of a run or of a table is in memory; or a function that makes them for a corpus and the
+    documents that a predicate on `doc_id` holds for. With `kept` a single batch stays in memory
+    with all that is predicted. The system is called `name`, or `fallback` where nothing but the
+    name of a file says what. `DataMissing`, `DataBroken` or `UnknownName` if something is absent or
+    cannot be read, or two batches have the same document.
     """
     gold = iter(gold)
     first = list(islice(gold, 2))
@@ -144,8 +128,8 @@ def batches(
         found, values = _of_table(predictions, known, home, columns or {})
     bare = {table: found.scan(table).head(0).collect() for table in Predictions.TABLES}
     for table, none in bare.items() if values is None and not callable(predictions) else ():
-        scanned = found.scan(table)
-        rows = scanned.collect_batches(chunk_size=benchmarks.BATCH, maintain_order=True)
+        batching = {"chunk_size": benchmarks.BATCH, "maintain_order": True}
+        rows = found.scan(table).collect_batches(**batching)
         partition(chain([none], rows), known.documents, home / table)
     whole = dataclasses.replace(found, **bare, system=_system(found, predictions, name, fallback))
     strange = any(home.glob(f"*/{known.count:05}"))
@@ -163,21 +147,15 @@ def _system(predictions: Predictions, source: Any, name: str | None, fallback: s
 
 
 class _Gold:
-    """What is known of gold that is written in `count` batches into a folder.
-
-    `corpus` has no rows. `documents` are in the order of the gold, each with its `batch`, and
-    `fields` counts the gold values by path, task and kind.
-    """
+    """What is known of gold that is written in `count` batches: its corpus, without rows, the
+    `batch` of each of its documents, and how many values have each path, task and kind."""
 
     def __init__(self, home: Path, corpora: Iterable[Corpus]) -> None:
         bare, documents, fields = [], [], []
         for number, corpus in enumerate(corpora):
-            none = {table: getattr(corpus.check(), table).clear() for table in corpus.TABLES}
-            for table, frame in none.items():
+            for table in corpus.check().TABLES:
                 _write(getattr(corpus, table), home / table, number)
-                if not number:
-                    frame.write_parquet(home / table / _EMPTY)
-            bare.append(dataclasses.replace(corpus, **none))
+            bare.append(corpus.filtered(_NONE))
             documents.append(corpus.documents.select("doc_id", name="doc_id", batch=number))
             valued = corpus.records.drop_nulls("path").group_by("path", "task", "kind")
             fields = [pl.concat([*fields, valued.len()]).group_by("path", "task", "kind").sum()]
@@ -187,18 +165,15 @@ class _Gold:
             {file: text for corpus in bare for file, text in getattr(corpus, name).items()}
             for name in ("sources", "unreadable")
         )
-        self.corpus = dataclasses.replace(
-            bare[0], flaws=dict(flaws), sources=sources, unreadable=unreadable
-        )
+        whole = {"flaws": dict(flaws), "sources": sources, "unreadable": unreadable}
+        self.corpus = dataclasses.replace(bare[0], **whole)
         if (twice := self.documents["doc_id"].is_duplicated()).any():
             name = self.documents["doc_id"].filter(twice)[0]
             where = f"{corpus.benchmark}:{corpus.split}"
             raise DataBroken(f"document {name!r} is twice in the gold", where=where)
 
 
-def _of_table(
-    source: Any, gold: _Gold, home: Path, columns: Mapping[str, str]
-) -> tuple[Predictions, dict[str, Any]]:
+def _of_table(source: Any, gold: _Gold, home: Path, columns: Any) -> tuple[Predictions, Any]:
     """Write the values of a table by batch; what `Batch.opened` has to know of all of them."""
     path = source if isinstance(source, Path) else None
     jsons = gold.fields.filter(pl.col("kind") == "json")["path"]
@@ -213,18 +188,12 @@ def _of_table(
     tasks = fields.group_by("task").agg(pl.col("len").sum())
     usual = tasks.sort("len", "task", descending=[True, False])["task"].first() or "text"
     none = {table: tables.table(table, []) for table in Predictions.TABLES}
-    found = Predictions(
-        **none,
-        system=answers.system_of(given.systems, path),
-        sources=answers.sources_of(path),
-        notes=answers.counted(given.notes),
-    )
+    told = {"sources": answers.sources_of(path), "notes": answers.counted(given.notes)}
+    found = Predictions(**none, system=answers.system_of(given.systems, path), **told)
     return found, {"lists": given.lists, "moved": moved, "usual": usual, "path": path}
 
 
-def _of_function(
-    make: Callable[[Corpus, pl.Expr], Predictions], gold: _Gold, folder: Path
-) -> Predictions:
+def _of_function(make: Callable[..., Predictions], gold: _Gold, folder: Path) -> Predictions:
     """Write what `make` predicts for each batch, last for other documents; the first, bare."""
     bare = None
     for number in range(gold.count + 1):
@@ -234,25 +203,14 @@ def _of_function(
         corpus = _filled(gold.corpus, folder / "gold", number)
         made = make(corpus, ~of_batch if is_last else of_batch)
         for table in made.TABLES:
-            home, rows = folder / "answers" / table, getattr(made, table)
+            rows = getattr(made, table)
             if not is_last or rows.height:
-                _write(rows, home, number)
-            if bare is None:
-                rows.clear().write_parquet(home / _EMPTY)
-        none = {table: getattr(made, table).clear() for table in made.TABLES}
-        bare = bare or dataclasses.replace(made, **none)
+                _write(rows, folder / "answers" / table, number)
+        bare = bare or made.filtered(_NONE)
     return bare
 
 
-def own_gold(
-    source: Any,
-    folder: Path,
-    *,
-    images: str | Path | None = None,
-    types: Any = None,
-    columns: Mapping[str, str] | None = None,
-    name: str | None = None,
-) -> Iterator[Corpus]:
+def own_gold(source: Any, folder: Path, *, columns: Any = None, **how: Any) -> Iterator[Corpus]:
     """A user's own gold as corpora of one batch each; parameters and errors of `gold.corpus`."""
     path = source if isinstance(source, Path) else None
     values = Values(source, columns or {}, folder / "read")
@@ -260,18 +218,18 @@ def own_gold(
     numbers = batch_numbers(values.documents["n"] + 1, benchmarks.BATCH)
     documents = values.documents.with_columns(name="doc_id", batch=numbers)
     values.partition(documents, folder / "values")
-    known, declared = typed(FieldTypes.inferred(values.samples, values.lists), types, values.notes)
+    inferred = FieldTypes.inferred(values.samples, values.lists)
+    known, declared = typed(inferred, how.get("types"), values.notes)
     has_column = "image" in values.columns
-    root, pages, texts = pages_of(documents, path, images, has_column, values.notes)
+    places = pages_of(documents, path, how.get("images"), has_column, values.notes)
+    same = dict(zip(("root", "pages", "texts"), places, strict=True))
+    same["name"] = how.get("name") or (stem(path.resolve()) if path else FRAME)
+    # What is odd in the whole is counted once.
+    once = {"flaws": Counter(values.notes), "sources": answers.sources_of(path)}
     for number in range(documents["batch"].max() + 1):
-        yield corpus_of_values(
-            listed(_read(folder / "values", number), values.lists), known, declared,
-            name=name or (stem(path.resolve()) if path else FRAME),
-            root=root, pages=pages, texts=texts,
-            # What is odd in the whole is counted once.
-            flaws=Counter() if number else Counter(values.notes),
-            sources={} if number else answers.sources_of(path),
-        )  # fmt: skip
+        rows = listed(_read(folder / "values", number), values.lists)
+        yield corpus_of_values(rows, known, declared, **same, **once)
+        once = {"flaws": Counter(), "sources": {}}
     shutil.rmtree(folder)
 
 
@@ -282,19 +240,10 @@ class Values:
     """
 
     def __init__(
-        self,
-        source: Any,
-        columns: Mapping[str, str],
-        folder: Path,
-        *,
-        json_paths: Iterable[str] = (),
-        of: Corpus | None = None,
+        self, source: Any, columns: Any, folder: Path, of: Any = None, json_paths: Any = ()
     ) -> None:
-        self.folder, self.of = folder, of
+        self.folder, self.of, self.notes = folder, of, Counter()
         self.columns: list[str] = []
-        self.lists: list[str] = []
-        self.listed_paths = pl.Series(dtype=pl.String)
-        self.notes: Counter[str] = Counter()
         self.systems: set[str] = set()
         self.samples: pl.DataFrame | None = None
         self.files: list[Path] = []
@@ -316,7 +265,7 @@ class Values:
             self.systems |= set(values["system"].drop_nulls().unique())
         has_image = pl.col("image").is_not_null() if "image" in values.columns else pl.lit(False)
         documents = values.group_by("doc_id", maintain_order=True)
-        counts = {"n": pl.col("path").is_not_null().sum(), "has_image": has_image.any()}
+        counts = {"n": pl.count("path"), "has_image": has_image.any()}
         self._documents.append(documents.agg(**counts))
 
     @cached_property
@@ -326,10 +275,7 @@ class Values:
         return every.agg(pl.col("n").sum(), pl.col("has_image").any())
 
     def partition(self, documents: pl.DataFrame, out: Path) -> None:
-        """Write the values by the `batch` of each document, under its `name`.
-
-        What `lists` and `listed_paths` are is known from then on.
-        """
+        """Write the values by the `batch` of each document; from then on `lists` are known."""
         partition((pl.read_parquet(file, glob=False) for file in self.files), documents, out)
         shutil.rmtree(self.folder)
         most = pl.DataFrame(schema={"path": pl.String, "len": pl.UInt32})
@@ -363,10 +309,8 @@ def partition(rows: Iterable[pl.DataFrame], documents: pl.DataFrame, out: Path) 
     for frame in rows:
         if not turn:
             frame.clear().write_parquet(out / _EMPTY)
-        place = frame.select("doc_id").join(
-            documents.select("doc_id", "name", "batch"), on="doc_id", how="left",
-            maintain_order="left",
-        )  # fmt: skip
+        joining = {"on": "doc_id", "how": "left", "maintain_order": "left"}
+        place = frame.select("doc_id").join(documents.select("doc_id", "name", "batch"), **joining)
         named = frame.with_columns(place["name"].fill_null(frame["doc_id"]).alias("doc_id"))
         batch = place["batch"].fill_null(last)
         for number in batch.unique().sort():
@@ -380,6 +324,8 @@ def partition(rows: Iterable[pl.DataFrame], documents: pl.DataFrame, out: Path) 
 
 def _write(frame: pl.DataFrame, home: Path, number: int, turn: int = 0) -> None:
     (folder := home / f"{number:05}").mkdir(parents=True, exist_ok=True)
+    if not (home / _EMPTY).exists():
+        frame.clear().write_parquet(home / _EMPTY)
     frame.write_parquet(folder / f"{turn:06}.parquet", compression="lz4")
 
 
@@ -392,5 +338,5 @@ def _filled(bare: Corpus | Predictions, home: Path, *numbers: int) -> Any:
 def _read(home: Path, *numbers: int) -> pl.DataFrame:
     """The rows of some batches, none where they have none."""
     parts = [part for n in numbers for part in sorted((home / f"{n:05}").glob("*.parquet"))]
-    parts = [*([home / _EMPTY] if (home / _EMPTY).is_file() else []), *parts]
+    parts = [*home.glob(_EMPTY), *parts]
     return pl.concat([pl.read_parquet(part, glob=False) for part in parts], how="diagonal")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from difflib import get_close_matches
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -21,11 +22,10 @@ NOTES = (UNANSWERED, LEFT_OUT)
 
 
 def answered(corpus: Corpus, predictions: Predictions) -> set[str]:
-    """The documents of the corpus that a system gave anything for, or failed on.
+    """The documents of the corpus with at least one attempt.
 
-    A system that was asked and refused, crashed or gave nonsense has answered: to leave such a
-    document out would hide the failure. A document has no answer if nothing is said of it, or only
-    that it is `missing` with no attempt behind it.
+    Refusals, crashes and unreadable answers count as attempts, so that a failure cannot improve a
+    score.
     """
     here = pl.col("split") == corpus.split
     predicted = predictions.records.filter(here, pl.col("status") != "missing")["doc_id"].unique()
@@ -36,11 +36,7 @@ def answered(corpus: Corpus, predictions: Predictions) -> set[str]:
 
 @dataclasses.dataclass(frozen=True)
 class Choice:
-    """The documents that are scored, by their ids.
-
-    `description` tells which they are, for the settings; `notes` counts those without an answer and
-    those that were left out.
-    """
+    """The documents that are scored, their description for the settings, and counts of others."""
 
     documents: list[str]
     description: str
@@ -48,18 +44,13 @@ class Choice:
 
 
 def decide(
-    names: list[str],
-    with_answer: set[str],
-    documents: str | Path | Sequence[str],
-    *,
-    limit: int | None = None,
-    where: str,
+    names: list[str], with_answer: set[str], documents: Any, *, limit: Any = None, where: str
 ) -> Choice:
     """Which of the documents `names` are scored, in their order.
 
     They are ``all``, ``answered`` (those `with_answer`), or the named ones, also by a file with
     one a line; with `limit` only the first so many. `UnknownName` if a document is not among them,
-    or the word is neither; `DataBroken` if no document is left.
+    or the word is neither; `DataBroken` if no document is left, `DataMissing` without the file.
     """
     if documents == ALL:
         chosen, word = names, ALL
@@ -75,7 +66,13 @@ def decide(
         requested = listed(documents) if is_file else dict.fromkeys(documents, 0)
         if not requested:
             raise DataBroken("an empty list of documents", remedy="name one document at least")
-        check_listed(requested, names, file=documents if is_file else where)
+        known = set(names)
+        if strange := [name for name in requested if name not in known]:
+            near = get_close_matches(strange[0], names, n=1) or names[:3]
+            more = f", and {len(strange) - 1} more that are not there" if len(strange) > 1 else ""
+            remedy = f"a doc_id as the benchmark spells it, such as {', '.join(map(repr, near))}"
+            where = f"{documents}:{requested[strange[0]]}" if is_file else where
+            raise UnknownName(f"unknown document {strange[0]!r}{more}", where=where, remedy=remedy)
         chosen, word = [name for name in names if name in requested], LISTED
     if limit is not None and limit < len(chosen):
         chosen, word = chosen[:limit], f"{word}, the first {limit}"
@@ -88,24 +85,19 @@ def decide(
 
 
 def kept(
-    corpus: Corpus, predictions: Predictions, chosen: Collection[str]
+    corpus: Corpus, predictions: Predictions, chosen: Collection[str] | None
 ) -> tuple[Corpus, Predictions]:
-    """Both without the documents of the corpus that are not `chosen`."""
-    left = [name for name in corpus.documents["doc_id"] if name not in chosen]
+    """Both without the documents of the corpus that are not `chosen`; null chooses all."""
+    left = [n for n in corpus.documents["doc_id"] if chosen is not None and n not in chosen]
     if not left:
         return corpus, predictions
     gone = pl.col("doc_id").is_in(left)
     stays = ~(gone & (pl.col("split") == corpus.split))
-    gold = {name: getattr(corpus, name).filter(~gone) for name in Corpus.TABLES}
-    answers = {name: getattr(predictions, name).filter(stays) for name in Predictions.TABLES}
-    return dataclasses.replace(corpus, **gold), dataclasses.replace(predictions, **answers)
+    return corpus.filtered(~gone), predictions.filtered(stays)
 
 
 def listed(file: str | Path) -> dict[str, int]:
-    """The documents that a file names, one a line, each with its line; blank lines are skipped.
-
-    `DataMissing` if there is no such file, `DataBroken` if it names nothing.
-    """
+    """The documents that a file names, one a line, each with its line; blank lines are skipped."""
     if not files.is_file(file):
         remedy = "--documents all, answered, or a file with one doc_id a line"
         raise DataMissing("no such list of documents", where=file, remedy=remedy)
@@ -117,43 +109,8 @@ def listed(file: str | Path) -> dict[str, int]:
     return lines_of
 
 
-def only(corpus: Corpus, file: Path) -> Corpus:
-    """The corpus with only the documents that a file lists."""
-    names = corpus.documents["doc_id"].to_list()
-    chosen = decide(names, set(), file, where=corpus.split).documents
-    is_chosen = pl.col("doc_id").is_in(chosen)
-    cut = {name: getattr(corpus, name).filter(is_chosen) for name in Corpus.TABLES}
-    return dataclasses.replace(corpus, **cut)
-
-
-def check_listed(requested: dict[str, int], known: Sequence[str], *, file: str | Path) -> None:
-    """`UnknownName` if a list names what is not there; with its line if it is of a file."""
-    there = set(known)
-    strange = [name for name in requested if name not in there]
-    if not strange:
-        return
-    near = get_close_matches(strange[0], known, n=1) or list(known[:3])
-    more = f", and {len(strange) - 1} more that are not there" if len(strange) > 1 else ""
-    remedy = f"a doc_id as the benchmark spells it, such as {', '.join(map(repr, near))}"
-    line = f":{requested[strange[0]]}" if requested[strange[0]] else ""
-    what = f"unknown document {strange[0]!r}{more}"
-    raise UnknownName(what, where=f"{file}{line}", remedy=remedy)
-
-
 def part_run(evaluation: Evaluation) -> str:
-    """What a reader must know of an evaluation that is not of a whole corpus; empty otherwise.
-
-    Examples
-    --------
-    >>> from formlab import tables
-    >>> rows = [{"benchmark": "b", "split": "s", "doc_id": str(n)} for n in range(50)]
-    >>> none = {name: tables.table(name, []) for name in ("cases", "scores")}
-    >>> documents = tables.table("documents", rows)
-    >>> part_run(Evaluation(documents, **none, benchmark="b", split="s", system="x",
-    ...                     notes={UNANSWERED: 42}))
-    '8 of 50 documents were answered; the rest count as missing (`--documents answered` scores \
-the 8)'
-    """
+    """What a reader must know of an evaluation that is not of a whole corpus; empty otherwise."""
     return partial_note(evaluation.documents.height, evaluation.settings, evaluation.notes)
 
 

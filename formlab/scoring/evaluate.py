@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,32 +15,61 @@ import polars as pl
 from formlab import benchmarks, files, tables
 from formlab import workers as processes
 from formlab.benchmarks._build import cut
-from formlab.errors import DataBroken, FormlabError, UnknownName
-from formlab.folders import Corpus, Evaluation, PartFile, Predictions, made_now
+from formlab.errors import DataBroken, FormlabError, TableBroken, UnknownName
+from formlab.folders import Corpus, Evaluation, Predictions, made_now, replacing
+from formlab.metrics.response_validity import VALIDITY_METRICS, answer_tallies
 from formlab.readers.answers import OWN
 from formlab.readers.gold import located, sides
-from formlab.saving import replacing
 from formlab.scoring import across, choice
+from formlab.scoring.align import unscored
 from formlab.scoring.batches import Batch, Cut, batches, own_gold
 from formlab.scoring.fields import READER, others
-from formlab.scoring.score_batch import (
-    THRESHOLD,
-    Facts,
-    How,
-    know_batch,
-    score_batch,
-    score_documents,
-    settings_of,
-    whole_of,
-)
+from formlab.scoring.own_metrics import own_scores
+from formlab.scoring.tasks import MARKS, READING, families
+from formlab.scoring.tasks._kit import made_by, score_table
 from formlab.scoring.whole import Whole
 from formlab.show import progress
 
 R = TypeVar("R")
+# Similarity from which on the rung `fuzzy` of the ladder holds.
+THRESHOLD = 0.8
 # The note that counts documents which are predicted and not there.
 STRANGE = "predicted documents that are not in the corpus"
 # Folders of large evaluations without `out`, whose parts are read from there until Python ends.
 _KEPT: list[TemporaryDirectory[str]] = []
+
+
+@dataclasses.dataclass(frozen=True)
+class How:
+    """How batches are scored: the options of `evaluate`, and what they must know of the whole.
+
+    Of all documents `chosen` are scored, null for all, as `description` says. `labels` is the
+    version of the gold, null for that of the benchmark. Without `out` scores stay in memory.
+    """
+
+    mode: str
+    threshold: float
+    reader: str
+    description: str = choice.ALL
+    labels: str | None = None
+    chosen: frozenset[str] | None = None
+    out: Path | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Facts:
+    """What is known of a batch before any is scored.
+
+    `answered` are those of its `documents` that have an answer, `is_matched` says whether anything
+    is predicted for them, `strange` are splits and names of predicted documents of no gold.
+    """
+
+    documents: list[str]
+    answered: set[str]
+    notes: Counter[str]
+    is_matched: bool
+    whole: Whole
+    strange: list[tuple[str, str]]
 
 
 @tables.uncollected()
@@ -69,8 +96,7 @@ def evaluate(
     ----------
     gold
         As from `formlab.load`; or corpora of documents that follow one another, as from
-        `benchmarks.corpora`; or gold of one's own: a path, a polars or pandas frame, or whatever
-        else `formlab.readers.corpus` takes, as it takes `images` and `types`.
+        `benchmarks.corpora`; or whatever else `formlab.readers.corpus` takes.
     predictions
         As from `formlab.run`; or whatever `formlab.readers.read_predictions` takes.
     images, types, columns
@@ -79,11 +105,10 @@ def evaluate(
         One of the benchmark's modes; its first if left out.
     threshold
         The similarity from which on the rung `fuzzy` holds, in [0, 1].
-    documents
+    documents, limit
         Which documents are scored: ``all``; those that were ``answered`` (nonsense, a refusal or
-        a crash is an answer too); their names; or, as a path, a file with one name a line.
-    limit
-        Only the first so many of them, in the corpus' order.
+        a crash is an answer too); their names; or, as a path, a file with one name a line. Of them
+        the first `limit`, in the corpus' order.
     reader
         The rule by which fields are read from a page's words, one of `fields.READERS`; what the
         other rules read stands in `cases.readings`.
@@ -103,35 +128,31 @@ def evaluate(
         A document without a usable prediction is there and counts as nothing found. Predictions
         for documents that the corpus does not have are cases with the outcome `unscored`. Of a
         model that was asked there are also the shares of its answers that follow instructions.
-        `settings` says which documents were chosen, and so does each score's where not all were;
-        `notes` counts documents without any answer.
+        `settings` and scores say which documents were chosen, `notes` how many have no answer.
 
     Raises
     ------
     UnknownName
-        If the benchmark has no such mode, the corpus no such document, or there is no such
-        reading rule.
+        If there is no such mode, document or reading rule.
     DataBroken
         If no prediction is for a document of the corpus, or no document is chosen; if files that
         are not formlab's are in `out`.
 
     Examples
     --------
-    >>> gold = pl.DataFrame({"doc_id": ["a", "b"], "total": ["9.00", "5"]})
-    >>> answers = pl.DataFrame({"doc_id": ["a", "b"], "total": ["9.00", "6"]})
-    >>> evaluate(gold, answers).fields.select("doc_id", "outcome").rows()
-    [('a', 'match'), ('b', 'mismatch')]
+    >>> evaluate({"a": {"total": "9.00"}}, {"a": {"total": "6"}}).fields["outcome"].to_list()
+    ['mismatch']
     """
     others(reader)  # Whether there is such a rule.
     gold, predictions = located(gold), located(predictions)
-    with _workplace(out) as home:
+    with _workplace(out) as workplace:
+        home = Path(workplace)
         if isinstance(gold, Corpus):
             is_small = gold.records.height <= benchmarks.BATCH
             gold = iter([gold]) if is_small else cut(gold, benchmarks.BATCH)
         elif not isinstance(gold, Iterator):
-            own_columns, columns = sides(gold, predictions, columns or {})
-            own = {"images": images, "types": types, "columns": own_columns}
-            gold = own_gold(gold, home / "own", **own)
+            of_gold, columns = sides(gold, predictions, columns or {})
+            gold = own_gold(gold, home / "own", images=images, types=types, columns=of_gold)
         named = {"name": name, "fallback": fallback, "columns": columns}
         made = batches(gold, predictions, home, kept=workers == 1, **named)
         benchmark = benchmarks.get(made.corpus.benchmark)
@@ -140,33 +161,26 @@ def evaluate(
         how = How(mode or benchmark.modes[0], threshold, reader)
         choose = partial(choice.decide, documents=documents, limit=limit)
         if made.batches[0].folder is None:
-            evaluation = _scored(made, how, choose, workers)
-            return evaluation if out is None else Evaluation.load(evaluation.save(out))
+            evaluation = _of_batches(made, how, choose, workers)
+            return Evaluation.load(evaluation.save(out)) if out else evaluation
         if out is None:
             _KEPT.append(TemporaryDirectory(prefix="formlab-"))
             out = Path(_KEPT[-1].name, "evaluation")
         with replacing(out) as new:
-            _scored(made, dataclasses.replace(how, out=new), choose, workers)
+            _of_batches(made, dataclasses.replace(how, out=new), choose, workers)
     return Evaluation.load(out)
 
 
-@contextmanager
-def _workplace(out: str | Path | None) -> Iterator[Path]:
+def _workplace(out: str | Path | None) -> TemporaryDirectory[str]:
     """A folder for batches, beside `out` if there is one; what is killed is swept by the next."""
     if out is None:
-        with TemporaryDirectory(prefix="formlab-") as name:
-            yield Path(name)
-        return
-    folder = files.make_folder(Path(out).absolute().parent) / files.part_name(Path(out).name)
+        return TemporaryDirectory(prefix="formlab-")
+    where = files.make_folder(Path(out).absolute().parent)
     with files.writing(out):
-        folder.mkdir()
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        return TemporaryDirectory(dir=where, prefix=files.part_name(Path(out).name))
 
 
-def _scored(
+def _of_batches(
     made: Cut, how: How, choose: Callable[..., choice.Choice], workers: int | str
 ) -> Evaluation | None:
     """The evaluation of all batches; nothing where it is written into the folder `how.out`."""
@@ -184,44 +198,34 @@ def _scored(
         remaining = [b for b, fact in both if names & {*fact.documents} or fact.strange]
         known = _each("knowing", partial(know_batch, how=how), remaining, workers)
     if not any(fact.is_matched for fact in known):
-        raise _unmatched(corpus, predictions, facts, chosen.documents)
+        raise _unmatched(made, facts, chosen.documents)
     whole = Whole.together(fact.whole for fact in known)
     scored = _each("scoring", partial(score_batch, whole=whole, how=how), remaining, workers)
-    notes = Counter(predictions.notes)
+    notes = Counter(predictions.notes) + Counter(chosen.notes)
     notes += Counter({f"gold: {name}": count for name, count in corpus.flaws.items()})
     notes += sum((fact.notes for fact in facts), Counter())
     notes += Counter({STRANGE: sum(len(fact.strange) for fact in facts)})
-    notes += Counter(chosen.notes) + sum((part.notes for part in scored), Counter())
-    values = {
-        "notes": dict(notes),
-        "sources": corpus.sources | predictions.sources,
-        "unreadable": corpus.unreadable,
-    }
+    notes += sum((noted for noted, _ in scored), Counter())
+    values = {"notes": dict(notes), "unreadable": corpus.unreadable}
+    values["sources"] = corpus.sources | predictions.sources
     if how.out is None:
-        evaluation = scored[0].evaluation
+        (_, evaluation), *_ = scored
         return dataclasses.replace(evaluation, cases=across.told_in(evaluation.cases), **values)
     values |= {"corpus": corpus, "predictions": predictions, "made": made_now()}
-    values |= {"benchmark": corpus.benchmark, "split": corpus.split, "root": corpus.root}
+    values |= {name: getattr(corpus, name) for name in ("benchmark", "split", "root")}
     values |= {"system": predictions.system, "mode": how.mode}
     values |= {"settings": settings_of(predictions, how)}
-    parts = across.told_on_disk(how.out, [file for part in scored for file in part.files])
-    _finish(how.out, parts, values)
+    parts = across.told_on_disk(how.out, [file for _, part in scored for file in part])
+    files_ = [how.out / part.table / part.name for part in parts if part.table == "scores"]
+    metrics = pl.scan_parquet(files_, glob=False).select(pl.col("metric").unique().sort())
+    uses = {"benchmarks": [corpus.benchmark], "metrics": metrics.collect()["metric"]}
+    Evaluation.finish(how.out, parts, values, uses)
     return None
 
 
-def _finish(folder: Path, parts: Sequence[PartFile], values: Mapping[str, Any]) -> None:
-    """Write the manifest of an evaluation whose parts are in `folder`."""
-    files_ = [folder / part.table / part.name for part in parts if part.table == "scores"]
-    metrics = pl.scan_parquet(files_, glob=False).select(pl.col("metric").unique().sort())
-    uses = {"benchmarks": [values["benchmark"]], "metrics": metrics.collect()["metric"]}
-    Evaluation.finish(folder, parts, values, uses)
-
-
-def _each(
-    text: str, function: Callable[[Batch], R], jobs: Sequence[Batch], workers: int | str
-) -> list[R]:
+def _each(text: str, function: Callable[[Batch], R], jobs: list[Batch], workers: Any) -> list[R]:
     """The results for batches, in their order; how many are done is shown."""
-    if [job for job in jobs if job.folder is None]:
+    if jobs and jobs[0].folder is None:
         return [function(job) for job in jobs]
     results: dict[int, R] = {}
     with progress("batches") as bar:
@@ -235,43 +239,175 @@ def _each(
     return [results[number] for number in sorted(results)]
 
 
-def _unmatched(
-    corpus: Corpus, predictions: Predictions, facts: Sequence[Facts], names: Sequence[str]
-) -> DataBroken:
+def know_batch(batch: Batch, how: How) -> Facts:
+    """What must be known of the chosen documents of a batch before any is scored."""
+    corpus, predictions = choice.kept(*batch.opened(), how.chosen)
+    matched, strange = by_corpus(corpus, predictions)
+    return Facts(
+        documents=corpus.documents["doc_id"].to_list(),
+        answered=choice.answered(corpus, predictions),
+        # What is noted of the whole is known already.
+        notes=Counter(predictions.notes) - Counter(batch.predictions.notes),
+        is_matched=matched.height > 0,
+        whole=whole_of(corpus, predictions),
+        strange=strange.select("split", "doc_id").unique().rows(),
+    )
+
+
+def whole_of(corpus: Corpus, predictions: Predictions) -> Whole:
+    """What scorers must know of all documents, of these."""
+    matched = dataclasses.replace(predictions, records=by_corpus(corpus, predictions)[0])
+    tasks = benchmarks.get(corpus.benchmark).tasks
+    # What families of tasks note of all predictions.
+    marking = families(task for task in tasks if task in MARKS).values()
+    return Whole.of(corpus, matched, [family.marks for family in marking])
+
+
+def score_batch(batch: Batch, whole: Whole, how: How) -> tuple[Counter[str], Any]:
+    """Notes of a batch, and its evaluation, or its files in `how.out` if there is a folder."""
+    evaluation = score_documents(*choice.kept(*batch.opened(), how.chosen), whole, how)
+    is_kept, notes = how.out is None, Counter(evaluation.notes)
+    return notes, evaluation if is_kept else evaluation.write_part(how.out, batch.number)
+
+
+def score_documents(corpus: Corpus, predictions: Predictions, whole: Whole, how: How) -> Evaluation:
+    """The evaluation of some documents of a corpus, by what is known of the `whole`.
+
+    Predictions for documents that the corpus does not have are cases without any score.
+    """
+    here, strange = by_corpus(corpus, predictions)
+    matched = dataclasses.replace(predictions, records=here)
+    cases, scores, notes = _scored(corpus, matched, whole, how)
+    if strange.height:
+        # Of a user's own columns there is nothing in a case without gold.
+        left = unscored(strange.select(list(tables.RECORDS)), system=predictions.system)
+        cases = pl.concat([cases, left], how="diagonal")
+        matched = dataclasses.replace(predictions, records=pl.concat([here, strange]))
+    special = {"documents": how.description, "labels": how.labels}
+    if special := {n: value for n, value in special.items() if value not in (None, choice.ALL)}:
+        scores = tables.with_settings(scores, **special)
+    same = {name: getattr(corpus, name) for name in ("documents", "benchmark", "split", "root")}
+    same |= {"system": predictions.system, "mode": how.mode, "corpus": corpus}
+    same |= {"settings": settings_of(predictions, how), "predictions": matched}
+    notes = {name: count for name, count in notes.items() if count}
+    # Most rows are scores, which only `score_table` makes: one is checked.
+    checked = Evaluation(cases=_numbered(cases), scores=scores.head(1), notes=notes, **same).check()
+    return dataclasses.replace(checked, scores=scores)
+
+
+def by_corpus(corpus: Corpus, predictions: Predictions) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The predicted records for documents of the corpus, and those for others."""
+    known = pl.col("doc_id").is_in(corpus.documents["doc_id"].to_list())
+    known &= pl.col("split") == corpus.split
+    records = predictions.records
+    is_known = records.select(known).to_series()
+    # Where all are known, no copy is made.
+    return (records if is_known.all() else records.filter(is_known)), records.filter(~is_known)
+
+
+def _scored(
+    corpus: Corpus, predictions: Predictions, whole: Whole, how: How
+) -> tuple[pl.DataFrame, pl.DataFrame, Counter[str]]:
+    """The cases and scores of all tasks, and what there is to note of them."""
+    benchmark = benchmarks.get(corpus.benchmark)
+    sides = ((side, side.records.select(list(tables.RECORDS))) for side in (corpus, predictions))
+    plain, answers = (dataclasses.replace(side, records=records) for side, records in sides)
+    notes: Counter[str] = Counter()
+    cases, scores = [tables.table("cases", [])], [tables.table("scores", [])]
+    # A batch of what is predicted for other documents has none.
+    tasks = benchmark.tasks if corpus.documents.height else ()
+    for name, family in families(tasks).items():
+        options: dict[str, Any] = {"mode": how.mode, "threshold": how.threshold, "kinds": whole}
+        options |= {"reader": how.reader} if name in READING else {}
+        result = family.score(plain, answers, **options)
+        cases.append(result.cases)
+        scores.append(result.scores)
+        notes.update(result.notes)
+    # An engine that reads pages got no instruction that it could follow or refuse.
+    if whole.prompted:
+        here = pl.col("doc_id").is_in(corpus.documents["doc_id"].to_list())
+        responses = predictions.responses.filter(here, pl.col("split") == corpus.split)
+        # As everywhere, a run may be called otherwise than its rows say.
+        responses = responses.with_columns(system=pl.lit(predictions.system))
+        scores.append(answer_scores(responses, mode=how.mode))
+    all_cases, all_scores = pl.concat(cases), pl.concat(scores)
+    theirs = own_scores(plain, answers, all_cases, all_scores, how.mode)
+    named = _with_own(all_cases, corpus.records, predictions.records)
+    return named, pl.concat([all_scores, *theirs]), notes
+
+
+def settings_of(predictions: Predictions, how: How) -> dict[str, Any]:
+    """The settings of an evaluation."""
+    settings = {"system": predictions.settings, "threshold": how.threshold, "reader": how.reader}
+    return settings | {"readings": list(others(how.reader)), "documents": how.description}
+
+
+def _with_own(cases: pl.DataFrame, gold: pl.DataFrame, answers: pl.DataFrame) -> pl.DataFrame:
+    """The cases with a user's own columns of either side's records."""
+    sides = {"path": gold, "pred_path": answers}
+    own = {key: tables.own_columns("records", records) for key, records in sides.items()}
+    if twice := {*own["path"]} & {*own["pred_path"]}:
+        raise TableBroken(f"own columns of gold and of predictions: {', '.join(sorted(twice))}")
+    if taken := sorted({*own["path"], *own["pred_path"]} & tables.RESERVED):
+        raise TableBroken(f"own columns with names of other tables' columns: {', '.join(taken)}")
+    for key, records in sides.items():
+        if own[key]:
+            # A model may give a path twice.
+            theirs = records.drop_nulls("path").unique(["doc_id", "path"], keep="first")
+            theirs = theirs.select("doc_id", pl.col("path").alias(key), *own[key])
+            cases = cases.join(theirs, on=["doc_id", key], how="left", maintain_order="left")
+    if names := own["path"]:
+        # What all values of a document have is the document's: what only an answer has gets it too.
+        one = (pl.when(pl.col(n).n_unique() == 1).then(pl.col(n).first()).alias(n) for n in names)
+        of_document = gold.drop_nulls("path").group_by("doc_id").agg(one)
+        joining = {"on": "doc_id", "how": "left", "suffix": " of", "maintain_order": "left"}
+        spurious = pl.col("outcome") == "spurious"
+        filled = (pl.when(spurious).then(f"{n} of").otherwise(n).alias(n) for n in names)
+        cases = cases.join(of_document, **joining).with_columns(filled)
+        cases = cases.drop(f"{n} of" for n in names)
+    return cases
+
+
+def _numbered(cases: pl.DataFrame) -> pl.DataFrame:
+    """The cases, each with a key of its own: what a model gave again ends in ``#2`` and so on."""
+    key = list(tables.KEYS["cases"])
+    # A path may end like that already.
+    while cases.select(key).is_duplicated().any():
+        number = pl.int_range(1, pl.len() + 1).over(key)
+        path = pl.coalesce("pred_path", "path", pl.lit(""))
+        again = pl.when(number > 1).then(pl.format("{}#{}", path, number)).otherwise("pred_path")
+        cases = cases.with_columns(again.alias("pred_path"))
+    return cases
+
+
+def answer_scores(responses: pl.DataFrame, *, mode: str | None = None) -> pl.DataFrame:
+    """Scores of the answers' statuses, a row per answer and share: over all tasks and by task."""
+    rows = responses.with_columns(path=pl.lit(None, pl.String))
+    scores = [tables.table("scores", [])]
+    for name, metric in VALIDITY_METRICS.items():
+        counted = [(metric, answer_tallies(rows["status"].to_list(), name), made_by())]
+        for slices in ({}, {"slice_by": "task", "slice_value": rows["task"]}):
+            scores.append(score_table(rows, counted, level="answer", mode=mode, **slices))
+    return pl.concat(scores)
+
+
+def _unmatched(made: Cut, facts: Sequence[Facts], names: Sequence[str]) -> DataBroken:
     """The error for predictions of which none is for any of the documents `names`."""
-    strange = {row for fact in facts for row in fact.strange}
+    corpus, strange = made.corpus, {row for fact in facts for row in fact.strange}
     splits, predicted = (sorted({row[n] for row in strange}) for n in range(2))
     remedy = "the --split that was predicted, and doc_id as the benchmark spells it"
     if corpus.benchmark == OWN:
         remedy = "doc_id as the gold spells it, or as the files of the forms are called"
-    return DataBroken(
-        f"none of the predictions is for a document of {corpus.benchmark}:{corpus.split}: they are "
-        f"for {predicted[:3]} of {splits}, the corpus has {names[:3]} and so on",
-        where=", ".join(predictions.sources) or None,
-        remedy=remedy,
-    )
+    what = f"none of the predictions is for a document of {corpus.benchmark}:{corpus.split}: they "
+    what += f"are for {predicted[:3]} of {splits}, the corpus has {names[:3]} and so on"
+    return DataBroken(what, where=", ".join(made.predictions.sources) or None, remedy=remedy)
 
 
 def read_again(evaluation: Evaluation, reader: str) -> Evaluation | None:
-    """The evaluation as another reading rule makes it.
+    """The evaluation as another reading rule, one of `fields.READERS`, makes it.
 
-    Parameters
-    ----------
-    evaluation
-        As from `evaluate`.
-    reader
-        One of `fields.READERS`.
-
-    Returns
-    -------
-    Evaluation or None
-        The same evaluation but for its settings where nothing was read under boxes: no rule has a
-        say there. None where the gold or the predictions were not kept.
-
-    Raises
-    ------
-    UnknownName
-        If there is no such rule.
+    Where nothing was read under boxes only its settings change. None where gold or predictions
+    were not kept; `UnknownName` if there is no such rule.
     """
     settings = evaluation.settings | {"reader": reader, "readings": list(others(reader))}
     if reader == evaluation.settings.get("reader", READER):
@@ -290,45 +426,24 @@ def score_again(
 ) -> Evaluation | None:
     """The evaluation scored again, part by part, when its parts are asked for.
 
-    Parameters
-    ----------
-    evaluation
-        As from `evaluate`.
-    gold
-        Makes the gold of a part of the gold that it has.
-    labels
-        The version of the gold, for the settings of scores.
-    settings
-        In place of those of the evaluation.
-
-    Returns
-    -------
-    Evaluation or None
-        None where the gold or the predictions were not kept.
+    `gold` makes the gold of a part of the gold that it has, `labels` is the version of the gold
+    for the settings of scores, `settings` are in place of those of the evaluation. None where the
+    gold or the predictions were not kept.
     """
     if any(None in (part.corpus, part.predictions) for part in evaluation.parts()):
         return None
-    gold, settings = gold or _unchanged, dict(settings or evaluation.settings)
-    description = settings.get("documents", choice.ALL)
-    how = How(
-        evaluation.mode, settings["threshold"], settings.get("reader", READER), description, labels
-    )
-    whole = Whole.together(
-        whole_of(gold(part.corpus), part.predictions) for part in evaluation.parts()
-    )
-    again = partial(_again, gold=gold, whole=whole, how=how, system=evaluation.system)
+    gold, settings = gold or dataclasses.replace, dict(settings or evaluation.settings)
+    reader, description = settings.get("reader", READER), settings.get("documents", choice.ALL)
+    how = How(evaluation.mode, settings["threshold"], reader, description, labels)
+    facts = (whole_of(gold(part.corpus), part.predictions) for part in evaluation.parts())
+    known = {"whole": Whole.together(facts), "how": how, "system": evaluation.system}
+    again = partial(_again, gold=gold, **known)
     # All that is known already, so that no part is scored to learn it.
     names = ("benchmark", "split", "system", "mode", "root", "notes", "sources", "made")
     known = {name: getattr(evaluation, name) for name in (*names, "unreadable")}
     return evaluation.mapped(again, settings=settings, **known)
 
 
-def _unchanged(corpus: Corpus) -> Corpus:
-    return corpus
-
-
-def _again(
-    part: Evaluation, *, gold: Callable[[Corpus], Corpus], whole: Whole, how: How, system: str
-) -> Evaluation:
+def _again(part: Evaluation, *, gold: Any, whole: Whole, how: How, system: str) -> Evaluation:
     predictions = dataclasses.replace(part.predictions, system=system)
     return score_documents(gold(part.corpus), predictions, whole, how)

@@ -5,7 +5,7 @@ import pytest
 
 from formlab import tables
 from formlab.metrics.response_validity import VALIDITY_METRICS
-from formlab.scoring.score_batch import answer_scores
+from formlab.scoring.evaluate import answer_scores
 from formlab.tables import STATUSES, readable
 
 

@@ -147,7 +147,7 @@ def test_list_names_file_line_and_remedy_of_what_is_wrong(tmp_path, names):
     wanted = choice.listed(file)
     assert list(wanted.values()) == [1, 3, 4]
     with pytest.raises(UnknownName) as caught:
-        choice.check_listed(wanted, names, file=file)
+        choice.decide(names, set(), file, where="x:y")
     said = str(caught.value)
     assert f"{names[1]}x" in said
     assert "1 more" in said

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from rapidfuzz import fuzz
 
 from formlab.metrics._fact_rows import Rows
-from formlab.metrics._places import Places, lowered
+from formlab.metrics.places import Places, lowered
 
 # Similarity from which on two contexts are one, and two readings are one misread value.
 SAME, READABLE = 0.7, 0.6

@@ -16,8 +16,8 @@ import numpy as np
 import polars as pl
 
 from formlab.metrics._comparators import Comparator, comparators, same_values
-from formlab.metrics._spec import OVER_ENTITIES, Metric
 from formlab.metrics.assignment import assign
+from formlab.metrics.metric import OVER_ENTITIES, Metric
 
 __all__ = ["LEAVES", "METRICS", "Matching", "f1_of", "match_entities", "mean_of", "precision_of"]
 __all__ += ["recall_of", "same_values"]

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from formlab.metrics._fact_alignment import MISSING, FactAlignment, FactVerdict, GoldFact
-from formlab.metrics._places import Places, tokens
-from formlab.metrics._spec import Metric
+from formlab.metrics.metric import Metric
+from formlab.metrics.places import Places, tokens
 
 __all__ = ["METRICS", "MISSING", "FactVerdict", "GoldFact", "counts", "locate", "match_facts"]
 

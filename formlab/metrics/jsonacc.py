@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from formlab.metrics._spec import Metric
 from formlab.metrics.assignment import assign
+from formlab.metrics.metric import family
 
 # Deeper or longer than any form, shallower than Python's stack; more counts as all changed.
 _DEEPEST, _MOST_ITEMS = 200, 300
@@ -82,37 +82,33 @@ def _changes(gold: Any, pred: Any, official: bool, depth: int) -> int:
 
 
 def _list_changes(gold: list[Any], pred: list[Any], official: bool, depth: int) -> int:
-    ours, theirs = _unequal(gold, pred)
-    objects = [item for item in ours if isinstance(item, dict | list)]
-    others = [item for item in theirs if isinstance(item, dict | list)]
-    # A changed plain item is one taken out and one put in: nothing tells which was which.
-    plain = len(ours) - len(objects) + len(theirs) - len(others)
-    every = [leaves(item) for item in objects], [leaves(item) for item in others]
-    if not objects or not others or max(len(objects), len(others)) > _MOST_ITEMS:
-        return plain + sum(every[0]) + sum(every[1])
-    cost = np.array(
-        [[_changes(first, second, official, depth + 1) for second in others] for first in objects]
-    )
-    # What is saved by changing an item into another instead of taking it out.
-    saved = np.maximum(np.add.outer(every[0], every[1]) - cost, 0)
-    paired = sum(int(saved[pair]) for pair in assign(saved))
-    return plain + sum(every[0]) + sum(every[1]) - paired
-
-
-def _unequal(gold: list[Any], pred: list[Any]) -> tuple[list[Any], list[Any]]:
-    """The items of both lists that have no equal in the other."""
     keys = [[_key(item) for item in items] for items in (gold, pred)]
     common = Counter(keys[0]) & Counter(keys[1])
+    (ours, plain), (theirs, more) = (
+        _unequal(items, names, Counter(common))
+        for items, names in zip((gold, pred), keys, strict=True)
+    )
+    every = [leaves(item) for item in ours], [leaves(item) for item in theirs]
+    # A changed plain item is one taken out and one put in: nothing tells which was which.
+    total = plain + more + sum(every[0]) + sum(every[1])
+    if not ours or not theirs or max(len(ours), len(theirs)) > _MOST_ITEMS:
+        return total
+    cost = [[_changes(first, second, official, depth + 1) for second in theirs] for first in ours]
+    # What is saved by changing an item into another instead of taking it out.
+    saved = np.maximum(np.add.outer(*every) - np.array(cost), 0)
+    return total - sum(int(saved[pair]) for pair in assign(saved))
+
+
+def _unequal(items: list[Any], keys: list[str], common: Counter[str]) -> tuple[list[Any], int]:
+    """The objects and lists that have no equal in the other list, and how many plain items."""
     left = []
-    for items, names in zip((gold, pred), keys, strict=True):
-        spent, rest = Counter(common), []
-        for item, name in zip(items, names, strict=True):
-            if spent[name]:
-                spent[name] -= 1
-            else:
-                rest.append(item)
-        left.append(rest)
-    return left[0], left[1]
+    for item, key in zip(items, keys, strict=True):
+        if common[key]:
+            common[key] -= 1
+        else:
+            left.append(item)
+    objects = [item for item in left if isinstance(item, dict | list)]
+    return objects, len(left) - len(objects)
 
 
 def _key(item: Any) -> str:
@@ -154,8 +150,10 @@ def loaded(text: str) -> Any:
         return None
 
 
-json_accuracy = Metric(
-    name="json_accuracy", title="JSON accuracy", unit="unchanged leaves per leaf of the truth",
-    source="OmniAI OCR benchmark, getomni-ai/benchmark", view="counts", units=("document",),
+METRICS = family(
+    ("json_accuracy", "JSON accuracy", "unchanged leaves per leaf of the truth"),
+    source="OmniAI OCR benchmark, getomni-ai/benchmark",
+    view="counts",
+    units=("document",),
     tallies=json_tallies,
-)  # fmt: skip
+)

@@ -14,7 +14,7 @@ from formlab import benchmarks, tables
 from formlab.benchmarks import Benchmark
 from formlab.errors import TableBroken
 from formlab.folders import Corpus, Evaluation, PartFile, Predictions
-from formlab.metrics.response_validity import VALIDITY_METRICS, answer_tallies
+from formlab.metrics.counts import VALIDITY_METRICS, answer_tallies
 from formlab.scoring.align import unscored
 from formlab.scoring.batches import Batch
 from formlab.scoring.choice import ALL, answered, kept

@@ -3,7 +3,7 @@ import polars as pl
 from formlab import tables
 from formlab.charts import Caption, edit_trees
 from formlab.charts.trees import LINES, SIGNS, edit_lines
-from formlab.metrics.tree_edits import OPS
+from formlab.metrics.tree import OPS
 from tests.charts.conftest import node
 
 HOSTILE = "<script>alert(1)</script>\x00\u202e\u2028"

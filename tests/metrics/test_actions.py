@@ -5,7 +5,6 @@ import pytest
 import sacrebleu
 
 from formlab.metrics import actions
-from formlab.metrics._geometry import nearest, pair, separation
 from formlab.metrics.actions import (
     ActionLine,
     Filled,
@@ -14,6 +13,9 @@ from formlab.metrics.actions import (
     counts,
     found_in,
     match_forms,
+    nearest,
+    pair,
+    separation,
 )
 
 NAME = GoldField("/Name", "string", "Ada", (TargetValue("Ada", ((1, 100, 100, 300, 140),)),))
@@ -69,9 +71,9 @@ def test_nearest_is_the_smallest_box_that_is_hit():
 
 def test_a_line_is_meant_for_the_value_it_types_before_the_place_it_hits():
     hits = np.array([[True, False], [False, True]])
-    assert pair(hits, ~hits, np.zeros((2, 2))).tolist() == [1, 0]
-    assert pair(hits, np.zeros((2, 2)), np.zeros((2, 2))).tolist() == [0, 1]
-    assert pair(np.zeros((1, 2)), np.zeros((1, 2)), np.zeros((1, 2))).tolist() == [-1, -1]
+    assert pair(hits, ~hits, np.zeros((2, 2))) == [1, 0]
+    assert pair(hits, np.zeros((2, 2)), np.zeros((2, 2))) == [0, 1]
+    assert pair(np.zeros((1, 2)), np.zeros((1, 2)), np.zeros((1, 2))) == [-1, -1]
 
 
 def test_hand_counted_form():

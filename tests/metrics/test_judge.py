@@ -3,8 +3,8 @@ from collections import Counter
 
 import pytest
 
-from formlab.metrics._places import Places
 from formlab.metrics.judge import by_substring, official, parse, performance, plain_text, settled
+from formlab.metrics.places import Places
 from formlab.text.flow import read
 
 FACTS = [

@@ -5,9 +5,8 @@ from collections import Counter
 
 import pytest
 
-from formlab.metrics._judge_answers import ENTRIES, figure, released_form
-from formlab.metrics._places import Places
-from formlab.metrics.judge_scores import page_scores
+from formlab.metrics.judge import ENTRIES, figure, page_scores, released_form
+from formlab.metrics.places import Places
 from formlab.text.flow import read
 
 FACTS = [

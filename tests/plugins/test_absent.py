@@ -7,8 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from formlab.metrics import _words
-
 REPOSITORY = Path(__file__).parents[2]
 # Python imports this at its start: no add-on is there, nor any entry point of formlab's.
 SITE = """
@@ -87,15 +85,3 @@ def test_lists_and_help_import_nothing_heavy(arguments):
     )
     assert done.returncode == 0
     assert not set(HEAVY) & set(done.stderr.split())
-
-
-def test_the_stemmer_is_imported_without_the_rest_of_nltk(monkeypatch):
-    def nltk():
-        return [name for name in sys.modules if name.partition(".")[0] == "nltk"]
-
-    for name in nltk():
-        monkeypatch.delitem(sys.modules, name)
-    alone = _words._porter_alone()
-    assert not nltk()
-    assert Path(alone.__file__).parts[-3:] == ("nltk", "stem", "porter.py")
-    assert alone.PorterStemmer().stem("organisations") == "organis"

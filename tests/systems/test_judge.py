@@ -3,8 +3,8 @@ import json
 import pytest
 
 from formlab.errors import DataBroken, NotAvailable
-from formlab.metrics._places import Places
 from formlab.metrics.judge import official, parse, performance, released_form, settled
+from formlab.metrics.places import Places
 from formlab.systems import prompts
 from formlab.systems.chat import Answer
 from formlab.systems.judge import PROMPT, ask, judge_call, messages, schema

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from formlab.metrics._lines import parse_lines
+from formlab.metrics.actions import parse_lines
 from formlab.metrics.judge import parse as parse_judge
 from formlab.text import answers, markup, values
 from formlab.text.flow import read as read_flow

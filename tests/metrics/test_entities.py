@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from formlab.metrics import entities
-from formlab.metrics._comparators import published_date
+from formlab.metrics.entities import published_date
 from formlab.metrics.entities import LEAVES, match_entities, same_values
 
 PATTERNS = (

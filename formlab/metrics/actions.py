@@ -7,8 +7,7 @@ clicks; a box to leave alone is right where nothing clicks it. A click on it is 
 
 The paper's report has "an overall task score" (section 4.1) and no formula for it. `task_score` is
 0 for a form that was not sent; else the mean of two shares: of its fields whose value was submitted
-right, and of its fields to click that were clicked right. A form half right thus counts half, and
-guessing values without finding their places gets half at most. Others would be the product of the
+right, and of its fields to click that were clicked right. Others would be the product of the
 shares, which no partial success survives; `form_completed`, which counts whole forms only;
 `episodic_value`, which asks for no submission; and `action_match_rate`, which counts detours.
 """
@@ -17,7 +16,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -87,6 +86,11 @@ class GoldField:
     items: tuple[TargetValue, ...]
     accepted: tuple[str, ...] = ()
     order: str | None = None
+
+    @property
+    def single(self) -> bool:
+        """Whether there is one value to enter."""
+        return len(self.items) == 1
 
     @property
     def typed(self) -> str:
@@ -168,19 +172,8 @@ def parse_lines(output: str) -> list[ActionLine]:
     ]
 
 
-def separation(points: np.ndarray, boxes: np.ndarray) -> np.ndarray:
-    """How far points are from boxes, in pixels; 0 inside and on the edge; shapes broadcast.
-
-    Points are page, x and y along the last axis, boxes page, x0, y0, x1 and y1. A page of NaN may
-    be any page; for another page, and for an x or y of NaN, which is no point, the distance is
-    infinite.
-
-    Examples
-    --------
-    >>> boxes = np.array([[1, 0, 0, 10, 10], [2, 0, 0, 99, 99]])
-    >>> separation(np.array([1, 13, 14]), boxes).tolist()
-    [5.0, inf]
-    """
+def _separation(points: np.ndarray, boxes: np.ndarray) -> np.ndarray:
+    """How far points are from boxes: 0 inside, infinite on another page and for no point."""
     page, x, y = np.moveaxis(points, -1, 0)
     other, x0, y0, x1, y1 = np.moveaxis(boxes, -1, 0)
     across = np.maximum(np.maximum(x0 - x, x - x1), 0.0)
@@ -191,8 +184,9 @@ def separation(points: np.ndarray, boxes: np.ndarray) -> np.ndarray:
 def nearest(points: np.ndarray, boxes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The box that each of n points hits, the smallest of several; else the nearest; -1 for none.
 
-    Points and boxes are rows as in `separation`. Both results, the box and its distance, have the
-    shape (n,).
+    Points are rows of page, x and y, boxes of page, x0, y0, x1 and y1. A page of NaN may be any.
+    Both results have the shape (n,): the box and its distance in pixels, 0 inside and on the edge,
+    infinite on another page and for an x or y of NaN, which is no point.
 
     Examples
     --------
@@ -205,25 +199,17 @@ def nearest(points: np.ndarray, boxes: np.ndarray) -> tuple[np.ndarray, np.ndarr
     boxes = np.asarray(boxes, dtype=float).reshape(-1, 5)
     if not len(boxes):
         return np.full(len(points), -1), np.full(len(points), np.inf)
-    gaps = separation(points[:, None], boxes)
+    gaps = _separation(points[:, None], boxes)
     least = gaps.min(axis=1)
     sizes = (boxes[:, 3] - boxes[:, 1]) * (boxes[:, 4] - boxes[:, 2])
     near = np.where(gaps == least[:, None], sizes, np.inf).argmin(axis=1)
     return np.where(np.isfinite(least), near, -1), least
 
 
-def pair(hits: np.ndarray, same: np.ndarray, similarity: np.ndarray) -> list[int]:
-    """The line that is meant for each value, one to one; -1 for none.
-
-    Of each line and value: whether its point is right, whether it types the value, and how alike
-    they are, 0 where too little to mean anything. What a line types tells more than where.
-
-    Examples
-    --------
-    >>> pair(np.array([[1, 0], [0, 1]]), np.array([[0, 1], [1, 0]]), np.zeros((2, 2)))
-    [1, 0]
-    """
-    # A right value outweighs a right place and any likeness together.
+def _pair(hits: np.ndarray, same: np.ndarray, similarity: np.ndarray) -> list[int]:
+    """The line that is meant for each value, one to one; -1 for none."""
+    # A right value outweighs a right place and any likeness together: what a line types tells more
+    # than where.
     weights = 4.0 * same + 2.0 * hits + similarity
     chosen = [-1] * weights.shape[1]
     for line, value in assign(weights):
@@ -249,76 +235,68 @@ def match_forms(
     >>> verdicts[0].clicked, verdicts[0].placed, unmatched
     (True, True, [1])
     """
-    batches = (forms[start : start + _FORMS] for start in range(0, len(forms), _FORMS))
-    return [
-        _Form(form, same, alike, exact=exact).judged()
-        for batch in batches
-        for form, same, alike in _compared(batch, exact=exact, threshold=threshold)
-    ]
+    found = []
+    for start in range(0, len(forms), _FORMS):
+        batch = forms[start : start + _FORMS]
+        compared = _compared(batch, exact=exact, threshold=threshold)
+        found += [_Form(form, compared, exact=exact).judged() for form in batch]
+    return found
 
 
 def _compared(
     forms: Sequence[Filled], *, exact: bool, threshold: float
-) -> Iterator[tuple[Filled, np.ndarray, np.ndarray]]:
-    """Of each form's lines and values whether they are the same, and how alike they are."""
+) -> dict[tuple, tuple[bool, bool, float]]:
+    """Of each line's text and each spelling: are they the same, alike, and how much."""
     # Forms repeat options, names of files and the like: what is the same is compared once.
-    known: dict[tuple, int] = {}
-    pairs = []
-    for form in forms:
-        spellings = [_spellings(want, item, exact) for want in form.fields for item in want.items]
-        pairs += [
-            [
-                [known.setdefault((line.value, *key), len(known)) for key in keys]
-                for keys in spellings
-            ]
-            for line in form.lines
-        ]
-    preds, golds, kinds, orders = map(list, zip(*known, strict=True)) if known else [[]] * 4
+    keys = {
+        (line.value, *spelling): None
+        for form in forms
+        for want in form.fields
+        for item in want.items
+        for spelling in _spellings(want, item, exact)
+        for line in form.lines
+    }
+    preds, golds, kinds, orders = map(list, zip(*keys, strict=True)) if keys else [[]] * 4
     rungs = text.ladders(golds, preds, kinds, threshold=threshold, orders=orders)
-    exacts, close = rungs["exact" if exact else "typed"].to_list(), rungs["fuzzy"].to_list()
-    similarity, rows = rungs["similarity"].to_list(), iter(pairs)
-    # Of a description the paper asks for likeness, not for the same words.
-    right = [
-        is_same or (is_close and kind == DESCRIPTION)
-        for is_same, is_close, kind in zip(exacts, close, kinds, strict=True)
-    ]
-    for form in forms:
-        own = [next(rows) for _ in form.lines]
-        shape = (len(form.lines), sum(len(want.items) for want in form.fields))
-        same = [any(right[n] for n in keys) for row in own for keys in row]
-        alike = [
-            max(similarity[n] for n in keys) if any(close[n] for n in keys) else 0.0
-            for row in own
-            for keys in row
-        ]
-        yield form, np.array(same, dtype=bool).reshape(shape), np.array(alike).reshape(shape)
+    columns = (rungs[name] for name in ("exact" if exact else "typed", "fuzzy", "similarity"))
+    return {
+        # Of a description the paper asks for likeness, not for the same words.
+        key: (same or (close and key[2] == DESCRIPTION), close, similarity)
+        for key, same, close, similarity in zip(keys, *columns, strict=True)
+    }
 
 
 def _spellings(want: GoldField, item: TargetValue, exact: bool) -> list[tuple]:
     """The texts that are right for a value, with its kind and its order of day and month."""
-    single = (want.value, *want.accepted) if len(want.items) == 1 else ()
+    texts = dict.fromkeys((item.value, *((want.value, *want.accepted) if want.single else ())))
     # A single option of a multiple choice is no list. As published, a value must be written as it
     # is; which dates are alike pairs lines only.
-    kind, order = "dropdown" if want.kind == "choice" else want.kind, want.order
-    return [
-        (spelling, kind, "either" if exact else order)
-        for spelling in dict.fromkeys((item.value, *single))
-    ]
+    kind = "dropdown" if want.kind == "choice" else want.kind
+    return [(spelling, kind, "either" if exact else want.order) for spelling in texts]
 
 
 class _Form:
     """One form: how far each line is from each value, and which field it hits or is next to."""
 
-    def __init__(self, form: Filled, same: np.ndarray, alike: np.ndarray, *, exact: bool) -> None:
-        self.form, self.alike, self.exact = form, alike, exact
+    def __init__(self, form: Filled, compared: Mapping[tuple, tuple], *, exact: bool) -> None:
+        self.form, self.exact = form, exact
         self.values = [(want, item) for want in form.fields for item in want.items]
+        shape = (len(form.lines), len(self.values))
+        self.same, self.alike = np.zeros(shape, dtype=bool), np.zeros(shape)
+        self.gaps = np.full(shape, np.inf)
         points = np.array([(line.page, line.x, line.y) for line in form.lines], dtype=float)
         points = points.reshape(-1, 3)
-        self.gaps = np.full(same.shape, np.inf)
+        for number, (want, item) in enumerate(self.values):
+            spellings = _spellings(want, item, exact)
+            for row, line in enumerate(form.lines):
+                found = [compared[line.value, *spelling] for spelling in spellings]
+                self.same[row, number] = any(same for same, _, _ in found)
+                if any(close for _, close, _ in found):
+                    self.alike[row, number] = max(similarity for _, _, similarity in found)
         boxes = [(n, box) for n, (_, item) in enumerate(self.values) for box in item.boxes]
         if boxes:
             owners, corners = zip(*boxes, strict=True)
-            distances = separation(points[:, None], np.array(corners, dtype=float))
+            distances = _separation(points[:, None], np.array(corners, dtype=float))
             np.minimum.at(self.gaps.T, list(owners), distances.T)
         near, distances = nearest(points, [element[:5] for element in form.elements])
         self.owners = [form.elements[n][5] if n >= 0 else None for n in near.tolist()]
@@ -333,11 +311,11 @@ class _Form:
                 self.gaps[number] = np.where(is_there, 0.0, np.inf)
         ticked = np.array([want.kind in TICKED for want, _ in self.values], dtype=bool)
         bare = np.array([not line.value.strip() for line in form.lines], dtype=bool)
-        self.same = same | ((self.gaps == 0) & ticked & bare[:, None])
+        self.same |= (self.gaps == 0) & ticked & bare[:, None]
 
     def judged(self) -> tuple[list[FieldVerdict], list[int]]:
         """The verdicts, and the lines that are meant for no field."""
-        form, chosen = self.form, pair(self.gaps == 0, self.same, self.alike)
+        form, chosen = self.form, _pair(self.gaps == 0, self.same, self.alike)
         texts = self._most_alike(chosen) if self.exact else {}
         for value, line in texts.items():
             if chosen[value] < 0 and line not in chosen:
@@ -359,7 +337,11 @@ class _Form:
                 if (line := texts.get(start)) is not None:
                     verdict.text = form.lines[line].value if line >= 0 else None
                 start = end
-            verdict.found = verdict.right or _field_found(want, readable, inside=self.exact)
+            several = len(want.items) > 1
+            ways = [(i.value,) for i in want.items] if several else [(want.value, *want.accepted)]
+            verdict.found = verdict.right or all(
+                _stands(values, readable, inside=self.exact) for values in ways
+            )
             verdicts.append(verdict)
         return verdicts, unmatched
 
@@ -372,7 +354,7 @@ class _Form:
         """
         wants, lines = [want for want, _ in self.values], self.form.lines
         long = [number for number, want in enumerate(wants) if want.kind == DESCRIPTION]
-        typed = pair(np.zeros_like(self.same), self.same, self.alike)
+        typed = _pair(np.zeros_like(self.same), self.same, self.alike)
         taken = {line for number, line in enumerate(typed) if number not in long}
         free = [line for line in range(len(lines)) if line not in taken]
         if not (long and free):
@@ -381,7 +363,7 @@ class _Form:
         preds = [lines[line].value for line in free for _ in long]
         scores = np.nan_to_num(sentence_bleu(bleu_statistics(golds, preds)))
         scores = scores.reshape(len(free), len(long))
-        best = pair(np.zeros_like(scores), np.zeros_like(scores), scores)
+        best = _pair(np.zeros_like(scores), np.zeros_like(scores), scores)
         found = [free[line] if line >= 0 else -1 for line in best]
         idle = set(free) - set(found)
         return {
@@ -409,7 +391,7 @@ class _Form:
                 verdict.near = self.owners[index]
         if verdict.lines:
             values = [self.form.lines[index].value for index in verdict.lines]
-            alone = len(want.items) == 1 and want.kind not in TICKED
+            alone = want.single and want.kind not in TICKED
             texts = (value.strip() or want.items[n].value for n, value in enumerate(values))
             verdict.text = values[0] if alone else ", ".join(texts)
         verdict.clicked = all(clicks) if known else None
@@ -431,27 +413,8 @@ class _Form:
         return FieldVerdict(right=not touched, placed=not touched, text=entered, lines=touched)
 
 
-def _field_found(want: GoldField, readable: str, *, inside: bool) -> bool:
-    """Whether every value of a field stands in an output."""
-    if len(want.items) > 1:
-        return all(_stands((item.value,), readable, inside=inside) for item in want.items)
-    return _stands((want.value, *want.accepted), readable, inside=inside)
-
-
-def found_in(values: Sequence[str], output: str, *, inside: bool) -> bool:
-    """Whether one of `values` stands in `output`: anywhere at all, or by itself.
-
-    By itself, white space, case, dashes and quotes do not count.
-
-    Examples
-    --------
-    >>> found_in(["9"], "[10,20] 19", inside=True), found_in(["9"], "[10,20] 19", inside=False)
-    (True, False)
-    """
-    return _stands(values, output if inside else text.normalise(output), inside=inside)
-
-
 def _stands(values: Sequence[str], readable: str, *, inside: bool) -> bool:
+    """Whether one of `values` stands in an output: anywhere at all, or by itself."""
     if inside:
         return any(value.strip() and value in readable for value in values)
     keys = filter(None, map(text.normalise, values))

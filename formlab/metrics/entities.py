@@ -365,8 +365,9 @@ def _equal(pred: pl.DataFrame, late: list[tuple[int, int]]) -> np.ndarray:
     return np.array(sorted(equal), dtype=np.int64)
 
 
-def _over(hits: np.ndarray, total: np.ndarray, otherwise: np.ndarray) -> np.ndarray:
-    return np.divide(hits, total, out=np.array(otherwise, dtype=float), where=total != 0)
+def _over(hits: np.ndarray, total: np.ndarray, otherwise: np.ndarray | float) -> np.ndarray:
+    out = np.broadcast_to(np.asarray(otherwise, dtype=float), np.shape(total)).copy()
+    return np.divide(hits, total, out=out, where=total != 0)
 
 
 def precision_of(parts: np.ndarray, *, published: bool = False) -> np.ndarray:
@@ -376,11 +377,9 @@ def precision_of(parts: np.ndarray, *, published: bool = False) -> np.ndarray:
     --------
     >>> precision_of(np.array([[3.0, 6, 4], [0, 2, 0]])).tolist()
     [0.75, nan]
-    >>> float(precision_of(np.array([0.0, 2, 0]), published=True))
-    0.0
     """
     right, _, pred = np.moveaxis(parts, -1, 0)
-    return _over(right, pred, np.full(pred.shape, 0.0 if published else np.nan))
+    return _over(right, pred, 0.0 if published else np.nan)
 
 
 def recall_of(parts: np.ndarray, *, published: bool = False) -> np.ndarray:
@@ -394,8 +393,7 @@ def recall_of(parts: np.ndarray, *, published: bool = False) -> np.ndarray:
     1.0
     """
     right, gold, pred = np.moveaxis(parts, -1, 0)
-    nothing = (pred > 0).astype(float) if published else np.full(pred.shape, np.nan)
-    return _over(right, gold, nothing)
+    return _over(right, gold, pred > 0 if published else np.nan)
 
 
 def f1_of(parts: np.ndarray, *, published: bool = False) -> np.ndarray:
@@ -407,7 +405,7 @@ def f1_of(parts: np.ndarray, *, published: bool = False) -> np.ndarray:
     [0.6, nan]
     """
     right, gold, pred = np.moveaxis(parts, -1, 0)
-    return _over(2 * right, gold + pred, np.full(pred.shape, 0.0 if published else np.nan))
+    return _over(2 * right, gold + pred, 0.0 if published else np.nan)
 
 
 def mean_of(
@@ -430,7 +428,7 @@ def mean_of(
         values = score(counts, published=published)
         used = ~np.isnan(values) & ((counts[..., 1] > 0) | published)
         total = np.where(used, values, 0.0).sum(axis=-1)
-        return _over(total, used.sum(axis=-1), np.full(total.shape, np.nan))
+        return _over(total, used.sum(axis=-1), np.nan)
 
     return mean
 

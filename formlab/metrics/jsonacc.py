@@ -24,21 +24,13 @@ from formlab.metrics.metric import family
 _DEEPEST, _MOST_ITEMS = 200, 300
 
 
-def leaves(value: Any) -> int:
-    """How many leaves a JSON value has; an empty object or list has none.
-
-    Examples
-    --------
-    >>> leaves({"total": 9.5, "items": [{"name": "tea", "price": None}, "x"]})
-    4
-    """
+def _leaves(value: Any) -> int:
+    """How many leaves a JSON value has; an empty object or list has none."""
     count, stack = 0, [value]
     while stack:
         item = stack.pop()
-        if isinstance(item, dict):
-            stack += item.values()
-        elif isinstance(item, list):
-            stack += item
+        if isinstance(item, dict | list):
+            stack += item.values() if isinstance(item, dict) else item
         else:
             count += 1
     return count
@@ -62,12 +54,12 @@ def changes(gold: Any, pred: Any, *, official: bool = False) -> int:
 
 def _changes(gold: Any, pred: Any, official: bool, depth: int) -> int:
     if depth > _DEEPEST:
-        return leaves(gold) + leaves(pred)
+        return _leaves(gold) + _leaves(pred)
     if isinstance(gold, dict) and isinstance(pred, dict):
         return sum(
             _changes(gold[key], pred[key], official, depth + 1)
             if key in gold and key in pred
-            else leaves(gold.get(key) if key in gold else pred.get(key))
+            else _leaves(gold.get(key) if key in gold else pred.get(key))
             for key in gold.keys() | pred.keys()
         )
     if isinstance(gold, list) and isinstance(pred, list):
@@ -78,7 +70,7 @@ def _changes(gold: Any, pred: Any, official: bool, depth: int) -> int:
     if official and gold is None:
         return 0
     # Another type counts as one change per leaf of the truth, an empty one as one.
-    return max(leaves(gold), 1)
+    return max(_leaves(gold), 1)
 
 
 def _list_changes(gold: list[Any], pred: list[Any], official: bool, depth: int) -> int:
@@ -88,7 +80,7 @@ def _list_changes(gold: list[Any], pred: list[Any], official: bool, depth: int) 
         _unequal(items, names, Counter(common))
         for items, names in zip((gold, pred), keys, strict=True)
     )
-    every = [leaves(item) for item in ours], [leaves(item) for item in theirs]
+    every = [_leaves(item) for item in ours], [_leaves(item) for item in theirs]
     # A changed plain item is one taken out and one put in: nothing tells which was which.
     total = plain + more + sum(every[0]) + sum(every[1])
     if not ours or not theirs or max(len(ours), len(theirs)) > _MOST_ITEMS:
@@ -126,7 +118,7 @@ def accuracy_parts(gold: Any, pred: Any, *, official: bool = False) -> tuple[flo
     >>> accuracy_parts({"a": 1, "b": 2, "c": 3, "d": 4}, {"a": 1, "b": 2, "c": 0})
     (2.0, 4.0)
     """
-    total = leaves(gold)
+    total = _leaves(gold)
     return float(max(0, total - changes(gold, pred, official=official))), float(total)
 
 

@@ -124,14 +124,8 @@ def released_form(answer: Any) -> Answer:
     return {**answer, **figures, ENTRIES: entries} if entries or figures else {}
 
 
-def figure(value: Any) -> float | None:
-    """A number in an answer, also one written as text or in percent; None for what is none.
-
-    Examples
-    --------
-    >>> figure("61%"), figure(2), figure(True), figure("two")
-    (0.61, 2.0, None, None)
-    """
+def _figure(value: Any) -> float | None:
+    """A number in an answer, also one written as text or in percent; None for what is none."""
     if not _is_figure(value):
         return None
     text = str(value).strip()
@@ -384,40 +378,28 @@ def _fact_of(
     if isinstance(number, int) and not isinstance(number, bool):
         return number - 1 if 0 < number <= len(facts) else None
     same = [n for n, fact in enumerate(facts) if _same(str(entry.get("value")), fact["value"])]
-    kind, hint = kind_of(entry.get("type")), entry.get("context_hint")
-    same = [n for n in same if kind_of(facts[n]["type"]) == kind] or same
+    kind, hint = _kind_of(entry.get("type")), entry.get("context_hint")
+    same = [n for n in same if _kind_of(facts[n]["type"]) == kind] or same
     close = [n for n in same if facts[n].get("hint") == hint] or same
     return next((n for n in close if n not in taken), close[0] if close else None)
 
 
-def kind_of(name: Any) -> str | None:
-    """The kind of a type by any of its names: that of its tag, published, or formlab's.
-
-    Examples
-    --------
-    >>> kind_of("Date"), kind_of("Monetary_Unit"), kind_of("Colour")
-    ('temporal', 'monetary_unit', None)
-    """
+def _kind_of(name: Any) -> str | None:
+    """The kind of a type by any of its names: that of its tag, published, or formlab's."""
     word = re.sub(r"[\W_]+", "", str(name).lower())
     kinds = {kind.replace("_", ""): kind for _, kind in FACTS.values()}
     return kinds.get(word) or FACTS.get(word, (None, None))[1]
 
 
-def stated_counts(answer: Mapping[str, Any]) -> Tallies:
-    """What a judge counted, correct and total, by kind; of all facts under the empty name.
-
-    Examples
-    --------
-    >>> stated_counts({"correct_entities": 3, "total_entities": 4})
-    {'': (3.0, 4.0)}
-    """
+def _stated_counts(answer: Mapping[str, Any]) -> Tallies:
+    """What a judge counted, correct and total, by kind; of all facts under the empty name."""
     suffixes = {"": ""}
     for tag, (name, kind) in FACTS.items():
         for word in (name.replace(" ", "_"), tag.capitalize()):
             suffixes |= {f"_with_{spelling}_type": kind for spelling in (word, word.lower())}
     counts: Tallies = {}
     for suffix, kind in suffixes.items():
-        pair = [figure(answer.get(f"{word}_entities{suffix}")) for word in ("correct", "total")]
+        pair = [_figure(answer.get(f"{word}_entities{suffix}")) for word in ("correct", "total")]
         if None not in pair and 0 <= pair[0] <= pair[1]:
             counts.setdefault(kind, (pair[0], pair[1]))
     return counts
@@ -434,12 +416,12 @@ def page_scores(
     """The tally of each metric of `METRICS` on one page, and its correct and all facts by kind.
 
     In mode `official` facts are correct by the judge's own verdicts, in mode `fixed` by its
-    verified ones (`settled`). Where a judge gives counts and no verdicts, these count in both
-    modes, in `fixed` over the gold facts. The entity score is five times the accuracy, which mode
-    `official` rounds to two decimals first, as the paper asks. The overall score is twice the
-    structure score plus the entity score, within 0 to 10, whatever the judge calls it; its own
-    stands beside it. What the answer leaves undefined is NaN. Mode `official` counts in `notes`
-    where the judge's figures do not follow from its own parts, and scores that are out of range.
+    verified ones (`settled`); a judge's counts without verdicts count in both, in `fixed` over the
+    gold facts. The entity score is five times the accuracy, which mode `official` rounds to two
+    decimals first, as the paper asks. The overall score is twice the structure score plus the
+    entity score, within 0 to 10; what the judge states stands beside it. What the answer leaves
+    undefined is NaN. Mode `official` counts in `notes` where the judge's figures do not follow from
+    its own parts, and scores that are out of range.
 
     Examples
     --------
@@ -457,7 +439,7 @@ def page_scores(
     stated = _within(raw, "overall_score", 10, notes)
     share = counts[0] / counts[1] if counts[1] else np.nan
     score = 5 * (round(share, 2) if mode == "official" else share)
-    own, accuracy = figure(raw.get("entity_score")), figure(raw.get("entity_accuracy"))
+    own, accuracy = _figure(raw.get("entity_score")), _figure(raw.get("entity_accuracy"))
     if own is None:
         own = score if accuracy is None else 5 * accuracy
     # Parts are stated with two decimals.
@@ -472,8 +454,8 @@ def _by_kind(
     raw: Mapping[str, Any], facts: Sequence[Fact], pred: Places, mode: str, notes: Counter[str]
 ) -> Tallies:
     """Correct and all facts by kind, of every kind under the empty name."""
-    stated = stated_counts(raw)
-    kinds = [kind_of(fact["type"]) or fact["type"] for fact in facts]
+    stated = _stated_counts(raw)
+    kinds = [_kind_of(fact["type"]) or fact["type"] for fact in facts]
     golds = Counter([*kinds, *[""] * len(facts)])
     if not raw.get(ENTRIES):
         over = {kind: stated[kind][1] if mode == "official" else golds[kind] for kind in stated}
@@ -491,7 +473,7 @@ def _by_kind(
 
 
 def _within(raw: Mapping[str, Any], name: str, high: float, notes: Counter[str]) -> float:
-    value = figure(raw.get(name))
+    value = _figure(raw.get(name))
     odd = name in raw and (value is None or not 0 <= value <= high)
     notes[f"judge: {name} that is no number from 0 to {high}"] += odd
     return np.nan if odd or value is None else value

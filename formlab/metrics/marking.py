@@ -184,18 +184,8 @@ def mark_tallies(
     return f1_tallies("mark", *np.array(counts, dtype=float).reshape(-1, 3).T)
 
 
-def constituents(value: str) -> list[str]:
-    """The parts of a cross-modal value: what stands between semicolons, bars or line ends.
-
-    A box at the start of a part is a part of its own. A JSON list or object gives its members.
-
-    Examples
-    --------
-    >>> constituents("[x] Other: retired; see sketch")
-    ['checked', 'Other: retired', 'see sketch']
-    >>> constituents('{"ticked": true, "note": "retired"}')
-    ['checked', 'retired']
-    """
+def _constituents(value: str) -> list[str]:
+    """The parts of a cross-modal value between semicolons, bars or line ends, or JSON members."""
     if isinstance(parsed := loaded(value), list | dict):
         members = list(parsed.values()) if isinstance(parsed, dict) else parsed
         raw = [_member_text(member) for member in members[:_MOST_PARTS]]
@@ -230,7 +220,7 @@ def all_constituents(gold: str, pred: str) -> bool:
     >>> all_constituents("[x] Fee paid; $1,200.00", "[x] Fee paid")
     False
     """
-    gold_parts, left = constituents(gold), constituents(pred)
+    gold_parts, left = _constituents(gold), _constituents(pred)
     if len(gold_parts) != len(left):
         return False
     for target in gold_parts:

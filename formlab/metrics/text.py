@@ -34,25 +34,17 @@ _SET_APART = (
 Words = Callable[[Sequence[str]], Iterable[list[str]]]
 
 
-def split(texts: Sequence[str]) -> Iterator[list[str]]:
-    """Words between white space."""
+def _split(texts: Sequence[str]) -> Iterator[list[str]]:
     return map(str.split, texts)
 
 
-def alphanumeric(texts: Sequence[str]) -> Iterator[list[str]]:
-    """Runs of a to z and 0 to 9 in the lower-cased text: the words of ROUGE.
-
-    Examples
-    --------
-    >>> list(alphanumeric(["To-be", "naïve"]))
-    [['to', 'be'], ['na', 've']]
-    """
+def _alphanumeric(texts: Sequence[str]) -> Iterator[list[str]]:
+    """The words of ROUGE: runs of a to z and 0 to 9 in the lower-cased text."""
     return (_ALPHANUMERIC.findall(text.lower()) for text in texts)
 
 
-def stemmed(texts: Sequence[str]) -> Iterator[list[str]]:
-    """The Porter stems of the words of ROUGE."""
-    return (list(map(_stem, words)) for words in alphanumeric(texts))
+def _stemmed(texts: Sequence[str]) -> Iterator[list[str]]:
+    return (list(map(_stem, words)) for words in _alphanumeric(texts))
 
 
 @lru_cache(maxsize=1 << 16)
@@ -67,14 +59,8 @@ def _stemmer() -> Any:
     return import_module("nltk.stem.porter").PorterStemmer()
 
 
-def mteval(texts: Sequence[str]) -> Iterator[list[str]]:
-    """The words of mteval-v13a, the default tokeniser of BLEU.
-
-    Examples
-    --------
-    >>> list(mteval(["Pay $1,000.50, now."]))
-    [['Pay', '$', '1,000.50', ',', 'now', '.']]
-    """
+def _mteval(texts: Sequence[str]) -> Iterator[list[str]]:
+    """The words of mteval-v13a, the default tokeniser of BLEU."""
     # All texts at once is faster; a line end is no part of any text here.
     joined = " \n ".join(["", *map(_mteval_clean, texts), ""])
     for pattern, apart in _SET_APART:
@@ -123,7 +109,7 @@ def _edits_of_longer(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
 
 def _word_edits(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
     parts = np.zeros((len(golds), 2))
-    for rows, ours, theirs in _in_words(golds, preds, split):
+    for rows, ours, theirs in _in_words(golds, preds, _split):
         parts[rows] = _pairs(_compared(ours, theirs, Levenshtein.distance), _lengths(ours))
     return parts
 
@@ -145,7 +131,7 @@ def _shared_words(ours: list[list[str]], theirs: list[list[str]]) -> np.ndarray:
     return np.fromiter(map(_shared_ngrams, ours, theirs), dtype=np.int64, count=len(ours))
 
 
-def _shared_in_order(ours: list[list[str]], theirs: list[list[str]]) -> np.ndarray:
+def _in_order(ours: list[list[str]], theirs: list[list[str]]) -> np.ndarray:
     return _compared(ours, theirs, LCSseq.similarity)
 
 
@@ -168,7 +154,7 @@ def bleu_statistics(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
     predicted, and the words of the gold text, in words of mteval-v13a.
     """
     parts = np.zeros((len(golds), 2 * _ORDERS + 2))
-    for rows, ours, theirs in _in_words(golds, preds, mteval):
+    for rows, ours, theirs in _in_words(golds, preds, _mteval):
         for order in range(_ORDERS):
             pairs = zip(ours, theirs, strict=True)
             parts[rows, order] = [_shared_ngrams(*pair, order + 1) for pair in pairs]
@@ -282,35 +268,31 @@ _TEXT = (
     ),
 )
 METRICS = {metric.name: metric for metric in _TEXT}
+_STEMS = {"tasks": ("text", "fact")}
 METRICS |= family(
-    ("rouge1", "ROUGE-1 F1", {"tallies": _rouge(alphanumeric, _shared_words)}),
-    ("rougeL", "ROUGE-L F1", {"tallies": _rouge(alphanumeric, _shared_in_order)}),
+    ("rouge1", "ROUGE-1 F1", {"tallies": _rouge(_alphanumeric, _shared_words)}),
+    ("rougeL", "ROUGE-L F1", {"tallies": _rouge(_alphanumeric, _in_order)}),
+    ("rouge1_stem", "ROUGE-1 F1 of stems", {"tallies": _rouge(_stemmed, _shared_words)} | _STEMS),
+    (
+        "rougeL_stem",
+        "ROUGE-L F1 of stems",
+        {"tallies": _rouge(_stemmed, _in_order)} | _STEMS,
+    ),
     unit="F1 over words",
     source="Lin, ACL workshop 2004; rouge-score 0.1.2",
     units=("page",),
-)
-METRICS |= family(
-    ("rouge1_stem", "ROUGE-1 F1 of stems", {"tallies": _rouge(stemmed, _shared_words)}),
-    ("rougeL_stem", "ROUGE-L F1 of stems", {"tallies": _rouge(stemmed, _shared_in_order)}),
-    unit="F1 over words",
-    source="Lin, ACL workshop 2004; rouge-score 0.1.2",
-    units=("page",),
-    tasks=("text", "fact"),
 )
 # The same of HTML as it is written: tags, attributes and styles are text like any other.
+_HTML = {"rouge1": "rouge1_stem", "rougeL": "rougeL_stem", "edit_distance": "edit_distance"}
 METRICS |= {
-    name: replace(
-        metric,
-        name=name,
-        title=f"{metric.title}, of HTML",
+    f"{name}_html": replace(
+        METRICS[plain],
+        name=f"{name}_html",
+        title=f"{METRICS[plain].title}, of HTML",
         source="He et al., arXiv:2511.14998v1, section 4.1.1 and table 4",
         view="markup",
         tasks=("fact",),
         units=("page",),
     )
-    for name, metric in (
-        ("rouge1_html", METRICS["rouge1_stem"]),
-        ("rougeL_html", METRICS["rougeL_stem"]),
-        ("edit_distance_html", METRICS["edit_distance"]),
-    )
+    for name, plain in _HTML.items()
 }

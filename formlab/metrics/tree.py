@@ -38,9 +38,9 @@ def tree_edit_distance(
     FORMCRAFT's [2]_: a node at depth d, 0 at the root, costs 1 / (1 + d) to delete or insert, and
     1 / (1 + (d1 + d2) / 2) to rename. With ``costs="unit"`` every edit costs 1.
 
-    The distance is 0 exactly for equal trees, and symmetric. With unit costs it is a metric;
-    with depth costs the triangle inequality does not hold, since a detour through a tree with
-    the nodes further down makes their renaming cheaper.
+    The distance, from 0 to the cost of all nodes of both trees, is 0 exactly for equal trees, and
+    symmetric. With unit costs it is a metric; with depth costs the triangle inequality does not
+    hold, since a detour through a tree with the nodes further down makes their renaming cheaper.
 
     Parameters
     ----------
@@ -50,11 +50,6 @@ def tree_edit_distance(
         One of `COSTS`.
     values
         Whether nodes must also have the same value to count as the same.
-
-    Returns
-    -------
-    float
-        From 0 to the cost of all nodes of both trees.
 
     Raises
     ------
@@ -86,16 +81,9 @@ def tree_similarity(gold: Tree, pred: Tree, *, costs: str = "depth", values: boo
     earns W - D out of W. Two roots that are the same are certain to be kept and say nothing: they
     are left out of W, so that a form against an empty form has 0.
 
-    The range. D is a cost, so D >= 0 and the value is at most 1. Deleting one tree and inserting
-    the other is an edit, so D <= W if W counts all nodes. If the roots are the same, keeping them
-    and deleting and inserting all else is an edit, which costs W without the roots; so D <= W
-    again, and the value is at least 0. Only a positive cost is needed.
-
-    Returns
-    -------
-    Tally
-        `hits` W - D and `total` W. The value is 1 for equal trees, 0 if nothing is kept, and
-        NaN where there is nothing to compare: both are empty, or both the same bare root.
+    D is a cost, so the value is at most 1; deleting all but such roots and inserting all else is an
+    edit, so D <= W, and it is at least 0. It is 1 for equal trees, 0 if nothing is kept, and NaN
+    where there is nothing to compare: both are empty, or both the same bare root.
 
     Examples
     --------
@@ -109,13 +97,9 @@ def tree_similarity(gold: Tree, pred: Tree, *, costs: str = "depth", values: boo
 def tree_edit_tallies(
     golds: Sequence[Tree], preds: Sequence[Tree], *, costs: str = "depth", values: bool = False
 ) -> np.ndarray:
-    """Both metrics of n pairs, each pair compared once.
+    """Both metrics of n pairs: `tree_edit_distance`, `hits` and `total` of `tree_similarity`.
 
-    Returns
-    -------
-    numpy.ndarray
-        Shape (n, 3): `tree_edit_distance`, and `hits` and `total` of `tree_similarity`. The parts
-        of a mean distance are (distance, 1).
+    The shape is (n, 3), and each pair is compared once.
 
     Examples
     --------

@@ -82,7 +82,9 @@ def _in_words(
     as_many(golds, preds)
     for start in range(0, len(golds), _MANY):
         rows = slice(start, start + _MANY)
-        yield rows, list(words(golds[rows])), list(words(preds[rows]))
+        texts = list(dict.fromkeys((*golds[rows], *preds[rows])))
+        known = dict(zip(texts, words(texts), strict=True))
+        yield rows, *([known[text] for text in side[rows]] for side in (golds, preds))
 
 
 def _compared(golds: Sequence[Any], preds: Sequence[Any], scorer: Any) -> np.ndarray:
@@ -155,12 +157,19 @@ def bleu_statistics(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
     """
     parts = np.zeros((len(golds), 2 * _ORDERS + 2))
     for rows, ours, theirs in _in_words(golds, preds, _mteval):
-        for order in range(_ORDERS):
-            pairs = zip(ours, theirs, strict=True)
-            parts[rows, order] = [_shared_ngrams(*pair, order + 1) for pair in pairs]
+        parts[rows, :_ORDERS] = list(map(_right_ngrams, ours, theirs))
         parts[rows, -2], parts[rows, -1] = _lengths(theirs), _lengths(ours)
     parts[:, _ORDERS:-2] = np.maximum(parts[:, -2:-1] - np.arange(_ORDERS), 0)
     return parts
+
+
+def _right_ngrams(gold: list[str], pred: list[str]) -> list[int]:
+    right = [max(len(gold) - order, 0) for order in range(_ORDERS)]
+    if gold is not pred:
+        for order in range(_ORDERS):
+            # Without shared n-grams there are no longer ones.
+            right[order] = _shared_ngrams(gold, pred, order + 1) if all(right[:order]) else 0
+    return right
 
 
 def corpus_bleu(parts: np.ndarray) -> np.ndarray:

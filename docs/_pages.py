@@ -35,11 +35,17 @@ MADE = re.compile(r"^<!-- made: (.+?) -->.*$", re.MULTILINE)
 CHART = re.compile(r"^```python chart\n(.+?)^```$", re.MULTILINE | re.DOTALL)
 # Of metrics that a scorer counts: the tasks of the scorer.
 COUNTED = {
-    "actions": "click", "entities": "entity", "facts": "fact", "fields": "marking, visual, cross",
-    "jsonacc": "value", "judge_scores": "fact", "marking": "marking, cross",
-    "matching": "text (your own forms)", "response_validity": "all that a model answers",
-    "structure": "fact", "tree": "layout",
-}  # fmt: skip
+    "actions": "click",
+    "entities": "entity",
+    "facts": "fact",
+    "field": "marking, visual, cross",
+    "jsonacc": "value",
+    "judge": "fact",
+    "marking": "marking, cross",
+    "match": "text (your own forms)",
+    "structure": "fact",
+    "tree": "layout",
+}
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
@@ -122,7 +128,8 @@ def made_metrics() -> Iterator[str]:
             end = "up" if metric.high is None else f"to {metric.high:g}"
             better = {"up": "higher", "down": "lower"}[metric.direction]
             counted = metric.view == "counts" and metric.tasks == ("text",)
-            task = COUNTED.get(family) if counted else None
+            scorer = name.partition("_")[0] if family == "counts" else family
+            task = COUNTED.get(scorer, "all that a model answers") if counted else None
             need = f" Undefined unless: {metric.need.rule}." if metric.need else ""
             title = metric.title[0].upper() + metric.title[1:]
             yield f"### `{name}` {{#{name}}}\n\n{title}: {metric.unit}.{need}\n"

@@ -29,7 +29,7 @@ VARIABLE = "FORMLAB_PLUGINS"
 # What is registered, and what a decorated function becomes: a class and the field it goes into.
 KINDS: dict[str, tuple[str, str] | None] = {
     "benchmarks": ("formlab.benchmarks._spec:Benchmark", "read"),
-    "metrics": ("formlab.metrics._spec:Metric", "tallies"),
+    "metrics": ("formlab.metrics.metric:Metric", "tallies"),
     "systems": ("formlab.systems._spec:System", "start"),
     "readers": ("formlab.readers.rows:Reader", "read"),
     **dict.fromkeys(("agents", "charts", "notebooks", "commands", "samples")),

@@ -30,7 +30,7 @@ from scipy.optimize import linear_sum_assignment
 from formlab import readers, text
 from formlab.benchmarks import formfactory
 from formlab.folders import Corpus
-from formlab.metrics.actions import found_in
+from formlab.metrics.actions import _stands as found_in
 from formlab.scoring.causes import cause
 from formlab.scoring.tasks import actions
 from formlab.scoring.tasks._kit import TaskScores

@@ -19,8 +19,8 @@ from formlab.benchmarks import fincriticaled
 from formlab.errors import DataBroken, DataMissing
 from formlab.folders import Corpus, Evaluation, Predictions
 from formlab.metrics import judge as judging
-from formlab.metrics._places import Places
-from formlab.metrics.judge_scores import METRICS, page_scores
+from formlab.metrics.judge import METRICS, page_scores
+from formlab.metrics.places import Places
 from formlab.scoring.evaluate import evaluate
 from formlab.scoring.tasks._kit import made_by, score_rows
 from formlab.tables import USABLE

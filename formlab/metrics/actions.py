@@ -7,36 +7,421 @@ clicks; a box to leave alone is right where nothing clicks it. A click on it is 
 
 The paper's report has "an overall task score" (section 4.1) and no formula for it. `task_score` is
 0 for a form that was not sent; else the mean of two shares: of its fields whose value was submitted
-right, and of its fields to click that were clicked right. A form half right thus counts half, and
-guessing values without finding their places gets half at most. Others would be the product of the
+right, and of its fields to click that were clicked right. Others would be the product of the
 shares, which no partial success survives; `form_completed`, which counts whole forms only;
 `episodic_value`, which asks for no submission; and `action_match_rate`, which counts detours.
 """
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from formlab.metrics._bleu import FOUR_WORDS, corpus_score, sentence_score, statistics
-from formlab.metrics._field_values import found_in
-from formlab.metrics._filling import match_forms
-from formlab.metrics._forms import (
-    DESCRIPTION,
-    ActionLine,
-    FieldVerdict,
-    Filled,
-    GoldField,
-    TargetValue,
-)
-from formlab.metrics._geometry import nearest
-from formlab.metrics._spec import Metric
+from formlab import text
+from formlab.metrics.assignment import assign
+from formlab.metrics.metric import family
+from formlab.metrics.text import BLEU, FOUR_WORDS, bleu_statistics, sentence_bleu
 
-__all__ = [
-    "DESCRIPTION", "EPISODE", "METRICS", "ActionLine", "FieldVerdict", "Filled", "GoldField",
-    "TargetValue", "counts", "episodes", "found_in", "match_forms", "nearest",
-]  # fmt: skip
+# Clicking one of these enters its value; the rest must be typed or chosen.
+TICKED = ("checkbox", "radio", "choice")
+DESCRIPTION = "description"
+# Forms whose values are compared at once: bounds the memory.
+_FORMS = 32
+_NUMBER = r"[-+]?\d{1,9}(?:\.\d{1,9})?"
+_LINE = re.compile(
+    rf"[ \t]*(?:(?:[-*]|\d{{1,3}}[.)])[ \t]+)?(?:\[[A-H]1\d(?:_(?P<page>\d{{1,3}}))?\][ \t]*)?"
+    rf"\[[ \t]*(?P<x>{_NUMBER})[ \t]*,[ \t]*(?P<y>{_NUMBER})[ \t]*\][ \t]*:?[ \t]*(?P<value>.*)"
+)
+_FENCE = re.compile(r"[ \t]*```\w*[ \t]*")
+
+
+class ActionLine(NamedTuple):
+    """One action of a system: a click at (x, y) in pixels and what is typed there.
+
+    `page` counts from 1; NaN where it is not said. `x` and `y` of NaN are no click. `field` is the
+    path of the field that it is said to be for, where that is said; a click tells more.
+    """
+
+    x: float
+    y: float
+    value: str
+    page: float = np.nan
+    field: str | None = None
+
+    @property
+    def clicks(self) -> bool:
+        """Whether it has a point."""
+        return not (math.isnan(self.x) or math.isnan(self.y))
+
+    @property
+    def named(self) -> bool:
+        """Whether its place is a field's name and no point."""
+        return self.field is not None and not self.clicks
+
+
+class TargetValue(NamedTuple):
+    """One value to enter and where: rows of page, x0, y0, x1, y1; none if not known."""
+
+    value: str
+    boxes: Sequence[Sequence[float]] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class GoldField:
+    """One field to fill in.
+
+    `value` is the gold as annotated; `items` are the values to enter one by one, none for a field
+    to leave alone; `accepted` are further ways to write the only one and `order` is
+    which of day and month the form writes first, where that is known.
+    """
+
+    path: str
+    kind: str
+    value: str
+    items: tuple[TargetValue, ...]
+    accepted: tuple[str, ...] = ()
+    order: str | None = None
+
+    @property
+    def single(self) -> bool:
+        """Whether there is one value to enter."""
+        return len(self.items) == 1
+
+    @property
+    def typed(self) -> str:
+        """The value as one types it."""
+        return ", ".join(item.value for item in self.items) or self.value
+
+    @property
+    def leave_empty(self) -> bool:
+        """Whether the right thing to do is nothing."""
+        return not self.items
+
+
+class Filled(NamedTuple):
+    """One form: what is asked for, what was done, and all that the system wrote.
+
+    `elements` are rows of page, x0, y0, x1, y1 and the path of the field an element belongs to.
+    """
+
+    fields: Sequence[GoldField]
+    lines: Sequence[ActionLine]
+    elements: Sequence[Sequence[Any]] = ()
+    output: str = ""
+
+
+@dataclass(slots=True)
+class FieldVerdict:
+    """What became of one field.
+
+    `clicked` is None where no place is known or nothing is to be clicked, and `unwanted`, whether
+    something did that, where something is; `found` is the value anywhere in the output,
+    `right` the value of the line that is meant, `placed` the same in the right place and
+    `submitted` what the form was sent with (None where nothing was). `near` is the path of the
+    element that a miss hits or is next to and `distance` how far it is off, in pixels: infinite
+    on another page and without a click. `made`, `expected` and `matched` count actions.
+    """
+
+    clicked: bool | None = None
+    unwanted: bool | None = None
+    found: bool = False
+    right: bool = False
+    placed: bool = False
+    submitted: bool | None = None
+    distance: float = np.nan
+    near: str | None = None
+    lines: list[int] = field(default_factory=list)
+    text: str | None = None
+    made: int = 0
+    expected: int = 0
+    matched: int = 0
+
+
+def parse_lines(output: str) -> list[ActionLine]:
+    """The actions in a model's output, one for each line that starts with a point.
+
+    A line without a point goes on with the value of the line before it. A list's dash or number
+    and the name of a screenshot, ``[A13_2]``, may stand before the point.
+
+    Examples
+    --------
+    >>> parse_lines("[640,585] Ada Berg\\n[640, 760] First line\\nsecond line")[1]
+    ActionLine(x=640.0, y=760.0, value='First line\\nsecond line', page=nan, field=None)
+    >>> parse_lines("I cannot help with that.")
+    []
+    """
+    actions: list[tuple[re.Match[str], list[str]]] = []
+    # Not splitlines(): a value may hold U+2028 or a form feed.
+    for line in output.replace("\r\n", "\n").split("\n"):
+        if match := _LINE.fullmatch(line):
+            actions.append((match, [match["value"].strip()]))
+        elif actions and not _FENCE.fullmatch(line):
+            actions[-1][1].append(line)
+    return [
+        ActionLine(
+            *(float(match[name]) for name in "xy"),
+            "\n".join(value).strip(),
+            float(match["page"] or math.nan),
+        )
+        for match, value in actions
+    ]
+
+
+def _separation(points: np.ndarray, boxes: np.ndarray) -> np.ndarray:
+    """How far points are from boxes: 0 inside, infinite on another page and for no point."""
+    page, x, y = np.moveaxis(points, -1, 0)
+    other, x0, y0, x1, y1 = np.moveaxis(boxes, -1, 0)
+    across = np.maximum(np.maximum(x0 - x, x - x1), 0.0)
+    gap = np.hypot(across, np.maximum(np.maximum(y0 - y, y - y1), 0.0))
+    return np.where((~np.isnan(page) & (page != other)) | np.isnan(gap), np.inf, gap)
+
+
+def nearest(points: np.ndarray, boxes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The box that each of n points hits, the smallest of several; else the nearest; -1 for none.
+
+    Points are rows of page, x and y, boxes of page, x0, y0, x1 and y1. A page of NaN may be any.
+    Both results have the shape (n,): the box and its distance in pixels, 0 inside and on the edge,
+    infinite on another page and for an x or y of NaN, which is no point.
+
+    Examples
+    --------
+    >>> boxes = np.array([[1, 0, 0, 100, 100], [1, 10, 10, 20, 20]])
+    >>> near, gaps = nearest(np.array([[1, 15, 15], [1, 120, 50], [2, 0, 0]]), boxes)
+    >>> near.tolist(), gaps.tolist()
+    ([1, 0, -1], [0.0, 20.0, inf])
+    """
+    points = np.asarray(points, dtype=float).reshape(-1, 3)
+    boxes = np.asarray(boxes, dtype=float).reshape(-1, 5)
+    if not len(boxes):
+        return np.full(len(points), -1), np.full(len(points), np.inf)
+    gaps = _separation(points[:, None], boxes)
+    least = gaps.min(axis=1)
+    sizes = (boxes[:, 3] - boxes[:, 1]) * (boxes[:, 4] - boxes[:, 2])
+    near = np.where(gaps == least[:, None], sizes, np.inf).argmin(axis=1)
+    return np.where(np.isfinite(least), near, -1), least
+
+
+def _pair(hits: np.ndarray, same: np.ndarray, similarity: np.ndarray) -> list[int]:
+    """The line that is meant for each value, one to one; -1 for none."""
+    # A right value outweighs a right place and any likeness together: what a line types tells more
+    # than where.
+    weights = 4.0 * same + 2.0 * hits + similarity
+    chosen = [-1] * weights.shape[1]
+    for line, value in assign(weights):
+        chosen[value] = line
+    return chosen
+
+
+def match_forms(
+    forms: Sequence[Filled], *, exact: bool = False, threshold: float = 0.8
+) -> list[tuple[list[FieldVerdict], list[int]]]:
+    """For each form a verdict on each of its fields, and the lines that are meant for none.
+
+    With `exact` a value must be the same code points and is found anywhere in the output, inside
+    other words too, as in the paper; else it must be the same number, date, choice or normalised
+    text, and stand in the output by itself. From the similarity `threshold` on, in [0, 1], a
+    description is right.
+
+    Examples
+    --------
+    >>> name = GoldField("/Name", "string", "Ada", (TargetValue("Ada", ((1, 0, 0, 50, 10),)),))
+    >>> lines = [ActionLine(20, 5, "Ada"), ActionLine(20, 5, "")]
+    >>> [(verdicts, unmatched)] = match_forms([Filled([name], lines, output="Ada")])
+    >>> verdicts[0].clicked, verdicts[0].placed, unmatched
+    (True, True, [1])
+    """
+    found = []
+    for start in range(0, len(forms), _FORMS):
+        batch = forms[start : start + _FORMS]
+        compared = _compared(batch, exact=exact, threshold=threshold)
+        found += [_Form(form, compared, exact=exact).judged() for form in batch]
+    return found
+
+
+def _compared(
+    forms: Sequence[Filled], *, exact: bool, threshold: float
+) -> dict[tuple, tuple[bool, bool, float]]:
+    """Of each line's text and each spelling: are they the same, alike, and how much."""
+    # Forms repeat options, names of files and the like: what is the same is compared once.
+    keys = {
+        (line.value, *spelling): None
+        for form in forms
+        for want in form.fields
+        for item in want.items
+        for spelling in _spellings(want, item, exact)
+        for line in form.lines
+    }
+    preds, golds, kinds, orders = map(list, zip(*keys, strict=True)) if keys else [[]] * 4
+    rungs = text.ladders(golds, preds, kinds, threshold=threshold, orders=orders)
+    columns = (rungs[name] for name in ("exact" if exact else "typed", "fuzzy", "similarity"))
+    return {
+        # Of a description the paper asks for likeness, not for the same words.
+        key: (same or (close and key[2] == DESCRIPTION), close, similarity)
+        for key, same, close, similarity in zip(keys, *columns, strict=True)
+    }
+
+
+def _spellings(want: GoldField, item: TargetValue, exact: bool) -> list[tuple]:
+    """The texts that are right for a value, with its kind and its order of day and month."""
+    texts = dict.fromkeys((item.value, *((want.value, *want.accepted) if want.single else ())))
+    # A single option of a multiple choice is no list. As published, a value must be written as it
+    # is; which dates are alike pairs lines only.
+    kind = "dropdown" if want.kind == "choice" else want.kind
+    return [(spelling, kind, "either" if exact else want.order) for spelling in texts]
+
+
+class _Form:
+    """One form: how far each line is from each value, and which field it hits or is next to."""
+
+    def __init__(self, form: Filled, compared: Mapping[tuple, tuple], *, exact: bool) -> None:
+        self.form, self.exact = form, exact
+        self.values = [(want, item) for want in form.fields for item in want.items]
+        shape = (len(form.lines), len(self.values))
+        self.same, self.alike = np.zeros(shape, dtype=bool), np.zeros(shape)
+        self.gaps = np.full(shape, np.inf)
+        points = np.array([(line.page, line.x, line.y) for line in form.lines], dtype=float)
+        points = points.reshape(-1, 3)
+        for number, (want, item) in enumerate(self.values):
+            spellings = _spellings(want, item, exact)
+            for row, line in enumerate(form.lines):
+                found = [compared[line.value, *spelling] for spelling in spellings]
+                self.same[row, number] = any(same for same, _, _ in found)
+                if any(close for _, close, _ in found):
+                    self.alike[row, number] = max(similarity for _, _, similarity in found)
+        boxes = [(n, box) for n, (_, item) in enumerate(self.values) for box in item.boxes]
+        if boxes:
+            owners, corners = zip(*boxes, strict=True)
+            distances = _separation(points[:, None], np.array(corners, dtype=float))
+            np.minimum.at(self.gaps.T, list(owners), distances.T)
+        near, distances = nearest(points, [element[:5] for element in form.elements])
+        self.owners = [form.elements[n][5] if n >= 0 else None for n in near.tolist()]
+        self.hits = [
+            owner if gap == 0 else None for owner, gap in zip(self.owners, distances, strict=True)
+        ]
+        for number, line in enumerate(form.lines):
+            # A line that names its field is in its place there, and nowhere else.
+            if line.named:
+                self.owners[number] = self.hits[number] = line.field
+                is_there = [want.path == line.field for want, _ in self.values]
+                self.gaps[number] = np.where(is_there, 0.0, np.inf)
+        ticked = np.array([want.kind in TICKED for want, _ in self.values], dtype=bool)
+        bare = np.array([not line.value.strip() for line in form.lines], dtype=bool)
+        self.same |= (self.gaps == 0) & ticked & bare[:, None]
+
+    def judged(self) -> tuple[list[FieldVerdict], list[int]]:
+        """The verdicts, and the lines that are meant for no field."""
+        form, chosen = self.form, _pair(self.gaps == 0, self.same, self.alike)
+        texts = self._most_alike(chosen) if self.exact else {}
+        for value, line in texts.items():
+            if chosen[value] < 0 and line not in chosen:
+                chosen[value] = line
+        unmatched = sorted(set(range(len(form.lines))) - set(chosen))
+        readable = form.output if self.exact else text.normalise(form.output)
+        placed = {element[5] for element in form.elements}
+        verdicts, start = [], 0
+        for want in form.fields:
+            if want.leave_empty:
+                verdict = self._untouched(want)
+                touched = any(form.lines[number].clicks for number in verdict.lines)
+                verdict.unwanted = touched if want.path in placed else None
+                lines = [form.lines[number] for number in verdict.lines if number in unmatched]
+                verdict.made = sum(line.clicks + bool(line.value.strip()) for line in lines)
+            else:
+                end = start + len(want.items)
+                verdict = self._verdict(want, start, chosen[start:end])
+                if (line := texts.get(start)) is not None:
+                    verdict.text = form.lines[line].value if line >= 0 else None
+                start = end
+            several = len(want.items) > 1
+            ways = [(i.value,) for i in want.items] if several else [(want.value, *want.accepted)]
+            verdict.found = verdict.right or all(
+                _stands(values, readable, inside=self.exact) for values in ways
+            )
+            verdicts.append(verdict)
+        return verdicts, unmatched
+
+    def _most_alike(self, chosen: list[int]) -> dict[int, int]:
+        """The line with the text of each description, -1 for none, by the best sum of BLEU.
+
+        As published, a value counts wherever it was entered, so clicks play no part, and as BLEU
+        has no threshold, neither do lines have one here. What types another field is left out. A
+        description without any line like it has the one in its place, whose BLEU is 0.
+        """
+        wants, lines = [want for want, _ in self.values], self.form.lines
+        long = [number for number, want in enumerate(wants) if want.kind == DESCRIPTION]
+        typed = _pair(np.zeros_like(self.same), self.same, self.alike)
+        taken = {line for number, line in enumerate(typed) if number not in long}
+        free = [line for line in range(len(lines)) if line not in taken]
+        if not (long and free):
+            return dict.fromkeys(long, -1)
+        golds = [wants[number].typed for _ in free for number in long]
+        preds = [lines[line].value for line in free for _ in long]
+        scores = np.nan_to_num(sentence_bleu(bleu_statistics(golds, preds)))
+        scores = scores.reshape(len(free), len(long))
+        best = _pair(np.zeros_like(scores), np.zeros_like(scores), scores)
+        found = [free[line] if line >= 0 else -1 for line in best]
+        idle = set(free) - set(found)
+        return {
+            number: line if line >= 0 else chosen[number] if chosen[number] in idle else -1
+            for number, line in zip(long, found, strict=True)
+        }
+
+    def _verdict(self, want: GoldField, start: int, chosen: list[int]) -> FieldVerdict:
+        """The verdict on a field from the line of each of its values, -1 for none."""
+        known = all(item.boxes for item in want.items)
+        verdict = FieldVerdict(expected=(2 if known else 1) * len(chosen))
+        hits, clicks, rights = [], [], []
+        for number, index in enumerate(chosen, start):
+            line = self.form.lines[index] if index >= 0 else None
+            hits.append(line is not None and self.gaps[index, number] == 0)
+            clicks.append(hits[-1] and line.clicks)
+            rights.append(line is not None and bool(self.same[index, number]))
+            if line is None:
+                continue
+            verdict.lines.append(index)
+            verdict.made += 1 + (known and line.clicks)
+            verdict.matched += rights[-1] + (known and clicks[-1])
+            if known and not hits[-1] and np.isnan(verdict.distance):
+                verdict.distance = float(self.gaps[index, number])
+                verdict.near = self.owners[index]
+        if verdict.lines:
+            values = [self.form.lines[index].value for index in verdict.lines]
+            alone = want.single and want.kind not in TICKED
+            texts = (value.strip() or want.items[n].value for n, value in enumerate(values))
+            verdict.text = values[0] if alone else ", ".join(texts)
+        verdict.clicked = all(clicks) if known else None
+        verdict.right = all(rights)
+        verdict.placed = verdict.right and (all(hits) or not known)
+        return verdict
+
+    def _untouched(self, want: GoldField) -> FieldVerdict:
+        """The verdict on a field that must stay empty; to leave it empty by a line is right."""
+        # To click a mark without a word sets it.
+        plain = {want.value, *want.accepted} - ({""} if want.kind in TICKED else set())
+        lines = self.form.lines
+        touched = [
+            number
+            for number, line in enumerate(lines)
+            if self.hits[number] == want.path and line.value.strip() not in plain
+        ]
+        entered = lines[touched[0]].value if touched else want.value
+        return FieldVerdict(right=not touched, placed=not touched, text=entered, lines=touched)
+
+
+def _stands(values: Sequence[str], readable: str, *, inside: bool) -> bool:
+    """Whether one of `values` stands in an output: anywhere at all, or by itself."""
+    if inside:
+        return any(value.strip() and value in readable for value in values)
+    keys = filter(None, map(text.normalise, values))
+    # Looked up as a plain text first: that is much faster than the pattern, and mostly says no.
+    return any(
+        key in readable and re.search(rf"(?<!\w){re.escape(key)}(?!\w)", readable) for key in keys
+    )
 
 
 def counts(fields: Sequence[GoldField], verdicts: Sequence[FieldVerdict]) -> dict[str, np.ndarray]:
@@ -49,36 +434,46 @@ def counts(fields: Sequence[GoldField], verdicts: Sequence[FieldVerdict]) -> dic
     >>> parts["value_placed_accuracy"].tolist(), parts["click_accuracy"].tolist()
     ([[1.0, 1.0]], [[0.0, 0.0]])
     """
-    entered = [want.kind != DESCRIPTION for want in fields]
-    misses = [0.0 if np.isnan(v.distance) or np.isinf(v.distance) else 1.0 for v in verdicts]
-    pairs = {
-        "click_accuracy": [(v.clicked is True, v.clicked is not None) for v in verdicts],
-        "unwanted_clicks": [(v.unwanted is True, v.unwanted is not None) for v in verdicts],
-        "value_found_accuracy": _of(entered, [v.found for v in verdicts]),
-        "value_placed_accuracy": _of(entered, [v.placed for v in verdicts]),
-        "value_submitted_accuracy": _of(entered, [v.submitted for v in verdicts]),
-        "action_match_rate": [(2 * v.matched, v.expected + v.made) for v in verdicts],
-        "click_distance": [
-            (v.distance if miss else 0.0, miss) for v, miss in zip(verdicts, misses, strict=True)
-        ],
+    entered = np.array([want.kind != DESCRIPTION for want in fields], dtype=bool)
+    columns = ("clicked", "unwanted", "found", "placed", "submitted", "matched", "expected", "made")
+    # None, where nothing can be said, is NaN as a number.
+    known = {
+        name: np.array([getattr(verdict, name) for verdict in verdicts], dtype=float)
+        for name in (*columns, "distance")
     }
-    tallies = {name: np.array(rows, dtype=float).reshape(-1, 2) for name, rows in pairs.items()}
-    long = [index for index, short in enumerate(entered) if not short]
-    golds = [fields[index].typed for index in long]
-    some = statistics(golds, [verdicts[index].text or "" for index in long])
+    known["missed"] = np.where(np.isinf(known["distance"]), np.nan, known["distance"])
+    tallies = {
+        "click_accuracy": _share(known["clicked"]),
+        "unwanted_clicks": _share(known["unwanted"]),
+        "value_found_accuracy": _share(known["found"], entered),
+        "value_placed_accuracy": _share(known["placed"], entered),
+        "value_submitted_accuracy": _share(known["submitted"], entered),
+        "action_match_rate": np.stack([2 * known["matched"], known["expected"] + known["made"]], 1),
+        "click_distance": _share(known["missed"]),
+    }
+    golds, preds = (
+        [value for value, short in zip(side, entered, strict=True) if not short]
+        for side in ([want.typed for want in fields], [verdict.text or "" for verdict in verdicts])
+    )
+    some = bleu_statistics(golds, preds)
     bleu = np.zeros((len(fields), some.shape[1]))
-    bleu[long] = some
+    bleu[~entered] = some
     return tallies | {"description_bleu": bleu}
 
 
-def _of(counted: Sequence[bool], results: Sequence[bool | None]) -> list[tuple[bool, bool]]:
-    return [(k and h is True, k and h is not None) for k, h in zip(counted, results, strict=True)]
+def _share(values: np.ndarray, counted: np.ndarray | bool = True) -> np.ndarray:
+    """Each value out of 1, and 0 of 0 where it is NaN or not counted."""
+    defined = ~np.isnan(values) & counted
+    return np.stack([np.where(defined, values, 0.0), defined], axis=1)
 
 
 def episodes(
-    fields: Sequence[GoldField], verdicts: Sequence[FieldVerdict], sizes: Sequence[int],
-    parts: Mapping[str, np.ndarray], sent: Sequence[bool] | None = None,
-) -> dict[str, np.ndarray]:  # fmt: skip
+    fields: Sequence[GoldField],
+    verdicts: Sequence[FieldVerdict],
+    sizes: Sequence[int],
+    parts: Mapping[str, np.ndarray],
+    sent: Sequence[bool] | None = None,
+) -> dict[str, np.ndarray]:
     """Tallies, shape (n, 2), of the metrics of whole forms, of `sizes` fields one after the other.
 
     `episodic_click` and `episodic_value` are shares of a form's fields, a description counting
@@ -96,54 +491,56 @@ def episodes(
     >>> whole["episodic_value"].tolist(), whole["form_completed"].tolist()
     ([[1.0, 1.0], [0.5, 1.0]], [[1.0, 1.0], [0.0, 1.0]])
     """
-    bleu = np.nan_to_num(sentence_score(parts["description_bleu"])).tolist()
-    values = np.array([
+    bleu = np.nan_to_num(sentence_bleu(parts["description_bleu"])).tolist()
+    values = [
         score if want.kind == DESCRIPTION and not want.leave_empty else verdict.found
         for want, verdict, score in zip(fields, verdicts, bleu, strict=True)
-    ], dtype=float)  # fmt: skip
+    ]
     done = [v.placed if v.submitted is None else v.submitted for v in verdicts]
-    rows: dict[str, list[tuple[float, float]]] = {name: [] for name in EPISODE}
+    tallies = {name: np.zeros((len(sizes), 2)) for name in EPISODE}
     start = 0
     for number, size in enumerate(sizes):
         own = slice(start, start + size)
-        hits, total = parts["click_accuracy"][own].sum(axis=0).tolist()
-        clicked = hits / total if total else 0.0
-        rows["episodic_click"].append((clicked, float(total > 0)))
-        rows["episodic_value"].append((values[own].mean(), 1.0) if size else (0.0, 0.0))
-        rows["form_completed"].append((all(done[own]), 1.0) if size else (0.0, 0.0))
-        known = bool(sent is not None and size)
-        shares = [np.mean(done[own]), *[clicked] * bool(total)] if known and sent[number] else [0.0]
-        rows["task_score"].append((float(np.mean(shares)), 1.0) if known else (0.0, 0.0))
         start += size
-    return {name: np.array(pairs, dtype=float).reshape(-1, 2) for name, pairs in rows.items()}
+        if not size:
+            continue
+        hits, total = parts["click_accuracy"][own].sum(axis=0)
+        if total:
+            tallies["episodic_click"][number] = hits / total, 1
+        tallies["episodic_value"][number] = np.mean(values[own], dtype=float), 1
+        tallies["form_completed"][number] = all(done[own]), 1
+        if sent is not None:
+            shares = [np.mean(done[own], dtype=float), *([hits / total] if total else [])]
+            tallies["task_score"][number] = np.mean(shares) if sent[number] else 0.0, 1
+    return tallies
 
 
 EPISODE = ("episodic_click", "episodic_value", "form_completed", "task_score")
 _PAPER = "Li et al., arXiv:2506.01520, section 5.1.2"
 _STRICT = "Li et al., arXiv:2506.01520, section 5.2, the stricter protocol"
 _REPORT = "Li et al., arXiv:2506.01520, section 4.1, which gives no formula; this one is formlab's"
-_ENTRIES = (
-    ("click_accuracy", "click accuracy", "up", "right clicks per field to click", _PAPER),
-    ("unwanted_clicks", "unwanted clicks", "down", "clicked per field to leave alone", "formlab"),
-    ("value_found_accuracy", "value accuracy, anywhere", "up", "found per value", _PAPER),
-    ("value_placed_accuracy", "value accuracy, in its field", "up", "placed per value", _STRICT),
-    ("value_submitted_accuracy", "value accuracy, submitted", "up", "sent per value", "formlab"),
-    ("description_bleu", "BLEU of descriptions", "up", "n-grams", _PAPER),
-    ("action_match_rate", "actions matched", "up", "2 · matched per action of either", "formlab"),
-    ("click_distance", "distance of missed clicks", "down", "pixels per miss", "formlab"),
-    ("episodic_click", "click accuracy per form", "up", "share of the fields", _PAPER),
-    ("episodic_value", "value accuracy per form", "up", "share of the fields", _PAPER),
-    ("form_completed", "forms completed", "up", "forms without a fault", _STRICT),
-    ("task_score", "overall task score", "up", "mean of values sent and clicks right", _REPORT),
+_DOWN = {"direction": "down"}
+_DISTANCE = {"direction": "down", "high": None}
+# Of exact text BLEU is the published one, with short descriptions too.
+_LONG = BLEU | {"need": FOUR_WORDS._replace(published=False)}
+METRICS = family(
+    ("click_accuracy", "click accuracy", "right clicks per field to click", _PAPER),
+    ("unwanted_clicks", "unwanted clicks", "clicked per field to leave alone", _DOWN),
+    ("value_found_accuracy", "value accuracy, anywhere", "found per value", _PAPER),
+    ("value_placed_accuracy", "value accuracy, in its field", "placed per value", _STRICT),
+    ("value_submitted_accuracy", "value accuracy, submitted", "sent per value"),
+    ("description_bleu", "BLEU of descriptions", "n-grams", _PAPER, _LONG),
+    ("action_match_rate", "actions matched", "2 · matched per action of either"),
+    ("click_distance", "distance of missed clicks", "pixels per miss", _DISTANCE),
+    source="formlab",
+    view="counts",
+    units=("field",),
+) | family(
+    ("episodic_click", "click accuracy per form", "share of the fields", _PAPER),
+    ("episodic_value", "value accuracy per form", "share of the fields", _PAPER),
+    ("form_completed", "forms completed", "forms without a fault", _STRICT),
+    ("task_score", "overall task score", "mean of values sent and clicks right", _REPORT),
+    view="counts",
+    units=("document",),
+    average="mean over forms",
 )
-_BLEU = {"score": corpus_score, "unit_score": sentence_score, "need": FOUR_WORDS}
-METRICS = {
-    name: Metric(
-        name=name, title=title, direction=direction, unit=unit, source=source, view="counts",
-        high=None if name == "click_distance" else 1.0,
-        units=("document",) if name in EPISODE else ("field",),
-        average="mean over forms" if name in EPISODE else "pooled",
-        **(_BLEU if name == "description_bleu" else {}),
-    )
-    for name, title, direction, unit, source in _ENTRIES
-}  # fmt: skip

@@ -1,29 +1,31 @@
 """Extracted entities matched with the gold's; precision, recall and F1, micro and macro.
 
-The parts of a score are counts, added over documents: entities found, in the gold and predicted
-(tp, gold, pred). By published rules undefined scores become what the released evaluator of VRDU
-makes of them: 0, or a recall of 1 where there was nothing to find.
+Values are compared by their type, as published for VRDU or corrected: a comparator reads each text
+as a key, and says of two keys whether they are the same. The parts of a score are counts, added
+over documents: entities found, in the gold and predicted (tp, gold, pred). By published rules
+undefined scores become what the released evaluator of VRDU makes of them: 0, or a recall of 1
+where there was nothing to find.
 """
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Mapping
-from functools import cache, partial
-from typing import NamedTuple
+import datetime
+import operator
+import re
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import cache, lru_cache, partial
+from itertools import repeat
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
+from rapidfuzz.distance import Levenshtein
 
-from formlab.metrics._comparators import Comparator, comparators, same_values
-from formlab.metrics._spec import OVER_ENTITIES, Metric
+from formlab import text
 from formlab.metrics.assignment import assign
+from formlab.metrics.metric import OVER_ENTITIES, Metric
+from formlab.text.values import MONTH_NAMES, date_readings, day_of
 
-__all__ = ["LEAVES", "METRICS", "Matching", "f1_of", "match_entities", "mean_of", "precision_of"]
-__all__ += ["recall_of", "same_values"]
-
-Score = Callable[..., np.ndarray]
-SOURCE = "VRDU, Wang et al., KDD 2023, section 4.3"
 # Of a frame of leaves: one row per value; the values of a line item share its number.
 LEAVES = {
     "doc": pl.String,
@@ -35,10 +37,177 @@ LEAVES = {
     "identity": pl.String,
     "order": pl.String,
 }
-_READ = ("item", "name", "component", "value", "order")
+# Published: addresses may differ in so many edits, prices by so much.
+EDITS, CENT = 3, 0.01
+_NOT_WORD, _NOT_DIGIT = re.compile("[^0-9a-zA-Z]"), re.compile("[^0-9]")
+_NOT_PRICE, _NOT_DATE = re.compile("[^0-9.]"), re.compile(r"[^0-9a-zA-Z/\-,]")
+_LONG = [names.split()[0] for names in MONTH_NAMES]
+_MONTHS = {name[:end]: n for n, name in enumerate(_LONG, start=1) for end in (3, None)}
+_M, _D = "(?P<m>1[0-2]|0?[1-9])", "(?P<d>3[01]|[12][0-9]|0?[1-9])"
+_Y, _YY = "(?P<y>[0-9]{4})", "(?P<y>[0-9]{2})"
+# Dates as the published evaluator reads them, without white space and other signs.
+_DATES = [
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        f"{_M}/{_D}(?:/(?P<y>[0-9]{{4}}|[0-9]{{2}}))?",
+        f"{_M}-{_D}-(?P<y>[0-9]{{4}}|[0-9]{{2}})",
+        f"{_Y}/{_M}/{_D}",
+        f"(?P<m>{'|'.join(name[:3] for name in _LONG)}){_D}/{_YY}",
+        f"(?P<m>{'|'.join(_LONG)}){_D},{_Y}",
+    )
+]
+_PLAIN_DATE = re.compile(r"([0-9]{1,2})([/-])([0-9]{1,2})\2([0-9]{4}|[0-9]{2})")
+# The plainest amounts, which need no parser.
+_PLAIN = re.compile(r"\$? ?(?:[0-9]+|[1-9][0-9]{0,2}(?:,[0-9]{3})+)(?:\.[0-9]{1,2})?")
+# What the strictest parser reads; a longer text is no date and no amount.
+_LONGEST = 64
 # Items of gold and prediction that agree, and what that earns.
 _Pairs = list[tuple[int, int, float]]
-_Compared = Callable[[str], Comparator]
+Score = Callable[..., np.ndarray]
+
+
+class Comparator(NamedTuple):
+    """How values of one type are read, and when two of them are the same.
+
+    `key` reads a value and which of day and month comes first, where that is known.
+    """
+
+    key: Callable[[str, str | None], Any]
+    same: Callable[[Any, Any], bool] = operator.eq
+
+
+def squeeze(value: str) -> str:
+    """`value` with each run of white space as one space, none at the ends."""
+    return " ".join(value.split())
+
+
+def _near(gold: str, pred: str) -> bool:
+    return Levenshtein.distance(gold, pred, score_cutoff=EDITS) <= EDITS
+
+
+def _price(value: str, _order: str | None) -> float:
+    try:
+        return float(_NOT_PRICE.sub("", value))
+    except ValueError:
+        return float("nan")
+
+
+def _signed_price(value: str, order: str | None) -> float:
+    amount = None if _PLAIN.fullmatch(value) else text.money(value)
+    return _price(value, order) if amount is None else float(amount.amount)
+
+
+def _close(gold: float, pred: float) -> bool:
+    # Two amounts too large for a float have no difference; they are not the same.
+    return abs(gold - pred) <= CENT
+
+
+def published_date(value: str) -> datetime.date | None:
+    """The date that the published evaluator reads in `value`; a missing year is 1900.
+
+    Examples
+    --------
+    >>> [str(published_date(v)) for v in ("07/01/22", "Jul 1/22", "July 01, 2022", "2022-07-01")]
+    ['2022-07-01', '2022-07-01', '2022-07-01', 'None']
+    """
+    if len(value) > 10 * _LONGEST:
+        # White space and signs do not count, so a long text may still hold a date and no more.
+        value = squeeze(value)
+    kept = _NOT_DATE.sub("", value)
+    match = next(filter(None, (pattern.fullmatch(kept) for pattern in _DATES)), None)
+    if match is None:
+        return None
+    return day_of(match["y"] or "1900", _MONTHS.get(match["m"].lower(), match["m"]), match["d"])
+
+
+def _published_days(value: str, _order: str | None) -> tuple[Hashable, str]:
+    day = published_date(value)
+    # Day and month may be swapped, so only which two numbers they are counts.
+    days = day and (day.year, frozenset((day.month, day.day)))
+    return days, _NOT_WORD.sub("", value)
+
+
+@lru_cache(2**17)
+def _both_orders(value: str) -> tuple[datetime.date | None, datetime.date | None]:
+    """The date that `value` is when read month first, and when read day first."""
+    # Most dates look like this, and the full parser is slow.
+    if match := _PLAIN_DATE.fullmatch(value):
+        first, _, second, year = match.groups()
+        return day_of(year, first, second), day_of(year, second, first)
+    dates = date_readings(value)
+    if dates != (None, None):
+        return dates
+    # What the published evaluator overlooks around a date does not make its order known.
+    bare = _NOT_DATE.sub("", squeeze(value))
+    return _both_orders(bare) if bare != value else (published_date(value),) * 2
+
+
+def _days(value: str, order: str | None) -> tuple[Hashable, str]:
+    # Values repeat; a text of any length is not kept.
+    reading = _both_orders if len(value) < _LONGEST else _both_orders.__wrapped__
+    month_first, day_first = reading(value)
+    days = (month_first or day_first, day_first or month_first)
+    if order is not None:
+        days = (days[order != "month"],) * 2
+    # What may be two dates is the same only as what may be the same two.
+    return (days if days[0] else None), _NOT_WORD.sub("", value)
+
+
+def _same_day(gold: tuple[Hashable, str], pred: tuple[Hashable, str]) -> bool:
+    are_dates = gold[0] is not None and pred[0] is not None
+    return gold[0] == pred[0] if are_dates else gold[1] == pred[1]
+
+
+DEFAULT = "DefaultMatch"
+PUBLISHED = {
+    "DateMatch": Comparator(_published_days, _same_day),
+    "PriceMatch": Comparator(_price, _close),
+    "AddressMatch": Comparator(lambda value, _: squeeze(value), _near),
+    "NumericalStringMatch": Comparator(lambda value, _: _NOT_DIGIT.sub("", value)),
+    "NameMatch": Comparator(lambda value, _: "".join(value.split())),
+    "GeneralStringMatch": Comparator(lambda value, _: _NOT_WORD.sub("", value)),
+    DEFAULT: Comparator(lambda value, _: squeeze(value)),
+}
+FIXED = PUBLISHED | {
+    "DateMatch": Comparator(_days, _same_day),
+    "PriceMatch": Comparator(_signed_price, _close),
+}
+
+
+def _comparators(matches: Mapping[str, str], mode: str) -> Callable[[str], Comparator]:
+    """The comparator of a name; where none is known, texts are compared, white space aside."""
+    known = FIXED if mode == "fixed" else PUBLISHED
+    return cache(lambda name: known.get(matches.get(name, DEFAULT), known[DEFAULT]))
+
+
+def same_values(
+    function: str,
+    golds: Sequence[str],
+    preds: Sequence[str],
+    *,
+    mode: str = "official",
+    order: str | None = None,
+) -> np.ndarray:
+    """Which of n pairs of values are the same, shape (n,).
+
+    `function` is a name as in VRDU's `meta.json`; an unknown one compares texts, white space
+    aside. Mode ``fixed`` reads dates of all notations and keeps signs; `order` is then which of
+    day and month comes first: if left out, 07/01/22 is the same only as what leaves that choice.
+
+    Examples
+    --------
+    >>> golds, preds = ["$ 1,200.50", "(5.00)"], ["1200.50", "5.00"]
+    >>> same_values("PriceMatch", golds, preds).tolist()
+    [True, True]
+    >>> same_values("PriceMatch", golds, preds, mode="fixed").tolist()
+    [True, False]
+    >>> days = (["07/01/22"], ["1 July 2022"])
+    >>> [same_values("DateMatch", *days, mode="fixed", order=o).item() for o in (None, "month")]
+    [False, True]
+    """
+    values = _comparators({"": function}, mode)("")
+    keys = ([values.key(value, order) for value in side] for side in (golds, preds))
+    return np.array([values.same(*pair) for pair in zip(*keys, strict=True)], dtype=bool)
 
 
 class Matching(NamedTuple):
@@ -87,15 +256,15 @@ def match_entities(
     >>> match_entities(gold, pred, {"sum": "PriceMatch"}, mode="official").pairs.rows()
     [(0, 0, 1.0)]
     """
-    compared, official = cache(comparators(matches, mode)), mode == "official"
+    compared, official = _comparators(matches, mode), mode == "official"
     # Only of the gold may several values be right.
     claims = _by_document(pred.drop_nulls("value").drop("accepted", strict=False))
     pairs: _Pairs = []
     late: list[tuple[int, int]] = []
     for doc, values in _by_document(gold).items():
         preds = _grouped(claims.get(doc, []), compared)
-        for name, ours in _grouped(values, compared).items():
-            agreeing = _agreeing(ours, preds.get(name, []), compared, official=official)
+        for name, items in _grouped(values, compared).items():
+            agreeing = _agreeing(items, preds.get(name, []), compared, official=official)
             found = _first(agreeing) if official else _best(agreeing)
             pairs += found
             first, taken = {g: p for g, p, _ in found}, {p for _, p, _ in found}
@@ -106,19 +275,19 @@ def match_entities(
 
 def _by_document(leaves: pl.DataFrame) -> dict[str, list[tuple]]:
     """The values of each document: item, name, component, value, order, further right values."""
-    accepted, nothing = {}, [None] * leaves.height
-    if "accepted" in leaves.columns:
-        several = leaves.filter(pl.col("accepted").list.len() > 0)
-        accepted = dict(several.select("item", "accepted").iter_rows())
-    columns = [leaves[n].to_list() if n in leaves.columns else nothing for n in _READ]
-    columns.append([accepted.get(number, ()) for number in columns[0]] if accepted else nothing)
+    columns = (
+        leaves[name].to_list() if name in leaves.columns else repeat(None)
+        for name in ("item", "name", "component", "value", "order", "accepted")
+    )
     found: dict[str, list[tuple]] = {}
-    for doc, *row in zip(leaves["doc"], *columns, strict=True):
-        found.setdefault(doc, []).append(tuple(row))
+    for doc, *row in zip(leaves["doc"].to_list(), *columns, strict=False):
+        found.setdefault(doc, []).append(row)
     return found
 
 
-def _grouped(rows: list[tuple], compared: _Compared) -> dict[tuple[str, bool], list[_Item]]:
+def _grouped(
+    rows: list[tuple], compared: Callable[[str], Comparator]
+) -> dict[tuple[str, bool], list[_Item]]:
     """The items of each name in a document, flat ones apart; of a flat one each of its forms."""
     groups: dict[tuple[str, bool], list[_Item]] = {}
     items: dict[int, _Item] = {}
@@ -139,26 +308,28 @@ def _grouped(rows: list[tuple], compared: _Compared) -> dict[tuple[str, bool], l
 
 
 def _agreeing(
-    ours: list[_Item], theirs: list[_Item], compared: _Compared, *, official: bool
+    golds: list[_Item],
+    preds: list[_Item],
+    compared: Callable[[str], Comparator],
+    *,
+    official: bool,
 ) -> _Pairs:
     """The pairs of items of which so many parts agree that they earn something."""
-    counts: Counter[tuple[int, int]] = Counter()
-    for name in dict.fromkeys(name for item in ours for name in item.keys) if theirs else ():
-        (_, same, places), found = compared(name), defaultdict[Hashable, list[int]](list)
-        for there, pred in enumerate(theirs):
-            for place in places(pred.keys[name]) if name in pred.keys else ():
-                found[place].append(there)
-        for here, gold in enumerate(ours):
-            if name in gold.keys:
-                key = gold.keys[name]
-                near = {there for place in places(key) for there in found.get(place, ())}
-                counts.update((here, j) for j in near if same(key, theirs[j].keys[name]))
+    counts: dict[tuple[int, int], int] = {}
+    for name in dict.fromkeys(name for item in golds for name in item.keys):
+        same = compared(name).same
+        others = [(n, item.keys[name]) for n, item in enumerate(preds) if name in item.keys]
+        for number, item in enumerate(golds):
+            if name in item.keys:
+                key = item.keys[name]
+                for other, pred_key in others:
+                    if same(key, pred_key):
+                        counts[number, other] = counts.get((number, other), 0) + 1
     pairs: dict[tuple[int, int], float] = {}
-    for (here, there), agreed in counts.items():
-        gold, pred = ours[here], theirs[there]
-        credit = 2 * agreed / (len(gold.parts) + len(pred.parts))
+    for (number, other), agreed in counts.items():
+        gold, pred = golds[number], preds[other]
         if not official:
-            pairs[gold.number, pred.number] = credit
+            pairs[gold.number, pred.number] = 2 * agreed / (len(gold.parts) + len(pred.parts))
         elif agreed == len(gold.keys) and gold.parts == pred.parts:
             pairs[gold.number, pred.number] = 1.0
     return [(*pair, credit) for pair, credit in pairs.items()]
@@ -166,10 +337,8 @@ def _agreeing(
 
 def _first(agreeing: _Pairs) -> _Pairs:
     """The first prediction of each gold item."""
-    first: dict[int, int] = {}
-    for gold, pred, _ in agreeing:
-        first[gold] = min(pred, first.get(gold, pred))
-    return [(gold, pred, 1.0) for gold, pred in first.items()]
+    first = {gold: (gold, pred, 1.0) for gold, pred, _ in sorted(agreeing, reverse=True)}
+    return list(first.values())
 
 
 def _best(agreeing: _Pairs) -> _Pairs:
@@ -196,8 +365,9 @@ def _equal(pred: pl.DataFrame, late: list[tuple[int, int]]) -> np.ndarray:
     return np.array(sorted(equal), dtype=np.int64)
 
 
-def _over(hits: np.ndarray, total: np.ndarray, otherwise: np.ndarray) -> np.ndarray:
-    return np.divide(hits, total, out=np.array(otherwise, dtype=float), where=total != 0)
+def _over(hits: np.ndarray, total: np.ndarray, otherwise: np.ndarray | float) -> np.ndarray:
+    out = np.broadcast_to(np.asarray(otherwise, dtype=float), np.shape(total)).copy()
+    return np.divide(hits, total, out=out, where=total != 0)
 
 
 def precision_of(parts: np.ndarray, *, published: bool = False) -> np.ndarray:
@@ -207,11 +377,9 @@ def precision_of(parts: np.ndarray, *, published: bool = False) -> np.ndarray:
     --------
     >>> precision_of(np.array([[3.0, 6, 4], [0, 2, 0]])).tolist()
     [0.75, nan]
-    >>> float(precision_of(np.array([0.0, 2, 0]), published=True))
-    0.0
     """
     right, _, pred = np.moveaxis(parts, -1, 0)
-    return _over(right, pred, np.full(pred.shape, 0.0 if published else np.nan))
+    return _over(right, pred, 0.0 if published else np.nan)
 
 
 def recall_of(parts: np.ndarray, *, published: bool = False) -> np.ndarray:
@@ -225,8 +393,7 @@ def recall_of(parts: np.ndarray, *, published: bool = False) -> np.ndarray:
     1.0
     """
     right, gold, pred = np.moveaxis(parts, -1, 0)
-    nothing = (pred > 0).astype(float) if published else np.full(pred.shape, np.nan)
-    return _over(right, gold, nothing)
+    return _over(right, gold, pred > 0 if published else np.nan)
 
 
 def f1_of(parts: np.ndarray, *, published: bool = False) -> np.ndarray:
@@ -238,10 +405,12 @@ def f1_of(parts: np.ndarray, *, published: bool = False) -> np.ndarray:
     [0.6, nan]
     """
     right, gold, pred = np.moveaxis(parts, -1, 0)
-    return _over(2 * right, gold + pred, np.full(pred.shape, 0.0 if published else np.nan))
+    return _over(2 * right, gold + pred, 0.0 if published else np.nan)
 
 
-def mean_of(score: Score, *, published: bool = False) -> Score:
+def mean_of(
+    score: Callable[..., np.ndarray], *, published: bool = False
+) -> Callable[..., np.ndarray]:
     """The mean of `score` over entities, from parts of shape (…, 3 E).
 
     The parts are tp, gold and pred of each of E entities. By published rules every entity counts;
@@ -259,24 +428,29 @@ def mean_of(score: Score, *, published: bool = False) -> Score:
         values = score(counts, published=published)
         used = ~np.isnan(values) & ((counts[..., 1] > 0) | published)
         total = np.where(used, values, 0.0).sum(axis=-1)
-        return _over(total, used.sum(axis=-1), np.full(total.shape, np.nan))
+        return _over(total, used.sum(axis=-1), np.nan)
 
     return mean
 
 
 _SCORES = {"precision": precision_of, "recall": recall_of, "f1": f1_of}
-_TITLES = {"precision": "precision", "recall": "recall", "f1": "F1"}
+SOURCE = "VRDU, Wang et al., KDD 2023, section 4.3"
 
 
 def _metric(prefix: str, name: str) -> Metric:
     score, macro = _SCORES[name], prefix == "macro_"
     published = mean_of(score, published=True) if macro else partial(score, published=True)
     return Metric(
-        name=prefix + name, title=prefix.replace("_", " ") + _TITLES[name], source=SOURCE,
-        unit="mean over entity names" if macro else "entities", view="counts",
-        score=mean_of(score) if macro else score, published_score=published,
-        units=("document",), average=OVER_ENTITIES if macro else "pooled",
-    )  # fmt: skip
+        name=prefix + name,
+        title=(prefix + name).replace("_", " ").replace("f1", "F1"),
+        source=SOURCE,
+        unit="mean over entity names" if macro else "entities",
+        view="counts",
+        score=mean_of(score) if macro else score,
+        published_score=published,
+        units=("document",),
+        average=OVER_ENTITIES if macro else "pooled",
+    )
 
 
 METRICS = {

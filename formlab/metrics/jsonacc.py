@@ -17,28 +17,20 @@ from typing import Any
 
 import numpy as np
 
-from formlab.metrics._spec import Metric
 from formlab.metrics.assignment import assign
+from formlab.metrics.metric import family
 
 # Deeper or longer than any form, shallower than Python's stack; more counts as all changed.
 _DEEPEST, _MOST_ITEMS = 200, 300
 
 
-def leaves(value: Any) -> int:
-    """How many leaves a JSON value has; an empty object or list has none.
-
-    Examples
-    --------
-    >>> leaves({"total": 9.5, "items": [{"name": "tea", "price": None}, "x"]})
-    4
-    """
+def _leaves(value: Any) -> int:
+    """How many leaves a JSON value has; an empty object or list has none."""
     count, stack = 0, [value]
     while stack:
         item = stack.pop()
-        if isinstance(item, dict):
-            stack += item.values()
-        elif isinstance(item, list):
-            stack += item
+        if isinstance(item, dict | list):
+            stack += item.values() if isinstance(item, dict) else item
         else:
             count += 1
     return count
@@ -62,12 +54,12 @@ def changes(gold: Any, pred: Any, *, official: bool = False) -> int:
 
 def _changes(gold: Any, pred: Any, official: bool, depth: int) -> int:
     if depth > _DEEPEST:
-        return leaves(gold) + leaves(pred)
+        return _leaves(gold) + _leaves(pred)
     if isinstance(gold, dict) and isinstance(pred, dict):
         return sum(
             _changes(gold[key], pred[key], official, depth + 1)
             if key in gold and key in pred
-            else leaves(gold.get(key) if key in gold else pred.get(key))
+            else _leaves(gold.get(key) if key in gold else pred.get(key))
             for key in gold.keys() | pred.keys()
         )
     if isinstance(gold, list) and isinstance(pred, list):
@@ -78,41 +70,37 @@ def _changes(gold: Any, pred: Any, official: bool, depth: int) -> int:
     if official and gold is None:
         return 0
     # Another type counts as one change per leaf of the truth, an empty one as one.
-    return max(leaves(gold), 1)
+    return max(_leaves(gold), 1)
 
 
 def _list_changes(gold: list[Any], pred: list[Any], official: bool, depth: int) -> int:
-    ours, theirs = _unequal(gold, pred)
-    objects = [item for item in ours if isinstance(item, dict | list)]
-    others = [item for item in theirs if isinstance(item, dict | list)]
-    # A changed plain item is one taken out and one put in: nothing tells which was which.
-    plain = len(ours) - len(objects) + len(theirs) - len(others)
-    every = [leaves(item) for item in objects], [leaves(item) for item in others]
-    if not objects or not others or max(len(objects), len(others)) > _MOST_ITEMS:
-        return plain + sum(every[0]) + sum(every[1])
-    cost = np.array(
-        [[_changes(first, second, official, depth + 1) for second in others] for first in objects]
-    )
-    # What is saved by changing an item into another instead of taking it out.
-    saved = np.maximum(np.add.outer(every[0], every[1]) - cost, 0)
-    paired = sum(int(saved[pair]) for pair in assign(saved))
-    return plain + sum(every[0]) + sum(every[1]) - paired
-
-
-def _unequal(gold: list[Any], pred: list[Any]) -> tuple[list[Any], list[Any]]:
-    """The items of both lists that have no equal in the other."""
     keys = [[_key(item) for item in items] for items in (gold, pred)]
     common = Counter(keys[0]) & Counter(keys[1])
+    (ours, plain), (theirs, more) = (
+        _unequal(items, names, Counter(common))
+        for items, names in zip((gold, pred), keys, strict=True)
+    )
+    every = [_leaves(item) for item in ours], [_leaves(item) for item in theirs]
+    # A changed plain item is one taken out and one put in: nothing tells which was which.
+    total = plain + more + sum(every[0]) + sum(every[1])
+    if not ours or not theirs or max(len(ours), len(theirs)) > _MOST_ITEMS:
+        return total
+    cost = [[_changes(first, second, official, depth + 1) for second in theirs] for first in ours]
+    # What is saved by changing an item into another instead of taking it out.
+    saved = np.maximum(np.add.outer(*every) - np.array(cost), 0)
+    return total - sum(int(saved[pair]) for pair in assign(saved))
+
+
+def _unequal(items: list[Any], keys: list[str], common: Counter[str]) -> tuple[list[Any], int]:
+    """The objects and lists that have no equal in the other list, and how many plain items."""
     left = []
-    for items, names in zip((gold, pred), keys, strict=True):
-        spent, rest = Counter(common), []
-        for item, name in zip(items, names, strict=True):
-            if spent[name]:
-                spent[name] -= 1
-            else:
-                rest.append(item)
-        left.append(rest)
-    return left[0], left[1]
+    for item, key in zip(items, keys, strict=True):
+        if common[key]:
+            common[key] -= 1
+        else:
+            left.append(item)
+    objects = [item for item in left if isinstance(item, dict | list)]
+    return objects, len(left) - len(objects)
 
 
 def _key(item: Any) -> str:
@@ -130,7 +118,7 @@ def accuracy_parts(gold: Any, pred: Any, *, official: bool = False) -> tuple[flo
     >>> accuracy_parts({"a": 1, "b": 2, "c": 3, "d": 4}, {"a": 1, "b": 2, "c": 0})
     (2.0, 4.0)
     """
-    total = leaves(gold)
+    total = _leaves(gold)
     return float(max(0, total - changes(gold, pred, official=official))), float(total)
 
 
@@ -154,8 +142,10 @@ def loaded(text: str) -> Any:
         return None
 
 
-json_accuracy = Metric(
-    name="json_accuracy", title="JSON accuracy", unit="unchanged leaves per leaf of the truth",
-    source="OmniAI OCR benchmark, getomni-ai/benchmark", view="counts", units=("document",),
+METRICS = family(
+    ("json_accuracy", "JSON accuracy", "unchanged leaves per leaf of the truth"),
+    source="OmniAI OCR benchmark, getomni-ai/benchmark",
+    view="counts",
+    units=("document",),
     tallies=json_tallies,
-)  # fmt: skip
+)

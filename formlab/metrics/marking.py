@@ -15,16 +15,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from formlab import text
-from formlab.metrics._spec import Metric, f1_tallies
 from formlab.metrics.jsonacc import loaded
+from formlab.metrics.metric import f1_tallies, family
 from formlab.text.normalise import LADDER_STEPS
 
 # The one mark of a field that is a single box.
 TICK = "\u2611"
-_EMPTY = frozenset(
-    {"", "none", "null", "n/a", "unmarked", "not checked", "not selected", "not marked", "blank",
-     "[]", "{}"}
-)  # fmt: skip
+_EMPTY = {"", "none", "null", "n/a", "unmarked", "not checked", "not selected", "not marked"}
+_EMPTY |= {"blank", "[]", "{}"}
 _TICKED = frozenset({"marked", "ticked", "filled", "crossed"})
 # What is printed beside the boxes of a question; nobody calls a box itself so.
 _WORDS = {"yes": "yes", "y": "yes", "no": "no", "n": "no"}
@@ -176,29 +174,18 @@ def mark_tallies(
     >>> mark_tallies(["Tea; Milk"], ["Milk; Jam; Rusk"])["mark_f1"].tolist()
     [[2.0, 5.0]]
     """
-    subtypes, kinds = subtypes or [None] * len(golds), kinds or [None] * len(golds)
+    nothing = [None] * len(golds)
+    rows = zip(golds, preds, subtypes or nothing, kinds or nothing, strict=True)
     counts = [
-        mark_counts(
-            marks(gold, subtype=subtype, kind=kind),
-            predicted_marks(pred, gold, subtype=subtype, kind=kind),
-        )
-        for gold, pred, subtype, kind in zip(golds, preds, subtypes, kinds, strict=True)
+        mark_counts(marks(gold, **how), predicted_marks(pred, gold, **how))
+        for gold, pred, subtype, kind in rows
+        for how in [{"subtype": subtype, "kind": kind}]
     ]
     return f1_tallies("mark", *np.array(counts, dtype=float).reshape(-1, 3).T)
 
 
-def constituents(value: str) -> list[str]:
-    """The parts of a cross-modal value: what stands between semicolons, bars or line ends.
-
-    A box at the start of a part is a part of its own. A JSON list or object gives its members.
-
-    Examples
-    --------
-    >>> constituents("[x] Other: retired; see sketch")
-    ['checked', 'Other: retired', 'see sketch']
-    >>> constituents('{"ticked": true, "note": "retired"}')
-    ['checked', 'retired']
-    """
+def _constituents(value: str) -> list[str]:
+    """The parts of a cross-modal value between semicolons, bars or line ends, or JSON members."""
     if isinstance(parsed := loaded(value), list | dict):
         members = list(parsed.values()) if isinstance(parsed, dict) else parsed
         raw = [_member_text(member) for member in members[:_MOST_PARTS]]
@@ -213,11 +200,11 @@ def constituents(value: str) -> list[str]:
 
 
 def _member_text(member: object) -> str:
-    if isinstance(member, bool):
-        return "checked" if member else "unchecked"
     if isinstance(member, str):
         return member
-    return "" if member is None else json.dumps(member, ensure_ascii=False)
+    words = {None: "", True: "checked", False: "unchecked"}
+    is_word = member is None or isinstance(member, bool)
+    return words[member] if is_word else json.dumps(member, ensure_ascii=False)
 
 
 def all_constituents(gold: str, pred: str) -> bool:
@@ -233,23 +220,18 @@ def all_constituents(gold: str, pred: str) -> bool:
     >>> all_constituents("[x] Fee paid; $1,200.00", "[x] Fee paid")
     False
     """
-    gold_parts, left = constituents(gold), constituents(pred)
+    gold_parts, left = _constituents(gold), _constituents(pred)
     if len(gold_parts) != len(left):
         return False
     for target in gold_parts:
         # Equal texts first; a typed equal may also be wanted by another part.
-        match = next((candidate for candidate in left if _plain(candidate) == _plain(target)), None)
-        match = match or next(
-            (candidate for candidate in left if _same_part(target, candidate)), None
-        )
+        plain = text.normalise(target, LADDER_STEPS)
+        equal = (part for part in left if text.normalise(part, LADDER_STEPS) == plain)
+        match = next(equal, None) or next((p for p in left if _same_part(target, p)), None)
         if match is None:
             return False
         left.remove(match)
     return True
-
-
-def _plain(value: str) -> str:
-    return text.normalise(value, LADDER_STEPS)
 
 
 def _same_part(gold: str, pred: str) -> bool:
@@ -262,22 +244,21 @@ def _same_part(gold: str, pred: str) -> bool:
 def cross_tallies(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
     """Tallies of shape (n, 2): 1 where all parts of the field are right, of 1."""
     hits = [all_constituents(gold, pred) for gold, pred in zip(golds, preds, strict=True)]
-    return np.array([[float(hit), 1.0] for hit in hits]).reshape(-1, 2)
+    return np.stack([hits, np.ones(len(hits))], axis=1).astype(float)
 
 
-def _mark_metric(name: str, title: str, unit: str) -> Metric:
-    return Metric(
-        name=name, title=title, unit=unit, source="FORMCRAFT, section 4.2 and Table 2",
-        view="counts", units=("field",),
-        tallies=lambda golds, preds: mark_tallies(golds, preds)[name],
-    )  # fmt: skip
-
-
-mark_precision = _mark_metric("mark_precision", "precision of marks", "right marks per mark given")
-mark_recall = _mark_metric("mark_recall", "recall of marks", "right marks per mark on the form")
-mark_f1 = _mark_metric("mark_f1", "F1 of marks", "F1 over marks")
-cross_accuracy = Metric(
-    name="cross_accuracy", title="accuracy, every constituent right", view="counts",
-    unit="fields wholly right per field", source="FORMCRAFT, section 4.2 and Table 3b",
-    units=("field",), tallies=cross_tallies,
-)  # fmt: skip
+METRICS = family(
+    ("mark_precision", "precision of marks", "right marks per mark given"),
+    ("mark_recall", "recall of marks", "right marks per mark on the form"),
+    ("mark_f1", "F1 of marks", "F1 over marks"),
+    source="FORMCRAFT, section 4.2 and Table 2",
+    view="counts",
+    units=("field",),
+    counts=mark_tallies,
+) | family(
+    ("cross_accuracy", "accuracy, every constituent right", "fields wholly right per field"),
+    source="FORMCRAFT, section 4.2 and Table 3b",
+    view="counts",
+    units=("field",),
+    tallies=cross_tallies,
+)

@@ -5,28 +5,27 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from itertools import chain, islice, zip_longest
 from typing import NamedTuple
 
 import numpy as np
 from rapidfuzz.distance import LCSseq
 
-from formlab.metrics._places import tokens
-from formlab.metrics._spec import Metric
+from formlab.metrics.metric import family
+from formlab.metrics.places import tokens
 from formlab.text.flow import Flow, Unit, read
 from formlab.text.markup import VOID, is_html
 
 # Shares from which on an aspect is kept, and below which it is lost.
 KEPT, LOST = 0.9, 0.5
 _TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*)[^<>]*?(/?)>")
-# HTML allows these to stay open.
-_OPTIONAL = frozenset([
-    "p", "li", "dt", "dd", "option", "tr", "td", "th", "thead", "tbody", "tfoot", "html",
-    "head", "body", "colgroup",
-])  # fmt: skip
-_FACTS = frozenset([
-    "number", "date", "temporal", "monetaryunit", "reportingentity", "financialconcepts",
-    "financialconcept",
-])  # fmt: skip
+# HTML allows these to stay open; tags of facts are none of the page's own.
+_OPTIONAL = {"p", "li", "dt", "dd", "option", "tr", "td", "th", "thead", "tbody", "tfoot", "html"}
+_OPTIONAL |= {"head", "body", "colgroup"}
+_FACTS = {"number", "date", "temporal", "monetaryunit", "reportingentity", "financialconcepts"}
+_FACTS |= {"financialconcept"}
+_ASPECTS = ("closed", "order", "tables", "rows", "columns")
+_Table = list[list[str]]
 
 
 class Structure(NamedTuple):
@@ -58,21 +57,18 @@ def structure(gold: str, pred: str) -> Structure:
     if not theirs.units:
         return Structure(0, ("nothing predicted",), dict.fromkeys(_ASPECTS, 0.0))
     tables, others = _tables(ours), _tables(theirs)
-    kept = _kept_rows(tables, others)
-    rows = sum(map(len, tables))
-    closed = _closed(pred)
-    order = _order(ours.units, theirs.units)
+    kept, rows = _kept_rows(tables, others), sum(map(len, tables))
     few, many = sorted((len(tables), len(others)))
     shares = {
-        "closed": closed,
-        "order": order,
+        "closed": _closed(pred),
+        "order": _order(ours.units, theirs.units),
         "tables": few / many if many else 1.0,
         "rows": kept / rows if rows else 1.0,
         "columns": _columns(tables, others),
     }
     reasons = {
-        "closed": f"tags closed in order: {closed:.2f}",
-        "order": f"blocks in their order: {order:.2f}",
+        "closed": f"tags closed in order: {shares['closed']:.2f}",
+        "order": f"blocks in their order: {shares['order']:.2f}",
         "tables": f"{len(others)} tables of {len(tables)}",
         "rows": f"{kept} of {rows} table rows kept",
         "columns": f"columns kept: {shares['columns']:.2f}",
@@ -82,16 +78,13 @@ def structure(gold: str, pred: str) -> Structure:
     return Structure(2 if worst >= KEPT else int(worst >= LOST), lost, shares)
 
 
-_ASPECTS = ("closed", "order", "tables", "rows", "columns")
-Table = list[list[str]]
-
-
 def _closed(pred: str) -> float:
     if not is_html(pred):
         return 1.0
     stack: list[str] = []
-    depth: Counter[str] = Counter()
     wrong = total = 0
+    # How many of each are open: a stack is not searched for a tag that is not there.
+    depth: Counter[str] = Counter()
     for end, name, self_closing in _TAG.findall(pred.lower()):
         if name in VOID or self_closing or name in _FACTS:
             continue
@@ -99,27 +92,27 @@ def _closed(pred: str) -> float:
         if not end:
             stack.append(name)
             depth[name] += 1
-        elif not depth[name]:
-            wrong += 1
-        else:
-            while True:
-                depth[last := stack.pop()] -= 1
-                if last == name:
-                    break
-                wrong += last not in _OPTIONAL
+            continue
+        wrong += not depth[name]
+        while depth[name] > 0:
+            depth[last := stack.pop()] -= 1
+            if last == name:
+                break
+            wrong += last not in _OPTIONAL
     wrong += sum(name not in _OPTIONAL for name in stack)
     return 1 - min(wrong, total) / total if total else 1.0
 
 
 def _order(ours: Sequence[Unit], theirs: Sequence[Unit]) -> float:
-    # By words, not by blocks: a block that is cut in two has kept its place.
-    left, right = (["".join(tokens(u.text)) for u in units][:20_000] for units in (ours, theirs))
-    words = [[w for u in units for w in tokens(u.text)][:50_000] for units in (ours, theirs)]
-    blocks = LCSseq.similarity(left, right) / max(len(left), 1)
-    return max(blocks, LCSseq.similarity(*words) / max(len(words[0]), 1))
+    # By words, not by blocks alone: a block that is cut in two has kept its place.
+    words = [[tokens(unit.text) for unit in units] for units in (ours, theirs)]
+    blocks = [["".join(block) for block in side[:20_000]] for side in words]
+    words = [list(islice(chain.from_iterable(side), 50_000)) for side in words]
+    shares = (LCSseq.similarity(*side) / max(len(side[0]), 1) for side in (blocks, words))
+    return max(shares)
 
 
-def _tables(flow: Flow) -> list[Table]:
+def _tables(flow: Flow) -> list[_Table]:
     cells: dict[int, dict[int, dict[int, str]]] = defaultdict(lambda: defaultdict(dict))
     for unit in flow.units:
         if unit.table >= 0:
@@ -128,30 +121,27 @@ def _tables(flow: Flow) -> list[Table]:
     return [[list(row.values()) for row in table.values()] for table in cells.values()]
 
 
-def _kept_rows(tables: list[Table], others: list[Table]) -> int:
+def _kept_rows(tables: list[_Table], others: list[_Table]) -> int:
     """Rows of the gold whose cells stand in one row of the prediction, at least half unchanged."""
-    where: dict[str, set[tuple[int, int]]] = defaultdict(set)
+    places: dict[str, dict[tuple[int, int], None]] = defaultdict(dict)
     for number, table in enumerate(others):
         for at, row in enumerate(table):
             for cell in row:
-                where[cell].add((number, at))
+                places[cell][number, at] = None
     kept = 0
-    for table in tables:
-        for row in table:
-            votes = Counter(
-                position for cell in set(row) for position in list(where.get(cell, ()))[:200]
-            )
-            kept += bool(votes) and votes.most_common(1)[0][1] * 2 >= len(set(row))
+    for row in chain.from_iterable(tables):
+        cells = set(row)
+        votes = Counter(place for cell in cells for place in islice(places.get(cell, ()), 200))
+        kept += bool(votes) and max(votes.values()) * 2 >= len(cells)
     return kept
 
 
-def _columns(tables: list[Table], others: list[Table]) -> float:
+def _columns(tables: list[_Table], others: list[_Table]) -> float:
     if not tables:
         return 1.0
-    widths = [max(map(len, table)) for table in tables]
-    other_widths = [max(map(len, table)) for table in others] + [0] * len(tables)
-    shares = [min(a, b) / max(a, b) for a, b in zip(widths, other_widths, strict=False)]
-    return sum(shares) / len(shares)
+    widths, other_widths = ([max(map(len, table)) for table in side] for side in (tables, others))
+    pairs = zip_longest(widths, other_widths[: len(widths)], fillvalue=0)
+    return sum(min(pair) / max(pair) for pair in pairs) / len(tables)
 
 
 def _scores(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
@@ -159,8 +149,11 @@ def _scores(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
     return np.array([(structure(gold, pred).score, 1) for gold, pred in pairs], dtype=float)
 
 
-structure_score = Metric(
-    name="structure_score", title="structure score", high=2.0, unit="points of 2, mean over pages",
+METRICS = family(
+    ("structure_score", "structure score", "points of 2, mean over pages"),
+    high=2.0,
     source="He et al., arXiv:2511.14998v1, appendix C, by rules",
-    view="counts", tallies=_scores, units=("page",),
-)  # fmt: skip
+    view="counts",
+    tallies=_scores,
+    units=("page",),
+)

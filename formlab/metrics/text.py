@@ -1,30 +1,90 @@
 """Metrics of text against text: error rates, edit distance, BLEU, ROUGE.
 
-None of them normalises: pass strings from `formlab.text.normalise`.
+None of them normalises: pass strings from `formlab.text.normalise`. BLEU is sacrebleu's by default.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import cache, lru_cache
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 from rapidfuzz import process
 from rapidfuzz.distance import LCSseq, Levenshtein
 
-from formlab.metrics import _bleu
-from formlab.metrics._spec import SOME_CLAIM, SOME_GOLD, Metric, as_many
-from formlab.metrics._words import (
-    Numbers,
-    alike_or_not,
-    alphanumeric,
-    chunks,
-    lengths,
-    ngrams_in_common,
-    split,
-    stemmed,
+from formlab.metrics.metric import SOME_CLAIM, SOME_GOLD, Metric, Need, as_many, family
+
+# Texts whose words are held at once.
+_MANY = 256
+_ORDERS = 4
+_ALPHANUMERIC = re.compile("[a-z0-9]+")
+_ENTITIES = (("&quot;", '"'), ("&amp;", "&"), ("&lt;", "<"), ("&gt;", ">"))
+# What mteval-v13a sets apart: signs, a period or comma beside no digit, a dash after a digit.
+_SET_APART = (
+    (re.compile(r"([!-&(-+:-@\[-`{-~/])"), r" \1 "),
+    (re.compile(r"([^0-9])([.,])"), r"\1 \2 "),
+    (re.compile(r"([.,])([^0-9])"), r" \1 \2"),
+    (re.compile(r"([0-9])(-)"), r"\1 \2 "),
 )
+Words = Callable[[Sequence[str]], Iterable[list[str]]]
+
+
+def _split(texts: Sequence[str]) -> Iterator[list[str]]:
+    return map(str.split, texts)
+
+
+def _alphanumeric(texts: Sequence[str]) -> Iterator[list[str]]:
+    """The words of ROUGE: runs of a to z and 0 to 9 in the lower-cased text."""
+    return (_ALPHANUMERIC.findall(text.lower()) for text in texts)
+
+
+def _stemmed(texts: Sequence[str]) -> Iterator[list[str]]:
+    return (list(map(_stem, words)) for words in _alphanumeric(texts))
+
+
+@lru_cache(maxsize=1 << 16)
+def _stem(word: str) -> str:
+    # ROUGE leaves words of three letters and fewer alone.
+    return _stemmer().stem(word) if len(word) > 3 else word
+
+
+@cache
+def _stemmer() -> Any:
+    # Takes a second, so only where stems are asked for.
+    return import_module("nltk.stem.porter").PorterStemmer()
+
+
+def _mteval(texts: Sequence[str]) -> Iterator[list[str]]:
+    """The words of mteval-v13a, the default tokeniser of BLEU."""
+    # All texts at once is faster; a line end is no part of any text here.
+    joined = " \n ".join(["", *map(_mteval_clean, texts), ""])
+    for pattern, apart in _SET_APART:
+        joined = pattern.sub(apart, joined)
+    return map(str.split, joined.split("\n")[1:-1])
+
+
+def _mteval_clean(text: str) -> str:
+    text = text.rstrip().replace("<skipped>", "").replace("-\n", "").replace("\n", " ")
+    for entity, char in _ENTITIES if "&" in text else ():
+        text = text.replace(entity, char)
+    return text
+
+
+def _in_words(
+    golds: Sequence[str], preds: Sequence[str], words: Words
+) -> Iterator[tuple[slice, list[list[str]], list[list[str]]]]:
+    """The words of both texts of some pairs at a time, so that memory does not grow."""
+    as_many(golds, preds)
+    for start in range(0, len(golds), _MANY):
+        rows = slice(start, start + _MANY)
+        texts = list(dict.fromkeys((*golds[rows], *preds[rows])))
+        known = dict(zip(texts, words(texts), strict=True))
+        yield rows, *([known[text] for text in side[rows]] for side in (golds, preds))
 
 
 def _compared(golds: Sequence[Any], preds: Sequence[Any], scorer: Any) -> np.ndarray:
@@ -51,108 +111,197 @@ def _edits_of_longer(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
 
 def _word_edits(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
     parts = np.zeros((len(golds), 2))
-    alike, unlike = alike_or_not(golds, preds)
-    parts[alike, 1] = lengths([golds[row] for row in alike], split)
-    for rows, ours, theirs in chunks(golds, preds, split, unlike):
+    for rows, ours, theirs in _in_words(golds, preds, _split):
         parts[rows] = _pairs(_compared(ours, theirs, Levenshtein.distance), _lengths(ours))
     return parts
 
 
-def _rouge(words: Any, common: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
-    """Tallies of ROUGE's F1: twice the words in `common`, and the words of both texts."""
+def _spurious(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
+    as_many(golds, preds)
+    columns = [[value != "" and not value.isspace() for value in side] for side in (golds, preds)]
+    in_gold, in_pred = np.array(columns, dtype=bool).reshape(2, -1)
+    return _pairs(in_pred & ~in_gold, in_pred)
+
+
+def _shared_ngrams(gold: list[str], pred: list[str], size: int = 1) -> int:
+    """N-grams of so many words that two texts share, with multiplicity."""
+    ours, theirs = (Counter(zip(*(w[n:] for n in range(size)), strict=False)) for w in (gold, pred))
+    return sum(min(count, theirs[gram]) for gram, count in ours.items() if gram in theirs)
+
+
+def _shared_words(ours: list[list[str]], theirs: list[list[str]]) -> np.ndarray:
+    return np.fromiter(map(_shared_ngrams, ours, theirs), dtype=np.int64, count=len(ours))
+
+
+def _in_order(ours: list[list[str]], theirs: list[list[str]]) -> np.ndarray:
+    return _compared(ours, theirs, LCSseq.similarity)
+
+
+def _rouge(words: Words, shared: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
+    """Tallies of ROUGE's F1: twice the words that are `shared`, and the words of both texts."""
 
     def tallies(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
         parts = np.zeros((len(golds), 2))
-        for rows, ours, theirs in chunks(golds, preds, words):
-            parts[rows] = _pairs(2 * common(ours, theirs), _lengths(ours) + _lengths(theirs))
+        for rows, ours, theirs in _in_words(golds, preds, words):
+            parts[rows] = _pairs(2 * shared(ours, theirs), _lengths(ours) + _lengths(theirs))
         return parts
 
     return tallies
 
 
-def _same_words(ours: Numbers, theirs: Numbers) -> np.ndarray:
-    return ngrams_in_common(ours, theirs)[:, 0]
+def bleu_statistics(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
+    """N-gram statistics of each pair, shape (n, 10).
+
+    Per row the n-grams right of order 1 to 4, the n-grams predicted of order 1 to 4, the words
+    predicted, and the words of the gold text, in words of mteval-v13a.
+    """
+    parts = np.zeros((len(golds), 2 * _ORDERS + 2))
+    for rows, ours, theirs in _in_words(golds, preds, _mteval):
+        parts[rows, :_ORDERS] = list(map(_right_ngrams, ours, theirs))
+        parts[rows, -2], parts[rows, -1] = _lengths(theirs), _lengths(ours)
+    parts[:, _ORDERS:-2] = np.maximum(parts[:, -2:-1] - np.arange(_ORDERS), 0)
+    return parts
 
 
-def _same_words_in_order(ours: Numbers, theirs: Numbers) -> np.ndarray:
-    return _compared(ours, theirs, LCSseq.similarity)
+def _right_ngrams(gold: list[str], pred: list[str]) -> list[int]:
+    right = [max(len(gold) - order, 0) for order in range(_ORDERS)]
+    if gold is not pred:
+        for order in range(_ORDERS):
+            # Without shared n-grams there are no longer ones.
+            right[order] = _shared_ngrams(gold, pred, order + 1) if all(right[:order]) else 0
+    return right
 
 
-def _spurious(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
-    as_many(golds, preds)
-    sides = [[value != "" and not value.isspace() for value in side] for side in (golds, preds)]
-    in_gold, in_pred = np.array(sides, dtype=bool).reshape(2, -1)
-    return _pairs(in_pred & ~in_gold, in_pred)
+def corpus_bleu(parts: np.ndarray) -> np.ndarray:
+    """BLEU of summed statistics, in [0, 1]: sacrebleu's `corpus_bleu` over 100."""
+    return _bleu(parts, effective=False)
 
 
-# The undefined case is the same for all: nothing on either side. An error rate is also undefined
-# for an empty gold text, where jiwer gives the number of insertions: a scorer leaves those out of
-# its sums, and what was read there is counted by `spurious_rate`.
-cer = Metric(
-    name="cer", title="character error rate (CER)", direction="down", high=None,
-    unit="edits per code point of the gold text", source="Levenshtein 1966; counts as jiwer 4",
-    tallies=_character_edits, need=SOME_GOLD,
-    tasks=("text", "visual"),
-)  # fmt: skip
-# jiwer splits at spaces only, and so keeps a tab or line end within a word; any white space
-# separates words here. On normalised texts the two are the same.
-wer = Metric(
-    name="wer", title="word error rate (WER)", direction="down", high=None,
-    unit="edits per word of the gold text",
-    source="Levenshtein 1966 over words; counts as jiwer 4", tallies=_word_edits, need=SOME_GOLD,
-    tasks=("text", "visual"),
-)  # fmt: skip
-spurious_rate = Metric(
-    name="spurious_rate", title="spurious values", direction="down",
-    unit="values given where the gold has none, per value given", source="formlab",
-    tallies=_spurious, units=("field",), need=SOME_CLAIM,
-    tasks=("text", "marking", "visual", "cross"),
-)  # fmt: skip
-edit_distance = Metric(
-    name="edit_distance", title="normalised edit distance", direction="down",
-    unit="edits per code point of the longer text", tallies=_edits_of_longer,
-    source="Levenshtein 1966 over the longer length",
-    tasks=("text", "fact"),
-)  # fmt: skip
-bleu = Metric(
-    name="bleu", title="BLEU", unit="geometric mean of n-gram precisions times brevity penalty",
-    source="Papineni et al., ACL 2002; sacrebleu 2: 13a, smoothing exp",
-    tallies=_bleu.statistics, score=_bleu.corpus_score, unit_score=_bleu.sentence_score,
-    tasks=("text", "visual"),
-    need=_bleu.FOUR_WORDS,
-)  # fmt: skip
-# FORMCRAFT's tables: its figures are as low as this mean, in which short fields count 0.
-bleu_of_fields = Metric(
-    name="bleu_of_fields", title="BLEU of fields", unit="mean over fields of BLEU-4, not smoothed",
-    source="Papineni et al., ACL 2002; FORMCRAFT, section 4.2, Tables 1 and 3a",
-    tallies=_bleu.of_fields, units=("field",), view="counts", need=SOME_GOLD,
-    average="mean over fields",
-)  # fmt: skip
+def sentence_bleu(parts: np.ndarray) -> np.ndarray:
+    """BLEU of one pair, in [0, 1]: orders longer than the prediction do not count."""
+    return _bleu(parts, effective=True)
 
 
-def _rouge_metric(name: str, title: str, words: Any, common: Callable[..., np.ndarray]) -> Metric:
-    return Metric(
-        name=name, title=title, unit="F1 over words", tallies=_rouge(words, common),
-        source="Lin, ACL workshop 2004; rouge-score 0.1.2", units=("page",),
-        tasks=("text", "fact") if name.endswith("_stem") else ("text",),
-    )  # fmt: skip
+def _bleu(parts: np.ndarray, *, effective: bool) -> np.ndarray:
+    parts = np.asarray(parts, dtype=float)
+    right, predicted = parts[..., :_ORDERS], parts[..., _ORDERS : 2 * _ORDERS]
+    pred_words, gold_words = parts[..., -2], parts[..., -1]
+    counted = np.logical_and.accumulate(predicted > 0, axis=-1)
+    none = counted & (right == 0)
+    # Smoothing "exp": the k-th order without a hit counts as 1 / 2^k of one.
+    hits = np.where(none, np.ldexp(1.0, -np.cumsum(none, axis=-1)), right)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logs = np.where(counted, np.log(hits / predicted), 0.0).sum(axis=-1)
+        mean = logs / (counted.sum(axis=-1) if effective else _ORDERS)
+        value = np.exp(np.minimum(0.0, 1.0 - gold_words / pred_words) + mean)
+    defined = right.any(axis=-1) & (counted.all(axis=-1) | effective)
+    return np.where((pred_words == 0) & (gold_words == 0), np.nan, np.where(defined, value, 0.0))
 
 
-_IN_ORDER = _same_words_in_order
-rouge1 = _rouge_metric("rouge1", "ROUGE-1 F1", alphanumeric, _same_words)
-rouge1_stem = _rouge_metric("rouge1_stem", "ROUGE-1 F1 of stems", stemmed, _same_words)
-# The names are the metrics' own.
-rougeL = _rouge_metric("rougeL", "ROUGE-L F1", alphanumeric, _IN_ORDER)  # noqa: N816
-rougeL_stem = _rouge_metric("rougeL_stem", "ROUGE-L F1 of stems", stemmed, _IN_ORDER)  # noqa: N816
+def _bleu_of_fields(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
+    """BLEU-4 of each field without smoothing and 1; 0 and 0 where the gold is empty.
+
+    Without a 4-gram in common it is 0, so a field of fewer than four words has no other.
+    """
+    parts = bleu_statistics(golds, preds)
+    whole = parts[:, :_ORDERS].all(axis=1)
+    scores = np.where(whole, np.nan_to_num(corpus_bleu(parts)), 0.0)
+    return np.stack([scores, parts[:, -1] > 0], axis=1)
 
 
-def _of_markup(metric: Metric, name: str) -> Metric:
-    """The same of HTML as it is written: tags, attributes and styles are text like any other."""
-    source = "He et al., arXiv:2511.14998v1, section 4.1.1 and table 4"
-    how = {"view": "markup", "tasks": ("fact",), "units": ("page",), "source": source}
-    return replace(metric, name=name, title=f"{metric.title}, of HTML", **how)
-
-
-rouge1_html = _of_markup(rouge1_stem, "rouge1_html")
-rougeL_html = _of_markup(rougeL_stem, "rougeL_html")  # noqa: N816
-edit_distance_html = _of_markup(edit_distance, "edit_distance_html")
+# A shorter field has no 4-gram: read perfectly, its BLEU of a corpus would be 0.
+FOUR_WORDS = Need(f"gold>={_ORDERS} words", ("field",), lambda parts: parts[:, -1] >= _ORDERS)
+BLEU = {"score": corpus_bleu, "unit_score": sentence_bleu, "need": FOUR_WORDS}
+# An error rate is undefined for an empty gold text, where jiwer gives the number of insertions: a
+# scorer leaves those out of its sums, and what was read there is counted by `spurious_rate`. jiwer
+# splits at spaces only, and so keeps a tab or line end within a word; any white space separates
+# words here. On normalised texts the two are the same.
+_ERRORS = {"direction": "down", "high": None, "need": SOME_GOLD, "tasks": ("text", "visual")}
+_TEXT = (
+    Metric(
+        name="cer",
+        title="character error rate (CER)",
+        unit="edits per code point of the gold text",
+        source="Levenshtein 1966; counts as jiwer 4",
+        tallies=_character_edits,
+        **_ERRORS,
+    ),
+    Metric(
+        name="wer",
+        title="word error rate (WER)",
+        unit="edits per word of the gold text",
+        source="Levenshtein 1966 over words; counts as jiwer 4",
+        tallies=_word_edits,
+        **_ERRORS,
+    ),
+    Metric(
+        name="spurious_rate",
+        title="spurious values",
+        direction="down",
+        unit="values given where the gold has none, per value given",
+        source="formlab",
+        tallies=_spurious,
+        units=("field",),
+        need=SOME_CLAIM,
+        tasks=("text", "marking", "visual", "cross"),
+    ),
+    Metric(
+        name="edit_distance",
+        title="normalised edit distance",
+        direction="down",
+        unit="edits per code point of the longer text",
+        source="Levenshtein 1966 over the longer length",
+        tallies=_edits_of_longer,
+        tasks=("text", "fact"),
+    ),
+    Metric(
+        name="bleu",
+        title="BLEU",
+        unit="geometric mean of n-gram precisions times brevity penalty",
+        source="Papineni et al., ACL 2002; sacrebleu 2: 13a, smoothing exp",
+        tallies=bleu_statistics,
+        tasks=("text", "visual"),
+        **BLEU,
+    ),
+    # FORMCRAFT's tables: its figures are as low as this mean, in which short fields count 0.
+    Metric(
+        name="bleu_of_fields",
+        title="BLEU of fields",
+        unit="mean over fields of BLEU-4, not smoothed",
+        source="Papineni et al., ACL 2002; FORMCRAFT, section 4.2, Tables 1 and 3a",
+        tallies=_bleu_of_fields,
+        units=("field",),
+        view="counts",
+        need=SOME_GOLD,
+        average="mean over fields",
+    ),
+)
+METRICS = {metric.name: metric for metric in _TEXT}
+_STEMS = {"tasks": ("text", "fact")}
+METRICS |= family(
+    ("rouge1", "ROUGE-1 F1", {"tallies": _rouge(_alphanumeric, _shared_words)}),
+    ("rougeL", "ROUGE-L F1", {"tallies": _rouge(_alphanumeric, _in_order)}),
+    ("rouge1_stem", "ROUGE-1 F1 of stems", {"tallies": _rouge(_stemmed, _shared_words)} | _STEMS),
+    (
+        "rougeL_stem",
+        "ROUGE-L F1 of stems",
+        {"tallies": _rouge(_stemmed, _in_order)} | _STEMS,
+    ),
+    unit="F1 over words",
+    source="Lin, ACL workshop 2004; rouge-score 0.1.2",
+    units=("page",),
+)
+# The same of HTML as it is written: tags, attributes and styles are text like any other.
+_HTML = {"rouge1": "rouge1_stem", "rougeL": "rougeL_stem", "edit_distance": "edit_distance"}
+METRICS |= {
+    f"{name}_html": replace(
+        METRICS[plain],
+        name=f"{name}_html",
+        title=f"{METRICS[plain].title}, of HTML",
+        source="He et al., arXiv:2511.14998v1, section 4.1.1 and table 4",
+        view="markup",
+        tasks=("fact",),
+        units=("page",),
+    )
+    for name, plain in _HTML.items()
+}

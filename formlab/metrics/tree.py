@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+from collections import defaultdict, deque
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from formlab.errors import DataBroken, UnknownName
-from formlab.metrics._spec import Metric, Tally
+from formlab.metrics.metric import Tally, family
 from formlab.trees import Flat, Node, flatten
 
 Tree = Node | Flat | None
-
-
+OPS = ("kept", "renamed", "deleted", "inserted", "moved", "reordered")
 # What it costs to delete or insert a node, by its depth, and to rename one, by the mean of the
 # two depths. A cost that is positive and convex keeps `tree_similarity` in its range.
 # `depth` is FORMCRAFT's, the root being at depth 0; by `unit` every edit costs 1.
@@ -22,7 +22,6 @@ COSTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "depth": lambda depth: 1.0 / (1.0 + depth),
     "unit": lambda depth: np.ones_like(depth, dtype=float),
 }
-
 # Two tables of this many numbers are held: 512 MiB.
 MAX_CELLS = 1 << 25
 # About a minute of work, which only trees hundreds of levels deep on both sides come near.
@@ -39,9 +38,9 @@ def tree_edit_distance(
     FORMCRAFT's [2]_: a node at depth d, 0 at the root, costs 1 / (1 + d) to delete or insert, and
     1 / (1 + (d1 + d2) / 2) to rename. With ``costs="unit"`` every edit costs 1.
 
-    The distance is 0 exactly for equal trees, and symmetric. With unit costs it is a metric;
-    with depth costs the triangle inequality does not hold, since a detour through a tree with
-    the nodes further down makes their renaming cheaper.
+    The distance, from 0 to the cost of all nodes of both trees, is 0 exactly for equal trees, and
+    symmetric. With unit costs it is a metric; with depth costs the triangle inequality does not
+    hold, since a detour through a tree with the nodes further down makes their renaming cheaper.
 
     Parameters
     ----------
@@ -51,11 +50,6 @@ def tree_edit_distance(
         One of `COSTS`.
     values
         Whether nodes must also have the same value to count as the same.
-
-    Returns
-    -------
-    float
-        From 0 to the cost of all nodes of both trees.
 
     Raises
     ------
@@ -77,29 +71,7 @@ def tree_edit_distance(
     >>> tree_edit_distance(gold, pred)
     0.5
     """
-    return TreePair(gold, pred, costs, values).distance
-
-
-def tree_edit_tallies(
-    golds: Sequence[Tree], preds: Sequence[Tree], *, costs: str = "depth", values: bool = False
-) -> np.ndarray:
-    """Both metrics of n pairs, each pair compared once.
-
-    Returns
-    -------
-    numpy.ndarray
-        Shape (n, 3): `tree_edit_distance`, and `hits` and `total` of `tree_similarity`. The parts
-        of a mean distance are (distance, 1).
-
-    Examples
-    --------
-    >>> gold = Node("form", children=[Node("a"), Node("b")])
-    >>> tree_edit_tallies([gold, gold], [Node("form"), gold]).tolist()
-    [[1.0, 0.0, 1.0], [0.0, 2.0, 2.0]]
-    """
-    pairs = (TreePair(gold, pred, costs, values) for gold, pred in zip(golds, preds, strict=True))
-    rows = [(pair.distance, *pair.similarity().parts) for pair in pairs]
-    return np.array(rows, dtype=float).reshape(-1, 3)
+    return _Pair(gold, pred, costs, values).distance
 
 
 def tree_similarity(gold: Tree, pred: Tree, *, costs: str = "depth", values: bool = False) -> Tally:
@@ -109,16 +81,9 @@ def tree_similarity(gold: Tree, pred: Tree, *, costs: str = "depth", values: boo
     earns W - D out of W. Two roots that are the same are certain to be kept and say nothing: they
     are left out of W, so that a form against an empty form has 0.
 
-    The range. D is a cost, so D >= 0 and the value is at most 1. Deleting one tree and inserting
-    the other is an edit, so D <= W if W counts all nodes. If the roots are the same, keeping them
-    and deleting and inserting all else is an edit, which costs W without the roots; so D <= W
-    again, and the value is at least 0. Only a positive cost is needed.
-
-    Returns
-    -------
-    Tally
-        `hits` W - D and `total` W. The value is 1 for equal trees, 0 if nothing is kept, and
-        NaN where there is nothing to compare: both are empty, or both the same bare root.
+    D is a cost, so the value is at most 1; deleting all but such roots and inserting all else is an
+    edit, so D <= W, and it is at least 0. It is 1 for equal trees, 0 if nothing is kept, and NaN
+    where there is nothing to compare: both are empty, or both the same bare root.
 
     Examples
     --------
@@ -126,24 +91,109 @@ def tree_similarity(gold: Tree, pred: Tree, *, costs: str = "depth", values: boo
     >>> tree_similarity(gold, Node("form", children=[Node("Name")])).parts
     (1.0, 1.5)
     """
-    return TreePair(gold, pred, costs, values).similarity()
+    return Tally(_Pair(gold, pred, costs, values).similarity())
 
 
-class TreePair:
+def tree_edit_tallies(
+    golds: Sequence[Tree], preds: Sequence[Tree], *, costs: str = "depth", values: bool = False
+) -> np.ndarray:
+    """Both metrics of n pairs: `tree_edit_distance`, `hits` and `total` of `tree_similarity`.
+
+    The shape is (n, 3), and each pair is compared once.
+
+    Examples
+    --------
+    >>> gold = Node("form", children=[Node("a"), Node("b")])
+    >>> tree_edit_tallies([gold, gold], [Node("form"), gold]).tolist()
+    [[1.0, 0.0, 1.0], [0.0, 2.0, 2.0]]
+    """
+    pairs = (_Pair(gold, pred, costs, values) for gold, pred in zip(golds, preds, strict=True))
+    rows = [(pair.distance, *pair.similarity()) for pair in pairs]
+    return np.array(rows, dtype=float).reshape(-1, 3)
+
+
+@dataclass(frozen=True)
+class Edit:
+    """What became of a node; the side it is not on has null.
+
+    `op` is one of `OPS`; `depth` is that of the gold node, or else of the predicted one.
+    """
+
+    op: str
+    gold_path: str | None
+    pred_path: str | None
+    label: str
+    pred_label: str | None
+    depth: int
+    cost: float
+
+
+def edit_script(
+    gold: Tree, pred: Tree, *, costs: str = "depth", values: bool = False
+) -> list[Edit]:
+    """A cheapest edit of the gold tree into the predicted one, node by node, in reading order.
+
+    The costs add up to `tree_edit_distance`. Of several cheapest edits one that renames least is
+    given, the same one every time. A deleted and an inserted node of the same label and value
+    are then one edit: ``moved`` to another parent, or ``reordered`` below the same one (its
+    parents are kept or renamed into each other); it costs what the two did. Where several could
+    be paired, the first deleted one goes with the first inserted one.
+
+    See `tree_edit_distance` for the parameters and errors.
+
+    Examples
+    --------
+    >>> gold = Node("form", children=[Node("A", children=[Node("Name", "Ann")]), Node("B")])
+    >>> pred = Node("form", children=[Node("A"), Node("B", children=[Node("Name", "Ann")])])
+    >>> [(edit.op, edit.label, round(edit.cost, 3)) for edit in edit_script(gold, pred)]
+    [('kept', 'form', 0.0), ('kept', 'A', 0.0), ('moved', 'Name', 0.667), ('kept', 'B', 0.0)]
+    """
+    pair = _Pair(gold, pred, costs, values)
+    partners = pair.partners()
+    moves = pair.moves(partners)
+    added = deque(sorted(set(range(len(pair.pred))) - {*partners, *moves.values()}))
+    edits = []
+    for index, partner in enumerate(partners):
+        # Partners keep the order of documents, so what stands before one is inserted before it.
+        while partner >= 0 and added and added[0] < partner:
+            edits.append(pair.edit("inserted", None, added.popleft()))
+        if partner >= 0:
+            same = pair.gold_label[index] == pair.pred_label[partner]
+            edits.append(pair.edit("kept" if same else "renamed", index, partner))
+        elif index in moves:
+            above, other = pair.gold.parent[index], pair.pred.parent[moves[index]]
+            stayed = above >= 0 and other >= 0 and partners[above] == other
+            edits.append(pair.edit("reordered" if stayed else "moved", index, moves[index]))
+        else:
+            edits.append(pair.edit("deleted", index, None))
+    return edits + [pair.edit("inserted", None, index) for index in added]
+
+
+class _Pair:
     """Two trees, what it costs to edit their nodes, and the cheapest edit between them."""
 
     def __init__(self, gold: Tree, pred: Tree, costs: str, values: bool) -> None:
         if costs not in COSTS:
             raise UnknownName.of("tree edit costs", costs, COSTS)
-        self.gold, self.pred = flatten(gold), flatten(pred)
         cost = COSTS[costs]
+        self.gold, self.pred = flatten(gold), flatten(pred)
         self.gold_cost, self.pred_cost = cost(self.gold.depth), cost(self.pred.depth)
         deepest = sum(int(flat.depth.max(initial=0)) for flat in (self.gold, self.pred))
         # What a renaming costs, by the sum of the two depths.
         self.swap = cost(np.arange(deepest + 1) / 2)
         numbers: dict[object, int] = {}
-        self.gold_label = _numbered(self.gold, numbers, values)
-        self.pred_label = _numbered(self.pred, numbers, values)
+        self.gold_label, self.pred_label = (
+            np.array(
+                [
+                    numbers.setdefault(
+                        (node.label, node.value) if values else node.label, len(numbers)
+                    )
+                    for node in flat.nodes
+                ],
+                dtype=np.int32,
+            )
+            for flat in (self.gold, self.pred)
+        )
 
     @cached_property
     def distance(self) -> float:
@@ -152,59 +202,89 @@ class TreePair:
             return float(self.gold_cost.sum() + self.pred_cost.sum())
         from formlab.metrics import _ted
 
-        return float(_ted.distance(*self._arrays()[:4], self.swap))
+        return float(_ted.subtrees(*self._arrays[0], self.swap)[0][-1, -1])
 
-    @cached_property
-    def weight(self) -> float:
-        """The cost of deleting and inserting all nodes but two roots that are the same."""
-        both = len(self.gold) and len(self.pred)
-        start = int(bool(both and self.gold_label[0] == self.pred_label[0]))
-        return float(self.gold_cost[start:].sum() + self.pred_cost[start:].sum())
-
-    def similarity(self) -> Tally:
-        """What is not edited, out of all there is to edit."""
-        left_alone = self.weight - self.distance
+    def similarity(self) -> tuple[float, float]:
+        """What is not edited, and what there is to edit: all nodes but two roots of one label."""
+        both = bool(len(self.gold) and len(self.pred))
+        start = int(both and self.gold_label[0] == self.pred_label[0])
+        weight = float(self.gold_cost[start:].sum() + self.pred_cost[start:].sum())
+        left_alone = weight - self.distance
         # No node costs less than 1 / (1 + MAX_LEVELS): what is far below that is rounding.
-        return Tally((left_alone if left_alone > 1e-6 else 0.0, self.weight))
+        return (left_alone if left_alone > 1e-6 else 0.0, weight)
 
-    def partners(self) -> np.ndarray:
+    def partners(self) -> list[int]:
         """For each gold node, in document order, the place of the node it becomes, or -1."""
         partners = np.full(len(self.gold), -1, dtype=np.int32)
         if len(self.gold) and len(self.pred):
             from formlab.metrics import _ted
 
-            *arrays, gold_order, pred_order = self._arrays()
+            arrays, (gold_order, pred_order) = self._arrays
             # Two siblings that changed places are one move rather than two renamings, which cost
             # as much. So little more for a renaming decides between equals and nothing else.
             mapping = _ted.mapping(*arrays, self.swap * (1 + 1e-11))
             kept = mapping >= 0
             partners[gold_order[kept]] = pred_order[mapping[kept]]
-        return partners
+        return partners.tolist()
 
-    def _arrays(self) -> tuple[Any, ...]:
-        # Numba takes a third of a second to import, and compiles on first use.
-        from formlab.metrics import _ted
+    def moves(self, partners: list[int]) -> dict[int, int]:
+        """Deleted nodes with the inserted ones they turn up as, by place."""
+        taken = set(partners)
+        free: defaultdict[tuple[str, str | None], deque[int]] = defaultdict(deque)
+        for index, node in enumerate(self.pred.nodes):
+            if index not in taken:
+                free[node.label, node.value].append(index)
+        gone = [(n, node) for n, node in enumerate(self.gold.nodes) if partners[n] < 0]
+        return {
+            index: places.popleft()
+            for index, node in gone
+            if (places := free.get((node.label, node.value)))
+        }
 
-        self._check_size(len(self.gold) * len(self.pred), MAX_CELLS)
-        *arrays, steps = _ted.sided(
-            (self.gold.depth, self.gold.size, self.gold_label, self.gold_cost),
-            (self.pred.depth, self.pred.size, self.pred_label, self.pred_cost),
+    def edit(self, op: str, index: int | None, other: int | None) -> Edit:
+        """The edit of a gold and a predicted node; what is renamed costs by both depths."""
+        gold = None if index is None else self.gold.nodes[index]
+        pred = None if other is None else self.pred.nodes[other]
+        depth = int(self.gold.depth[index] if gold else self.pred.depth[other])
+        cost = 0.0
+        if op == "renamed":
+            cost = float(self.swap[depth + self.pred.depth[other]])
+        elif op != "kept":
+            cost += float(self.gold_cost[index]) if gold else 0.0
+            cost += float(self.pred_cost[other]) if pred else 0.0
+        paths = gold.path if gold else None, pred.path if pred else None
+        labels = (gold or pred).label, pred.label if pred else None
+        return Edit(op, *paths, *labels, depth, cost)
+
+    @cached_property
+    def _arrays(self) -> tuple[list, list]:
+        """Both trees in postorder with the keyroots of each, and the document places of nodes."""
+        self._check(len(self.gold) * len(self.pred), MAX_CELLS)
+        trees, roots, orders, steps = [], [], [], 1
+        labels = (
+            (self.gold, self.gold_label, self.gold_cost),
+            (self.pred, self.pred_label, self.pred_cost),
         )
-        self._check_size(steps, MAX_STEPS)
-        return tuple(arrays)
+        for flat, label, cost in labels:
+            # A node follows its subtree, and all that stands before it except its ancestors.
+            order = np.argsort(np.arange(len(flat)) - flat.depth + flat.size)
+            left = np.arange(len(flat), dtype=np.int32) - flat.size[order] + 1
+            last = len(left) - 1 - np.unique(left[::-1], return_index=True)[1]
+            trees.append((left, label[order], flat.depth[order], cost[order]))
+            roots.append(np.sort(last))
+            orders.append(order)
+            steps *= int(flat.size[order][last].sum())
+        self._check(steps, MAX_STEPS)
+        return [*trees, *roots], orders
 
-    def _check_size(self, size: int, limit: int) -> None:
+    def _check(self, size: int, limit: int) -> None:
         if size > limit:
-            counts = f"{len(self.gold):,} and {len(self.pred):,}"
-            raise DataBroken(
-                f"trees of {counts} nodes are too large to compare",
-                remedy="leave the document unscored; a form has some hundred nodes",
+            what = (
+                f"trees of {len(self.gold):,} and {len(self.pred):,} nodes are too large to compare"
             )
-
-
-def _numbered(flat: Flat, numbers: dict[object, int], values: bool) -> np.ndarray:
-    keys = ((node.label, node.value) if values else node.label for node in flat.nodes)
-    return np.array([numbers.setdefault(key, len(numbers)) for key in keys], dtype=np.int32)
+            raise DataBroken(
+                what, remedy="leave the document unscored; a form has some hundred nodes"
+            )
 
 
 def _distances(golds: Sequence[Tree], preds: Sequence[Tree]) -> np.ndarray:
@@ -213,17 +293,23 @@ def _distances(golds: Sequence[Tree], preds: Sequence[Tree]) -> np.ndarray:
 
 
 # Their tallies come from trees, not texts: both have the view of scores counted elsewhere.
-TREE_METRICS = {
-    "tree_edit_distance": Metric(
-        name="tree_edit_distance", title="tree edit distance", direction="down", high=None,
-        unit="depth-weighted edits per form", view="counts", tallies=_distances,
-        average="mean over forms",
-        source="FORMCRAFT, equations (1) and (2); Zhang and Shasha 1989", units=("document",),
+METRICS = family(
+    ("tree_edit_distance", "tree edit distance", "depth-weighted edits per form"),
+    source="FORMCRAFT, equations (1) and (2); Zhang and Shasha 1989",
+    direction="down",
+    high=None,
+    view="counts",
+    tallies=_distances,
+    units=("document",),
+    average="mean over forms",
+) | family(
+    (
+        "tree_similarity",
+        "tree similarity",
+        "depth-weighted nodes left alone per node of both trees",
     ),
-    "tree_similarity": Metric(
-        name="tree_similarity", title="tree similarity", view="counts",
-        tallies=lambda golds, preds: tree_edit_tallies(golds, preds)[:, 1:],
-        unit="depth-weighted nodes left alone per node of both trees",
-        source="1 - tree edit distance / weight of both trees", units=("document",),
-    ),
-}  # fmt: skip
+    source="1 - tree edit distance / weight of both trees",
+    view="counts",
+    tallies=lambda golds, preds: tree_edit_tallies(golds, preds)[:, 1:],
+    units=("document",),
+)

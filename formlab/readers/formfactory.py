@@ -20,7 +20,7 @@ import msgspec
 from formlab import files
 from formlab.benchmarks.formfactory import doc_id, forms, pointer
 from formlab.errors import DataBroken
-from formlab.metrics._lines import parse_lines
+from formlab.metrics.actions import parse_lines
 from formlab.readers import door
 from formlab.readers.door import written
 from formlab.readers.rows import Reader, Row, Source

@@ -17,7 +17,7 @@ from formlab import workers as processes
 from formlab.benchmarks._build import cut
 from formlab.errors import DataBroken, FormlabError, TableBroken, UnknownName
 from formlab.folders import Corpus, Evaluation, Predictions, made_now, replacing
-from formlab.metrics.response_validity import VALIDITY_METRICS, answer_tallies
+from formlab.metrics.counts import VALIDITY_METRICS, answer_tallies
 from formlab.readers.answers import OWN
 from formlab.readers.gold import located, sides
 from formlab.scoring import across, choice

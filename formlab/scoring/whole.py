@@ -15,7 +15,7 @@ import polars as pl
 
 from formlab import text
 from formlab.folders import Corpus, Predictions
-from formlab.metrics.response_validity import was_prompted
+from formlab.metrics.counts import was_prompted
 from formlab.readers.values import pattern
 from formlab.scoring import rules
 from formlab.scoring._gold_words import Words

@@ -14,7 +14,7 @@ from formlab import metrics
 from formlab.errors import UnknownName
 from formlab.folders import Evaluation
 from formlab.metrics import ratio
-from formlab.metrics._spec import OVER_ENTITIES
+from formlab.metrics.metric import OVER_ENTITIES
 from formlab.scoring.bands import DERIVED, roots, sliced
 from formlab.stats.draws import exact
 from formlab.tables import BOX, FIELD_LEVELS, LEVELS, TASKS, USABLE, WHOLE_LEVELS, Settings

@@ -1,9 +1,273 @@
-"""Form trees: groups, nested groups and fields."""
+"""Form trees: groups, nested groups and fields, from records.
+
+Nothing here recurses: what a model wrote may be nested as deeply as it likes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import polars as pl
 
 from formlab import frames
-from formlab.trees.node import MAX_LEVELS, Flat, Node, escape, flatten
-from formlab.trees.records import from_records
+from formlab.errors import DataBroken
+from formlab.tables import USABLE
 
 __all__ = ["MAX_LEVELS", "Flat", "Node", "escape", "flatten", "from_records"]
+
+# Deeper than any form; a circle reaches it at once.
+MAX_LEVELS = 2_000
+# Of all paths of a tree: a path repeats those above it, so a few megabytes can make many.
+MAX_CHARACTERS = 50_000_000
+# Records of these tasks ask about a form and are no part of it.
+ASIDE = ("vqa", "consistency", "click")
+# The label of an item of a list.
+ITEM = "[]"
+# No more digits than fit a whole number of a table.
+_ENTITY = re.compile("/entities/(-?[0-9]{1,18})")
+_LINK = re.compile("/links/(-?[0-9]{1,18})/(-?[0-9]{1,18})")
+_INDEX = re.compile("[0-9]+")
+_Row = Mapping[str, Any]
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Node:
+    """A group or field of a form, or the form itself (the root).
+
+    Examples
+    --------
+    >>> Node("Patient", children=[Node("Name", "Ann")])
+    Node('Patient', 1 child)
+    """
+
+    label: str
+    value: str | None = None
+    children: list[Node] = field(default_factory=list)
+    path: str = ""
+
+    def __repr__(self) -> str:
+        value = "" if self.value is None else f", value={self.value!r}"
+        count = len(self.children)
+        below = f", {count} {'child' if count == 1 else 'children'}" if count else ""
+        return f"Node({self.label!r}{value}{below})"
+
+
+@dataclass(frozen=True, eq=False)
+class Flat:
+    """A tree as arrays, one element per node in document order (parents before children).
+
+    `depth` is 0 at the root; `parent` is the place of the parent, -1 at the root; `size` counts
+    a node and all below it.
+    """
+
+    nodes: tuple[Node, ...]
+    depth: np.ndarray
+    parent: np.ndarray
+    size: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+
+def flatten(tree: Node | Flat | None) -> Flat:
+    """The tree as arrays; None is the tree without nodes.
+
+    Raises
+    ------
+    DataBroken
+        If a node is reached twice (a circle, or a node with two parents), or the tree has more
+        than `MAX_LEVELS` levels.
+
+    Examples
+    --------
+    >>> flat = flatten(Node("form", children=[Node("a", children=[Node("b")]), Node("c")]))
+    >>> [node.label for node in flat.nodes], flat.depth.tolist(), flat.size.tolist()
+    (['form', 'a', 'b', 'c'], [0, 1, 2, 1], [4, 2, 1, 1])
+    """
+    if isinstance(tree, Flat):
+        return tree
+    nodes: dict[int, Node] = {}
+    depths: list[int] = []
+    parents: list[int] = []
+    waiting = [] if tree is None else [(tree, -1)]
+    while waiting:
+        node, parent = waiting.pop()
+        if id(node) in nodes:
+            what = "this is no tree: a node is its own ancestor or has two parents"
+            remedy = "give every place in the form its own Node"
+            raise DataBroken(what, where=node.path or repr(node.label[:80]), remedy=remedy)
+        depth = depths[parent] + 1 if parent >= 0 else 0
+        _check_level(depth, node.path)
+        index = len(nodes)
+        nodes[id(node)] = node
+        depths.append(depth)
+        parents.append(parent)
+        waiting.extend((child, index) for child in reversed(node.children))
+    sizes = [1] * len(nodes)
+    for index in range(len(nodes) - 1, 0, -1):
+        sizes[parents[index]] += sizes[index]
+    arrays = (np.array(column, dtype=np.int32) for column in (depths, parents, sizes))
+    return Flat(tuple(nodes.values()), *arrays)
+
+
+def _check_level(depth: int, path: str) -> None:
+    if depth >= MAX_LEVELS:
+        what = f"nested deeper than {MAX_LEVELS:,} levels, or in a circle"
+        remedy = "flatten the form; no real one is nested so deeply"
+        raise DataBroken(what, where=path if len(path) <= 80 else f"{path[:80]}…", remedy=remedy)
+
+
+def escape(label: str) -> str:
+    """One step of a JSON Pointer (RFC 6901).
+
+    Examples
+    --------
+    >>> escape("and/or ~")
+    'and~1or ~0'
+    """
+    return label.replace("~", "~0").replace("/", "~1")
+
+
+def from_records(
+    records: pl.DataFrame | Iterable[_Row],
+    *,
+    label: str = "form",
+    flaws: Counter[str] | None = None,
+) -> Node:
+    """The tree of one document's records, of one role and system.
+
+    Paths are JSON Pointers: ``/Patient/Name`` is a field ``Name`` in a group ``Patient``, and
+    ``/Patient/Name#2`` another field ``Name``. Items of a list (``/lines/0``, ``/lines/1``) all
+    have the label ``[]``: their place tells them apart.
+
+    A form of entities and links, as FUNSD's, is recognised by its paths: a linked entity stands
+    below the one it is linked from. Headers become groups and questions fields, labelled by their
+    text; the answers of a question become its value, joined by a space; an answer without a
+    question is a field without label.
+
+    Left out: document-level rows, rows about a form (`ASIDE`), and rows whose status is not
+    usable. Siblings keep the order of the records, entities that of their ids.
+
+    Parameters
+    ----------
+    records
+        Rows with `path`, and `value`, `kind`, `task` and `status` where known.
+    flaws
+        Counts what a tree cannot hold: links to nothing, second parents, links in a circle,
+        rows that are neither entity, word nor link.
+
+    Raises
+    ------
+    DataBroken
+        If a path has more than `MAX_LEVELS` steps.
+
+    Examples
+    --------
+    >>> tree = from_records([
+    ...     {"path": "/entities/0", "kind": "question", "value": "Name:"},
+    ...     {"path": "/entities/1", "kind": "answer", "value": "Ann"},
+    ...     {"path": "/links/0/1"},
+    ... ])
+    >>> tree.children
+    [Node('Name:', value='Ann')]
+    """
+    rows = [
+        row
+        for row in (records.to_dicts() if isinstance(records, pl.DataFrame) else records)
+        if row.get("path") is not None and row.get("task") not in ASIDE
+        if row.get("status", "ok") in USABLE
+    ]
+    entities = {int(match[1]): row for row in rows if (match := _ENTITY.fullmatch(row["path"]))}
+    if entities:
+        flaws = Counter() if flaws is None else flaws
+        return _linked(rows, dict(sorted(entities.items())), Node(label), flaws)
+    return _nested(rows, Node(label))
+
+
+def _nested(rows: list[_Row], root: Node) -> Node:
+    known, characters = {"": root}, 0
+    for row in rows:
+        node = root
+        steps = row["path"].removeprefix("/").split("/")
+        _check_level(len(steps), row["path"])
+        for step in steps:
+            path = f"{node.path}/{step}"
+            if path not in known:
+                # "Name#2" is another field "Name", if there is one.
+                first, _, number = step.rpartition("#")
+                repeated = _INDEX.fullmatch(number) and f"{node.path}/{first}" in known
+                name = (first if repeated else step).replace("~1", "/").replace("~0", "~")
+                known[path] = Node(name, path=path)
+                node.children.append(known[path])
+                characters += len(path)
+            if characters > MAX_CHARACTERS:
+                what = f"the paths of this form have more than {MAX_CHARACTERS:,} characters"
+                raise DataBroken(what, remedy="flatten the form, or shorten its labels")
+            node = known[path]
+        if row.get("kind") == "group":
+            # What a path cannot show of a label (white space, great length) its row still has.
+            node.label = row.get("value") or ""
+        else:
+            node.value = row.get("value")
+    for node in known.values():
+        steps = [child.path.rpartition("/")[2] for child in node.children]
+        # A list starts at 0; the teeth of a dental chart are fields whose labels are numbers.
+        if "0" in steps and all(map(_INDEX.fullmatch, steps)):
+            for child in node.children:
+                child.label = ITEM
+    return root
+
+
+def _linked(rows: list[_Row], entities: dict[int, _Row], root: Node, flaws: Counter[str]) -> Node:
+    links = [match for row in rows if (match := _LINK.fullmatch(row["path"]))]
+    others = [row for row in rows if not _ENTITY.fullmatch(row["path"])]
+    words = sum(row.get("kind") == "word" and not _LINK.fullmatch(row["path"]) for row in others)
+    flaws["records that are no entity"] += len(others) - len(links) - words
+    parents = _parents(links, entities, flaws)
+    inner = set(parents.values())
+    nodes: dict[int | None, Node] = {None: root}
+    answers: dict[int, list[str]] = {}
+    for number, row in entities.items():
+        text, parent = (row.get("value") or "").strip(), parents.get(number)
+        is_answer = row.get("kind") == "answer"
+        above = entities[parent].get("kind") if parent is not None else None
+        if is_answer and above == "question" and number not in inner:
+            answers.setdefault(parent, []).append(text)
+        else:
+            nodes[number] = Node(*(("", text) if is_answer else (text, None)), path=row["path"])
+    for number, node in nodes.items():
+        if number is not None:
+            nodes[parents.get(number)].children.append(node)
+    for number, texts in answers.items():
+        nodes[number].value = " ".join(filter(None, texts))
+    return root
+
+
+def _parents(
+    links: list[re.Match[str]], entities: Mapping[int, _Row], flaws: Counter[str]
+) -> dict[int, int]:
+    """For each linked entity the one it stands below: of several, the first by id."""
+    parents: dict[int, int] = {}
+    for start, end in sorted((int(link[1]), int(link[2])) for link in links):
+        if start not in entities or end not in entities:
+            flaws["links to nothing"] += 1
+        elif end in parents:
+            flaws["links to a second parent"] += 1
+        else:
+            above, steps = start, 0
+            while above is not None and above != end:
+                above, steps = parents.get(above), steps + 1
+                _check_level(steps, f"/entities/{start}")
+            if above == end:
+                flaws["links in a circle"] += 1
+            else:
+                parents[end] = start
+    return parents
+
 
 frames.door(globals(), __all__)

@@ -14,7 +14,7 @@ import time
 import warnings
 from pathlib import Path
 
-from formlab.metrics.tree_edits import edit_script
+from formlab.metrics.tree import edit_script
 from formlab.trees import Node
 from tests.fuzz import mutations, verdicts
 

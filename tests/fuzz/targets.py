@@ -22,7 +22,7 @@ from formlab.benchmarks.formcraft import read_form
 from formlab.benchmarks.ixbrl import gold_pages
 from formlab.cli import main
 from formlab.errors import NotAvailable
-from formlab.metrics._lines import parse_lines
+from formlab.metrics.actions import parse_lines
 from formlab.metrics.judge import parse as parse_judge
 from formlab.readers import gold as own
 from formlab.readers import logs, read_predictions

@@ -5,15 +5,17 @@ import pytest
 import sacrebleu
 
 from formlab.metrics import actions
-from formlab.metrics._geometry import nearest, pair, separation
 from formlab.metrics.actions import (
     ActionLine,
     Filled,
     GoldField,
     TargetValue,
+    _pair,
+    _separation,
+    _stands,
     counts,
-    found_in,
     match_forms,
+    nearest,
 )
 
 NAME = GoldField("/Name", "string", "Ada", (TargetValue("Ada", ((1, 100, 100, 300, 140),)),))
@@ -45,7 +47,7 @@ def test_distance_is_measured_to_the_edge_and_is_infinite_to_another_page():
     # point, any page.
     points = [(1, 97, 96), (1, 100, 140), (1, 200, 120), (1, 310, 120), (2, 150, 120),
               (np.nan, np.nan, np.nan), (np.nan, 150, 120)]  # fmt: skip
-    gaps = separation(np.array(points), np.array([1, 100, 100, 300, 140])).tolist()
+    gaps = _separation(np.array(points), np.array([1, 100, 100, 300, 140])).tolist()
     assert gaps == [5, 0, 0, 10, np.inf, np.inf, 0]
 
 
@@ -57,7 +59,7 @@ def test_distance_agrees_with_the_clipped_point_on_random_boxes():
         x, y = generator.uniform(-50, 200, 2)
         there = np.clip(x, x0, x1), np.clip(y, y0, y1)
         expected = np.linalg.norm(np.array(there) - (x, y))
-        got = separation(np.array([np.nan, x, y]), np.array([1, x0, y0, x1, y1]))
+        got = _separation(np.array([np.nan, x, y]), np.array([1, x0, y0, x1, y1]))
         assert got == pytest.approx(expected)
 
 
@@ -69,9 +71,9 @@ def test_nearest_is_the_smallest_box_that_is_hit():
 
 def test_a_line_is_meant_for_the_value_it_types_before_the_place_it_hits():
     hits = np.array([[True, False], [False, True]])
-    assert pair(hits, ~hits, np.zeros((2, 2))).tolist() == [1, 0]
-    assert pair(hits, np.zeros((2, 2)), np.zeros((2, 2))).tolist() == [0, 1]
-    assert pair(np.zeros((1, 2)), np.zeros((1, 2)), np.zeros((1, 2))).tolist() == [-1, -1]
+    assert _pair(hits, ~hits, np.zeros((2, 2))) == [1, 0]
+    assert _pair(hits, np.zeros((2, 2)), np.zeros((2, 2))) == [0, 1]
+    assert _pair(np.zeros((1, 2)), np.zeros((1, 2)), np.zeros((1, 2))) == [-1, -1]
 
 
 def test_hand_counted_form():
@@ -189,8 +191,8 @@ def test_official_finds_a_value_inside_a_word_and_fixed_does_not():
     output = [ActionLine(500, 900, "19")]
     assert filled([nine], output, exact=True)[0][0].found
     assert not filled([nine], output)[0][0].found
-    assert found_in(["New York"], "in new\n york.", inside=False)
-    assert not found_in([" "], "a b", inside=True)
+    assert _stands(["New York"], "in new york.", inside=False)
+    assert not _stands([" "], "a b", inside=True)
 
 
 def test_fixed_takes_the_same_date_and_official_only_the_same_text():

@@ -8,8 +8,7 @@ import polars as pl
 import pytest
 
 from formlab.metrics import entities
-from formlab.metrics._comparators import published_date
-from formlab.metrics.entities import LEAVES, match_entities, same_values
+from formlab.metrics.entities import LEAVES, match_entities, published_date, same_values
 
 PATTERNS = (
     "%m/%d/%y", "%m/%d/%Y", "%m/%d", "%b%d/%y", "%m-%d-%Y", "%m-%d-%y", "%B%d,%Y", "%Y/%m/%d",

@@ -3,8 +3,8 @@ import random
 import pytest
 
 from formlab.benchmarks.fincriticaled import FACTS, tagged
-from formlab.metrics._places import Places
 from formlab.metrics.facts import METRICS, FactVerdict, counts, locate, match_facts
+from formlab.metrics.places import Places
 from formlab.text.flow import Flow, read
 from formlab.text.markup import written_events
 

@@ -3,8 +3,8 @@ from collections import Counter
 
 import pytest
 
-from formlab.metrics._places import Places
 from formlab.metrics.judge import by_substring, official, parse, performance, plain_text, settled
+from formlab.metrics.places import Places
 from formlab.text.flow import read
 
 FACTS = [
@@ -55,7 +55,7 @@ def test_a_skipped_fact_is_missing_and_an_invented_one_is_left_out():
 
 def test_a_judge_that_calls_correct_what_is_not_there_is_overruled():
     verdicts, notes = settle(
-        [entry(0, correct=True, found_in_prediction=True), entry(1)], "no figure"
+        [entry(0, correct=True, found_in_prediction=True), entry(1)], "no _figure"
     )
     assert not verdicts[0].correct
     assert notes["judge: called correct, not in the prediction"] == 1

@@ -5,9 +5,8 @@ from collections import Counter
 
 import pytest
 
-from formlab.metrics._judge_answers import ENTRIES, figure, released_form
-from formlab.metrics._places import Places
-from formlab.metrics.judge_scores import page_scores
+from formlab.metrics.judge import ENTRIES, _figure, page_scores, released_form
+from formlab.metrics.places import Places
 from formlab.text.flow import read
 
 FACTS = [
@@ -111,6 +110,6 @@ def test_an_answer_that_names_neither_facts_nor_figures_is_none(answer):
 
 
 def test_figures_are_read_however_they_are_written_and_nothing_else():
-    assert [figure(value) for value in ("0.61", "61%", 2, True, "2/3", None, "9" * 30)] == [
+    assert [_figure(value) for value in ("0.61", "61%", 2, True, "2/3", None, "9" * 30)] == [
         0.61, 0.61, 2.0, None, None, None, None,
     ]  # fmt: skip

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from formlab.metrics import METRICS
-from formlab.metrics.marking import TICK, all_constituents, constituents, mark_tallies, marks
+from formlab.metrics.marking import TICK, _constituents, all_constituents, mark_tallies, marks
 
 mark_precision, mark_recall, mark_f1 = (METRICS[f"mark_{n}"] for n in ("precision", "recall", "f1"))
 CROSS = "[x] Other insurance; Fernhill Mutual; 1,200.00"
@@ -176,8 +176,8 @@ def test_a_cross_field_is_right_only_with_every_part(gold, pred, right):
 
 
 def test_an_object_gives_the_same_parts_as_text():
-    assert constituents('{"box": true, "text": "paid"}') == constituents("[x] paid")
-    assert constituents('["[ ] no", null, 7]') == ["unchecked", "no", "7"]
+    assert _constituents('{"box": true, "text": "paid"}') == _constituents("[x] paid")
+    assert _constituents('["[ ] no", null, 7]') == ["unchecked", "no", "7"]
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from formlab import metrics
-from formlab.metrics.matching import match_tallies
+from formlab.metrics.counts import match_tallies
 from tests.seeds import seeds
 
 

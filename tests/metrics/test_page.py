@@ -5,7 +5,8 @@ import pytest
 from rapidfuzz.distance import Levenshtein
 
 from formlab.metrics import METRICS
-from formlab.metrics.page import ERRORS, PAGE_METRICS, word_edits
+from formlab.metrics.page import ERRORS, word_edits
+from formlab.metrics.page import METRICS as PAGE_METRICS
 
 WORDS = ["a", "b", "the", "name", "total", "due", "9.00", "total:", "nane", "address"]
 PAGE = [f"{chr(97 + i % 26)}{i:03d}{chr(97 + i * 7 % 26)}word" for i in range(60)]

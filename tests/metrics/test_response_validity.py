@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 from formlab import tables
-from formlab.metrics.response_validity import VALIDITY_METRICS
+from formlab.metrics.counts import VALIDITY_METRICS
 from formlab.scoring.evaluate import answer_scores
 from formlab.tables import STATUSES, readable
 

@@ -1,6 +1,6 @@
 import pytest
 
-from formlab.metrics.structure import structure, structure_score
+from formlab.metrics.structure import METRICS, structure
 
 ROWS = "".join(
     f"<tr><td>Row {name}</td><td>{n}</td><td>{n + 40}</td></tr>" for n, name in enumerate("abcdef")
@@ -52,5 +52,5 @@ def test_points_of_a_page(gold, pred, scores):
 
 
 def test_the_corpus_score_is_the_mean_of_points():
-    total = structure_score(PAGE, PAGE) + structure_score(PAGE, "")
+    total = METRICS["structure_score"](PAGE, PAGE) + METRICS["structure_score"](PAGE, "")
     assert total.value == 1.0

@@ -12,12 +12,12 @@ from sacrebleu.metrics import BLEU
 
 from formlab import metrics
 from formlab.errors import UnknownName
-from formlab.metrics import METRICS, _words, bleu, cer, edit_distance, wer
-from formlab.metrics.page import PAGE_METRICS
+from formlab.metrics import METRICS, bleu, cer, edit_distance, page, wer
+from formlab.metrics import text as family
 
 NAMES = [name for name, metric in METRICS.items() if metric.view == "text"]
 # Parts of the word error rate: of nothing read, all of it is omitted.
-PARTS = [name for name in PAGE_METRICS if name != "words_omitted"]
+PARTS = [name for name in page.METRICS if name != "words_omitted"]
 ROUGES = ["rouge1", "rougeL", "rouge1_stem", "rougeL_stem"]
 PIECES = [
     *"aab ,.-0159  &;'\"<>()/%$#_~`^\n\té\u0301\u0316שלום مرحبا日本語😀👩",
@@ -230,8 +230,8 @@ def test_batch_gives_what_one_at_a_time_gives_whatever_the_chunks(name, monkeypa
     metric = METRICS[name]
     golds, preds = random_pairs(150, seed=4)
     alone = [list(metric(gold, pred).parts) for gold, pred in zip(golds, preds, strict=True)]
-    for size in (1, 60, 1 << 19):
-        monkeypatch.setattr(_words, "_CHUNK", size)
+    for size in (1, 60, 1 << 9):
+        monkeypatch.setattr(family, "_MANY", size)
         np.testing.assert_array_equal(metric.tallies(golds, preds), alone)
     assert metric.tallies(golds, preds).dtype == np.float64
 

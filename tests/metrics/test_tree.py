@@ -10,7 +10,7 @@ import zss
 from formlab.errors import DataBroken, UnknownName
 from formlab.metrics import tree
 from formlab.metrics.tree import (
-    TREE_METRICS,
+    METRICS,
     tree_edit_distance,
     tree_edit_tallies,
     tree_similarity,
@@ -227,7 +227,7 @@ def test_metrics_pool_documents_by_their_sums():
     golds = [grow("f(a b)"), grow("f(a b)")]
     preds = [grow("f(a)"), grow("f")]
     # Distances 1/2 and 1: their mean is 3/4. Similarities 1 of 3/2 and 0 of 1: 1 of 5/2.
-    distance, similarity = TREE_METRICS["tree_edit_distance"], TREE_METRICS["tree_similarity"]
+    distance, similarity = METRICS["tree_edit_distance"], METRICS["tree_similarity"]
     assert distance.score(distance.tallies(golds, preds).sum(axis=0)) == pytest.approx(0.75)
     assert similarity.score(similarity.tallies(golds, preds).sum(axis=0)) == pytest.approx(0.4)
     assert (distance.direction, similarity.direction) == ("down", "up")

@@ -6,8 +6,7 @@ from collections import Counter
 
 import pytest
 
-from formlab.metrics.tree import tree_edit_distance
-from formlab.metrics.tree_edits import OPS, edit_script
+from formlab.metrics.tree import OPS, edit_script, tree_edit_distance
 from formlab.trees import Node, flatten, from_records
 
 from .test_tree import random_tree

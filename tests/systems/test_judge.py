@@ -2,8 +2,8 @@ import json
 
 import pytest
 
-from formlab.metrics._places import Places
 from formlab.metrics.judge import official, performance, released_form, settled
+from formlab.metrics.places import Places
 from formlab.systems.chat import Answer
 from formlab.systems.judge import ask, judge_call, messages
 from formlab.text.flow import read

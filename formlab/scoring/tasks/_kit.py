@@ -12,7 +12,7 @@ import polars as pl
 from formlab import files, metrics, tables, text
 from formlab.errors import DataBroken
 from formlab.metrics import Metric
-from formlab.metrics._spec import SOME_CLAIM
+from formlab.metrics.metric import SOME_CLAIM
 from formlab.tables import LADDER, USABLE, Settings
 
 # Texts are compared as NFC, with white space collapsed and trimmed, in lower case.
@@ -110,7 +110,7 @@ def score_table(
     height = rows.height
     scores = []
     for metric, tallies, settings in counted:
-        tallies, settings = _defined(metric, tallies, settings, level, height)
+        tallies, settings = _defined(metric, tallies, settings, level, mode, height)
         if tallies.shape[1] == 2:
             pair, stats = np.ascontiguousarray(tallies.T), _same(None, "stats", height)
         else:
@@ -133,7 +133,12 @@ def _same(value: object, name: str, height: int) -> pl.Series:
 
 
 def _defined(
-    metric: Metric, tallies: np.ndarray, settings: Settings, level: str, height: int
+    metric: Metric,
+    tallies: np.ndarray,
+    settings: Settings,
+    level: str,
+    mode: str | None,
+    height: int,
 ) -> tuple[np.ndarray, Settings]:
     """The tallies, 0 of cases that are undefined, and the settings with what a case must have."""
     tallies = np.asarray(tallies, dtype=float)
@@ -146,7 +151,7 @@ def _defined(
             raise DataBroken(what, remedy="finite numbers, or NaN")
         # A unit whose tally is NaN is undefined: counted, and in no sum.
         tallies = np.where(np.isnan(tallies).any(axis=1, keepdims=True), 0.0, tallies)
-    if need := metric.needs(level):
+    if need := metric.needs(level, mode):
         tallies = np.where(need.holds(tallies)[:, None], tallies, 0.0)
         rules = "|".join(filter(None, (settings.rules, need.rule)))
         settings = replace(settings, rules=rules)

@@ -7,7 +7,7 @@ import math
 import re
 from collections import Counter, defaultdict, namedtuple
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 import polars as pl
@@ -338,7 +338,6 @@ def _scores(
         if name == "description_bleu":
             rows, tallies = asked.filter(is_long), tallies[is_long]
         metric, rule = family.METRICS[name], _RULES.get(name, "").format(place=forms[0].place)
-        metric = replace(metric, need=None) if mode == "official" else metric
         settings = made_by(rule, date_rule)
         yield score_rows(rows, metric, tallies, settings, level="field", mode=mode)
         if name == "action_match_rate":

@@ -16,7 +16,7 @@ import polars as pl
 
 from formlab import metrics, tables, text
 from formlab.folders import Corpus, Predictions
-from formlab.metrics.fields import field_tallies
+from formlab.metrics.counts import field_tallies
 from formlab.metrics.marking import cross_tallies, mark_tallies
 from formlab.scoring import fields as reading
 from formlab.scoring import page_text

@@ -13,10 +13,10 @@ from formlab import metrics, tables, text
 from formlab.benchmarks.fincriticaled import FACTS, fact_meta, untagged
 from formlab.folders import Corpus, Predictions
 from formlab.metrics import facts as family
-from formlab.metrics._places import Places
 from formlab.metrics.facts import MISSING, FactVerdict, locate, match_facts
 from formlab.metrics.judge import by_substring
-from formlab.metrics.structure import structure, structure_score
+from formlab.metrics.places import Places
+from formlab.metrics.structure import structure
 from formlab.scoring.align import judged
 from formlab.scoring.causes import STAGES, cause
 from formlab.scoring.factboxes import read_boxes, words_of
@@ -208,4 +208,6 @@ def _scores(
     markup = whole.with_columns(gold=gold, pred=pred)
     yield from text_rows(markup, threshold=threshold, view="markup", **how)
     tallies = np.stack([points.to_numpy().astype(float), np.ones(len(points))], axis=1)
-    yield score_rows(whole, structure_score, tallies, made_by(), level="page", mode=mode)
+    yield score_rows(
+        whole, metrics.get("structure_score"), tallies, made_by(), level="page", mode=mode
+    )

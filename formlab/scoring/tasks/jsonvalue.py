@@ -13,7 +13,7 @@ import polars as pl
 
 from formlab.benchmarks.omniai import WHOLE
 from formlab.folders import Corpus, Predictions
-from formlab.metrics.jsonacc import accuracy_parts, json_accuracy, loaded
+from formlab.metrics.jsonacc import METRICS, accuracy_parts, loaded
 from formlab.scoring.align import with_status
 from formlab.scoring.tasks._kit import TaskScores, made_by, score_rows
 from formlab.scoring.whole import Whole
@@ -40,11 +40,10 @@ def score(
     both = with_status(both, predictions.records).with_columns(
         system=pl.lit(predictions.system), path=pl.lit(None, pl.String)
     )
-    tallies = [_tally(row, official=mode == "official") for row in both.to_dicts()]
-    scores = score_rows(
-        both, json_accuracy, np.array(tallies).reshape(-1, 2), made_by("lists=any-order"),
-        level="document", mode=mode,
-    )  # fmt: skip
+    pairs = [_tally(row, official=mode == "official") for row in both.to_dicts()]
+    tallies, settings = np.array(pairs).reshape(-1, 2), made_by("lists=any-order")
+    metric = METRICS["json_accuracy"]
+    scores = score_rows(both, metric, tallies, settings, level="document", mode=mode)
     return TaskScores(scores=scores)
 
 

@@ -11,8 +11,7 @@ import polars as pl
 
 from formlab import metrics, tables
 from formlab.folders import Corpus, Predictions
-from formlab.metrics.tree import tree_edit_tallies
-from formlab.metrics.tree_edits import Edit
+from formlab.metrics.tree import Edit, tree_edit_tallies
 from formlab.scoring.tasks._kit import TaskScores, made_by, score_rows
 from formlab.scoring.whole import Whole
 from formlab.tables import USABLE

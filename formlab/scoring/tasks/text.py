@@ -6,7 +6,7 @@ import polars as pl
 
 from formlab import metrics
 from formlab.folders import Corpus, Predictions
-from formlab.metrics.matching import match_tallies
+from formlab.metrics.counts import match_tallies
 from formlab.readers.values import pattern
 from formlab.scoring import rules
 from formlab.scoring.align import cases, words_read

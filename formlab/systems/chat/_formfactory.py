@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from formlab.metrics._lines import parse_lines
+from formlab.metrics.actions import parse_lines
 from formlab.systems.chat import _ask
 from formlab.systems.chat._ask import Ask, Place, Row, WrongShape
 from formlab.text.normalise import as_text

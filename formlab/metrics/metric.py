@@ -1,4 +1,4 @@
-"""The type of a metric, and tallies: what one unit adds to a score."""
+"""What a metric is, and tallies: what one unit adds to a score."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from formlab import text
 from formlab.errors import DataBroken, UnknownName
 from formlab.tables import LADDER, LEVELS, TASKS
 
@@ -22,17 +23,7 @@ def as_many(golds: Sequence[object], preds: Sequence[object]) -> None:
 
 
 def ratio(tallies: np.ndarray) -> np.ndarray:
-    """First part over second; NaN where the second is 0.
-
-    Parameters
-    ----------
-    tallies
-        Shape (…, 2): numerator and denominator.
-
-    Returns
-    -------
-    numpy.ndarray
-        Shape (…).
+    """First part over second, shape (…), of tallies of shape (…, 2); NaN where the second is 0.
 
     Examples
     --------
@@ -48,6 +39,7 @@ class Tally:
     """What one unit adds to a score: its parts, and how summed parts become the score.
 
     Add tallies to score many units together (micro); that is the only way to pool them.
+    `unit_score` is that of one unit alone, where it differs from a sum's: BLEU of one sentence.
 
     Examples
     --------
@@ -58,7 +50,6 @@ class Tally:
 
     parts: tuple[float, ...]
     score: Callable[[np.ndarray], np.ndarray] = ratio
-    # Of one unit alone, where that is another score than that of a sum: BLEU of one sentence.
     unit_score: Callable[[np.ndarray], np.ndarray] | None = None
 
     @property
@@ -81,23 +72,17 @@ class Tally:
         return Tally(parts, self.score)
 
 
-def f1_tallies(name: str, right: np.ndarray, predicted: np.ndarray, gold: np.ndarray) -> dict:
-    """Tallies of shape (n, 2) of precision, recall and F1 from the counts of n units."""
-    pairs = {"precision": (right, predicted), "recall": (right, gold)}
-    pairs["f1"] = (2 * right, predicted + gold)
-    return {f"{name}_{metric}": np.stack(pair, axis=1) for metric, pair in pairs.items()}
-
-
 class Need(NamedTuple):
     """What a metric needs of a unit's gold; without it the unit is undefined and in no sum.
 
     `rule` stands in the settings, `units` are those it is asked of, and `holds` takes tallies of
-    shape (n, k) to n booleans.
+    shape (n, k) to n booleans. `published` says whether mode ``official`` has the rule too.
     """
 
     rule: str
     units: tuple[str, ...]
     holds: Callable[[np.ndarray], np.ndarray]
+    published: bool = True
 
 
 # What was given, whether the gold asks for it or not.
@@ -114,15 +99,15 @@ class Metric:
     `published_score`, where given, is that of the published evaluator (mode ``official``), and
     `unit_score`, where given, does so for tallies of one unit each, which score differently.
     `view` is what the metric reads of a case: its ``text``, the ``markup`` of a page as it is
-    written, a boolean column, or ``counts`` that a scorer makes, of which some have no `tallies`
-    (plug-ins: `formlab.scoring.own_metrics`); `units` are the levels it is taken at
-    (`tables.LEVELS`) and `need` is what their units must have. It is scored wherever cases are of
-    one of its `tasks`. `average` says what a sum of its tallies scores: all units ``pooled``, or a
-    mean over fields, forms or entities.
+    written, a boolean column (`tallies` then takes n booleans), or ``counts`` that a scorer makes,
+    of which some have no `tallies` (plug-ins: `formlab.scoring.own_metrics`); `units` are the
+    levels it is taken at (`tables.LEVELS`) and `need` is what their units must have. It is scored
+    wherever cases are of one of its `tasks`. `average` says what a sum of its tallies scores: all
+    units ``pooled``, or a mean over fields, forms or entities.
     """
 
     name: str
-    tallies: Callable[[Sequence[str], Sequence[str]], np.ndarray] | None = None
+    tallies: Callable[..., np.ndarray] | None = None
     title: str = ""
     direction: Literal["up", "down"] = "up"
     low: float = 0.0
@@ -149,17 +134,19 @@ class Metric:
         if not self.title:
             object.__setattr__(self, "title", self.name.replace("_", " "))
 
-    def count(self, *sides: Any) -> np.ndarray:
+    def count(self, *columns: Any) -> np.ndarray:
         """The `tallies` of what the metric reads; whatever goes wrong there names the metric."""
         try:
-            return np.asarray(self.tallies(*sides), dtype=float)
+            return np.asarray(self.tallies(*columns), dtype=float)
         except Exception as error:  # A plug-in's function may raise anything.
             what = f"metric {self.name!r} failed: {type(error).__name__}: {error}"
             raise DataBroken(what, remedy="mend the metric's function") from error
 
-    def needs(self, unit: str) -> Need | None:
-        """What the metric needs of a unit of this kind; None if nothing."""
-        return self.need if self.need and unit in self.need.units else None
+    def needs(self, unit: str, mode: str | None = None) -> Need | None:
+        """What the metric needs of a unit of this kind in a mode; None if nothing."""
+        if self.need is None or unit not in self.need.units:
+            return None
+        return self.need if self.need.published or mode != "official" else None
 
     def score_in(self, mode: str | None) -> Callable[[np.ndarray], np.ndarray]:
         """The score as a mode defines it."""
@@ -171,7 +158,40 @@ class Metric:
         return (self.unit_score or self.score_in(mode))(tallies)
 
     def __call__(self, gold: str, pred: str) -> Tally:
-        """The tally of one pair; a TypeError for a metric that only a scorer can count."""
+        """The tally of one pair, which a rung of the ladder judges at its default threshold.
+
+        A TypeError for a metric that only a scorer can count.
+        """
         if self.tallies is None:
             raise TypeError(f"{self.name} is counted by a scorer, from more than two texts")
-        return Tally(tuple(self.tallies([gold], [pred])[0].tolist()), self.score, self.unit_score)
+        pair = ([gold], [pred])
+        if self.view in LADDER:
+            pair = ([getattr(text.ladder(gold, pred), self.view)],)
+        return Tally(tuple(self.tallies(*pair)[0].tolist()), self.score, self.unit_score)
+
+
+def family(
+    *rows: tuple[Any, ...],
+    counts: Callable[..., dict[str, np.ndarray]] | None = None,
+    **shared: Any,
+) -> dict[str, Metric]:
+    """Metrics by name from the name, title, unit and source of each, and what they share.
+
+    What all share may be left out of the rows; a mapping at the end of one is its own alone.
+    `counts`, where given, makes the tallies of all of them by name.
+    """
+    metrics = {}
+    for name, *texts in rows:
+        own = texts.pop() if isinstance(texts[-1], dict) else {}
+        options = shared | dict(zip(("title", "unit", "source"), texts, strict=False)) | own
+        if counts:
+            options["tallies"] = lambda *columns, name=name: counts(*columns)[name]
+        metrics[name] = Metric(name=name, **options)
+    return metrics
+
+
+def f1_tallies(name: str, right: np.ndarray, predicted: np.ndarray, gold: np.ndarray) -> dict:
+    """Tallies of shape (n, 2) of precision, recall and F1 from the counts of n units."""
+    pairs = {"precision": (right, predicted), "recall": (right, gold)}
+    pairs["f1"] = (2 * right, predicted + gold)
+    return {f"{name}_{metric}": np.stack(pair, axis=1) for metric, pair in pairs.items()}

@@ -11,9 +11,6 @@ from itertools import accumulate
 from formlab.text.flow import Flow, Unit
 
 _TOKEN = re.compile(r"\d+(?:[.,/:]\d+)*|[^\W\d_]+|[^\s\w]|_")
-_PIECES = re.compile(f"({_TOKEN.pattern})")
-# The same for lower-case ASCII, which takes less time.
-_PLAIN_PIECES = re.compile(r"([a-z]+|[0-9]+(?:[.,/:][0-9]+)*|[^\sa-z0-9])")
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _MINUS = "-"
 _CURRENCY = frozenset("$€£¥₹₩")
@@ -21,8 +18,6 @@ _CURRENCY = frozenset("$€£¥₹₩")
 _ALIKE = str.maketrans("−‐‑–’‘“”", "----''\"\"")
 # Letters of context that are compared; with fewer than the least, the block before is the label.
 REACH, LEAST = 32, 3
-# Between the texts of two blocks: a token of its own, which no text has.
-_CUT = "\0"
 
 
 def tokens(text: str) -> list[str]:
@@ -54,45 +49,33 @@ class Places:
         self.words: list[str] = []
         self.units: list[int] = []
         self.starts: list[int] = []
-        # All letters of the page in a row, and for each token where they stood before it.
+        # All letters of the page in a row; where they stood before each token and each block.
         letters: list[str] = []
         self.before: list[int] = []
         self.block_before: list[int] = []
         self.first_token: list[int] = []
-        # Numbers without a word between them share a run: the values of one row.
-        run: list[int] = []
-        self.runs = [run]
+        # Numbers without a word between them share a run: the values of one row. For each number
+        # its run and its place there.
+        self.runs: list[list[int]] = [[]]
         self.run: dict[int, tuple[int, int]] = {}
-        count = total = base = number = row = 0
-        words, units, starts, before = self.words, self.units, self.starts, self.before
-        # White space and tokens in turn.
-        text = self._text()
-        pieces = (_PLAIN_PIECES if text.isascii() else _PIECES).split(text)
-        ends = list(accumulate(map(len, pieces)))
-        if self.blocks:
-            self.block_before.append(0)
-            self.first_token.append(0)
-        for word, start in zip(pieces[1::2], ends[:-1:2], strict=True):
-            if word == _CUT:
-                number, base = number + 1, start + 1
-                self.block_before.append(count)
-                self.first_token.append(total)
-                continue
-            before.append(count)
-            first = word[0]
-            if first.isdigit():
-                self.run[total] = (row, len(run))
-                run.append(total)
-            elif first.isalpha():
-                letters.append(word)
-                count += len(word)
-                if run:
-                    run, row = [], row + 1
-                    self.runs.append(run)
-            words.append(word)
-            units.append(number)
-            starts.append(start - base)
-            total += 1
+        count = 0
+        for unit, block in enumerate(self.blocks):
+            self.block_before.append(count)
+            self.first_token.append(len(self.words))
+            for match in _TOKEN.finditer(lowered(block.text.translate(_ALIKE))):
+                word = match[0]
+                self.before.append(count)
+                if word[0].isdigit():
+                    self.run[len(self.words)] = (len(self.runs) - 1, len(self.runs[-1]))
+                    self.runs[-1].append(len(self.words))
+                elif word[0].isalpha():
+                    letters.append(word)
+                    count += len(word)
+                    if self.runs[-1]:
+                        self.runs.append([])
+                self.words.append(word)
+                self.units.append(unit)
+                self.starts.append(match.start())
         self.before.append(count)
         self.block_before.append(count)
         self.first_token.append(len(self.words))
@@ -100,26 +83,22 @@ class Places:
         self._headers: dict[tuple[int, int], str] = {}
         self._labels: dict[int, str] = {}
 
-    def _text(self) -> str:
-        """The texts of the blocks in lower case, each as long as it is written."""
-        texts = [block.text for block in self.blocks]
-        text = _CUT.join(texts)
-        if text.count(_CUT) >= max(len(texts), 1):
-            text = _CUT.join([text.replace(_CUT, "\1") for text in texts])
-        text = text if text.isascii() else text.translate(_ALIKE)
-        low = text.lower()
-        return low if len(low) == len(text) else _CUT.join(map(lowered, text.split(_CUT)))
-
     @cached_property
     def index(self) -> dict[str, list[int]]:
         """The tokens that are each word."""
         tokens_of: dict[str, list[int]] = {}
         for token, word in enumerate(self.words):
-            if word in tokens_of:
-                tokens_of[word].append(token)
-            else:
-                tokens_of[word] = [token]
+            tokens_of.setdefault(word, []).append(token)
         return tokens_of
+
+    def number(self, first: int) -> int | None:
+        """The token that has the row and column of a value, which may begin with its sign."""
+        for token in range(first, min(first + 3, len(self.words))):
+            if token in self.run:
+                return token
+            if self.words[token].isalpha():
+                break
+        return None
 
     def find(self, words: list[str]) -> list[int]:
         """Where the tokens `words` stand one after the other."""
@@ -179,22 +158,6 @@ class Places:
             start = self.block_before[unit] if unit >= 0 else 0
         return self.letters[max(start, end - REACH) : end]
 
-    def alike(self, other: Places) -> bool:
-        """Whether two pages differ in figures alone: each token has the same labels and head."""
-        return (
-            self.letters == other.letters
-            and self.before == other.before
-            and self.block_before == other.block_before
-            and self.units == other.units
-            and self.runs == other.runs
-            and self._columns == other._columns
-            and self._heads == other._heads
-        )
-
-    @property
-    def _columns(self) -> list[tuple[int, int, int, bool]]:
-        return [(block.table, block.column, block.span, block.head) for block in self.blocks]
-
     def left(self, token: int) -> str:
         """The letters before a token, whatever the block."""
         end = self.before[token]
@@ -211,16 +174,15 @@ class Places:
         if block.table < 0 or block.head:
             return ""
         key = (block.table, block.column)
-        header = self._headers.get(key)
-        if header is None:
+        if key not in self._headers:
             heads = [
                 head.text
-                for head in self._heads.get(block.table, ())
+                for head in self._heads[block.table]
                 if head.column < block.column + block.span
                 and block.column < head.column + head.span
             ]
-            header = self._headers[key] = "".join("".join(tokens(text)) for text in heads[:8])
-        return header
+            self._headers[key] = "".join("".join(tokens(text)) for text in heads[:8])
+        return self._headers[key]
 
     @cached_property
     def _heads(self) -> dict[int, list[Unit]]:
@@ -229,7 +191,11 @@ class Places:
         for block in self.blocks:
             if block.table >= 0:
                 rows[block.table][block.row].append(block)
-        return {table: _head(list(lines.values())) for table, lines in rows.items()}
+        heads: dict[int, list[Unit]] = {}
+        for table, lines in rows.items():
+            first = next((n for n, row in enumerate(lines.values()) if _has_values(row)), 0)
+            heads[table] = [unit for row in list(lines.values())[:first] for unit in row]
+        return heads
 
     def sign(self, first: int, last: int) -> str:
         """How the number in tokens `first` up to `last` is signed: "(", "-" or nothing."""
@@ -287,18 +253,10 @@ class Places:
         return " ".join(pieces)
 
 
-def _head(rows: list[list[Unit]]) -> list[Unit]:
-    head: list[Unit] = []
-    for row in rows:
-        if not all(unit.head for unit in row) and any(_is_value(unit.text) for unit in row[1:]):
-            return head
-        head += row
-    return []
+def _has_values(row: list[Unit]) -> bool:
+    return not all(unit.head for unit in row) and any(_is_value(unit.text) for unit in row[1:])
 
 
 def _is_value(text: str) -> bool:
-    return (
-        any(char.isdigit() for char in text)
-        and not any(char.isalpha() for char in text)
-        and _YEAR.fullmatch(text.strip()) is None
-    )
+    is_figure = any(map(str.isdigit, text)) and not any(map(str.isalpha, text))
+    return is_figure and _YEAR.fullmatch(text.strip()) is None

@@ -1,0 +1,194 @@
+"""Shares of fields and answers: right on a rung of the ladder, found, right by rule, usable.
+
+What is counted was decided before: accuracies read the boolean columns of *cases*, `match_*` what
+is right by the comparator of a field (`formlab.scoring.rules`), `field_*` only whether a field has
+a value, the shares of answers the status of each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+
+from formlab import tables
+from formlab.metrics.metric import as_many, f1_tallies, family
+from formlab.tables import LADDER
+
+# The statuses that each share of answers counts; `valid_answers` needed no repair.
+_STATUSES = {
+    "usable_answers": tables.USABLE,
+    "valid_answers": ("ok",),
+    "repaired_answers": ("repaired",),
+    "bad_json_answers": ("bad_json",),
+    "refused_answers": ("refused",),
+    "truncated_answers": ("truncated",),
+    "failed_calls": ("api_error",),
+}
+
+
+def right_tallies(passed: Sequence[bool | None]) -> np.ndarray:
+    """1 of 1 where a rung holds, 0 of 1 where not, 0 of 0 (undefined) for None; shape (n, 2)."""
+    # None is NaN as a number.
+    hits = np.array(passed, dtype=np.float64)
+    return np.stack([np.nan_to_num(hits), ~np.isnan(hits)], axis=1).reshape(-1, 2)
+
+
+def _filled(values: Sequence[str | None]) -> np.ndarray:
+    return np.array([bool(value) and not value.isspace() for value in values], dtype=float)
+
+
+def field_tallies(golds: Sequence[str], preds: Sequence[str]) -> dict[str, np.ndarray]:
+    """Tallies of shape (n, 2) of `field_precision`, `field_recall` and `field_f1`.
+
+    A value is blank where that side has no such field or leaves it empty; only that counts.
+
+    Examples
+    --------
+    >>> parts = field_tallies(["Ada", "9.00", ""], ["Eda", "", "yes"])
+    >>> {name: rows.sum(axis=0).tolist() for name, rows in parts.items()}
+    {'field_precision': [1.0, 2.0], 'field_recall': [1.0, 2.0], 'field_f1': [2.0, 4.0]}
+    """
+    in_gold, in_pred = _filled(golds), _filled(preds)
+    return f1_tallies("field", in_gold * in_pred, in_pred, in_gold)
+
+
+def match_tallies(
+    golds: Sequence[str | None],
+    preds: Sequence[str | None],
+    right: Sequence[bool],
+    weights: Sequence[float] | None = None,
+) -> dict[str, np.ndarray]:
+    """Tallies of shape (n, 2) of the metrics `match_*` from n fields of both sides.
+
+    Extra items of a list are spurious, absent ones missing.
+
+    Parameters
+    ----------
+    golds, preds
+        n values of each side; None where it has no such field, blank where it is left empty.
+    right
+        Whether each is right.
+    weights
+        How much each counts, above 0; without them there is no ``match_weighted``.
+
+    Examples
+    --------
+    >>> sides = ["9.00", "Ada", "", None], ["9", "Eda", "", "x"]
+    >>> parts = match_tallies(*sides, right=[1, 0, 1, 0], weights=[2, 1, 1, 1])
+    >>> {name.removeprefix("match_"): rows.sum(axis=0).tolist() for name, rows in parts.items()}
+    ... # doctest: +NORMALIZE_WHITESPACE
+    {'precision': [1.0, 3.0], 'recall': [1.0, 2.0], 'f1': [2.0, 5.0], 'accuracy': [2.0, 3.0],
+     'weighted': [4.0, 7.0]}
+    """
+    as_many(golds, preds)
+    in_gold, in_pred, hits = _filled(golds), _filled(preds), np.asarray(right, dtype=float)
+    required = np.array([value is not None for value in golds], dtype=float)
+    # A value that is blank on one side and right counts once on each side that has it.
+    totals = {"precision": in_pred, "recall": in_gold, "f1": in_gold + in_pred}
+    parts = {
+        f"match_{name}": np.stack([hits * total, total], axis=1)
+        for name, total in (totals | {"accuracy": required}).items()
+    }
+    if weights is not None:
+        parts["match_weighted"] = parts["match_f1"] * np.asarray(weights, dtype=float)[:, None]
+    return parts
+
+
+def was_prompted(responses: pl.DataFrame) -> bool:
+    """Whether the responses are of a model that was sent a request, and answered or failed to.
+
+    Runs of engines that read pages made before version 0.2 keep a hash of the page as `request`;
+    neither a text nor a status of answers stands beside it.
+
+    Examples
+    --------
+    >>> row = {"benchmark": "b", "split": "s", "doc_id": "1", "system": "m", "task": "text"}
+    >>> [was_prompted(tables.table("responses", [row | more])) for more in (
+    ...     {"status": "ok", "request": "1f"}, {"status": "refused", "request": "1f"},
+    ...     {"status": "ok", "request": "1f", "text": "{}"})]
+    [False, True, True]
+    """
+    answer = pl.col("text").is_not_null() | ~pl.col("status").is_in(["ok", "missing"])
+    return responses.filter(pl.col("request").is_not_null(), answer).height > 0
+
+
+def answer_tallies(statuses: Sequence[str], name: str) -> np.ndarray:
+    """Whether each answer counts for the share `name`, out of one answer; shape (n, 2).
+
+    A question that was never put (status `missing`) says nothing of the system: 0 of 0.
+
+    Examples
+    --------
+    >>> answer_tallies(["ok", "repaired", "missing"], "valid_answers").tolist()
+    [[1.0, 1.0], [0.0, 1.0], [0.0, 0.0]]
+    """
+    hits = [status in _STATUSES[name] for status in statuses]
+    answered = [status not in ("missing", "unscored") for status in statuses]
+    return np.array([hits, answered], dtype=float).T
+
+
+VALIDITY_METRICS = family(
+    ("usable_answers", "Usable answers", {"direction": "up"}),
+    ("valid_answers", "Valid as given", {"direction": "up"}),
+    ("repaired_answers", "Usable after repair"),
+    ("bad_json_answers", "No usable JSON"),
+    ("refused_answers", "Refused"),
+    ("truncated_answers", "Cut short"),
+    ("failed_calls", "Errors of the API"),
+    unit="answers",
+    source="FORMCRAFT, appendix J: following of instructions",
+    view="counts",
+    units="answer",
+    direction="down",
+)
+METRICS = VALIDITY_METRICS | family(
+    *((f"{name}_accuracy", f"accuracy, {name}", {"view": name}) for name in LADDER),
+    unit="right values per value",
+    source="the strictness ladder, formlab.text.ladder",
+    tallies=right_tallies,
+    units="field",
+    tasks=("text", "visual", "entity", "vqa", "consistency"),
+)
+_PAPER = "FORMCRAFT, section 4.4"
+_TABLES = {"source": f"{_PAPER}, Figure 5b and Table 4b"}
+_OWN = {"source": f"{_PAPER}; formlab's own, the paper judges all relevant fields"}
+_VQA = {"source": f"{_PAPER} and Table 4b", "tasks": "vqa", "units": "question"}
+_CONTRADICTION = {
+    "unit": "values that must stand there, per contradiction",
+    "source": "formlab; FORMCRAFT excludes fields that only have to agree (listing 3)",
+    "units": "contradiction",
+}
+# L3 of FORMCRAFT: numbers, amounts and dates may be written otherwise.
+METRICS |= family(
+    ("vqa_accuracy", "accuracy of cross-reference answers", _VQA),
+    ("consistency_accuracy", "accuracy of consistency checks, all fields of the relation", _TABLES),
+    (
+        "consistency_dependent_accuracy",
+        "accuracy of consistency checks, dependent field alone",
+        _OWN,
+    ),
+    ("contradictions_found", "contradictions on the page found", _CONTRADICTION),
+    unit="right answers per item",
+    tasks="consistency",
+    units="check",
+    view="typed",
+    tallies=right_tallies,
+)
+_COUNTED = {"source": "formlab", "view": "counts", "units": "field"}
+METRICS |= family(
+    ("field_precision", "precision of fields", "paired per predicted field"),
+    ("field_recall", "recall of fields", "paired per field with a value"),
+    ("field_f1", "F1 of fields", "F1 over fields"),
+    counts=field_tallies,
+    **_COUNTED,
+)
+METRICS |= family(
+    ("match_precision", "precision of values", "right values per value given"),
+    ("match_recall", "recall of values", "right values per value of the gold"),
+    ("match_f1", "F1 of values", "F1 over values"),
+    ("match_accuracy", "accuracy of values", "right fields per field of the gold"),
+    ("match_weighted", "F1 of values, weighted", "F1 over values, each by its weight"),
+    **_COUNTED,
+)

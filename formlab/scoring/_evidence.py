@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from functools import cached_property
 from typing import Any
 
@@ -22,7 +22,228 @@ _BEYOND = 0.5
 _ALIKE = 0.6
 # How many characters of a document are searched for values that are missing, over all of them.
 _BUDGET = 20_000_000
+_COLUMNS = ("row", "path", "kind", "gold", "letters", "pred", "status", *BOX)
 Row = dict[str, Any]
+
+
+def read_documents(cases: pl.DataFrame) -> dict[str, Document]:
+    """The documents of cases that have `_COLUMNS` and ``answered``: whether it is an answer."""
+    field = pl.col("path").is_not_null()
+    lists = cases.with_columns(letters=folded(cases["gold"])).group_by("doc_id").agg(
+        pl.col("answered").any(),
+        pl.col("gold", "pred").filter(~field).drop_nulls().name.prefix("page_"),
+        *(pl.col(name).filter(field) for name in _COLUMNS),
+    )  # fmt: skip
+    return {row["doc_id"]: Document(row) for row in lists.iter_rows(named=True)}
+
+
+class Document:
+    """The fields of one document, a list a column; whether any of its cases is `answered`."""
+
+    def __init__(self, columns: dict[str, Any]) -> None:
+        self._columns, self.answered, self._left = columns, columns["answered"], _BUDGET
+        self._paths, self._golds, self._preds = (columns[n] for n in ("path", "gold", "pred"))
+
+    def missed(self, row: Row) -> str:
+        """The cause of a value that is not in its field but may be elsewhere in the output."""
+        gold = letters(row["gold"] or "")
+        if any(_likeness(gold, text or "") >= _ALIKE for text in row["readings"] or ()):
+            # Another rule reads it here, out of a token that goes to a neighbour.
+            return "clipped"
+        if len(gold) < TELLING:
+            return "missed"
+        places, surplus = self._surplus
+        if elsewhere := [path for path in places.get(gold, ()) if path != row["path"]]:
+            return self._misplaced(row, elsewhere)
+        if self._count(gold, surplus):
+            # It is stuck to a neighbour's text, which is merged for it.
+            return "clipped"
+        words = _spaced(tokens(row["gold"]))
+        read = self._count(words, self._page("pred"))
+        return "wrong_field" if read and read > self._count(words, self._answers) else "missed"
+
+    def spurious_cause(self, row: Row, words: Words) -> str:
+        """The cause of a value that no gold asks for."""
+        if not (plain := letters(row["pred"] or "")):
+            return "spurious"
+        inside = row["readings"] is not None or _is_inside(row)
+        if row["gold"] is not None and row["path"] is not None and inside:
+            # A scribble is often read as a letter or two, but seldom as a figure.
+            answer = Counter(tokens(row["pred"]))
+            figures = {word for word in answer if any(map(str.isdigit, word))}
+            telling = figures or any(len(word) > 1 for word in answer)
+            own = telling and self._is_own(row, answer, words, figures)
+            return "label_error" if own else "spurious"
+        page = self._page("gold")
+        known = self._count(_spaced(tokens(row["pred"])), page) or plain in self._places
+        return "hallucinated" if page.strip() and not known else "spurious"
+
+    def refined(self, row: Row, first: str, words: Words, *, supported: bool) -> str:
+        """The cause, where the two texts alone suggest `first`."""
+        gold, pred = row["gold"], row["pred"]
+        if len(gold) + len(pred) > 2 * LONGEST:
+            return "label_error" if supported else first
+        if first != "lookalike" and (misplaced := self._other_field(row, first)):
+            return misplaced
+        if supported or words.contradict_gold(gold, pred):
+            return "label_error"
+        if first == "merged" and _is_inside(row) and self._adds_words(row, words):
+            return "label_error"
+        # What was read in the field's own box is its ink, however unlike.
+        return "characters" if first == "other_value" and _is_inside(row) else first
+
+    def exchanged(self, row: Row) -> str | None:
+        """`wrong_row` or `wrong_field` where the answer is the gold of a field that lost it.
+
+        A short value may be another row's by chance, unless that row has a third one's.
+        """
+        plain, (pred, gold) = letters(row["pred"]), map(_folded, (row["pred"], row["gold"]))
+        if plain not in self._places or pred == gold:
+            return None
+        answers = {
+            self._paths[place]: _folded(self._preds[place] or "") for place in self._having(pred)
+        }
+        lost = {path: answer for path, answer in answers.items() if answer != pred}
+        own, telling = _any_item(row["path"]), len(plain) >= TELLING
+        if rows := [
+            path
+            for path, answer in lost.items()
+            if _any_item(path) == own and (telling or not answer or self._having(answer))
+        ]:
+            return self._misplaced(row, rows)
+        return "wrong_field" if telling and gold in lost.values() else None
+
+    def _having(self, value: str) -> list[int]:
+        """The fields whose gold is a folded value."""
+        places = self._places.get(letters(value), ())
+        return [place for place in places if _folded(self._golds[place]) == value]
+
+    def _other_field(self, row: Row, first: str) -> str | None:
+        """`wrong_field` or `wrong_row` where the answer is another field's gold."""
+        pred = letters(row["pred"])
+        if len(pred) < TELLING or first in ("clipped", "merged", "label_error", "lost_separator"):
+            return None
+        paths = [self._paths[place] for place in self._places.get(pred, ())]
+        elsewhere = [path for path in paths if path != row["path"]]
+        if not elsewhere:
+            return None
+        misplaced = self._misplaced(row, elsewhere)
+        other_row = first == "digit" and misplaced == "wrong_row"
+        alike = _likeness(letters(row["gold"]), pred)
+        return misplaced if other_row or alike < _ALIKE else None
+
+    def _misplaced(self, row: Row, elsewhere: list[str]) -> str:
+        # An index may number the rows of a table, or fields that have nothing in common.
+        own = _any_item(row["path"])
+        same = own != row["path"] and all(_any_item(path) == own for path in elsewhere)
+        return "wrong_row" if same and len(self._kinds[own]) < 2 else "wrong_field"
+
+    def _adds_words(self, row: Row, words: Words) -> bool:
+        """Whether what is too much are whole words, so that the page shows more than the gold."""
+        answer, gold = tokens(row["pred"]), tokens(row["gold"])
+        if extra := _around(answer, "".join(gold)):
+            return self._is_own(row, Counter(extra), words)
+        # A sign alone is no word: what is stuck to it is one token with it.
+        complete = gold and not Counter(gold) - Counter(answer)
+        return bool(complete) and self._is_own(row, Counter(answer) - Counter(gold), words)
+
+    def _is_own(
+        self, row: Row, extra: Counter[str], words: Words, figures: Collection[str] = ()
+    ) -> bool:
+        """Whether most of `extra` are words, and neither a neighbour's nor another field's loss."""
+        others = max(_size(extra & self._lost), _size(extra & self._beside(row)))
+        known = {word: n for word, n in extra.items() if word in figures or words.has(word)}
+        return _size(Counter(known)) * 2 > _size(extra) >= 2 * others
+
+    def _beside(self, row: Row) -> Counter[str]:
+        """The words of the fields whose boxes are no further away than a line."""
+        left, top, right, bottom = (row[side] for side in BOX)
+        gap = bottom - top
+        columns = [self._columns[name] for name in ("row", "gold", *BOX)]
+        self._left -= len(columns[0])
+        if self._left <= 0:
+            return Counter(tokens(row["pred"]))
+        neighbours: Counter[str] = Counter()
+        for number, gold, *box in zip(*columns, strict=True):
+            if None in box or number == row["row"]:
+                continue
+            x0, y0, x1, y1 = box
+            across = x0 <= right + gap and x1 >= left - gap
+            if across and y0 <= bottom + gap and y1 >= top - gap:
+                # A letter alone stands beside most fields by chance.
+                neighbours.update(word for word in tokens(gold or "") if len(word) > 1)
+        return neighbours
+
+    def _count(self, value: str, text: str) -> int:
+        # A value is looked for in all of its document: with very many of both it ends somewhere.
+        self._left -= len(text)
+        return text.count(value) if self._left > 0 else 0
+
+    @cached_property
+    def _lost(self) -> Counter[str]:
+        """The words of fields that were not read there."""
+        lost: Counter[str] = Counter()
+        for sides in zip(self._golds, self._preds, strict=True):
+            gold, pred = (tokens(side or "") for side in sides)
+            # Words that are only split otherwise are not lost.
+            if "".join(gold) != "".join(pred):
+                lost += Counter(gold) - Counter(pred)
+        return lost
+
+    @cached_property
+    def _places(self) -> dict[str, list[int]]:
+        """The fields with each gold value, by its letters."""
+        places = defaultdict(list)
+        for place, plain in enumerate(self._columns["letters"]):
+            if self._golds[place]:
+                places[plain].append(place)
+        return places
+
+    @cached_property
+    def _kinds(self) -> dict[str, set[str]]:
+        """The kinds of a list's items."""
+        kinds = defaultdict(set)
+        for path, kind in zip(self._paths, self._columns["kind"], strict=True):
+            kinds[_any_item(path)].add(kind)
+        return kinds
+
+    @cached_property
+    def _surplus(self) -> tuple[dict[str, list[str]], str]:
+        """What fields have that is not theirs, by value and as one text."""
+        places, surplus = defaultdict(list), []
+        for path, value, answer in self._usable():
+            pred, gold = letters(answer), letters(value or "")
+            if pred != gold:
+                places[pred].append(path)
+                # Its own text is no sign of another field's.
+                surplus.append(pred.replace(gold, "|", 1) if gold else pred)
+        return places, "|".join(surplus)
+
+    def _usable(self) -> Iterator[tuple[str, str | None, str]]:
+        """Path, gold and answer of each field that has an answer."""
+        columns = self._paths, self._golds, self._preds, self._columns["status"]
+        for *field, status in zip(*columns, strict=True):
+            if field[2] and status in USABLE:
+                yield tuple(field)
+
+    @cached_property
+    def _answers(self) -> str:
+        """The words of all that fields have."""
+        return _spaced(word for *_, answer in self._usable() for word in tokens(answer))
+
+    def _page(self, side: str) -> str:
+        """The words of the page in gold or output; blank where not given."""
+        return _spaced(word for text in self._columns[f"page_{side}"] for word in tokens(text))
+
+
+def _is_inside(row: Row) -> bool:
+    """Whether what was read stands in the field's own box."""
+    box, read = ([row[f"{side}{name}"] for name in BOX] for side in ("", "pred_"))
+    if None in box or None in read:
+        return False
+    slack = _BEYOND * (box[3] - box[1])
+    low = all(read[n] >= box[n] - slack for n in (0, 1))
+    return low and all(read[n] <= box[n] + slack for n in (2, 3))
 
 
 def _around(words: list[str], text: str) -> list[str]:
@@ -34,6 +255,10 @@ def _around(words: list[str], text: str) -> list[str]:
     if start not in ends or start + len(text) not in ends:
         return []
     return words[: ends.index(start)] + words[ends.index(start + len(text)) :]
+
+
+def _any_item(path: str) -> str:
+    return _STEP.sub("/*", path)
 
 
 def _folded(value: str) -> str:
@@ -51,269 +276,3 @@ def _size(words: Counter[str]) -> int:
 def _spaced(words: Iterable[str]) -> str:
     """Words with a space on both sides of each, so that only whole words are found."""
     return f" {' '.join(words)} "
-
-
-class Documents:
-    """The cases of each document, a column at a time, as lists when they are first asked for.
-
-    `cases` are rows with `COLUMNS` and the Boolean column ``answered``: whether it is an answer.
-    """
-
-    COLUMNS = ("row", "path", "kind", "gold", "pred", "status", *BOX)
-
-    def __init__(self, cases: pl.DataFrame) -> None:
-        self._cases = cases.group_by("doc_id", maintain_order=True).agg(
-            *self.COLUMNS, pl.col("answered").any()
-        )
-        self._columns: dict[str, list] = {}
-        self._golds = cases["gold"].drop_nulls().unique()
-        answered = self._cases["answered"].to_list()
-        self.of = {
-            doc_id: DocumentEvidence(self, place, answered[place])
-            for place, doc_id in enumerate(self._cases["doc_id"])
-        }
-
-    @cached_property
-    def golds(self) -> frozenset[str]:
-        """The letters of all gold values: most wrong answers are none of them."""
-        return frozenset(folded(self._golds).to_list())
-
-    def column(self, name: str, place: int) -> list:
-        """The values of a column of one document."""
-        if name not in self._columns:
-            self._columns[name] = self._cases[name].to_list()
-        return self._columns[name][place]
-
-
-class DocumentEvidence:
-    """The cases of one document; whether any of them is an answer."""
-
-    def __init__(self, documents: Documents, place: int, answered: bool) -> None:
-        self._documents, self._place, self.answered = documents, place, answered
-        self._left = _BUDGET
-
-    def missed(self, row: Row) -> str:
-        """The cause of a value that is not in its field but may be elsewhere in the output."""
-        gold = letters(row["gold"] or "")
-        if any(_likeness(gold, text or "") >= _ALIKE for text in row["readings"] or ()):
-            # Another rule reads it here, out of a token that goes to a neighbour.
-            return "clipped"
-        if len(gold) < TELLING:
-            return "missed"
-        places, surplus = self._surplus
-        if elsewhere := [path for path in places.get(gold, ()) if path != row["path"]]:
-            return self._misplaced(row, elsewhere)
-        if self._count(gold, surplus):
-            # It is stuck to a neighbour's text, which is merged for it.
-            return "clipped"
-        words = _spaced(tokens(row["gold"]))
-        _, text = self._pages
-        here = self._count(words, text)
-        return "wrong_field" if here and here > self._count(words, self._answers) else "missed"
-
-    def _count(self, value: str, text: str) -> int:
-        # A value is looked for in all of its document: with very many of both it ends somewhere.
-        self._left -= len(text)
-        return text.count(value) if self._left > 0 else 0
-
-    def spurious_cause(self, row: Row, words: Words) -> str:
-        """The cause of a value that no gold asks for."""
-        if not letters(row["pred"] or ""):
-            return "spurious"
-        here = row["readings"] is not None or self._inside(row)
-        if row["gold"] is not None and row["path"] is not None and here:
-            # A scribble is often read as a letter or two, but seldom as a figure.
-            answer = Counter(tokens(row["pred"]))
-            figures = {word for word in answer if any(map(str.isdigit, word))}
-            telling = figures or any(len(word) > 1 for word in answer)
-            own = telling and self._own(row, answer, words, figures)
-            return "label_error" if own else "spurious"
-        gold, _ = self._pages
-        known = self._count(_spaced(tokens(row["pred"])), gold)
-        known = known or letters(row["pred"]) in self._golds
-        return "hallucinated" if gold.strip() and not known else "spurious"
-
-    def refined(self, row: Row, first: str, words: Words, *, supported: bool) -> str:
-        """The cause, where the two texts alone suggest `first`."""
-        gold, pred = row["gold"], row["pred"]
-        if len(gold) + len(pred) > 2 * LONGEST:
-            return "label_error" if supported else first
-        if first != "lookalike" and (misplaced := self._other_field(row, first)):
-            return misplaced
-        if supported or words.contradict_gold(gold, pred):
-            return "label_error"
-        if first == "merged" and self._inside(row) and self._only_words(row, words):
-            return "label_error"
-        # What was read in the field's own box is its ink, however unlike.
-        return "characters" if first == "other_value" and self._inside(row) else first
-
-    def exchanged(self, row: Row) -> str | None:
-        """`wrong_row` or `wrong_field` where the answer is the gold of a field that lost it.
-
-        A short value may be another row's by chance, unless that row has a third one's.
-        """
-        pred, gold = _folded(row["pred"]), _folded(row["gold"])
-        if letters(row["pred"]) not in self._documents.golds or pred == gold:
-            return None
-        own, telling = _STEP.sub("/*", row["path"]), len(letters(row["pred"])) >= TELLING
-        places, answers = self._folded
-        lost = [path for path in places[pred] if answers[path] != pred] if pred in places else ()
-        rows = [
-            path for path in lost
-            if _STEP.sub("/*", path) == own
-            and (telling or not answers[path] or answers[path] in places)
-        ]  # fmt: skip
-        if rows:
-            return self._misplaced(row, rows)
-        mutual = telling and any(answers[path] == gold for path in lost)
-        return "wrong_field" if mutual else None
-
-    def _other_field(self, row: Row, first: str) -> str | None:
-        """`wrong_field` or `wrong_row` where the answer is another field's gold."""
-        pred = letters(row["pred"])
-        if (
-            pred not in self._documents.golds
-            or len(pred) < TELLING
-            or first in ("clipped", "merged", "label_error", "lost_separator")
-        ):
-            return None
-        elsewhere = [path for path in self._golds.get(pred, ()) if path != row["path"]]
-        if not elsewhere:
-            return None
-        misplaced = self._misplaced(row, elsewhere)
-        other_row = first == "digit" and misplaced == "wrong_row"
-        alike = _likeness(letters(row["gold"]), pred)
-        return misplaced if other_row or alike < _ALIKE else None
-
-    def _misplaced(self, row: Row, elsewhere: list[str]) -> str:
-        # An index may number the rows of a table, or fields that have nothing in common.
-        own = _STEP.sub("/*", row["path"])
-        same = all(_STEP.sub("/*", path) == own for path in elsewhere) and own != row["path"]
-        return "wrong_row" if same and len(self._kinds[own]) < 2 else "wrong_field"
-
-    def _only_words(self, row: Row, words: Words) -> bool:
-        """Whether what is too much are whole words, so that the page shows more than the gold."""
-        answer, gold = tokens(row["pred"]), tokens(row["gold"])
-        if extra := _around(answer, "".join(gold)):
-            return self._own(row, Counter(extra), words)
-        # A sign alone is no word: what is stuck to it is one token with it.
-        extra = Counter(answer) - Counter(gold)
-        complete = gold and not Counter(gold) - Counter(answer)
-        return bool(complete) and self._own(row, extra, words)
-
-    def _own(
-        self, row: Row, extra: Counter[str], words: Words, figures: Collection[str] = ()
-    ) -> bool:
-        """Whether most of `extra` are words, and neither a neighbour's nor another field's loss."""
-        others = max(_size(extra & self._lost), _size(extra & self._beside(row)))
-        known = {word: n for word, n in extra.items() if word in figures or words.has(word)}
-        return _size(Counter(known)) * 2 > _size(extra) >= 2 * others
-
-    def _beside(self, row: Row) -> Counter[str]:
-        """The words of the fields whose boxes are no further away than a line."""
-        box = [row[side] for side in BOX]
-        gap = box[3] - box[1]
-        rows, golds, *boxes = self._columns("row", "gold", *BOX)
-        self._left -= len(rows)
-        if self._left <= 0:
-            return Counter(tokens(row["pred"]))
-        neighbours: Counter[str] = Counter()
-        paths = self._columns("path")[0]
-        for number, path, other, x0, y0, x1, y1 in zip(rows, paths, golds, *boxes, strict=True):
-            if path is None or None in (x0, y0, x1, y1) or number == row["row"]:
-                continue
-            across = x0 <= box[2] + gap and x1 >= box[0] - gap
-            if across and y0 <= box[3] + gap and y1 >= box[1] - gap:
-                # A letter alone stands beside most fields by chance.
-                neighbours.update(word for word in tokens(other or "") if len(word) > 1)
-        return neighbours
-
-    @cached_property
-    def _lost(self) -> Counter[str]:
-        """The words of fields that were not read there."""
-        lost = Counter()
-        for path, *sides in zip(*self._columns("path", "gold", "pred"), strict=True):
-            if path is None:
-                continue
-            gold, pred = (tokens(side or "") for side in sides)
-            # Words that are only split otherwise are not lost.
-            if "".join(gold) != "".join(pred):
-                lost += Counter(gold) - Counter(pred)
-        return lost
-
-    def _inside(self, row: Row) -> bool:
-        """Whether what was read stands in the field's own box."""
-        if row["x0"] is None or row["pred_x0"] is None:
-            return False
-        box, read = ([row[f"{side}{name}"] for name in BOX] for side in ("", "pred_"))
-        if None in box or None in read:
-            return False
-        slack = _BEYOND * (box[3] - box[1])
-        low = all(read[n] >= box[n] - slack for n in (0, 1))
-        return low and all(read[n] <= box[n] + slack for n in (2, 3))
-
-    @cached_property
-    def _golds(self) -> dict[str, list[str]]:
-        """The paths that have each value."""
-        places = defaultdict(list)
-        for path, gold in zip(*self._columns("path", "gold"), strict=True):
-            if path is not None and gold:
-                places[letters(gold)].append(path)
-        return places
-
-    @cached_property
-    def _folded(self) -> tuple[dict[str, list[str]], dict[str, str]]:
-        """The paths that have each gold value, as folded, and the answer at each path."""
-        places, answers = defaultdict(list), {}
-        for path, gold, pred in zip(*self._columns("path", "gold", "pred"), strict=True):
-            if path is not None and gold:
-                places[_folded(gold)].append(path)
-                answers[path] = _folded(pred or "")
-        return places, answers
-
-    @cached_property
-    def _kinds(self) -> dict[str, set[str]]:
-        """The kinds of a list's items."""
-        kinds = defaultdict(set)
-        for path, kind in zip(*self._columns("path", "kind"), strict=True):
-            if path is not None:
-                kinds[_STEP.sub("/*", path)].add(kind)
-        return kinds
-
-    @cached_property
-    def _surplus(self) -> tuple[dict[str, list[str]], str]:
-        """What fields have that is not theirs, by value and as one text."""
-        places, surplus = defaultdict(list), []
-        columns = self._columns("path", "gold", "pred", "status")
-        for path, own, answer, status in zip(*columns, strict=True):
-            if answer == own or path is None or not answer or status not in USABLE:
-                continue
-            pred, gold = letters(answer), letters(own or "")
-            if pred != gold:
-                places[pred].append(path)
-                # Its own text is no sign of another field's.
-                surplus.append(pred.replace(gold, "|", 1) if gold else pred)
-        return places, "|".join(surplus)
-
-    @cached_property
-    def _answers(self) -> str:
-        """The words of all that fields have."""
-        rows = zip(*self._columns("path", "pred", "status"), strict=True)
-        return _spaced(
-            word for path, answer, status in rows
-            if path is not None and answer and status in USABLE for word in tokens(answer)
-        )  # fmt: skip
-
-    @cached_property
-    def _pages(self) -> tuple[str, str]:
-        """The words of the page in gold and output; blank where not given."""
-        paths, *sides = self._columns("path", "gold", "pred")
-        gold, pred = (
-            [w for path, value in zip(paths, side, strict=True) if path is None
-             for w in tokens(value or "")]
-            for side in sides
-        )  # fmt: skip
-        return _spaced(gold), _spaced(pred)
-
-    def _columns(self, *names: str) -> list[list]:
-        return [self._documents.column(name, self._place) for name in names]

@@ -3,139 +3,40 @@
 Most causes follow from the two texts (`cause`). Further evidence is used where there is any
 (`causes`): other fields' gold, boxes, the page's text, other systems' answers, and the words of the
 corpus's gold. What other documents show is told after scoring (`scoring.across`).
-`docs/causes.md` has the definitions and how far people agree with them.
+`docs/causes.md` has the definitions and how far people agree with them; `causes.toml` has the
+stage, the words and the advice of each.
 """
 
 from __future__ import annotations
 
+import tomllib
+from pathlib import Path
+
 import polars as pl
 
-from formlab.scoring._evidence import DocumentEvidence, Documents
+from formlab.scoring._evidence import Document, read_documents
 from formlab.scoring._gold_words import Words
 from formlab.scoring._pairs import cause_of
 from formlab.tables import BOX, USABLE
 
-BAD_OUTPUT = ("bad_json", "refused", "truncated", "api_error")
-# From the answer as a whole to its characters, then what is not the answer's fault.
+_TABLE = tomllib.loads(Path(__file__).with_name("causes.toml").read_text("utf-8"))
+CAUSES = tuple(_TABLE)
+STAGE_OF: dict[str, str] = {name: entry["stage"] for name, entry in _TABLE.items()}
 STAGES: dict[str, tuple[str, ...]] = {
-    "answer": (*BAD_OUTPUT, "missing_document"),
-    "find": ("missed", "other_value"),
-    "place": (
-        "other_document", "wrong_field", "wrong_row", "wrong_order", "misclick_near",
-        "misclick_other_field",
-    ),
-    "extent": ("clipped", "merged"),
-    "characters": ("lookalike", "space", "lost_separator", "digit", "diacritic", "characters"),
-    "form": (
-        "case", "punctuation", "date_format", "number_format", "unit", "sign", "scale", "notation",
-        "date_order", "offset",
-    ),
-    "extra": ("spurious", "hallucinated"),
-    "relation": ("wrong_source", "wrong_relation"),
-    "gold": ("label_error",),
-    "reader": ("reader",),
-}  # fmt: skip
-CAUSES = tuple(cause for names in STAGES.values() for cause in names)
-STAGE_OF = {cause: stage for stage, names in STAGES.items() for cause in names}
-WHAT_TO_TRY = {
-    "bad_json": "Use the model's JSON mode or a schema, or ask again with --set retry=bad.",
-    "refused": "Read the answers; reword the question, or leave the page out and say so.",
-    "truncated": "Allow longer answers (an agent: more steps), or ask for fewer fields at a time.",
-    "api_error": "Run the same command again: it asks only for what is missing.",
-    "missing_document": "Check that the document was run and that its image can be read.",
-    "missed": "Look whether the text is shaded, faint or a single character (try a larger image"
-    " scale or a lower detection threshold), or whether the system knows the field at all.",
-    "other_value": "Look whether the page has the answer at all, and whether the answers of two"
-    " documents were exchanged.",
-    "other_document": "Check how answers are matched to documents: order, file names, batches.",
-    "wrong_field": "Compare the labels of the two fields; describe the field, or its place, more"
-    " closely.",
-    "wrong_row": "Check how rows are told apart: ruling lines, line breaks within a row, repeated"
-    " labels.",
-    "wrong_order": "Check the reading order of columns and tables on the page.",
-    "misclick_near": "Check the scale of the coordinates: the click is just outside the control.",
-    "misclick_other_field": "Look whether labels stand closer to the neighbouring control.",
-    "clipped": "Look at the boxes: a line break, a narrow box or a token joined with its neighbour"
-    " cuts text off.",
-    "merged": "Split tokens at the gap between label and value, or narrow the boxes.",
-    "lookalike": "Try a larger image scale, or check values against a dictionary or the field's"
-    " type.",
-    "space": "Compare without spaces, as the gold may be spaced otherwise than its page; or split"
-    " and join words by the gaps between their boxes.",
-    "lost_separator": "Try a larger image scale: points, slashes and hyphens are lost when strokes"
-    " are faint.",
-    "digit": "Check figures by sums, check digits or ranges; try a larger image scale.",
-    "diacritic": "Use a model for the language of the page.",
-    "characters": "Look at the crop: blurred, handwritten, crossed-out or upside-down text; switch"
-    " a text-direction classifier off to see whether it turns lines.",
-    "case": "Fold case before comparing, unless case carries meaning here.",
-    "punctuation": "Ignore punctuation in comparing, or check whether the gold keeps it"
-    " consistently.",
-    "date_format": "State the date format in the instruction, or compare parsed dates.",
-    "number_format": "State the number format in the instruction, or compare parsed numbers.",
-    "unit": "Say whether the value includes its unit or currency.",
-    "sign": "Check brackets, trailing minus signs and labels such as 'loss'.",
-    "scale": "Check headings such as 'in thousands' and the place of the decimal point.",
-    "notation": "Map marks, abbreviations and option names to one notation before comparing.",
-    "date_order": "State the order of day and month, or take it from other dates of the document.",
-    "offset": "Look for the rule that shifts it: time zones, day counts from 0 or 1, rounding.",
-    "spurious": "Say in the instruction that a blank field is to stay blank.",
-    "hallucinated": "Ask for the place of each value on the page, and drop values without one.",
-    "wrong_source": "Look at the fields named as not right: the value follows from them.",
-    "wrong_relation": "Ask for the value that must stand there, and for those it follows from.",
-    "label_error": "Look at the page and correct the gold in the notebook 02_review.",
-    "reader": "Read these fields by another rule, or have the system name its fields.",
-}  # fmt: skip
-# The same where no page can be looked at: the evaluation has no image of any.
-WITHOUT_PAGES = {
-    "missing_document": "Check that the document was run and that its answer was read.",
-    "missed": "Look whether the system knows the field at all.",
-    "wrong_row": "Check how rows are told apart: line breaks within a row, repeated labels.",
-    "wrong_order": "Check the order in which the text was given.",
-    "clipped": "Look whether answers end at a line break or at a limit of their length.",
-    "merged": "Look whether answers hold the label or a neighbouring value as well.",
-    "lookalike": "Check values against a dictionary or the field's type.",
-    "lost_separator": "State in the instruction how values are written, or compare without"
-    " separators.",
-    "digit": "Check figures by sums, check digits or ranges.",
-    "diacritic": "Use a model for the language of the forms.",
-    "characters": "Look at the answers beside the gold.",
-    "hallucinated": "Ask for the words that hold each value, and drop values without any.",
-    "label_error": "Look at the source and correct the gold.",
+    stage: tuple(name for name in CAUSES if STAGE_OF[name] == stage) for stage in STAGE_OF.values()
 }
+WHAT_TO_TRY: dict[str, str] = {name: entry["try"] for name, entry in _TABLE.items()}
+# What happened, for sentences.
+IN_WORDS = {name: entry["words"] for name, entry in _TABLE.items() if "words" in entry}
+BAD_OUTPUT = tuple(name for name in STAGES["answer"] if name != "missing_document")
+# What is only written otherwise stays so even where the page supports the answer.
+_WRITTEN = {*STAGES["form"], "space", "diacritic"} - {"scale", "sign"}
 
 
 def advice(name: str, *, pages: bool = True) -> str:
     """What to try for a cause or status; nothing about pages where there are no `pages`."""
-    texts = WHAT_TO_TRY if pages else WHAT_TO_TRY | WITHOUT_PAGES
-    return texts.get(name, "")
-
-
-# What happened, for sentences.
-IN_WORDS = {
-    "missing_document": "the document has no answer", "missed": "the value was missed",
-    "other_value": "another value was given",
-    "other_document": "the answer is another document's",
-    "wrong_field": "the answer is from the wrong field",
-    "wrong_row": "the answer is from the wrong row", "wrong_order": "words are in the wrong order",
-    "misclick_near": "the click is near the control, not on it",
-    "misclick_other_field": "the click is on another field", "clipped": "the answer is clipped",
-    "merged": "the answer is merged with other text",
-    "lookalike": "a character was taken for a lookalike", "space": "spaces differ",
-    "lost_separator": "a separator was lost", "digit": "a digit was misread",
-    "diacritic": "a diacritic was misread", "characters": "characters were misread",
-    "case": "only the case of letters differs", "punctuation": "only punctuation differs",
-    "date_format": "only the date format differs",
-    "number_format": "only the number format differs",
-    "unit": "the unit differs", "sign": "the sign differs", "scale": "the scale differs",
-    "notation": "only the notation differs", "date_order": "only the date order differs",
-    "offset": "the value is off by a constant amount",
-    "spurious": "the answer is spurious", "hallucinated": "the answer is hallucinated",
-    "wrong_source": "another field that the answer follows from is wrong",
-    "wrong_relation": "the relation is wrong",
-}  # fmt: skip
-# What is only written otherwise stays so even where the page supports the answer.
-_WRITTEN = frozenset(STAGES["form"]) | {"space", "diacritic"}
+    entry = _TABLE.get(name, {"try": ""})
+    return entry["try"] if pages else entry.get("without_pages", entry["try"])
 
 
 def cause(gold: str, pred: str, *, right: bool = False) -> str:
@@ -165,9 +66,7 @@ def cause(gold: str, pred: str, *, right: bool = False) -> str:
     """
     if not pred.strip():
         return "missed"
-    if not gold.strip():
-        return "spurious"
-    return cause_of(gold, pred, right)
+    return cause_of(gold, pred, right) if gold.strip() else "spurious"
 
 
 def causes(
@@ -184,44 +83,43 @@ def causes(
     engine err alike.
     """
     named: list[str | None] = [None] * cases.height
+    table = _with_columns(cases)
     unlike = ~pl.col("exact").fill_null(False) & (pl.col("outcome") != "unscored")
-    whole = _named(cases)
-    wrong = whole.filter(unlike)
+    wrong = table.filter(unlike)
     # Documents that are right all through are never asked.
-    documents = Documents(whole.filter(pl.col("doc_id").is_in(wrong["doc_id"].implode())))
+    asked = table.filter(pl.col("doc_id").is_in(wrong["doc_id"].implode()))
+    documents = read_documents(asked)
     if words is None:
         words = Words.of(cases.filter(pl.col("path").is_not_null()).select("doc_id", "gold"))
-    agreed = _answers(others)
+    agreed = set()
+    if others is not None:
+        rows = others.drop_nulls(["path", "pred"]).select("doc_id", "path", "pred").iter_rows()
+        agreed = {_answer(*row) for row in rows}
     for row in wrong.iter_rows(named=True):
-        named[row["row"]] = _cause(row, documents.of[row["doc_id"]], words, agreed)
+        named[row["row"]] = _cause(row, documents[row["doc_id"]], words, agreed)
     return named
 
 
 _COLUMNS = (
-    "row", "doc_id", "path", "kind", "gold", "pred", "status", "outcome", "exact", "typed",
-    "accepted", "ambiguous", "readings", "by_rule", "has_answer", *BOX,
+    *("row", "doc_id", "path", "kind", "gold", "pred", "status", "outcome", "typed", "accepted"),
+    *("ambiguous", "readings", "by_rule", "exact", "has_answer", *BOX),
     *(f"pred_{side}" for side in BOX),
-)  # fmt: skip
+)
 
 
-def _named(cases: pl.DataFrame) -> pl.DataFrame:
+def _with_columns(cases: pl.DataFrame) -> pl.DataFrame:
     """The cases with `_COLUMNS` alone, and whether each is an answer."""
     cases = cases.with_row_index("row")
-    present = [name for name in _COLUMNS if name in cases.columns]
     lacking = [pl.lit(None).alias(name) for name in _COLUMNS if name not in cases.columns]
-    usable = pl.col("status").is_in(USABLE)
-    answered = pl.coalesce("has_answer", usable) if "has_answer" in present else usable
-    return cases.select(*present, *lacking, answered.fill_null(False).alias("answered"))
+    answered = pl.coalesce("has_answer", pl.col("status").is_in(USABLE)).fill_null(False)
+    return cases.with_columns(lacking).select(*_COLUMNS, answered.alias("answered"))
 
 
-def _answers(others: pl.DataFrame | None) -> frozenset[tuple[str, str, str]]:
-    if others is None:
-        return frozenset()
-    rows = others.drop_nulls(["path", "pred"]).select("doc_id", "path", "pred").iter_rows()
-    return frozenset((doc, path, " ".join(pred.split()).casefold()) for doc, path, pred in rows)
+def _answer(doc_id: str, path: str | None, pred: str) -> tuple[str, str | None, str]:
+    return doc_id, path, " ".join(pred.split()).casefold()
 
 
-def _cause(row: dict, document: DocumentEvidence, words: Words, agreed: frozenset) -> str | None:
+def _cause(row: dict, document: Document, words: Words, agreed: set) -> str | None:
     if row["status"] in BAD_OUTPUT:
         return row["status"]
     if row["by_rule"]:
@@ -231,13 +129,15 @@ def _cause(row: dict, document: DocumentEvidence, words: Words, agreed: frozense
     gold, pred = row["gold"] or "", row["pred"] or ""
     if row["path"] is None and not right:
         # Of a whole page no single cause can be named.
-        if row["outcome"] == "missing":
-            return "missed" if document.answered else "missing_document"
-        return "spurious" if row["outcome"] == "spurious" else None
+        missing = "missed" if document.answered else "missing_document"
+        return {"missing": missing, "spurious": "spurious"}.get(row["outcome"])
     if row["ambiguous"]:
         return "date_order"
     if right:
-        return _written(gold, pred, row["accepted"] or ())
+        # How it is written otherwise than the accepted value that is closest.
+        texts = [value for value in (gold, *(row["accepted"] or ())) if value.strip()]
+        names = [cause_of(value, pred, True) for value in texts if value != pred and pred.strip()]
+        return next((name for name in names if name != "notation"), "notation")
     if row["outcome"] == "spurious" and not pred.strip():
         # A claim without a value, at a path that the gold does not have: nothing was missed.
         return "spurious"
@@ -247,20 +147,8 @@ def _cause(row: dict, document: DocumentEvidence, words: Words, agreed: frozense
         return document.spurious_cause(row, words)
     if exchanged := document.exchanged(row):
         return exchanged
-    first = _pair(gold, pred, False)
-    if first in _WRITTEN and first not in ("scale", "sign"):
+    first = "notation" if gold == pred else cause_of(gold, pred, False)
+    if first in _WRITTEN:
         return first
-    answer = (row["doc_id"], row["path"], " ".join(pred.split()).casefold()) if agreed else None
-    supported = answer in agreed
+    supported = bool(agreed) and _answer(row["doc_id"], row["path"], pred) in agreed
     return document.refined(row, first, words, supported=supported)
-
-
-def _written(gold: str, pred: str, accepted: list[str] | tuple) -> str:
-    """How a right value is written otherwise, than the accepted value that is closest."""
-    names = [_pair(value, pred, True) for value in (gold, *accepted) if value.strip()]
-    return next((name for name in names if name != "notation"), "notation")
-
-
-def _pair(gold: str, pred: str, right: bool) -> str:
-    same = not pred.strip() or not gold.strip() or gold == pred
-    return "notation" if same else cause_of(gold, pred, right)

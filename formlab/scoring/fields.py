@@ -30,6 +30,7 @@ import numpy as np
 import polars as pl
 
 from formlab.errors import UnknownName
+from formlab.scoring.whole import Whole
 from formlab.tables import BOX
 
 LEAST, HALF, WHOLE = 0.25, 0.5, 0.75
@@ -116,6 +117,20 @@ def read_fields(fields: pl.DataFrame, seen: pl.DataFrame, *, reader: str = READE
     schema = {"doc_id": pl.String, "path": pl.String, "pred_page": pl.Int64, "pred": pl.String}
     schema |= {"confidence": pl.Float64} | {f"pred_{side}": pl.Float64 for side in BOX}
     return pl.DataFrame(rows, schema=schema | {"readings": pl.List(pl.String)}, orient="row")
+
+
+def words_read(whole: Whole) -> bool:
+    """Whether a system read words, and the gold says of any field of text where it stands.
+
+    Without that, fields are looked for in the text of their pages.
+    """
+    placed = whole.gold.filter(pl.col("x0").is_not_null(), task="text")
+    return placed.height > 0 and words_of_pages(whole.answers).height > 0
+
+
+def words_of_pages(records: pl.DataFrame) -> pl.DataFrame:
+    """The words and lines that a system read on pages."""
+    return records.filter(pl.col("task") == "layout", pl.col("kind").is_in(["word", "line"]))
 
 
 def filled(

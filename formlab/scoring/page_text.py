@@ -27,6 +27,7 @@ from formlab.scoring._stretches import (
     find_stretches,
     squash,
 )
+from formlab.scoring.align import INSERTED, from_predictions
 from formlab.scoring.page_order import out_of_order
 from formlab.tables import BOX, USABLE
 from formlab.text.layout import rows
@@ -41,14 +42,11 @@ _GOLD = 0.85
 _LAYERS = 4
 # Fewer words inserted in one place are no stretch of text but slips.
 _RUN = 3
-# The kind of cases of text that no gold holds.
-INSERTED = "inserted"
+_NOT_JUDGED = "fields not judged: the gold text of their page does not hold them"
 _NORM = ("nfc", "space", "lower")
 _WORD = re.compile(r"\S+")
-SCHEMA: dict[str, Any] = {
-    "doc_id": pl.String, "path": pl.String, "pred": pl.String, "at": pl.Int64,
-    "judged": pl.Boolean, "displaced": pl.Boolean,
-}  # fmt: skip
+SCHEMA: dict[str, Any] = {"doc_id": pl.String, "path": pl.String, "pred": pl.String}
+SCHEMA |= {"at": pl.Int64, "judged": pl.Boolean, "displaced": pl.Boolean}
 
 
 def texts_only(claims: pl.DataFrame) -> bool:
@@ -56,6 +54,43 @@ def texts_only(claims: pl.DataFrame) -> bool:
     pages = claims.filter(pl.col("path").is_null(), pl.col("status").is_in(USABLE))
     has_text = pages["value"].null_count() < pages.height
     return has_text and claims["path"].null_count() == claims.height
+
+
+def in_page_text(
+    joined: pl.DataFrame, gold: pl.DataFrame, claims: pl.DataFrame
+) -> tuple[pl.DataFrame, dict[str, int]]:
+    """Fill in what stands for each field in the text of its page, and add what is inserted there.
+
+    `joined` are gold records under the names of *cases*, without predictions of fields; `gold` and
+    `claims` the records of both sides, those of pages among them. The notes are those of
+    `read_page_text`.
+    """
+    whole = pl.col("path").is_null() & pl.col("status").is_in(USABLE)
+    pages, golds = claims.filter(whole), gold.filter(whole)
+    fields = gold.filter(pl.col("path").is_not_null(), pl.col("status").is_in(USABLE))
+    read, notes = read_page_text(fields, golds, pages)
+    # For a field that is blank nothing is looked for, and nothing stands there.
+    blank = fields.filter(pl.col("value").str.strip_chars() == "").select("doc_id", "path")
+    read = pl.concat([read, blank.with_columns(pred=pl.lit(""))], how="diagonal")
+    source = pages.select("doc_id", pred_status="status", pred_origin="origin")
+    read, key = read.join(source, on="doc_id"), ["doc_id", "path"]
+    both = joined.join(read, on=key, how="left", suffix="_read", maintain_order="left")
+    names = ("pred", "pred_status", "pred_origin")
+    left = both.with_columns(
+        *(pl.coalesce(name, f"{name}_read").alias(name) for name in names),
+        outcome=pl.when(~pl.col("judged")).then(pl.lit("unscored")).otherwise("outcome"),
+    ).drop(*(f"{name}_read" for name in names), "judged")
+    extra = from_predictions(inserted(golds, pages), "spurious")
+    return pl.concat([left, extra], how="diagonal_relaxed"), notes
+
+
+def in_order(cases: pl.DataFrame, joined: pl.DataFrame) -> pl.DataFrame:
+    """The cases with the cause ``wrong_order`` where a field read right stands out of order."""
+    if "displaced" not in joined.columns:
+        return cases
+    displaced = joined["displaced"].fill_null(False)
+    cause = pl.when(displaced & pl.col("cause").is_null()).then(pl.lit("wrong_order"))
+    return cases.with_columns(cause=cause.otherwise("cause"))
 
 
 def read_page_text(
@@ -70,23 +105,20 @@ def read_page_text(
     (`out_of_order`). The notes count marks and characters that the search left out, and fields
     not judged.
     """
-    golds = dict(gold_pages.select("doc_id", "value").drop_nulls().iter_rows())
-    texts = dict(pages.select("doc_id", "value").drop_nulls().iter_rows())
+    golds, texts = (dict(side.select("doc_id", "value").drop_nulls().iter_rows())
+                    for side in (gold_pages, pages))  # fmt: skip
     notes: Counter[str] = Counter()
     records: list[tuple] = []
     fields = fields.filter(pl.col("value").str.strip_chars() != "")
     for (doc_id,), group in fields.group_by("doc_id", maintain_order=True):
         if doc_id in texts:
             page = Text(_nfc(texts[doc_id]), keep=own_marks(golds.get(doc_id, "")))
-            notes.update(
-                {f"{TITLES[n]} taken out to find fields": c for n, c in page.marks.items()}
-            )
+            for kind, count in page.marks.items():
+                notes[f"{TITLES[kind]} taken out to find fields"] += count
             notes["characters of page texts too long to be searched"] += page.cut
             records += _fields(str(doc_id), group, golds.get(doc_id), page)
     table = pl.DataFrame(records, schema=SCHEMA, orient="row")
-    notes["fields not judged: the gold text of their page does not hold them"] = table.filter(
-        ~pl.col("judged")
-    ).height
+    notes[_NOT_JUDGED] = table.filter(~pl.col("judged")).height
     return table, {name: count for name, count in notes.items() if count}
 
 
@@ -95,29 +127,31 @@ def _nfc(value: str) -> str:
 
 
 def _fields(doc_id: str, group: pl.DataFrame, gold: str | None, page: Text) -> Iterator[tuple]:
-    values = [squash(_nfc(value)) for value in group["value"]]
+    plain = [_nfc(value) for value in group["value"]]
+    values = [squash(value) for value in plain]
     boxes = group.select(BOX).cast(pl.Float64).to_numpy()
     near = _Neighbours(boxes)
-    layers, gold_stretches = _layers(values, gold, near)
+    layers, golds = _layers(values, gold, near)
     pred: dict[int, Stretch] = {}
     for layer in layers:
-        targets = [values[number] for number in layer]
-        side = [gold_stretches[number] for number in layer] if gold_stretches else None
-        words = {
-            i: [squash(word) for word in _nfc(group["value"][n]).split()]
-            for i, n in enumerate(layer)
-        }
-        placed = find_stretches(targets, page, near.of(layer), words=words, gold=side)
-        pred |= {n: s for n, s in zip(layer, placed, strict=True) if s is not None}
+        side = [golds[number] for number in layer] if golds else None
+        words = {i: [squash(word) for word in plain[n].split()] for i, n in enumerate(layer)}
+        found = find_stretches(
+            [values[n] for n in layer], page, near.of(layer), words=words, gold=side
+        )
+        pred |= {n: stretch for n, stretch in zip(layer, found, strict=True) if stretch is not None}
     judged = {number for layer in layers for number in layer}
     # Which of two equal values stands where cannot be known.
-    once = {number for number, value in enumerate(values) if values.count(value) == 1}
-    displaced = _displaced(boxes, {n: s for n, s in pred.items() if n in once}, gold_stretches)
+    once = [n for n in pred if values.count(values[n]) == 1]
+    known = [n for n in once if n in golds and np.isfinite(boxes[n]).all()]
+    displaced: set[int] = set()
+    if len(known) > 1:
+        places = (np.array([int(side[n].places[0]) for n in known]) for side in (golds, pred))
+        displaced = {known[i] for i in np.flatnonzero(out_of_order(boxes[known], *places))}
     for number, path in enumerate(group["path"]):
-        stretch = pred.get(number)
-        reading = "" if stretch is None else page.shown(stretch.places)
-        at = None if stretch is None else page.at(int(stretch.places[0]))
-        yield doc_id, path, reading, at, number in judged, number in displaced
+        places = pred[number].places if number in pred else None
+        read, at = ("", None) if places is None else (page.shown(places), page.at(int(places[0])))
+        yield doc_id, path, read, at, number in judged, number in displaced
 
 
 def _layers(
@@ -130,12 +164,8 @@ def _layers(
     page = Text(_nfc(gold), keep=TITLES)
     layers, stretches = [], {}
     for _ in range(_LAYERS):
-        placed = (
-            find_stretches([values[n] for n in left], page, near.of(left), bar=_GOLD)
-            if left
-            else []
-        )
-        layer = {n: s for n, s in zip(left, placed, strict=True) if s is not None}
+        found = find_stretches([values[n] for n in left], page, near.of(left), bar=_GOLD)
+        layer = {n: s for n, s in zip(left, found, strict=True) if s is not None}
         if not layer:
             break
         layers.append(list(layer))
@@ -144,41 +174,30 @@ def _layers(
     return layers, stretches
 
 
-def _displaced(boxes: np.ndarray, pred: dict[int, Stretch], gold: dict[int, Stretch]) -> set[int]:
-    known = [n for n in pred if n in gold and np.isfinite(boxes[n]).all()]
-    if len(known) < 2:
-        return set()
-    places = [np.array([int(side[n].places[0]) for n in known]) for side in (gold, pred)]
-    return {known[i] for i in np.flatnonzero(out_of_order(boxes[known], *places))}
-
-
 class _Neighbours:
     """Fields beside each other on a page: as the gold lists them, along lines, down columns."""
 
     def __init__(self, boxes: np.ndarray) -> None:
         whole = np.flatnonzero(np.isfinite(boxes).all(axis=1))
-        orders = [list(range(len(boxes)))]
+        self.orders = [list(range(len(boxes)))]
         for sides in ((0, 1, 2, 3), (1, 0, 3, 2)) if whole.size else ():
-            order = [whole[i] for row in rows(boxes[whole][:, sides]) for i in row]
-            orders.append([int(number) for number in order])
-        self.orders = orders
-        self.ranks = [{number: i for i, number in enumerate(order)} for order in orders]
+            order = [int(whole[i]) for row in rows(boxes[whole][:, sides]) for i in row]
+            self.orders.append(order)
+        self.ranks = [{number: i for i, number in enumerate(order)} for order in self.orders]
 
     def of(self, layer: list[int]) -> Near:
         """The distance of a field of a layer from a place: to the nearest neighbour's place."""
 
         def near(number: int, at: int, known: dict[int, int]) -> float:
             anchors = {layer[n]: position for n, position in known.items()}
-            best = np.inf
+            distances = []
             for order, ranks in zip(self.orders, self.ranks, strict=True):
-                rank = ranks.get(layer[number])
-                for step in (-1, 1) if rank is not None else ():
-                    beside = rank + step
-                    while 0 <= beside < len(order) and order[beside] not in anchors:
-                        beside += step
-                    if 0 <= beside < len(order):
-                        best = min(best, abs(at - anchors[order[beside]]))
-            return float(best) if np.isfinite(best) else float(at)
+                if (rank := ranks.get(layer[number])) is not None:
+                    for beside in (order[rank - 1 :: -1] if rank else (), order[rank + 1 :]):
+                        first = next((other for other in beside if other in anchors), None)
+                        if first is not None:
+                            distances.append(abs(at - anchors[first]))
+            return float(min(distances, default=at))
 
         return near
 
@@ -202,5 +221,4 @@ def inserted(golds: pl.DataFrame, pages: pl.DataFrame) -> pl.DataFrame:
                 at = spans[int(run[0])][0]
                 stretch = {"path": f"/inserted/{at}", "value": " ".join(words), "at": at}
                 records.append(row | stretch | {"kind": INSERTED})
-    schema = dict(pages.schema) | {"at": pl.Int64}
-    return pl.DataFrame(records, schema=schema, orient="row")
+    return pl.DataFrame(records, schema=dict(pages.schema) | {"at": pl.Int64}, orient="row")

@@ -18,9 +18,7 @@ from formlab.folders import Corpus, Predictions
 from formlab.metrics import actions as family
 from formlab.metrics.actions import ActionLine, FieldVerdict, Filled, GoldField, TargetValue
 from formlab.metrics.jsonacc import loaded
-from formlab.scoring.align import judged
-from formlab.scoring.tasks._kit import TaskScores, made_by, score_rows
-from formlab.scoring.whole import Whole
+from formlab.scoring.tasks._kit import Scoring, TaskScores, scorer
 from formlab.tables import BOX, USABLE
 
 # Metrics of clicks, as against values.
@@ -42,19 +40,21 @@ _NOT_WORD = re.compile(r"[\W_]+")
 _SIDES = ("document", "gold", "action")
 _CASE = dict.fromkeys(_SIDES, pl.UInt32)
 _CASE |= dict.fromkeys(("status", "outcome", "pred", "missed"), pl.String)
+_HAS_GOLD = pl.col("gold").is_not_null()
 # A row of the predictions, and its number there.
 _Action = namedtuple("_Action", "status path value task page x0 y0 x1 y1 number")
 
 
+def marks(corpus: Corpus, predictions: Predictions) -> set[str]:
+    """Whether anything was clicked, and whether fields were named."""
+    lines = [line for form in _forms(corpus, predictions, Counter()) for line in form.lines]
+    found = {CLICKS: any(x.clicks for x in lines), NAMES: any(x.named for x in lines)}
+    return {name for name, is_found in found.items() if is_found}
+
+
 @tables.uncollected()
-def score(
-    corpus: Corpus,
-    predictions: Predictions,
-    *,
-    mode: str,
-    threshold: float,
-    kinds: Whole | None = None,
-) -> TaskScores:
+@scorer(marks)
+def score(scoring: Scoring) -> TaskScores:
     """Every field and every form.
 
     In mode `official` a value must be the same code points and is found anywhere in the output,
@@ -62,42 +62,28 @@ def score(
     text, and stand by itself. A click is right on any screenshot of the form if its page is not
     said. Lines that are meant for no field are cases with the outcome `spurious`.
     """
-    kinds = kinds or Whole.of(corpus, predictions, [marks])
     notes: Counter[str] = Counter()
-    tasks = set(kinds.answers["task"])
+    known, tasks = scoring.whole.marks, set(scoring.whole.answers["task"])
     sent, acted = "value" in tasks, "click" in tasks or "value" not in tasks
-    forms = _forms(corpus, predictions, notes, sent=sent, dates=kinds.dates)
+    orders = scoring.orders
+    forms = _forms(scoring.corpus, scoring.predictions, notes, sent=sent, orders=orders)
     if not forms:
         return TaskScores()
-    _judge(forms, exact=mode == "official", threshold=threshold, sent=sent)
-    rows = _rows(corpus, predictions, forms, sent=sent)
-    missed = rows["missed"]
-    cases = judged(
-        rows.drop("missed"),
-        system=predictions.system,
-        threshold=threshold,
-        orders={form.doc_id: want.order for form in forms for want in form.fields if want.order},
-        words=kinds.words,
-    )
-    misclicked = (cases["outcome"] == "mismatch") & missed.is_not_null()
-    cases = cases.with_columns(cause=pl.when(misclicked).then(missed).otherwise("cause"))
+    official = scoring.mode == "official"
+    _judge(forms, exact=official, threshold=scoring.threshold, sent=sent)
+    rows = _rows(scoring.corpus, scoring.predictions, forms, sent=sent)
+    asked = {form.doc_id: orders[form.doc_id] for form in forms if form.doc_id in orders}
+    cases = scoring.judged(rows.drop("missed"), orders=asked)
+    misclicked = (cases["outcome"] == "mismatch") & rows["missed"].is_not_null()
+    cases = cases.with_columns(cause=pl.when(misclicked).then(rows["missed"]).otherwise("cause"))
     # Where values are given by the names of their fields and nothing is clicked, no click is wrong.
-    pointed = CLICKS in kinds.marks or NAMES not in kinds.marks
+    pointed = CLICKS in known or NAMES not in known
     notes["values given by the names of their fields: clicks not scored"] += not pointed
     left_out = set() if pointed else {*POINTED}
     left_out |= set() if sent else {"value_submitted_accuracy", "task_score"}
     if not acted:
         left_out |= family.METRICS.keys() - {"value_submitted_accuracy", "form_completed"}
-    scores = _scores(forms, cases, mode, sent=sent, left_out=left_out)
-    return TaskScores.of([cases], scores, notes)
-
-
-def marks(corpus: Corpus, predictions: Predictions) -> set[str]:
-    """Whether anything was clicked, and whether fields were named."""
-    forms = _forms(corpus, predictions, Counter(), sent=False)
-    lines = [line for form in forms for line in form.lines]
-    found = {CLICKS: any(x.clicks for x in lines), NAMES: any(x.named for x in lines)}
-    return {name for name, there in found.items() if there}
+    return TaskScores.of([cases], _scores(scoring, forms, cases, left_out, sent=sent), notes)
 
 
 @dataclass
@@ -130,23 +116,22 @@ def _forms(
     predictions: Predictions,
     notes: Counter[str],
     *,
-    sent: bool,
-    dates: Mapping[str, int] | None = None,
+    sent: bool = False,
+    orders: Mapping[str, str] | None = None,
 ) -> list[_Form]:
     """The documents that have something to fill in, in their order.
 
     `sent` says whether forms were to be sent: a row without a path says so of its form, whether it
-    was or not. `dates` are those of the whole corpus, see `Whole`.
+    was or not. `orders` are those of day and month in each document.
     """
     golds: dict[str, list[tuple[int, GoldField]]] = defaultdict(list)
     asked = corpus.records.with_row_index("row").filter(pl.col("task") == "click")
     columns = asked.select("row", "doc_id", "path", "kind", "value", "accepted").iter_rows()
-    orders = text.date_orders(corpus.records["doc_id"], corpus.records["value"], dates)
     for (row, doc, path, kind, value, accepted), items in zip(
         columns, items_of(asked["meta"]), strict=True
     ):
         targets = tuple(TargetValue(item["value"], item["targets"]) for item in items)
-        more = tuple(accepted or ()), orders.get(doc)
+        more = tuple(accepted or ()), (orders or {}).get(doc)
         golds[doc].append((row, GoldField(path, kind or "string", value, targets, *more)))
     actions: dict[str, list[_Action]] = defaultdict(list)
     rows = predictions.records.with_row_index("number")
@@ -322,11 +307,12 @@ def _missed(want: GoldField, verdict: FieldVerdict, lines: list[ActionLine]) -> 
 
 
 def _scores(
-    forms: Sequence[_Form], cases: pl.DataFrame, mode: str, *, sent: bool, left_out: set[str]
+    scoring: Scoring, forms: Sequence[_Form], cases: pl.DataFrame, left_out: set[str], *, sent: bool
 ) -> Iterator[pl.DataFrame]:
     """Rows of *scores* of single fields, then of whole forms."""
-    date_rule = text.DATE_RULE if mode != "official" else None
-    asked = cases.filter(pl.col("gold").is_not_null())
+    official = scoring.mode == "official"
+    date_rule = None if official else text.DATE_RULE
+    asked, extra = (cases.filter(side) for side in (_HAS_GOLD, ~_HAS_GOLD))
     fields = [want for form in forms for want in form.fields]
     verdicts = [verdict for form in forms for verdict in form.verdicts]
     is_long = np.array([want.kind == family.DESCRIPTION for want in fields], dtype=bool)
@@ -334,30 +320,27 @@ def _scores(
     for name, tallies in parts.items():
         if name in left_out:
             continue
-        rows = asked
+        rows, metric = asked, family.METRICS[name]
         if name == "description_bleu":
             rows, tallies = asked.filter(is_long), tallies[is_long]
-        metric, rule = family.METRICS[name], _RULES.get(name, "").format(place=forms[0].place)
-        metric = replace(metric, need=None) if mode == "official" else metric
-        settings = made_by(rule, date_rule)
-        yield score_rows(rows, metric, tallies, settings, level="field", mode=mode)
+        rules = _RULES.get(name, "").format(place=forms[0].place), date_rule
+        needed = replace(metric, need=None) if official else metric
+        yield scoring.rows(rows, needed, tallies, *rules)
         if name == "action_match_rate":
             # Actions that nothing asked for: made, and matching nothing.
             lines = [form.lines[number] for form in forms for number in form.extra]
             made = [(not math.isnan(line.x)) + bool(line.value.strip()) for line in lines]
-            extra = np.stack([np.zeros(len(made)), np.array(made, dtype=float)], axis=1)
-            rows = cases.filter(pl.col("gold").is_null())
-            yield score_rows(rows, family.METRICS[name], extra, settings, level="field", mode=mode)
-    sizes = [len(form.fields) for form in forms]
+            tallies = np.stack([np.zeros(len(made)), np.array(made, dtype=float)], axis=1)
+            yield scoring.rows(extra, metric, tallies, *rules)
     received = [form.received for form in forms] if sent else None
     order = {form.doc_id: index for index, form in enumerate(forms)}
     rows = asked.unique("doc_id", keep="first")
     rows = rows.sort(pl.col("doc_id").replace_strict(order, return_dtype=pl.Int64))
     ended = pl.Series("status", [form.ended for form in forms], dtype=pl.String)
     rows = rows.with_columns(ended, path=pl.lit(None, pl.String))
+    sizes = [len(form.fields) for form in forms]
     for name, tallies in family.episodes(fields, verdicts, sizes, parts, received).items():
         if name not in left_out:
             by = "by=submission" if sent else "by=fields placed"
-            rule = by if name in ("form_completed", "task_score") else "avg=fields"
-            metric, settings = family.METRICS[name], made_by(rule, date_rule)
-            yield score_rows(rows, metric, tallies, settings, level="document", mode=mode)
+            rules = by if name in ("form_completed", "task_score") else "avg=fields", date_rule
+            yield scoring.rows(rows, family.METRICS[name], tallies, *rules, level="document")

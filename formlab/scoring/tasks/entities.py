@@ -12,11 +12,9 @@ from formlab.benchmarks.vrdu import UNREPEATED, Schema
 from formlab.folders import Corpus, Predictions
 from formlab.metrics import entities as family
 from formlab.metrics.entities import Matching, match_entities
-from formlab.scoring.align import judged
-from formlab.scoring.tasks._kit import TaskScores, made_by, score_rows, text_rows
+from formlab.scoring.tasks._kit import Scoring, TaskScores, scorer, text_rows
 from formlab.scoring.tasks._leaves import Leaves, leaves
-from formlab.scoring.whole import Whole
-from formlab.tables import BOX, USABLE, Settings
+from formlab.tables import BOX, USABLE
 
 RULES = "unrepeated=most-confident,else-first"
 # What a case has of its gold record, and the rows of both sides that a case stands for.
@@ -25,21 +23,16 @@ _GOLD += ("scope", "reference", "complexity", "modal")
 _ROWS = {"gold_row": pl.UInt32, "pred_row": pl.UInt32, "outcome": pl.String}
 
 
-def score(
-    corpus: Corpus,
-    predictions: Predictions,
-    *,
-    mode: str,
-    threshold: float,
-    kinds: Whole | None = None,
-) -> TaskScores:
+@scorer()
+def score(scoring: Scoring) -> TaskScores:
     """Every document by every entity, all together and as means over entities.
 
     Slices are by ``entity``, and the ``group`` of unrepeated ones; line items are one entity. The
     cases are single values, parts of line items included, with the ladder's accuracies.
     """
+    corpus, predictions, mode = scoring.corpus, scoring.predictions, scoring.mode
     schema = Schema.of(corpus)
-    records = leaves(corpus, predictions, schema, dates=kinds.dates if kinds else None)
+    records = leaves(corpus, predictions, schema, dates=scoring.whole.dates)
     matching = match_entities(records.gold, records.pred, schema.matches, mode=mode)
     documents = _documents(corpus, predictions)
     rows = _with_outcome(_aligned(records, matching, schema), records, schema, mode)
@@ -47,22 +40,16 @@ def score(
     names = joined["kind"]
     types = {name: schema.type_of(name) for name in names.drop_nulls().unique()}
     typed = names.replace_strict(types, return_dtype=pl.String) if types else names
-    cases = judged(
-        joined.with_columns(typed.alias("kind"), pl.coalesce("subtype", typed).alias("subtype")),
-        system=predictions.system,
-        threshold=threshold,
-        words=kinds.words if kinds else None,
-        orders=dict(records.gold.select("doc", "order").drop_nulls().iter_rows()),
-    ).with_columns(names.alias("kind"))
-    settings = made_by(RULES, None if mode == "official" else text.DATE_RULE)
+    joined = joined.with_columns(typed.alias("kind"), subtype=pl.coalesce("subtype", typed))
+    orders = dict(records.gold.select("doc", "order").drop_nulls().iter_rows())
+    cases = scoring.judged(joined, orders=orders).with_columns(names.alias("kind"))
     counts = _counts(documents, records, matching, schema)
-    documents = documents.with_columns(
-        system=pl.lit(predictions.system), path=pl.lit(None, pl.String)
-    )
+    system, path = pl.lit(predictions.system), pl.lit(None, pl.String)
+    documents = documents.with_columns(system=system, path=path)
     scored = cases.filter(pl.col("outcome") != "unscored")
-    how = {"level": "field", "mode": mode, "threshold": threshold, "rules": [RULES]}
+    how = {"level": "field", "mode": mode, "threshold": scoring.threshold, "rules": [RULES]}
     scores = [
-        *_of_documents(counts, schema, documents, settings, mode),
+        *_of_documents(scoring, counts, schema, documents),
         *text_rows(scored, task="entity", **how),
     ]
     return TaskScores.of([cases], scores, records.notes)
@@ -96,14 +83,9 @@ def _aligned(records: Leaves, matching: Matching, schema: Schema) -> pl.DataFram
     both = gold.select(side).join(
         pairs, left_on="item", right_on="gold", how="left", maintain_order="left"
     )
+    keys = {"left_on": ["pred", *place], "right_on": ["item", *place], "nulls_equal": True}
     both = both.join(
-        pred.select(side),
-        left_on=["pred", *place],
-        right_on=["item", *place],
-        how="left",
-        nulls_equal=True,
-        suffix="_pred",
-        maintain_order="left",
+        pred.select(side), how="left", suffix="_pred", maintain_order="left", **keys
     ).select(gold_row="row", pred_row="row_pred")
     alone = pred.filter(~pl.col("row").is_in(both["pred_row"].drop_nulls().implode()))
     unknown = records.gold_records.filter(pl.col("status") == "unscored")["row"]
@@ -161,22 +143,11 @@ def _filled(
     rows: pl.DataFrame, corpus: Corpus, records: Leaves, documents: pl.DataFrame
 ) -> pl.DataFrame:
     """The rows with the records of both sides, under the names of *cases*."""
-    gold = records.gold_records.select(
-        "path",
-        *_GOLD,
-        gold_row="row",
-        gold_doc="doc_id",
-        gold_kind="kind",
-        gold="value",
-        gold_origin="origin",
-    )
-    pred = records.pred_records.select(
-        "confidence",
-        pl.col("path", "kind", "origin", "status", "page", *BOX).name.prefix("pred_"),
-        pred_row="row",
-        pred_doc="doc_id",
-        pred="value",
-    )
+    renamed = {"gold_row": "row", "gold_doc": "doc_id", "gold_kind": "kind", "gold": "value"}
+    gold = records.gold_records.select("path", *_GOLD, gold_origin="origin", **renamed)
+    sides = pl.col("path", "kind", "origin", "status", "page", *BOX).name.prefix("pred_")
+    renamed = {"pred_row": "row", "pred_doc": "doc_id", "pred": "value"}
+    pred = records.pred_records.select("confidence", sides, **renamed)
     joined = rows.join(gold, on="gold_row", how="left").join(pred, on="pred_row", how="left")
     joined = joined.with_columns(pl.coalesce("gold_doc", "pred_doc").alias("doc_id"))
     became = documents.select("doc_id", doc_status="status")
@@ -202,16 +173,14 @@ def _counts(
     """By slice: credit, gold and predicted items of each document, shape (documents, 3)."""
     size, number = documents.height, {name: n for n, name in enumerate(documents["doc_id"])}
     place = pl.col("doc").replace_strict(number, return_dtype=pl.Int64).alias("place")
-    gold, pred = (
-        side.group_by("item", maintain_order=True)
-        .agg(pl.col("doc", "name").first())
-        .with_columns(place)
+    items = (
+        side.group_by("item", maintain_order=True).agg(pl.col("doc", "name").first())
         for side in (records.gold, records.pred)
     )
+    gold, pred = (side.with_columns(place) for side in items)
     credit = gold.join(matching.pairs, left_on="item", right_on="gold")
-    taken = matching.pairs["pred"].implode(), pl.Series(matching.forgiven).implode()
-    wrong = pred.filter(~pl.col("item").is_in(taken[0]))
-    wrong = wrong.filter(~pl.col("item").is_in(taken[1]))
+    taken = {*matching.pairs["pred"], *matching.forgiven}
+    wrong = pred.filter(~pl.col("item").is_in(taken))
     chosen: dict[tuple[str | None, str | None], list[str] | None]
     chosen = {("entity", name): [name] for name in schema.entities}
     chosen |= {("group", "unrepeated"): schema.names(UNREPEATED), (None, None): None}
@@ -232,19 +201,18 @@ def _counts(
 
 
 def _of_documents(
+    scoring: Scoring,
     counts: Mapping[tuple[str | None, str | None], np.ndarray],
     schema: Schema,
     documents: pl.DataFrame,
-    settings: Settings,
-    mode: str,
 ) -> Iterator[pl.DataFrame]:
     """Of a slice precision, recall and F1; of all entities their micro and macro averages."""
     of_entities = [counts["entity", name] for name in schema.entities]
     every = np.hstack([np.zeros((documents.height, 0)), *of_entities])
+    rules = RULES, None if scoring.mode == "official" else text.DATE_RULE
     for (by, value), parts in counts.items():
-        how = {"level": "document", "mode": mode, "task": "entity"}
-        how |= {"slice_by": by, "slice_value": value}
+        options = {"level": "document", "task": "entity", "slice_by": by, "slice_value": value}
         for name, metric in family.METRICS.items():
             stats = every if name.startswith("macro_") else parts
             if ("_" in name) == (by is None) and stats.shape[1]:
-                yield score_rows(documents, metric, stats, settings, **how)
+                yield scoring.rows(documents, metric, stats, *rules, **options)

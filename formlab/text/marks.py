@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 import re
-from bisect import bisect_right
 from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -72,42 +71,22 @@ def unmarked(text: str, *, keep: Collection[str] = ()) -> Unmarked:
     >>> unmarked("# A<br>b_c * 2").counts == {"heading": 1, "tag": 1}
     True
     """
-    pieces: list[str] = []
-    places: list[int] = []
-    counts: Counter[str] = Counter()
-    start = 0
-    starts, ends = _table_rows(text)
+    pieces, places, counts, start, at = [], [], Counter(), 0, 0
+    bars: set[int] = set()
+    for line in text.splitlines(keepends=True):
+        if line.count("|") > 1:
+            bars.update(place for place, char in enumerate(line, at) if char == "|")
+        at += len(line)
     for mark in _MARKS.finditer(text):
-        kind = mark.lastgroup or ""
-        if kind in keep:
+        kind, at = mark.lastgroup or "", mark.start()
+        if kind in keep or (kind == "bar" and at not in bars):
             continue
-        if kind == "bar":
-            row = bisect_right(starts, mark.start()) - 1
-            if row < 0 or mark.start() >= ends[row]:
-                continue
-        shown = _shown(kind, mark.group())
-        pieces += (text[start : mark.start()], shown)
-        places += range(start, mark.start())
-        places += [mark.start()] * len(shown)
+        shown = " " if kind in ("tag", "bar", "rule") else ""
+        shown = html.unescape(mark[0]) if kind == "entity" else shown
+        pieces += (text[start:at], shown)
+        places += [*range(start, at), *[at] * len(shown)]
         start = mark.end()
         counts[kind] += 1
     pieces.append(text[start:])
     places += range(start, len(text))
     return Unmarked("".join(pieces), np.array(places, dtype=np.int64), counts)
-
-
-def _shown(kind: str, mark: str) -> str:
-    if kind == "entity":
-        return html.unescape(mark)
-    return " " if kind in ("tag", "bar", "rule") else ""
-
-
-def _table_rows(text: str) -> tuple[list[int], list[int]]:
-    """The starts and the ends of the lines with at least two bars."""
-    starts, ends, at = [], [], 0
-    for line in text.splitlines(keepends=True):
-        if line.count("|") > 1:
-            starts.append(at)
-            ends.append(at + len(line))
-        at += len(line)
-    return starts, ends

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from html.entities import html5
 from html.parser import HTMLParser
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from lxml import etree
 
 # What a browser does not show, and ruby glosses, which the published extraction leaves out too.
 SILENT = frozenset({"script", "style", "template", "rt", "rp"})
 _HIDDEN = frozenset({"script", "style", "template", "noscript", "iframe", "rt", "rp"})
-VOID = frozenset([
-    "area", "base", "basefont", "bgsound", "br", "col", "command", "embed", "frame", "hr",
-    "image", "img", "input", "isindex", "keygen", "link", "menuitem", "meta", "nextid", "param",
-    "source", "spacer", "track", "wbr",
-])  # fmt: skip
+_VOID = (
+    "area base basefont bgsound br col command embed frame hr image img input isindex keygen link"
+    " menuitem meta nextid param source spacer track wbr"
+)
+VOID = frozenset(_VOID.split())
 _TAG = re.compile(r"</?[a-zA-Z][^<>]*>")
 _SPACE = re.compile(r"\s+")
 # Beyond these a span is hostile: it would only cost memory.
@@ -105,23 +105,22 @@ def events(markup: str) -> Iterator[Event]:
     for what, node in etree.iterwalk(root, events=("start", "end", "comment", "pi")):
         tag = node.tag
         if isinstance(tag, str):
-            cell = what == "start" and (tag == "td" or tag == "th")
-            spans = _spans(node) if cell else _ONE
-            yield Event(what, tag, spans)
+            is_cell = what == "start" and tag in ("td", "th")
+            yield Event(what, tag, _spans(node) if is_cell else _ONE)
         text = node.text if what == "start" else node.tail
         # iterwalk yields a comment once; its text is not shown, its tail is.
         if text and (what != "start" or isinstance(tag, str)):
             yield Event("text", text)
 
 
-def _spans(attributes: Iterable) -> tuple[int, int]:
-    def span(name: str, most: int) -> int:
-        text = attributes.get(name)  # type: ignore[attr-defined]
-        if not text:
-            return 1
-        return min(max(int(text), 1), most) if text.isdecimal() and len(text) < 9 else 1
-
-    return span("colspan", _MOST_COLUMNS), span("rowspan", _MOST_ROWS)
+def _spans(attributes: Any) -> tuple[int, int]:
+    """The columns and rows of a cell; `attributes` of either parser have a method `get`."""
+    bounds = {"colspan": _MOST_COLUMNS, "rowspan": _MOST_ROWS}
+    texts = ((attributes.get(name) or "1", most) for name, most in bounds.items())
+    return tuple(
+        min(max(int(text), 1), most) if text.isdecimal() and len(text) < 9 else 1
+        for text, most in texts
+    )
 
 
 def is_html(text: str) -> bool:

@@ -9,6 +9,7 @@ import heapq
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 from rapidfuzz import fuzz
@@ -108,11 +109,8 @@ class _View:
 
     def __init__(self, page: Text, free: np.ndarray, *, closed: bool) -> None:
         self.index = np.flatnonzero(free) if closed else np.arange(len(free))
-        self.chars = [page.squashed[index] for index in self.index]
         self.free = free[self.index].copy()
-        for index in np.flatnonzero(~self.free):
-            self.chars[index] = _TAKEN
-        self.text = "".join(self.chars)
+        self.text = "".join(page.squashed[n] if free[n] else _TAKEN for n in self.index)
         taken = np.concatenate([[True], ~self.free, [True]])
         steps = np.concatenate([[2], np.diff(self.index), [2]]) > 1
         self.starts = page.first[self.index] | taken[:-2] | steps[:-1]
@@ -121,10 +119,8 @@ class _View:
     def take(self, start: int, end: int) -> None:
         self.free[start:end] = False
         self.text = self.text[:start] + _TAKEN * (end - start) + self.text[end:]
-        if start:
-            self.ends[start - 1] = True
-        if end < len(self.starts):
-            self.starts[end] = True
+        self.ends[max(start - 1, 0) : start] = True
+        self.starts[end : end + 1] = True
 
     def exact(self, value: str, *, inside: bool) -> list[tuple[int, int]]:
         """Where `value` stands, between ends of words unless `inside`."""
@@ -148,29 +144,26 @@ class _View:
     def like(self, value: str, bar: float) -> tuple[tuple[int, int], float] | None:
         """The stretch of whole words that is most like `value`, and its similarity."""
         # The alignment ignores that lengths differ, so it is asked for somewhat less.
-        alignment = fuzz.partial_ratio_alignment(value, self.text, score_cutoff=100 * (bar - 0.1))
-        if alignment is None or alignment.dest_end <= alignment.dest_start:
+        found = fuzz.partial_ratio_alignment(value, self.text, score_cutoff=100 * (bar - 0.1))
+        if found is None or found.dest_end <= found.dest_start:
             return None
-        begins = self._round(self.starts, alignment.dest_start, 0)
-        finishes = self._round(self.ends, alignment.dest_end - 1, 1)
         best, score = None, bar
-        for start in {*begins, alignment.dest_start}:
-            for end in {*finishes, alignment.dest_end}:
-                piece = self.text[start:end]
-                if not piece or _TAKEN in piece:
-                    continue
-                similarity = Levenshtein.normalized_similarity(value, piece, score_cutoff=score)
-                if similarity > score or (best is None and similarity >= score):
-                    best, score = (start, end), similarity
+        for start in {*self._near(self.starts, found.dest_start), found.dest_start}:
+            for last in {*self._near(self.ends, found.dest_end - 1), found.dest_end - 1}:
+                piece = self.text[start : last + 1]
+                if piece and _TAKEN not in piece:
+                    similarity = Levenshtein.normalized_similarity(value, piece, score_cutoff=score)
+                    if similarity > score or (best is None and similarity >= score):
+                        best, score = (start, last + 1), similarity
         return None if best is None else (best, score)
 
     @staticmethod
-    def _round(edges: np.ndarray, index: int, add: int) -> list[int]:
+    def _near(edges: np.ndarray, index: int) -> list[int]:
         """The nearest edges of words before and after a place, two each way."""
         low = max(0, index - 60)
         near = low + np.flatnonzero(edges[low : index + 60])
         middle = int(np.searchsorted(near, index))
-        return [int(edge) + add for edge in near[max(0, middle - 2) : middle + 2]]
+        return near[max(0, middle - 2) : middle + 2].tolist()
 
 
 def find_stretches(
@@ -198,10 +191,8 @@ def find_stretches(
     cores: dict[int, np.ndarray] = {}
     for inside, closed, sure in _SWEEPS:
         view = _View(page, free, closed=closed)
-        left = [number for number in range(len(values)) if number not in cores]
-        if not left:
-            break
-        assigned = _sweep({n: values[n] for n in left}, view, bar=max(bar, sure), inside=inside)
+        left = {n: value for n, value in enumerate(values) if n not in cores}
+        assigned = _sweep(left, view, bar=max(bar, sure), inside=inside) if left else {}
         anchors = {n: int(span[0]) for n, span in cores.items()}
         for number, (start, end) in _shared_out(assigned, view, near, anchors).items():
             cores[number] = view.index[start:end]
@@ -210,9 +201,8 @@ def find_stretches(
             _pieces(words or {}, page, cores, free, share=max(sure, _PIECES))
     stretches: list[Stretch | None] = [None] * len(values)
     for number, core in cores.items():
-        asked = max(bar, least(len(values[number])))
         reference = gold[number] if gold else None
-        stretches[number] = _whole(values[number], core, page, free, reference, asked)
+        stretches[number] = _whole(values[number], core, page, free, reference, bar)
     return stretches
 
 
@@ -228,11 +218,12 @@ def _sweep(
 
     def parted(value: str, span: tuple[int, int], similarity: float) -> bool:
         """Whether the stretch would be more like the value without others that stand in it."""
-        whole = rest = view.text[slice(*span)]
+        rest = view.text[slice(*span)]
         for other in sorted(groups, key=len, reverse=True):
             if SHORT <= len(other) < len(value):
                 rest = rest.replace(other, "")
-        return rest != whole and Levenshtein.normalized_similarity(value, rest) > similarity
+        is_less = len(rest) < span[1] - span[0]
+        return is_less and Levenshtein.normalized_similarity(value, rest) > similarity
 
     def offer(value: str) -> None:
         asked = max(bar, least(len(value)))
@@ -246,13 +237,10 @@ def _sweep(
     while heap:
         _, value, spans = heapq.heappop(heap)
         still = [span for span in spans if view.free[slice(*span)].all()]
-        if len(still) < len(spans) and not still:
-            offer(value)
-            continue
         for span in still:
             view.take(*span)
         assigned[value] += still
-        if len(assigned[value]) < len(groups[value]):
+        if not still or len(assigned[value]) < len(groups[value]):
             offer(value)
     return {tuple(groups[value]): spans for value, spans in assigned.items()}
 
@@ -267,20 +255,16 @@ def _shared_out(
 
     `near` is given the number of the field, a place, and the places of the fields that are known.
     """
-    chosen = {}
-    open_ = []
-    for numbers, spans in assigned.items():
-        if len(numbers) == len(spans) == 1:
-            chosen[numbers[0]] = spans[0]
-        else:
-            open_.append((numbers, spans))
+    certain = {n: s[0] for n, s in assigned.items() if len(n) == len(s) == 1}
+    chosen = {number: span for (number,), span in certain.items()}
     known = anchors | {n: int(view.index[span[0]]) for n, span in chosen.items()}
-    for numbers, spans in open_:
-        places = [int(view.index[span[0]]) for span in spans]
-        cost = np.array([[near(n, at, known) for at in places] for n in numbers])
-        for row, column in assign(-cost, least=None):
-            chosen[numbers[row]] = spans[column]
-            known[numbers[row]] = places[column]
+    for numbers, spans in assigned.items():
+        if numbers not in certain:
+            places = [int(view.index[span[0]]) for span in spans]
+            cost = np.array([[near(n, at, known) for at in places] for n in numbers])
+            for row, column in assign(-cost, least=None):
+                chosen[numbers[row]] = spans[column]
+                known[numbers[row]] = places[column]
     return chosen
 
 
@@ -301,12 +285,11 @@ def _pieces(
         spans = [(int(a), int(a) + int(np.argmax(page.last[a:])) + 1) for a in starts]
         spans = [(a, b) for a, b in spans if free[a:b].all()]
         blocks = LCSseq.opcodes(parts, [page.squashed[a:b] for a, b in spans])
-        matched = [
-            spans[i] for b in blocks if b.tag == "equal" for i in range(b.dest_start, b.dest_end)
-        ]
-        if sum(b - a for a, b in matched) >= share * sum(map(len, parts)):
-            cores[number] = np.concatenate([np.arange(a, b) for a, b in matched])
-            free[cores[number]] = False
+        equal = [spans[b.dest_start : b.dest_end] for b in blocks if b.tag == "equal"]
+        places = [place for span in chain(*equal) for place in range(*span)]
+        if len(places) >= share * sum(map(len, parts)):
+            cores[number] = np.array(places)
+            free[places] = False
 
 
 def _whole(
@@ -317,30 +300,24 @@ def _whole(
     Left out is what stands beside the value in the gold text too, as `RM` in `RM9.00`. None if a
     letter or figure cut off makes it another value.
     """
-    first, last = int(core[0]), int(core[-1])
-    start, end = first, last + 1
-    while not page.first[start]:
-        start -= 1
-    while not page.last[end - 1]:
-        end += 1
-    before, after = page.squashed[start:first], page.squashed[last + 1 : end]
-    if gold is not None and gold.before == before:
-        start = first
-    if gold is not None and gold.after == after:
-        end = last + 1
-    taken = np.flatnonzero(~free[start:first])
-    start += int(taken[-1]) + 1 if taken.size else 0
-    taken = np.flatnonzero(~free[last + 1 : end])
-    end = last + 1 + int(taken[0]) if taken.size else end
-    for low, high in ((start, end), (first, last + 1)):
-        places = np.concatenate([np.arange(low, first), core, np.arange(last + 1, high)])
+    first, last, bar = int(core[0]), int(core[-1]) + 1, max(bar, least(len(value)))
+    start = int(np.flatnonzero(page.first[: first + 1])[-1])
+    end = last + int(np.argmax(page.last[last - 1 :]))
+    before, after = page.squashed[start:first], page.squashed[last:end]
+    start = first if gold is not None and gold.before == before else start
+    end = last if gold is not None and gold.after == after else end
+    # No further than to what another value has.
+    start = max([start, *(start + 1 + np.flatnonzero(~free[start:first]))])
+    end = min([end, *(last + np.flatnonzero(~free[last:end]))])
+    for low, high in ((start, end), (first, last)):
+        places = np.concatenate([np.arange(low, first), core, np.arange(last, high)])
         shown = "".join(page.squashed[index] for index in places)
         if Levenshtein.normalized_similarity(value, shown) >= bar:
             cut = (
                 page.squashed[start:low][-1:] + shown[:1],
                 shown[-1:] + page.squashed[high:end][:1],
             )
-            if not any(_one_word(pair) for pair in cut):
+            if not any(map(_one_word, cut)):
                 return Stretch(places, before, after)
     return None
 

@@ -39,15 +39,14 @@ def out_of_order(boxes: np.ndarray, gold_places: np.ndarray, places: np.ndarray)
 
 def _precedes(boxes: np.ndarray) -> np.ndarray:
     left, top, right, bottom = boxes.T
-    across = _shared(left, right) / np.maximum(_least(right - left), 1e-9)
-    height = bottom - top
+    width, height = right - left, bottom - top
+    across = _shared(left, right) / np.maximum(np.minimum.outer(width, width), 1e-9)
     shared = _shared(top, bottom)
-    along = shared / np.maximum(np.maximum(height[:, None], height[None, :]), 1e-9)
-    apart = shared < _LINE * _least(height)
-    middle, centre = (top + bottom) / 2, (left + right) / 2
-    line = along >= _LINE
-    below = (middle[:, None] < middle[None, :]) & (across >= _COLUMN) & apart
-    reach = below | (line & (centre[:, None] < centre[None, :]) & (across < _COLUMN))
+    line = shared / np.maximum(np.maximum.outer(height, height), 1e-9) >= _LINE
+    apart = shared < _LINE * np.minimum.outer(height, height)
+    lower = np.less.outer(top + bottom, top + bottom)
+    reach = lower & (across >= _COLUMN) & apart
+    reach |= line & np.less.outer(left + right, left + right) & (across < _COLUMN)
     for index in range(len(boxes)):
         reach |= reach[:, index, None] & reach[None, index, :]
     # Boxes that lie over each other can precede each other; they say nothing then.
@@ -55,11 +54,7 @@ def _precedes(boxes: np.ndarray) -> np.ndarray:
 
 
 def _shared(low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    return np.minimum(high[:, None], high[None, :]) - np.maximum(low[:, None], low[None, :])
-
-
-def _least(size: np.ndarray) -> np.ndarray:
-    return np.minimum(size[:, None], size[None, :])
+    return np.minimum.outer(high, high) - np.maximum.outer(low, low)
 
 
 def _outside_antichain(conflict: np.ndarray) -> np.ndarray:
@@ -68,17 +63,14 @@ def _outside_antichain(conflict: np.ndarray) -> np.ndarray:
         scipy.sparse.csr_array(conflict), perm_type="column"
     )
     partner = {int(column): row for row, column in enumerate(matched) if column >= 0}
-    rows = {row for row, column in enumerate(matched) if column < 0}
-    columns: set[int] = set()
-    front = list(rows)
+    front = [row for row, column in enumerate(matched) if column < 0]
+    rows, columns = set(front), set()
     while front:
-        for column in map(int, np.flatnonzero(conflict[front.pop()])):
-            if column not in columns:
-                columns.add(column)
-                row = partner.get(column)
-                if row is not None and row not in rows:
-                    rows.add(row)
-                    front.append(row)
+        reached = set(np.flatnonzero(conflict[front.pop()]).tolist()) - columns
+        columns |= reached
+        further = {partner[column] for column in reached if column in partner} - rows
+        rows |= further
+        front += further
     cover = np.ones(len(conflict), dtype=bool)
     cover[list(rows)] = False
     cover[list(columns)] = True

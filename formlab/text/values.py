@@ -39,17 +39,14 @@ _SIGNED = re.compile(
 )
 _LEAD = "[1-9][0-9]{0,2}"
 # Each has two groups, the whole part and the decimals.
-_BODIES = tuple(
-    re.compile(pattern)
-    for pattern in (
-        rf"({_LEAD}(?:,[0-9]{{3}})+)(?:\.([0-9]+))?",
-        rf"({_LEAD}(?:\.[0-9]{{3}})+),([0-9]+)",
-        rf"({_LEAD}(?:\.[0-9]{{3}}){{2,}})()",
-        rf"({_LEAD}(?:[ '][0-9]{{3}})+)(?:[.,]([0-9]+))?",
-        r"([0-9]*)[.,]([0-9]+)",
-        r"([0-9]+)()",
-        r"([1-9][0-9]?(?:,[0-9]{2})+,[0-9]{3})(?:\.([0-9]+))?",
-    )
+_BODIES = (
+    rf"({_LEAD}(?:,[0-9]{{3}})+)(?:\.([0-9]+))?",
+    rf"({_LEAD}(?:\.[0-9]{{3}})+),([0-9]+)",
+    rf"({_LEAD}(?:\.[0-9]{{3}}){{2,}})()",
+    rf"({_LEAD}(?:[ '][0-9]{{3}})+)(?:[.,]([0-9]+))?",
+    r"([0-9]*)[.,]([0-9]+)",
+    r"([0-9]+)()",
+    r"([1-9][0-9]?(?:,[0-9]{2})+,[0-9]{3})(?:\.([0-9]+))?",
 )
 _LETTER = re.compile(r"[^\W\d_]")
 _DIGIT, _NO_DIGIT = re.compile("[0-9]"), str.maketrans("", "", ",.' ")
@@ -59,21 +56,16 @@ _FRACTION = re.compile(
 )
 _ARABIC_SEPARATORS = {0x066B: ".", 0x066C: ","}
 
-# A sign of several currencies has all of them. What is not here is asked of babel.
-_CURRENCIES = {
-    "$": "USD", "us$": "USD", "usd": "USD", "a$": "AUD", "aud": "AUD", "c$": "CAD", "ca$": "CAD",
-    "cad": "CAD", "s$": "SGD", "sgd": "SGD", "hk$": "HKD", "hkd": "HKD", "nt$": "TWD", "r$": "BRL",
-    "€": "EUR", "eur": "EUR", "£": "GBP", "gbp": "GBP", "¥": "JPY/CNY", "jpy": "JPY", "円": "JPY",
-    "圓": "JPY", "元": "CNY", "cny": "CNY", "rmb": "CNY", "₹": "INR", "rs": "INR", "rs.": "INR",
-    "inr": "INR", "rm": "MYR", "myr": "MYR", "₩": "KRW", "krw": "KRW", "원": "KRW", "rp": "IDR",
-    "rp.": "IDR", "chf": "CHF", "fr.": "CHF", "sek": "SEK", "nok": "NOK", "dkk": "DKK",
-    "kr": "SEK/NOK/DKK/ISK", "kr.": "SEK/NOK/DKK/ISK", "mxn": "MXN", "ft": "HUF", "lei": "RON",
-    "₦": "NGN", "₲": "PYG", "₡": "CRC", "gh₵": "GHS", "s/": "PEN", "s/.": "PEN", "bs": "BOB",
-    "ksh": "KES", "tl": "TRY", "đ": "VND", "đồng": "VND", "грн": "UAH", "руб": "RUB",
-    "р": "RUB", "лв": "BGN", "บาท": "THB", "人民币": "CNY", "ر.س": "SAR", "د.إ": "AED", "j$": "JMD",
-    "tt$": "TTD", "sfr": "CHF", "euro": "EUR", "euros": "EUR", "元整": "CNY",
-    "tk": "BDT", "₵": "GHS", "dh": "AED/MAD", "b/.": "PAB", "ar$": "ARS", "zl": "PLN", "php": "PHP",
-}  # fmt: skip
+# Each currency with its signs; a sign of several has all of them. Others are asked of babel.
+_SIGNS = (
+    "USD $ us$ usd; AUD a$ aud; CAD c$ ca$ cad; SGD s$ sgd; HKD hk$ hkd; TWD nt$; BRL r$;"
+    " EUR € eur euro euros; GBP £ gbp; JPY/CNY ¥; JPY jpy 円 圓; CNY 元 cny rmb 人民币 元整;"
+    " INR ₹ rs rs. inr; MYR rm myr; KRW ₩ krw 원; IDR rp rp.; CHF chf fr. sfr; SEK sek; NOK nok;"
+    " DKK dkk; SEK/NOK/DKK/ISK kr kr.; MXN mxn; HUF ft; RON lei; NGN ₦; PYG ₲; CRC ₡; GHS gh₵ ₵;"
+    " PEN s/ s/.; BOB bs; KES ksh; TRY tl; VND đ đồng; UAH грн; RUB руб р; BGN лв; THB บาท;"
+    " SAR ر.س; AED د.إ; JMD j$; TTD tt$; BDT tk; AED/MAD dh; PAB b/.; ARS ar$; PLN zl; PHP php"
+)
+_CURRENCIES = {sign: code for code, *signs in map(str.split, _SIGNS.split(";")) for sign in signs}
 _SIGN = r"[^\d\s%.,'()+-][^\d\s%,'()+-]{0,5}"
 _MONEY = re.compile(
     rf"(?P<head>[-+(]* ?)(?P<before>{_SIGN})? ?(?P<rest>[-+(]? ?[0-9.,' ]*[0-9](?: ?[-)])?) ?"
@@ -87,9 +79,7 @@ MONTH_NAMES = (
     "january jan", "february feb", "march mar", "april apr", "may", "june jun", "july jul",
     "august aug", "september sept sep", "october oct", "november nov", "december dec",
 )  # fmt: skip
-_MONTHS = {
-    name: number for number, names in enumerate(MONTH_NAMES, start=1) for name in names.split()
-}
+_MONTHS = {name: n for n, names in enumerate(MONTH_NAMES, start=1) for name in names.split()}
 _WEEKDAY = r"(?:(?:mon|tues?|wed(?:nes)?|thu(?:rs?)?|fri|sat(?:ur)?|sun)(?:day)?\.?,? )?"
 _DAY = r"(?P<day>[0-9]{1,2})(?:st|nd|rd|th|er|º|\.)?"
 _YEAR = r"'?(?P<year>[0-9]{4}|[0-9]{2})"
@@ -211,8 +201,8 @@ def _number(cleaned: str) -> Decimal | None:
         return None
     if match["power"] and match["power"][1] not in "+-" and "." not in match["body"]:
         return None
-    body = next((parts for pattern in _BODIES if (parts := pattern.fullmatch(match["body"]))), None)
-    if body is None:
+    bodies = (re.fullmatch(pattern, match["body"]) for pattern in _BODIES)
+    if (body := next(filter(None, bodies), None)) is None:
         return None
     negative = match["open"] or match["trail"] or (match["sign"] or "").startswith("-")
     whole, decimals = body[1].translate(_NO_DIGIT), body[2] or ""
@@ -338,7 +328,7 @@ def possible_dates(text: str) -> tuple[Days, Days]:
 def _days(year: str, month: str | int, day: str | None) -> Days:
     if not day:
         return (Month(int(year), int(month)),) if 1 <= int(month) <= 12 else ()
-    years = [year] if len(year) == 4 else [year, ("19" if int(year) < 69 else "20") + year]
+    years = [year] if len(year) == 4 else [year, f"{19 if int(year) < 69 else 20}{year}"]
     return tuple(filter(None, (day_of(written, month, day) for written in years)))
 
 
@@ -425,7 +415,7 @@ def checked(text: str) -> bool | None:
 @lru_cache(maxsize=_REMEMBERED)
 def _is_ticked(cleaned: str) -> bool | None:
     word = cleaned.translate(_GAPS)
-    return True if _YES.fullmatch(word) else False if _NO.fullmatch(word) else None
+    return bool(_YES.fullmatch(word)) if _YES.fullmatch(word) or _NO.fullmatch(word) else None
 
 
 def is_null_word(text: str) -> bool:

@@ -98,17 +98,35 @@ class _Form:
     number: int
     doc_id: str
     place: str
+    elements: list
     rows: list[int]
     fields: list[GoldField]
-    status: str
-    ended: str
-    actions: list[_Action]
-    lines: list[ActionLine]
-    filled: Filled
-    received: bool
-    submitted: list[str | None]
+    status: str = "missing"
+    ended: str = "missing"
+    actions: list[_Action] = field(default_factory=list)
+    lines: list[ActionLine] = field(default_factory=list)
+    output: str = ""
+    received: bool = False
+    submitted: list[str | None] = field(default_factory=list)
     verdicts: list[FieldVerdict] = field(default_factory=list)
     extra: list[int] = field(default_factory=list)
+
+    def fill_in(self, given: Sequence[_Action], notes: Counter[str], *, sent: bool) -> None:
+        """Add what was done."""
+        valid = [row for row in given if row.status in USABLE]
+        self.status = next((row.status for row in (*valid, *given)), "missing")
+        self.ended = next((row.status for row in given if row.path is None), self.status)
+        by_path = {want.path: want for want in self.fields}
+        for row in valid:
+            for line in _lines(row, by_path) if row.path and row.task == "click" else ():
+                self.actions.append(row)
+                self.lines.append(line)
+        whole = [row.value for row in valid if row.path is None and row.value]
+        self.output = "\n".join(whole or [line.value for line in self.lines])
+        sent_rows = [row for row in valid if row.task == "value"]
+        values = _submission(self.fields, sent_rows, notes) if sent else {}
+        self.submitted = [values.get(want.path) for want in self.fields]
+        self.received = bool(sent_rows)
 
 
 def _forms(
@@ -124,73 +142,48 @@ def _forms(
     `sent` says whether forms were to be sent: a row without a path says so of its form, whether it
     was or not. `orders` are those of day and month in each document.
     """
-    golds: dict[str, list[tuple[int, GoldField]]] = defaultdict(list)
+    meta = pl.col("meta").str
+    documents = corpus.documents.select(
+        "doc_id",
+        place=meta.json_path_match("$.place").fill_null("released boxes"),
+        elements=meta.json_path_match("$.elements").fill_null("[]"),
+    )
+    # Instances of one form have the same elements, which are read once.
+    known = {elements: json.loads(elements) for elements in documents["elements"].unique()}
+    forms = {
+        doc: _Form(number, doc, place, known[elements], [], [])
+        for number, (doc, place, elements) in enumerate(documents.iter_rows())
+    }
     asked = corpus.records.with_row_index("row").filter(pl.col("task") == "click")
     columns = asked.select("row", "doc_id", "path", "kind", "value", "accepted").iter_rows()
     for (row, doc, path, kind, value, accepted), items in zip(
         columns, items_of(asked["meta"]), strict=True
     ):
         targets = tuple(TargetValue(item["value"], item["targets"]) for item in items)
-        more = tuple(accepted or ()), (orders or {}).get(doc)
-        golds[doc].append((row, GoldField(path, kind or "string", value, targets, *more)))
+        more = targets, tuple(accepted or ()), (orders or {}).get(doc)
+        forms[doc].rows.append(row)
+        forms[doc].fields.append(GoldField(path, kind or "string", value, *more))
     actions: dict[str, list[_Action]] = defaultdict(list)
     rows = predictions.records.with_row_index("number")
     for doc, *row in rows.select("doc_id", *_Action._fields).iter_rows():
         actions[doc].append(_Action(*row))
-    meta, known = pl.col("meta").str, {}
-    documents = corpus.documents.select(
-        "doc_id",
-        meta.json_path_match("$.elements").fill_null("[]").alias("elements"),
-        meta.json_path_match("$.place").fill_null("released boxes").alias("place"),
-    )
-    forms = []
-    for number, (doc, elements, place) in enumerate(documents.iter_rows()):
-        if doc in golds:
-            # Instances of one form have the same elements, which are read once.
-            if elements not in known:
-                known[elements] = json.loads(elements)
-            form = _form(golds[doc], actions[doc], known[elements], notes, sent=sent)
-            forms.append(_Form(number, doc, place, *form))
-    return forms
-
-
-def _form(
-    golds: Sequence[tuple[int, GoldField]],
-    given: Sequence[_Action],
-    elements: list,
-    notes: Counter[str],
-    *,
-    sent: bool,
-) -> tuple:
-    """What a form asks for and what was done, in the order of the columns of `_Form`."""
-    rows, fields = map(list, zip(*golds, strict=True))
-    valid = [row for row in given if row.status in USABLE]
-    status = next((row.status for row in (*valid, *given)), "missing")
-    ended = next((row.status for row in given if row.path is None), status)
-    by_path = {want.path: want for want in fields}
-    clicks = [row for row in valid if row.path and row.task == "click"]
-    done = [(row, line) for row in clicks for line in _lines(row, by_path.get(row.path))]
-    actions, lines = ([pair[at] for pair in done] for at in (0, 1))
-    whole = [row.value for row in valid if row.path is None and row.value]
-    output = "\n".join(whole) or "\n".join(line.value for line in lines)
-    filled = Filled(fields, lines, elements, output)
-    sent_rows = [row for row in valid if row.task == "value"]
-    values = _submission(fields, [row for row in sent_rows if row.path], notes) if sent else {}
-    submitted = [values.get(want.path) for want in fields]
-    return rows, fields, status, ended, actions, lines, filled, bool(sent_rows), submitted
+    filled = [form for form in forms.values() if form.fields]
+    for form in filled:
+        form.fill_in(actions[form.doc_id], notes, sent=sent)
+    return filled
 
 
 def _submission(
     fields: Sequence[GoldField], rows: Sequence[_Action], notes: Counter[str]
 ) -> dict[str, str | None]:
     """What was submitted, by the path of the field; a name may be spelled as in a page."""
-    sent = {row.path for row in rows}
+    rows = [row for row in rows if row.path]
+    exact, sent = {want.path for want in fields}, {row.path for row in rows}
     # A form may have two labels that differ in spelling alone: an exact name comes first.
     spellings: dict[str, list[str]] = defaultdict(list)
-    for want in fields:
-        if want.path not in sent:
-            spellings[_key(want.path)].append(want.path)
-    exact, values = {want.path for want in fields}, {}
+    for path in (want.path for want in fields if want.path not in sent):
+        spellings[_key(path)].append(path)
+    values = {}
     for row in rows:
         alike = [row.path] if row.path in exact else spellings[_key(row.path)]
         notes["submitted values of no field"] += len(alike) != 1
@@ -202,8 +195,9 @@ def _key(path: str) -> str:
     return _NOT_WORD.sub("", path.replace("~1", "").replace("~0", "")).casefold()
 
 
-def _lines(row: _Action, want: GoldField | None) -> list[ActionLine]:
+def _lines(row: _Action, fields: Mapping[str, GoldField]) -> list[ActionLine]:
     """The actions that a row states: a line of output, or the values of the field it names."""
+    want = fields.get(row.path)
     value, page = row.value or "", math.nan if row.page is None else float(row.page)
     x = y = math.nan
     if row.x0 is not None and row.y0 is not None:
@@ -226,7 +220,8 @@ def _lines(row: _Action, want: GoldField | None) -> list[ActionLine]:
 
 def _judge(forms: Sequence[_Form], *, exact: bool, threshold: float, sent: bool) -> None:
     """Fill in the verdicts of all forms. Of an output that is not usable nothing is right."""
-    found = family.match_forms([form.filled for form in forms], exact=exact, threshold=threshold)
+    filled = [Filled(form.fields, form.lines, form.elements, form.output) for form in forms]
+    found = family.match_forms(filled, exact=exact, threshold=threshold)
     fields = [want for form in forms for want in form.fields]
     rungs = text.ladders(
         [want.value for want in fields],
@@ -243,17 +238,17 @@ def _judge(forms: Sequence[_Form], *, exact: bool, threshold: float, sent: bool)
         # Of `right` only as many are taken as the form has fields.
         each = zip(form.fields, verdicts, form.submitted, right, strict=False)
         for want, verdict, value, is_same in each:
-            if want.leave_empty and not acted:
+            if sent:
+                # A browser does not send a box that is not ticked.
+                is_right = want.leave_empty if value is None else is_same
+                verdict.submitted = form.received and is_right
+            # Nothing was clicked there, and yet it was sent with something.
+            strange = sent and form.received and not verdict.submitted
+            if want.leave_empty and (strange or not acted):
                 verdict.right = verdict.placed = verdict.found = False
-                verdict.text = None
+                verdict.text = value if strange else None
             if not sent:
                 continue
-            # A browser does not send a box that is not ticked.
-            verdict.submitted = form.received and (want.leave_empty if value is None else is_same)
-            if want.leave_empty and form.received and not verdict.submitted:
-                # Nothing was clicked there, and yet it was sent with something.
-                verdict.right = verdict.placed = verdict.found = False
-                verdict.text = value
             # Of a run that only gives what it sent, that is what the form contains.
             if not form.lines and value is not None:
                 verdict.text, verdict.right = value, verdict.submitted

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from operator import itemgetter
 from typing import Literal
 
 import polars as pl
@@ -51,12 +50,10 @@ def date_orders(
     shown = _by_document(docs, values)
     own = {doc: next(iter(orders)) for doc, orders in shown.items() if len(orders) == 1}
     corpus = _counted(shown) if corpus is None else corpus
-    usual, most = max(((order, corpus.get(order, 0)) for order in ORDERS), key=itemgetter(1))
-    total = sum(corpus.values())
-    if total < _ENOUGH or most < _SHARE * total:
+    total, usual = sum(corpus.values()), max(ORDERS, key=lambda order: corpus.get(order, 0))
+    if total < _ENOUGH or corpus.get(usual, 0) < _SHARE * total:
         return own
-    silent = (doc for doc in docs.unique(maintain_order=True) if doc not in shown)
-    return own | dict.fromkeys(silent, usual)
+    return dict.fromkeys((doc for doc in docs.unique() if doc not in shown), usual) | own
 
 
 def orders_shown(docs: pl.Series, values: pl.Series) -> Counter[str]:
@@ -77,18 +74,17 @@ def _by_document(docs: pl.Series, values: pl.Series) -> dict[str, set[Order]]:
     dates = pl.DataFrame({"doc": docs, "value": values.cast(pl.String)})
     dates = dates.filter(~pl.col("value").str.contains(_ISO))
     dates = dates.select("doc", pl.col("value").str.extract_all(_NUMERIC)).explode("value")
-    dates = dates.drop_nulls().unique(maintain_order=True)
-    shown_by_doc: dict[str, set[Order]] = {}
-    for doc, value in dates.iter_rows():
-        if shown := _shown(value.strip("./-")):
-            shown_by_doc.setdefault(doc, set()).add(shown)
-    return shown_by_doc
+    shown: dict[str, set[Order]] = {}
+    for doc, value in dates.drop_nulls().unique(maintain_order=True).iter_rows():
+        if order := _shown(value.strip("./-")):
+            shown.setdefault(doc, set()).add(order)
+    return shown
 
 
 # Forms repeat dates, and each is asked for before and while its batch is scored.
 @lru_cache(maxsize=1 << 16)
 def _shown(text: str) -> Order | None:
     month_first, day_first = date_readings(text)
-    if (month_first and day_first) or not (month_first or day_first):
+    if bool(month_first) == bool(day_first):
         return None
     return "month" if month_first else "day"

@@ -16,7 +16,8 @@ from __future__ import annotations
 import functools
 import itertools
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -64,12 +65,7 @@ def same_fields(
 ) -> pl.DataFrame:
     """The pairs of records that are the same field: ``doc_id path pred_path``.
 
-    Parameters
-    ----------
-    gold, claims
-        Records, the gold with the column `RULE`.
-    threshold, orders
-        As for `align.judged`.
+    The gold has the column `RULE`; `threshold` and `orders` are those of `align.judged`.
 
     Examples
     --------
@@ -192,8 +188,7 @@ def _ordered(gold: pl.DataFrame) -> set[str]:
 
 def _is_inexact(meta: str | None) -> bool:
     """Whether values may agree by this rule that share neither text nor value."""
-    rule = rule_of(meta)
-    return rule.tolerance is not None or rule.comparator == "fuzzy"
+    return rule_of(meta).tolerance is not None or rule_of(meta).comparator == "fuzzy"
 
 
 def _few_pairs(gold: pl.DataFrame, claims: pl.DataFrame) -> pl.DataFrame:
@@ -217,11 +212,10 @@ def _assigned(
     filled, usable = pl.col("value").str.strip_chars() != "", pl.col("status").is_in(USABLE)
     columns = ["doc_id", "row", "field", "value", "kind", "accepted", RULE]
     right: dict[str, dict[int, tuple[str, _Gold]]] = defaultdict(dict)
-    for doc, row, field, value, kind, accepted, rule in (
-        gold.filter(filled).select(columns).iter_rows()
-    ):
-        key = _Gold(value, kind, tuple(accepted or ()), rule, orders.get(doc))
-        right[doc][row] = field, key
+    for doc, row, field, *known in gold.filter(filled).select(columns).iter_rows():
+        value, kind, accepted, rule = known
+        accepted = tuple(accepted or ())
+        right[doc][row] = field, _Gold(value, kind, accepted, rule, orders.get(doc))
     given: dict[str, dict[int, tuple[str, str]]] = defaultdict(dict)
     for doc, row, *answer in claims.filter(filled, usable).select(columns[:4]).iter_rows():
         given[doc][row] = tuple(answer)
@@ -263,14 +257,8 @@ def _agreeing(
                     found.update(*(by_key.get(k, ()) for k in keys(value, kind, parsed=parsed)))
                 pairs |= dict.fromkeys((gold, value) for value in found)
     listed = list(pairs)
-    table = pl.DataFrame(
-        [(*gold, value) for gold, value in listed],
-        schema={
-            "gold": pl.String, "kind": pl.String, "accepted": pl.List(pl.String), RULE: pl.String,
-            "order": pl.String, "used": pl.String,
-        },
-        orient="row",
-    )  # fmt: skip
+    schema = dict.fromkeys((*_Gold._fields, "used"), pl.String) | {"accepted": pl.List(pl.String)}
+    table = pl.DataFrame([(*gold, value) for gold, value in listed], schema=schema, orient="row")
     sides = [table[name].to_list() for name in ("gold", "used", "kind", "accepted", "order")]
     rungs = text.ladders(*sides[:4], threshold=threshold, orders=sides[4])
     agreeing: dict[_Gold, set[str]] = defaultdict(set)
@@ -296,6 +284,7 @@ def _below(place: str, step: str) -> str:
     return f"{place}/*" if step.isdecimal() else f"{place}/{step}"
 
 
+@dataclass
 class _Document:
     """The fields of a document on both sides, paired for the greatest worth in all.
 
@@ -303,21 +292,15 @@ class _Document:
     not there has no value to compare. `lists` are the places of lists.
     """
 
-    def __init__(
-        self,
-        right: Mapping[int, tuple[str, _Gold]],
-        given: Mapping[int, tuple[str, str]],
-        lists: set[str],
-        ordered: set[str],
-        agreeing: Mapping[_Gold, set[str]],
-    ) -> None:
-        self._right, self._given, self._agreeing = right, given, agreeing
-        self._lists, self._ordered = lists, ordered
-        # Agreement outweighs all likeness.
-        self._most = len(right) + 1
-        self._others = {
-            (field, value) for field, gold in right.values() for value in agreeing.get(gold, ())
-        }
+    right: dict[int, tuple[str, _Gold]]
+    given: dict[int, tuple[str, str]]
+    lists: set[str]
+    ordered: set[str]
+    agreeing: Mapping[_Gold, set[str]]
+
+    def __post_init__(self) -> None:
+        golds = self.right.values()
+        self.others = {(f, value) for f, gold in golds for value in self.agreeing.get(gold, ())}
 
     def _read(self, node: _Tree, place: str) -> tuple[bool, _Tree]:
         """Whether the items of a field may stand in any order, and what is in it.
@@ -326,12 +309,12 @@ class _Document:
         of digits are no places.
         """
         steps = {step: below for step, below in node.items() if step is not None}
-        if place not in self._lists or not all(map(str.isdecimal, steps)):
+        if place not in self.lists or not all(map(str.isdecimal, steps)):
             return False, node
         if None in node:
             alone = "0" if "0" not in steps else "00"
             steps = {alone: {None: node[None]}} | steps
-        return place not in self._ordered, steps
+        return place not in self.ordered, steps
 
     def pairs(self, gold: _Tree, pred: _Tree, place: str = "") -> Iterator[tuple[int, int]]:
         """The rows of the gold and of the answers that belong together."""
@@ -390,33 +373,33 @@ class _Document:
     def _values(self, golds: list[int], preds: list[int]) -> np.ndarray:
         """What each pair of rows adds: agreement, or how alike they are."""
         total = np.zeros((len(golds), len(preds)))
-        rows = [place for place, row in enumerate(golds) if row in self._right]
-        columns = [place for place, row in enumerate(preds) if row in self._given]
+        rows = [place for place, row in enumerate(golds) if row in self.right]
+        columns = [place for place, row in enumerate(preds) if row in self.given]
         if not rows or not columns:
             return total
         # Values repeat: each two of them are compared once.
-        right, right_codes = _coded(self._right[golds[place]][1] for place in rows)
-        given, given_codes = _coded(self._given[preds[place]] for place in columns)
+        golds, preds = (
+            [self.right[golds[n]][1] for n in rows],
+            [self.given[preds[n]] for n in columns],
+        )
+        right, given = (
+            {value: code for code, value in enumerate(dict.fromkeys(side))}
+            for side in (golds, preds)
+        )
         spelled = [[_normal(value) for value in (gold.gold, *gold.accepted)] for gold in right]
-        alike = process.cdist(
-            list(itertools.chain(*spelled)), [_normal(value) for _, value in given],
-            scorer=Levenshtein.normalized_similarity, dtype=np.float64,
-        )  # fmt: skip
+        texts = [list(itertools.chain(*spelled)), [_normal(value) for _, value in given]]
+        likeness = Levenshtein.normalized_similarity
+        alike = process.cdist(*texts, scorer=likeness, dtype=np.float64)
         starts = np.cumsum([0, *map(len, spelled[:-1])])
         alike = np.maximum.reduceat(alike, starts, axis=0)
         # However alike, what agrees with another item's value is no misreading of this one's.
-        alike[:, [answer in self._others for answer in given]] = 0.0
-        places = {value: place for place, (_, value) in enumerate(given)}
-        for row, gold in enumerate(right):
-            for value in self._agreeing.get(gold, ()):
+        alike[:, [answer in self.others for answer in given]] = 0.0
+        places = {value: code for (_, value), code in given.items()}
+        for gold, row in right.items():
+            # Agreement outweighs all likeness.
+            for value in self.agreeing.get(gold, ()):
                 if value in places:
-                    alike[row, places[value]] = self._most + (value == gold.gold)
-        total[np.ix_(rows, columns)] = alike[np.ix_(right_codes, given_codes)]
+                    alike[row, places[value]] = 1 + len(self.right) + (value == gold.gold)
+        codes = [right[gold] for gold in golds], [given[pred] for pred in preds]
+        total[np.ix_(rows, columns)] = alike[np.ix_(*codes)]
         return total
-
-
-def _coded(values: Iterable[Any]) -> tuple[list[Any], list[int]]:
-    """The different values, and the place among them of each."""
-    places: dict[Any, int] = {}
-    codes = [places.setdefault(value, len(places)) for value in values]
-    return list(places), codes

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import polars as pl
 
@@ -45,6 +45,20 @@ def from_predictions(claims: pl.DataFrame, outcome: str) -> pl.DataFrame:
     """Predicted records under the names of *cases*, without any gold."""
     renamed = claims.rename(PRED).drop("role", "meta", "accepted", "system")
     return renamed.with_columns(path="pred_path", outcome=pl.lit(outcome))
+
+
+def with_read(
+    joined: pl.DataFrame, read: pl.DataFrame, names: Sequence[str], where: pl.Expr | bool = True
+) -> pl.DataFrame:
+    """The cases `where` it holds with the columns `names` of `read` where they have none.
+
+    What else `read` has, by document and path, is added to all cases.
+    """
+    options = {"on": ["doc_id", "path"], "how": "left", "suffix": "_read", "maintain_order": "left"}
+    both = joined.join(read, **options)
+    read_too = {name: pl.when(where).then(f"{name}_read") for name in names}
+    filled = both.with_columns(pl.coalesce(name, other) for name, other in read_too.items())
+    return filled.drop(f"{name}_read" for name in names)
 
 
 def with_status(joined: pl.DataFrame, records: pl.DataFrame) -> pl.DataFrame:

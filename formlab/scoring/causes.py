@@ -1,22 +1,26 @@
 """Why a value differs from the gold: one deterministic cause each, in stages.
 
 Most causes follow from the two texts (`cause`). Further evidence is used where there is any
-(`causes`): other fields' gold, boxes, the page's text, other systems' answers, and the words of the
-corpus's gold. What other documents show is told after scoring (`scoring.across`).
-`docs/causes.md` has the definitions and how far people agree with them; `causes.toml` has the
-stage, the words and the advice of each.
+(`causes`): other fields' gold, boxes, the page's text, and the words of the corpus's gold. What
+other documents show is told after scoring (`scoring.across`). `docs/causes.md` has the definitions
+and how far people agree with them; `causes.toml` the stage, the words and the advice of each.
 """
 
 from __future__ import annotations
 
+import re
 import tomllib
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator
+from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import polars as pl
+from rapidfuzz.distance import Levenshtein
 
-from formlab.scoring._evidence import Document, read_documents
-from formlab.scoring._gold_words import Words
-from formlab.scoring._pairs import cause_of
+from formlab.scoring._gold_words import TELLING, Words, folded
+from formlab.scoring._pairs import LONGEST, cause_of, letters, tokens
 from formlab.tables import BOX, USABLE
 
 _TABLE = tomllib.loads(Path(__file__).with_name("causes.toml").read_text("utf-8"))
@@ -69,34 +73,26 @@ def cause(gold: str, pred: str, *, right: bool = False) -> str:
     return cause_of(gold, pred, right) if gold.strip() else "spurious"
 
 
-def causes(
-    cases: pl.DataFrame, others: pl.DataFrame | None = None, words: Words | None = None
-) -> list[str | None]:
+def causes(cases: pl.DataFrame, words: Words | None = None) -> list[str | None]:
     """The cause of each case; null where gold and prediction are the same or nothing is scored.
 
     `cases` are rows of the schema CASES with outcome, status and the ladder filled in; all
     of a document, since its other values are evidence. So are `words`, those of the whole gold;
-    without them, of the cases. A Boolean column `has_answer` says whether a
-    document has a usable answer at all; without it, one usable row does. `others` are predictions
-    of other systems for the same fields: doc_id, path, pred. An answer that one of them gives too,
-    against the gold, supports `label_error`. They should be independent: two settings of one
-    engine err alike.
+    without them, of the cases. A Boolean column `has_answer` says whether a document has a usable
+    answer at all; without it, one usable row does.
     """
     named: list[str | None] = [None] * cases.height
-    table = _with_columns(cases)
-    unlike = ~pl.col("exact").fill_null(False) & (pl.col("outcome") != "unscored")
-    wrong = table.filter(unlike)
+    table = cases.with_row_index("row")
+    table = table.with_columns(pl.lit(None).alias(n) for n in _COLUMNS if n not in table.columns)
+    answered = pl.coalesce("has_answer", pl.col("status").is_in(USABLE)).fill_null(False)
+    table = table.select(*_COLUMNS, answered=answered)
+    wrong = table.filter(~pl.col("exact").fill_null(False) & (pl.col("outcome") != "unscored"))
     # Documents that are right all through are never asked.
-    asked = table.filter(pl.col("doc_id").is_in(wrong["doc_id"].implode()))
-    documents = read_documents(asked)
+    documents = read_documents(table.filter(pl.col("doc_id").is_in(wrong["doc_id"].implode())))
     if words is None:
         words = Words.of(cases.filter(pl.col("path").is_not_null()).select("doc_id", "gold"))
-    agreed = set()
-    if others is not None:
-        rows = others.drop_nulls(["path", "pred"]).select("doc_id", "path", "pred").iter_rows()
-        agreed = {_answer(*row) for row in rows}
     for row in wrong.iter_rows(named=True):
-        named[row["row"]] = _cause(row, documents[row["doc_id"]], words, agreed)
+        named[row["row"]] = _cause(row, documents[row["doc_id"]], words)
     return named
 
 
@@ -107,19 +103,11 @@ _COLUMNS = (
 )
 
 
-def _with_columns(cases: pl.DataFrame) -> pl.DataFrame:
-    """The cases with `_COLUMNS` alone, and whether each is an answer."""
-    cases = cases.with_row_index("row")
-    lacking = [pl.lit(None).alias(name) for name in _COLUMNS if name not in cases.columns]
-    answered = pl.coalesce("has_answer", pl.col("status").is_in(USABLE)).fill_null(False)
-    return cases.with_columns(lacking).select(*_COLUMNS, answered.alias("answered"))
+def _folded(value: str) -> str:
+    return " ".join(value.split()).casefold()
 
 
-def _answer(doc_id: str, path: str | None, pred: str) -> tuple[str, str | None, str]:
-    return doc_id, path, " ".join(pred.split()).casefold()
-
-
-def _cause(row: dict, document: Document, words: Words, agreed: set) -> str | None:
+def _cause(row: dict, document: Document, words: Words) -> str | None:
     if row["status"] in BAD_OUTPUT:
         return row["status"]
     if row["by_rule"]:
@@ -148,7 +136,261 @@ def _cause(row: dict, document: Document, words: Words, agreed: set) -> str | No
     if exchanged := document.exchanged(row):
         return exchanged
     first = "notation" if gold == pred else cause_of(gold, pred, False)
-    if first in _WRITTEN:
-        return first
-    supported = bool(agreed) and _answer(row["doc_id"], row["path"], pred) in agreed
-    return document.refined(row, first, words, supported=supported)
+    return first if first in _WRITTEN else document.refined(row, first, words)
+
+
+_STEP = re.compile(r"/\d+(?=/|$)")
+# How far what was read may stand out of the field's box, of the box's height.
+_BEYOND = 0.5
+# From this likeness on, in [0, 1], a value is its own, misread, and not another field's.
+_ALIKE = 0.6
+# How many characters of a document are searched for values that are missing, over all of them.
+_BUDGET = 20_000_000
+_LISTS = ("row", "path", "kind", "gold", "letters", "pred", "status", *BOX)
+Row = dict[str, Any]
+
+
+def read_documents(cases: pl.DataFrame) -> dict[str, Document]:
+    """The documents of cases that have `_LISTS` and ``answered``: whether it is an answer."""
+    field = pl.col("path").is_not_null()
+    lists = cases.with_columns(letters=folded(cases["gold"])).group_by("doc_id").agg(
+        pl.col("answered").any(),
+        pl.col("gold", "pred").filter(~field).drop_nulls().name.prefix("page_"),
+        *(pl.col(name).filter(field) for name in _LISTS),
+    )  # fmt: skip
+    return {row["doc_id"]: Document(row) for row in lists.iter_rows(named=True)}
+
+
+class Document:
+    """The fields of one document, a list a column; whether any of its cases is `answered`."""
+
+    def __init__(self, columns: dict[str, Any]) -> None:
+        self._columns, self.answered, self._left = columns, columns["answered"], _BUDGET
+        self._paths, self._golds, self._preds = (columns[n] for n in ("path", "gold", "pred"))
+
+    def missed(self, row: Row) -> str:
+        """The cause of a value that is not in its field but may be elsewhere in the output."""
+        gold = letters(row["gold"] or "")
+        if any(_likeness(gold, text or "") >= _ALIKE for text in row["readings"] or ()):
+            # Another rule reads it here, out of a token that goes to a neighbour.
+            return "clipped"
+        if len(gold) < TELLING:
+            return "missed"
+        places, surplus = self._surplus
+        if elsewhere := [path for path in places.get(gold, ()) if path != row["path"]]:
+            return self._misplaced(row, elsewhere)
+        if self._count(gold, surplus):
+            # It is stuck to a neighbour's text, which is merged for it.
+            return "clipped"
+        words = _spaced(tokens(row["gold"]))
+        read = self._count(words, self._page("pred"))
+        return "wrong_field" if read and read > self._count(words, self._answers) else "missed"
+
+    def spurious_cause(self, row: Row, words: Words) -> str:
+        """The cause of a value that no gold asks for."""
+        if not (plain := letters(row["pred"] or "")):
+            return "spurious"
+        inside = row["readings"] is not None or _is_inside(row)
+        if row["gold"] is not None and row["path"] is not None and inside:
+            # A scribble is often read as a letter or two, but seldom as a figure.
+            answer = Counter(tokens(row["pred"]))
+            figures = {word for word in answer if any(map(str.isdigit, word))}
+            telling = figures or any(len(word) > 1 for word in answer)
+            own = telling and self._is_own(row, answer, words, figures)
+            return "label_error" if own else "spurious"
+        page = self._page("gold")
+        known = self._count(_spaced(tokens(row["pred"])), page) or plain in self._places
+        return "hallucinated" if page.strip() and not known else "spurious"
+
+    def refined(self, row: Row, first: str, words: Words) -> str:
+        """The cause, where the two texts alone suggest `first`."""
+        gold, pred = row["gold"], row["pred"]
+        if len(gold) + len(pred) > 2 * LONGEST:
+            return first
+        if first != "lookalike" and (misplaced := self._other_field(row, first)):
+            return misplaced
+        if words.contradict_gold(gold, pred):
+            return "label_error"
+        if first == "merged" and _is_inside(row):
+            # Where what is too much are whole words, the page shows more than the gold.
+            answer, known = tokens(pred), tokens(gold)
+            extra = Counter(_around(answer, "".join(known)))
+            # A sign alone is no word: what is stuck to it is one token with it.
+            if not extra and known and not Counter(known) - Counter(answer):
+                extra = Counter(answer) - Counter(known)
+            if extra and self._is_own(row, extra, words):
+                return "label_error"
+        # What was read in the field's own box is its ink, however unlike.
+        return "characters" if first == "other_value" and _is_inside(row) else first
+
+    def exchanged(self, row: Row) -> str | None:
+        """`wrong_row` or `wrong_field` where the answer is the gold of a field that lost it.
+
+        A short value may be another row's by chance, unless that row has a third one's.
+        """
+        plain, (pred, gold) = letters(row["pred"]), map(_folded, (row["pred"], row["gold"]))
+        if plain not in self._places or pred == gold:
+            return None
+        answers = {
+            self._paths[place]: _folded(self._preds[place] or "") for place in self._having(pred)
+        }
+        lost = {path: answer for path, answer in answers.items() if answer != pred}
+        own, telling = _any_item(row["path"]), len(plain) >= TELLING
+        if rows := [
+            path
+            for path, answer in lost.items()
+            if _any_item(path) == own and (telling or not answer or self._having(answer))
+        ]:
+            return self._misplaced(row, rows)
+        return "wrong_field" if telling and gold in lost.values() else None
+
+    def _having(self, value: str) -> list[int]:
+        """The fields whose gold is a folded value."""
+        places = self._places.get(letters(value), ())
+        return [place for place in places if _folded(self._golds[place]) == value]
+
+    def _other_field(self, row: Row, first: str) -> str | None:
+        """`wrong_field` or `wrong_row` where the answer is another field's gold."""
+        pred = letters(row["pred"])
+        if len(pred) < TELLING or first in ("clipped", "merged", "label_error", "lost_separator"):
+            return None
+        paths = [self._paths[place] for place in self._places.get(pred, ())]
+        elsewhere = [path for path in paths if path != row["path"]]
+        if not elsewhere:
+            return None
+        misplaced = self._misplaced(row, elsewhere)
+        other_row = first == "digit" and misplaced == "wrong_row"
+        alike = _likeness(letters(row["gold"]), pred)
+        return misplaced if other_row or alike < _ALIKE else None
+
+    def _misplaced(self, row: Row, elsewhere: list[str]) -> str:
+        # An index may number the rows of a table, or fields that have nothing in common.
+        own = _any_item(row["path"])
+        same = own != row["path"] and all(_any_item(path) == own for path in elsewhere)
+        return "wrong_row" if same and len(self._kinds[own]) < 2 else "wrong_field"
+
+    def _is_own(
+        self, row: Row, extra: Counter[str], words: Words, figures: Collection[str] = ()
+    ) -> bool:
+        """Whether most of `extra` are words, and neither a neighbour's nor another field's loss."""
+        others = max(_size(extra & self._lost), _size(extra & self._beside(row)))
+        known = {word: n for word, n in extra.items() if word in figures or words.has(word)}
+        return _size(Counter(known)) * 2 > _size(extra) >= 2 * others
+
+    def _beside(self, row: Row) -> Counter[str]:
+        """The words of the fields whose boxes are no further away than a line."""
+        left, top, right, bottom = (row[side] for side in BOX)
+        gap = bottom - top
+        columns = [self._columns[name] for name in ("row", "gold", *BOX)]
+        self._left -= len(columns[0])
+        if self._left <= 0:
+            return Counter(tokens(row["pred"]))
+        neighbours: Counter[str] = Counter()
+        for number, gold, *box in zip(*columns, strict=True):
+            if None in box or number == row["row"]:
+                continue
+            x0, y0, x1, y1 = box
+            across = x0 <= right + gap and x1 >= left - gap
+            if across and y0 <= bottom + gap and y1 >= top - gap:
+                # A letter alone stands beside most fields by chance.
+                neighbours.update(word for word in tokens(gold or "") if len(word) > 1)
+        return neighbours
+
+    def _count(self, value: str, text: str) -> int:
+        # A value is looked for in all of its document: with very many of both it ends somewhere.
+        self._left -= len(text)
+        return text.count(value) if self._left > 0 else 0
+
+    @cached_property
+    def _lost(self) -> Counter[str]:
+        """The words of fields that were not read there."""
+        lost: Counter[str] = Counter()
+        for sides in zip(self._golds, self._preds, strict=True):
+            gold, pred = (tokens(side or "") for side in sides)
+            # Words that are only split otherwise are not lost.
+            if "".join(gold) != "".join(pred):
+                lost += Counter(gold) - Counter(pred)
+        return lost
+
+    @cached_property
+    def _places(self) -> dict[str, list[int]]:
+        """The fields with each gold value, by its letters."""
+        places = defaultdict(list)
+        for place, plain in enumerate(self._columns["letters"]):
+            if self._golds[place]:
+                places[plain].append(place)
+        return places
+
+    @cached_property
+    def _kinds(self) -> dict[str, set[str]]:
+        """The kinds of a list's items."""
+        kinds = defaultdict(set)
+        for path, kind in zip(self._paths, self._columns["kind"], strict=True):
+            kinds[_any_item(path)].add(kind)
+        return kinds
+
+    @cached_property
+    def _surplus(self) -> tuple[dict[str, list[str]], str]:
+        """What fields have that is not theirs, by value and as one text."""
+        places, surplus = defaultdict(list), []
+        for path, value, answer in self._usable():
+            pred, gold = letters(answer), letters(value or "")
+            if pred != gold:
+                places[pred].append(path)
+                # Its own text is no sign of another field's.
+                surplus.append(pred.replace(gold, "|", 1) if gold else pred)
+        return places, "|".join(surplus)
+
+    def _usable(self) -> Iterator[tuple[str, str | None, str]]:
+        """Path, gold and answer of each field that has an answer."""
+        columns = self._paths, self._golds, self._preds, self._columns["status"]
+        for *field, status in zip(*columns, strict=True):
+            if field[2] and status in USABLE:
+                yield tuple(field)
+
+    @cached_property
+    def _answers(self) -> str:
+        """The words of all that fields have."""
+        return _spaced(word for *_, answer in self._usable() for word in tokens(answer))
+
+    def _page(self, side: str) -> str:
+        """The words of the page in gold or output; blank where not given."""
+        return _spaced(word for text in self._columns[f"page_{side}"] for word in tokens(text))
+
+
+def _is_inside(row: Row) -> bool:
+    """Whether what was read stands in the field's own box."""
+    box, read = ([row[f"{side}{name}"] for name in BOX] for side in ("", "pred_"))
+    if None in box or None in read:
+        return False
+    slack = _BEYOND * (box[3] - box[1])
+    low = all(read[n] >= box[n] - slack for n in (0, 1))
+    return low and all(read[n] <= box[n] + slack for n in (2, 3))
+
+
+def _around(words: list[str], text: str) -> list[str]:
+    """The words before and after `text`, if it begins with one and ends with one."""
+    start = "".join(words).find(text) if text else -1
+    ends = [0]
+    for word in words:
+        ends.append(ends[-1] + len(word))
+    if start not in ends or start + len(text) not in ends:
+        return []
+    return words[: ends.index(start)] + words[ends.index(start + len(text)) :]
+
+
+def _any_item(path: str) -> str:
+    return _STEP.sub("/*", path)
+
+
+def _likeness(gold: str, pred: str) -> float:
+    return Levenshtein.normalized_similarity(gold, letters(pred)) if letters(pred) else 0.0
+
+
+def _size(words: Counter[str]) -> int:
+    return sum(len(word) * count for word, count in words.items())
+
+
+def _spaced(words: Iterable[str]) -> str:
+    """Words with a space on both sides of each, so that only whole words are found."""
+    return f" {' '.join(words)} "

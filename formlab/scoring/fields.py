@@ -30,6 +30,7 @@ import numpy as np
 import polars as pl
 
 from formlab.errors import UnknownName
+from formlab.scoring.align import with_read
 from formlab.scoring.whole import Whole
 from formlab.tables import BOX
 
@@ -143,14 +144,10 @@ def filled(
         return joined
     gold = joined.filter(pl.col("gold_status").is_not_null(), pl.col("path").is_not_null())
     read = read_fields(gold, seen, reader=reader)
-    read, key = read.with_columns(pred_status=pl.lit("ok")), ["doc_id", "path"]
-    columns = [name for name in read.columns if name not in (*key, "readings")]
-    both = joined.join(read, on=key, how="left", suffix="_read", maintain_order="left")
-    both = both.with_columns(
-        *(pl.when(where).then(pl.coalesce(n, f"{n}_read")).otherwise(n).alias(n) for n in columns),
-        readings=pl.when(where).then("readings"),
-    )
-    return both.drop(f"{name}_read" for name in columns)
+    read = read.with_columns(pred_status=pl.lit("ok"))
+    names = [n for n in read.columns if n not in ("doc_id", "path", "readings")]
+    both = with_read(joined.with_columns(unnamed=where), read, names, pl.col("unnamed"))
+    return both.with_columns(readings=pl.when("unnamed").then("readings")).drop("unnamed")
 
 
 @dataclass
@@ -223,18 +220,8 @@ def _spans(
     return [(box[0] + step * (a - start), box[0] + step * (z - start)) for a, z in parts]
 
 
-def _shared(boxes: np.ndarray, words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Width and height that each box shares with each word, both of shape (boxes, words)."""
-    sides = [
-        np.minimum(boxes[:, None, side + 2], words[:, side + 2])
-        - np.maximum(boxes[:, None, side], words[:, side])
-        for side in (0, 1)
-    ]
-    return np.clip(sides[0], 0, None), np.clip(sides[1], 0, None)
-
-
 def _chosen(
-    reader: str, boxes: np.ndarray, page: _Words, block: slice, shared: tuple[np.ndarray, ...]
+    reader: str, boxes: np.ndarray, page: _Words, block: slice, shared: np.ndarray
 ) -> np.ndarray:
     """Which words of a block may go to which boxes, shape (boxes, words)."""
     (x, y), sizes, area = page.centres[block].T, page.sizes[block], shared[0] * shared[1]
@@ -258,7 +245,10 @@ def _pieces(reader: str, boxes: np.ndarray, page: _Words) -> Pieces:
     boxes, step = boxes[order], max(1, _CELLS // len(boxes))
     for start in range(0, len(page.texts), step):
         block = slice(start, start + step)
-        shared = _shared(boxes, page.boxes[block])
+        low = np.maximum(boxes[:, None, :2], page.boxes[block, :2])
+        high = np.minimum(boxes[:, None, 2:], page.boxes[block, 2:])
+        # Width and height that each box shares with each word, both of shape (boxes, words).
+        shared = np.clip(high - low, 0, None).transpose(2, 0, 1)
         chosen = _chosen(reader, boxes, page, block, shared)
         if reader != "cut":
             # Of those chosen, the one with most of the word has it.

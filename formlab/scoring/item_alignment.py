@@ -86,10 +86,16 @@ def same_fields(
         side.filter(pl.col("list").is_not_null() | pl.col("row").is_in(rows), ~_TOO_DEEP)
         for side, rows in zip(sides, alone, strict=True)
     ]
-    few = _few_pairs(*items)
+    # Only of these documents the pairs of values are few enough to try.
+    inexact = pl.col(RULE).is_in([meta for meta in gold[RULE].unique() if _is_inexact(meta)])
+    golds = items[0].group_by(_FIELD).agg(golds=pl.len(), inexact=inexact.sum())
+    both = golds.join(items[1].group_by(_FIELD).agg(claims=pl.len()), on=_FIELD)
+    golds, inexact, count = (pl.col(n).cast(pl.Int64) for n in ("golds", "inexact", "claims"))
+    few = ((golds * count).max() <= LARGEST) & ((inexact * count).sum() <= COMPARED)
+    few = both.group_by("doc_id").agg(few=few).filter("few")
     items = [side.join(few, on="doc_id", how="semi", maintain_order="left") for side in items]
     rest = [side.join(part, on="row", how="anti") for side, part in zip(sides, items, strict=True)]
-    pairs = _assigned(*items, _ordered(gold), threshold, orders or {})
+    pairs = _assigned(*items, threshold, orders or {})
     rows = pl.DataFrame(pairs, schema={"row": pl.UInt32, "other": pl.UInt32}, orient="row")
     named = items[0].select("row", *_KEY).join(rows, on="row")
     other = items[1].select(other="row", pred_path="path")
@@ -178,33 +184,14 @@ def _fields(records: pl.DataFrame) -> pl.DataFrame:
     return records.with_row_index("row").with_columns(list=first, field=field)
 
 
-def _ordered(gold: pl.DataFrame) -> set[str]:
-    """The patterns of lists whose items keep their order."""
-    metas = [meta for meta in gold[RULE].unique() if rule_of(meta).ordered]
-    paths = gold.filter(pl.col(RULE).is_in(metas))["path"].drop_nulls().unique()
-    starts = {start for path in paths for start in _starts(pattern(path))}
-    return {start.removesuffix("/*") for start in starts if start.endswith("/*")}
-
-
 def _is_inexact(meta: str | None) -> bool:
     """Whether values may agree by this rule that share neither text nor value."""
     return rule_of(meta).tolerance is not None or rule_of(meta).comparator == "fuzzy"
 
 
-def _few_pairs(gold: pl.DataFrame, claims: pl.DataFrame) -> pl.DataFrame:
-    """The documents whose pairs of values are few enough to try."""
-    inexact = pl.col(RULE).is_in([meta for meta in gold[RULE].unique() if _is_inexact(meta)])
-    golds = gold.group_by(_FIELD).agg(pl.len().alias("golds"), inexact.sum().alias("inexact"))
-    both = golds.join(claims.group_by(_FIELD).agg(pl.len().alias("claims")), on=_FIELD)
-    golds, inexact, count = (pl.col(n).cast(pl.Int64) for n in ("golds", "inexact", "claims"))
-    few = ((golds * count).max() <= LARGEST) & ((inexact * count).sum() <= COMPARED)
-    return both.group_by("doc_id").agg(few=few).filter("few")
-
-
 def _assigned(
     gold: pl.DataFrame,
     claims: pl.DataFrame,
-    ordered: set[str],
     threshold: float,
     orders: Mapping[str, str],
 ) -> list[tuple[int, int]]:
@@ -220,6 +207,11 @@ def _assigned(
     for doc, row, *answer in claims.filter(filled, usable).select(columns[:4]).iter_rows():
         given[doc][row] = tuple(answer)
     agreeing = _agreeing(right, given, threshold)
+    # The patterns of lists whose items keep their order.
+    metas = [meta for meta in gold[RULE].unique() if rule_of(meta).ordered]
+    paths = gold.filter(pl.col(RULE).is_in(metas))["path"].unique()
+    starts = (start for path in paths for start in _starts(pattern(path)))
+    ordered = {start.removesuffix("/*") for start in starts if start.endswith("/*")}
     lists: dict[str, set[str]] = defaultdict(set)
     trees, others = _trees(gold, lists), _trees(claims, lists)
     pairs: list[tuple[int, int]] = []

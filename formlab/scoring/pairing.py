@@ -98,7 +98,13 @@ def match(
 def _pairs(gold: pl.DataFrame, pred: pl.DataFrame, least: float, by: str) -> list[Pair]:
     if by == "oracle":
         return _of_oracle(gold, pred)
-    paths = [[_path(path) for path in side["path"]] for side in (gold, pred)]
+    paths = [
+        [
+            _plain(p[-4 * _LONGEST_LABEL :]).replace(" /", "/").replace("/ ", "/")
+            for p in side["path"]
+        ]
+        for side in (gold, pred)
+    ]
     pairs: list[Pair] = []
     if by in ("names", "default", "label"):
         free: dict[str, list[int]] = defaultdict(list)
@@ -110,11 +116,21 @@ def _pairs(gold: pl.DataFrame, pred: pl.DataFrame, least: float, by: str) -> lis
     if left and rest:
         rest = rest[: _LARGEST // len(left)]
         if by == "value":
-            alike = _of_values(gold["value"][left], pred["value"][rest])
+            sides = (gold["value"][left], pred["value"][rest])
+            sides = [[_plain((v or "")[:_LONGEST_VALUE]) for v in side] for side in sides]
+            # Two fields left empty are no evidence of being the same field.
+            alike = _alike(*sides) * np.array([[bool(value)] for value in sides[0]])
         elif by == "box":
             alike = _with_boxes(np.zeros((len(left), len(rest))), gold[left], pred[rest], 1.0)
         else:
-            alike = _of_names([paths[0][n] for n in left], [paths[1][n] for n in rest])
+            sides = [
+                [paths[side][n].rpartition("/") for n in places]
+                for side, places in enumerate((left, rest))
+            ]
+            # A number behind a label tells equal ones apart.
+            labels = ([_NUMBER.sub("", x[2])[:_LONGEST_LABEL] for x in side] for side in sides)
+            groups = ([x[0][-_LONGEST_LABEL:] for x in side] for side in sides)
+            alike = 0.75 * _alike(*labels) + 0.25 * _alike(*groups)
             if by != "label":
                 alike = _with_boxes(alike, gold[left], pred[rest], 0.5)
         found = assign(alike, least=least)
@@ -122,9 +138,8 @@ def _pairs(gold: pl.DataFrame, pred: pl.DataFrame, least: float, by: str) -> lis
     return pairs + _same_value(gold, pred, pairs) if by == "default" else pairs
 
 
-def _path(path: str) -> str:
-    plain = text.normalise(path[-4 * _LONGEST_LABEL :], LADDER_STEPS)
-    return plain.replace(" /", "/").replace("/ ", "/")
+def _plain(value: str) -> str:
+    return text.normalise(value, LADDER_STEPS)
 
 
 def _free(pairs: list[Pair], *counts: int) -> list[list[int]]:
@@ -137,7 +152,7 @@ def _same_value(gold: pl.DataFrame, pred: pl.DataFrame, pairs: list[Pair]) -> li
     """Of fields not paired yet, those whose value no other of their side has."""
     sides, free = [], _free(pairs, gold.height, pred.height)
     for frame, places in zip((gold, pred), free, strict=True):
-        values = [text.normalise(frame["value"][n] or "", LADDER_STEPS) for n in places]
+        values = [_plain(frame["value"][n] or "") for n in places]
         counts = Counter(values)
         sides.append({v: n for v, n in zip(values, places, strict=True) if counts[v] == 1})
     labels = {n: _words(gold["path"][n].rpartition("/")[2]) for n in free[0]}
@@ -153,30 +168,12 @@ def _same_value(gold: pl.DataFrame, pred: pl.DataFrame, pairs: list[Pair]) -> li
 
 
 def _words(name: str) -> set[str]:
-    plain = text.normalise(name[-4 * _LONGEST_LABEL :], LADDER_STEPS)
-    return set(_NOT_WORD.split(plain)) - {""}
+    return set(_NOT_WORD.split(_plain(name[-4 * _LONGEST_LABEL :]))) - {""}
 
 
 def _alike(golds: list[str], preds: list[str]) -> np.ndarray:
     scorer = Levenshtein.normalized_similarity
     return process.cdist(golds, preds, scorer=scorer, dtype=np.float64, workers=1)
-
-
-def _of_values(gold: pl.Series, pred: pl.Series) -> np.ndarray:
-    golds, preds = (
-        [text.normalise((value or "")[:_LONGEST_VALUE], LADDER_STEPS) for value in side]
-        for side in (gold, pred)
-    )
-    # Two fields left empty are no evidence of being the same field.
-    return _alike(golds, preds) * np.array([[bool(value)] for value in golds])
-
-
-def _of_names(golds: list[str], preds: list[str]) -> np.ndarray:
-    sides = [[path.rpartition("/") for path in side] for side in (golds, preds)]
-    # A number behind a label tells equal ones apart.
-    labels = ([_NUMBER.sub("", label)[:_LONGEST_LABEL] for *_, label in side] for side in sides)
-    groups = ([group[-_LONGEST_LABEL:] for group, *_ in side] for side in sides)
-    return 0.75 * _alike(*labels) + 0.25 * _alike(*groups)
 
 
 def _with_boxes(

@@ -80,10 +80,11 @@ class Flow:
         for kind, name, spans in stream:
             start = kind == "start"
             if kind == "text":
-                if not silent and (plain or stack):
-                    self._texts.append(name)
-                elif not silent:
-                    self._lines(name)
+                parts = [name] if plain or stack else name.split("\n")
+                for number, part in enumerate(parts if not silent else ()):
+                    if number:
+                        self._flush()
+                    self._texts.append(part)
                 continue
             role = roles.get(name)
             if role == "mark":
@@ -92,8 +93,11 @@ class Flow:
                 silent = max(0, silent + (1 if start else -1))
             elif role:
                 self._flush()
-                if role == "table":
-                    self._table(start)
+                if role == "table" and start:
+                    stack.append(_Table(self._tables))
+                    self._tables += 1
+                elif role == "table" and stack:
+                    stack.pop()
                 elif stack and role == "cell":
                     if start:
                         self._next_cell(stack[-1], name, spans)
@@ -103,12 +107,6 @@ class Flow:
         self._flush()
         while self._open:
             self._close(len(self._open) - 1)
-
-    def _lines(self, text: str) -> None:
-        for number, line in enumerate(text.split("\n")):
-            if number:
-                self._flush()
-            self._texts.append(line)
 
     def _measured(self) -> int:
         """How long the block's text is so far, with one space for each run of white space."""
@@ -139,13 +137,6 @@ class Flow:
             if (before.table, before.row) == (unit.table, unit.row):
                 unit.line = before.line
         self.units.append(unit)
-
-    def _table(self, start: bool) -> None:
-        if start:
-            self._stack.append(_Table(self._tables))
-            self._tables += 1
-        elif self._stack:
-            self._stack.pop()
 
     @staticmethod
     def _next_row(table: _Table) -> None:

@@ -62,6 +62,10 @@ def _read_date(text: str) -> Readings | None:
     return readings if any(readings) else None
 
 
+def _days(readings: Readings) -> set[Any]:
+    return {*readings[0], *readings[1]}
+
+
 def _same_date_by(*orders: str) -> Callable[[Readings, Readings], bool]:
     """Whether two dates are the same by each of the orders of day and month."""
 
@@ -71,10 +75,6 @@ def _same_date_by(*orders: str) -> Callable[[Readings, Readings], bool]:
         return set.isdisjoint(*sides)
 
     return lambda first, second: not any(is_other(first, second, order) for order in orders)
-
-
-def _may_be_same_date(first: Readings, second: Readings) -> bool:
-    return not {*first[0], *first[1]}.isdisjoint({*second[0], *second[1]})
 
 
 def _read_choices(text: str) -> tuple[bool | None, frozenset[str] | None] | None:
@@ -115,7 +115,7 @@ _DATES = {
     None: Parser(_read_date, _same_date_by("month", "day")),
     "day": Parser(_read_date, _same_date_by("day")),
     "month": Parser(_read_date, _same_date_by("month")),
-    "either": Parser(_read_date, _may_be_same_date),
+    "either": Parser(_read_date, lambda first, second: not _days(first).isdisjoint(_days(second))),
 }
 _GUESSES = {order: _guess(date) for order, date in _DATES.items()}
 

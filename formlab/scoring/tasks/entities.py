@@ -32,7 +32,7 @@ def score(scoring: Scoring) -> TaskScores:
     """
     corpus, predictions, mode = scoring.corpus, scoring.predictions, scoring.mode
     schema = Schema.of(corpus)
-    records = leaves(corpus, predictions, schema, dates=scoring.whole.dates)
+    records = leaves(corpus, predictions, schema, scoring.whole.dates)
     matching = match_entities(records.gold, records.pred, schema.matches, mode=mode)
     documents = _documents(corpus, predictions)
     rows = _with_outcome(_aligned(records, matching, schema), records, schema, mode)
@@ -79,24 +79,23 @@ def _aligned(records: Leaves, matching: Matching, schema: Schema) -> pl.DataFram
     left = gold.filter(~item.is_in(pairs["gold"].implode()))
     rest = pred.filter(~item.is_in(pairs["pred"].implode()), ~is_forgiven)
     pairs = pl.concat([pairs, _leftover(left, rest, schema)])
-    place, side = ["component", "turn"], ["item", "component", "turn", "row"]
-    both = gold.select(side).join(
-        pairs, left_on="item", right_on="gold", how="left", maintain_order="left"
-    )
+    place, left = ["component", "turn"], {"how": "left", "maintain_order": "left"}
+    both = gold.select("item", *place, "row").join(pairs, left_on="item", right_on="gold", **left)
     keys = {"left_on": ["pred", *place], "right_on": ["item", *place], "nulls_equal": True}
-    both = both.join(
-        pred.select(side), how="left", suffix="_pred", maintain_order="left", **keys
-    ).select(gold_row="row", pred_row="row_pred")
+    both = both.join(pred.select("item", *place, pred_row="row"), **keys, **left)
+    both = both.select("pred_row", gold_row="row")
     alone = pred.filter(~pl.col("row").is_in(both["pred_row"].drop_nulls().implode()))
     unknown = records.gold_records.filter(pl.col("status") == "unscored")["row"]
+    unscored = pl.lit("unscored").alias("outcome")
     parts = [
-        both.with_columns(outcome=pl.lit(None, pl.String)),
+        both,
         alone.filter(~is_forgiven).select(pred_row="row", outcome=pl.lit("spurious")),
-        alone.filter(is_forgiven).select(pred_row="row", outcome=pl.lit("unscored")),
-        records.left_out.alias("pred_row").to_frame().with_columns(outcome=pl.lit("unscored")),
-        unknown.alias("gold_row").to_frame().with_columns(outcome=pl.lit("unscored")),
+        alone.filter(is_forgiven).select(unscored, pred_row="row"),
+        records.left_out.alias("pred_row").to_frame().with_columns(unscored),
+        unknown.alias("gold_row").to_frame().with_columns(unscored),
     ]
-    return pl.concat(parts, how="diagonal_relaxed").cast(_ROWS)
+    # What no entry of either side has yet is null.
+    return pl.concat(parts, how="diagonal_relaxed").select(*_ROWS).cast(_ROWS)
 
 
 def _leftover(gold: pl.DataFrame, pred: pl.DataFrame, schema: Schema) -> pl.DataFrame:
@@ -124,15 +123,9 @@ def _with_outcome(rows: pl.DataFrame, records: Leaves, schema: Schema, mode: str
         named = side.rename({"row": key})
         leaf = rows.filter(is_pair).join(named, on=key, how="left", maintain_order="left")
         # Each case is a document of its own, so that only its two values are compared.
-        sides.append(
-            leaf.select(
-                case.cast(pl.String).alias("doc"),
-                case.cast(pl.Int64).alias("item"),
-                pl.coalesce("component", "name").alias("name"),
-                pl.lit(None, pl.String).alias("component"),
-                *("value", "accepted", "identity", "order"),
-            )
-        )
+        own = {"doc": case.cast(pl.String), "item": case.cast(pl.Int64)}
+        own |= {"name": pl.coalesce("component", "name"), "component": pl.lit(None, pl.String)}
+        sides.append(leaf.select("value", "accepted", "identity", "order", **own))
     same = match_entities(*sides, schema.matches, mode=mode).pairs["gold"]
     agreed = pl.when(case.cast(pl.Int64).is_in(same.implode())).then(pl.lit("match"))
     paired = pl.when(is_pair).then(agreed.otherwise(pl.lit("mismatch")))
@@ -153,11 +146,11 @@ def _filled(
     became = documents.select("doc_id", doc_status="status")
     joined = joined.join(became, on="doc_id", how="left").sort("case")
     is_answered = pl.col("doc_status") == "ok"
-    failed = pl.when(~is_answered).then("doc_status")
     last = pl.col("pred_path").str.split("/").list.last()
+    failed = pl.when(~is_answered).then("doc_status")
+    columns = {name: pl.lit(getattr(corpus, name)) for name in ("benchmark", "split")}
     joined = joined.with_columns(
-        benchmark=pl.lit(corpus.benchmark),
-        split=pl.lit(corpus.split),
+        **columns,
         task=pl.lit("entity"),
         path=pl.coalesce("path", "pred_path"),
         kind=pl.coalesce("gold_kind", "pred_kind", last),
@@ -235,9 +228,8 @@ class Leaves(NamedTuple):
 
 
 def leaves(
-    corpus: Corpus, predictions: Predictions, schema: Schema, *,
-    dates: Mapping[str, int] | None = None,
-) -> Leaves:  # fmt: skip
+    corpus: Corpus, predictions: Predictions, schema: Schema, dates: Mapping[str, int] | None = None
+) -> Leaves:
     """The leaves of gold and predictions.
 
     Of an unrepeated entity the most confident value wins, and the first where none says how

@@ -22,7 +22,7 @@ import polars as pl
 from formlab import metrics, tables, text
 from formlab.benchmarks.formcraft import RELATIONS, item_meta
 from formlab.folders import Corpus, Predictions
-from formlab.scoring.align import side_by_side, with_status
+from formlab.scoring.align import side_by_side, with_read, with_status
 from formlab.scoring.item_alignment import same_paths
 from formlab.scoring.rules import orders_of
 from formlab.scoring.tasks import content
@@ -37,6 +37,7 @@ _KEY = ["doc_id", "path"]
 _READ = ("pred", "pred_path", "pred_page", "pred_origin", *(f"pred_{side}" for side in BOX))
 _ANSWERED = "answer=given,else-extracted"
 _CONTRADICTION = pl.col("level") == "contradiction"
+_NONE = pl.lit([], pl.List(pl.String))
 
 # What is noted of all predictions.
 VALUES = "values in answers to checks"
@@ -136,20 +137,16 @@ def _fields(gold: pl.DataFrame, answers: pl.DataFrame, read: pl.DataFrame) -> pl
     for doc_id, check, meta in gold.select(*_KEY, "meta").iter_rows():
         item, answer = item_meta(meta), item_meta(answered.get((doc_id, check)))
         values = {text.normalise(p, LADDER_STEPS): value for p, value in answer.values.items()}
-        rows += [
-            (doc_id, check, path, path == item.dependent, (doc_id, check) in answered,
-             values.get(text.normalise(path, LADDER_STEPS)))
-            for path in item.relevant
-        ]  # fmt: skip
-    columns = {
-        "doc_id": pl.String, "check": pl.String, "path": pl.String, "is_dependent": pl.Boolean,
-        "is_answered": pl.Boolean, "answer": pl.String,
-    }  # fmt: skip
+        for path in item.relevant:
+            value = values.get(text.normalise(path, LADDER_STEPS))
+            is_answered = (doc_id, check) in answered
+            rows.append((doc_id, check, path, value, path == item.dependent, is_answered))
+    columns = dict.fromkeys(("doc_id", "check", "path", "answer"), pl.String)
+    columns |= dict.fromkeys(("is_dependent", "is_answered"), pl.Boolean)
     fields = pl.DataFrame(rows, columns, orient="row")
     usable = pl.when(pl.col("status").is_in(USABLE)).then("pred").alias("pred")
-    read = read.filter(pl.col("gold").is_not_null()).with_columns(usable).select(
-        *_KEY, "kind", "gold", "accepted", *_READ, "status", "confidence"
-    )  # fmt: skip
+    read = read.filter(pl.col("gold").is_not_null()).with_columns(usable)
+    read = read.select(*_KEY, "kind", "gold", "accepted", *_READ, "status", "confidence")
     fields = fields.join(read, on=_KEY, how="left", maintain_order="left")
     own = pl.when(~pl.col("is_dependent")).then("answer")
     return fields.with_columns(pl.coalesce(own, "pred").alias("pred"))
@@ -159,11 +156,7 @@ def _with_extracted(joined: pl.DataFrame, fields: pl.DataFrame) -> pl.DataFrame:
     """Checks beside answers, where there is none with what was read in the dependent field."""
     read = fields.filter("is_dependent", ~pl.col("is_answered"), pl.col("pred").is_not_null())
     read = read.select("doc_id", *_READ, "confidence", path="check", pred_status="status")
-    both = joined.join(read, on=_KEY, how="left", suffix="_read", maintain_order="left")
-    names = (*_READ, "confidence", "pred_status")
-    return both.with_columns(pl.coalesce(name, f"{name}_read") for name in names).drop(
-        f"{name}_read" for name in names
-    )
+    return with_read(joined, read, (*_READ, "confidence", "pred_status"))
 
 
 def _judged(fields: pl.DataFrame, cases: pl.DataFrame, scoring: Scoring) -> pl.DataFrame:
@@ -193,29 +186,23 @@ def _of_all_fields(cases: pl.DataFrame, checks: pl.DataFrame) -> pl.DataFrame:
     # A contradiction is found with the value that follows, whatever was read beside it.
     cases = cases.with_columns(
         *(pl.col(f"others_{rung}") | _CONTRADICTION for rung in LADDER),
-        pl.when(~_CONTRADICTION).then("wrong").otherwise(pl.lit([], pl.List(pl.String))),
+        pl.when(~_CONTRADICTION).then("wrong").otherwise(_NONE),
     )
     scored = pl.col("dependent_path").is_not_null() & (pl.col("outcome") != "unscored")
-    if_wrong = pl.when(~pl.col("dependent")).then(pl.concat_list("dependent_path"))
-    failed = pl.concat_list("wrong", if_wrong.otherwise(pl.lit([], pl.List(pl.String))))
-    sources_wrong = pl.col("wrong").list.len() > 0
-    usable = pl.col("status").is_in(USABLE)
-    cause = (
-        pl.when(scored & usable & sources_wrong & (pl.col("dependent") | pl.col("copied")))
-        .then(pl.lit("wrong_source"))
-        .when(scored & usable & ~pl.col("dependent") & pl.col("copied"))
-        .then(pl.lit("wrong_relation"))
-        .otherwise("cause")
-    )
+    dependent, copied = pl.col("dependent"), pl.col("copied")
+    itself = pl.when(~dependent).then(pl.concat_list("dependent_path")).otherwise(_NONE)
+    usable = scored & pl.col("status").is_in(USABLE) & (dependent | copied)
+    by_source = pl.when(pl.col("wrong").list.len() > 0).then(pl.lit("wrong_source"))
+    cause = by_source.when(~dependent).then(pl.lit("wrong_relation")).otherwise("cause")
     wrong = scored & (pl.col("outcome") == "match") & ~pl.col("others_normalised")
+    rungs = {name: pl.col(name) & pl.col(f"others_{name}") for name in LADDER}
     return cases.with_columns(
-        *(pl.when(scored).then(pl.col(r) & pl.col(f"others_{r}")).otherwise(r).alias(r)
-          for r in LADDER),
-        whole=pl.when(scored).then(pl.col("dependent") & pl.col("others_typed")),
+        **{n: pl.when(scored).then(rung).otherwise(n) for n, rung in rungs.items()},
+        whole=pl.when(scored).then(dependent & pl.col("others_typed")),
         outcome=pl.when(wrong).then(pl.lit("mismatch")).otherwise("outcome"),
-        cause=cause,
-        failed=pl.when(scored).then(failed),
-    ).drop(checks.columns[2:])  # fmt: skip
+        cause=pl.when(usable).then(cause).otherwise("cause"),
+        failed=pl.when(scored).then(pl.concat_list("wrong", itself)),
+    ).drop(checks.columns[2:])
 
 
 def _scores(

@@ -8,7 +8,7 @@ from formlab.metrics.judge import parse as parse_judge
 from formlab.text import answers, markup, values
 from formlab.text.flow import read as read_flow
 from formlab.text.ladder import ladder
-from formlab.text.marks import unmarked
+from formlab.text.markup import unmarked
 from formlab.text.normalise import address, as_text, normalise
 from formlab_arena import notation
 from tests.fuzz.targets.common import put

@@ -3,20 +3,17 @@
 So a system that reads pages and knows no fields can be scored field by field. A rule decides which
 word belongs to which field, one of `READERS`:
 
-- ``centre``, the default. Each word goes to one field: the one whose box holds the word's centre.
-  A word whose centre is in no box goes to a box that covers at least `LEAST` of the word's area. Of
-  several boxes the one with most of the word is taken, then the smaller one.
-- ``overlap``. Each word goes to one field: the one whose box shares most area with it, provided
-  that this is at least `HALF` of the word's width times the lower of the two heights.
-- ``cut``. Each character goes to every field whose box holds its centre, the characters of a word
+- ``centre``, the default: the field whose box holds the word's centre, else one that covers at
+  least `LEAST` of the word's area; of several the one with most of the word, then the smaller one.
+- ``overlap``: the field whose box shares most area with the word, provided that this is at least
+  `HALF` of the word's width times the lower of the two heights.
+- ``cut``: each character goes to every field whose box holds its centre, the characters of a word
   being taken as evenly wide; a word with at least `WHOLE` of its width in the box is not cut.
 
-Gold lines (kind ``line``) write down the text that fields stand in, so they are read apart from the
-fields: a word goes to one line and to one field.
-
-A record that holds white space, such as a line, is split into its words first. Its characters
-stand evenly over its box, or where the record's `meta` says: ``{"chars": [[x0, x1], …]}``, a pair
-for each character of its value, in the pixels of its box. A field's words are joined row by row.
+Gold lines (kind ``line``) write down the text that fields stand in: a word goes to one line and to
+one field. A record that holds white space, such as a line, is split into its words first. Its
+characters stand evenly over its box, or where the record's `meta` says: ``{"chars": [[x0, x1],
+…]}``, a pair for each character, in the pixels of its box. A field's words are joined row by row.
 """
 
 from __future__ import annotations

@@ -112,10 +112,9 @@ def same_paths(gold: pl.DataFrame, claims: pl.DataFrame) -> pl.DataFrame:
 def placed(both: pl.DataFrame, known: Mapping[str, str | None]) -> pl.DataFrame:
     """Cases with the spurious values of lists at free places, and of the kinds of such values.
 
-    `both` are gold records beside their matches, and claims of the outcome ``spurious``, under the
-    names of *cases*; `known` has the kind of each field, by the pattern of its path. At its own
-    position a spurious item would share its path with a gold item that
-    another item was assigned to.
+    `both` are gold records beside their matches, and claims of the outcome ``spurious``; `known`
+    has the kind of each field, by the pattern of its path. At its own position a spurious item
+    would share its path with a gold item that another item was assigned to.
     """
     spurious = (pl.col("outcome") == "spurious").fill_null(False)
     claimed = both.filter(spurious)

@@ -44,6 +44,7 @@ _PIECES = 0.8
 MOST = 100_000
 _TAKEN = "\0"
 
+# The distance of a value, by its number, from a place, given the places of others.
 Near = Callable[[int, int, dict[int, int]], float]
 RULES = (
     f"page-text,one-to-one,whole-words,similarity>={LEAST:g},"
@@ -446,13 +447,10 @@ def find_stretches(
 
     The values that are most certain, by length and similarity, choose first. Equal values share
     their places by `near`. What is not found is looked for once more in what then is free, also
-    as if the taken stretches were not there: lines of a field that stand apart. At last its words
-    are looked for one by one, in their order.
+    as if the taken stretches were not there; at last its `words`, one by one in their order.
 
-    `values` are as from `squash`, not empty, and so are the `words` of value i; without them values
-    are not looked for by word. `near` is the distance of value i from a place, given the places of
-    others; see `_shared_out`. `gold` says where each value stands in the gold text, if there is
-    one; `bar` is the least similarity, where it is higher than `least`.
+    `values` and `words` are as from `squash`, not empty; `gold` says where each value stands in the
+    gold text; `bar` is the least similarity, where it is higher than `least`.
     """
     free = np.ones(len(page.squashed), dtype=bool)
     cores: dict[int, np.ndarray] = {}
@@ -518,10 +516,7 @@ def _shared_out(
     near: Near,
     anchors: dict[int, int],
 ) -> dict[int, tuple[int, int]]:
-    """Which field has which of the places its value has: those nearest to the field's neighbours.
-
-    `near` is given the number of the field, a place, and the places of the fields that are known.
-    """
+    """Which field has which of the places of its value: those nearest to its neighbours."""
     certain = {n: s[0] for n, s in assigned.items() if len(n) == len(s) == 1}
     chosen = {number: span for (number,), span in certain.items()}
     known = anchors | {n: int(view.index[span[0]]) for n, span in chosen.items()}
@@ -564,9 +559,9 @@ def _whole(
 ) -> Stretch | None:
     """A stretch with the rest of the words it begins and ends in, where no other has that.
 
-    Left out is what stands beside the value in the gold text too, as `RM` in `RM9.00`. None if a
-    letter or figure cut off makes it another value.
+    None if a letter or figure cut off makes it another value.
     """
+    # Left out is what stands beside the value in the gold text too, as `RM` in `RM9.00`.
     first, last, bar = int(core[0]), int(core[-1]) + 1, max(bar, least(len(value)))
     start = int(np.flatnonzero(page.first[: first + 1])[-1])
     end = last + int(np.argmax(page.last[last - 1 :]))

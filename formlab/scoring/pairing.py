@@ -8,12 +8,9 @@ the sum of the similarities is the greatest there is.
   similarity of the labels and 1/4 that of the groups' paths (1 - normalised Levenshtein distance);
   where both have a box, the mean of that and the boxes' intersection over union, 0 on different
   pages. Values, which are what is being judged, are not looked at.
-- ``default``: as ``names``; then, of what is left, fields of equal value, if it is the value of one
-  gold and one predicted field alone, and no word of the name is that of another field left. A value
-  that was read under another name was read: names are judged at L2, as labels of the form's tree.
-  Under a name that tells of another gold field it is misplaced, not only named otherwise.
-- ``label``, ``box``: as ``names``, by labels or by boxes alone.
-- ``value``: by the similarity of the values, whatever the names.
+- ``default``: as ``names``; then, of what is left, fields of equal value, if no other of their side
+  has it, and no word of the name is that of another field left: names are judged at L2.
+- ``label``, ``box``: as ``names``, by labels or boxes alone. ``value``: by values alone.
 - ``oracle``: the least error of any pairing, for each family of modalities by its own measure:
   written fields with the fewest edits, marks with the most right ones (then the fewest wrong),
   cross-modal fields with the most that are wholly right.

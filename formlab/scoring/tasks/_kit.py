@@ -85,10 +85,7 @@ class Scoring:
 def scorer(
     *marks: Callable[[Corpus, Predictions], set[str]],
 ) -> Callable[[Callable[[Scoring], TaskScores]], Callable[..., TaskScores]]:
-    """Give a function of `Scoring` the parameters that `score_batch` calls it with.
-
-    `kinds` are what is known of all documents, with `marks` of these; by default, of the corpus.
-    """
+    """Give a function of `Scoring` the parameters that `score_batch` calls it with."""
 
     def decorate(function: Callable[[Scoring], TaskScores]) -> Callable[..., TaskScores]:
         @functools.wraps(function)
@@ -222,18 +219,15 @@ def text_rows(
     metrics of claims.
     """
 
-    # By which tasks and by what in the gold a metric's cases are chosen; all where it is None.
-    def choice(metric: Metric) -> tuple[tuple[str, ...], bool] | None:
+    # By which tasks, null for all, and by what in the gold a metric's cases are chosen.
+    def choice(metric: Metric) -> tuple[tuple[str, ...] | None, bool]:
         every = metric.view in LADDER or not gold_only
-        return None if every else (metric.tasks, metric.need != SOME_CLAIM)
+        return (None, False) if every else (metric.tasks, metric.need != SOME_CLAIM)
 
     chosen = metrics.of(task, level, view, *(LADDER if view == "text" else ()))
-    for cases_of, group in itertools.groupby(chosen, choice):
-        cases, asked = rows, False
-        if cases_of is not None:
-            tasks, asked = cases_of
-            cases = rows.filter(pl.col("task").is_in(tasks))
-            cases = cases.drop_nulls("gold") if asked else cases
+    for (tasks, asked), group in itertools.groupby(chosen, choice):
+        cases = rows if tasks is None else rows.filter(pl.col("task").is_in(tasks))
+        cases = cases.drop_nulls("gold") if asked else cases
         if not cases.height:
             continue
         counted, pairs = [], None

@@ -212,11 +212,10 @@ def _of_documents(
 
 
 class Leaves(NamedTuple):
-    """Both sides, restricted to what is scored, and the predictions that are not.
+    """Both sides, restricted to what is scored, and the rows of `pred_records` that are not.
 
     `gold` and `pred` have the columns of `formlab.metrics.entities.LEAVES` and `row`, the place
-    in `gold_records` and `pred_records`. `left_out` are rows of `pred_records` that nothing is
-    scored on: a further value of an unrepeated entity, or one whose gold is not known.
+    in `gold_records` and `pred_records`.
     """
 
     gold: pl.DataFrame

@@ -63,7 +63,7 @@ MEANS = {
     "hallucinated": "The value stands nowhere in the page's gold text.",
     "wrong_source": "A field that the value follows from was read wrong.",
     "wrong_relation": "All fields were read as they stand; the value does not follow from them.",
-    "label_error": "The page, other systems or the corpus's words support the answer.",
+    "label_error": "The page or the corpus's words support the answer.",
     "reader": "Whether the field is right depends on the rule by which words belong to boxes.",
 }
 
@@ -72,7 +72,7 @@ HEAD = """# Causes of error
 Every value that differs from the gold has one cause; the stage follows from it. The two texts are
 compared first. What fills the whole text (a number, an amount, a date) goes before its characters,
 and the narrower cause before the wider. Then the document and its corpus are asked, where they can
-tell: other fields' gold, boxes, the page's text, other systems' answers, words of the gold.
+tell: other fields' gold, boxes, the page's text, words of the gold.
 `formlab.scoring.causes` is the code. This page is written by `docs/causes.py`; a test checks it.
 """
 RULES = """

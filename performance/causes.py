@@ -23,7 +23,7 @@ import formlab
 from formlab import tables
 from formlab.readers import gold as own
 from formlab.scoring.causes import causes
-from formlab.text.marks import unmarked
+from formlab.text.markup import unmarked
 
 FIELDS = 30_000
 # At most so many times jiwer's time, which looks at no document; and how much longer twice the

@@ -23,7 +23,7 @@ from formlab.metrics.entities import match_entities
 from formlab.readers import read_predictions
 from formlab.readers.vrdu import SUFFIX
 from formlab.scoring.tasks import entities
-from formlab.scoring.tasks._leaves import leaves
+from formlab.scoring.tasks.entities import leaves
 
 DOCUMENTS, LINE_ITEMS = 1_000, 23
 # The registration forms: as many documents, with single entities alone.

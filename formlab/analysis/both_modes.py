@@ -15,7 +15,7 @@ from formlab.benchmarks.vrdu import Schema
 from formlab.folders import Corpus, Evaluation, Predictions
 from formlab.metrics.entities import match_entities, same_values
 from formlab.scoring.evaluate import evaluate
-from formlab.scoring.tasks._leaves import Leaves, leaves
+from formlab.scoring.tasks.entities import Leaves, leaves
 from formlab.stats.sums import document_sums
 
 MODES = ("official", "fixed")

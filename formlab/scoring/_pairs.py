@@ -23,35 +23,20 @@ LONGEST = 2_000
 _PART = 85
 # Texts with fewer letters are unlike by chance; below this likeness, in [0, 1], others are.
 _TELLING, _UNLIKE = 5, 0.2
-_DIGIT = re.compile(r"[0-9]")
-_NOT_LETTER = re.compile(r"[\W\d_]+")
-_DIGITS = re.compile(r"[0-9]+")
-_NOT_WORD = re.compile(r"[\W_]+")
+_DIGIT, _DIGITS = re.compile(r"[0-9]"), re.compile(r"[0-9]+")
+_NOT_LETTER, _NOT_WORD = re.compile(r"[\W\d_]+"), re.compile(r"[\W_]+")
 _PROSE = re.compile(r"[,;:]\s")
-_BOX = "☐☑☒✓✔✗✘□■▢▣○●◯◉◻◼⬜⬛▪•"
-_MARK = re.compile(rf"[{_BOX}]|\[[ xX✓]?\]")
+_MARK = re.compile(r"[☐☑☒✓✔✗✘□■▢▣○●◯◉◻◼⬜⬛▪•]|\[[ xX✓]?\]")
 # What a mark, or the empty box of one, is read as.
 _MARK_AS = frozenset("xv/√+*0oqdc口ロd✓□l|il1j[]")
 # Characters that look alike in print or on a scan, upper and lower case taken together.
 _ALIKE = (
-    "0oqdc", "ceog", "aoe", "1li|!j/\\[]t7", "tf+", "ij", "5s$8", "83b&", "b6h", "3e", "ef",
-    "2z", "6g", "9gqy", "uvy", "vw", "nhmur", "hbk", "kx", "pfr", "br", "4a", "bp",
-)  # fmt: skip
-_PAIRS = frozenset(pair for group in _ALIKE for pair in map(frozenset, combinations(group, 2)))
-_WIDE = frozenset(
-    frozenset(pair)
-    for pair in (("rn", "m"), ("vv", "w"), ("cl", "d"), ("ii", "u"), ("li", "u"), ("lo", "b"))
+    "0oqdc ceog aoe 1li|!j/\\[]t7 tf+ ij 5s$8 83b& b6h 3e ef 2z 6g 9gqy uvy vw nhmur hbk kx pfr br"
+    " 4a bp"
 )
-_UNITS = frozenset(UNITS.split("|")) | {
-    "pct",
-    "percent",
-    "day",
-    "days",
-    "week",
-    "weeks",
-    "month",
-    "months",
-}
+_PAIRS = {frozenset(pair) for group in _ALIKE.split() for pair in combinations(group, 2)}
+_PAIRS |= {frozenset(pair.split("=")) for pair in ("rn=m", "vv=w", "cl=d", "ii=u", "li=u", "lo=b")}
+_UNITS = {*UNITS.split("|"), "pct", "percent", "day", "days", "week", "weeks", "month", "months"}
 _TIME = re.compile(
     r"(?:^|(?<=[0-9])(?:T|,? +))([0-9]{1,2}):([0-9]{2})(?::([0-9]{2})(?:\.[0-9]+)?)?"
     r"(?: ?(?:([ap])\.?m\.?|z|utc|gmt|[-+][0-9]{2}:?[0-9]{2}))?$",
@@ -68,15 +53,13 @@ def cause_of(gold: str, pred: str, right: bool) -> str:
     Neither text may be blank, and they differ.
     """
     gold, pred = text.normalise(gold, ["nfc"]), text.normalise(pred, ["nfc"])
-    name = _spelling(gold, pred) or _marks(gold, pred)
-    if name:
+    if name := _spelling(gold, pred) or _marks(gold, pred):
         return name
     if len(gold) + len(pred) > 2 * LONGEST:
         return "notation" if right else _contained(gold, pred) or "characters"
-    # Marks were compared above; here they would only hide what else differs.
+    # Marks were compared above; they would only hide what else differs.
     gold, pred = _unmarked(gold) or gold, _unmarked(pred) or pred
-    name = _values(gold, pred) or _same_letters(gold, pred) or _other_writing(gold, pred)
-    if name:
+    if name := _values(gold, pred) or _same_letters(gold, pred) or _other_writing(gold, pred):
         # Where both are right the gold is as well.
         return "punctuation" if right and name == "label_error" else name
     return "notation" if right else _misread(gold, pred)
@@ -86,31 +69,29 @@ def _spelling(gold: str, pred: str) -> str | None:
     if gold.split() == pred.split():
         # Equal but for composed characters, if not for white space.
         return "notation" if gold == pred else "space"
-    ours, theirs = gold.casefold().split(), pred.casefold().split()
-    if ours == theirs:
+    first, second = gold.casefold().split(), pred.casefold().split()
+    if first == second:
         return "case"
-    return "space" if "".join(ours) == "".join(theirs) else None
+    return "space" if "".join(first) == "".join(second) else None
 
 
 def _marks(gold: str, pred: str) -> str | None:
     """`notation` where only a check box, a tick or a bullet is written otherwise."""
-    if text.checked(gold) is not None and text.checked(gold) == text.checked(pred):
+    ticked = text.checked(gold), text.checked(pred)
+    if ticked[0] is not None and ticked[0] == ticked[1]:
         return "notation"
     if not _MARK.search(gold) and not _MARK.search(pred):
         return None
-    ours, theirs = _unmarked(gold), _unmarked(pred)
-    if not letters(ours) and not letters(theirs):
-        ticked = text.checked(gold), text.checked(pred)
+    plain = _unmarked(gold), _unmarked(pred)
+    if not any(map(letters, plain)):
         return "notation" if ticked[0] == ticked[1] or None in ticked else "characters"
-    for first, second, plain in ((ours, theirs, pred), (theirs, ours, gold)):
+    for first, second, other in ((*plain, pred), (*plain[::-1], gold)):
         if not letters(first):
-            return "notation" if plain.strip().casefold() in _MARK_AS else None
+            return "notation" if other.strip().casefold() in _MARK_AS else None
         words = second.split()
         for rest in (words, words[1:], words[:-1]):
-            dropped = [word for word in words if word not in rest]
-            if all(word.casefold() in _MARK_AS for word in dropped) and (
-                letters(" ".join(rest)) == letters(first)
-            ):
+            dropped = (word.casefold() for word in words if word not in rest)
+            if _MARK_AS.issuperset(dropped) and letters(" ".join(rest)) == letters(first):
                 return "notation"
     return None
 
@@ -125,11 +106,11 @@ def _values(gold: str, pred: str) -> str | None:
         return None
     if unit := _units(gold, pred):
         return unit
-    ours, theirs = _number(gold), _number(pred)
-    if ours is not None and theirs is not None:
-        if ours == theirs:
+    first, second = _number(gold), _number(pred)
+    if first is not None and second is not None:
+        if first == second:
             return "sign" if ("+" in gold) != ("+" in pred) else "number_format"
-        if ours == -theirs:
+        if first == -second:
             return "sign"
     (gold, time), (pred, other) = map(_timed, (gold, pred))
     if None not in (time, other) and time != other:
@@ -154,23 +135,23 @@ def _timed(value: str) -> tuple[str, tuple[int, ...] | None]:
 def _number(value: str) -> Decimal | None:
     number = text.number(value)
     if number is None and (amount := text.money(value)):
-        number = amount.amount
+        return amount.amount
     return number
 
 
 def _units(gold: str, pred: str) -> str | None:
     """`unit` where one number stands with another unit or with none."""
-    ours, theirs = _AMOUNT.fullmatch(gold.strip()), _AMOUNT.fullmatch(pred.strip())
-    if ours is None or theirs is None:
+    amounts = [_AMOUNT.fullmatch(value.strip()) for value in (gold, pred)]
+    if None in amounts:
         return None
-    if text.number(ours["number"].lstrip(".")) != text.number(theirs["number"].lstrip(".")):
+    first, second = (text.number(amount["number"].lstrip(".")) for amount in amounts)
+    if first != second:
         return None
-    sides = [(amount["before"], amount["after"]) for amount in (ours, theirs)]
     changed = {
         affix.strip(" .,:").casefold()
-        for first, second in zip(*sides, strict=True)
-        for affix in (first, second)
-        if letters(first) != letters(second) or _symbols(first) != _symbols(second)
+        for pair in zip(*(amount.group("before", "after") for amount in amounts), strict=True)
+        for affix in pair
+        if letters(pair[0]) != letters(pair[1]) or _symbols(pair[0]) != _symbols(pair[1])
     } - {""}
     return "unit" if changed and all(map(_is_unit, changed)) else None
 
@@ -190,12 +171,12 @@ def _symbols(value: str) -> str:
 
 
 def _dates(gold: str, pred: str) -> str | None:
-    ours, theirs = possible_dates(gold), possible_dates(pred)
-    if ours == theirs[::-1] and ours[0] != ours[1] and all(ours):
+    first, second = possible_dates(gold), possible_dates(pred)
+    if first == second[::-1] and first[0] != first[1] and all(first):
         return "date_order"
-    sides = [{*month_first, *day_first} for month_first, day_first in (ours, theirs)]
-    if sides[0].isdisjoint(sides[1]):
-        pairs = product(*({day for day in side if isinstance(day, Date)} for side in sides))
+    days = [{*month_first, *day_first} for month_first, day_first in (first, second)]
+    if days[0].isdisjoint(days[1]):
+        pairs = product(*({day for day in side if isinstance(day, Date)} for side in days))
         swapped = any((a.day, a.month, a.year) == (b.month, b.day, b.year) for a, b in pairs)
         return "date_order" if swapped else None
     # Where the month is a word, no mark between numbers says which of them it is.
@@ -209,8 +190,8 @@ def _same_letters(gold: str, pred: str) -> str | None:
         # A picture of a box or a tick is no punctuation.
         drawn = (unicodedata.category(char) == "So" for char in gold + pred)
         return None if letters(gold) or letters(pred) or any(drawn) else "punctuation"
-    ours, theirs = separators(gold), separators(pred)
-    lost, added = ours.keys() - theirs.keys(), theirs.keys() - ours.keys()
+    first, second = separators(gold), separators(pred)
+    lost, added = first.keys() - second.keys(), second.keys() - first.keys()
     if lost and not added:
         return "number_format" if _grouping(gold, lost) else "lost_separator"
     if added and not lost:
@@ -219,7 +200,7 @@ def _same_letters(gold: str, pred: str) -> str | None:
             return "label_error"
         if _grouping(pred, added):
             return "number_format"
-    if ours != theirs and _scaled(gold, pred):
+    if first != second and _scaled(gold, pred):
         return "scale"
     signs = _symbols(gold), _symbols(pred)
     unit = signs[0] != signs[1] and "" in signs and _DIGIT.search(gold)
@@ -237,13 +218,13 @@ def separators(value: str) -> dict[int, str]:
     marks: dict[int, str] = {}
     count, last, gap = 0, "", ""
     for char in value:
-        if char.isalnum():
-            mark = "".join(_PROSE.sub("", gap).split())
-            if mark and char.isdigit() and last.isdigit():
-                marks[count] = mark
-            count, last, gap = count + len(letters(char)), char, ""
-        else:
+        if not char.isalnum():
             gap += char
+            continue
+        mark = "".join(_PROSE.sub("", gap).split())
+        if mark and char.isdigit() and last.isdigit():
+            marks[count] = mark
+        count, last, gap = count + len(letters(char)), char, ""
     return marks
 
 
@@ -251,14 +232,13 @@ def _grouping(value: str, places: Iterable[int]) -> bool:
     """Whether what stands at `places` groups the thousands of a number."""
     marks, plain = separators(value), letters(value)
     bounds = sorted({*marks, *(m.start() for m in re.finditer(r"(?<=\d)\D", plain)), len(plain)})
-    for position in places:
-        after = next((bound for bound in bounds if bound > position), len(plain))
-        if marks[position] not in (",", "'", ".") or after - position != 3:
+    for place in places:
+        after = next((bound for bound in bounds if bound > place), len(plain))
+        if marks[place] not in (",", "'", ".") or after - place != 3:
             return False
-        # A dot with three digits behind it is decimal, unless more follow.
-        if marks[position] == "." and list(marks.values()).count(".") < 2:
-            return False
-    return True
+    # A dot with three digits behind it is decimal, unless more follow.
+    several = list(marks.values()).count(".") > 1
+    return several or all(marks[place] != "." for place in places)
 
 
 def _other_writing(gold: str, pred: str) -> str | None:
@@ -266,9 +246,9 @@ def _other_writing(gold: str, pred: str) -> str | None:
         return None
     if letters(_bare(gold)) == letters(_bare(pred)):
         return "diacritic"
-    ours, theirs = (unicodedata.normalize("NFKC", value) for value in (gold, pred))
-    ours, theirs = (value.replace("⁄", "/").replace("&", " and ") for value in (ours, theirs))
-    return "notation" if letters(ours) == letters(theirs) != "" else None
+    plain = (unicodedata.normalize("NFKC", value) for value in (gold, pred))
+    first, second = (letters(value.replace("⁄", "/").replace("&", " and ")) for value in plain)
+    return "notation" if first == second != "" else None
 
 
 def _bare(value: str) -> str:
@@ -279,30 +259,29 @@ def _bare(value: str) -> str:
 def _misread(gold: str, pred: str) -> str:
     if _scaled(gold, pred):
         return "scale"
-    ours, theirs = squashed(gold), squashed(pred)
-    figures = _DIGIT.search(ours) and _skeleton(ours) == _skeleton(theirs)
-    same_places = figures and _DIGIT.sub("0", ours) == _DIGIT.sub("0", theirs)
-    if same_places and _few_changes(ours, theirs):
+    first, second = squashed(gold), squashed(pred)
+    figures = _DIGIT.search(first) and _DIGITS.sub("0", first) == _DIGITS.sub("0", second)
+    is_digit = figures and _few_changes(first, second)
+    if is_digit and _DIGIT.sub("0", first) == _DIGIT.sub("0", second):
         return "digit"
-    if not (figures and ours not in theirs and theirs not in ours) and (
-        contained := _contained(gold, pred)
-    ):
+    partial = not figures or first in second or second in first
+    if partial and (contained := _contained(gold, pred)):
         return contained
-    if figures and _few_changes(ours, theirs):
+    if is_digit:
         return "digit"
     dates = text.date(gold), text.date(pred)
     if None not in dates:
-        named = _NOT_LETTER.sub("", ours), _NOT_LETTER.sub("", theirs)
+        named = _NOT_LETTER.sub("", first), _NOT_LETTER.sub("", second)
         months = "" in named or named[0] == named[1]
         return "digit" if months and _few_changes(*map(str, dates)) else "other_value"
-    if all(_alike(first, second) for first, second in _changes(ours, theirs)):
+    if all(_alike(*run) for run in _changes(first, second)):
         return "lookalike"
     if figures or None not in (_number(gold), _number(pred)):
-        kept = len(_DIGIT.findall(ours)) - Levenshtein.distance(letters(ours), letters(theirs))
-        return "characters" if figures and 2 * kept >= len(_DIGIT.findall(ours)) else "other_value"
-    return _roughly_contained(ours, theirs) or (
-        "other_value" if _unlike(gold, pred) else "characters"
-    )
+        count = len(_DIGIT.findall(first))
+        kept = count - Levenshtein.distance(letters(first), letters(second))
+        return "characters" if figures and 2 * kept >= count else "other_value"
+    unlike = "other_value" if _unlike(gold, pred) else "characters"
+    return _roughly_contained(first, second) or unlike
 
 
 def _few_changes(gold: str, pred: str) -> bool:
@@ -315,30 +294,25 @@ def _unlike(gold: str, pred: str) -> bool:
     """Whether two texts share no word and hardly a letter, and none is a rest of the other."""
     if set(_NOT_WORD.split(gold.casefold())) & set(_NOT_WORD.split(pred.casefold())) - {""}:
         return False
-    ours, theirs = letters(gold), letters(pred)
-    if min(len(ours), len(theirs)) < _TELLING or _in_order(list(theirs), list(ours)):
+    first, second = letters(gold), letters(pred)
+    if min(len(first), len(second)) < _TELLING or _in_order(second, first):
         return False
-    return Levenshtein.normalized_similarity(ours, theirs) < _UNLIKE
-
-
-def _skeleton(value: str) -> str:
-    return _DIGITS.sub("0", value)
+    return Levenshtein.normalized_similarity(first, second) < _UNLIKE
 
 
 def _scaled(gold: str, pred: str) -> bool:
     """Whether the numbers differ by a power of ten; one digit at the end of a code is none."""
     if not _DIGIT.search(gold) or not _DIGIT.search(pred):
         return False
-    ours, theirs = _number(gold), _number(pred)
-    if not ours or not theirs or ours == theirs or _figures(ours) != _figures(theirs):
+    first, second = _number(gold), _number(pred)
+    if not first or not second or first == second or _figures(first) != _figures(second):
         return False
-    factor = abs(ours / theirs)
     codes = squashed(gold).isdigit() and squashed(pred).isdigit()
-    return not (codes and factor in (10, Decimal("0.1")))
+    return not (codes and abs(first / second) in (10, Decimal("0.1")))
 
 
-def _figures(value: Decimal | None) -> str:
-    return "".join(map(str, value.as_tuple().digits)).strip("0") if value is not None else ""
+def _figures(value: Decimal) -> str:
+    return "".join(map(str, value.as_tuple().digits)).strip("0")
 
 
 def _contained(gold: str, pred: str) -> str | None:
@@ -346,18 +320,15 @@ def _contained(gold: str, pred: str) -> str | None:
     sizes = len(squashed(gold)), len(squashed(pred))
     if sizes[0] == sizes[1]:
         return None
-    words = tokens(gold), tokens(pred)
-    plain = letters(gold), letters(pred)
-    if sizes[0] > sizes[1]:
-        (whole, fragment), (long, short), name = words, plain, "clipped"
-    else:
-        (fragment, whole), (short, long), name = words, plain, "merged"
+    name = "clipped" if sizes[0] > sizes[1] else "merged"
+    more, less = (gold, pred) if name == "clipped" else (pred, gold)
+    whole, fragment = tokens(more), tokens(less)
     if fragment and len(fragment) < len(whole) and _in_order(fragment, whole):
         return name
-    less, more = (gold, pred) if sizes[0] < sizes[1] else (pred, gold)
     if set(_symbols(less)) - set(more):
         # `13.0 %` is no part of `13.0.8`: the sign was read as something else.
         return None
+    long, short = letters(more), letters(less)
     # One letter stands in most texts by chance.
     telling = len(short) > 1 or (len(short) == 1 and len(long) <= 3)
     return name if telling and len(short) < len(long) and short in long else None
@@ -368,21 +339,17 @@ def _roughly_contained(gold: str, pred: str) -> str | None:
     name = "clipped" if long is gold else "merged"
     if len(short) <= 2:
         # A sign alone, read into the text beside it.
-        added = len(long) >= len(short) + 3 and _seen_in(short, long) and not letters(gold)
+        added = len(long) >= len(short) + 3 and not letters(gold)
+        added = added and all(any(_alike(char, other) for other in long) for char in short)
         return name if added else None
-    if len(long) - len(short) < max(3, len(long) // 8):
+    if len(short) < 4 or len(long) - len(short) < max(3, len(long) // 8):
         return None
-    window = fuzz.partial_ratio_alignment(short, long, score_cutoff=_PART)
-    return name if window is not None and len(short) >= 4 else None
+    return name if fuzz.partial_ratio_alignment(short, long, score_cutoff=_PART) else None
 
 
-def _seen_in(short: str, long: str) -> bool:
-    return all(any(_alike(char, candidate) for candidate in long) for char in short)
-
-
-def _in_order(fragment: list[str], whole: list[str]) -> bool:
+def _in_order(fragment: Iterable[str], whole: Iterable[str]) -> bool:
     left = iter(whole)
-    return all(word in left for word in fragment)
+    return all(part in left for part in fragment)
 
 
 def _changes(gold: str, pred: str) -> list[tuple[str, str]]:
@@ -400,12 +367,12 @@ def _alike(first: str, second: str) -> bool:
     """Whether a run of characters may be read as another; punctuation does not count."""
     first, second = (_NOT_WORD.sub("", side) or side for side in (first, second))
     if not letters(first) and not letters(second):
-        return first == second or not (set(first + second) & set("$&|"))
-    if frozenset((first, second)) in _WIDE:
+        return first == second or not set(first + second) & set("$&|")
+    if frozenset((first, second)) in _PAIRS:
         return True
-    return len(first) == len(second) and all(
-        a == b or frozenset((a, b)) in _PAIRS for a, b in zip(first, second, strict=True)
-    )
+    pairs = zip(first, second, strict=False)
+    alike = all(one == other or frozenset((one, other)) in _PAIRS for one, other in pairs)
+    return len(first) == len(second) and alike
 
 
 @lru_cache(maxsize=1 << 16)

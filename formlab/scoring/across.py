@@ -64,7 +64,7 @@ def offset_text(cases: pl.DataFrame) -> str:
     """What a sentence says of cases with the cause `OFFSET`."""
     rows = cases.select("kind", "gold", "pred").iter_rows()
     shifts = Counter((kind, shift) for kind, *pair in rows for shift in offsets(kind, *pair))
-    (kind, shift), _ = max(shifts.items(), key=lambda each: (each[1], str(each[0])))
+    (kind, shift), _ = max(shifts.items(), key=lambda item: (item[1], str(item[0])))
     if kind == "date":
         days = f"{abs(shift):g} day{'s' * (abs(shift) != 1)}"
         return f"the date is {days} {'early' if shift < 0 else 'late'}"
@@ -125,8 +125,10 @@ def _found(parts: Parts) -> pl.DataFrame:
         return none
     others = _other_document(wrong, parts)
     shifted = _offsets(wrong.join(others, on=_KEY, how="anti"))
-    found = [each.with_columns(told=pl.lit(name)) for name, each in
-             ((OTHER_DOCUMENT, others), (OFFSET, shifted))]  # fmt: skip
+    found = (
+        others.with_columns(told=pl.lit(OTHER_DOCUMENT)),
+        shifted.with_columns(told=pl.lit(OFFSET)),
+    )
     return pl.concat([none, *found]).unique(_KEY, keep="first")
 
 
@@ -138,57 +140,48 @@ def _gold(part: pl.LazyFrame) -> pl.LazyFrame:
 def _wrong(part: pl.LazyFrame) -> pl.DataFrame:
     """The wrong answers of a part, without their texts."""
     eligible = pl.col("cause").is_not_null() & ~pl.col("cause").is_in(_KEPT)
-    rows = _gold(part).filter(pl.col("outcome") == "mismatch", eligible).select(
-        "doc_id", "path", "kind", "gold", "pred", "cause", at=_hash("pred")
-    ).drop_nulls("pred").collect()  # fmt: skip
-    letters = rows["pred"].str.count_matches(r"[\pL\pN]")
+    eligible &= (pl.col("outcome") == "mismatch") & pl.col("pred").is_not_null()
+    columns = ("doc_id", "path", "kind", "gold", "pred", "cause")
+    rows = _gold(part).filter(eligible).select(*columns, at=_hash("pred")).collect()
     pairs = list(rows.select("kind", "gold", "pred", "cause").iter_rows())
     alike = [Levenshtein.normalized_similarity(gold, pred) >= _ALIKE for _, gold, pred, _ in pairs]
-    shifts = [
-        offsets(kind, gold, pred) if cause in _DIFFERS else (None, None)
-        for kind, gold, pred, cause in pairs
-    ]
+    shifts = [offsets(*pair[:3]) if pair[3] in _DIFFERS else (None, None) for pair in pairs]
     return rows.select(
-        "doc_id", "at", pl.col("kind", "cause").cast(pl.String),
-        telling=letters >= _LETTERS, alike=pl.Series(alike, dtype=pl.Boolean),
+        *_KEY,
+        pl.col("kind", "cause").cast(pl.String),
+        telling=pl.col("pred").str.count_matches(r"[\pL\pN]") >= _LETTERS,
+        alike=pl.Series(alike, dtype=pl.Boolean),
         pattern=pattern(),
         own=_folded("gold").hash(),
-        **{name: pl.Series([each[n] for each in shifts], dtype=pl.Float64)
-           for n, name in enumerate(_SHIFTS)},
-    )  # fmt: skip
+    ).hstack(pl.DataFrame(shifts, schema=dict.fromkeys(_SHIFTS, pl.Float64), orient="row"))
 
 
 def _other_document(wrong: pl.DataFrame, parts: Parts) -> pl.DataFrame:
     """The answers that are the gold of another document at their path."""
-    asked = wrong.filter("telling").select("at").unique().lazy()
+    telling, count = wrong.filter("telling"), 0
+    asked = telling.select("at").unique().lazy()
     owners = pl.DataFrame(schema={"at": pl.UInt64, "owner": pl.String, "owners": pl.UInt32})
-    count = 0
     for part in parts():
-        golds = _gold(part).select("doc_id", at=_hash("gold"))
+        golds = _gold(part).select("doc_id", at=_hash("gold")).join(asked, on="at", how="semi")
         count += part.select(pl.col("doc_id").n_unique()).collect().item()
-        own = golds.join(asked, on="at", how="semi").group_by("at").agg(
-            owner=pl.col("doc_id").min(), owners=pl.col("doc_id").n_unique()
-        ).collect()  # fmt: skip
+        document = pl.col("doc_id")
+        own = golds.group_by("at").agg(owner=document.min(), owners=document.n_unique()).collect()
         # Documents are whole within a part, so that their numbers add up.
-        owners = pl.concat([owners, own.cast(owners.schema)]).group_by("at").agg(
-            pl.col("owner").min(), pl.col("owners").sum()
-        )  # fmt: skip
-    known = wrong.filter("telling").join(owners, on="at")
-    known = known.filter(pl.col("owner") != pl.col("doc_id"))
+        both = pl.concat([owners, own.cast(owners.schema)]).group_by("at")
+        owners = both.agg(pl.col("owner").min(), pl.col("owners").sum())
+    known = telling.join(owners, on="at").filter(pl.col("owner") != pl.col("doc_id"))
     placed = pl.col("cause").is_in(_IN_PLACE) | pl.col("pattern").str.contains("*", literal=True)
     alone = known.filter(~pl.col("alike"), ~placed, pl.col("owners") <= max(1, _RARE * count))
     votes = known.filter(pl.col("owners") == 1).group_by("doc_id", "owner").len("votes")
-    errors = wrong.filter("telling").group_by("doc_id").len("errors")
-    sources = votes.join(errors, on="doc_id").filter(
-        pl.col("votes") >= _VOTES, pl.col("votes") >= _HALF * pl.col("errors")
-    )  # fmt: skip
-    theirs = [alone.select(_KEY)]
-    if sources.height:
-        for part in parts():
-            golds = _gold(part).select(owner="doc_id", at=_hash("gold"))
-            own = golds.join(sources.lazy().select("doc_id", "owner"), on="owner").collect()
-            theirs.append(wrong.join(own, on=_KEY, how="semi").select(_KEY))
-    return pl.concat(theirs).unique()
+    sources = votes.join(telling.group_by("doc_id").len("errors"), on="doc_id")
+    half = pl.col("votes") >= _HALF * pl.col("errors")
+    sources = sources.filter(pl.col("votes") >= _VOTES, half).select("doc_id", "owner")
+    found = [alone.select(_KEY)]
+    for part in parts() if sources.height else ():
+        golds = _gold(part).select(owner="doc_id", at=_hash("gold"))
+        own = golds.join(sources.lazy(), on="owner").collect()
+        found.append(wrong.join(own, on=_KEY, how="semi").select(_KEY))
+    return pl.concat(found).unique()
 
 
 def _offsets(wrong: pl.DataFrame) -> pl.DataFrame:

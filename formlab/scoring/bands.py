@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -13,13 +12,12 @@ from formlab.errors import UnknownName
 from formlab.tables import BOX
 
 
-@dataclasses.dataclass(frozen=True)
-class Band:
+class Band(NamedTuple):
     """A number of a case, cut into ranges: `edges` are the lower ends of all but the first."""
 
     title: str
     expr: pl.Expr
-    edges: tuple[float, ...]
+    edges: Sequence[float]
     labels: tuple[str, ...]
 
 
@@ -31,13 +29,10 @@ def band(title: str, expr: pl.Expr, edges: Sequence[float], *, whole: bool) -> B
     >>> band("fields", pl.col("n_fields"), (5, 6, 10), whole=True).labels
     ('under 5', '5', '6–9', '10 and more')
     """
-    step = 1 if whole else 0
-    inner = [
-        f"{low:g}" if low == high - step else f"{low:g}–{high - step:g}"
-        for low, high in pairwise(edges)
-    ]
+    pairs = ((low, high - whole) for low, high in pairwise(edges))
+    inner = (f"{low:g}" if low == high else f"{low:g}–{high:g}" for low, high in pairs)
     labels = (f"under {edges[0]:g}", *inner, f"{edges[-1]:g} and more")
-    return Band(title, expr, tuple(edges), labels)
+    return Band(title, expr, edges, labels)
 
 
 _LENGTH = pl.col("gold").fill_null("").str.strip_chars().str.len_chars()
@@ -46,7 +41,7 @@ _HEIGHT, _WIDTH = pl.col("y1") - pl.col("y0"), pl.col("x1") - pl.col("x0")
 _SURE = (0.6, 0.8, 0.9, 0.95, 0.99)
 _LENGTHS = band("characters in the gold value", _LENGTH, (1, 5, 10, 20, 40, 80), whole=True)
 BANDS: dict[str, Band] = {
-    "length": dataclasses.replace(_LENGTHS, labels=("empty", *_LENGTHS.labels[1:])),
+    "length": _LENGTHS._replace(labels=("empty", *_LENGTHS.labels[1:])),
     "box_height": band("height of the gold box, pixels", _HEIGHT, (12, 16, 20, 30), whole=False),
     "box_width": band("width of the gold box, pixels", _WIDTH, (40, 80, 160, 320), whole=False),
     "nesting": band("how deep the field stands in its form", _DEPTH, (2, 3, 4), whole=True),
@@ -133,11 +128,6 @@ def of_values(cases: pl.DataFrame, documents: pl.DataFrame, column: str) -> pl.S
     return values
 
 
-def banded(cases: pl.DataFrame, name: str) -> pl.Series:
-    """The band of each case, as ordered categories; null where the number is not known."""
-    return cut(cases, BANDS[name]).alias(name)
-
-
 def position(cases: pl.DataFrame, documents: pl.DataFrame) -> pl.Series:
     """Where on its page each field stands, in ninths; null without a box or the page's size.
 
@@ -150,26 +140,26 @@ def position(cases: pl.DataFrame, documents: pl.DataFrame) -> pl.Series:
     sizes = documents.select("doc_id", "width", "height")
     placed = cases.select("doc_id", "x0", "x1", "y0", "y1")
     placed = placed.join(sizes, on="doc_id", how="left", maintain_order="left")
-    thirds = [
-        pl.when(middle < size / 3).then(pl.lit(names[0]))
-        .when(middle < size * 2 / 3).then(pl.lit(names[1]))
-        .when(middle.is_not_null() & size.is_not_null()).then(pl.lit(names[2]))
-        for middle, size, names in (
-            ((pl.col("y0") + pl.col("y1")) / 2, pl.col("height"), ("top", "middle", "bottom")),
-            ((pl.col("x0") + pl.col("x1")) / 2, pl.col("width"), ("left", "centre", "right")),
-        )
-    ]  # fmt: skip
-    return placed.select(pl.concat_str(thirds, separator=" ").alias("position")).to_series()
+    thirds = []
+    for side, size, (first, second, last) in (
+        ("y", pl.col("height"), ("top", "middle", "bottom")),
+        ("x", pl.col("width"), ("left", "centre", "right")),
+    ):
+        middle = (pl.col(f"{side}0") + pl.col(f"{side}1")) / 2
+        third = pl.when(middle < size / 3).then(pl.lit(first))
+        third = third.when(middle < size * 2 / 3).then(pl.lit(second))
+        thirds.append(third.when(middle.is_not_null() & size.is_not_null()).then(pl.lit(last)))
+    return placed.select(position=pl.concat_str(thirds, separator=" ")).to_series()
 
 
 def cut(frame: pl.DataFrame, band: Band) -> pl.Series:
     """The band of each row, as ordered categories; null where the number is not known."""
-    number = pl.sum_horizontal((band.expr >= edge).cast(pl.Int32) for edge in band.edges)
-    number = pl.when(band.expr.is_not_null() & ~band.expr.cast(pl.Float64).is_nan()).then(number)
-    label = number.replace_strict(
-        dict(enumerate(band.labels)), default=None, return_dtype=pl.Enum(band.labels)
-    )
-    return frame.select(label.alias("band")).to_series()
+    known = band.expr.cast(pl.Float64).fill_nan(None)
+    number = pl.sum_horizontal((known >= edge).cast(pl.Int32) for edge in band.edges)
+    number = pl.when(known.is_not_null()).then(number)
+    labels, dtype = dict(enumerate(band.labels)), pl.Enum(band.labels)
+    label = number.replace_strict(labels, default=None, return_dtype=dtype)
+    return frame.select(band=label).to_series()
 
 
 def sliced(cases: pl.DataFrame, documents: pl.DataFrame, column: str) -> pl.Series:
@@ -181,7 +171,7 @@ def sliced(cases: pl.DataFrame, documents: pl.DataFrame, column: str) -> pl.Seri
         If there is no such column.
     """
     if column in BANDS:
-        return banded(cases, column)
+        return cut(cases, BANDS[column]).alias(column)
     if column == "position":
         return position(cases, documents)
     if column in cases.columns:
@@ -189,9 +179,8 @@ def sliced(cases: pl.DataFrame, documents: pl.DataFrame, column: str) -> pl.Seri
     if column in DERIVED:
         return of_values(cases, documents, column)
     if column in documents.columns:
-        return cases.join(
-            documents.select("doc_id", column), on="doc_id", how="left", maintain_order="left"
-        )[column]
+        own = documents.select("doc_id", column)
+        return cases.join(own, on="doc_id", how="left", maintain_order="left")[column]
     known = [*cases.columns, *documents.columns, *DERIVED]
     raise UnknownName.of("column to slice by", column, dict.fromkeys(known))
 

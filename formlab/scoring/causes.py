@@ -1,141 +1,46 @@
 """Why a value differs from the gold: one deterministic cause each, in stages.
 
 Most causes follow from the two texts (`cause`). Further evidence is used where there is any
-(`causes`): other fields' gold, boxes, the page's text, other systems' answers, and the words of the
-corpus's gold. What other documents show is told after scoring (`scoring.across`).
-`docs/causes.md` has the definitions and how far people agree with them.
+(`causes`): other fields' gold, boxes, the page's text, and the words of the corpus's gold. What
+other documents show is told after scoring (`scoring.across`). `docs/causes.md` has the definitions
+and how far people agree with them; `causes.toml` the stage, the words and the advice of each.
 """
 
 from __future__ import annotations
 
-import polars as pl
+import re
+import tomllib
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import Any
 
-from formlab.scoring._evidence import DocumentEvidence, Documents
-from formlab.scoring._gold_words import Words
-from formlab.scoring._pairs import cause_of
+import polars as pl
+from rapidfuzz.distance import Levenshtein
+
+from formlab.scoring._gold_words import TELLING, Words, folded
+from formlab.scoring._pairs import LONGEST, cause_of, letters, tokens
 from formlab.tables import BOX, USABLE
 
-BAD_OUTPUT = ("bad_json", "refused", "truncated", "api_error")
-# From the answer as a whole to its characters, then what is not the answer's fault.
+_TABLE = tomllib.loads(Path(__file__).with_name("causes.toml").read_text("utf-8"))
+CAUSES = tuple(_TABLE)
+STAGE_OF: dict[str, str] = {name: entry["stage"] for name, entry in _TABLE.items()}
 STAGES: dict[str, tuple[str, ...]] = {
-    "answer": (*BAD_OUTPUT, "missing_document"),
-    "find": ("missed", "other_value"),
-    "place": (
-        "other_document", "wrong_field", "wrong_row", "wrong_order", "misclick_near",
-        "misclick_other_field",
-    ),
-    "extent": ("clipped", "merged"),
-    "characters": ("lookalike", "space", "lost_separator", "digit", "diacritic", "characters"),
-    "form": (
-        "case", "punctuation", "date_format", "number_format", "unit", "sign", "scale", "notation",
-        "date_order", "offset",
-    ),
-    "extra": ("spurious", "hallucinated"),
-    "relation": ("wrong_source", "wrong_relation"),
-    "gold": ("label_error",),
-    "reader": ("reader",),
-}  # fmt: skip
-CAUSES = tuple(cause for names in STAGES.values() for cause in names)
-STAGE_OF = {cause: stage for stage, names in STAGES.items() for cause in names}
-WHAT_TO_TRY = {
-    "bad_json": "Use the model's JSON mode or a schema, or ask again with --set retry=bad.",
-    "refused": "Read the answers; reword the question, or leave the page out and say so.",
-    "truncated": "Allow longer answers (an agent: more steps), or ask for fewer fields at a time.",
-    "api_error": "Run the same command again: it asks only for what is missing.",
-    "missing_document": "Check that the document was run and that its image can be read.",
-    "missed": "Look whether the text is shaded, faint or a single character (try a larger image"
-    " scale or a lower detection threshold), or whether the system knows the field at all.",
-    "other_value": "Look whether the page has the answer at all, and whether the answers of two"
-    " documents were exchanged.",
-    "other_document": "Check how answers are matched to documents: order, file names, batches.",
-    "wrong_field": "Compare the labels of the two fields; describe the field, or its place, more"
-    " closely.",
-    "wrong_row": "Check how rows are told apart: ruling lines, line breaks within a row, repeated"
-    " labels.",
-    "wrong_order": "Check the reading order of columns and tables on the page.",
-    "misclick_near": "Check the scale of the coordinates: the click is just outside the control.",
-    "misclick_other_field": "Look whether labels stand closer to the neighbouring control.",
-    "clipped": "Look at the boxes: a line break, a narrow box or a token joined with its neighbour"
-    " cuts text off.",
-    "merged": "Split tokens at the gap between label and value, or narrow the boxes.",
-    "lookalike": "Try a larger image scale, or check values against a dictionary or the field's"
-    " type.",
-    "space": "Compare without spaces, as the gold may be spaced otherwise than its page; or split"
-    " and join words by the gaps between their boxes.",
-    "lost_separator": "Try a larger image scale: points, slashes and hyphens are lost when strokes"
-    " are faint.",
-    "digit": "Check figures by sums, check digits or ranges; try a larger image scale.",
-    "diacritic": "Use a model for the language of the page.",
-    "characters": "Look at the crop: blurred, handwritten, crossed-out or upside-down text; switch"
-    " a text-direction classifier off to see whether it turns lines.",
-    "case": "Fold case before comparing, unless case carries meaning here.",
-    "punctuation": "Ignore punctuation in comparing, or check whether the gold keeps it"
-    " consistently.",
-    "date_format": "State the date format in the instruction, or compare parsed dates.",
-    "number_format": "State the number format in the instruction, or compare parsed numbers.",
-    "unit": "Say whether the value includes its unit or currency.",
-    "sign": "Check brackets, trailing minus signs and labels such as 'loss'.",
-    "scale": "Check headings such as 'in thousands' and the place of the decimal point.",
-    "notation": "Map marks, abbreviations and option names to one notation before comparing.",
-    "date_order": "State the order of day and month, or take it from other dates of the document.",
-    "offset": "Look for the rule that shifts it: time zones, day counts from 0 or 1, rounding.",
-    "spurious": "Say in the instruction that a blank field is to stay blank.",
-    "hallucinated": "Ask for the place of each value on the page, and drop values without one.",
-    "wrong_source": "Look at the fields named as not right: the value follows from them.",
-    "wrong_relation": "Ask for the value that must stand there, and for those it follows from.",
-    "label_error": "Look at the page and correct the gold in the notebook 02_review.",
-    "reader": "Read these fields by another rule, or have the system name its fields.",
-}  # fmt: skip
-# The same where no page can be looked at: the evaluation has no image of any.
-WITHOUT_PAGES = {
-    "missing_document": "Check that the document was run and that its answer was read.",
-    "missed": "Look whether the system knows the field at all.",
-    "wrong_row": "Check how rows are told apart: line breaks within a row, repeated labels.",
-    "wrong_order": "Check the order in which the text was given.",
-    "clipped": "Look whether answers end at a line break or at a limit of their length.",
-    "merged": "Look whether answers hold the label or a neighbouring value as well.",
-    "lookalike": "Check values against a dictionary or the field's type.",
-    "lost_separator": "State in the instruction how values are written, or compare without"
-    " separators.",
-    "digit": "Check figures by sums, check digits or ranges.",
-    "diacritic": "Use a model for the language of the forms.",
-    "characters": "Look at the answers beside the gold.",
-    "hallucinated": "Ask for the words that hold each value, and drop values without any.",
-    "label_error": "Look at the source and correct the gold.",
+    stage: tuple(name for name in CAUSES if STAGE_OF[name] == stage) for stage in STAGE_OF.values()
 }
+WHAT_TO_TRY: dict[str, str] = {name: entry["try"] for name, entry in _TABLE.items()}
+# What happened, for sentences.
+IN_WORDS = {name: entry["words"] for name, entry in _TABLE.items() if "words" in entry}
+BAD_OUTPUT = tuple(name for name in STAGES["answer"] if name != "missing_document")
+# What is only written otherwise stays so even where the page supports the answer.
+_WRITTEN = {*STAGES["form"], "space", "diacritic"} - {"scale", "sign"}
 
 
 def advice(name: str, *, pages: bool = True) -> str:
     """What to try for a cause or status; nothing about pages where there are no `pages`."""
-    texts = WHAT_TO_TRY if pages else WHAT_TO_TRY | WITHOUT_PAGES
-    return texts.get(name, "")
-
-
-# What happened, for sentences.
-IN_WORDS = {
-    "missing_document": "the document has no answer", "missed": "the value was missed",
-    "other_value": "another value was given",
-    "other_document": "the answer is another document's",
-    "wrong_field": "the answer is from the wrong field",
-    "wrong_row": "the answer is from the wrong row", "wrong_order": "words are in the wrong order",
-    "misclick_near": "the click is near the control, not on it",
-    "misclick_other_field": "the click is on another field", "clipped": "the answer is clipped",
-    "merged": "the answer is merged with other text",
-    "lookalike": "a character was taken for a lookalike", "space": "spaces differ",
-    "lost_separator": "a separator was lost", "digit": "a digit was misread",
-    "diacritic": "a diacritic was misread", "characters": "characters were misread",
-    "case": "only the case of letters differs", "punctuation": "only punctuation differs",
-    "date_format": "only the date format differs",
-    "number_format": "only the number format differs",
-    "unit": "the unit differs", "sign": "the sign differs", "scale": "the scale differs",
-    "notation": "only the notation differs", "date_order": "only the date order differs",
-    "offset": "the value is off by a constant amount",
-    "spurious": "the answer is spurious", "hallucinated": "the answer is hallucinated",
-    "wrong_source": "another field that the answer follows from is wrong",
-    "wrong_relation": "the relation is wrong",
-}  # fmt: skip
-# What is only written otherwise stays so even where the page supports the answer.
-_WRITTEN = frozenset(STAGES["form"]) | {"space", "diacritic"}
+    entry = _TABLE.get(name, {"try": ""})
+    return entry["try"] if pages else entry.get("without_pages", entry["try"])
 
 
 def cause(gold: str, pred: str, *, right: bool = False) -> str:
@@ -165,63 +70,44 @@ def cause(gold: str, pred: str, *, right: bool = False) -> str:
     """
     if not pred.strip():
         return "missed"
-    if not gold.strip():
-        return "spurious"
-    return cause_of(gold, pred, right)
+    return cause_of(gold, pred, right) if gold.strip() else "spurious"
 
 
-def causes(
-    cases: pl.DataFrame, others: pl.DataFrame | None = None, words: Words | None = None
-) -> list[str | None]:
+def causes(cases: pl.DataFrame, words: Words | None = None) -> list[str | None]:
     """The cause of each case; null where gold and prediction are the same or nothing is scored.
 
     `cases` are rows of the schema CASES with outcome, status and the ladder filled in; all
     of a document, since its other values are evidence. So are `words`, those of the whole gold;
-    without them, of the cases. A Boolean column `has_answer` says whether a
-    document has a usable answer at all; without it, one usable row does. `others` are predictions
-    of other systems for the same fields: doc_id, path, pred. An answer that one of them gives too,
-    against the gold, supports `label_error`. They should be independent: two settings of one
-    engine err alike.
+    without them, of the cases. A Boolean column `has_answer` says whether a document has a usable
+    answer at all; without it, one usable row does.
     """
     named: list[str | None] = [None] * cases.height
-    unlike = ~pl.col("exact").fill_null(False) & (pl.col("outcome") != "unscored")
-    whole = _named(cases)
-    wrong = whole.filter(unlike)
+    table = cases.with_row_index("row")
+    table = table.with_columns(pl.lit(None).alias(n) for n in _COLUMNS if n not in table.columns)
+    answered = pl.coalesce("has_answer", pl.col("status").is_in(USABLE)).fill_null(False)
+    table = table.select(*_COLUMNS, answered=answered)
+    wrong = table.filter(~pl.col("exact").fill_null(False) & (pl.col("outcome") != "unscored"))
     # Documents that are right all through are never asked.
-    documents = Documents(whole.filter(pl.col("doc_id").is_in(wrong["doc_id"].implode())))
+    documents = read_documents(table.filter(pl.col("doc_id").is_in(wrong["doc_id"].implode())))
     if words is None:
         words = Words.of(cases.filter(pl.col("path").is_not_null()).select("doc_id", "gold"))
-    agreed = _answers(others)
     for row in wrong.iter_rows(named=True):
-        named[row["row"]] = _cause(row, documents.of[row["doc_id"]], words, agreed)
+        named[row["row"]] = _cause(row, documents[row["doc_id"]], words)
     return named
 
 
 _COLUMNS = (
-    "row", "doc_id", "path", "kind", "gold", "pred", "status", "outcome", "exact", "typed",
-    "accepted", "ambiguous", "readings", "by_rule", "has_answer", *BOX,
+    *("row", "doc_id", "path", "kind", "gold", "pred", "status", "outcome", "typed", "accepted"),
+    *("ambiguous", "readings", "by_rule", "exact", "has_answer", *BOX),
     *(f"pred_{side}" for side in BOX),
-)  # fmt: skip
+)
 
 
-def _named(cases: pl.DataFrame) -> pl.DataFrame:
-    """The cases with `_COLUMNS` alone, and whether each is an answer."""
-    cases = cases.with_row_index("row")
-    present = [name for name in _COLUMNS if name in cases.columns]
-    lacking = [pl.lit(None).alias(name) for name in _COLUMNS if name not in cases.columns]
-    usable = pl.col("status").is_in(USABLE)
-    answered = pl.coalesce("has_answer", usable) if "has_answer" in present else usable
-    return cases.select(*present, *lacking, answered.fill_null(False).alias("answered"))
+def _folded(value: str) -> str:
+    return " ".join(value.split()).casefold()
 
 
-def _answers(others: pl.DataFrame | None) -> frozenset[tuple[str, str, str]]:
-    if others is None:
-        return frozenset()
-    rows = others.drop_nulls(["path", "pred"]).select("doc_id", "path", "pred").iter_rows()
-    return frozenset((doc, path, " ".join(pred.split()).casefold()) for doc, path, pred in rows)
-
-
-def _cause(row: dict, document: DocumentEvidence, words: Words, agreed: frozenset) -> str | None:
+def _cause(row: dict, document: Document, words: Words) -> str | None:
     if row["status"] in BAD_OUTPUT:
         return row["status"]
     if row["by_rule"]:
@@ -231,13 +117,15 @@ def _cause(row: dict, document: DocumentEvidence, words: Words, agreed: frozense
     gold, pred = row["gold"] or "", row["pred"] or ""
     if row["path"] is None and not right:
         # Of a whole page no single cause can be named.
-        if row["outcome"] == "missing":
-            return "missed" if document.answered else "missing_document"
-        return "spurious" if row["outcome"] == "spurious" else None
+        missing = "missed" if document.answered else "missing_document"
+        return {"missing": missing, "spurious": "spurious"}.get(row["outcome"])
     if row["ambiguous"]:
         return "date_order"
     if right:
-        return _written(gold, pred, row["accepted"] or ())
+        # How it is written otherwise than the accepted value that is closest.
+        texts = [value for value in (gold, *(row["accepted"] or ())) if value.strip()]
+        names = [cause_of(value, pred, True) for value in texts if value != pred and pred.strip()]
+        return next((name for name in names if name != "notation"), "notation")
     if row["outcome"] == "spurious" and not pred.strip():
         # A claim without a value, at a path that the gold does not have: nothing was missed.
         return "spurious"
@@ -247,20 +135,262 @@ def _cause(row: dict, document: DocumentEvidence, words: Words, agreed: frozense
         return document.spurious_cause(row, words)
     if exchanged := document.exchanged(row):
         return exchanged
-    first = _pair(gold, pred, False)
-    if first in _WRITTEN and first not in ("scale", "sign"):
-        return first
-    answer = (row["doc_id"], row["path"], " ".join(pred.split()).casefold()) if agreed else None
-    supported = answer in agreed
-    return document.refined(row, first, words, supported=supported)
+    first = "notation" if gold == pred else cause_of(gold, pred, False)
+    return first if first in _WRITTEN else document.refined(row, first, words)
 
 
-def _written(gold: str, pred: str, accepted: list[str] | tuple) -> str:
-    """How a right value is written otherwise, than the accepted value that is closest."""
-    names = [_pair(value, pred, True) for value in (gold, *accepted) if value.strip()]
-    return next((name for name in names if name != "notation"), "notation")
+_STEP = re.compile(r"/\d+(?=/|$)")
+# How far what was read may stand out of the field's box, of the box's height.
+_BEYOND = 0.5
+# From this likeness on, in [0, 1], a value is its own, misread, and not another field's.
+_ALIKE = 0.6
+# How many characters of a document are searched for values that are missing, over all of them.
+_BUDGET = 20_000_000
+_LISTS = ("row", "path", "kind", "gold", "letters", "pred", "status", *BOX)
+Row = dict[str, Any]
 
 
-def _pair(gold: str, pred: str, right: bool) -> str:
-    same = not pred.strip() or not gold.strip() or gold == pred
-    return "notation" if same else cause_of(gold, pred, right)
+def read_documents(cases: pl.DataFrame) -> dict[str, Document]:
+    """The documents of cases that have `_LISTS` and ``answered``: whether it is an answer."""
+    field = pl.col("path").is_not_null()
+    lists = cases.with_columns(letters=folded(cases["gold"])).group_by("doc_id").agg(
+        pl.col("answered").any(),
+        pl.col("gold", "pred").filter(~field).drop_nulls().name.prefix("page_"),
+        *(pl.col(name).filter(field) for name in _LISTS),
+    )  # fmt: skip
+    return {row["doc_id"]: Document(row) for row in lists.iter_rows(named=True)}
+
+
+class Document:
+    """The fields of one document, a list a column; whether any of its cases is `answered`."""
+
+    def __init__(self, columns: dict[str, Any]) -> None:
+        self._columns, self.answered, self._left = columns, columns["answered"], _BUDGET
+        self._paths, self._golds, self._preds = (columns[n] for n in ("path", "gold", "pred"))
+
+    def missed(self, row: Row) -> str:
+        """The cause of a value that is not in its field but may be elsewhere in the output."""
+        gold = letters(row["gold"] or "")
+        if any(_likeness(gold, text or "") >= _ALIKE for text in row["readings"] or ()):
+            # Another rule reads it here, out of a token that goes to a neighbour.
+            return "clipped"
+        if len(gold) < TELLING:
+            return "missed"
+        places, surplus = self._surplus
+        if elsewhere := [path for path in places.get(gold, ()) if path != row["path"]]:
+            return self._misplaced(row, elsewhere)
+        if self._count(gold, surplus):
+            # It is stuck to a neighbour's text, which is merged for it.
+            return "clipped"
+        words = _spaced(tokens(row["gold"]))
+        read = self._count(words, self._page("pred"))
+        return "wrong_field" if read and read > self._count(words, self._answers) else "missed"
+
+    def spurious_cause(self, row: Row, words: Words) -> str:
+        """The cause of a value that no gold asks for."""
+        if not (plain := letters(row["pred"] or "")):
+            return "spurious"
+        inside = row["readings"] is not None or _is_inside(row)
+        if row["gold"] is not None and row["path"] is not None and inside:
+            # A scribble is often read as a letter or two, but seldom as a figure.
+            answer = Counter(tokens(row["pred"]))
+            figures = {word for word in answer if any(map(str.isdigit, word))}
+            telling = figures or any(len(word) > 1 for word in answer)
+            own = telling and self._is_own(row, answer, words, figures)
+            return "label_error" if own else "spurious"
+        page = self._page("gold")
+        known = self._count(_spaced(tokens(row["pred"])), page) or plain in self._places
+        return "hallucinated" if page.strip() and not known else "spurious"
+
+    def refined(self, row: Row, first: str, words: Words) -> str:
+        """The cause, where the two texts alone suggest `first`."""
+        gold, pred = row["gold"], row["pred"]
+        if len(gold) + len(pred) > 2 * LONGEST:
+            return first
+        if first != "lookalike" and (misplaced := self._other_field(row, first)):
+            return misplaced
+        if words.contradict_gold(gold, pred):
+            return "label_error"
+        if first == "merged" and _is_inside(row):
+            # Where what is too much are whole words, the page shows more than the gold.
+            answer, known = tokens(pred), tokens(gold)
+            extra = Counter(_around(answer, "".join(known)))
+            # A sign alone is no word: what is stuck to it is one token with it.
+            if not extra and known and not Counter(known) - Counter(answer):
+                extra = Counter(answer) - Counter(known)
+            if extra and self._is_own(row, extra, words):
+                return "label_error"
+        # What was read in the field's own box is its ink, however unlike.
+        return "characters" if first == "other_value" and _is_inside(row) else first
+
+    def exchanged(self, row: Row) -> str | None:
+        """`wrong_row` or `wrong_field` where the answer is the gold of a field that lost it.
+
+        A short value may be another row's by chance, unless that row has a third one's.
+        """
+        plain, (pred, gold) = letters(row["pred"]), map(_folded, (row["pred"], row["gold"]))
+        if plain not in self._places or pred == gold:
+            return None
+        answers = {
+            self._paths[place]: _folded(self._preds[place] or "") for place in self._having(pred)
+        }
+        lost = {path: answer for path, answer in answers.items() if answer != pred}
+        own, telling = _any_item(row["path"]), len(plain) >= TELLING
+        if rows := [
+            path
+            for path, answer in lost.items()
+            if _any_item(path) == own and (telling or not answer or self._having(answer))
+        ]:
+            return self._misplaced(row, rows)
+        return "wrong_field" if telling and gold in lost.values() else None
+
+    def _having(self, value: str) -> list[int]:
+        """The fields whose gold is a folded value."""
+        places = self._places.get(letters(value), ())
+        return [place for place in places if _folded(self._golds[place]) == value]
+
+    def _other_field(self, row: Row, first: str) -> str | None:
+        """`wrong_field` or `wrong_row` where the answer is another field's gold."""
+        pred = letters(row["pred"])
+        if len(pred) < TELLING or first in ("clipped", "merged", "label_error", "lost_separator"):
+            return None
+        paths = [self._paths[place] for place in self._places.get(pred, ())]
+        elsewhere = [path for path in paths if path != row["path"]]
+        if not elsewhere:
+            return None
+        misplaced = self._misplaced(row, elsewhere)
+        other_row = first == "digit" and misplaced == "wrong_row"
+        alike = _likeness(letters(row["gold"]), pred)
+        return misplaced if other_row or alike < _ALIKE else None
+
+    def _misplaced(self, row: Row, elsewhere: list[str]) -> str:
+        # An index may number the rows of a table, or fields that have nothing in common.
+        own = _any_item(row["path"])
+        same = own != row["path"] and all(_any_item(path) == own for path in elsewhere)
+        return "wrong_row" if same and len(self._kinds[own]) < 2 else "wrong_field"
+
+    def _is_own(
+        self, row: Row, extra: Counter[str], words: Words, figures: Collection[str] = ()
+    ) -> bool:
+        """Whether most of `extra` are words, and neither a neighbour's nor another field's loss."""
+        others = max(_size(extra & self._lost), _size(extra & self._beside(row)))
+        known = {word: n for word, n in extra.items() if word in figures or words.has(word)}
+        return _size(Counter(known)) * 2 > _size(extra) >= 2 * others
+
+    def _beside(self, row: Row) -> Counter[str]:
+        """The words of the fields whose boxes are no further away than a line."""
+        left, top, right, bottom = (row[side] for side in BOX)
+        gap = bottom - top
+        columns = [self._columns[name] for name in ("row", "gold", *BOX)]
+        self._left -= len(columns[0])
+        if self._left <= 0:
+            return Counter(tokens(row["pred"]))
+        neighbours: Counter[str] = Counter()
+        for number, gold, *box in zip(*columns, strict=True):
+            if None in box or number == row["row"]:
+                continue
+            x0, y0, x1, y1 = box
+            across = x0 <= right + gap and x1 >= left - gap
+            if across and y0 <= bottom + gap and y1 >= top - gap:
+                # A letter alone stands beside most fields by chance.
+                neighbours.update(word for word in tokens(gold or "") if len(word) > 1)
+        return neighbours
+
+    def _count(self, value: str, text: str) -> int:
+        # A value is looked for in all of its document: with very many of both it ends somewhere.
+        self._left -= len(text)
+        return text.count(value) if self._left > 0 else 0
+
+    @cached_property
+    def _lost(self) -> Counter[str]:
+        """The words of fields that were not read there."""
+        lost: Counter[str] = Counter()
+        for sides in zip(self._golds, self._preds, strict=True):
+            gold, pred = (tokens(side or "") for side in sides)
+            # Words that are only split otherwise are not lost.
+            if "".join(gold) != "".join(pred):
+                lost += Counter(gold) - Counter(pred)
+        return lost
+
+    @cached_property
+    def _places(self) -> dict[str, list[int]]:
+        """The fields with each gold value, by its letters."""
+        places = defaultdict(list)
+        for place, plain in enumerate(self._columns["letters"]):
+            if self._golds[place]:
+                places[plain].append(place)
+        return places
+
+    @cached_property
+    def _kinds(self) -> dict[str, set[str]]:
+        """The kinds of a list's items."""
+        kinds = defaultdict(set)
+        for path, kind in zip(self._paths, self._columns["kind"], strict=True):
+            kinds[_any_item(path)].add(kind)
+        return kinds
+
+    @cached_property
+    def _surplus(self) -> tuple[dict[str, list[str]], str]:
+        """What fields have that is not theirs, by value and as one text."""
+        places, surplus = defaultdict(list), []
+        for path, value, answer in self._usable():
+            pred, gold = letters(answer), letters(value or "")
+            if pred != gold:
+                places[pred].append(path)
+                # Its own text is no sign of another field's.
+                surplus.append(pred.replace(gold, "|", 1) if gold else pred)
+        return places, "|".join(surplus)
+
+    def _usable(self) -> Iterator[tuple[str, str | None, str]]:
+        """Path, gold and answer of each field that has an answer."""
+        columns = self._paths, self._golds, self._preds, self._columns["status"]
+        for *field, status in zip(*columns, strict=True):
+            if field[2] and status in USABLE:
+                yield tuple(field)
+
+    @cached_property
+    def _answers(self) -> str:
+        """The words of all that fields have."""
+        return _spaced(word for *_, answer in self._usable() for word in tokens(answer))
+
+    def _page(self, side: str) -> str:
+        """The words of the page in gold or output; blank where not given."""
+        return _spaced(word for text in self._columns[f"page_{side}"] for word in tokens(text))
+
+
+def _is_inside(row: Row) -> bool:
+    """Whether what was read stands in the field's own box."""
+    box, read = ([row[f"{side}{name}"] for name in BOX] for side in ("", "pred_"))
+    if None in box or None in read:
+        return False
+    slack = _BEYOND * (box[3] - box[1])
+    low = all(read[n] >= box[n] - slack for n in (0, 1))
+    return low and all(read[n] <= box[n] + slack for n in (2, 3))
+
+
+def _around(words: list[str], text: str) -> list[str]:
+    """The words before and after `text`, if it begins with one and ends with one."""
+    start = "".join(words).find(text) if text else -1
+    ends = [0]
+    for word in words:
+        ends.append(ends[-1] + len(word))
+    if start not in ends or start + len(text) not in ends:
+        return []
+    return words[: ends.index(start)] + words[ends.index(start + len(text)) :]
+
+
+def _any_item(path: str) -> str:
+    return _STEP.sub("/*", path)
+
+
+def _likeness(gold: str, pred: str) -> float:
+    return Levenshtein.normalized_similarity(gold, letters(pred)) if letters(pred) else 0.0
+
+
+def _size(words: Counter[str]) -> int:
+    return sum(len(word) * count for word, count in words.items())
+
+
+def _spaced(words: Iterable[str]) -> str:
+    """Words with a space on both sides of each, so that only whole words are found."""
+    return f" {' '.join(words)} "

@@ -3,33 +3,32 @@
 So a system that reads pages and knows no fields can be scored field by field. A rule decides which
 word belongs to which field, one of `READERS`:
 
-- ``centre``, the default. Each word goes to one field: the one whose box holds the word's centre.
-  A word whose centre is in no box goes to a box that covers at least `LEAST` of the word's area. Of
-  several boxes the one with most of the word is taken, then the smaller one.
-- ``overlap``. Each word goes to one field: the one whose box shares most area with it, provided
-  that this is at least `HALF` of the word's width times the lower of the two heights.
-- ``cut``. Each character goes to every field whose box holds its centre, the characters of a word
+- ``centre``, the default: the field whose box holds the word's centre, else one that covers at
+  least `LEAST` of the word's area; of several the one with most of the word, then the smaller one.
+- ``overlap``: the field whose box shares most area with the word, provided that this is at least
+  `HALF` of the word's width times the lower of the two heights.
+- ``cut``: each character goes to every field whose box holds its centre, the characters of a word
   being taken as evenly wide; a word with at least `WHOLE` of its width in the box is not cut.
 
-Gold lines (kind ``line``) write down the text that fields stand in, so they are read apart from the
-fields: a word goes to one line and to one field.
-
-A record that holds white space, such as a line, is split into its words first. Its characters
-stand evenly over its box, or where the record's `meta` says: ``{"chars": [[x0, x1], …]}``, a pair
-for each character of its value, in the pixels of its box. A field's words are joined row by row.
+Gold lines (kind ``line``) write down the text that fields stand in: a word goes to one line and to
+one field. A record that holds white space, such as a line, is split into its words first. Its
+characters stand evenly over its box, or where the record's `meta` says: ``{"chars": [[x0, x1],
+…]}``, a pair for each character, in the pixels of its box. A field's words are joined row by row.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
 from formlab.errors import UnknownName
+from formlab.scoring.align import with_read
+from formlab.scoring.whole import Whole
 from formlab.tables import BOX
 
 LEAST, HALF, WHOLE = 0.25, 0.5, 0.75
@@ -97,10 +96,9 @@ def read_fields(fields: pl.DataFrame, seen: pl.DataFrame, *, reader: str = READE
     >>> row["pred"], row["readings"]
     ('Ada', ['Ada', 'Ada'])
     """
-    names = (reader, *others(reader))
+    names, rows = (reader, *others(reader)), []
     number = pl.col("page").cast(pl.Int64).fill_null(1)
     seen = seen.with_columns(number).partition_by("doc_id", "page", as_dict=True)
-    rows = []
     placed = fields.with_columns(number).filter(_FINITE)
     is_line = pl.col("kind").eq_missing("line").alias("line")
     layers = ["doc_id", "page", *([is_line] if "kind" in placed.columns else [])]
@@ -108,14 +106,27 @@ def read_fields(fields: pl.DataFrame, seen: pl.DataFrame, *, reader: str = READE
         if (at := key[:2]) in seen:
             page = _Words.of(seen[at])
             boxes = group.select(pl.col(BOX).cast(pl.Float64)).to_numpy()
-            pieces = [_ASSIGN[name](boxes, page) for name in names]
-            by_field = zip(*pieces, strict=True)
-            for path, box, own in zip(group["path"].to_list(), boxes, by_field, strict=True):
-                main, *rest = (page.joined(some, box[3] - box[1]) for some in own)
-                rows.append((at[0], path, at[1], *main, [more[0] for more in rest]))
+            by_field = zip(*(_pieces(name, boxes, page) for name in names), strict=True)
+            for path, box, pieces in zip(group["path"].to_list(), boxes, by_field, strict=True):
+                main, *rest = (page.joined(some, box[3] - box[1]) for some in pieces)
+                rows.append((at[0], path, at[1], *main, [other[0] for other in rest]))
     schema = {"doc_id": pl.String, "path": pl.String, "pred_page": pl.Int64, "pred": pl.String}
     schema |= {"confidence": pl.Float64} | {f"pred_{side}": pl.Float64 for side in BOX}
     return pl.DataFrame(rows, schema=schema | {"readings": pl.List(pl.String)}, orient="row")
+
+
+def words_read(whole: Whole) -> bool:
+    """Whether a system read words, and the gold says of any field of text where it stands.
+
+    Without that, fields are looked for in the text of their pages.
+    """
+    placed = whole.gold.filter(pl.col("x0").is_not_null(), task="text")
+    return placed.height > 0 and words_of_pages(whole.answers).height > 0
+
+
+def words_of_pages(records: pl.DataFrame) -> pl.DataFrame:
+    """The words and lines that a system read on pages."""
+    return records.filter(pl.col("task") == "layout", pl.col("kind").is_in(["word", "line"]))
 
 
 def filled(
@@ -130,17 +141,10 @@ def filled(
         return joined
     gold = joined.filter(pl.col("gold_status").is_not_null(), pl.col("path").is_not_null())
     read = read_fields(gold, seen, reader=reader)
-    columns = [name for name in read.columns if name not in ("doc_id", "path", "readings")]
-    read = read.with_columns(pl.lit("ok").alias("pred_status"))
-    both = joined.join(
-        read, on=["doc_id", "path"], how="left", suffix="_read", maintain_order="left"
-    )
-    columns.append("pred_status")
-    both = both.with_columns(
-        *(pl.when(where).then(pl.coalesce(n, f"{n}_read")).otherwise(n).alias(n) for n in columns),
-        pl.when(where).then("readings").alias("readings"),
-    )
-    return both.drop(f"{name}_read" for name in columns)
+    read = read.with_columns(pred_status=pl.lit("ok"))
+    names = [n for n in read.columns if n not in ("doc_id", "path", "readings")]
+    both = with_read(joined.with_columns(unnamed=where), read, names, pl.col("unnamed"))
+    return both.with_columns(readings=pl.when("unnamed").then("readings")).drop("unnamed")
 
 
 @dataclass
@@ -213,88 +217,53 @@ def _spans(
     return [(box[0] + step * (a - start), box[0] + step * (z - start)) for a, z in parts]
 
 
-def _shared(boxes: np.ndarray, words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Width and height that each box shares with each word, both of shape (boxes, words)."""
-    sides = [
-        np.minimum(boxes[:, None, side + 2], words[:, side + 2])
-        - np.maximum(boxes[:, None, side], words[:, side])
-        for side in (0, 1)
-    ]
-    return np.clip(sides[0], 0, None), np.clip(sides[1], 0, None)
-
-
-def _contains(boxes: np.ndarray, centres: np.ndarray) -> np.ndarray:
-    x, y = centres.T
-    inside = (x >= boxes[:, None, 0]) & (x <= boxes[:, None, 2])
-    return inside & (y >= boxes[:, None, 1]) & (y <= boxes[:, None, 3])
-
-
-def _blocks(boxes: np.ndarray, page: _Words) -> list[slice]:
-    step = max(1, _CELLS // max(len(boxes), 1))
-    return [slice(start, start + step) for start in range(0, len(page.texts), step)]
-
-
-def _one_each(choose: Callable[..., np.ndarray]) -> Callable[[np.ndarray, _Words], Pieces]:
-    """A rule that gives each word whole to one field: of those chosen, the one with most of it."""
-
-    def assign(boxes: np.ndarray, page: _Words) -> Pieces:
-        pieces: Pieces = [[] for _ in boxes]
-        # The smaller box first, so that it wins where two share as much of the word.
-        order = np.argsort(np.prod(boxes[:, 2:] - boxes[:, :2], axis=1), kind="stable")
-        ranked = boxes[order]
-        for block in _blocks(boxes, page) if len(boxes) else ():
-            width, height = _shared(ranked, page.boxes[block])
-            area = np.where(choose(ranked, page, block, width, height), width * height, -1.0)
-            best = area.argmax(axis=0)
-            for index in np.flatnonzero(area[best, np.arange(len(best))] >= 0):
-                number = block.start + int(index)
-                pieces[order[best[index]]].append((number, 0, len(page.texts[number])))
-        return pieces
-
-    return assign
-
-
-def _by_centre(
-    boxes: np.ndarray, page: _Words, block: slice, width: np.ndarray, height: np.ndarray
+def _chosen(
+    reader: str, boxes: np.ndarray, page: _Words, block: slice, shared: np.ndarray
 ) -> np.ndarray:
-    inside = _contains(boxes, page.centres[block])
-    near = width * height >= LEAST * page.sizes[block].prod(axis=1)
+    """Which words of a block may go to which boxes, shape (boxes, words)."""
+    (x, y), sizes, area = page.centres[block].T, page.sizes[block], shared[0] * shared[1]
+    level = (y >= boxes[:, None, 1]) & (y <= boxes[:, None, 3])
+    if reader == "cut":
+        return level & (shared[0] > 0)
+    if reader == "overlap":
+        # A word's box may be far higher than its ink, or a field's: the lower of the two counts.
+        low = np.minimum((boxes[:, 3] - boxes[:, 1])[:, None], sizes[:, 1])
+        return (area >= HALF * sizes[:, 0] * low) & (area > 0)
+    inside = level & (x >= boxes[:, None, 0]) & (x <= boxes[:, None, 2])
+    near = area >= LEAST * sizes.prod(axis=1)
     return inside | (near & ~inside.any(axis=0))
 
 
-def _by_overlap(
-    boxes: np.ndarray, page: _Words, block: slice, width: np.ndarray, height: np.ndarray
-) -> np.ndarray:
-    # A word's box may be far higher than its ink, or a field's: the lower of the two counts.
-    low = np.minimum((boxes[:, 3] - boxes[:, 1])[:, None], page.sizes[block, 1])
-    return (width * height >= HALF * page.sizes[block, 0] * low) & (width * height > 0)
-
-
-def _by_character(boxes: np.ndarray, page: _Words) -> Pieces:
+def _pieces(reader: str, boxes: np.ndarray, page: _Words) -> Pieces:
+    """Of each box the pieces of words that are read there: whole words but by the rule `cut`."""
     pieces: Pieces = [[] for _ in boxes]
-    for block in _blocks(boxes, page):
-        width, _ = _shared(boxes, page.boxes[block])
-        y = page.centres[block, 1]
-        level = (y >= boxes[:, None, 1]) & (y <= boxes[:, None, 3])
-        for field, index in np.argwhere(level & (width > 0)):
-            number = block.start + int(index)
-            length = len(page.texts[number])
-            kept = range(length)
-            if width[field, index] < WHOLE * page.sizes[number, 0]:
-                step = page.sizes[number, 0] / length
-                centres = page.boxes[number, 0] + step * (np.arange(length) + 0.5)
-                inside = (centres >= boxes[field, 0]) & (centres <= boxes[field, 2])
-                kept = np.flatnonzero(inside)
-            if len(kept):
-                pieces[field].append((number, int(kept[0]), int(kept[-1]) + 1))
+    # The smaller box first, so that it wins where two share as much of the word.
+    order = np.argsort(np.prod(boxes[:, 2:] - boxes[:, :2], axis=1), kind="stable")
+    boxes, step = boxes[order], max(1, _CELLS // len(boxes))
+    for start in range(0, len(page.texts), step):
+        block = slice(start, start + step)
+        low = np.maximum(boxes[:, None, :2], page.boxes[block, :2])
+        high = np.minimum(boxes[:, None, 2:], page.boxes[block, 2:])
+        # Width and height that each box shares with each word, both of shape (boxes, words).
+        shared = np.clip(high - low, 0, None).transpose(2, 0, 1)
+        chosen = _chosen(reader, boxes, page, block, shared)
+        if reader != "cut":
+            # Of those chosen, the one with most of the word has it.
+            best = np.where(chosen, shared[0] * shared[1], -1.0).argmax(axis=0)
+            chosen &= np.arange(len(boxes))[:, None] == best
+        for field, index in np.argwhere(chosen).tolist():
+            number = start + index
+            length, first, width = len(page.texts[number]), 0, page.sizes[number, 0]
+            last = length
+            if reader == "cut" and shared[0][field, index] < WHOLE * width:
+                centres = page.boxes[number, 0] + width / length * (np.arange(length) + 0.5)
+                within = (centres >= boxes[field, 0]) & (centres <= boxes[field, 2])
+                kept = np.flatnonzero(within)
+                if not kept.size:
+                    continue
+                first, last = int(kept[0]), int(kept[-1]) + 1
+            pieces[order[field]].append((number, first, last))
     return pieces
-
-
-_ASSIGN: dict[str, Callable[[np.ndarray, _Words], Pieces]] = {
-    "centre": _one_each(_by_centre),
-    "overlap": _one_each(_by_overlap),
-    "cut": _by_character,
-}
 
 
 def _reading_order(boxes: np.ndarray, height: float) -> list[int]:
@@ -308,19 +277,15 @@ def _reading_order(boxes: np.ndarray, height: float) -> list[int]:
     centres = (boxes[:, :2] + boxes[:, 2:]) / 2
     gap = _row_gap(boxes, centres, height)
     rows: list[list[int]] = []
-    # Of each row the centre of its last word.
-    across, down = np.empty(len(boxes)), np.empty(len(boxes))
     for index in np.lexsort(centres.T[::-1]).tolist():
-        (x, y), count = centres[index], len(rows)
-        off = np.abs(down[:count] - y)
-        # A row that broke off long ago is further away than one that did just now.
-        far = np.where(off <= gap, off + _AHEAD * (x - across[:count]), np.inf)
-        row = int(far.argmin()) if count else 0
-        if not count or far[row] == np.inf:
-            row = count
-            rows.append([])
-        rows[row].append(index)
-        across[row], down[row] = x, y
+        # From the centre of each row's last word: a row that broke off long ago is further away
+        # than one that did just now.
+        ahead, down = (centres[index] - centres[[row[-1] for row in rows]]).T
+        far = np.where(np.abs(down) <= gap, np.abs(down) + _AHEAD * ahead, np.inf)
+        if np.isfinite(far).any():
+            rows[int(far.argmin())].append(index)
+        else:
+            rows.append([index])
     steps = np.sum([centres[row[-1]] - centres[row[0]] for row in rows], axis=0)
     level = centres[:, 1] - centres[:, 0] * (steps[1] / steps[0] if steps[0] else 0.0)
     rows.sort(key=lambda row: float(level[row].mean()))
@@ -336,8 +301,7 @@ def _row_gap(boxes: np.ndarray, centres: np.ndarray, height: float) -> float:
     """
     boxes, (x, y) = boxes[:_ENOUGH], centres[:_ENOUGH].T
     sizes = boxes[:, 2:] - boxes[:, :2]
-    usual = float(np.median(sizes[:, 1]))
-    apart = abs(y[:, None] - y)
+    usual, apart = float(np.median(sizes[:, 1])), abs(y[:, None] - y)
     # Words side by side have centres at least half of the wider apart; boxes may be a third wider
     # than their ink. What all but coincides was read twice.
     stacked = abs(x[:, None] - x) < 0.38 * np.maximum(sizes[:, None, 0], sizes[:, 0])

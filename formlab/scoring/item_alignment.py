@@ -15,7 +15,9 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Iterable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -41,6 +43,17 @@ _KEY = ["doc_id", "path"]
 _FIELD = ["doc_id", "field"]
 # The fields below each step of a field; under None the row of its own value.
 _Tree = dict[str | None, Any]
+_normal = functools.lru_cache(1 << 16)(functools.partial(text.normalise, steps=text.LADDER_STEPS))
+
+
+class _Gold(NamedTuple):
+    """A gold value with all that says which answers agree with it."""
+
+    gold: str
+    kind: str | None
+    accepted: tuple[str, ...]
+    rule: str | None
+    order: str | None
 
 
 def same_fields(
@@ -52,12 +65,7 @@ def same_fields(
 ) -> pl.DataFrame:
     """The pairs of records that are the same field: ``doc_id path pred_path``.
 
-    Parameters
-    ----------
-    gold, claims
-        Records, the gold with the column `RULE`.
-    threshold, orders
-        As for `align.judged`.
+    The gold has the column `RULE`; `threshold` and `orders` are those of `align.judged`.
 
     Examples
     --------
@@ -69,9 +77,6 @@ def same_fields(
     [('/party/0', '/party/1'), ('/party/1', '/party/0')]
     """
     sides = [_fields(side) for side in (gold, claims)]
-    metas = gold[RULE].unique()
-    near = metas.filter(pl.Series([_inexact(meta) for meta in metas], dtype=pl.Boolean))
-    sides[0] = sides[0].with_columns(inexact=pl.col(RULE).is_in(near.implode()).fill_null(False))
     lists = pl.concat([side.select("doc_id", path="list").drop_nulls() for side in sides]).unique()
     if lists.is_empty():
         return same_paths(gold, claims)
@@ -81,10 +86,21 @@ def same_fields(
         side.filter(pl.col("list").is_not_null() | pl.col("row").is_in(rows), ~_TOO_DEEP)
         for side, rows in zip(sides, alone, strict=True)
     ]
-    few = _few_pairs(*items)
+    # Only of these documents the pairs of values are few enough to try.
+    inexact = pl.col(RULE).is_in([meta for meta in gold[RULE].unique() if _is_inexact(meta)])
+    golds = items[0].group_by(_FIELD).agg(golds=pl.len(), inexact=inexact.sum())
+    both = golds.join(items[1].group_by(_FIELD).agg(claims=pl.len()), on=_FIELD)
+    golds, inexact, count = (pl.col(n).cast(pl.Int64) for n in ("golds", "inexact", "claims"))
+    few = ((golds * count).max() <= LARGEST) & ((inexact * count).sum() <= COMPARED)
+    few = both.group_by("doc_id").agg(few=few).filter("few")
     items = [side.join(few, on="doc_id", how="semi", maintain_order="left") for side in items]
     rest = [side.join(part, on="row", how="anti") for side, part in zip(sides, items, strict=True)]
-    return pl.concat([same_paths(*rest), _assigned(*items, _ordered(gold), threshold, orders)])
+    pairs = _assigned(*items, threshold, orders or {})
+    rows = pl.DataFrame(pairs, schema={"row": pl.UInt32, "other": pl.UInt32}, orient="row")
+    named = items[0].select("row", *_KEY).join(rows, on="row")
+    other = items[1].select(other="row", pred_path="path")
+    assigned = named.join(other, on="other").select(*_KEY, "pred_path")
+    return pl.concat([same_paths(*rest), assigned])
 
 
 def same_paths(gold: pl.DataFrame, claims: pl.DataFrame) -> pl.DataFrame:
@@ -96,17 +112,15 @@ def same_paths(gold: pl.DataFrame, claims: pl.DataFrame) -> pl.DataFrame:
 def placed(both: pl.DataFrame, known: Mapping[str, str | None]) -> pl.DataFrame:
     """Cases with the spurious values of lists at free places, and of the kinds of such values.
 
-    `both` are gold records beside their matches, and claims of the outcome ``spurious``, under the
-    names of *cases*; `known` has the kind of each field, by the pattern of its path. At its own
-    position a spurious item would share its path with a gold item that
-    another item was assigned to.
+    `both` are gold records beside their matches, and claims of the outcome ``spurious``; `known`
+    has the kind of each field, by the pattern of its path. At its own position a spurious item
+    would share its path with a gold item that another item was assigned to.
     """
     spurious = (pl.col("outcome") == "spurious").fill_null(False)
     claimed = both.filter(spurious)
     if not claimed.height:
         return both
-    paths = claimed["path"].drop_nulls().unique()
-    kinds = {path: known.get(pattern(path)) for path in paths}
+    kinds = {path: known.get(pattern(path)) for path in claimed["path"].drop_nulls().unique()}
     kind = pl.col("path").replace_strict(kinds, default=None, return_dtype=pl.String)
     listed = pl.col("path").str.contains(_FIRST_ITEM) & ~_TOO_DEEP
     # So may a value alone where the other side has a list.
@@ -128,28 +142,27 @@ def _free_places(golds: pl.DataFrame, claims: pl.DataFrame) -> dict[int, str]:
     """The path of each spurious value of a document, by its row, among the gold's paths."""
     used: set[str] = set()
     place_of: dict[str, str] = {}
-    numbers: dict[str, Iterator[int]] = {}
+    numbers: dict[str, Iterator[int]] = defaultdict(itertools.count)
     for path, pred_path in golds.iter_rows():
-        starts = _starts(path)
-        used.update(starts)
+        used.update(_starts(path))
         if pred_path is not None:
-            place_of |= zip(_starts(pred_path), starts, strict=False)
+            place_of |= zip(_starts(pred_path), _starts(path), strict=False)
     moved, golds_at = {}, set(golds["path"])
     for row, path in claims.iter_rows():
-        here = ""
+        place = ""
         for start in _starts(path):
             step = start.rpartition("/")[2]
             if start not in place_of:
-                pointer = f"{here}/{step}"
+                pointer = f"{place}/{step}"
                 while step.isdecimal() and pointer in used:
-                    pointer = f"{here}/{next(numbers.setdefault(here, itertools.count()))}"
+                    pointer = f"{place}/{next(numbers[place])}"
                 used.add(pointer)
                 place_of[start] = pointer
-            here = place_of[start]
-        while here in golds_at:
-            here = f"{path}/{next(numbers.setdefault(path, itertools.count()))}"
-        golds_at.add(here)
-        moved[row] = here
+            place = place_of[start]
+        while place in golds_at:
+            place = f"{path}/{next(numbers[path])}"
+        golds_at.add(place)
+        moved[row] = place
     return moved
 
 
@@ -164,138 +177,96 @@ def _fields(records: pl.DataFrame) -> pl.DataFrame:
     The field is the `pattern` of the path without places at its end.
     """
     paths = records["path"].drop_nulls().unique()
-    field = [pattern(path) for path in paths]
-    path = pl.col("path")
-    return records.with_row_index("row").with_columns(
-        path.str.extract(_FIRST_ITEM).alias("list"),
-        path.replace_strict(paths, pl.Series(field, dtype=pl.String), default=None)
-        .str.replace(r"(/\*)+$", "")
-        .alias("field"),
-    )
+    fields = pl.Series([pattern(path) for path in paths], dtype=pl.String)
+    field = pl.col("path").replace_strict(paths, fields, default=None).str.replace(r"(/\*)+$", "")
+    first = pl.col("path").str.extract(_FIRST_ITEM)
+    return records.with_row_index("row").with_columns(list=first, field=field)
 
 
-def _ordered(gold: pl.DataFrame) -> set[str]:
-    """The patterns of lists whose items keep their order."""
-    metas = [meta for meta in gold[RULE].unique() if rule_of(meta).ordered]
-    paths = gold.filter(pl.col(RULE).is_in(metas))["path"].drop_nulls().unique()
-    starts = {start for path in paths for start in _starts(pattern(path))}
-    return {start.removesuffix("/*") for start in starts if start.endswith("/*")}
-
-
-def _inexact(meta: str | None) -> bool:
+def _is_inexact(meta: str | None) -> bool:
     """Whether values may agree by this rule that share neither text nor value."""
-    rule = rule_of(meta)
-    return rule.tolerance is not None or rule.comparator == "fuzzy"
-
-
-def _few_pairs(gold: pl.DataFrame, claims: pl.DataFrame) -> pl.DataFrame:
-    """The documents whose pairs of values are few enough to try."""
-    golds = gold.group_by(_FIELD).agg(pl.len().alias("count"), pl.col("inexact").sum())
-    both = golds.join(claims.group_by(_FIELD).agg(pl.len().alias("claims")), on=_FIELD)
-    both = both.with_columns(pl.col("count", "inexact", "claims").cast(pl.Int64))
-    pairs = (pl.col("count") * pl.col("claims")).max() <= LARGEST
-    near = (pl.col("inexact") * pl.col("claims")).sum() <= COMPARED
-    return both.group_by("doc_id").agg(few=pairs & near).filter("few")
-
-
-# A gold value with all that says which answers agree with it: its kind, the accepted values, its
-# rule, and the order of day and month in its document.
-_Gold = tuple[str, str | None, str | None, str | None, str | None]
-_GOLD = ["gold", "kind", "spelled", RULE, "order"]
+    return rule_of(meta).tolerance is not None or rule_of(meta).comparator == "fuzzy"
 
 
 def _assigned(
     gold: pl.DataFrame,
     claims: pl.DataFrame,
-    ordered: set[str],
     threshold: float,
-    orders: Mapping[str, str] | None,
-) -> pl.DataFrame:
-    filled = pl.col("value").str.strip_chars() != ""
-    order = pl.col("doc_id").replace_strict(orders or {}, default=None, return_dtype=pl.String)
-    golds = gold.filter(filled).select(
-        "row",
-        *_FIELD,
-        "kind",
-        "accepted",
-        RULE,
-        "inexact",
-        order.alias("order"),
-        gold="value",
-        spelled=pl.col("accepted").list.join("\n"),
-    )
-    answers = claims.filter(filled, pl.col("status").is_in(USABLE))
-    answers = answers.select("row", *_FIELD, used="value")
-    agreeing = _agreeing(golds, answers, threshold)
-    normal = functools.cache(functools.partial(text.normalise, steps=text.LADDER_STEPS))
-    columns = ["row", "field", "accepted", *_GOLD]
-    right = {
-        row: _Right(field, tuple(key), tuple(map(normal, (key[0], *(accepted or ())))))
-        for row, field, accepted, *key in golds.select(columns).iter_rows()
-    }
-    given = {
-        row: _Given(field, used, normal(used))
-        for row, field, used in answers.select("row", "field", "used").iter_rows()
-    }
-    trees, others = _trees(gold), _trees(claims)
-    rows = [
-        pair
-        for doc_id, tree in trees.items()
-        if doc_id in others
-        for pair in _Document(tree, others[doc_id], right, given, agreeing, ordered).pairs()
-    ]
-    numbers = pl.DataFrame(rows, schema={"row": pl.UInt32, "row_pred": pl.UInt32}, orient="row")
-    named = gold.select("row", *_KEY).join(numbers, on="row")
-    theirs = claims.select(row_pred="row", pred_path="path")
-    return named.join(theirs, on="row_pred").select(*_KEY, "pred_path")
+    orders: Mapping[str, str],
+) -> list[tuple[int, int]]:
+    """The rows of both sides that belong together."""
+    filled, usable = pl.col("value").str.strip_chars() != "", pl.col("status").is_in(USABLE)
+    columns = ["doc_id", "row", "field", "value", "kind", "accepted", RULE]
+    right: dict[str, dict[int, tuple[str, _Gold]]] = defaultdict(dict)
+    for doc, row, field, *known in gold.filter(filled).select(columns).iter_rows():
+        value, kind, accepted, rule = known
+        accepted = tuple(accepted or ())
+        right[doc][row] = field, _Gold(value, kind, accepted, rule, orders.get(doc))
+    given: dict[str, dict[int, tuple[str, str]]] = defaultdict(dict)
+    for doc, row, *answer in claims.filter(filled, usable).select(columns[:4]).iter_rows():
+        given[doc][row] = tuple(answer)
+    agreeing = _agreeing(right, given, threshold)
+    # The patterns of lists whose items keep their order.
+    metas = [meta for meta in gold[RULE].unique() if rule_of(meta).ordered]
+    paths = gold.filter(pl.col(RULE).is_in(metas))["path"].unique()
+    starts = (start for path in paths for start in _starts(pattern(path)))
+    ordered = {start.removesuffix("/*") for start in starts if start.endswith("/*")}
+    lists: dict[str, set[str]] = defaultdict(set)
+    trees, others = _trees(gold, lists), _trees(claims, lists)
+    pairs: list[tuple[int, int]] = []
+    for doc in trees:
+        if doc in others:
+            document = _Document(right[doc], given[doc], lists[doc], ordered, agreeing)
+            pairs += document.pairs(trees[doc], others[doc])
+    return pairs
 
 
 def _agreeing(
-    golds: pl.DataFrame, answers: pl.DataFrame, threshold: float
+    right: Mapping[str, Mapping[int, tuple[str, _Gold]]],
+    given: Mapping[str, Mapping[int, tuple[str, str]]],
+    threshold: float,
 ) -> dict[_Gold, set[str]]:
     """The answers that agree with each gold value, of those in its field of its document."""
-    golds, answers = golds.unique([*_FIELD, *_GOLD]), answers.drop("row").unique()
-    kinds = golds.select(RULE, "kind").unique()
-    parsed = [is_parsed(rule_of(meta), kind) for meta, kind in kinds.iter_rows()]
-    kinds = kinds.with_columns(parsed=pl.Series(parsed, dtype=pl.Boolean))
-    golds = golds.join(kinds, on=[RULE, "kind"], nulls_equal=True)
-    # Values that agree have a key in common: most pairs have none, and are not compared.
-    right = pl.concat_list("gold", pl.col("accepted").fill_null([]))
-    named = _keyed(golds.with_columns(right=right).explode("right"), "right")
-    read_as = golds.select(*_FIELD, "kind", "parsed").unique()
-    keyed = _keyed(answers.join(read_as, on=_FIELD), "used")
-    on, columns = [*_FIELD, "kind", "parsed", "key"], [*_GOLD, "accepted", "used"]
-    pairs = named.join(keyed, on=on, nulls_equal=True).select(columns)
-    near = golds.filter("inexact").join(answers, on=_FIELD).select(columns)
-    pairs = pl.concat([pairs, near]).unique([*_GOLD, "used"])
-    orders = pairs["order"].to_list()
-    sides = [pairs[name].to_list() for name in ("gold", "used", "kind", "accepted")]
-    rungs = text.ladders(*sides, threshold=threshold, orders=orders)
-    agreeing: dict[_Gold, set[str]] = {}
-    right_pairs = pairs.filter(rights(pairs.hstack(rungs), orders)).select(*_GOLD, "used")
-    for *gold, used in right_pairs.iter_rows():
-        agreeing.setdefault(tuple(gold), set()).add(used)
+    keys = functools.cache(text.keys)
+    pairs: dict[tuple[_Gold, str], None] = {}
+    for doc, golds in right.items():
+        answers = defaultdict(set)
+        for field, value in given[doc].values():
+            answers[field].add(value)
+        asked = defaultdict(set)
+        for field, gold in golds.values():
+            asked[field, gold.kind, is_parsed(rule_of(gold.rule), gold.kind)].add(gold)
+        for (field, kind, parsed), values in asked.items():
+            # Values that agree have a key in common: most pairs have none, and are not compared.
+            by_key = defaultdict(list)
+            for value in answers[field]:
+                for key in keys(value, kind, parsed=parsed):
+                    by_key[key].append(value)
+            for gold in values:
+                found = set(answers[field]) if _is_inexact(gold.rule) else set()
+                for value in (gold.gold, *gold.accepted):
+                    found.update(*(by_key.get(k, ()) for k in keys(value, kind, parsed=parsed)))
+                pairs |= dict.fromkeys((gold, value) for value in found)
+    listed = list(pairs)
+    schema = dict.fromkeys((*_Gold._fields, "used"), pl.String) | {"accepted": pl.List(pl.String)}
+    table = pl.DataFrame([(*gold, value) for gold, value in listed], schema=schema, orient="row")
+    sides = [table[name].to_list() for name in ("gold", "used", "kind", "accepted", "order")]
+    rungs = text.ladders(*sides[:4], threshold=threshold, orders=sides[4])
+    agreeing: dict[_Gold, set[str]] = defaultdict(set)
+    for row in rights(table.hstack(rungs), sides[4]).arg_true():
+        agreeing[listed[row][0]].add(listed[row][1])
     return agreeing
 
 
-def _keyed(values: pl.DataFrame, column: str) -> pl.DataFrame:
-    """Values beside each `key` of theirs, see `text.keys`."""
-    read_as = [column, "kind", "parsed"]
-    known = values.select(read_as).unique()
-    keys = [text.keys(value, kind, parsed=parsed) for value, kind, parsed in known.iter_rows()]
-    counts, flat = list(map(len, keys)), itertools.chain.from_iterable(keys)
-    places = pl.Series(np.repeat(np.arange(len(keys)), counts))
-    known = known.select(pl.all().gather(places)).with_columns(key=pl.Series(flat, dtype=pl.Int64))
-    return values.join(known, on=read_as, nulls_equal=True)
-
-
-def _trees(records: pl.DataFrame) -> dict[str, _Tree]:
-    """The fields of each document, as a tree of their rows."""
-    trees: dict[str, _Tree] = {}
+def _trees(records: pl.DataFrame, lists: dict[str, set[str]]) -> dict[str, _Tree]:
+    """The fields of each document, as a tree of their rows; the places of lists are noted."""
+    trees: dict[str, _Tree] = defaultdict(dict)
     for doc_id, path, row in records.select(*_KEY, "row").iter_rows():
-        node = trees.setdefault(doc_id, {})
+        node, place = trees[doc_id], ""
         for step in path.split("/")[1:]:
-            node = node.setdefault(step, {})
+            if step in ("0", "1"):
+                lists[doc_id].add(place)
+            node, place = node.setdefault(step, {}), _below(place, step)
         node.setdefault(None, row)
     return trees
 
@@ -304,57 +275,23 @@ def _below(place: str, step: str) -> str:
     return f"{place}/*" if step.isdecimal() else f"{place}/{step}"
 
 
-class _Right(NamedTuple):
-    """The field of a row of the gold, what tells who agrees with it, and its right values."""
-
-    field: str
-    gold: _Gold
-    normal: tuple[str, ...]
-
-
-class _Given(NamedTuple):
-    """The field of a row of the answers, and its value as given and normalised."""
-
-    field: str
-    value: str
-    normal: str
-
-
+@dataclass
 class _Document:
     """The fields of a document on both sides, paired for the greatest worth in all.
 
-    `right` and `given` have the values of rows of the gold and of the answers; a row that is not
-    there has no value to compare.
+    `right` and `given` have field and value of rows of the gold and of the answers; a row that is
+    not there has no value to compare. `lists` are the places of lists.
     """
 
-    def __init__(
-        self, gold: _Tree, pred: _Tree, right: Mapping[int, _Right],
-        given: Mapping[int, _Given], agreeing: Mapping[_Gold, set[str]], ordered: set[str],
-    ) -> None:  # fmt: skip
-        self._gold, self._pred, self._right, self._given = gold, pred, right, given
-        self._agreeing, self._ordered = agreeing, ordered
-        self._lists: set[str] = set()
-        rows, _ = (list(self._rows(side, "")) for side in (gold, pred))
-        golds = [right[row] for row in rows if row in right]
-        # Agreement outweighs all likeness.
-        self._most = len(golds) + 1
-        self._others = {
-            (field, value) for field, key, _ in golds for value in agreeing.get(key, ())
-        }
+    right: dict[int, tuple[str, _Gold]]
+    given: dict[int, tuple[str, str]]
+    lists: set[str]
+    ordered: set[str]
+    agreeing: Mapping[_Gold, set[str]]
 
-    def pairs(self) -> list[tuple[int, int]]:
-        """The rows of the gold and of the answers that belong together."""
-        return list(self._pairs(self._gold, self._pred, ""))
-
-    def _rows(self, node: _Tree, place: str) -> Iterator[int]:
-        """The rows of a field and of all below it; the places of lists are noted."""
-        if "0" in node or "1" in node:
-            self._lists.add(place)
-        for step, below in node.items():
-            if step is None:
-                yield below
-            else:
-                yield from self._rows(below, _below(place, step))
+    def __post_init__(self) -> None:
+        golds = self.right.values()
+        self.others = {(f, value) for f, gold in golds for value in self.agreeing.get(gold, ())}
 
     def _read(self, node: _Tree, place: str) -> tuple[bool, _Tree]:
         """Whether the items of a field may stand in any order, and what is in it.
@@ -363,14 +300,15 @@ class _Document:
         of digits are no places.
         """
         steps = {step: below for step, below in node.items() if step is not None}
-        if place not in self._lists or not all(map(str.isdecimal, steps)):
+        if place not in self.lists or not all(map(str.isdecimal, steps)):
             return False, node
         if None in node:
             alone = "0" if "0" not in steps else "00"
             steps = {alone: {None: node[None]}} | steps
-        return place not in self._ordered, steps
+        return place not in self.ordered, steps
 
-    def _pairs(self, gold: _Tree, pred: _Tree, place: str) -> Iterator[tuple[int, int]]:
+    def pairs(self, gold: _Tree, pred: _Tree, place: str = "") -> Iterator[tuple[int, int]]:
+        """The rows of the gold and of the answers that belong together."""
         (is_list, golds), (is_list_too, preds) = (self._read(n, place) for n in (gold, pred))
         if is_list != is_list_too:
             return
@@ -379,36 +317,35 @@ class _Document:
                 if step is None:
                     yield golds[None], preds[None]
                 else:
-                    yield from self._pairs(golds[step], preds[step], _below(place, step))
+                    yield from self.pairs(golds[step], preds[step], _below(place, step))
             return
         sides = list(golds.values()), list(preds.values())
         values = self._worths(*sides, f"{place}/*")
         # Of assignments that are equally good, that of the nearest items.
         values -= 1e-9 * np.abs(np.subtract.outer(*(np.arange(len(side)) for side in sides)))
         for row, column in assign(values, least=None):
-            yield from self._pairs(sides[0][row], sides[1][column], f"{place}/*")
+            yield from self.pairs(sides[0][row], sides[1][column], f"{place}/*")
 
     def _worths(self, golds: list[_Tree], preds: list[_Tree], place: str) -> np.ndarray:
         """What each pair of fields at a place adds to an assignment."""
         total = np.zeros((len(golds), len(preds)))
-        read = [[self._read(node, place) for node in side] for side in (golds, preds)]
-        listed = [[n for n, (is_list, _) in enumerate(side) if is_list] for side in read]
-        if all(listed):
-            sides = ([side[n][1] for n in some] for side, some in zip(read, listed, strict=True))
-            total[np.ix_(*listed)] = self._list_worths(*sides, f"{place}/*")
-        nodes = [
-            [(n, node) for n, (is_list, node) in enumerate(side) if not is_list] for side in read
-        ]
-        for step in dict.fromkeys(step for _, node in nodes[0] for step in node):
-            some = [[(n, node[step]) for n, node in side if step in node] for side in nodes]
-            if all(some):
-                places, inner = ([[pair[n] for pair in side] for side in some] for n in (0, 1))
-                worths = (
-                    self._values(*inner)
-                    if step is None
-                    else self._worths(*inner, _below(place, step))
-                )
-                total[np.ix_(*places)] += worths
+        # The fields of each side by what is in them: a list, or one step.
+        steps: list[dict[Any, list]] = [defaultdict(list), defaultdict(list)]
+        for side, nodes in zip(steps, (golds, preds), strict=True):
+            for number, node in enumerate(nodes):
+                is_list, inner = self._read(node, place)
+                for step, below in [("*", inner)] if is_list else inner.items():
+                    side[is_list, step].append((number, below))
+        for is_list, step in [key for key in steps[0] if key in steps[1]]:
+            pairs = [zip(*side[is_list, step], strict=True) for side in steps]
+            places, inner = zip(*pairs, strict=True)
+            if is_list:
+                worths = self._list_worths(*inner, f"{place}/*")
+            elif step is None:
+                worths = self._values(*inner)
+            else:
+                worths = self._worths(*inner, _below(place, step))
+            total[np.ix_(*places)] += worths
         return total
 
     def _list_worths(self, golds: list[_Tree], preds: list[_Tree], place: str) -> np.ndarray:
@@ -421,39 +358,39 @@ class _Document:
         total = np.zeros((len(golds), len(preds)))
         for row, column in np.ndindex(*total.shape):
             block = values[rows[row] : rows[row + 1], columns[column] : columns[column + 1]]
-            best = assign(block, least=None) if 1 not in block.shape else ()
-            total[row, column] = sum(block[pair] for pair in best) if best else block.max()
+            total[row, column] = sum(block[pair] for pair in assign(block, least=None))
         return total
 
     def _values(self, golds: list[int], preds: list[int]) -> np.ndarray:
         """What each pair of rows adds: agreement, or how alike they are."""
         total = np.zeros((len(golds), len(preds)))
-        rows = [place for place, row in enumerate(golds) if row in self._right]
-        columns = [place for place, row in enumerate(preds) if row in self._given]
+        rows = [place for place, row in enumerate(golds) if row in self.right]
+        columns = [place for place, row in enumerate(preds) if row in self.given]
         if not rows or not columns:
             return total
         # Values repeat: each two of them are compared once.
-        right, right_codes = _coded(self._right[golds[place]] for place in rows)
-        given, given_codes = _coded(self._given[preds[place]] for place in columns)
-        alike = process.cdist(
-            [value for gold in right for value in gold.normal], [answer.normal for answer in given],
-            scorer=Levenshtein.normalized_similarity, dtype=np.float64,
-        )  # fmt: skip
-        starts = np.cumsum([0, *(len(gold.normal) for gold in right[:-1])])
+        golds, preds = (
+            [self.right[golds[n]][1] for n in rows],
+            [self.given[preds[n]] for n in columns],
+        )
+        right, given = (
+            {value: code for code, value in enumerate(dict.fromkeys(side))}
+            for side in (golds, preds)
+        )
+        spelled = [[_normal(value) for value in (gold.gold, *gold.accepted)] for gold in right]
+        texts = [list(itertools.chain(*spelled)), [_normal(value) for _, value in given]]
+        likeness = Levenshtein.normalized_similarity
+        alike = process.cdist(*texts, scorer=likeness, dtype=np.float64)
+        starts = np.cumsum([0, *map(len, spelled[:-1])])
         alike = np.maximum.reduceat(alike, starts, axis=0)
         # However alike, what agrees with another item's value is no misreading of this one's.
-        alike[:, [(answer.field, answer.value) in self._others for answer in given]] = 0.0
-        places = {answer.value: place for place, answer in enumerate(given)}
-        for row, gold in enumerate(right):
-            for value in self._agreeing.get(gold.gold, ()):
+        alike[:, [answer in self.others for answer in given]] = 0.0
+        places = {value: code for (_, value), code in given.items()}
+        for gold, row in right.items():
+            # Agreement outweighs all likeness.
+            for value in self.agreeing.get(gold, ()):
                 if value in places:
-                    alike[row, places[value]] = self._most + (value == gold.gold[0])
-        total[np.ix_(rows, columns)] = alike[np.ix_(right_codes, given_codes)]
+                    alike[row, places[value]] = 1 + len(self.right) + (value == gold.gold)
+        codes = [right[gold] for gold in golds], [given[pred] for pred in preds]
+        total[np.ix_(rows, columns)] = alike[np.ix_(*codes)]
         return total
-
-
-def _coded(values: Iterable[Any]) -> tuple[list[Any], list[int]]:
-    """The different values, and the place among them of each."""
-    places: dict[Any, int] = {}
-    codes = [places.setdefault(value, len(places)) for value in values]
-    return list(places), codes

@@ -7,31 +7,45 @@ there, as a line and a key value within it do, are looked for apart from each ot
 
 from __future__ import annotations
 
+import heapq
 import re
-from collections import Counter
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
 import polars as pl
+import scipy
+from rapidfuzz import fuzz
+from rapidfuzz.distance import LCSseq, Levenshtein
 
 from formlab import text
+from formlab.metrics.assignment import assign
 from formlab.metrics.page import word_edits
-from formlab.scoring._stretches import (
-    LEAST,
-    LEAST_SHORT,
-    SHORT,
-    Near,
-    Stretch,
-    Text,
-    find_stretches,
-    squash,
-)
-from formlab.scoring.page_order import out_of_order
+from formlab.scoring.align import INSERTED, from_predictions, with_read
 from formlab.tables import BOX, USABLE
 from formlab.text.layout import rows
-from formlab.text.marks import TITLES, own_marks
+from formlab.text.markup import TITLES, own_marks, unmarked
 
+# A value of fewer characters must stand there as it is, between the ends of words.
+SHORT = 4
+# From this similarity on (1 less the edits per character of the longer), a stretch is the value;
+# shorter values resemble other words by chance, so that more is asked of them.
+LEAST, LEAST_SHORT = 0.6, 0.75
+_FEW = 8
+# Values are looked for in turns: inside of words too?, as if taken stretches were not there?, and
+# the least similarity. Pieces from all over a page resemble a value more easily than one stretch.
+_SWEEPS = ((False, False, 0.85), (True, True, 0.9), (True, False, 0.0), (True, True, LEAST_SHORT))
+# The share of a value's characters that words found one by one must make up.
+_PIECES = 0.8
+# Characters of a text, without white space, that are looked at; the rest is counted as cut.
+MOST = 100_000
+_TAKEN = "\0"
+
+# The distance of a value, by its number, from a place, given the places of others.
+Near = Callable[[int, int, dict[int, int]], float]
 RULES = (
     f"page-text,one-to-one,whole-words,similarity>={LEAST:g},"
     f"{LEAST_SHORT:g} below 8 characters,exact below {SHORT}"
@@ -41,14 +55,11 @@ _GOLD = 0.85
 _LAYERS = 4
 # Fewer words inserted in one place are no stretch of text but slips.
 _RUN = 3
-# The kind of cases of text that no gold holds.
-INSERTED = "inserted"
+_NOT_JUDGED = "fields not judged: the gold text of their page does not hold them"
 _NORM = ("nfc", "space", "lower")
 _WORD = re.compile(r"\S+")
-SCHEMA: dict[str, Any] = {
-    "doc_id": pl.String, "path": pl.String, "pred": pl.String, "at": pl.Int64,
-    "judged": pl.Boolean, "displaced": pl.Boolean,
-}  # fmt: skip
+SCHEMA: dict[str, Any] = {"doc_id": pl.String, "path": pl.String, "pred": pl.String}
+SCHEMA |= {"at": pl.Int64, "judged": pl.Boolean, "displaced": pl.Boolean}
 
 
 def texts_only(claims: pl.DataFrame) -> bool:
@@ -56,6 +67,39 @@ def texts_only(claims: pl.DataFrame) -> bool:
     pages = claims.filter(pl.col("path").is_null(), pl.col("status").is_in(USABLE))
     has_text = pages["value"].null_count() < pages.height
     return has_text and claims["path"].null_count() == claims.height
+
+
+def in_page_text(
+    joined: pl.DataFrame, gold: pl.DataFrame, claims: pl.DataFrame
+) -> tuple[pl.DataFrame, dict[str, int]]:
+    """Fill in what stands for each field in the text of its page, and add what is inserted there.
+
+    `joined` are gold records under the names of *cases*, without predictions of fields; `gold` and
+    `claims` the records of both sides, those of pages among them. The notes are those of
+    `read_page_text`.
+    """
+    whole = pl.col("path").is_null() & pl.col("status").is_in(USABLE)
+    pages, golds = claims.filter(whole), gold.filter(whole)
+    fields = gold.filter(pl.col("path").is_not_null(), pl.col("status").is_in(USABLE))
+    read, notes = read_page_text(fields, golds, pages)
+    # For a field that is blank nothing is looked for, and nothing stands there.
+    blank = fields.filter(pl.col("value").str.strip_chars() == "").select("doc_id", "path")
+    read = pl.concat([read, blank.with_columns(pred=pl.lit(""))], how="diagonal")
+    source = pages.select("doc_id", pred_status="status", pred_origin="origin")
+    both = with_read(joined, read.join(source, on="doc_id"), ("pred", "pred_status", "pred_origin"))
+    outcome = pl.when(~pl.col("judged")).then(pl.lit("unscored")).otherwise("outcome")
+    left = both.with_columns(outcome=outcome).drop("judged")
+    extra = from_predictions(inserted(golds, pages), "spurious")
+    return pl.concat([left, extra], how="diagonal_relaxed"), notes
+
+
+def in_order(cases: pl.DataFrame, joined: pl.DataFrame) -> pl.DataFrame:
+    """The cases with the cause ``wrong_order`` where a field read right stands out of order."""
+    if "displaced" not in joined.columns:
+        return cases
+    displaced = joined["displaced"].fill_null(False)
+    cause = pl.when(displaced & pl.col("cause").is_null()).then(pl.lit("wrong_order"))
+    return cases.with_columns(cause=cause.otherwise("cause"))
 
 
 def read_page_text(
@@ -70,23 +114,20 @@ def read_page_text(
     (`out_of_order`). The notes count marks and characters that the search left out, and fields
     not judged.
     """
-    golds = dict(gold_pages.select("doc_id", "value").drop_nulls().iter_rows())
-    texts = dict(pages.select("doc_id", "value").drop_nulls().iter_rows())
+    golds, texts = (dict(side.select("doc_id", "value").drop_nulls().iter_rows())
+                    for side in (gold_pages, pages))  # fmt: skip
     notes: Counter[str] = Counter()
     records: list[tuple] = []
     fields = fields.filter(pl.col("value").str.strip_chars() != "")
     for (doc_id,), group in fields.group_by("doc_id", maintain_order=True):
         if doc_id in texts:
             page = Text(_nfc(texts[doc_id]), keep=own_marks(golds.get(doc_id, "")))
-            notes.update(
-                {f"{TITLES[n]} taken out to find fields": c for n, c in page.marks.items()}
-            )
+            for kind, count in page.marks.items():
+                notes[f"{TITLES[kind]} taken out to find fields"] += count
             notes["characters of page texts too long to be searched"] += page.cut
             records += _fields(str(doc_id), group, golds.get(doc_id), page)
     table = pl.DataFrame(records, schema=SCHEMA, orient="row")
-    notes["fields not judged: the gold text of their page does not hold them"] = table.filter(
-        ~pl.col("judged")
-    ).height
+    notes[_NOT_JUDGED] = table.filter(~pl.col("judged")).height
     return table, {name: count for name, count in notes.items() if count}
 
 
@@ -95,29 +136,31 @@ def _nfc(value: str) -> str:
 
 
 def _fields(doc_id: str, group: pl.DataFrame, gold: str | None, page: Text) -> Iterator[tuple]:
-    values = [squash(_nfc(value)) for value in group["value"]]
+    plain = [_nfc(value) for value in group["value"]]
+    values = [squash(value) for value in plain]
     boxes = group.select(BOX).cast(pl.Float64).to_numpy()
     near = _Neighbours(boxes)
-    layers, gold_stretches = _layers(values, gold, near)
+    layers, golds = _layers(values, gold, near)
     pred: dict[int, Stretch] = {}
     for layer in layers:
-        targets = [values[number] for number in layer]
-        side = [gold_stretches[number] for number in layer] if gold_stretches else None
-        words = {
-            i: [squash(word) for word in _nfc(group["value"][n]).split()]
-            for i, n in enumerate(layer)
-        }
-        placed = find_stretches(targets, page, near.of(layer), words=words, gold=side)
-        pred |= {n: s for n, s in zip(layer, placed, strict=True) if s is not None}
+        side = [golds[number] for number in layer] if golds else None
+        words = {i: [squash(word) for word in plain[n].split()] for i, n in enumerate(layer)}
+        found = find_stretches(
+            [values[n] for n in layer], page, near.of(layer), words=words, gold=side
+        )
+        pred |= {n: stretch for n, stretch in zip(layer, found, strict=True) if stretch is not None}
     judged = {number for layer in layers for number in layer}
     # Which of two equal values stands where cannot be known.
-    once = {number for number, value in enumerate(values) if values.count(value) == 1}
-    displaced = _displaced(boxes, {n: s for n, s in pred.items() if n in once}, gold_stretches)
+    once = [n for n in pred if values.count(values[n]) == 1]
+    known = [n for n in once if n in golds and np.isfinite(boxes[n]).all()]
+    displaced: set[int] = set()
+    if len(known) > 1:
+        places = (np.array([int(side[n].places[0]) for n in known]) for side in (golds, pred))
+        displaced = {known[i] for i in np.flatnonzero(out_of_order(boxes[known], *places))}
     for number, path in enumerate(group["path"]):
-        stretch = pred.get(number)
-        reading = "" if stretch is None else page.shown(stretch.places)
-        at = None if stretch is None else page.at(int(stretch.places[0]))
-        yield doc_id, path, reading, at, number in judged, number in displaced
+        places = pred[number].places if number in pred else None
+        read, at = ("", None) if places is None else (page.shown(places), page.at(int(places[0])))
+        yield doc_id, path, read, at, number in judged, number in displaced
 
 
 def _layers(
@@ -130,12 +173,8 @@ def _layers(
     page = Text(_nfc(gold), keep=TITLES)
     layers, stretches = [], {}
     for _ in range(_LAYERS):
-        placed = (
-            find_stretches([values[n] for n in left], page, near.of(left), bar=_GOLD)
-            if left
-            else []
-        )
-        layer = {n: s for n, s in zip(left, placed, strict=True) if s is not None}
+        found = find_stretches([values[n] for n in left], page, near.of(left), bar=_GOLD)
+        layer = {n: s for n, s in zip(left, found, strict=True) if s is not None}
         if not layer:
             break
         layers.append(list(layer))
@@ -144,41 +183,30 @@ def _layers(
     return layers, stretches
 
 
-def _displaced(boxes: np.ndarray, pred: dict[int, Stretch], gold: dict[int, Stretch]) -> set[int]:
-    known = [n for n in pred if n in gold and np.isfinite(boxes[n]).all()]
-    if len(known) < 2:
-        return set()
-    places = [np.array([int(side[n].places[0]) for n in known]) for side in (gold, pred)]
-    return {known[i] for i in np.flatnonzero(out_of_order(boxes[known], *places))}
-
-
 class _Neighbours:
     """Fields beside each other on a page: as the gold lists them, along lines, down columns."""
 
     def __init__(self, boxes: np.ndarray) -> None:
         whole = np.flatnonzero(np.isfinite(boxes).all(axis=1))
-        orders = [list(range(len(boxes)))]
+        self.orders = [list(range(len(boxes)))]
         for sides in ((0, 1, 2, 3), (1, 0, 3, 2)) if whole.size else ():
-            order = [whole[i] for row in rows(boxes[whole][:, sides]) for i in row]
-            orders.append([int(number) for number in order])
-        self.orders = orders
-        self.ranks = [{number: i for i, number in enumerate(order)} for order in orders]
+            order = [int(whole[i]) for row in rows(boxes[whole][:, sides]) for i in row]
+            self.orders.append(order)
+        self.ranks = [{number: i for i, number in enumerate(order)} for order in self.orders]
 
     def of(self, layer: list[int]) -> Near:
         """The distance of a field of a layer from a place: to the nearest neighbour's place."""
 
         def near(number: int, at: int, known: dict[int, int]) -> float:
             anchors = {layer[n]: position for n, position in known.items()}
-            best = np.inf
+            distances = []
             for order, ranks in zip(self.orders, self.ranks, strict=True):
-                rank = ranks.get(layer[number])
-                for step in (-1, 1) if rank is not None else ():
-                    beside = rank + step
-                    while 0 <= beside < len(order) and order[beside] not in anchors:
-                        beside += step
-                    if 0 <= beside < len(order):
-                        best = min(best, abs(at - anchors[order[beside]]))
-            return float(best) if np.isfinite(best) else float(at)
+                if (rank := ranks.get(layer[number])) is not None:
+                    for beside in (order[rank - 1 :: -1] if rank else (), order[rank + 1 :]):
+                        first = next((other for other in beside if other in anchors), None)
+                        if first is not None:
+                            distances.append(abs(at - anchors[first]))
+            return float(min(distances, default=at))
 
         return near
 
@@ -202,5 +230,360 @@ def inserted(golds: pl.DataFrame, pages: pl.DataFrame) -> pl.DataFrame:
                 at = spans[int(run[0])][0]
                 stretch = {"path": f"/inserted/{at}", "value": " ".join(words), "at": at}
                 records.append(row | stretch | {"kind": INSERTED})
-    schema = dict(pages.schema) | {"at": pl.Int64}
-    return pl.DataFrame(records, schema=schema, orient="row")
+    return pl.DataFrame(records, schema=dict(pages.schema) | {"at": pl.Int64}, orient="row")
+
+
+# What two boxes must share of the narrower one to stand in one column, and of the higher one to
+# stand on one line.
+_COLUMN, _LINE = 0.5, 0.5
+
+
+def out_of_order(boxes: np.ndarray, gold_places: np.ndarray, places: np.ndarray) -> np.ndarray:
+    """The fewest fields without which the text keeps to the order of the page.
+
+    A field precedes another that stands below it in its column or to its right on its line
+    (Breuel 2003), and what these imply, if the gold text has them in that order too. A text that
+    goes line by line keeps to that order, and so does one that goes column by column. The fields
+    that remain are a largest antichain of the pairs in conflict (Dilworth 1950), found by a
+    bipartite matching.
+
+    `boxes` has the shape (n, 4): left, top, right, bottom; `gold_places` and `places` say where
+    each field stands in the gold text and in the text judged. Shape (n,), boolean.
+
+    Examples
+    --------
+    >>> boxes = np.array([[0, 0, 9, 9], [20, 0, 29, 9], [0, 10, 9, 19], [20, 10, 29, 19]])
+    >>> rows, columns = np.array([0, 1, 2, 3]), np.array([0, 2, 1, 3])
+    >>> bool(out_of_order(boxes, rows, columns).any())
+    False
+    >>> out_of_order(boxes, rows, np.array([9, 1, 2, 3])).tolist()
+    [True, False, False, False]
+    """
+    before = _precedes(np.asarray(boxes, dtype=float))
+    before &= gold_places[:, None] < gold_places[None, :]
+    conflict = before & (places[:, None] > places[None, :])
+    return _outside_antichain(conflict)
+
+
+def _precedes(boxes: np.ndarray) -> np.ndarray:
+    left, top, right, bottom = boxes.T
+    width, height = right - left, bottom - top
+    across = _shared(left, right) / np.maximum(np.minimum.outer(width, width), 1e-9)
+    shared = _shared(top, bottom)
+    line = shared / np.maximum(np.maximum.outer(height, height), 1e-9) >= _LINE
+    apart = shared < _LINE * np.minimum.outer(height, height)
+    lower = np.less.outer(top + bottom, top + bottom)
+    reach = lower & (across >= _COLUMN) & apart
+    reach |= line & np.less.outer(left + right, left + right) & (across < _COLUMN)
+    for index in range(len(boxes)):
+        reach |= reach[:, index, None] & reach[None, index, :]
+    # Boxes that lie over each other can precede each other; they say nothing then.
+    return reach & ~reach.T
+
+
+def _shared(low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    return np.minimum.outer(high, high) - np.maximum.outer(low, low)
+
+
+def _outside_antichain(conflict: np.ndarray) -> np.ndarray:
+    """What a least vertex cover of the split graph takes, after Kőnig: the rest is no pair."""
+    matched = scipy.sparse.csgraph.maximum_bipartite_matching(
+        scipy.sparse.csr_array(conflict), perm_type="column"
+    )
+    partner = {int(column): row for row, column in enumerate(matched) if column >= 0}
+    front = [row for row, column in enumerate(matched) if column < 0]
+    rows, columns = set(front), set()
+    while front:
+        reached = set(np.flatnonzero(conflict[front.pop()]).tolist()) - columns
+        columns |= reached
+        further = {partner[column] for column in reached if column in partner} - rows
+        rows |= further
+        front += further
+    cover = np.ones(len(conflict), dtype=bool)
+    cover[list(rows)] = False
+    cover[list(columns)] = True
+    return cover
+
+
+def least(length: int) -> float:
+    """The similarity that a value of so many characters must have with its stretch."""
+    if length < SHORT:
+        return 1.0
+    return LEAST_SHORT if length < _FEW else LEAST
+
+
+def squash(value: str) -> str:
+    """`value` as it is compared.
+
+    Examples
+    --------
+    >>> squash("Dr. O’Neill – 7")
+    "dr.o'neill-7"
+    """
+    return "".join(_alike(value).split())
+
+
+def _alike(value: str) -> str:
+    plain = text.normalise(value.replace(_TAKEN, " "), ("dashes", "quotes"))
+    # A few letters become two in lower case, which would shift all that follow.
+    lower = plain.lower()
+    if len(lower) == len(plain):
+        return lower
+    return "".join(char.lower() if len(char.lower()) == 1 else char for char in plain)
+
+
+class Text:
+    """A page's text as values are looked for in it: marks and white space left out.
+
+    `squashed` is what is searched; `first` and `last` tell which of its characters begin or end a
+    word; `marks` counts the marks left out and `cut` the characters beyond `MOST`. The kinds of
+    marks in `keep` are the page's own.
+    """
+
+    def __init__(self, raw: str, *, keep: Collection[str] = ()) -> None:
+        clean = unmarked(raw, keep=keep)
+        self.marks = clean.counts
+        self._clean, self._places = clean.text, clean.places
+        alike = _alike(clean.text)
+        kept = np.flatnonzero(np.fromiter((not c.isspace() for c in alike), bool, len(alike)))
+        self.cut = max(0, len(kept) - MOST)
+        self._kept = kept[:MOST]
+        self.squashed = "".join(alike[index] for index in self._kept)
+        gap = np.diff(self._kept, prepend=-2) > 1
+        self.first, self.last = gap, np.roll(gap, -1)
+
+    def at(self, index: int) -> int:
+        """Where a character of `squashed` stands in the text as it was given."""
+        return int(self._places[self._kept[index]])
+
+    def shown(self, places: np.ndarray) -> str:
+        """The text of some characters of `squashed`: runs of it, joined by one space."""
+        runs = np.split(places, np.flatnonzero(np.diff(places) > 1) + 1)
+        cuts = [self._clean[self._kept[run[0]] : self._kept[run[-1]] + 1] for run in runs]
+        return " ".join(" ".join(cuts).split())
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """The characters of `Text.squashed` that are a value; the rest of its first and last word."""
+
+    places: np.ndarray
+    before: str
+    after: str
+
+
+class _View:
+    """The part of a text that is still free: the taken characters hidden, or left out."""
+
+    def __init__(self, page: Text, free: np.ndarray, *, closed: bool) -> None:
+        self.index = np.flatnonzero(free) if closed else np.arange(len(free))
+        self.free = free[self.index].copy()
+        self.text = "".join(page.squashed[n] if free[n] else _TAKEN for n in self.index)
+        taken = np.concatenate([[True], ~self.free, [True]])
+        steps = np.concatenate([[2], np.diff(self.index), [2]]) > 1
+        self.starts = page.first[self.index] | taken[:-2] | steps[:-1]
+        self.ends = page.last[self.index] | taken[2:] | steps[1:]
+
+    def take(self, start: int, end: int) -> None:
+        self.free[start:end] = False
+        self.text = self.text[:start] + _TAKEN * (end - start) + self.text[end:]
+        self.ends[max(start - 1, 0) : start] = True
+        self.starts[end : end + 1] = True
+
+    def exact(self, value: str, *, inside: bool) -> list[tuple[int, int]]:
+        """Where `value` stands, between ends of words unless `inside`."""
+        spans, at = [], self.text.find(value)
+        while at >= 0:
+            end = at + len(value)
+            strict = len(value) < SHORT
+            if inside or (self._edge(at, strict) and self._edge(end, strict)):
+                spans.append((at, end))
+                at = self.text.find(value, end)
+            else:
+                at = self.text.find(value, at + 1)
+        return spans
+
+    def _edge(self, index: int, strict: bool) -> bool:
+        if index in (0, len(self.text)) or self.starts[index] or self.ends[index - 1]:
+            return True
+        pair = self.text[index - 1 : index + 1]
+        return not (pair.isalnum() if strict else _one_word(pair))
+
+    def like(self, value: str, bar: float) -> tuple[tuple[int, int], float] | None:
+        """The stretch of whole words that is most like `value`, and its similarity."""
+        # The alignment ignores that lengths differ, so it is asked for somewhat less.
+        found = fuzz.partial_ratio_alignment(value, self.text, score_cutoff=100 * (bar - 0.1))
+        if found is None or found.dest_end <= found.dest_start:
+            return None
+        best, score = None, bar
+        for start in {*self._near(self.starts, found.dest_start), found.dest_start}:
+            for last in {*self._near(self.ends, found.dest_end - 1), found.dest_end - 1}:
+                piece = self.text[start : last + 1]
+                if piece and _TAKEN not in piece:
+                    similarity = Levenshtein.normalized_similarity(value, piece, score_cutoff=score)
+                    if similarity > score or (best is None and similarity >= score):
+                        best, score = (start, last + 1), similarity
+        return None if best is None else (best, score)
+
+    @staticmethod
+    def _near(edges: np.ndarray, index: int) -> list[int]:
+        """The nearest edges of words before and after a place, two each way."""
+        low = max(0, index - 60)
+        near = low + np.flatnonzero(edges[low : index + 60])
+        middle = int(np.searchsorted(near, index))
+        return near[max(0, middle - 2) : middle + 2].tolist()
+
+
+def find_stretches(
+    values: Sequence[str],
+    page: Text,
+    near: Near,
+    *,
+    words: Mapping[int, Sequence[str]] | None = None,
+    gold: Sequence[Stretch] | None = None,
+    bar: float = 0.0,
+) -> list[Stretch | None]:
+    """One stretch of the page's text for each value, where it has one.
+
+    The values that are most certain, by length and similarity, choose first. Equal values share
+    their places by `near`. What is not found is looked for once more in what then is free, also
+    as if the taken stretches were not there; at last its `words`, one by one in their order.
+
+    `values` and `words` are as from `squash`, not empty; `gold` says where each value stands in the
+    gold text; `bar` is the least similarity, where it is higher than `least`.
+    """
+    free = np.ones(len(page.squashed), dtype=bool)
+    cores: dict[int, np.ndarray] = {}
+    for inside, closed, sure in _SWEEPS:
+        view = _View(page, free, closed=closed)
+        left = {n: value for n, value in enumerate(values) if n not in cores}
+        assigned = _sweep(left, view, bar=max(bar, sure), inside=inside) if left else {}
+        anchors = {n: int(span[0]) for n, span in cores.items()}
+        for number, (start, end) in _shared_out(assigned, view, near, anchors).items():
+            cores[number] = view.index[start:end]
+            free[cores[number]] = False
+        if closed:
+            _pieces(words or {}, page, cores, free, share=max(sure, _PIECES))
+    stretches: list[Stretch | None] = [None] * len(values)
+    for number, core in cores.items():
+        reference = gold[number] if gold else None
+        stretches[number] = _whole(values[number], core, page, free, reference, bar)
+    return stretches
+
+
+def _sweep(
+    values: dict[int, str], view: _View, *, bar: float, inside: bool
+) -> dict[tuple[int, ...], list[tuple[int, int]]]:
+    """The places that the fields of each value have together, the most certain first."""
+    groups: dict[str, list[int]] = defaultdict(list)
+    for number, value in values.items():
+        groups[value].append(number)
+    heap: list[tuple[float, str, list[tuple[int, int]]]] = []
+    assigned: dict[str, list[tuple[int, int]]] = defaultdict(list)
+
+    def parted(value: str, span: tuple[int, int], similarity: float) -> bool:
+        """Whether the stretch would be more like the value without others that stand in it."""
+        rest = view.text[slice(*span)]
+        for other in sorted(groups, key=len, reverse=True):
+            if SHORT <= len(other) < len(value):
+                rest = rest.replace(other, "")
+        is_less = len(rest) < span[1] - span[0]
+        return is_less and Levenshtein.normalized_similarity(value, rest) > similarity
+
+    def offer(value: str) -> None:
+        asked = max(bar, least(len(value)))
+        if spans := view.exact(value, inside=inside and len(value) >= SHORT):
+            heapq.heappush(heap, (-float(len(value)), value, spans))
+        elif asked < 1 and (like := view.like(value, asked)) and not parted(value, *like):
+            heapq.heappush(heap, (-len(value) * (2 * like[1] - 1), value, [like[0]]))
+
+    for value in groups:
+        offer(value)
+    while heap:
+        _, value, spans = heapq.heappop(heap)
+        still = [span for span in spans if view.free[slice(*span)].all()]
+        for span in still:
+            view.take(*span)
+        assigned[value] += still
+        if not still or len(assigned[value]) < len(groups[value]):
+            offer(value)
+    return {tuple(groups[value]): spans for value, spans in assigned.items()}
+
+
+def _shared_out(
+    assigned: dict[tuple[int, ...], list[tuple[int, int]]],
+    view: _View,
+    near: Near,
+    anchors: dict[int, int],
+) -> dict[int, tuple[int, int]]:
+    """Which field has which of the places of its value: those nearest to its neighbours."""
+    certain = {n: s[0] for n, s in assigned.items() if len(n) == len(s) == 1}
+    chosen = {number: span for (number,), span in certain.items()}
+    known = anchors | {n: int(view.index[span[0]]) for n, span in chosen.items()}
+    for numbers, spans in assigned.items():
+        if numbers not in certain:
+            places = [int(view.index[span[0]]) for span in spans]
+            cost = np.array([[near(n, at, known) for at in places] for n in numbers])
+            for row, column in assign(-cost, least=None):
+                chosen[numbers[row]] = spans[column]
+                known[numbers[row]] = places[column]
+    return chosen
+
+
+def _pieces(
+    words: Mapping[int, Sequence[str]],
+    page: Text,
+    cores: dict[int, np.ndarray],
+    free: np.ndarray,
+    *,
+    share: float,
+) -> None:
+    """Add the values whose words stand free, each as it is and in their order, however apart."""
+    for number in sorted(words, key=lambda n: -sum(map(len, words[n]))):
+        parts = words[number]
+        if number in cores or len(parts) < 2:
+            continue
+        starts = np.flatnonzero(page.first & free)
+        spans = [(int(a), int(a) + int(np.argmax(page.last[a:])) + 1) for a in starts]
+        spans = [(a, b) for a, b in spans if free[a:b].all()]
+        blocks = LCSseq.opcodes(parts, [page.squashed[a:b] for a, b in spans])
+        equal = [spans[b.dest_start : b.dest_end] for b in blocks if b.tag == "equal"]
+        places = [place for span in chain(*equal) for place in range(*span)]
+        if len(places) >= share * sum(map(len, parts)):
+            cores[number] = np.array(places)
+            free[places] = False
+
+
+def _whole(
+    value: str, core: np.ndarray, page: Text, free: np.ndarray, gold: Stretch | None, bar: float
+) -> Stretch | None:
+    """A stretch with the rest of the words it begins and ends in, where no other has that.
+
+    None if a letter or figure cut off makes it another value.
+    """
+    # Left out is what stands beside the value in the gold text too, as `RM` in `RM9.00`.
+    first, last, bar = int(core[0]), int(core[-1]) + 1, max(bar, least(len(value)))
+    start = int(np.flatnonzero(page.first[: first + 1])[-1])
+    end = last + int(np.argmax(page.last[last - 1 :]))
+    before, after = page.squashed[start:first], page.squashed[last:end]
+    start = first if gold is not None and gold.before == before else start
+    end = last if gold is not None and gold.after == after else end
+    # No further than to what another value has.
+    start = max([start, *(start + 1 + np.flatnonzero(~free[start:first]))])
+    end = min([end, *(last + np.flatnonzero(~free[last:end]))])
+    for low, high in ((start, end), (first, last)):
+        places = np.concatenate([np.arange(low, first), core, np.arange(last, high)])
+        shown = "".join(page.squashed[index] for index in places)
+        if Levenshtein.normalized_similarity(value, shown) >= bar:
+            cut = (
+                page.squashed[start:low][-1:] + shown[:1],
+                shown[-1:] + page.squashed[high:end][:1],
+            )
+            if not any(map(_one_word, cut)):
+                return Stretch(places, before, after)
+    return None
+
+
+def _one_word(pair: str) -> bool:
+    """Whether two characters that follow each other belong to one word or one number."""
+    return len(pair) == 2 and (pair.isalpha() or pair.isdigit())

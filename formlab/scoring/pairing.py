@@ -8,12 +8,9 @@ the sum of the similarities is the greatest there is.
   similarity of the labels and 1/4 that of the groups' paths (1 - normalised Levenshtein distance);
   where both have a box, the mean of that and the boxes' intersection over union, 0 on different
   pages. Values, which are what is being judged, are not looked at.
-- ``default``: as ``names``; then, of what is left, fields of equal value, if it is the value of one
-  gold and one predicted field alone, and no word of the name is that of another field left. A value
-  that was read under another name was read: names are judged at L2, as labels of the form's tree.
-  Under a name that tells of another gold field it is misplaced, not only named otherwise.
-- ``label``, ``box``: as ``names``, by labels or by boxes alone.
-- ``value``: by the similarity of the values, whatever the names.
+- ``default``: as ``names``; then, of what is left, fields of equal value, if no other of their side
+  has it, and no word of the name is that of another field left: names are judged at L2.
+- ``label``, ``box``: as ``names``, by labels or boxes alone. ``value``: by values alone.
 - ``oracle``: the least error of any pairing, for each family of modalities by its own measure:
   written fields with the fewest edits, marks with the most right ones (then the fewest wrong),
   cross-modal fields with the most that are wholly right.
@@ -54,7 +51,7 @@ _LONGEST_LABEL, _LONGEST_VALUE = 200, 2_000
 # Cells of one document's matrix of similarities (64 MB), and claims that the oracle looks at: what
 # a model in a loop lists after these is paired with nothing.
 _LARGEST, _MOST = 8_000_000, 2_000
-_NOT_WORD = re.compile(r"[\W_]+")
+_NOT_WORD, _NUMBER = re.compile(r"[\W_]+"), re.compile(r"#\d+\Z")
 # The place of a gold and of a predicted field, and their similarity.
 Pair = tuple[int, int, float]
 
@@ -84,13 +81,13 @@ def match(
     """
     if by not in PAIRINGS:
         raise UnknownName.of("pairing", by, PAIRINGS)
-    claims = {doc_id: fields for (doc_id,), fields in pred.group_by("doc_id", maintain_order=True)}
+    claims = pred.partition_by("doc_id", as_dict=True, maintain_order=True)
     rows: list[tuple[str, str, str, float]] = []
-    for (doc_id,), fields in gold.group_by("doc_id", maintain_order=True):
-        if (claimed := claims.get(doc_id)) is not None:
-            pairs = _pairs(fields, claimed, least, by)
-            ours, theirs = fields["path"], claimed["path"]
-            rows += [(str(doc_id), ours[i], theirs[j], score) for i, j, score in sorted(pairs)]
+    for key, fields in gold.group_by("doc_id", maintain_order=True):
+        if (claimed := claims.get(key)) is not None:
+            paths = fields["path"], claimed["path"]
+            pairs = sorted(_pairs(fields, claimed, least, by))
+            rows += [(str(key[0]), paths[0][i], paths[1][j], score) for i, j, score in pairs]
     schema = {"doc_id": pl.String, "path": pl.String, "pred_path": pl.String, "match": pl.Float64}
     return pl.DataFrame(rows, schema=schema, orient="row")
 
@@ -98,17 +95,39 @@ def match(
 def _pairs(gold: pl.DataFrame, pred: pl.DataFrame, least: float, by: str) -> list[Pair]:
     if by == "oracle":
         return _of_oracle(gold, pred)
-    paths = [[_path(path) for path in side["path"]] for side in (gold, pred)]
-    pairs = _same_path(*paths) if by in ("names", "default", "label") else []
+    paths = [
+        [
+            _plain(p[-4 * _LONGEST_LABEL :]).replace(" /", "/").replace("/ ", "/")
+            for p in side["path"]
+        ]
+        for side in (gold, pred)
+    ]
+    pairs: list[Pair] = []
+    if by in ("names", "default", "label"):
+        free: dict[str, list[int]] = defaultdict(list)
+        for place, path in enumerate(paths[1]):
+            free[path].append(place)
+        same = ((place, free[path]) for place, path in enumerate(paths[0]) if path in free)
+        pairs = [(place, others.pop(0), 1.0) for place, others in same if others]
     left, rest = _free(pairs, gold.height, pred.height)
     if left and rest:
         rest = rest[: _LARGEST // len(left)]
         if by == "value":
-            alike = _of_values(gold["value"][left], pred["value"][rest])
+            sides = (gold["value"][left], pred["value"][rest])
+            sides = [[_plain((v or "")[:_LONGEST_VALUE]) for v in side] for side in sides]
+            # Two fields left empty are no evidence of being the same field.
+            alike = _alike(*sides) * np.array([[bool(value)] for value in sides[0]])
         elif by == "box":
             alike = _with_boxes(np.zeros((len(left), len(rest))), gold[left], pred[rest], 1.0)
         else:
-            alike = _of_names([paths[0][n] for n in left], [paths[1][n] for n in rest])
+            sides = [
+                [paths[side][n].rpartition("/") for n in places]
+                for side, places in enumerate((left, rest))
+            ]
+            # A number behind a label tells equal ones apart.
+            labels = ([_NUMBER.sub("", x[2])[:_LONGEST_LABEL] for x in side] for side in sides)
+            groups = ([x[0][-_LONGEST_LABEL:] for x in side] for side in sides)
+            alike = 0.75 * _alike(*labels) + 0.25 * _alike(*groups)
             if by != "label":
                 alike = _with_boxes(alike, gold[left], pred[rest], 0.5)
         found = assign(alike, least=least)
@@ -116,9 +135,8 @@ def _pairs(gold: pl.DataFrame, pred: pl.DataFrame, least: float, by: str) -> lis
     return pairs + _same_value(gold, pred, pairs) if by == "default" else pairs
 
 
-def _path(path: str) -> str:
-    plain = text.normalise(path[-4 * _LONGEST_LABEL :], LADDER_STEPS)
-    return plain.replace(" /", "/").replace("/ ", "/")
+def _plain(value: str) -> str:
+    return text.normalise(value, LADDER_STEPS)
 
 
 def _free(pairs: list[Pair], *counts: int) -> list[list[int]]:
@@ -127,22 +145,14 @@ def _free(pairs: list[Pair], *counts: int) -> list[list[int]]:
     return [[n for n in range(counts[side]) if n not in taken[side]] for side in (0, 1)]
 
 
-def _same_path(golds: list[str], preds: list[str]) -> list[Pair]:
-    free: dict[str, list[int]] = defaultdict(list)
-    for place, path in enumerate(preds):
-        free[path].append(place)
-    return [(place, free[path].pop(0), 1.0) for place, path in enumerate(golds) if free.get(path)]
-
-
 def _same_value(gold: pl.DataFrame, pred: pl.DataFrame, pairs: list[Pair]) -> list[Pair]:
     """Of fields not paired yet, those whose value no other of their side has."""
-    left, rest = _free(pairs, gold.height, pred.height)
-    sides = []
-    for frame, free in ((gold, left), (pred, rest)):
-        values = [text.normalise(frame["value"][n] or "", LADDER_STEPS) for n in free]
+    sides, free = [], _free(pairs, gold.height, pred.height)
+    for frame, places in zip((gold, pred), free, strict=True):
+        values = [_plain(frame["value"][n] or "") for n in places]
         counts = Counter(values)
-        sides.append({v: n for v, n in zip(values, free, strict=True) if counts[v] == 1})
-    labels = {n: _words(gold["path"][n].rpartition("/")[2]) for n in left}
+        sides.append({v: n for v, n in zip(values, places, strict=True) if counts[v] == 1})
+    labels = {n: _words(gold["path"][n].rpartition("/")[2]) for n in free[0]}
     found = []
     for value, place in sides[0].items():
         if value in sides[1] and len(value) >= _LEAST_VALUE and text.checked(value) is None:
@@ -155,8 +165,7 @@ def _same_value(gold: pl.DataFrame, pred: pl.DataFrame, pairs: list[Pair]) -> li
 
 
 def _words(name: str) -> set[str]:
-    plain = text.normalise(name[-4 * _LONGEST_LABEL :], LADDER_STEPS)
-    return set(_NOT_WORD.split(plain)) - {""}
+    return set(_NOT_WORD.split(_plain(name[-4 * _LONGEST_LABEL :]))) - {""}
 
 
 def _alike(golds: list[str], preds: list[str]) -> np.ndarray:
@@ -164,50 +173,27 @@ def _alike(golds: list[str], preds: list[str]) -> np.ndarray:
     return process.cdist(golds, preds, scorer=scorer, dtype=np.float64, workers=1)
 
 
-def _of_values(gold: pl.Series, pred: pl.Series) -> np.ndarray:
-    golds, preds = (
-        [text.normalise((value or "")[:_LONGEST_VALUE], LADDER_STEPS) for value in side]
-        for side in (gold, pred)
-    )
-    # Two fields left empty are no evidence of being the same field.
-    return _alike(golds, preds) * np.array([[bool(value)] for value in golds])
-
-
-def _of_names(golds: list[str], preds: list[str]) -> np.ndarray:
-    sides = [[path.rpartition("/") for path in side] for side in (golds, preds)]
-    labels = ([_bare(label)[:_LONGEST_LABEL] for _, _, label in side] for side in sides)
-    groups = ([group[-_LONGEST_LABEL:] for group, _, _ in side] for side in sides)
-    return 0.75 * _alike(*labels) + 0.25 * _alike(*groups)
-
-
-def _bare(step: str) -> str:
-    """The label of a path's last step, without the number that tells equal ones apart."""
-    label, mark, number = step.rpartition("#")
-    return label if mark and number.isdecimal() else step
-
-
 def _with_boxes(
     alike: np.ndarray, gold: pl.DataFrame, pred: pl.DataFrame, weight: float
 ) -> np.ndarray:
     """The similarities, with the boxes' overlap where both sides have one."""
-    ours = gold.select(pl.col(BOX).cast(pl.Float64)).to_numpy()[:, None, :]
-    theirs = pred.select(pl.col(BOX).cast(pl.Float64)).to_numpy()[None, :, :]
-    known = ~(np.isnan(ours).any(-1) | np.isnan(theirs).any(-1))
+    sides = [frame.select(pl.col(BOX).cast(pl.Float64)).to_numpy() for frame in (gold, pred)]
+    first, second = sides[0][:, None], sides[1][None]
+    known = ~(np.isnan(first).any(-1) | np.isnan(second).any(-1))
     if not known.any():
         return alike
-    sides = np.minimum(ours[..., 2:], theirs[..., 2:]) - np.maximum(ours[..., :2], theirs[..., :2])
-    inside = np.clip(sides, 0, None).prod(-1)
-    areas = [np.clip(box[..., 2:] - box[..., :2], 0, None).prod(-1) for box in (ours, theirs)]
+    low, high = np.maximum(first, second)[..., :2], np.minimum(first, second)[..., 2:]
+    inside = np.clip(high - low, 0, None).prod(-1)
+    areas = [np.clip(box[..., 2:] - box[..., :2], 0, None).prod(-1) for box in (first, second)]
     union = areas[0] + areas[1] - inside
     overlap = np.divide(inside, union, out=np.zeros_like(inside), where=union > 0)
-    pages = [frame["page"].cast(pl.Int64).fill_null(1).to_numpy() for frame in (gold, pred)]
-    overlap = np.where(pages[0][:, None] == pages[1][None, :], overlap, 0.0)
+    pages = (frame["page"].cast(pl.Int64).fill_null(1).to_numpy() for frame in (gold, pred))
+    overlap = np.where(np.equal.outer(*pages), overlap, 0.0)
     return np.where(known, (1 - weight) * alike + weight * overlap, alike)
 
 
 def _of_oracle(gold: pl.DataFrame, pred: pl.DataFrame) -> list[Pair]:
-    answers = pred["value"].fill_null("").to_list()[:_MOST]
-    pairs = []
+    answers, pairs = pred["value"].fill_null("").to_list()[:_MOST], []
     for family in (("textual", "visual"), ("marking",), ("cross",)):
         fields = gold.with_row_index("place").filter(pl.col("modality").is_in(family))
         if fields.height and answers:
@@ -227,13 +213,13 @@ def _saved_edits(fields: pl.DataFrame, answers: list[str]) -> np.ndarray:
 def _right_marks(fields: pl.DataFrame, answers: list[str]) -> np.ndarray:
     gain = np.zeros((fields.height, len(answers)))
     rows = fields.select("modality", "value", "subtype", "kind").rows()
-    for row, (modality, value, subtype, kind) in enumerate(rows):
-        own = marks(value or "", subtype=subtype, kind=kind)
+    for row, (modality, value, *kinds) in enumerate(rows):
+        named = dict(zip(("subtype", "kind"), kinds, strict=True))
+        own = marks(value or "", **named)
         for column, answer in enumerate(answers):
             if modality == "cross":
                 gain[row, column] = all_constituents(value or "", answer)
-                continue
-            other = predicted_marks(answer, value, subtype=subtype, kind=kind)
-            hits, said_in_all, _ = mark_counts(own, other)
-            gain[row, column] = hits - 0.25 * (said_in_all - hits)
+            else:
+                hits, total, _ = mark_counts(own, predicted_marks(answer, value, **named))
+                gain[row, column] = hits - 0.25 * (total - hits)
     return gain

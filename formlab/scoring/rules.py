@@ -9,6 +9,7 @@ Other benchmarks have no such rules, and the rung ``normalised`` decides.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
@@ -43,25 +44,22 @@ def with_rules(gold: pl.DataFrame, by_rules: bool | None = None) -> pl.DataFrame
 
     `by_rules` says so where these are the records of a batch.
     """
-    if by_rules is not None:
-        return gold.with_columns(pl.col("meta").alias(RULE)) if by_rules else gold
-    stated = gold["meta"].drop_nulls().unique()
-    stated = stated.filter(stated.str.contains(_WORDS))
-    declared = any(rule_of(meta) != Rule() for meta in stated)
-    if declared or (gold["benchmark"] == OWN).any():
-        return gold.with_columns(pl.col("meta").alias(RULE))
-    return gold
+    if by_rules is None:
+        stated = gold["meta"].drop_nulls().unique()
+        stated = stated.filter(stated.str.contains(_WORDS))
+        declared = any(rule_of(meta) != Rule() for meta in stated)
+        by_rules = declared or (gold["benchmark"] == OWN).any()
+    return gold.with_columns(pl.col("meta").alias(RULE)) if by_rules else gold
 
 
 def described(declared: Iterable[Declared], *, threshold: float) -> str:
     """Declared rules as `settings` names them: two texts are the same if and only if they are."""
-    rows = {(place, kind, rule_of(meta)) for place, kind, meta in declared}
-    declared = sorted(str(row) for row in rows if row[2] != Rule())
-    digest = hashlib.sha256("\n".join(declared).encode()).hexdigest()[:8] if declared else None
-    named = [f"declared={digest}"] if digest else []
+    rules = {(place, kind, rule_of(meta)) for place, kind, meta in declared}
+    texts = sorted(str(row) for row in rules if row[2] != Rule())
+    digest = hashlib.sha256("\n".join(texts).encode()).hexdigest()[:8]
+    named = [f"declared={digest}"] if texts else []
     named += [f"fuzzy>={threshold:g}", text.VALUE_RULE, f"null={','.join(text.NULL_WORDS)}"]
-    named.append(text.DATE_RULE)
-    return "|".join(["match=comparators by type", *named])
+    return "|".join(["match=comparators by type", *named, text.DATE_RULE])
 
 
 def weights(declared: Iterable[Declared]) -> dict[str, float]:
@@ -77,35 +75,32 @@ def rights(cases: pl.DataFrame, orders: Sequence[str | None]) -> pl.Series:
     which of day and month is first in each case's document.
     """
     keys = cases.select(RULE, "kind").unique()
-    known = keys.with_columns(
-        pl.Series(
-            "rung", [_rung(rule_of(meta), kind) for meta, kind in keys.iter_rows()], pl.String
-        )
-    )
-    named = cases.select(RULE, "kind", *LADDER).join(
-        known, on=[RULE, "kind"], how="left", nulls_equal=True, maintain_order="left"
-    )
+    rungs = [_rung(rule_of(meta), kind) for meta, kind in keys.iter_rows()]
+    known = keys.with_columns(rung=pl.Series(rungs, dtype=pl.String))
+    options = {"how": "left", "nulls_equal": True, "maintain_order": "left"}
+    named = cases.select(RULE, "kind", *LADDER).join(known, on=[RULE, "kind"], **options)
     is_right = pl.any_horizontal(pl.col(rung) & (pl.col("rung") == rung) for rung in LADDER)
     right = named.select(right=is_right)["right"]
     tolerant = [meta for meta in keys[RULE].unique() if rule_of(meta).tolerance is not None]
     if not tolerant:
         return right
-    flags = right.to_list()
     near = cases.select("gold", "used", "accepted", "kind", RULE).with_row_index("row")
-    near = near.filter(pl.col(RULE).is_in(tolerant), ~right, pl.col("used").is_not_null())
-    for row, gold, value, accepted, kind, meta in near.drop_nulls("gold").iter_rows():
+    near = near.filter(pl.col(RULE).is_in(tolerant), ~right).drop_nulls(["gold", "used"])
+    within = []
+    for row, gold, value, accepted, kind, meta in near.iter_rows():
         rule = rule_of(meta)
-        flags[row] = rule.comparator in (None, "typed") and any(
+        if rule.comparator in (None, "typed") and any(
             _within(known, value, rule, kind, orders[row]) for known in (gold, *(accepted or ()))
-        )
-    return pl.Series("right", flags, dtype=pl.Boolean)
+        ):
+            within.append(row)
+    return right.scatter(within, True) if within else right
 
 
 def right_centuries(cases: pl.DataFrame) -> pl.Series:
     """The rung `typed`, without answers whose century other dates of the document rule out."""
-    typed, dates = cases["typed"], cases.select("doc_id", "gold", "used").with_row_index("row")
+    typed = cases["typed"]
     short = pl.col("gold").str.contains(r"[-/. ',][0-9]{2}\.?$") & typed & ~cases["normalised"]
-    dates = dates.filter(short.fill_null(False))
+    dates = cases.select("doc_id", "gold", "used").with_row_index("row").filter(short)
     # An amount may end like a date.
     dates = dates.filter([any(possible_dates(gold)) for gold in dates["gold"]])
     docs = dates["doc_id"].unique()
@@ -141,12 +136,9 @@ def null_answers(cases: pl.DataFrame) -> pl.Series:
     answers = cases.filter(pl.col("path").is_not_null())["pred"].unique().drop_nulls()
     words = list(filter(text.is_null_word, answers.filter(answers.str.contains(_NO_FIGURES))))
     said = cases["path"].is_not_null() & cases["pred"].is_in(words).fill_null(False)
-    rows = said.arg_true().to_list()
-    pairs = zip(cases["pred"].gather(rows), cases["gold"].gather(rows), strict=True)
-    own_words = [
-        row for row, (pred, gold) in zip(rows, pairs, strict=True)
-        if text.normalise(pred, text.LADDER_STEPS) == text.normalise(gold or "", text.LADDER_STEPS)
-    ]  # fmt: skip
+    normal = functools.partial(text.normalise, steps=text.LADDER_STEPS)
+    rows = cases.select("pred", "gold").with_row_index("row").filter(said).iter_rows()
+    own_words = [row for row, pred, gold in rows if normal(pred) == normal(gold or "")]
     return said.scatter(own_words, False)
 
 
@@ -166,12 +158,9 @@ def _within(gold: str, value: str, rule: Rule, kind: str | None, order: str | No
     if kind == "date":
         sides = [(month or day, day or month) for month, day in map(date_readings, (gold, value))]
         # Of an ambiguous date, both readings must be near.
-        readings = {"month": (0,), "day": (1,)}.get(order or "", (0, 1))
-        return all(
-            None not in (ours, theirs) and abs((ours - theirs).days) <= most
-            for ours, theirs in (pair for n, pair in enumerate(zip(*sides, strict=True))
-                                 if n in readings)
-        )  # fmt: skip
+        pairs = list(zip(*sides, strict=True))
+        pairs = {"month": pairs[:1], "day": pairs[1:]}.get(order or "", pairs)
+        return all(None not in pair and abs((pair[0] - pair[1]).days) <= most for pair in pairs)
     amounts = [text.money(side) or text.number(side) for side in (gold, value)]
     if None in amounts:
         return False

@@ -36,10 +36,12 @@ _ESCAPED = re.compile(r'[\[{](?:\s|\\+[nrt]|[\[{])*+(?:\\+"|&(?:quot|#34|#x22);)
 # What stands before JSON that is no part of broken JSON before it: a fence or words, and no key.
 _WORDS = r"[.!?>]|[^,\[{:\s]\s*\n[ \t]*\n|[A-Za-z] \w+\**:|(?:^|\n|[.!?] )\**[A-Za-z]\w*\**:"
 _BEFORE = re.compile(rf"(?:```[\w-]*|{_WORDS})\s*\Z")
-# A brace straight after a brace is never JSON: models write lists of objects so.
-_BRACED_LIST = re.compile(r"(:\s*)\{(?=\s*\{)")
-# A key without quotes and without its colon.
-_NO_COLON = re.compile(r"(\{\s*)([A-Za-z_]\w*)\s+(?=\")")
+_MENDED = (
+    # A brace straight after a brace is never JSON: models write lists of objects so.
+    (re.compile(r"(:\s*)\{(?=\s*\{)"), r"\1[", "braces around a list of objects made brackets"),
+    # A key without quotes and without its colon.
+    (re.compile(r"(\{\s*)([A-Za-z_]\w*)\s+(?=\")"), r'\1"\2": ', "colons put after keys"),
+)
 _AROUND = "text around the JSON left out"
 _UNESCAPED = "escapes of the JSON taken out"
 _CALL = {"id", "type", "index", "function", "name", "arguments", "parameters", "input"}
@@ -110,7 +112,7 @@ def plain(text: str) -> Parsed:
     # Not one pattern for both fences: on a long run of spaces it takes the square of its length.
     if (opening := _FENCE.match(inside)) and inside.endswith("```", opening.end()):
         inside = inside[opening.end() : -3].rstrip(" \t").removesuffix("\n").removesuffix("\r")
-        return Parsed(inside, "repaired", (*changes, "code fence left out"))
+        answer, changes = inside, (*changes, "code fence left out")
     return Parsed(answer, "repaired" if changes else "ok", changes)
 
 
@@ -128,8 +130,9 @@ def _behind_reasoning(text: str) -> tuple[str, tuple[str, ...]]:
     answer = text[ends[-1] :] if ends else text
     if opening := _REASONING[1].search(answer):
         answer = answer[: opening.start()]
-    is_whole = len(answer) == len(text)
-    return (text, ()) if is_whole else (_ENDS.sub("", answer).strip(), ("reasoning left out",))
+    if len(answer) == len(text):
+        return text, ()
+    return _ENDS.sub("", answer).strip(), ("reasoning left out",)
 
 
 def _unescaped(text: str) -> str:
@@ -142,8 +145,7 @@ def _unescaped(text: str) -> str:
             text = html.unescape(text)
             continue
         inside = text.strip()
-        if inside[0] == '"':
-            inside = inside[1:].removesuffix('"')
+        inside = inside[1:].removesuffix('"') if inside[0] == '"' else inside
         try:
             text = json.loads(f'"{inside}"', strict=False)
         except ValueError:
@@ -180,8 +182,8 @@ def is_flat(value: Any) -> bool:
 
 def _search(text: str) -> tuple[Any, int, int]:
     """The last complete answer and its bounds; else null and where the last broken one begins."""
-    found, broken, place, tries = None, text.find("{"), 0, 0
-    bounds, is_open = (0, 0), False
+    found, bounds, broken, place, tries = None, (0, 0), text.find("{"), 0, 0
+    is_open = False
     while tries < _TRIES and (start := _STARTS.search(text, place)):
         begin = start.start()
         is_new = not is_open or _BEFORE.search(text, max(0, begin - 80), begin)
@@ -218,10 +220,10 @@ def _repaired(text: str, start: int) -> tuple[Any, tuple[str, ...]]:
         return None, ("no JSON object",)
     inside = re.split(r"\n[ \t]*+```", text[start:], maxsplit=1)[0]
     changes = (_AROUND,) if len(inside) < len(text.strip()) else ()
-    listed, braces = _BRACED_LIST.subn(r"\1[", inside)
-    listed, colons = _NO_COLON.subn(r'\1"\2": ', listed)
-    changes += (f"braces around a list of objects made brackets: {braces}",) if braces else ()
-    changes += (f"colons put after keys: {colons}",) if colons else ()
+    listed = inside
+    for pattern, instead, change in _MENDED:
+        listed, count = pattern.subn(instead, listed)
+        changes += (f"{change}: {count}",) if count else ()
     try:
         value, log = repair(listed)
         # As text numbers need no bounds, of which Python has one.

@@ -9,17 +9,14 @@ from dataclasses import dataclass, field
 
 from formlab.text.markup import SILENT, Event, events, is_html
 
-_BLOCKS = frozenset([
-    "address", "article", "aside", "blockquote", "body", "br", "caption", "center", "dd", "div",
-    "dl", "dt", "fieldset", "figure", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6",
-    "head", "header", "hr", "html", "legend", "li", "main", "nav", "ol", "option", "p", "pre",
-    "section", "select", "table", "tbody", "td", "tfoot", "th", "thead", "title", "tr", "ul",
-])  # fmt: skip
+_BLOCKS = (
+    "address article aside blockquote body br caption center dd div dl dt fieldset figure footer"
+    " form h1 h2 h3 h4 h5 h6 head header hr html legend li main nav ol option p pre section select"
+    " table tbody td tfoot th thead title tr ul"
+)
 # Tags without a meaning here are passed over.
-_ROLES = (
-    dict.fromkeys(_BLOCKS, "block") | {"td": "cell", "th": "cell", "tr": "row", "table": "table"}
-    | dict.fromkeys(SILENT, "silent")
-)  # fmt: skip
+_ROLES = dict.fromkeys(_BLOCKS.split(), "block") | dict.fromkeys(SILENT, "silent")
+_ROLES |= {"td": "cell", "th": "cell", "tr": "row", "table": "table"}
 _LAYOUT = re.compile(r"<(?:html|body|p|div|br)\b", re.IGNORECASE)
 _SPACE = re.compile(r"\s+")
 _GAP = re.compile(r"\t+|\s{2,}|\s*\|\s*")
@@ -75,102 +72,86 @@ class Flow:
         self.marks: dict[int, tuple[int, int, int]] = {}
         # Text of the block as it is written, and what of it was measured for a mark.
         self._texts: list[str] = []
-        self._buffer: list[str] = []
-        self._length, self._spaced, self._silent, self._tables = 0, True, 0, 0
+        self._block: list[str] = []
+        self._length = self._tables = self._count = silent = 0
         self._open: list[tuple[str, int, int, int]] = []
         self._stack: list[_Table] = []
-        self._count = 0
-        plain, texts, roles = not lines, self._texts, _ROLES | dict.fromkeys(tags, "mark")
-        stack = self._stack
-        for what, name, spans in stream:
-            if what == "text":
-                if self._silent:
-                    continue
-                if plain or stack:
-                    texts.append(name)
-                else:
-                    self._lines(name)
-            elif role := roles.get(name):
-                if role == "mark":
-                    self._mark(name, what == "start")
-                    continue
-                if role == "silent":
-                    self._silent = max(0, self._silent + (1 if what == "start" else -1))
-                    continue
-                if texts or self._buffer:
-                    self._flush()
-                if role == "table":
-                    self._table(what == "start")
+        plain, roles, stack = not lines, _ROLES | dict.fromkeys(tags, "mark"), self._stack
+        for kind, name, spans in stream:
+            start = kind == "start"
+            if kind == "text":
+                parts = [name] if plain or stack else name.split("\n")
+                for number, part in enumerate(parts if not silent else ()):
+                    if number:
+                        self._flush()
+                    self._texts.append(part)
+                continue
+            role = roles.get(name)
+            if role == "mark":
+                self._mark(name, start)
+            elif role == "silent":
+                silent = max(0, silent + (1 if start else -1))
+            elif role:
+                self._flush()
+                if role == "table" and start:
+                    stack.append(_Table(self._tables))
+                    self._tables += 1
+                elif role == "table" and stack:
+                    stack.pop()
                 elif stack and role == "cell":
-                    if what == "start":
+                    if start:
                         self._next_cell(stack[-1], name, spans)
-                    else:
-                        stack[-1].inside = False
-                elif stack and role == "row" and what == "start":
+                    stack[-1].inside = start
+                elif stack and role == "row" and start:
                     self._next_row(stack[-1])
         self._flush()
         while self._open:
             self._close(len(self._open) - 1)
-
-    def _lines(self, text: str) -> None:
-        for number, line in enumerate(text.split("\n")):
-            if number:
-                self._flush()
-            self._texts.append(line)
 
     def _measured(self) -> int:
         """How long the block's text is so far, with one space for each run of white space."""
         if self._texts:
             piece = _SPACE.sub(" ", "".join(self._texts))
             self._texts.clear()
-            if self._spaced:
+            if not self._block or self._block[-1].endswith(" "):
                 piece = piece.lstrip(" ")
             if piece:
-                self._buffer.append(piece)
+                self._block.append(piece)
                 self._length += len(piece)
-                self._spaced = piece.endswith(" ")
         return self._length
 
     def _flush(self) -> None:
         self._measured()
-        text = "".join(self._buffer).rstrip()
-        self._buffer, self._length, self._spaced = [], 0, True
+        text = "".join(self._block).rstrip()
+        self._block, self._length = [], 0
         if not text:
             return
-        units = self.units
-        if not self._stack:
-            units.append(Unit(text, line=len(units)))
-            return
-        table, line = self._stack[-1], len(units)
-        number, row = table.number, table.row
-        if units and (before := units[-1]).row == row and before.table == number:
-            line = before.line
-        head = table.head and table.inside
-        units.append(Unit(text, number, row, table.column, table.span, head, line))
-
-    def _table(self, start: bool) -> None:
-        if start:
-            self._stack.append(_Table(self._tables))
-            self._tables += 1
-        elif self._stack:
-            self._stack.pop()
+        unit = Unit(text, line=len(self.units))
+        if self._stack:
+            table = self._stack[-1]
+            unit.table, unit.row, unit.column, unit.span = (
+                table.number, table.row, table.column, table.span,
+            )  # fmt: skip
+            unit.head = table.head and table.inside
+            before = self.units[-1] if self.units else unit
+            if (before.table, before.row) == (unit.table, unit.row):
+                unit.line = before.line
+        self.units.append(unit)
 
     @staticmethod
     def _next_row(table: _Table) -> None:
         table.row, table.column, table.span, table.inside = table.row + 1, 0, 0, False
-        if table.reach:
-            table.reach = {column: left - 1 for column, left in table.reach.items() if left > 1}
+        table.reach = {column: left - 1 for column, left in table.reach.items() if left > 1}
 
     @staticmethod
     def _next_cell(table: _Table, name: str, spans: tuple[int, int]) -> None:
         if table.row < 0:
             Flow._next_row(table)
         table.column += table.span
-        if table.reach:
-            while table.reach.get(table.column, 0) > 0:
-                table.column += 1
+        while table.reach.get(table.column, 0) > 0:
+            table.column += 1
         table.span, rows = spans
-        table.head, table.inside = name == "th", True
+        table.head = name == "th"
         if rows > 1:
             # One more than the rows below, as the next row counts all down by one.
             cells = range(table.column, table.column + table.span)
@@ -181,10 +162,9 @@ class Flow:
             self._open.append((name, self._count, len(self.units), self._measured()))
             self._count += 1
             return
-        for at in range(len(self._open) - 1, -1, -1):
-            if self._open[at][0] == name:
-                self._close(at)
-                return
+        places = [place for place, mark in enumerate(self._open) if mark[0] == name]
+        if places:
+            self._close(places[-1])
 
     def _close(self, index: int) -> None:
         _, number, unit, start = self._open.pop(index)
@@ -209,18 +189,15 @@ def read(text: str) -> Flow:
     """
     if is_html(text):
         return Flow(events(text), lines=_LAYOUT.search(text) is None)
-    flow = Flow(())
-    table = -1
-    row = 0
+    flow, table, row = Flow(()), -1, -1
     for number, line in enumerate(html.unescape(text).splitlines()):
         cells = line.strip()
         if cells.count("|") < 2:
-            flow.units += [
-                Unit(cell, line=number) for cell in map(str.strip, _GAP.split(cells)) if cell
-            ]
+            texts = map(str.strip, _GAP.split(cells))
+            flow.units += [Unit(cell, line=number) for cell in texts if cell]
             row = -1
             continue
-        if row < 0 or table < 0:
+        if row < 0:
             table, row = table + 1, 0
         if _RULE.fullmatch(cells):
             continue

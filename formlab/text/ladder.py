@@ -5,7 +5,6 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Iterator, Sequence
-from datetime import date as Date  # noqa: N812 - a kind of value is called `date`
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -15,22 +14,12 @@ from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
 
 from formlab.text.normalise import LADDER_STEPS, STEPS, address, normalise
-from formlab.text.values import (
-    Days,
-    Money,
-    checked,
-    choices,
-    money,
-    number,
-    possible_dates,
-)
+from formlab.text.values import Days, Money, checked, choices, money, number, possible_dates
 
 # A kind of value, and which of day and month comes first in it.
 Kind = tuple[str | None, str | None]
-
 # What a date may be, month first and day first.
 Readings = tuple[Days, Days]
-Choices = tuple[bool | None, frozenset[str] | None]
 _DIGIT = re.compile("[0-9]")
 # 007 and 7 are one number and two codes; without a stated kind a code is assumed.
 _CODE = re.compile(r"0[0-9]+")
@@ -51,8 +40,8 @@ class Parser(NamedTuple):
 
     def __call__(self, gold: str, pred: str) -> bool:
         """Whether two texts are the same value."""
-        ours, theirs = reading(self.read, gold), reading(self.read, pred)
-        return ours is not None and theirs is not None and self.same(ours, theirs)
+        readings = reading(self.read, gold), reading(self.read, pred)
+        return None not in readings and self.same(*readings)
 
 
 def _amount(text: str) -> Money | None:
@@ -73,31 +62,30 @@ def _read_date(text: str) -> Readings | None:
     return readings if any(readings) else None
 
 
+def _days(readings: Readings) -> set[Any]:
+    return {*readings[0], *readings[1]}
+
+
 def _same_date_by(*orders: str) -> Callable[[Readings, Readings], bool]:
     """Whether two dates are the same by each of the orders of day and month."""
 
-    def dates(readings: Readings, order: str) -> set[Date]:
-        month_first, day_first = readings
-        return set((month_first or day_first) if order == "month" else (day_first or month_first))
+    def is_other(first: Readings, second: Readings, order: str) -> bool:
+        place = order == "day"
+        sides = (set(side[place] or side[not place]) for side in (first, second))
+        return set.isdisjoint(*sides)
 
-    return lambda first, second: (
-        not any(dates(first, order).isdisjoint(dates(second, order)) for order in orders)
-    )
-
-
-def _may_be_same_date(first: Readings, second: Readings) -> bool:
-    return not {*first[0], *first[1]}.isdisjoint({*second[0], *second[1]})
+    return lambda first, second: not any(is_other(first, second, order) for order in orders)
 
 
-def _read_choices(text: str) -> Choices | None:
+def _read_choices(text: str) -> tuple[bool | None, frozenset[str] | None] | None:
     box, options = checked(text), choices(text)
     return None if box is options is None else (box, options)
 
 
-def _same_choices(first: Choices, second: Choices) -> bool:
-    if first[0] is not None and second[0] is not None:
-        return first[0] == second[0]
-    return first[1] is not None and first[1] == second[1]
+def _same_choices(first: tuple, second: tuple) -> bool:
+    # Two states of a box are compared as such, all else as options.
+    by_box = None not in (first[0], second[0])
+    return first[0] == second[0] if by_box else first[1] is not None and first[1] == second[1]
 
 
 def _read_guess(text: str) -> tuple[Any, Any] | None:
@@ -110,11 +98,9 @@ def _read_guess(text: str) -> tuple[Any, Any] | None:
 def _guess(date: Parser) -> Parser:
     """A number, an amount or a date, whichever both texts are."""
 
-    def same(ours: tuple[Any, ...], theirs: tuple[Any, ...]) -> bool:
-        return any(
-            None not in (mine, yours) and guess.same(mine, yours)
-            for guess, mine, yours in zip((_NUMBER, date), ours, theirs, strict=True)
-        )
+    def same(*readings: tuple[Any, Any]) -> bool:
+        pairs = zip((_NUMBER, date), *readings, strict=True)
+        return any(None not in pair and guess.same(*pair) for guess, *pair in pairs)
 
     return Parser(_read_guess, same)
 
@@ -129,7 +115,7 @@ _DATES = {
     None: Parser(_read_date, _same_date_by("month", "day")),
     "day": Parser(_read_date, _same_date_by("day")),
     "month": Parser(_read_date, _same_date_by("month")),
-    "either": Parser(_read_date, _may_be_same_date),
+    "either": Parser(_read_date, lambda first, second: not _days(first).isdisjoint(_days(second))),
 }
 _GUESSES = {order: _guess(date) for order, date in _DATES.items()}
 
@@ -281,14 +267,12 @@ def _judge(
     # Shorter by the spaces of its units, a text would be less like another.
     tight = {text: STEPS[LADDER_STEPS[-1]](plain) for text, plain in normal.items()}
     sides = ([normal[text] for text in side] for side in (golds, preds))
-    scorer = Levenshtein.normalized_similarity
-    similarity = process.cpdist(*sides, scorer=scorer, dtype=np.float64)
-    parsers = {kind: parser_for(*kind) for kind in set(kinds)}
-    holds = []
+    likeness = Levenshtein.normalized_similarity
+    similarity = process.cpdist(*sides, scorer=likeness, dtype=np.float64)
+    parsers, holds = {kind: parser_for(*kind) for kind in set(kinds)}, []
     for gold, pred, kind in zip(golds, preds, kinds, strict=True):
-        typed = is_equal = tight[gold] == tight[pred]
-        if not typed:
-            typed = parsers[kind](gold, pred)
+        is_equal = tight[gold] == tight[pred]
+        typed = is_equal or parsers[kind](gold, pred)
         holds.append((gold == pred, is_equal, typed, typed))
     rungs = np.array(holds, dtype=bool).reshape(-1, 4)
     rungs[:, 3] |= similarity >= threshold

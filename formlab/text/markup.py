@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
 from html.entities import html5
 from html.parser import HTMLParser
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import numpy as np
 from lxml import etree
 
 # What a browser does not show, and ruby glosses, which the published extraction leaves out too.
 SILENT = frozenset({"script", "style", "template", "rt", "rp"})
 _HIDDEN = frozenset({"script", "style", "template", "noscript", "iframe", "rt", "rp"})
-VOID = frozenset([
-    "area", "base", "basefont", "bgsound", "br", "col", "command", "embed", "frame", "hr",
-    "image", "img", "input", "isindex", "keygen", "link", "menuitem", "meta", "nextid", "param",
-    "source", "spacer", "track", "wbr",
-])  # fmt: skip
+_VOID = (
+    "area base basefont bgsound br col command embed frame hr image img input isindex keygen link"
+    " menuitem meta nextid param source spacer track wbr"
+)
+VOID = frozenset(_VOID.split())
 _TAG = re.compile(r"</?[a-zA-Z][^<>]*>")
 _SPACE = re.compile(r"\s+")
 # Beyond these a span is hostile: it would only cost memory.
@@ -105,23 +108,22 @@ def events(markup: str) -> Iterator[Event]:
     for what, node in etree.iterwalk(root, events=("start", "end", "comment", "pi")):
         tag = node.tag
         if isinstance(tag, str):
-            cell = what == "start" and (tag == "td" or tag == "th")
-            spans = _spans(node) if cell else _ONE
-            yield Event(what, tag, spans)
+            is_cell = what == "start" and tag in ("td", "th")
+            yield Event(what, tag, _spans(node) if is_cell else _ONE)
         text = node.text if what == "start" else node.tail
         # iterwalk yields a comment once; its text is not shown, its tail is.
         if text and (what != "start" or isinstance(tag, str)):
             yield Event("text", text)
 
 
-def _spans(attributes: Iterable) -> tuple[int, int]:
-    def span(name: str, most: int) -> int:
-        text = attributes.get(name)  # type: ignore[attr-defined]
-        if not text:
-            return 1
-        return min(max(int(text), 1), most) if text.isdecimal() and len(text) < 9 else 1
-
-    return span("colspan", _MOST_COLUMNS), span("rowspan", _MOST_ROWS)
+def _spans(attributes: Any) -> tuple[int, int]:
+    """The columns and rows of a cell; `attributes` of either parser have a method `get`."""
+    bounds = {"colspan": _MOST_COLUMNS, "rowspan": _MOST_ROWS}
+    texts = ((attributes.get(name) or "1", most) for name, most in bounds.items())
+    return tuple(
+        min(max(int(text), 1), most) if text.isdecimal() and len(text) < 9 else 1
+        for text, most in texts
+    )
 
 
 def is_html(text: str) -> bool:
@@ -152,3 +154,85 @@ def _texts(root: etree._Element) -> Iterator[str]:
         text = node.text if what == "start" else node.tail
         if text and not hidden:
             yield text
+
+
+# Only what cannot be the page's own: a lone `*`, `_`, `-` or `#` may be printed there. Each part
+# reads a bounded stretch or stops at the next mark, so that hostile text takes linear time.
+_MARKS = re.compile(
+    r"(?P<tag></?[a-zA-Z][^<>]*>|<!--[^<>]*-->)"
+    r"|(?P<entity>&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z]\w{1,30});)"
+    r"|(?P<rule>^[ \t]{0,8}\|?[ \t]{0,8}:?-{3,}:?[ \t]{0,99}(?:\|[ \t|:-]*)?$)"
+    r"|(?P<heading>^[ \t]{0,3}\#{1,6}(?=[ \t]))"
+    r"|(?P<fence>^[ \t]{0,3}(?:```|~~~)[ \t]?\w{0,20}$)"
+    r"|(?P<emphasis>\*\*|(?<!_)__(?!_))"
+    r"|(?P<image>!\[(?=[^\[\]\n]{0,300}\]\())|(?P<link>\]\([^()\s]{0,2000}\))"
+    r"|(?P<escape>\\(?=[!-/:-@\[-`{-~]))"
+    r"|(?P<bar>\|)",
+    re.MULTILINE,
+)
+TITLES = {
+    "tag": "HTML tags", "entity": "HTML entities", "rule": "rules of tables",
+    "heading": "marks of headings", "fence": "code fences", "emphasis": "marks of emphasis",
+    "image": "image marks", "link": "link targets", "escape": "escapes", "bar": "table bars",
+}  # fmt: skip
+# Where one of these stands in a text, marks of the kind may be its own characters.
+_SIGNS = {
+    "rule": ("---",), "heading": ("#",), "fence": ("```", "~~~"), "emphasis": ("**", "__"),
+    "escape": ("\\",), "bar": ("|",),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Unmarked:
+    """A text without marks; `places[i]` is where its character i stood; `counts` of marks."""
+
+    text: str
+    places: np.ndarray
+    counts: Counter[str]
+
+
+def own_marks(text: str) -> set[str]:
+    """The kinds of marks that a text has among its own characters.
+
+    Examples
+    --------
+    >>> sorted(own_marks("Box #1: **"))
+    ['emphasis', 'heading']
+    """
+    kinds = {mark.lastgroup or "" for mark in _MARKS.finditer(text)}
+    signs = {kind for kind, texts in _SIGNS.items() if any(sign in text for sign in texts)}
+    return (kinds - _SIGNS.keys()) | signs
+
+
+def unmarked(text: str, *, keep: Collection[str] = ()) -> Unmarked:
+    """`text` without tags, bars of tables, headings' and emphasis' marks; entities are read.
+
+    A tag, a bar or a rule parts words; other marks do not. Bars count as marks only in a line
+    with at least two. Kinds of marks in `keep` (of `TITLES`) stay.
+
+    Examples
+    --------
+    >>> unmarked("| **Name:** | R&amp;D |").text.split()
+    ['Name:', 'R&D']
+    >>> unmarked("# A<br>b_c * 2").counts == {"heading": 1, "tag": 1}
+    True
+    """
+    pieces, places, counts, start, at = [], [], Counter(), 0, 0
+    bars: set[int] = set()
+    for line in text.splitlines(keepends=True):
+        if line.count("|") > 1:
+            bars.update(place for place, char in enumerate(line, at) if char == "|")
+        at += len(line)
+    for mark in _MARKS.finditer(text):
+        kind, at = mark.lastgroup or "", mark.start()
+        if kind in keep or (kind == "bar" and at not in bars):
+            continue
+        shown = " " if kind in ("tag", "bar", "rule") else ""
+        shown = html.unescape(mark[0]) if kind == "entity" else shown
+        pieces += (text[start:at], shown)
+        places += [*range(start, at), *[at] * len(shown)]
+        start = mark.end()
+        counts[kind] += 1
+    pieces.append(text[start:])
+    places += range(start, len(text))
+    return Unmarked("".join(pieces), np.array(places, dtype=np.int64), counts)

@@ -38,22 +38,22 @@ _TIGHT = re.compile(rf"(?<=[0-9]) (?=(?:{UNITS})(?![\w/]))|(?<=[0-9]) ?(-) ?(?=[
 _LONGEST = 10_000
 _INITIAL_DOT = re.compile(r"(?<=\b[^\W\d_])\.(?=[^\W\d_]\b)")
 _WORD = re.compile(r"[^\W_]+")
-_SHORT = {
-    "street": "st", "avenue": "ave", "av": "ave", "road": "rd", "boulevard": "blvd",
-    "drive": "dr", "lane": "ln", "court": "ct", "place": "pl", "square": "sq", "highway": "hwy",
-    "parkway": "pkwy", "terrace": "ter", "circle": "cir", "suite": "ste", "apartment": "apt",
-    "floor": "fl", "building": "bldg", "room": "rm", "north": "n", "south": "s", "east": "e",
-    "west": "w", "northeast": "ne", "northwest": "nw", "southeast": "se", "southwest": "sw",
-    "saint": "st", "mount": "mt", "jalan": "jln", "lorong": "lrg", "taman": "tmn",
-}  # fmt: skip
+_STREETS = (
+    "street=st avenue=ave av=ave road=rd boulevard=blvd drive=dr lane=ln court=ct place=pl"
+    " square=sq highway=hwy parkway=pkwy terrace=ter circle=cir suite=ste apartment=apt"
+    " floor=fl building=bldg room=rm north=n south=s east=e west=w northeast=ne northwest=nw"
+    " southeast=se southwest=sw saint=st mount=mt jalan=jln lorong=lrg taman=tmn"
+)
+_SHORT = dict(pair.split("=") for pair in _STREETS.split())
 # Every combining mark falls outside \w, so this finds all long runs of them, and little else.
 _LONG_RUN = re.compile(r"[^\w\s\x00-\x7f]{32,}")
 
 
 def _sort_marks(run: re.Match[str]) -> str:
     table = {ord(char): unicodedata.normalize("NFD", char) for char in set(run.group())}
-    decomposed = run.group().translate(table)
-    groups = itertools.groupby(decomposed, key=lambda char: unicodedata.combining(char) > 0)
+    groups = itertools.groupby(
+        run.group().translate(table), key=lambda char: unicodedata.combining(char) > 0
+    )
     return "".join(
         "".join(sorted(group, key=unicodedata.combining) if marks else group)
         for marks, group in groups
@@ -61,27 +61,13 @@ def _sort_marks(run: re.Match[str]) -> str:
 
 
 def _nfc(text: str) -> str:
-    if text.isascii():
-        return text
     # Python reorders combining marks in quadratic time, hours for a hostile megabyte; marks
     # that are in canonical order already cost linear time and give the same result.
     return unicodedata.normalize("NFC", _LONG_RUN.sub(_sort_marks, text))
 
 
-def _space(text: str) -> str:
-    return " ".join(text.split())
-
-
-def _dashes(text: str) -> str:
-    return text if text.isascii() else text.translate(_DASHES)
-
-
 def _quotes(text: str) -> str:
     return text.replace("`", "'") if text.isascii() else text.translate(_QUOTES)
-
-
-def _forms(text: str) -> str:
-    return text if text.isascii() else text.translate(_PLAIN)
 
 
 def _closed(gap: re.Match[str]) -> str:
@@ -90,10 +76,10 @@ def _closed(gap: re.Match[str]) -> str:
 
 STEPS: dict[str, Callable[[str], str]] = {
     "nfc": _nfc,
-    "space": _space,
+    "space": lambda text: " ".join(text.split()),
     "lower": str.lower,
-    "forms": _forms,
-    "dashes": _dashes,
+    "forms": lambda text: text.translate(_PLAIN),
+    "dashes": lambda text: text.translate(_DASHES),
     "quotes": _quotes,
     "units": lambda text: _TIGHT.sub(_closed, text) if " " in text else text,
 }

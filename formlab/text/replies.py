@@ -80,13 +80,10 @@ def replaced(
     >>> replaced([{"custom_id": "a", "response": {"body": body}}], ["doc_id"], "response")
     [{'doc_id': 'a', 'response': '9.00'}]
     """
-    if not isinstance(rows, list) or not any(map(_holds_one, rows[:_LOOKED_AT])):
+    first = rows[:_LOOKED_AT] if isinstance(rows, list) else ()
+    if not any(_is_request(row) or _texts(row) for row in first):
         return rows
     return [_row(row, documents, column) for row in rows]
-
-
-def _holds_one(row: Mapping[str, Any]) -> bool:
-    return _is_request(row) or bool(_texts(row))
 
 
 def _is_request(row: Mapping[str, Any]) -> bool:

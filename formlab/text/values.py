@@ -11,11 +11,15 @@ import json
 import math
 import re
 import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from datetime import date as Date  # noqa: N812 - the parser below is called `date`
 from decimal import Decimal
 from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
+
+import polars as pl
 
 from formlab.text.normalise import LADDER_STEPS, normalise
 
@@ -39,17 +43,14 @@ _SIGNED = re.compile(
 )
 _LEAD = "[1-9][0-9]{0,2}"
 # Each has two groups, the whole part and the decimals.
-_BODIES = tuple(
-    re.compile(pattern)
-    for pattern in (
-        rf"({_LEAD}(?:,[0-9]{{3}})+)(?:\.([0-9]+))?",
-        rf"({_LEAD}(?:\.[0-9]{{3}})+),([0-9]+)",
-        rf"({_LEAD}(?:\.[0-9]{{3}}){{2,}})()",
-        rf"({_LEAD}(?:[ '][0-9]{{3}})+)(?:[.,]([0-9]+))?",
-        r"([0-9]*)[.,]([0-9]+)",
-        r"([0-9]+)()",
-        r"([1-9][0-9]?(?:,[0-9]{2})+,[0-9]{3})(?:\.([0-9]+))?",
-    )
+_BODIES = (
+    rf"({_LEAD}(?:,[0-9]{{3}})+)(?:\.([0-9]+))?",
+    rf"({_LEAD}(?:\.[0-9]{{3}})+),([0-9]+)",
+    rf"({_LEAD}(?:\.[0-9]{{3}}){{2,}})()",
+    rf"({_LEAD}(?:[ '][0-9]{{3}})+)(?:[.,]([0-9]+))?",
+    r"([0-9]*)[.,]([0-9]+)",
+    r"([0-9]+)()",
+    r"([1-9][0-9]?(?:,[0-9]{2})+,[0-9]{3})(?:\.([0-9]+))?",
 )
 _LETTER = re.compile(r"[^\W\d_]")
 _DIGIT, _NO_DIGIT = re.compile("[0-9]"), str.maketrans("", "", ",.' ")
@@ -59,21 +60,16 @@ _FRACTION = re.compile(
 )
 _ARABIC_SEPARATORS = {0x066B: ".", 0x066C: ","}
 
-# A sign of several currencies has all of them. What is not here is asked of babel.
-_CURRENCIES = {
-    "$": "USD", "us$": "USD", "usd": "USD", "a$": "AUD", "aud": "AUD", "c$": "CAD", "ca$": "CAD",
-    "cad": "CAD", "s$": "SGD", "sgd": "SGD", "hk$": "HKD", "hkd": "HKD", "nt$": "TWD", "r$": "BRL",
-    "€": "EUR", "eur": "EUR", "£": "GBP", "gbp": "GBP", "¥": "JPY/CNY", "jpy": "JPY", "円": "JPY",
-    "圓": "JPY", "元": "CNY", "cny": "CNY", "rmb": "CNY", "₹": "INR", "rs": "INR", "rs.": "INR",
-    "inr": "INR", "rm": "MYR", "myr": "MYR", "₩": "KRW", "krw": "KRW", "원": "KRW", "rp": "IDR",
-    "rp.": "IDR", "chf": "CHF", "fr.": "CHF", "sek": "SEK", "nok": "NOK", "dkk": "DKK",
-    "kr": "SEK/NOK/DKK/ISK", "kr.": "SEK/NOK/DKK/ISK", "mxn": "MXN", "ft": "HUF", "lei": "RON",
-    "₦": "NGN", "₲": "PYG", "₡": "CRC", "gh₵": "GHS", "s/": "PEN", "s/.": "PEN", "bs": "BOB",
-    "ksh": "KES", "tl": "TRY", "đ": "VND", "đồng": "VND", "грн": "UAH", "руб": "RUB",
-    "р": "RUB", "лв": "BGN", "บาท": "THB", "人民币": "CNY", "ر.س": "SAR", "د.إ": "AED", "j$": "JMD",
-    "tt$": "TTD", "sfr": "CHF", "euro": "EUR", "euros": "EUR", "元整": "CNY",
-    "tk": "BDT", "₵": "GHS", "dh": "AED/MAD", "b/.": "PAB", "ar$": "ARS", "zl": "PLN", "php": "PHP",
-}  # fmt: skip
+# Each currency with its signs; a sign of several has all of them. Others are asked of babel.
+_SIGNS = (
+    "USD $ us$ usd; AUD a$ aud; CAD c$ ca$ cad; SGD s$ sgd; HKD hk$ hkd; TWD nt$; BRL r$;"
+    " EUR € eur euro euros; GBP £ gbp; JPY/CNY ¥; JPY jpy 円 圓; CNY 元 cny rmb 人民币 元整;"
+    " INR ₹ rs rs. inr; MYR rm myr; KRW ₩ krw 원; IDR rp rp.; CHF chf fr. sfr; SEK sek; NOK nok;"
+    " DKK dkk; SEK/NOK/DKK/ISK kr kr.; MXN mxn; HUF ft; RON lei; NGN ₦; PYG ₲; CRC ₡; GHS gh₵ ₵;"
+    " PEN s/ s/.; BOB bs; KES ksh; TRY tl; VND đ đồng; UAH грн; RUB руб р; BGN лв; THB บาท;"
+    " SAR ر.س; AED د.إ; JMD j$; TTD tt$; BDT tk; AED/MAD dh; PAB b/.; ARS ar$; PLN zl; PHP php"
+)
+_CURRENCIES = {sign: code for code, *signs in map(str.split, _SIGNS.split(";")) for sign in signs}
 _SIGN = r"[^\d\s%.,'()+-][^\d\s%,'()+-]{0,5}"
 _MONEY = re.compile(
     rf"(?P<head>[-+(]* ?)(?P<before>{_SIGN})? ?(?P<rest>[-+(]? ?[0-9.,' ]*[0-9](?: ?[-)])?) ?"
@@ -87,9 +83,7 @@ MONTH_NAMES = (
     "january jan", "february feb", "march mar", "april apr", "may", "june jun", "july jul",
     "august aug", "september sept sep", "october oct", "november nov", "december dec",
 )  # fmt: skip
-_MONTHS = {
-    name: number for number, names in enumerate(MONTH_NAMES, start=1) for name in names.split()
-}
+_MONTHS = {name: n for n, names in enumerate(MONTH_NAMES, start=1) for name in names.split()}
 _WEEKDAY = r"(?:(?:mon|tues?|wed(?:nes)?|thu(?:rs?)?|fri|sat(?:ur)?|sun)(?:day)?\.?,? )?"
 _DAY = r"(?P<day>[0-9]{1,2})(?:st|nd|rd|th|er|º|\.)?"
 _YEAR = r"'?(?P<year>[0-9]{4}|[0-9]{2})"
@@ -211,8 +205,8 @@ def _number(cleaned: str) -> Decimal | None:
         return None
     if match["power"] and match["power"][1] not in "+-" and "." not in match["body"]:
         return None
-    body = next((parts for pattern in _BODIES if (parts := pattern.fullmatch(match["body"]))), None)
-    if body is None:
+    bodies = (re.fullmatch(pattern, match["body"]) for pattern in _BODIES)
+    if (body := next(filter(None, bodies), None)) is None:
         return None
     negative = match["open"] or match["trail"] or (match["sign"] or "").startswith("-")
     whole, decimals = body[1].translate(_NO_DIGIT), body[2] or ""
@@ -338,7 +332,7 @@ def possible_dates(text: str) -> tuple[Days, Days]:
 def _days(year: str, month: str | int, day: str | None) -> Days:
     if not day:
         return (Month(int(year), int(month)),) if 1 <= int(month) <= 12 else ()
-    years = [year] if len(year) == 4 else [year, ("19" if int(year) < 69 else "20") + year]
+    years = [year] if len(year) == 4 else [year, f"{19 if int(year) < 69 else 20}{year}"]
     return tuple(filter(None, (day_of(written, month, day) for written in years)))
 
 
@@ -425,10 +419,89 @@ def checked(text: str) -> bool | None:
 @lru_cache(maxsize=_REMEMBERED)
 def _is_ticked(cleaned: str) -> bool | None:
     word = cleaned.translate(_GAPS)
-    return True if _YES.fullmatch(word) else False if _NO.fullmatch(word) else None
+    return bool(_YES.fullmatch(word)) if _YES.fullmatch(word) or _NO.fullmatch(word) else None
 
 
 def is_null_word(text: str) -> bool:
     """Whether `text` says that there is no value (N/A, none, null, nil, a dash …)."""
     word = _clean(text)
     return word in NULL_WORDS or word.strip("()[]\"'.") in NULL_WORDS
+
+
+Order = Literal["day", "month"]
+ORDERS: tuple[Order, ...] = ("day", "month")
+# Named in the settings of scores that compare dates.
+DATE_RULE = "dates=document,else corpus"
+# A corpus speaks for a document that shows no order if so many others show one, and such a share
+# of them the same: one date in hundreds may be misprinted.
+_ENOUGH, _SHARE = 3, 0.95
+# Numbers between slashes or hyphens with all that is stuck to them, so that no code is cut up.
+_IN_TEXT = r"[\w/.-]*\d[/-]\d{1,2}[/-]\d[\w/-]*"
+# Year first, which shows no order: most dates of a form are filled in so.
+_ISO = r"^[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}$"
+
+
+def date_order(texts: Iterable[str]) -> Order | None:
+    """The order of day and month in numeric dates; None if none shows it, or both are shown.
+
+    >>> date_order(["31/12/2020", "05/06/2020"]), date_order(["31/1/20", "1/31/20"])
+    ('day', None)
+    """
+    shown = {_shown(text) for text in texts} - {None}
+    return shown.pop() if len(shown) == 1 else None
+
+
+def date_orders(
+    docs: pl.Series, values: pl.Series, corpus: Mapping[str, int] | None = None
+) -> dict[str, Order]:
+    """The order of day and month by document, from the dates in its values and texts.
+
+    A document that shows none has that of the corpus where at least three others show one and 95 %
+    of them the same; else it is left out, as is one that shows both. `values` are n texts or null,
+    whole pages too; `corpus` has what all documents show (`orders_shown`), if these are only some.
+
+    >>> docs = pl.Series(["a", "a", "b"])
+    >>> date_orders(docs, pl.Series(["due 31/12/2020.", "05/06/2020", "05/06/2020"]))
+    {'a': 'day'}
+    """
+    shown = _by_document(docs, values)
+    own = {doc: next(iter(orders)) for doc, orders in shown.items() if len(orders) == 1}
+    corpus = _counted(shown) if corpus is None else corpus
+    total, usual = sum(corpus.values()), max(ORDERS, key=lambda order: corpus.get(order, 0))
+    if total < _ENOUGH or corpus.get(usual, 0) < _SHARE * total:
+        return own
+    return dict.fromkeys((doc for doc in docs.unique() if doc not in shown), usual) | own
+
+
+def orders_shown(docs: pl.Series, values: pl.Series) -> Counter[str]:
+    """How many documents show an order of day and month in their dates: day, month or both.
+
+    >>> orders_shown(pl.Series(["a", "a", "b"]), pl.Series(["31/12/2020", "5/6/2020", "5/6/2020"]))
+    Counter({'day': 1})
+    """
+    return _counted(_by_document(docs, values))
+
+
+def _counted(shown: Mapping[str, set[Order]]) -> Counter[str]:
+    return Counter(next(iter(orders)) if len(orders) == 1 else "both" for orders in shown.values())
+
+
+def _by_document(docs: pl.Series, values: pl.Series) -> dict[str, set[Order]]:
+    """The orders of day and month that each document shows, if any."""
+    dates = pl.DataFrame({"doc": docs, "value": values.cast(pl.String)})
+    dates = dates.filter(~pl.col("value").str.contains(_ISO))
+    dates = dates.select("doc", pl.col("value").str.extract_all(_IN_TEXT)).explode("value")
+    shown: dict[str, set[Order]] = {}
+    for doc, value in dates.drop_nulls().unique(maintain_order=True).iter_rows():
+        if order := _shown(value.strip("./-")):
+            shown.setdefault(doc, set()).add(order)
+    return shown
+
+
+# Forms repeat dates, and each is asked for before and while its batch is scored.
+@lru_cache(maxsize=1 << 16)
+def _shown(text: str) -> Order | None:
+    month_first, day_first = date_readings(text)
+    if bool(month_first) == bool(day_first):
+        return None
+    return "month" if month_first else "day"

@@ -36,7 +36,7 @@ from formlab.tables import INFERRED
 from formlab.text import answers, markup, values
 from formlab.text.flow import read as read_flow
 from formlab.text.ladder import ladder
-from formlab.text.marks import unmarked
+from formlab.text.markup import unmarked
 from formlab.text.normalise import address, as_text, normalise
 from formlab_arena import instances, notation, released, sent_values, spec, texts, web_tasks
 from formlab_arena.evaluation import read_run

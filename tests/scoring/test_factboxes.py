@@ -1,7 +1,7 @@
 import polars as pl
 
 from formlab import tables
-from formlab.scoring.factboxes import PageLines, read_boxes, words_of
+from formlab.scoring.tasks.facts import PageLines, read_boxes, words_of
 
 # Two lines: "Sales 15 $15" and "Costs 15".
 WORDS = [

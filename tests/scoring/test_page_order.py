@@ -2,7 +2,7 @@ import itertools
 
 import numpy as np
 
-from formlab.scoring.page_order import out_of_order
+from formlab.scoring.page_text import out_of_order
 
 # Two rows of two columns, row by row.
 BOXES = np.array([[0, 0, 9, 9], [20, 0, 29, 9], [0, 10, 9, 19], [20, 10, 29, 19]])

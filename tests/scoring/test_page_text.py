@@ -7,8 +7,15 @@ import pytest
 from rapidfuzz.distance import Levenshtein
 
 from formlab import analysis, benchmarks, text
-from formlab.scoring._stretches import MOST, Text, find_stretches, squash
-from formlab.scoring.page_text import RULES, read_page_text, texts_only
+from formlab.scoring.page_text import (
+    MOST,
+    RULES,
+    Text,
+    find_stretches,
+    read_page_text,
+    squash,
+    texts_only,
+)
 from formlab.tables import BOX, only
 from tests.made_pages import LINES, entities, page_texts, planted
 

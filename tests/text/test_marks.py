@@ -1,6 +1,6 @@
 import pytest
 
-from formlab.text.marks import own_marks, unmarked
+from formlab.text.markup import own_marks, unmarked
 
 
 def plain(text, **more):

@@ -1,25 +1,30 @@
-"""What all scorers share: their result, settings, and rows of scores."""
+"""What all scorers share: what they are given, their result, settings, and rows of scores."""
 
 from __future__ import annotations
 
+import functools
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from formlab import files, metrics, tables, text
 from formlab.errors import DataBroken
+from formlab.folders import Corpus, Predictions
 from formlab.metrics import Metric
 from formlab.metrics.metric import SOME_CLAIM
+from formlab.scoring.align import judged
+from formlab.scoring.fields import READER
+from formlab.scoring.whole import Whole
 from formlab.tables import LADDER, USABLE, Settings
 
 # Texts are compared as NFC, with white space collapsed and trimmed, in lower case.
 NORM = ("nfc", "space", "lower")
 # What a text that is not normalised is.
 _AS_IT_IS = {"text": "visible", "markup": "markup"}
-
 _USED = pl.when(pl.col("status").is_in(USABLE)).then("pred").fill_null("").alias("pred")
 
 
@@ -33,13 +38,67 @@ class TaskScores:
 
     @classmethod
     def of(
-        cls, cases: Iterable[pl.DataFrame], scores: Iterable[pl.DataFrame],
+        cls,
+        cases: Iterable[pl.DataFrame],
+        scores: Iterable[pl.DataFrame],
         notes: Mapping[str, int] | None = None,
-    ) -> TaskScores:  # fmt: skip
+    ) -> TaskScores:
         """All cases and all scores, of which there may be none, and the notes that count some."""
-        every = (pl.concat([tables.table(name, []), *frames])
-                 for name, frames in (("cases", cases), ("scores", scores)))  # fmt: skip
-        return cls(*every, {what: count for what, count in (notes or {}).items() if count})
+        sides = (("cases", cases), ("scores", scores))
+        every = (pl.concat([tables.table(name, []), *frames]) for name, frames in sides)
+        return cls(*every, {note: count for note, count in (notes or {}).items() if count})
+
+
+@dataclass(frozen=True)
+class Scoring:
+    """Documents to score with what is predicted, what is known of the `whole`, and the options."""
+
+    corpus: Corpus
+    predictions: Predictions
+    mode: str
+    threshold: float
+    whole: Whole
+    reader: str = READER
+    pairing: str = "default"
+
+    @functools.cached_property
+    def orders(self) -> dict[str, Any]:
+        """Which of day and month each document writes first."""
+        records = self.corpus.records
+        return text.date_orders(records["doc_id"], records["value"], self.whole.dates)
+
+    def judged(self, joined: pl.DataFrame, **options: Any) -> pl.DataFrame:
+        """Cases with the ladder, outcome and cause, see `align.judged`."""
+        options = {"orders": self.orders, "words": self.whole.words} | options
+        system = self.predictions.system
+        return judged(joined, system=system, threshold=self.threshold, **options)
+
+    def rows(
+        self, cases: pl.DataFrame, metric: Metric, tallies: np.ndarray, *rules: str | None,
+        level: str = "field", read: str | None = None, **slices: Any,
+    ) -> pl.DataFrame:  # fmt: skip
+        """Rows of *scores*, see `score_rows`, by `rules`."""
+        settings = made_by(*rules, read=read)
+        return score_rows(cases, metric, tallies, settings, level=level, mode=self.mode, **slices)
+
+
+def scorer(
+    *marks: Callable[[Corpus, Predictions], set[str]],
+) -> Callable[[Callable[[Scoring], TaskScores]], Callable[..., TaskScores]]:
+    """Give a function of `Scoring` the parameters that `score_batch` calls it with."""
+
+    def decorate(function: Callable[[Scoring], TaskScores]) -> Callable[..., TaskScores]:
+        @functools.wraps(function)
+        def score(
+            corpus: Corpus, predictions: Predictions, *, mode: str, threshold: float,
+            kinds: Whole | None = None, **options: str,
+        ) -> TaskScores:  # fmt: skip
+            whole = kinds or Whole.of(corpus, predictions, marks)
+            return function(Scoring(corpus, predictions, mode, threshold, whole, **options))
+
+        return score
+
+    return decorate
 
 
 def any_for(records: pl.DataFrame, answers: pl.DataFrame) -> bool:
@@ -63,28 +122,16 @@ def made_by(*rules: str | None, read: str | None = None) -> Settings:
 
 
 def score_rows(
-    rows: pl.DataFrame,
-    metric: Metric,
-    tallies: np.ndarray,
-    settings: Settings,
-    *,
-    level: str,
-    mode: str | None,
-    task: str | None = None,
-    slice_by: str | None = None,
-    slice_value: str | pl.Series | None = None,
+    rows: pl.DataFrame, metric: Metric, tallies: np.ndarray, settings: Settings, **options: Any
 ) -> pl.DataFrame:
     """Rows of *scores* for the rows of `rows` by one metric.
 
     `rows` are cases, or what has their ``benchmark split doc_id system task path status``;
     `tallies` has the shape (n, k), a row a case. A case without what the metric needs of its gold
-    is undefined, and adds nothing to a sum; the settings say what it needs. `task`, `slice_by` and
-    `slice_value` are given where the cases' columns do not tell them.
+    is undefined, and adds nothing to a sum; the settings say what it needs. The options are those
+    of `score_table`.
     """
-    return score_table(
-        rows, [(metric, tallies, settings)], level=level, mode=mode, task=task, slice_by=slice_by,
-        slice_value=slice_value,
-    )  # fmt: skip
+    return score_table(rows, [(metric, tallies, settings)], **options)
 
 
 def score_table(
@@ -97,7 +144,10 @@ def score_table(
     slice_by: str | None = None,
     slice_value: str | pl.Series | None = None,
 ) -> pl.DataFrame:
-    """`score_rows` by several metrics, one after the other."""
+    """`score_rows` by several metrics, one after the other.
+
+    `task`, `slice_by` and `slice_value` are given where the cases' columns do not tell them.
+    """
     if not isinstance(slice_value, pl.Series):
         slice_value = pl.lit(slice_value, pl.String)
     shared = rows.select(
@@ -111,25 +161,21 @@ def score_table(
     scores = []
     for metric, tallies, settings in counted:
         tallies, settings = _defined(metric, tallies, settings, level, mode, height)
+        one = {"metric": metric.name, "settings": vars(settings)}
+        columns = {"value": pl.Series(metric.values(tallies, mode), dtype=pl.Float64)}
         if tallies.shape[1] == 2:
-            pair, stats = np.ascontiguousarray(tallies.T), _same(None, "stats", height)
+            pair = np.ascontiguousarray(tallies.T)
+            columns |= {"hits": pl.Series(pair[0]), "total": pl.Series(pair[1])}
+            one["stats"] = None
         else:
-            pair, stats = None, pl.Series(tallies).cast(tables.SCORES["stats"])
-        columns = shared | {
-            "metric": _same(metric.name, "metric", height),
-            "settings": _same(vars(settings), "settings", height),
-            "stats": stats,
-            "value": pl.Series(metric.values(tallies, mode), dtype=pl.Float64),
-        }
-        for number, name in enumerate(("hits", "total")):
-            columns[name] = _same(None, name, height) if pair is None else pl.Series(pair[number])
+            columns["stats"] = pl.Series(tallies).cast(tables.SCORES["stats"])
+            one |= {"hits": None, "total": None}
+        for name, same in one.items():
+            only = pl.Series(name, [same], dtype=tables.SCORES[name])
+            columns[name] = only.new_from_index(0, height)
+        columns |= shared
         scores.append(pl.DataFrame([columns[name].alias(name) for name in tables.SCORES]))
     return pl.concat(scores)
-
-
-def _same(value: object, name: str, height: int) -> pl.Series:
-    """A column of *scores* with one value in every row."""
-    return pl.Series(name, [value], dtype=tables.SCORES[name]).new_from_index(0, height)
 
 
 def _defined(
@@ -143,18 +189,17 @@ def _defined(
     """The tallies, 0 of cases that are undefined, and the settings with what a case must have."""
     tallies = np.asarray(tallies, dtype=float)
     if tallies.ndim != 2 or len(tallies) != height:
-        what = f"tallies of {metric.name} have shape {tallies.shape} for {height} cases"
-        raise DataBroken(what, remedy="an array of shape (cases, 2): numerator and denominator")
+        problem = f"tallies of {metric.name} have shape {tallies.shape} for {height} cases"
+        raise DataBroken(problem, remedy="an array of shape (cases, 2): numerator and denominator")
     if not np.isfinite(tallies).all():
         if np.isinf(tallies).any():
-            what = f"tallies of {metric.name} are infinite"
-            raise DataBroken(what, remedy="finite numbers, or NaN")
+            problem = f"tallies of {metric.name} are infinite"
+            raise DataBroken(problem, remedy="finite numbers, or NaN")
         # A unit whose tally is NaN is undefined: counted, and in no sum.
         tallies = np.where(np.isnan(tallies).any(axis=1, keepdims=True), 0.0, tallies)
     if need := metric.needs(level, mode):
         tallies = np.where(need.holds(tallies)[:, None], tallies, 0.0)
-        rules = "|".join(filter(None, (settings.rules, need.rule)))
-        settings = replace(settings, rules=rules)
+        settings = replace(settings, rules="|".join(filter(None, (settings.rules, need.rule))))
     return tallies, settings
 
 
@@ -179,33 +224,29 @@ def text_rows(
     metrics of claims.
     """
 
-    # By which tasks and by what in the gold a metric's cases are chosen; all where it is None.
-    def choice(metric: Metric) -> tuple[tuple[str, ...], bool] | None:
+    # By which tasks, null for all, and by what in the gold a metric's cases are chosen.
+    def choice(metric: Metric) -> tuple[tuple[str, ...] | None, bool]:
         every = metric.view in LADDER or not gold_only
-        return None if every else (metric.tasks, metric.need != SOME_CLAIM)
+        return (None, False) if every else (metric.tasks, metric.need != SOME_CLAIM)
 
     chosen = metrics.of(task, level, view, *(LADDER if view == "text" else ()))
-    for which, group in itertools.groupby(chosen, choice):
-        cases, asked = rows, False
-        if which is not None:
-            tasks, asked = which
-            cases = rows.filter(pl.col("task").is_in(tasks))
-            cases = cases.drop_nulls("gold") if asked else cases
+    for (tasks, asked), group in itertools.groupby(chosen, choice):
+        cases = rows if tasks is None else rows.filter(pl.col("task").is_in(tasks))
+        cases = cases.drop_nulls("gold") if asked else cases
         if not cases.height:
             continue
         counted, pairs = [], None
         for metric in group:
             if metric.view in LADDER:
-                how = f"fuzzy>={threshold:g}|{text.DATE_RULE}"
+                rule = f"fuzzy>={threshold:g}|{text.DATE_RULE}"
                 tallies = metric.count(cases[metric.view].to_list())
             else:
-                pairs = pairs or _pairs(cases, norm)
-                how = f"norm={','.join(norm)}" if norm else f"norm={_AS_IT_IS[view]}"
-                how += "|of=gold fields" if asked else ""
-                golds, preds, places = pairs
+                rule = f"norm={','.join(norm) if norm else _AS_IT_IS[view]}"
+                rule += "|of=gold fields" if asked else ""
+                golds, preds, places = pairs = pairs or _pairs(cases, norm)
                 tallies = metric.count(golds, preds)
                 tallies = tallies[places] if len(tallies) == len(golds) else tallies
-            counted.append((metric, tallies, made_by(how, *rules, read=read)))
+            counted.append((metric, tallies, made_by(rule, *rules, read=read)))
         yield score_table(cases, counted, level=level, mode=mode)
 
 

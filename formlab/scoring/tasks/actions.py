@@ -18,9 +18,7 @@ from formlab.folders import Corpus, Predictions
 from formlab.metrics import actions as family
 from formlab.metrics.actions import ActionLine, FieldVerdict, Filled, GoldField, TargetValue
 from formlab.metrics.jsonacc import loaded
-from formlab.scoring.align import judged
-from formlab.scoring.tasks._kit import TaskScores, made_by, score_rows
-from formlab.scoring.whole import Whole
+from formlab.scoring.tasks._kit import Scoring, TaskScores, scorer
 from formlab.tables import BOX, USABLE
 
 # Metrics of clicks, as against values.
@@ -42,19 +40,21 @@ _NOT_WORD = re.compile(r"[\W_]+")
 _SIDES = ("document", "gold", "action")
 _CASE = dict.fromkeys(_SIDES, pl.UInt32)
 _CASE |= dict.fromkeys(("status", "outcome", "pred", "missed"), pl.String)
+_HAS_GOLD = pl.col("gold").is_not_null()
 # A row of the predictions, and its number there.
 _Action = namedtuple("_Action", "status path value task page x0 y0 x1 y1 number")
 
 
+def marks(corpus: Corpus, predictions: Predictions) -> set[str]:
+    """Whether anything was clicked, and whether fields were named."""
+    lines = [line for form in _forms(corpus, predictions, Counter()) for line in form.lines]
+    found = {CLICKS: any(x.clicks for x in lines), NAMES: any(x.named for x in lines)}
+    return {name for name, is_found in found.items() if is_found}
+
+
 @tables.uncollected()
-def score(
-    corpus: Corpus,
-    predictions: Predictions,
-    *,
-    mode: str,
-    threshold: float,
-    kinds: Whole | None = None,
-) -> TaskScores:
+@scorer(marks)
+def score(scoring: Scoring) -> TaskScores:
     """Every field and every form.
 
     In mode `official` a value must be the same code points and is found anywhere in the output,
@@ -62,42 +62,28 @@ def score(
     text, and stand by itself. A click is right on any screenshot of the form if its page is not
     said. Lines that are meant for no field are cases with the outcome `spurious`.
     """
-    kinds = kinds or Whole.of(corpus, predictions, [marks])
     notes: Counter[str] = Counter()
-    tasks = set(kinds.answers["task"])
+    known, tasks = scoring.whole.marks, set(scoring.whole.answers["task"])
     sent, acted = "value" in tasks, "click" in tasks or "value" not in tasks
-    forms = _forms(corpus, predictions, notes, sent=sent, dates=kinds.dates)
+    orders = scoring.orders
+    forms = _forms(scoring.corpus, scoring.predictions, notes, sent=sent, orders=orders)
     if not forms:
         return TaskScores()
-    _judge(forms, exact=mode == "official", threshold=threshold, sent=sent)
-    rows = _rows(corpus, predictions, forms, sent=sent)
-    missed = rows["missed"]
-    cases = judged(
-        rows.drop("missed"),
-        system=predictions.system,
-        threshold=threshold,
-        orders={form.doc_id: want.order for form in forms for want in form.fields if want.order},
-        words=kinds.words,
-    )
-    misclicked = (cases["outcome"] == "mismatch") & missed.is_not_null()
-    cases = cases.with_columns(cause=pl.when(misclicked).then(missed).otherwise("cause"))
+    official = scoring.mode == "official"
+    _judge(forms, exact=official, threshold=scoring.threshold, sent=sent)
+    rows = _rows(scoring.corpus, scoring.predictions, forms, sent=sent)
+    asked = {form.doc_id: orders[form.doc_id] for form in forms if form.doc_id in orders}
+    cases = scoring.judged(rows.drop("missed"), orders=asked)
+    misclicked = (cases["outcome"] == "mismatch") & rows["missed"].is_not_null()
+    cases = cases.with_columns(cause=pl.when(misclicked).then(rows["missed"]).otherwise("cause"))
     # Where values are given by the names of their fields and nothing is clicked, no click is wrong.
-    pointed = CLICKS in kinds.marks or NAMES not in kinds.marks
+    pointed = CLICKS in known or NAMES not in known
     notes["values given by the names of their fields: clicks not scored"] += not pointed
     left_out = set() if pointed else {*POINTED}
     left_out |= set() if sent else {"value_submitted_accuracy", "task_score"}
     if not acted:
         left_out |= family.METRICS.keys() - {"value_submitted_accuracy", "form_completed"}
-    scores = _scores(forms, cases, mode, sent=sent, left_out=left_out)
-    return TaskScores.of([cases], scores, notes)
-
-
-def marks(corpus: Corpus, predictions: Predictions) -> set[str]:
-    """Whether anything was clicked, and whether fields were named."""
-    forms = _forms(corpus, predictions, Counter(), sent=False)
-    lines = [line for form in forms for line in form.lines]
-    found = {CLICKS: any(x.clicks for x in lines), NAMES: any(x.named for x in lines)}
-    return {name for name, there in found.items() if there}
+    return TaskScores.of([cases], _scores(scoring, forms, cases, left_out, sent=sent), notes)
 
 
 @dataclass
@@ -112,17 +98,35 @@ class _Form:
     number: int
     doc_id: str
     place: str
+    elements: list
     rows: list[int]
     fields: list[GoldField]
-    status: str
-    ended: str
-    actions: list[_Action]
-    lines: list[ActionLine]
-    filled: Filled
-    received: bool
-    submitted: list[str | None]
+    status: str = "missing"
+    ended: str = "missing"
+    actions: list[_Action] = field(default_factory=list)
+    lines: list[ActionLine] = field(default_factory=list)
+    output: str = ""
+    received: bool = False
+    submitted: list[str | None] = field(default_factory=list)
     verdicts: list[FieldVerdict] = field(default_factory=list)
     extra: list[int] = field(default_factory=list)
+
+    def fill_in(self, given: Sequence[_Action], notes: Counter[str], *, sent: bool) -> None:
+        """Add what was done."""
+        valid = [row for row in given if row.status in USABLE]
+        self.status = next((row.status for row in (*valid, *given)), "missing")
+        self.ended = next((row.status for row in given if row.path is None), self.status)
+        by_path = {want.path: want for want in self.fields}
+        for row in valid:
+            for line in _lines(row, by_path) if row.path and row.task == "click" else ():
+                self.actions.append(row)
+                self.lines.append(line)
+        whole = [row.value for row in valid if row.path is None and row.value]
+        self.output = "\n".join(whole or [line.value for line in self.lines])
+        sent_rows = [row for row in valid if row.task == "value"]
+        values = _submission(self.fields, sent_rows, notes) if sent else {}
+        self.submitted = [values.get(want.path) for want in self.fields]
+        self.received = bool(sent_rows)
 
 
 def _forms(
@@ -130,82 +134,56 @@ def _forms(
     predictions: Predictions,
     notes: Counter[str],
     *,
-    sent: bool,
-    dates: Mapping[str, int] | None = None,
+    sent: bool = False,
+    orders: Mapping[str, str] | None = None,
 ) -> list[_Form]:
     """The documents that have something to fill in, in their order.
 
     `sent` says whether forms were to be sent: a row without a path says so of its form, whether it
-    was or not. `dates` are those of the whole corpus, see `Whole`.
+    was or not. `orders` are those of day and month in each document.
     """
-    golds: dict[str, list[tuple[int, GoldField]]] = defaultdict(list)
+    meta = pl.col("meta").str
+    documents = corpus.documents.select(
+        "doc_id",
+        place=meta.json_path_match("$.place").fill_null("released boxes"),
+        elements=meta.json_path_match("$.elements").fill_null("[]"),
+    )
+    # Instances of one form have the same elements, which are read once.
+    known = {elements: json.loads(elements) for elements in documents["elements"].unique()}
+    forms = {
+        doc: _Form(number, doc, place, known[elements], [], [])
+        for number, (doc, place, elements) in enumerate(documents.iter_rows())
+    }
     asked = corpus.records.with_row_index("row").filter(pl.col("task") == "click")
     columns = asked.select("row", "doc_id", "path", "kind", "value", "accepted").iter_rows()
-    orders = text.date_orders(corpus.records["doc_id"], corpus.records["value"], dates)
     for (row, doc, path, kind, value, accepted), items in zip(
         columns, items_of(asked["meta"]), strict=True
     ):
         targets = tuple(TargetValue(item["value"], item["targets"]) for item in items)
-        more = tuple(accepted or ()), orders.get(doc)
-        golds[doc].append((row, GoldField(path, kind or "string", value, targets, *more)))
+        more = targets, tuple(accepted or ()), (orders or {}).get(doc)
+        forms[doc].rows.append(row)
+        forms[doc].fields.append(GoldField(path, kind or "string", value, *more))
     actions: dict[str, list[_Action]] = defaultdict(list)
     rows = predictions.records.with_row_index("number")
     for doc, *row in rows.select("doc_id", *_Action._fields).iter_rows():
         actions[doc].append(_Action(*row))
-    meta, known = pl.col("meta").str, {}
-    documents = corpus.documents.select(
-        "doc_id",
-        meta.json_path_match("$.elements").fill_null("[]").alias("elements"),
-        meta.json_path_match("$.place").fill_null("released boxes").alias("place"),
-    )
-    forms = []
-    for number, (doc, elements, place) in enumerate(documents.iter_rows()):
-        if doc in golds:
-            # Instances of one form have the same elements, which are read once.
-            if elements not in known:
-                known[elements] = json.loads(elements)
-            form = _form(golds[doc], actions[doc], known[elements], notes, sent=sent)
-            forms.append(_Form(number, doc, place, *form))
-    return forms
-
-
-def _form(
-    golds: Sequence[tuple[int, GoldField]],
-    given: Sequence[_Action],
-    elements: list,
-    notes: Counter[str],
-    *,
-    sent: bool,
-) -> tuple:
-    """What a form asks for and what was done, in the order of the columns of `_Form`."""
-    rows, fields = map(list, zip(*golds, strict=True))
-    valid = [row for row in given if row.status in USABLE]
-    status = next((row.status for row in (*valid, *given)), "missing")
-    ended = next((row.status for row in given if row.path is None), status)
-    by_path = {want.path: want for want in fields}
-    clicks = [row for row in valid if row.path and row.task == "click"]
-    done = [(row, line) for row in clicks for line in _lines(row, by_path.get(row.path))]
-    actions, lines = ([pair[at] for pair in done] for at in (0, 1))
-    whole = [row.value for row in valid if row.path is None and row.value]
-    output = "\n".join(whole) or "\n".join(line.value for line in lines)
-    filled = Filled(fields, lines, elements, output)
-    sent_rows = [row for row in valid if row.task == "value"]
-    values = _submission(fields, [row for row in sent_rows if row.path], notes) if sent else {}
-    submitted = [values.get(want.path) for want in fields]
-    return rows, fields, status, ended, actions, lines, filled, bool(sent_rows), submitted
+    filled = [form for form in forms.values() if form.fields]
+    for form in filled:
+        form.fill_in(actions[form.doc_id], notes, sent=sent)
+    return filled
 
 
 def _submission(
     fields: Sequence[GoldField], rows: Sequence[_Action], notes: Counter[str]
 ) -> dict[str, str | None]:
     """What was submitted, by the path of the field; a name may be spelled as in a page."""
-    sent = {row.path for row in rows}
+    rows = [row for row in rows if row.path]
+    exact, sent = {want.path for want in fields}, {row.path for row in rows}
     # A form may have two labels that differ in spelling alone: an exact name comes first.
     spellings: dict[str, list[str]] = defaultdict(list)
-    for want in fields:
-        if want.path not in sent:
-            spellings[_key(want.path)].append(want.path)
-    exact, values = {want.path for want in fields}, {}
+    for path in (want.path for want in fields if want.path not in sent):
+        spellings[_key(path)].append(path)
+    values = {}
     for row in rows:
         alike = [row.path] if row.path in exact else spellings[_key(row.path)]
         notes["submitted values of no field"] += len(alike) != 1
@@ -217,8 +195,9 @@ def _key(path: str) -> str:
     return _NOT_WORD.sub("", path.replace("~1", "").replace("~0", "")).casefold()
 
 
-def _lines(row: _Action, want: GoldField | None) -> list[ActionLine]:
+def _lines(row: _Action, fields: Mapping[str, GoldField]) -> list[ActionLine]:
     """The actions that a row states: a line of output, or the values of the field it names."""
+    want = fields.get(row.path)
     value, page = row.value or "", math.nan if row.page is None else float(row.page)
     x = y = math.nan
     if row.x0 is not None and row.y0 is not None:
@@ -241,7 +220,8 @@ def _lines(row: _Action, want: GoldField | None) -> list[ActionLine]:
 
 def _judge(forms: Sequence[_Form], *, exact: bool, threshold: float, sent: bool) -> None:
     """Fill in the verdicts of all forms. Of an output that is not usable nothing is right."""
-    found = family.match_forms([form.filled for form in forms], exact=exact, threshold=threshold)
+    filled = [Filled(form.fields, form.lines, form.elements, form.output) for form in forms]
+    found = family.match_forms(filled, exact=exact, threshold=threshold)
     fields = [want for form in forms for want in form.fields]
     rungs = text.ladders(
         [want.value for want in fields],
@@ -258,17 +238,17 @@ def _judge(forms: Sequence[_Form], *, exact: bool, threshold: float, sent: bool)
         # Of `right` only as many are taken as the form has fields.
         each = zip(form.fields, verdicts, form.submitted, right, strict=False)
         for want, verdict, value, is_same in each:
-            if want.leave_empty and not acted:
+            if sent:
+                # A browser does not send a box that is not ticked.
+                is_right = want.leave_empty if value is None else is_same
+                verdict.submitted = form.received and is_right
+            # Nothing was clicked there, and yet it was sent with something.
+            strange = sent and form.received and not verdict.submitted
+            if want.leave_empty and (strange or not acted):
                 verdict.right = verdict.placed = verdict.found = False
-                verdict.text = None
+                verdict.text = value if strange else None
             if not sent:
                 continue
-            # A browser does not send a box that is not ticked.
-            verdict.submitted = form.received and (want.leave_empty if value is None else is_same)
-            if want.leave_empty and form.received and not verdict.submitted:
-                # Nothing was clicked there, and yet it was sent with something.
-                verdict.right = verdict.placed = verdict.found = False
-                verdict.text = value
             # Of a run that only gives what it sent, that is what the form contains.
             if not form.lines and value is not None:
                 verdict.text, verdict.right = value, verdict.submitted
@@ -322,11 +302,12 @@ def _missed(want: GoldField, verdict: FieldVerdict, lines: list[ActionLine]) -> 
 
 
 def _scores(
-    forms: Sequence[_Form], cases: pl.DataFrame, mode: str, *, sent: bool, left_out: set[str]
+    scoring: Scoring, forms: Sequence[_Form], cases: pl.DataFrame, left_out: set[str], *, sent: bool
 ) -> Iterator[pl.DataFrame]:
     """Rows of *scores* of single fields, then of whole forms."""
-    date_rule = text.DATE_RULE if mode != "official" else None
-    asked = cases.filter(pl.col("gold").is_not_null())
+    official = scoring.mode == "official"
+    date_rule = None if official else text.DATE_RULE
+    asked, extra = (cases.filter(side) for side in (_HAS_GOLD, ~_HAS_GOLD))
     fields = [want for form in forms for want in form.fields]
     verdicts = [verdict for form in forms for verdict in form.verdicts]
     is_long = np.array([want.kind == family.DESCRIPTION for want in fields], dtype=bool)
@@ -334,29 +315,26 @@ def _scores(
     for name, tallies in parts.items():
         if name in left_out:
             continue
-        rows = asked
+        rows, metric = asked, family.METRICS[name]
         if name == "description_bleu":
             rows, tallies = asked.filter(is_long), tallies[is_long]
-        metric, rule = family.METRICS[name], _RULES.get(name, "").format(place=forms[0].place)
-        settings = made_by(rule, date_rule)
-        yield score_rows(rows, metric, tallies, settings, level="field", mode=mode)
+        rules = _RULES.get(name, "").format(place=forms[0].place), date_rule
+        yield scoring.rows(rows, metric, tallies, *rules)
         if name == "action_match_rate":
             # Actions that nothing asked for: made, and matching nothing.
             lines = [form.lines[number] for form in forms for number in form.extra]
             made = [(not math.isnan(line.x)) + bool(line.value.strip()) for line in lines]
-            extra = np.stack([np.zeros(len(made)), np.array(made, dtype=float)], axis=1)
-            rows = cases.filter(pl.col("gold").is_null())
-            yield score_rows(rows, family.METRICS[name], extra, settings, level="field", mode=mode)
-    sizes = [len(form.fields) for form in forms]
+            tallies = np.stack([np.zeros(len(made)), np.array(made, dtype=float)], axis=1)
+            yield scoring.rows(extra, metric, tallies, *rules)
     received = [form.received for form in forms] if sent else None
     order = {form.doc_id: index for index, form in enumerate(forms)}
     rows = asked.unique("doc_id", keep="first")
     rows = rows.sort(pl.col("doc_id").replace_strict(order, return_dtype=pl.Int64))
     ended = pl.Series("status", [form.ended for form in forms], dtype=pl.String)
     rows = rows.with_columns(ended, path=pl.lit(None, pl.String))
+    sizes = [len(form.fields) for form in forms]
     for name, tallies in family.episodes(fields, verdicts, sizes, parts, received).items():
         if name not in left_out:
             by = "by=submission" if sent else "by=fields placed"
-            rule = by if name in ("form_completed", "task_score") else "avg=fields"
-            metric, settings = family.METRICS[name], made_by(rule, date_rule)
-            yield score_rows(rows, metric, tallies, settings, level="document", mode=mode)
+            rules = by if name in ("form_completed", "task_score") else "avg=fields", date_rule
+            yield scoring.rows(rows, family.METRICS[name], tallies, *rules, level="document")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -12,11 +13,8 @@ from formlab.benchmarks.vrdu import UNREPEATED, Schema
 from formlab.folders import Corpus, Predictions
 from formlab.metrics import entities as family
 from formlab.metrics.entities import Matching, match_entities
-from formlab.scoring.align import judged
-from formlab.scoring.tasks._kit import TaskScores, made_by, score_rows, text_rows
-from formlab.scoring.tasks._leaves import Leaves, leaves
-from formlab.scoring.whole import Whole
-from formlab.tables import BOX, USABLE, Settings
+from formlab.scoring.tasks._kit import Scoring, TaskScores, scorer, text_rows
+from formlab.tables import BOX, USABLE
 
 RULES = "unrepeated=most-confident,else-first"
 # What a case has of its gold record, and the rows of both sides that a case stands for.
@@ -25,21 +23,16 @@ _GOLD += ("scope", "reference", "complexity", "modal")
 _ROWS = {"gold_row": pl.UInt32, "pred_row": pl.UInt32, "outcome": pl.String}
 
 
-def score(
-    corpus: Corpus,
-    predictions: Predictions,
-    *,
-    mode: str,
-    threshold: float,
-    kinds: Whole | None = None,
-) -> TaskScores:
+@scorer()
+def score(scoring: Scoring) -> TaskScores:
     """Every document by every entity, all together and as means over entities.
 
     Slices are by ``entity``, and the ``group`` of unrepeated ones; line items are one entity. The
     cases are single values, parts of line items included, with the ladder's accuracies.
     """
+    corpus, predictions, mode = scoring.corpus, scoring.predictions, scoring.mode
     schema = Schema.of(corpus)
-    records = leaves(corpus, predictions, schema, dates=kinds.dates if kinds else None)
+    records = leaves(corpus, predictions, schema, scoring.whole.dates)
     matching = match_entities(records.gold, records.pred, schema.matches, mode=mode)
     documents = _documents(corpus, predictions)
     rows = _with_outcome(_aligned(records, matching, schema), records, schema, mode)
@@ -47,22 +40,16 @@ def score(
     names = joined["kind"]
     types = {name: schema.type_of(name) for name in names.drop_nulls().unique()}
     typed = names.replace_strict(types, return_dtype=pl.String) if types else names
-    cases = judged(
-        joined.with_columns(typed.alias("kind"), pl.coalesce("subtype", typed).alias("subtype")),
-        system=predictions.system,
-        threshold=threshold,
-        words=kinds.words if kinds else None,
-        orders=dict(records.gold.select("doc", "order").drop_nulls().iter_rows()),
-    ).with_columns(names.alias("kind"))
-    settings = made_by(RULES, None if mode == "official" else text.DATE_RULE)
+    joined = joined.with_columns(typed.alias("kind"), subtype=pl.coalesce("subtype", typed))
+    orders = dict(records.gold.select("doc", "order").drop_nulls().iter_rows())
+    cases = scoring.judged(joined, orders=orders).with_columns(names.alias("kind"))
     counts = _counts(documents, records, matching, schema)
-    documents = documents.with_columns(
-        system=pl.lit(predictions.system), path=pl.lit(None, pl.String)
-    )
+    system, path = pl.lit(predictions.system), pl.lit(None, pl.String)
+    documents = documents.with_columns(system=system, path=path)
     scored = cases.filter(pl.col("outcome") != "unscored")
-    how = {"level": "field", "mode": mode, "threshold": threshold, "rules": [RULES]}
+    how = {"level": "field", "mode": mode, "threshold": scoring.threshold, "rules": [RULES]}
     scores = [
-        *_of_documents(counts, schema, documents, settings, mode),
+        *_of_documents(scoring, counts, schema, documents),
         *text_rows(scored, task="entity", **how),
     ]
     return TaskScores.of([cases], scores, records.notes)
@@ -92,29 +79,23 @@ def _aligned(records: Leaves, matching: Matching, schema: Schema) -> pl.DataFram
     left = gold.filter(~item.is_in(pairs["gold"].implode()))
     rest = pred.filter(~item.is_in(pairs["pred"].implode()), ~is_forgiven)
     pairs = pl.concat([pairs, _leftover(left, rest, schema)])
-    place, side = ["component", "turn"], ["item", "component", "turn", "row"]
-    both = gold.select(side).join(
-        pairs, left_on="item", right_on="gold", how="left", maintain_order="left"
-    )
-    both = both.join(
-        pred.select(side),
-        left_on=["pred", *place],
-        right_on=["item", *place],
-        how="left",
-        nulls_equal=True,
-        suffix="_pred",
-        maintain_order="left",
-    ).select(gold_row="row", pred_row="row_pred")
+    place, left = ["component", "turn"], {"how": "left", "maintain_order": "left"}
+    both = gold.select("item", *place, "row").join(pairs, left_on="item", right_on="gold", **left)
+    keys = {"left_on": ["pred", *place], "right_on": ["item", *place], "nulls_equal": True}
+    both = both.join(pred.select("item", *place, pred_row="row"), **keys, **left)
+    both = both.select("pred_row", gold_row="row")
     alone = pred.filter(~pl.col("row").is_in(both["pred_row"].drop_nulls().implode()))
     unknown = records.gold_records.filter(pl.col("status") == "unscored")["row"]
+    unscored = pl.lit("unscored").alias("outcome")
     parts = [
-        both.with_columns(outcome=pl.lit(None, pl.String)),
+        both,
         alone.filter(~is_forgiven).select(pred_row="row", outcome=pl.lit("spurious")),
-        alone.filter(is_forgiven).select(pred_row="row", outcome=pl.lit("unscored")),
-        records.left_out.alias("pred_row").to_frame().with_columns(outcome=pl.lit("unscored")),
-        unknown.alias("gold_row").to_frame().with_columns(outcome=pl.lit("unscored")),
+        alone.filter(is_forgiven).select(unscored, pred_row="row"),
+        records.left_out.alias("pred_row").to_frame().with_columns(unscored),
+        unknown.alias("gold_row").to_frame().with_columns(unscored),
     ]
-    return pl.concat(parts, how="diagonal_relaxed").cast(_ROWS)
+    # What no entry of either side has yet is null.
+    return pl.concat(parts, how="diagonal_relaxed").select(*_ROWS).cast(_ROWS)
 
 
 def _leftover(gold: pl.DataFrame, pred: pl.DataFrame, schema: Schema) -> pl.DataFrame:
@@ -142,15 +123,9 @@ def _with_outcome(rows: pl.DataFrame, records: Leaves, schema: Schema, mode: str
         named = side.rename({"row": key})
         leaf = rows.filter(is_pair).join(named, on=key, how="left", maintain_order="left")
         # Each case is a document of its own, so that only its two values are compared.
-        sides.append(
-            leaf.select(
-                case.cast(pl.String).alias("doc"),
-                case.cast(pl.Int64).alias("item"),
-                pl.coalesce("component", "name").alias("name"),
-                pl.lit(None, pl.String).alias("component"),
-                *("value", "accepted", "identity", "order"),
-            )
-        )
+        own = {"doc": case.cast(pl.String), "item": case.cast(pl.Int64)}
+        own |= {"name": pl.coalesce("component", "name"), "component": pl.lit(None, pl.String)}
+        sides.append(leaf.select("value", "accepted", "identity", "order", **own))
     same = match_entities(*sides, schema.matches, mode=mode).pairs["gold"]
     agreed = pl.when(case.cast(pl.Int64).is_in(same.implode())).then(pl.lit("match"))
     paired = pl.when(is_pair).then(agreed.otherwise(pl.lit("mismatch")))
@@ -161,32 +136,21 @@ def _filled(
     rows: pl.DataFrame, corpus: Corpus, records: Leaves, documents: pl.DataFrame
 ) -> pl.DataFrame:
     """The rows with the records of both sides, under the names of *cases*."""
-    gold = records.gold_records.select(
-        "path",
-        *_GOLD,
-        gold_row="row",
-        gold_doc="doc_id",
-        gold_kind="kind",
-        gold="value",
-        gold_origin="origin",
-    )
-    pred = records.pred_records.select(
-        "confidence",
-        pl.col("path", "kind", "origin", "status", "page", *BOX).name.prefix("pred_"),
-        pred_row="row",
-        pred_doc="doc_id",
-        pred="value",
-    )
+    renamed = {"gold_row": "row", "gold_doc": "doc_id", "gold_kind": "kind", "gold": "value"}
+    gold = records.gold_records.select("path", *_GOLD, gold_origin="origin", **renamed)
+    sides = pl.col("path", "kind", "origin", "status", "page", *BOX).name.prefix("pred_")
+    renamed = {"pred_row": "row", "pred_doc": "doc_id", "pred": "value"}
+    pred = records.pred_records.select("confidence", sides, **renamed)
     joined = rows.join(gold, on="gold_row", how="left").join(pred, on="pred_row", how="left")
     joined = joined.with_columns(pl.coalesce("gold_doc", "pred_doc").alias("doc_id"))
     became = documents.select("doc_id", doc_status="status")
     joined = joined.join(became, on="doc_id", how="left").sort("case")
     is_answered = pl.col("doc_status") == "ok"
-    failed = pl.when(~is_answered).then("doc_status")
     last = pl.col("pred_path").str.split("/").list.last()
+    failed = pl.when(~is_answered).then("doc_status")
+    columns = {name: pl.lit(getattr(corpus, name)) for name in ("benchmark", "split")}
     joined = joined.with_columns(
-        benchmark=pl.lit(corpus.benchmark),
-        split=pl.lit(corpus.split),
+        **columns,
         task=pl.lit("entity"),
         path=pl.coalesce("path", "pred_path"),
         kind=pl.coalesce("gold_kind", "pred_kind", last),
@@ -202,16 +166,14 @@ def _counts(
     """By slice: credit, gold and predicted items of each document, shape (documents, 3)."""
     size, number = documents.height, {name: n for n, name in enumerate(documents["doc_id"])}
     place = pl.col("doc").replace_strict(number, return_dtype=pl.Int64).alias("place")
-    gold, pred = (
-        side.group_by("item", maintain_order=True)
-        .agg(pl.col("doc", "name").first())
-        .with_columns(place)
+    items = (
+        side.group_by("item", maintain_order=True).agg(pl.col("doc", "name").first())
         for side in (records.gold, records.pred)
     )
+    gold, pred = (side.with_columns(place) for side in items)
     credit = gold.join(matching.pairs, left_on="item", right_on="gold")
-    taken = matching.pairs["pred"].implode(), pl.Series(matching.forgiven).implode()
-    wrong = pred.filter(~pl.col("item").is_in(taken[0]))
-    wrong = wrong.filter(~pl.col("item").is_in(taken[1]))
+    taken = {*matching.pairs["pred"], *matching.forgiven}
+    wrong = pred.filter(~pl.col("item").is_in(taken))
     chosen: dict[tuple[str | None, str | None], list[str] | None]
     chosen = {("entity", name): [name] for name in schema.entities}
     chosen |= {("group", "unrepeated"): schema.names(UNREPEATED), (None, None): None}
@@ -232,19 +194,88 @@ def _counts(
 
 
 def _of_documents(
+    scoring: Scoring,
     counts: Mapping[tuple[str | None, str | None], np.ndarray],
     schema: Schema,
     documents: pl.DataFrame,
-    settings: Settings,
-    mode: str,
 ) -> Iterator[pl.DataFrame]:
     """Of a slice precision, recall and F1; of all entities their micro and macro averages."""
     of_entities = [counts["entity", name] for name in schema.entities]
     every = np.hstack([np.zeros((documents.height, 0)), *of_entities])
+    rules = RULES, None if scoring.mode == "official" else text.DATE_RULE
     for (by, value), parts in counts.items():
-        how = {"level": "document", "mode": mode, "task": "entity"}
-        how |= {"slice_by": by, "slice_value": value}
+        options = {"level": "document", "task": "entity", "slice_by": by, "slice_value": value}
         for name, metric in family.METRICS.items():
             stats = every if name.startswith("macro_") else parts
             if ("_" in name) == (by is None) and stats.shape[1]:
-                yield score_rows(documents, metric, stats, settings, **how)
+                yield scoring.rows(documents, metric, stats, *rules, **options)
+
+
+class Leaves(NamedTuple):
+    """Both sides, restricted to what is scored, and the rows of `pred_records` that are not.
+
+    `gold` and `pred` have the columns of `formlab.metrics.entities.LEAVES` and `row`, the place
+    in `gold_records` and `pred_records`.
+    """
+
+    gold: pl.DataFrame
+    pred: pl.DataFrame
+    gold_records: pl.DataFrame
+    pred_records: pl.DataFrame
+    left_out: pl.Series
+    notes: dict[str, int]
+
+
+def leaves(
+    corpus: Corpus, predictions: Predictions, schema: Schema, dates: Mapping[str, int] | None = None
+) -> Leaves:
+    """The leaves of gold and predictions.
+
+    Of an unrepeated entity the most confident value wins, and the first where none says how
+    confident it is (VRDU, appendix A.1). `dates` are those of the whole corpus, see `Whole`.
+    """
+    gold_records = corpus.records.filter(pl.col("path").is_not_null()).with_row_index("row")
+    claims = predictions.records.filter(pl.col("path").is_not_null(), pl.col("task") != "layout")
+    is_usable = pl.col("status").is_in(USABLE) & pl.col("value").is_not_null()
+    pred_records = claims.filter(is_usable).with_row_index("row")
+    orders = text.date_orders(corpus.records["doc_id"], corpus.records["value"], dates)
+    written = pl.col("doc").replace_strict(orders, default=None, return_dtype=pl.String)
+    gold, pred = (
+        _parsed(records).with_columns(written.alias("order"))
+        for records in (gold_records, pred_records)
+    )
+    unknown = gold.filter(pl.col("status") == "unscored").select("doc", "name").unique()
+    gold = gold.filter(pl.col("status") != "unscored")
+    once = pl.col("name").is_in(schema.names(UNREPEATED)) & pl.col("component").is_null()
+    sure = pred_records.select("row", pl.col("confidence").fill_nan(None))
+    ranked = pred.filter(once).join(sure, on="row", maintain_order="left")
+    ranked = ranked.sort("confidence", descending=True, nulls_last=True, maintain_order=True)
+    later = ranked.filter(~pl.struct("doc", "name").is_first_distinct())["row"]
+    no_gold = pred.filter(pl.col("name").is_in(list(schema.unlabelled)))["row"]
+    blank = pred.join(unknown, on=["doc", "name"], how="semi")["row"]
+    left_out = pl.concat([later, no_gold, blank]).unique().sort()
+    notes = {
+        "further predicted values of an unrepeated entity": later.len(),
+        "predicted values of entities that the gold does not label": no_gold.len(),
+        "predicted values where the gold is blank, not scored": blank.len(),
+    }
+    pred = pred.filter(~pl.col("row").is_in(left_out.implode()))
+    return Leaves(gold, pred, gold_records, pred_records, left_out, notes)
+
+
+def _parsed(records: pl.DataFrame) -> pl.DataFrame:
+    steps = pl.col("path").str.split("/")
+    nested = steps.list.len() > 3
+    # The parts of a line item share the number of the first of them.
+    base = pl.when(nested).then(pl.col("path").str.extract(r"^(/[^/]*/[^/]*)")).otherwise("path")
+    return records.select(
+        "row", "status", pl.col("doc_id").alias("doc"),
+        pl.col("row").cast(pl.Int64).min().over("doc_id", base).alias("item"),
+        _unescaped(steps.list.get(1, null_on_oob=True).fill_null("")).alias("name"),
+        pl.when(nested).then(_unescaped(steps.list.get(3, null_on_oob=True))).alias("component"),
+        "value", "accepted", pl.col("meta").alias("identity"),
+    )  # fmt: skip
+
+
+def _unescaped(step: pl.Expr) -> pl.Expr:
+    return step.str.replace_all("~1", "/", literal=True).str.replace_all("~0", "~", literal=True)

@@ -6,47 +6,38 @@ A system's JSON is its record of task `value` at ``/``.
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import numpy as np
 import polars as pl
 
+from formlab import metrics
 from formlab.benchmarks.omniai import WHOLE
-from formlab.folders import Corpus, Predictions
-from formlab.metrics.jsonacc import METRICS, accuracy_parts, loaded
+from formlab.metrics.jsonacc import accuracy_parts, loaded
 from formlab.scoring.align import with_status
-from formlab.scoring.tasks._kit import TaskScores, made_by, score_rows
-from formlab.scoring.whole import Whole
+from formlab.scoring.tasks._kit import Scoring, TaskScores, scorer
 from formlab.tables import USABLE
 
 
-def score(
-    corpus: Corpus,
-    predictions: Predictions,
-    *,
-    mode: str,
-    threshold: float,  # noqa: ARG001
-    kinds: Whole | None = None,  # noqa: ARG001
-) -> TaskScores:
+@scorer()
+def score(scoring: Scoring) -> TaskScores:
     """JSON accuracy of every document.
 
     A document without a usable JSON has lost every leaf. Mode `official` forgives a null that was
     filled in, as the published tool does.
     """
-    gold = corpus.records.filter(pl.col("task") == "value", pl.col("path") == WHOLE)
-    answers = predictions.records.filter(pl.col("task") == "value", pl.col("path") == WHOLE)
+    records, official = scoring.predictions.records, scoring.mode == "official"
+    gold, answers = (r.filter(task="value", path=WHOLE) for r in (scoring.corpus.records, records))
     answers = answers.select("doc_id", pred="value", pred_status="status")
     both = gold.drop("status").join(answers, on="doc_id", how="left", maintain_order="left")
-    both = with_status(both, predictions.records).with_columns(
-        system=pl.lit(predictions.system), path=pl.lit(None, pl.String)
+    both = with_status(both, records)
+    tallies = []
+    for value, answer, status in both.select("value", "pred", "status").iter_rows():
+        pred = loaded(answer or "") if status in USABLE else None
+        tallies.append(accuracy_parts(json.loads(value), pred, official=official))
+    system, path = pl.lit(scoring.predictions.system), pl.lit(None, pl.String)
+    both, parts = both.with_columns(system=system, path=path), np.array(tallies).reshape(-1, 2)
+    return TaskScores(
+        scores=scoring.rows(
+            both, metrics.get("json_accuracy"), parts, "lists=any-order", level="document"
+        )
     )
-    pairs = [_tally(row, official=mode == "official") for row in both.to_dicts()]
-    tallies, settings = np.array(pairs).reshape(-1, 2), made_by("lists=any-order")
-    metric = METRICS["json_accuracy"]
-    scores = score_rows(both, metric, tallies, settings, level="document", mode=mode)
-    return TaskScores(scores=scores)
-
-
-def _tally(row: dict[str, Any], *, official: bool) -> tuple[float, float]:
-    pred = loaded(row["pred"] or "") if row["status"] in USABLE else None
-    return accuracy_parts(json.loads(row["value"]), pred, official=official)

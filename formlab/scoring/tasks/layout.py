@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -12,70 +10,19 @@ import polars as pl
 from formlab import metrics, tables
 from formlab.folders import Corpus, Predictions
 from formlab.metrics.tree import Edit, tree_edit_tallies
-from formlab.scoring.tasks._kit import TaskScores, made_by, score_rows
-from formlab.scoring.whole import Whole
+from formlab.scoring.tasks._kit import Scoring, TaskScores, scorer
 from formlab.tables import USABLE
 from formlab.trees import Node, from_records
 
 RULES = "costs=depth|tree=groups,fields"
 # Of task `layout`, these say how a form is structured; words and lines say only what stands where.
 STRUCTURE = ("group", "link")
-_CAUSES = {"missing": "missed", "spurious": "spurious"}
 _OUTCOMES = {"kept": "match", "deleted": "missing", "inserted": "spurious"}
 _ENTITY = r"^/entities/-?\d+$"
+_FORM = Node("form")
 
 # What is noted of all predictions.
 BUILT = "groups or links"
-
-
-def score(
-    corpus: Corpus,
-    predictions: Predictions,
-    *,
-    mode: str,
-    threshold: float,
-    kinds: Whole | None = None,
-) -> TaskScores:
-    """The trees of every document gold beside predicted.
-
-    A document without a usable prediction has the tree of an empty form. The cases are the edit
-    script: one per node that was kept, renamed, deleted, inserted, moved or reordered (`subtype`),
-    with its labels, depth and cost. `threshold` does not matter here.
-    """
-    kinds = kinds or Whole.of(corpus, predictions, [marks])
-    del threshold
-    # A field whose value is not scored has its place in the form all the same.
-    gold = structure(corpus.records.with_columns(pl.lit("ok").alias("status")))
-    predicted = structure(predictions.records)
-    if BUILT not in kinds.marks and kinds.answers["status"].is_in(USABLE).any():
-        notes = {
-            "trees not compared: the predictions give no groups or links": corpus.documents.height
-        }
-        return TaskScores(notes=notes)
-    flaws: Counter[str] = Counter()
-    golds, preds = (by_document(records, flaws) for records in (gold, predicted))
-    failed = _failed(predictions.records)
-    ids = corpus.documents["doc_id"].to_list()
-    tallies = tree_edit_tallies(
-        [golds.get(doc, Node("form")) for doc in ids], [preds.get(doc, Node("form")) for doc in ids]
-    )
-    status = ["ok" if doc in preds else failed.get(doc, "missing") for doc in ids]
-    rows = corpus.documents.select("benchmark", "split", "doc_id").with_columns(
-        pl.lit(predictions.system).alias("system"),
-        pl.lit(None, pl.String).alias("path"),
-        pl.Series("status", status, dtype=pl.String),
-    )
-    distance = np.stack([tallies[:, 0], np.ones(len(ids))], axis=1)
-    scores = [
-        score_rows(
-            rows, metrics.get(name), parts, made_by(RULES),
-            level="document", mode=mode, task="layout",
-        )
-        for name, parts in (("tree_edit_distance", distance), ("tree_similarity", tallies[:, 1:]))
-    ]  # fmt: skip
-    notes = {f"gold tree: {name}": count for name, count in flaws.items()}
-    pairs = ((row, golds.get(row["doc_id"]), preds.get(row["doc_id"])) for row in rows.to_dicts())
-    return TaskScores.of([_cases(pairs)], scores, notes)
 
 
 def marks(corpus: Corpus, predictions: Predictions) -> set[str]:  # noqa: ARG001
@@ -85,25 +32,57 @@ def marks(corpus: Corpus, predictions: Predictions) -> set[str]:  # noqa: ARG001
     return {BUILT} if claims.height else set()
 
 
-def _cases(pairs: Iterable[tuple[dict[str, Any], Node | None, Node | None]]) -> pl.DataFrame:
-    """A row per node of either tree, from the edit script of each document."""
-    rows = []
-    for row, gold, pred in pairs:
-        for edit in metrics.edit_script(gold or Node("form"), pred or Node("form")):
-            # The form itself is on both sides and says nothing.
-            if edit.depth:
-                rows.append(row | _case(edit))
-    return tables.table("cases", rows)
+@scorer(marks)
+def score(scoring: Scoring) -> TaskScores:
+    """The trees of every document gold beside predicted.
+
+    A document without a usable prediction has the tree of an empty form. The cases are the edit
+    script: one per node that was kept, renamed, deleted, inserted, moved or reordered (`subtype`),
+    with its labels, depth and cost.
+    """
+    corpus, records, whole = scoring.corpus, scoring.predictions.records, scoring.whole
+    if BUILT not in whole.marks and whole.answers["status"].is_in(USABLE).any():
+        note = "trees not compared: the predictions give no groups or links"
+        return TaskScores(notes={note: corpus.documents.height})
+    flaws: Counter[str] = Counter()
+    # A field whose value is not scored has its place in the form all the same.
+    sides = corpus.records.with_columns(status=pl.lit("ok")), records
+    golds, preds = (by_document(structure(side), flaws) for side in sides)
+    bad = records.filter(pl.col("path").is_null(), ~pl.col("status").is_in(USABLE))
+    failed = dict(bad.select("doc_id", "status").rows())
+    docs = corpus.documents["doc_id"].to_list()
+    status = ["ok" if doc in preds else failed.get(doc, "missing") for doc in docs]
+    rows = corpus.documents.select("benchmark", "split", "doc_id").with_columns(
+        pl.Series("status", status, dtype=pl.String),
+        system=pl.lit(scoring.predictions.system),
+        path=pl.lit(None, pl.String),
+    )
+    trees = [(golds.get(doc, _FORM), preds.get(doc, _FORM)) for doc in docs]
+    tallies = tree_edit_tallies([gold for gold, _ in trees], [pred for _, pred in trees])
+    distance = np.stack([tallies[:, 0], np.ones(len(docs))], axis=1)
+    parts = {"tree_edit_distance": distance, "tree_similarity": tallies[:, 1:]}
+    options = {"level": "document", "task": "layout"}
+    scores = [scoring.rows(rows, metrics.get(n), p, RULES, **options) for n, p in parts.items()]
+    cases = [
+        row | _case(edit)
+        for row, pair in zip(rows.to_dicts(), trees, strict=True)
+        for edit in metrics.edit_script(*pair)
+        # The form itself is on both sides and says nothing.
+        if edit.depth
+    ]
+    notes = {f"gold tree: {name}": count for name, count in flaws.items()}
+    return TaskScores.of([tables.table("cases", cases)], scores, notes)
 
 
-def _case(edit: Edit) -> dict[str, Any]:
+def _case(edit: Edit) -> dict[str, object]:
+    """A node of either tree as a case."""
     outcome = _OUTCOMES.get(edit.op, "mismatch")
     return {
         "task": "layout", "level": "node", "kind": "node", "subtype": edit.op, "outcome": outcome,
         "path": edit.gold_path, "pred_path": edit.pred_path, "depth": edit.depth, "cost": edit.cost,
         "gold": edit.label if edit.gold_path is not None else None,
         "pred": edit.pred_label,
-        "cause": _CAUSES.get(outcome),
+        "cause": {"missing": "missed", "spurious": "spurious"}.get(outcome),
     }  # fmt: skip
 
 
@@ -117,20 +96,11 @@ def structure(records: pl.DataFrame) -> pl.DataFrame:
     1
     """
     built = (pl.col("task") != "layout") | pl.col("kind").is_in(STRUCTURE)
-    return records.filter(
-        built, pl.col("path").is_not_null(), pl.col("status").is_in(USABLE),
-        ~pl.col("task").is_in(["vqa", "consistency", "click"]),
-    )  # fmt: skip
+    built &= pl.col("path").is_not_null() & pl.col("status").is_in(USABLE)
+    return records.filter(built, ~pl.col("task").is_in(["vqa", "consistency", "click"]))
 
 
 def by_document(records: pl.DataFrame, flaws: Counter[str] | None = None) -> dict[str, Node]:
     """The tree of each document that has one."""
-    return {
-        str(doc_id): from_records(group, flaws=flaws)
-        for (doc_id,), group in records.group_by("doc_id", maintain_order=True)
-    }
-
-
-def _failed(records: pl.DataFrame) -> dict[str, str]:
-    bad = records.filter(pl.col("path").is_null(), ~pl.col("status").is_in(USABLE))
-    return dict(bad.select("doc_id", "status").rows())
+    groups = records.group_by("doc_id", maintain_order=True)
+    return {str(doc_id): from_records(group, flaws=flaws) for (doc_id,), group in groups}

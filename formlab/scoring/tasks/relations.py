@@ -15,18 +15,18 @@ asked for more than what stands there.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 import polars as pl
 
 from formlab import metrics, tables, text
 from formlab.benchmarks.formcraft import RELATIONS, item_meta
 from formlab.folders import Corpus, Predictions
-from formlab.scoring.align import judged, same_paths, side_by_side, with_status
+from formlab.scoring.align import side_by_side, with_read, with_status
+from formlab.scoring.item_alignment import same_paths
 from formlab.scoring.rules import orders_of
 from formlab.scoring.tasks import content
-from formlab.scoring.tasks._kit import TaskScores, any_for, made_by, score_rows
-from formlab.scoring.whole import Whole
+from formlab.scoring.tasks._kit import Scoring, TaskScores, any_for, scorer
 from formlab.tables import BOX, LADDER, USABLE
 from formlab.text.normalise import LADDER_STEPS
 
@@ -37,92 +37,10 @@ _KEY = ["doc_id", "path"]
 _READ = ("pred", "pred_path", "pred_page", "pred_origin", *(f"pred_{side}" for side in BOX))
 _ANSWERED = "answer=given,else-extracted"
 _CONTRADICTION = pl.col("level") == "contradiction"
+_NONE = pl.lit([], pl.List(pl.String))
 
 # What is noted of all predictions.
 VALUES = "values in answers to checks"
-
-
-def score(
-    corpus: Corpus,
-    predictions: Predictions,
-    *,
-    mode: str,
-    threshold: float,
-    kinds: Whole | None = None,
-) -> TaskScores:
-    """Every question and check: for itself, and in each slice it belongs to.
-
-    It is sliced by scope, reference, complexity and modal relationship, and by all four at once;
-    the four rungs of the ladder by task. A rung holds for a check if it does for all its fields.
-    """
-    kinds = kinds or Whole.of(corpus, predictions, [marks])
-    case_tables, scores, notes = [], [], {}
-    orders = text.date_orders(corpus.records["doc_id"], corpus.records["value"], kinds.dates)
-    for task in TASKS:
-        gold = corpus.records.filter(pl.col("task") == task)
-        answers = predictions.records.filter(pl.col("task") == task, pl.col("path").is_not_null())
-        claimed = kinds.answers.filter(pl.col("task") == task, pl.col("path").is_not_null())
-        fields, how, is_read = None, (), False
-        if task == "consistency" and gold.height:
-            read, rules, _ = content.read_cases(
-                corpus, predictions, threshold=threshold, kinds=kinds
-            )
-            fields, how = _fields(gold, answers, read), (_ANSWERED, *filter(None, rules))
-            # A page's text alone shows no marks: it is no reading of fields.
-            read = read.filter(pl.col("pred").is_not_null(), pl.lit(rules[0] is not None))
-            is_read = rules[0] is not None and content.any_read(kinds)
-        if not any_for(kinds.answers, claimed) and not is_read:
-            notes[f"gold items of {task} not scored: the predictions answer none"] = gold.height
-            continue
-        joined = side_by_side(gold, answers, same_paths(gold, answers))
-        joined = joined if fields is None else _with_extracted(joined, fields)
-        # Who read a form and left an item out missed the item, not the document.
-        usable = predictions.records.filter(pl.col("status").is_in(USABLE))
-        has_answer = pl.col("doc_id").is_in(usable["doc_id"].unique().implode())
-        joined = with_status(joined, predictions.records)
-        joined = joined.with_columns(level=pl.lit(LEVELS[task]), has_answer=has_answer)
-        cases = judged(
-            joined, system=predictions.system, threshold=threshold, orders=orders,
-            words=kinds.words,
-        )  # fmt: skip
-        cases = cases.with_columns(dependent=pl.col("typed"), whole=pl.col("typed"))
-        if task == "consistency":
-            asked = claimed.height > 0
-            cases = _with_contradictions(cases, corpus, orders, threshold, asked=asked)
-            left = 0 if asked else cases.filter(_CONTRADICTION).height
-            notes["gold contradictions not scored: the predictions answer no check"] = left
-        if fields is not None:
-            if is_read or VALUES in kinds.marks or not claimed.height:
-                cases = _of_all_fields(cases, _judged(fields, cases, orders, threshold))
-            else:
-                cases = cases.with_columns(whole=pl.when(_CONTRADICTION).then("dependent"))
-        case_tables.append(cases.drop("dependent", "whole"))
-        # An answer to a question that was never asked is shown, and cannot be right or wrong.
-        asked = cases.filter(pl.col("gold").is_not_null(), pl.col("outcome") != "unscored")
-        for level, items in asked.group_by("level", maintain_order=True):
-            scores += _scores(items, task, *level, how, mode, threshold)
-    return TaskScores.of(case_tables, scores, notes)
-
-
-def _with_contradictions(
-    cases: pl.DataFrame, corpus: Corpus, orders: Mapping[str, str], threshold: float, *, asked: bool
-) -> pl.DataFrame:
-    """The cases of checks, with the level and outcome of those that the page contradicts."""
-    checks = corpus.records.filter(pl.col("task") == "consistency")
-    dependent = [item_meta(meta).dependent for meta in checks["meta"]]
-    stands = corpus.records.filter(pl.col("task").is_in(content.TASKS))
-    stands = stands.select("doc_id", dependent="path", stands="value")
-    checks = checks.with_columns(pl.Series("dependent", dependent, pl.String))
-    checks = checks.join(stands, on=["doc_id", "dependent"], maintain_order="left")
-    sides = [checks[name].to_list() for name in ("value", "stands", "kind", "accepted")]
-    rungs = text.ladders(*sides, threshold=threshold, orders=orders_of(checks, orders))
-    other = (pl.col("value") != pl.col("stands")) & ~rungs["typed"].fill_null(False)
-    contradicted = checks.filter(other).select(*_KEY, contradicted=True)
-    cases = cases.join(contradicted, on=_KEY, how="left", maintain_order="left")
-    level = pl.when("contradicted").then(pl.lit("contradiction")).otherwise("level")
-    unasked = pl.col("contradicted").fill_null(False) & (not asked)
-    outcome = pl.when(unasked).then(pl.lit("unscored")).otherwise("outcome")
-    return cases.with_columns(level=level, outcome=outcome).drop("contradicted")
 
 
 def marks(corpus: Corpus, predictions: Predictions) -> set[str]:
@@ -135,6 +53,83 @@ def marks(corpus: Corpus, predictions: Predictions) -> set[str]:
     return {VALUES} if fields["answer"].count() else set()
 
 
+@scorer(marks)
+def score(scoring: Scoring) -> TaskScores:
+    """Every question and check: for itself, and in each slice it belongs to.
+
+    It is sliced by scope, reference, complexity and modal relationship, and by all four at once;
+    the four rungs of the ladder by task. A rung holds for a check if it does for all its fields.
+    """
+    records, whole = scoring.predictions.records, scoring.whole
+    case_tables, scores, notes = [], [], {}
+    for task in TASKS:
+        gold = scoring.corpus.records.filter(pl.col("task") == task)
+        answers, claimed = (
+            side.filter(pl.col("task") == task, pl.col("path").is_not_null())
+            for side in (records, whole.answers)
+        )
+        fields, rules, is_read = None, (), False
+        if task == "consistency" and gold.height:
+            read, (pairing, reading), _ = content.read_cases(scoring)
+            fields = _fields(gold, answers, read)
+            rules = (_ANSWERED, *filter(None, (pairing, reading)))
+            # A page's text alone shows no marks: it is no reading of fields.
+            is_read = pairing is not None and content.any_read(whole)
+        if not any_for(whole.answers, claimed) and not is_read:
+            notes[f"gold items of {task} not scored: the predictions answer none"] = gold.height
+            continue
+        joined = side_by_side(gold, answers, same_paths(gold, answers))
+        joined = joined if fields is None else _with_extracted(joined, fields)
+        # Who read a form and left an item out missed the item, not the document.
+        usable = records.filter(pl.col("status").is_in(USABLE))["doc_id"].unique()
+        joined = with_status(joined, records).with_columns(
+            level=pl.lit(LEVELS[task]), has_answer=pl.col("doc_id").is_in(usable.implode())
+        )
+        cases = scoring.judged(joined).with_columns(dependent="typed", whole="typed")
+        if task == "consistency":
+            asked = claimed.height > 0
+            cases = _with_contradictions(cases, scoring, asked=asked)
+            left = 0 if asked else cases.filter(_CONTRADICTION).height
+            notes["gold contradictions not scored: the predictions answer no check"] = left
+        if fields is not None:
+            if is_read or VALUES in whole.marks or not claimed.height:
+                cases = _of_all_fields(cases, _judged(fields, cases, scoring))
+            else:
+                cases = cases.with_columns(whole=pl.when(_CONTRADICTION).then("dependent"))
+        case_tables.append(cases.drop("dependent", "whole"))
+        # An answer to a question that was never asked is shown, and cannot be right or wrong.
+        items = cases.filter(pl.col("gold").is_not_null(), pl.col("outcome") != "unscored")
+        for (level,), group in items.group_by("level", maintain_order=True):
+            scores += _scores(scoring, group, task, level, rules)
+    return TaskScores.of(case_tables, scores, notes)
+
+
+def _rungs(rows: pl.DataFrame, gold: str, pred: str, scoring: Scoring) -> pl.DataFrame:
+    sides = [rows[name].to_list() for name in (gold, pred, "kind", "accepted")]
+    orders = orders_of(rows, scoring.orders)
+    rungs = text.ladders(*sides, threshold=scoring.threshold, orders=orders)
+    return rungs.select(pl.col(LADDER).fill_null(False))
+
+
+def _with_contradictions(cases: pl.DataFrame, scoring: Scoring, *, asked: bool) -> pl.DataFrame:
+    """The cases of checks, with the level and outcome of those that the page contradicts."""
+    records = scoring.corpus.records
+    checks = records.filter(pl.col("task") == "consistency")
+    dependent = [item_meta(meta).dependent for meta in checks["meta"]]
+    checks = checks.with_columns(pl.Series("dependent", dependent, pl.String))
+    stands = records.filter(pl.col("task").is_in(content.TASKS))
+    stands = stands.select("doc_id", dependent="path", stands="value")
+    checks = checks.join(stands, on=["doc_id", "dependent"], maintain_order="left")
+    same = _rungs(checks, "value", "stands", scoring)["typed"]
+    other = (pl.col("value") != pl.col("stands")) & ~same
+    contradicted = checks.filter(other).select(*_KEY, contradicted=True)
+    cases = cases.join(contradicted, on=_KEY, how="left", maintain_order="left")
+    level = pl.when("contradicted").then(pl.lit("contradiction")).otherwise("level")
+    unasked = pl.col("contradicted").fill_null(False) & (not asked)
+    outcome = pl.when(unasked).then(pl.lit("unscored")).otherwise("outcome")
+    return cases.with_columns(level=level, outcome=outcome).drop("contradicted")
+
+
 def _fields(gold: pl.DataFrame, answers: pl.DataFrame, read: pl.DataFrame) -> pl.DataFrame:
     """A row for each field of each check, with what stands there and what was read or answered."""
     answered = {row[:2]: row[2] for row in answers.select(*_KEY, "meta").iter_rows()}
@@ -142,20 +137,16 @@ def _fields(gold: pl.DataFrame, answers: pl.DataFrame, read: pl.DataFrame) -> pl
     for doc_id, check, meta in gold.select(*_KEY, "meta").iter_rows():
         item, answer = item_meta(meta), item_meta(answered.get((doc_id, check)))
         values = {text.normalise(p, LADDER_STEPS): value for p, value in answer.values.items()}
-        rows += [
-            (doc_id, check, path, path == item.dependent, (doc_id, check) in answered,
-             values.get(text.normalise(path, LADDER_STEPS)))
-            for path in item.relevant
-        ]  # fmt: skip
-    columns = {
-        "doc_id": pl.String, "check": pl.String, "path": pl.String, "is_dependent": pl.Boolean,
-        "is_answered": pl.Boolean, "answer": pl.String,
-    }  # fmt: skip
+        for path in item.relevant:
+            value = values.get(text.normalise(path, LADDER_STEPS))
+            is_answered = (doc_id, check) in answered
+            rows.append((doc_id, check, path, value, path == item.dependent, is_answered))
+    columns = dict.fromkeys(("doc_id", "check", "path", "answer"), pl.String)
+    columns |= dict.fromkeys(("is_dependent", "is_answered"), pl.Boolean)
     fields = pl.DataFrame(rows, columns, orient="row")
     usable = pl.when(pl.col("status").is_in(USABLE)).then("pred").alias("pred")
-    read = read.filter(pl.col("gold").is_not_null()).with_columns(usable).select(
-        *_KEY, "kind", "gold", "accepted", *_READ, "status", "confidence"
-    )  # fmt: skip
+    read = read.filter(pl.col("gold").is_not_null()).with_columns(usable)
+    read = read.select(*_KEY, "kind", "gold", "accepted", *_READ, "status", "confidence")
     fields = fields.join(read, on=_KEY, how="left", maintain_order="left")
     own = pl.when(~pl.col("is_dependent")).then("answer")
     return fields.with_columns(pl.coalesce(own, "pred").alias("pred"))
@@ -165,16 +156,10 @@ def _with_extracted(joined: pl.DataFrame, fields: pl.DataFrame) -> pl.DataFrame:
     """Checks beside answers, where there is none with what was read in the dependent field."""
     read = fields.filter("is_dependent", ~pl.col("is_answered"), pl.col("pred").is_not_null())
     read = read.select("doc_id", *_READ, "confidence", path="check", pred_status="status")
-    both = joined.join(read, on=_KEY, how="left", suffix="_read", maintain_order="left")
-    names = (*_READ, "confidence", "pred_status")
-    return both.with_columns(pl.coalesce(name, f"{name}_read") for name in names).drop(
-        f"{name}_read" for name in names
-    )
+    return with_read(joined, read, (*_READ, "confidence", "pred_status"))
 
 
-def _judged(
-    fields: pl.DataFrame, cases: pl.DataFrame, orders: Mapping[str, str], threshold: float
-) -> pl.DataFrame:
+def _judged(fields: pl.DataFrame, cases: pl.DataFrame, scoring: Scoring) -> pl.DataFrame:
     """For each check: the rungs that its other fields hold on, and those that are not right.
 
     `copied` says whether the value of the dependent field is the one that stands on the page.
@@ -185,9 +170,7 @@ def _judged(
     # Of a field left blank nothing needs to be said.
     blank = pl.when(pl.col("gold").str.strip_chars() == "").then(pl.lit(""))
     fields = fields.with_columns(pl.coalesce("value", "pred", blank).alias("pred"))
-    sides = [fields[name].to_list() for name in ("gold", "pred", "kind", "accepted")]
-    rungs = text.ladders(*sides, threshold=threshold, orders=orders_of(fields, orders))
-    fields = fields.with_columns(rungs.select(pl.col(LADDER).fill_null(False)))
+    fields = fields.with_columns(_rungs(fields, "gold", "pred", scoring))
     others = ~pl.col("is_dependent")
     return fields.group_by("doc_id", pl.col("check").alias("path"), maintain_order=True).agg(
         *(pl.col(rung).filter(others).all().alias(f"others_{rung}") for rung in LADDER),
@@ -203,60 +186,45 @@ def _of_all_fields(cases: pl.DataFrame, checks: pl.DataFrame) -> pl.DataFrame:
     # A contradiction is found with the value that follows, whatever was read beside it.
     cases = cases.with_columns(
         *(pl.col(f"others_{rung}") | _CONTRADICTION for rung in LADDER),
-        pl.when(~_CONTRADICTION).then("wrong").otherwise(pl.lit([], pl.List(pl.String))),
+        pl.when(~_CONTRADICTION).then("wrong").otherwise(_NONE),
     )
     scored = pl.col("dependent_path").is_not_null() & (pl.col("outcome") != "unscored")
-    if_wrong = pl.when(~pl.col("dependent")).then(pl.concat_list("dependent_path"))
-    failed = pl.concat_list("wrong", if_wrong.otherwise(pl.lit([], pl.List(pl.String))))
-    sources_wrong = pl.col("wrong").list.len() > 0
-    usable = pl.col("status").is_in(USABLE)
-    cause = (
-        pl.when(scored & usable & sources_wrong & (pl.col("dependent") | pl.col("copied")))
-        .then(pl.lit("wrong_source"))
-        .when(scored & usable & ~pl.col("dependent") & pl.col("copied"))
-        .then(pl.lit("wrong_relation"))
-        .otherwise("cause")
-    )
+    dependent, copied = pl.col("dependent"), pl.col("copied")
+    itself = pl.when(~dependent).then(pl.concat_list("dependent_path")).otherwise(_NONE)
+    usable = scored & pl.col("status").is_in(USABLE) & (dependent | copied)
+    by_source = pl.when(pl.col("wrong").list.len() > 0).then(pl.lit("wrong_source"))
+    cause = by_source.when(~dependent).then(pl.lit("wrong_relation")).otherwise("cause")
     wrong = scored & (pl.col("outcome") == "match") & ~pl.col("others_normalised")
+    rungs = {name: pl.col(name) & pl.col(f"others_{name}") for name in LADDER}
     return cases.with_columns(
-        *(pl.when(scored).then(pl.col(r) & pl.col(f"others_{r}")).otherwise(r).alias(r)
-          for r in LADDER),
-        whole=pl.when(scored).then(pl.col("dependent") & pl.col("others_typed")),
+        **{n: pl.when(scored).then(rung).otherwise(n) for n, rung in rungs.items()},
+        whole=pl.when(scored).then(dependent & pl.col("others_typed")),
         outcome=pl.when(wrong).then(pl.lit("mismatch")).otherwise("outcome"),
-        cause=cause,
-        failed=pl.when(scored).then(failed),
-    ).drop(checks.columns[2:])  # fmt: skip
-
-
-def _slices(cases: pl.DataFrame) -> Iterator[tuple[str | None, pl.Series | None]]:
-    """What cases are sliced by, and the value of every case; none for all together."""
-    yield None, None
-    values = {axis: cases[axis].fill_null("none") for axis in RELATIONS}
-    yield from values.items()
-    cell = pl.concat_str(values.values(), separator=" & ")
-    yield " & ".join(RELATIONS), cases.select(cell.alias("cell"))["cell"]
+        cause=pl.when(usable).then(cause).otherwise("cause"),
+        failed=pl.when(scored).then(pl.concat_list("wrong", itself)),
+    ).drop(checks.columns[2:])
 
 
 def _scores(
-    cases: pl.DataFrame, task: str, level: str, how: tuple[str, ...], mode: str, threshold: float
+    scoring: Scoring, cases: pl.DataFrame, task: str, level: str, rules: tuple[str, ...]
 ) -> Iterator[pl.DataFrame]:
-    scope = {"level": level, "mode": mode}
-    measured = {TASKS[task]: cases["whole"]}
+    measured = {TASKS[task]: "whole"}
     if level == "check":
-        measured["consistency_dependent_accuracy"] = cases["dependent"]
+        measured["consistency_dependent_accuracy"] = "dependent"
     elif level == "contradiction":
-        measured = {"contradictions_found": cases["dependent"]}
+        measured = {"contradictions_found": "dependent"}
+    slices = {axis: cases[axis].fill_null("none") for axis in RELATIONS}
+    cell = pl.concat_str(slices.values(), separator=" & ")
+    slices = {None: None} | slices | {" & ".join(RELATIONS): cases.select(cell=cell)["cell"]}
     for name, right in measured.items():
         metric = metrics.get(name)
-        tallies = metric.count(right.to_list())
-        settings = made_by("rung=typed", text.DATE_RULE, *how)
-        for by, values in _slices(cases):
-            slices = {"slice_by": by, "slice_value": values}
-            yield score_rows(cases, metric, tallies, settings, **slices, **scope)
-    settings = made_by(f"fuzzy>={threshold:g}", text.DATE_RULE)
+        tallies, how = metric.count(cases[right].to_list()), ("rung=typed", text.DATE_RULE, *rules)
+        for by, values in slices.items():
+            sliced = {"slice_by": by, "slice_value": values, "level": level}
+            yield scoring.rows(cases, metric, tallies, *how, **sliced)
+    fuzzy = f"fuzzy>={scoring.threshold:g}", text.DATE_RULE
+    name = "contradictions" if level == "contradiction" else task
+    sliced = {"slice_by": "task", "slice_value": name, "level": level}
     for metric in metrics.of(task, "field", *LADDER):
         tallies = metric.count(cases[metric.view].to_list())
-        name = "contradictions" if level == "contradiction" else task
-        yield score_rows(
-            cases, metric, tallies, settings, slice_by="task", slice_value=name, **scope
-        )
+        yield scoring.rows(cases, metric, tallies, *fuzzy, **sliced)

@@ -7,7 +7,6 @@ is still there.
 import json
 
 import pytest
-import yaml
 
 from formlab import benchmarks, decisions, readers
 from formlab.analysis import audit
@@ -15,7 +14,7 @@ from formlab.analysis.audit import judge_scores
 from formlab.benchmarks import formfactory, vrdu
 from formlab.readers import gold as own
 from formlab.readers import logs
-from formlab.systems.chat import prices
+from formlab.systems.chat import limits
 from formlab_arena import released, spec, texts, web_tasks
 from formlab_arena.evaluation import read_run
 from formlab_review import adjudication, annotation, changes, drafts
@@ -121,7 +120,6 @@ TASK = {"id": 1, "data": {"html": "<p>5 and 6</p>", "doc_id": "3"},
 DRAFT = {"split": "test", "doc_id": "a", "task": "vqa", "path": "/vqa/1", "status": "ok",
          "rejected": [], "item": {"id": "1", "question": "A?", "answers": ["5"]}, "system": "s",
          "origin": "o"}  # fmt: skip
-PRICED = {"date": "2026", "models": {"m": {"input": 1, "output": 2}}}
 SOURCES = {
     "plain": predictions_of("funsd", {"p.jsonl": (
         {"doc_id": "x", "path": "/entities/1", "value": "Ada", "x0": 1, "page": 1, "status": "ok",
@@ -189,11 +187,8 @@ SOURCES = {
     "judge, a list": ({"raw.json": [{"id": 0, "facts": [FACT]}, {"id": 1}]},
                       audited_answers, {"1"}),
     "prices": (
-        {"p.json": PRICED}, lambda f, _: prices.price_of("m", prices=f / "p.json") or (), (),
-    ),
-    "prices in YAML": (
-        {"p.yaml": yaml.safe_dump(PRICED)},
-        lambda f, _: prices.price_of("m", prices=f / "p.yaml") or (), (),
+        {"p.csv": "model,input,output\nm,1,2\n"},
+        lambda f, _: limits.price_of("m", prices=f / "p.csv") or (), (),
     ),
     "inspect": log_of({"log.json": {
         "samples": [SAMPLE, SAMPLE | {"id": "b"}], "version": 2, "status": "success",

@@ -6,6 +6,7 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -258,24 +259,17 @@ class _Pair:
 
     @cached_property
     def _arrays(self) -> tuple[list, list]:
-        """Both trees in postorder with the keyroots of each, and the document places of nodes."""
+        """Both trees with the keyroots of each, and the document places of their nodes.
+
+        Read from the side on which fewer pairs of forests are compared.
+        """
         self._check(len(self.gold) * len(self.pred), MAX_CELLS)
-        trees, roots, orders, steps = [], [], [], 1
-        labels = (
-            (self.gold, self.gold_label, self.gold_cost),
-            (self.pred, self.pred_label, self.pred_cost),
-        )
-        for flat, label, cost in labels:
-            # A node follows its subtree, and all that stands before it except its ancestors.
-            order = np.argsort(np.arange(len(flat)) - flat.depth + flat.size)
-            left = np.arange(len(flat), dtype=np.int32) - flat.size[order] + 1
-            last = len(left) - 1 - np.unique(left[::-1], return_index=True)[1]
-            trees.append((left, label[order], flat.depth[order], cost[order]))
-            roots.append(np.sort(last))
-            orders.append(order)
-            steps *= int(flat.size[order][last].sum())
-        self._check(steps, MAX_STEPS)
-        return [*trees, *roots], orders
+        gold = self.gold, self.gold_label, self.gold_cost
+        pred = self.pred, self.pred_label, self.pred_cost
+        sides = [(_view(*gold, mirrored), _view(*pred, mirrored)) for mirrored in (False, True)]
+        both = min(sides, key=lambda side: side[0].steps * side[1].steps)
+        self._check(both[0].steps * both[1].steps, MAX_STEPS)
+        return [*(v.tree for v in both), *(v.roots for v in both)], [v.order for v in both]
 
     def _check(self, size: int, limit: int) -> None:
         if size > limit:
@@ -285,6 +279,26 @@ class _Pair:
             raise DataBroken(
                 what, remedy="leave the document unscored; a form has some hundred nodes"
             )
+
+
+class _View(NamedTuple):
+    """A tree in postorder, its keyroots, the document place of each node, and the work it makes."""
+
+    tree: tuple[np.ndarray, ...]
+    roots: np.ndarray
+    order: np.ndarray
+    steps: int
+
+
+def _view(flat: Flat, label: np.ndarray, cost: np.ndarray, mirrored: bool) -> _View:
+    places = np.arange(len(flat))
+    # A node follows its subtree, and all that stands before it except its ancestors.
+    order = places[::-1] if mirrored else np.argsort(places - flat.depth + flat.size)
+    left = np.arange(len(flat), dtype=np.int32) - flat.size[order] + 1
+    last = len(left) - 1 - np.unique(left[::-1], return_index=True)[1]
+    steps = int(flat.size[order][last].sum())
+    tree = (left, label[order], flat.depth[order], cost[order])
+    return _View(tree, np.sort(last), order, steps)
 
 
 def _distances(golds: Sequence[Tree], preds: Sequence[Tree]) -> np.ndarray:

@@ -93,19 +93,17 @@ def option(
 
 def _keep_setting(context: click.Context, parameter: click.Parameter, value: Any) -> None:
     """Puts an option among the settings of a system, in which it goes before ``--set``."""
-    settings = context.params.setdefault("settings", {})
-    if parameter.name == "set":
+    settings, name = context.params.setdefault("settings", {}), parameter.name
+    if name == "batch" and value is not None:
+        from formlab.systems.chat.batch import REQUESTS
+
+        # Whether questions go into a folder, or what came back of them is there.
+        back = (file for file in Path(value).glob("*.jsonl") if not file.match(REQUESTS))
+        name = "batch_results" if os.path.isfile(value) or any(back) else name
+    if name == "set":
         context.params["settings"] = pairs(value) | settings
     elif value is not None:
-        settings[_batch(value) if parameter.name == "batch" else parameter.name] = value
-
-
-def _batch(place: str) -> str:
-    """Whether questions go into a folder, or what came back of them is there."""
-    from formlab.systems.chat.batch import REQUESTS
-
-    back = (file for file in Path(place).glob("*.jsonl") if not file.match(REQUESTS))
-    return "batch_results" if os.path.isfile(place) or any(back) else "batch"
+        settings[name] = value
 
 
 _setting = functools.partial(option, callback=_keep_setting, expose_value=False)

@@ -191,10 +191,18 @@ def only(frame: pl.DataFrame, **equal: object) -> pl.DataFrame:
     return frame.filter(*(pl.col(key).eq_missing(pl.lit(value)) for key, value in equal.items()))
 
 
+def settings_of(**values: str | None) -> pl.Expr:
+    """The column `settings` with the same values in every row; see `Settings`."""
+    return pl.struct(**_categories(dataclasses.asdict(Settings(**values)))).alias("settings")
+
+
 def with_settings(frame: pl.DataFrame, **changes: str | None) -> pl.DataFrame:
     """`frame` with some of its settings changed, in all rows."""
-    new = {name: pl.lit(value, _S).cast(pl.Categorical) for name, value in changes.items()}
-    return frame.with_columns(pl.col("settings").struct.with_fields(**new))
+    return frame.with_columns(pl.col("settings").struct.with_fields(**_categories(changes)))
+
+
+def _categories(values: Mapping[str, str | None]) -> dict[str, pl.Expr]:
+    return {name: pl.lit(value, _S).cast(pl.Categorical) for name, value in values.items()}
 
 
 def settings_text(row: Mapping[str, Any]) -> str:

@@ -571,8 +571,7 @@ class Evaluation(Folder):
         `made` has by name functions that make a table of (a part of) an evaluation when it is
         asked for, `values` are fields of the parts and of the whole.
         """
-        made = dict(made or {})
-        change = methodcaller("changed", made, **values)
+        made, change = dict(made or {}), methodcaller("changed", made, **values)
         parts = [partial(_through, change, part) for part in self.lazy_parts]
         new = {n: _Joined(n, parts) if parts else partial(make, self) for n, make in made.items()}
         fields = {field.name for field in dataclasses.fields(self)} - made.keys()

@@ -47,9 +47,6 @@ def read(line: str) -> dict[str, list[str | None]]:
 
     The ``case=…`` of an address, which opens one case, selects none. `DataBroken` if a part of it
     is neither ``name=value`` nor ``slice=column:value``.
-
-    >>> read("report.html#slice=kind:answer&cause=clipped&slice=length")
-    {'kind': ['answer'], 'cause': ['clipped'], 'length': [None]}
     """
     selection: dict[str, list[str | None]] = {}
     for part in filter(None, line.rpartition("#")[2].split("&")):

@@ -69,13 +69,7 @@ BOX = ("x0", "y0", "x1", "y1")
 LADDER = ("exact", "normalised", "typed", "fuzzy")
 # The scope of a score: task, level, and slice, if any.
 SLICE = _schema("task level slice_by slice_value")
-# Columns with ! may not be null. `field` is the pattern of the path in forms of one's own, whose
-# lists have items at `*`. `depth` and `cost` are of nodes of a form's tree: how deep they stand,
-# what their edit costs. `readings` are what the other reading rules read under the box, in the
-# order that `settings` names them; `at` is the place of a field's first character in its page's
-# text. `ambiguous` values are equal only if day and month are read in the other order. `failed`
-# has, of a consistency check, the paths of the fields of its relation that are not right.
-# `decisions` are of people, about one value or item: see `formlab.decisions`.
+# Columns with ! may not be null; docs/reference/columns.yml explains each.
 _COLUMNS = {
     "documents": """benchmark! split! doc_id! image width:int height:int template domain
         n_fields:int n_kinds:int context meta""",
@@ -197,10 +191,18 @@ def only(frame: pl.DataFrame, **equal: object) -> pl.DataFrame:
     return frame.filter(*(pl.col(key).eq_missing(pl.lit(value)) for key, value in equal.items()))
 
 
+def settings_of(**values: str | None) -> pl.Expr:
+    """The column `settings` with the same values in every row; see `Settings`."""
+    return pl.struct(**_categories(dataclasses.asdict(Settings(**values)))).alias("settings")
+
+
 def with_settings(frame: pl.DataFrame, **changes: str | None) -> pl.DataFrame:
     """`frame` with some of its settings changed, in all rows."""
-    new = {name: pl.lit(value, _S).cast(pl.Categorical) for name, value in changes.items()}
-    return frame.with_columns(pl.col("settings").struct.with_fields(**new))
+    return frame.with_columns(pl.col("settings").struct.with_fields(**_categories(changes)))
+
+
+def _categories(values: Mapping[str, str | None]) -> dict[str, pl.Expr]:
+    return {name: pl.lit(value, _S).cast(pl.Categorical) for name, value in values.items()}
 
 
 def settings_text(row: Mapping[str, Any]) -> str:

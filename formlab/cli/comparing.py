@@ -212,15 +212,22 @@ def list_known(kind: str, clear: bool) -> Rows:
     were read and runs over the samples, so that they are not computed again; it is in
     FORMLAB_CACHE, else in the user's cache folder, and drops first what was not used for longest.
     """
+    from formlab import cache, files
     from formlab.benchmarks import SAMPLES
 
     if clear and kind != "cache":
         raise click.UsageError("--clear goes with formlab list cache")
-    if kind == "cache":
-        return Rows(_cache(clear))
     if kind == "plugins":
         return Rows(registry.plugins())
     rows = []
+    for name in (cache.PAGES, cache.RUNS) if kind == "cache" else ():
+        folder = files.cache_folder() / name
+        sizes = [size for _, size, _ in cache.entries(folder)]
+        row = {"name": name, "entries": len(sizes), "megabytes": round(sum(sizes) / 1e6, 1)}
+        row |= {"most": cache.GIGABYTES * 1000, "folder": str(folder)}
+        rows.append(row | ({"dropped": cache.drop_oldest(folder, gigabytes=0)} if clear else {}))
+    if kind == "cache":
+        return Rows(rows)
     for name, entry in registry.view(kind).items():
         row: dict[str, Any] = {"name": name}
         for field in _FIELDS[kind]:
@@ -233,20 +240,6 @@ def list_known(kind: str, clear: bool) -> Rows:
         name, source, reason = (plain(problem[key]) for key in ("name", "source", "problem"))
         click.echo(f"note: plug-in that cannot be used: {name} ({source}): {reason}", err=True)
     return Rows(rows, [("", [{n: row[n] for n in row if n != "citation"} for row in rows])])
-
-
-def _cache(clear: bool) -> list[dict[str, Any]]:
-    from formlab import cache, files
-
-    rows = []
-    for name in (cache.PAGES, cache.RUNS):
-        folder = files.cache_folder() / name
-        entries = cache.entries(folder)
-        megabytes = round(sum(size for _, size, _ in entries) / 1e6, 1)
-        row = {"name": name, "entries": len(entries), "megabytes": megabytes}
-        row |= {"most": cache.GIGABYTES * 1000, "folder": str(folder)}
-        rows.append(row | ({"dropped": cache.drop_oldest(folder, gigabytes=0)} if clear else {}))
-    return rows
 
 
 @click.command()

@@ -12,7 +12,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from formlab import files
 from formlab.errors import DataBroken, DataMissing, FormlabError
-from formlab.files import parse_yaml
 from formlab.reports import plan
 
 
@@ -45,7 +44,7 @@ def read(path: str | Path) -> tuple[list[plan.Request], dict[str, Any]]:
     notebooks runs over the evaluations that it is made for.
     """
     path = Path(path)
-    value, root = parse_yaml(files.read_text(path), where=path, remedy=_remedy(_Manifest))
+    value, root = files.parse_yaml(files.read_text(path), where=path, remedy=_remedy(_Manifest))
     try:
         manifest = _Manifest.model_validate(value or {})
     except ValidationError as error:

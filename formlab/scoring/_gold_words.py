@@ -115,10 +115,8 @@ class Words:
         return word.isdigit() or self._counts[2].get(word, 0) > 0
 
     def _known(self, word: str, here: int, other: str) -> bool:
-        """Whether the gold has `word` more often than the `here` times of the field itself.
-
-        A slip that one document repeats is none the less a slip beside a common word.
-        """
+        """Whether the gold has `word` more often than the `here` times of the field itself."""
+        # A slip that one document repeats is none the less a slip beside a common word.
         counts, written, folded = self._counts
         core = word.strip(_AROUND)
         repeated = counts.get(core, 0) > here and folded.get(letters(other), 0) < _COMMON

@@ -67,10 +67,7 @@ class Batch:
 
 @dataclasses.dataclass(frozen=True)
 class Cut:
-    """Gold and predictions in batches; `corpus` and `predictions` are those of the whole.
-
-    They have rows where all is one batch in memory. `names` are the documents, in their order.
-    """
+    """Batches with what the whole is, its tables empty unless it is one batch in memory."""
 
     batches: list[Batch]
     corpus: Corpus
@@ -234,10 +231,7 @@ def own_gold(source: Any, folder: Path, *, columns: Any = None, **how: Any) -> I
 
 
 class Values:
-    """The values of any table, read once from end to end; in files of `folder` until `partition`.
-
-    Those for another benchmark or split than that `of` a corpus are left out and counted.
-    """
+    """The values of any table, but for those of other splits than that `of` a corpus; in files."""
 
     def __init__(
         self, source: Any, columns: Any, folder: Path, of: Any = None, json_paths: Any = ()

@@ -58,11 +58,7 @@ class How:
 
 @dataclasses.dataclass(frozen=True)
 class Facts:
-    """What is known of a batch before any is scored.
-
-    `answered` are those of its `documents` that have an answer, `is_matched` says whether anything
-    is predicted for them, `strange` are splits and names of predicted documents of no gold.
-    """
+    """What is known of a batch before any is scored; `strange` are its documents of no gold."""
 
     documents: list[str]
     answered: set[str]

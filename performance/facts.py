@@ -18,8 +18,8 @@ from collections.abc import Iterator
 
 from formlab import tables
 from formlab.benchmarks.fincriticaled import FACTS, tagged
-from formlab.metrics.places import Places
 from formlab.metrics.facts import locate, match_facts
+from formlab.metrics.places import Places
 from formlab.text.flow import Flow, read
 from formlab.text.markup import visible_text, written_events
 

@@ -17,8 +17,7 @@ from collections.abc import Callable
 
 import zss
 
-from formlab.metrics.tree import tree_edit_distance
-from formlab.metrics.tree import edit_script
+from formlab.metrics.tree import edit_script, tree_edit_distance
 from formlab.trees import Node, flatten
 
 NODES, PAIRS, RATIO = 100, 4, 500

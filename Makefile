@@ -67,18 +67,7 @@ lint: setup
 	$(BIN)/ruff format --check .
 
 performance: setup  ## speed and memory beside the libraries a user would pick instead
-	$(BIN)/python performance/text_metrics.py
-	$(BIN)/python performance/summarise.py
-	$(BIN)/python performance/tree_edit.py
-	$(BIN)/python performance/entities.py
-	$(BIN)/python performance/facts.py
-	$(BIN)/python performance/causes.py
-	$(BIN)/python performance/actions.py
-	$(BIN)/python performance/compare.py
-	$(BIN)/python performance/gallery.py
-	$(BIN)/python performance/chat.py
-	$(BIN)/python performance/own_data.py
-	$(BIN)/python performance/doors.py
+	$(BIN)/python performance/floors.py
 
 faults: setup  ## seeded faults, each of which must turn the contract red: make faults ROOM=scoring
 	$(BIN)/python -m tests.faults $(ROOM)

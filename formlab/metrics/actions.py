@@ -533,14 +533,12 @@ METRICS = family(
     ("action_match_rate", "actions matched", "2 · matched per action of either"),
     ("click_distance", "distance of missed clicks", "pixels per miss", _DISTANCE),
     source="formlab",
-    view="counts",
     units=("field",),
 ) | family(
     ("episodic_click", "click accuracy per form", "share of the fields", _PAPER),
     ("episodic_value", "value accuracy per form", "share of the fields", _PAPER),
     ("form_completed", "forms completed", "forms without a fault", _STRICT),
     ("task_score", "overall task score", "mean of values sent and clicks right", _REPORT),
-    view="counts",
     units=("document",),
     average="mean over forms",
 )

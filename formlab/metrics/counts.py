@@ -62,16 +62,9 @@ def match_tallies(
 ) -> dict[str, np.ndarray]:
     """Tallies of shape (n, 2) of the metrics `match_*` from n fields of both sides.
 
-    Extra items of a list are spurious, absent ones missing.
-
-    Parameters
-    ----------
-    golds, preds
-        n values of each side; None where it has no such field, blank where it is left empty.
-    right
-        Whether each is right.
-    weights
-        How much each counts, above 0; without them there is no ``match_weighted``.
+    Values are None where a side has no such field, blank where it is left empty; `right` says
+    whether each is right, `weights`, above 0, how much each counts: without them there is no
+    ``match_weighted``. Extra items of a list are spurious, absent ones missing.
 
     Examples
     --------
@@ -139,7 +132,6 @@ VALIDITY_METRICS = family(
     ("failed_calls", "Errors of the API"),
     unit="answers",
     source="FORMCRAFT, appendix J: following of instructions",
-    view="counts",
     units="answer",
     direction="down",
 )
@@ -151,7 +143,7 @@ METRICS = VALIDITY_METRICS | family(
     units="field",
     tasks=("text", "visual", "entity", "vqa", "consistency"),
 )
-_PAPER = "FORMCRAFT, section 4.4"
+_PAPER, _CHECKS = "FORMCRAFT, section 4.4", "accuracy of consistency checks"
 _TABLES = {"source": f"{_PAPER}, Figure 5b and Table 4b"}
 _OWN = {"source": f"{_PAPER}; formlab's own, the paper judges all relevant fields"}
 _VQA = {"source": f"{_PAPER} and Table 4b", "tasks": "vqa", "units": "question"}
@@ -163,12 +155,8 @@ _CONTRADICTION = {
 # L3 of FORMCRAFT: numbers, amounts and dates may be written otherwise.
 METRICS |= family(
     ("vqa_accuracy", "accuracy of cross-reference answers", _VQA),
-    ("consistency_accuracy", "accuracy of consistency checks, all fields of the relation", _TABLES),
-    (
-        "consistency_dependent_accuracy",
-        "accuracy of consistency checks, dependent field alone",
-        _OWN,
-    ),
+    ("consistency_accuracy", f"{_CHECKS}, all fields of the relation", _TABLES),
+    ("consistency_dependent_accuracy", f"{_CHECKS}, dependent field alone", _OWN),
     ("contradictions_found", "contradictions on the page found", _CONTRADICTION),
     unit="right answers per item",
     tasks="consistency",
@@ -176,13 +164,13 @@ METRICS |= family(
     view="typed",
     tallies=right_tallies,
 )
-_COUNTED = {"source": "formlab", "view": "counts", "units": "field"}
+_FIELDS = {"source": "formlab", "units": "field"}
 METRICS |= family(
     ("field_precision", "precision of fields", "paired per predicted field"),
     ("field_recall", "recall of fields", "paired per field with a value"),
     ("field_f1", "F1 of fields", "F1 over fields"),
     counts=field_tallies,
-    **_COUNTED,
+    **_FIELDS,
 )
 METRICS |= family(
     ("match_precision", "precision of values", "right values per value given"),
@@ -190,5 +178,5 @@ METRICS |= family(
     ("match_f1", "F1 of values", "F1 over values"),
     ("match_accuracy", "accuracy of values", "right fields per field of the gold"),
     ("match_weighted", "F1 of values, weighted", "F1 over values, each by its weight"),
-    **_COUNTED,
+    **_FIELDS,
 )

@@ -172,7 +172,8 @@ class Rows:
 
     def is_unlabelled(self, number: int) -> bool:
         """Whether a number stands on a line without letters, and in no row that is known."""
-        return number in self._loose and self.cut[number].gold < 0
+        line = self.cut.get(number)
+        return line is not None and line.bare and line.gold < 0
 
     @cached_property
     def cut(self) -> dict[int, _Line]:
@@ -182,11 +183,6 @@ class Rows:
             placed = [line for line in lines if line.bare] + self._in_order(before, lines)
             rows |= {number: line for line in placed for number in line.numbers}
         return rows
-
-    @cached_property
-    def _loose(self) -> set[int]:
-        lines = (line for _, lines in self._parts[1] for line in lines if line.bare)
-        return {number for line in lines for number in line.numbers}
 
     @cached_property
     def _parts(self) -> tuple[dict[int, _Line], list[tuple[int, list[_Line]]]]:
@@ -589,6 +585,5 @@ METRICS = family(
     ("fact_missing_rate", "facts missing", "not found per gold fact", _RELEASE, _DOWN),
     ("fact_misplaced_rate", "facts in a wrong row", "misplaced per gold fact", "formlab", _DOWN),
     ("number_date_accuracy", "FFA of numbers and dates", _EITHER, _EQUATIONS),
-    view="counts",
     units=("fact",),
 )

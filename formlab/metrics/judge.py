@@ -488,7 +488,6 @@ METRICS = family(
     ("judge_overall", "overall score of the judge", _OVERALL, {"high": 10.0}),
     ("judge_overall_stated", _STATED, _POINTS, {"high": 10.0}),
     source="He et al., arXiv:2511.14998v1, appendix C",
-    view="counts",
     units=("page",),
     tasks=("fact",),
 )

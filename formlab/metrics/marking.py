@@ -252,13 +252,11 @@ METRICS = family(
     ("mark_recall", "recall of marks", "right marks per mark on the form"),
     ("mark_f1", "F1 of marks", "F1 over marks"),
     source="FORMCRAFT, section 4.2 and Table 2",
-    view="counts",
     units=("field",),
     counts=mark_tallies,
 ) | family(
     ("cross_accuracy", "accuracy, every constituent right", "fields wholly right per field"),
     source="FORMCRAFT, section 4.2 and Table 3b",
-    view="counts",
     units=("field",),
     tallies=cross_tallies,
 )

@@ -177,13 +177,15 @@ def family(
 ) -> dict[str, Metric]:
     """Metrics by name from the name, title, unit and source of each, and what they share.
 
-    What all share may be left out of the rows; a mapping at the end of one is its own alone.
-    `counts`, where given, makes the tallies of all of them by name.
+    What all share may be left out of the rows; a mapping at the end of one is its own alone. They
+    read counts that a scorer makes unless they say otherwise. `counts`, where given, makes the
+    tallies of all of them by name.
     """
     metrics = {}
     for name, *texts in rows:
         own = texts.pop() if isinstance(texts[-1], dict) else {}
-        options = shared | dict(zip(("title", "unit", "source"), texts, strict=False)) | own
+        texts = dict(zip(("title", "unit", "source"), texts, strict=False))
+        options = {"view": "counts"} | shared | texts | own
         if counts:
             options["tallies"] = lambda *columns, name=name: counts(*columns)[name]
         metrics[name] = Metric(name=name, **options)

@@ -152,6 +152,7 @@ METRICS = family(
     source="the edits of Levenshtein 1966 over words, told apart by formlab.metrics.page",
     direction="down",
     high=None,
+    view="text",
     units=("page",),
     need=SOME_GOLD,
 )

@@ -153,7 +153,6 @@ METRICS = family(
     ("structure_score", "structure score", "points of 2, mean over pages"),
     high=2.0,
     source="He et al., arXiv:2511.14998v1, appendix C, by rules",
-    view="counts",
     tallies=_scores,
     units=("page",),
 )

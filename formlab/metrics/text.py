@@ -289,6 +289,7 @@ METRICS |= family(
     ),
     unit="F1 over words",
     source="Lin, ACL workshop 2004; rouge-score 0.1.2",
+    view="text",
     units=("page",),
 )
 # The same of HTML as it is written: tags, attributes and styles are text like any other.

@@ -312,7 +312,6 @@ METRICS = family(
     source="FORMCRAFT, equations (1) and (2); Zhang and Shasha 1989",
     direction="down",
     high=None,
-    view="counts",
     tallies=_distances,
     units=("document",),
     average="mean over forms",
@@ -323,7 +322,6 @@ METRICS = family(
         "depth-weighted nodes left alone per node of both trees",
     ),
     source="1 - tree edit distance / weight of both trees",
-    view="counts",
     tallies=lambda golds, preds: tree_edit_tallies(golds, preds)[:, 1:],
     units=("document",),
 )

@@ -199,13 +199,11 @@ def _defined(
 
 
 def text_rows(
+    scoring: Scoring,
     rows: pl.DataFrame,
-    *,
+    *rules: str | None,
     task: str,
     level: str,
-    mode: str,
-    threshold: float,
-    rules: Sequence[str | None] = (),
     read: str | None = None,
     norm: Sequence[str] | None = NORM,
     gold_only: bool = False,
@@ -233,7 +231,7 @@ def text_rows(
         counted, pairs = [], None
         for metric in group:
             if metric.view in LADDER:
-                rule = f"fuzzy>={threshold:g}|{text.DATE_RULE}"
+                rule = f"fuzzy>={scoring.threshold:g}|{text.DATE_RULE}"
                 tallies = metric.count(cases[metric.view].to_list())
             else:
                 rule = f"norm={','.join(norm) if norm else _AS_IT_IS[view]}"
@@ -242,7 +240,7 @@ def text_rows(
                 tallies = metric.count(golds, preds)
                 tallies = tallies[places] if len(tallies) == len(golds) else tallies
             counted.append((metric, tallies, made_by(rule, *rules, read=read)))
-        yield score_table(cases, counted, level=level, mode=mode)
+        yield score_table(cases, counted, level=level, mode=scoring.mode)
 
 
 def _pairs(

@@ -47,10 +47,9 @@ def score(scoring: Scoring) -> TaskScores:
     system, path = pl.lit(predictions.system), pl.lit(None, pl.String)
     documents = documents.with_columns(system=system, path=path)
     scored = cases.filter(pl.col("outcome") != "unscored")
-    how = {"level": "field", "mode": mode, "threshold": scoring.threshold, "rules": [RULES]}
     scores = [
         *_of_documents(scoring, counts, schema, documents),
-        *text_rows(scored, task="entity", **how),
+        *text_rows(scoring, scored, RULES, task="entity", level="field"),
     ]
     return TaskScores.of([cases], scores, records.notes)
 

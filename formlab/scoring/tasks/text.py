@@ -48,17 +48,14 @@ def score(scoring: Scoring) -> TaskScores:
     scores = []
     for level, rows in (("page", scored.filter(page)), ("field", scored.filter(~page))):
         if rows.height:
-            options = {"mode": scoring.mode, "read": reading if level == "field" else None}
-            text_options = {"task": "text", "threshold": scoring.threshold}
-            scores += text_rows(rows, level=level, **options, **text_options)
+            read = reading if level == "field" else None
+            scores += text_rows(scoring, rows, task="text", level=level, read=read)
             if level == "field" and whole.by_rules:
-                scores.append(_matches(rows, scoring, **options))
+                scores.append(_matches(rows, scoring, read))
     return TaskScores.of([table], scores, notes)
 
 
-def _matches(
-    fields: pl.DataFrame, scoring: Scoring, *, mode: str, read: str | None
-) -> pl.DataFrame:
+def _matches(fields: pl.DataFrame, scoring: Scoring, read: str | None) -> pl.DataFrame:
     """Rows of *scores* of the values that are right by their rules."""
     declared = scoring.whole.declared
     known = rules.weights(declared)
@@ -67,7 +64,7 @@ def _matches(
     settings = made_by(rules.described(declared, threshold=scoring.threshold), read=read)
     tallies = match_tallies(fields["gold"].to_list(), used(fields), right, weights)
     counted = [(metrics.get(name), parts, settings) for name, parts in tallies.items()]
-    return score_table(fields, counted, level="field", mode=mode)
+    return score_table(fields, counted, level="field", mode=scoring.mode)
 
 
 def cases(scoring: Scoring) -> tuple[pl.DataFrame, dict[str, int]]:

@@ -25,6 +25,7 @@ from formlab.tables import LADDER, USABLE, Settings
 NORM = ("nfc", "space", "lower")
 # What a text that is not normalised is.
 _AS_IT_IS = {"text": "visible", "markup": "markup"}
+Frames = Iterable[pl.DataFrame]
 _USED = pl.when(pl.col("status").is_in(USABLE)).then("pred").fill_null("").alias("pred")
 
 
@@ -38,10 +39,7 @@ class TaskScores:
 
     @classmethod
     def of(
-        cls,
-        cases: Iterable[pl.DataFrame],
-        scores: Iterable[pl.DataFrame],
-        notes: Mapping[str, int] | None = None,
+        cls, cases: Frames, scores: Frames, notes: Mapping[str, int] | None = None
     ) -> TaskScores:
         """All cases and all scores, of which there may be none, and the notes that count some."""
         sides = (("cases", cases), ("scores", scores))
@@ -243,9 +241,7 @@ def text_rows(
         yield score_table(cases, counted, level=level, mode=scoring.mode)
 
 
-def _pairs(
-    cases: pl.DataFrame, norm: Sequence[str] | None
-) -> tuple[list[str], list[str], np.ndarray]:
+def _pairs(cases: pl.DataFrame, norm: Sequence[str] | None) -> tuple[list, list, np.ndarray]:
     """The different pairs of texts, each normalised, and which of them each case has."""
     sides = cases.select(pl.col("gold").fill_null(""), _USED).with_row_index("row")
     distinct = sides.group_by("gold", "pred", maintain_order=True).agg("row")

@@ -17,7 +17,7 @@ from rapidfuzz.distance import Levenshtein
 from formlab import files
 from formlab.folders import PartFile
 from formlab.scoring.bands import pattern
-from formlab.scoring.causes import BAD_OUTPUT, STAGE_OF
+from formlab.scoring.causes import STAGES
 from formlab.tables import WHOLE_LEVELS
 from formlab.text.values import date_readings, number
 
@@ -29,8 +29,7 @@ _LETTERS, _ALIKE, _RARE = 4, 0.6, 0.02
 _VOTES, _HALF = 2, 0.5
 # An offset is constant if so many values in so many documents have it, and half of a group's.
 _CASES, _DOCUMENTS = 5, 3
-_OF_FORM = tuple(cause for cause, stage in STAGE_OF.items() if stage == "form")
-_KEPT = (*BAD_OUTPUT, *_OF_FORM, "missing_document", "missed", "reader")
+_KEPT = (*STAGES["answer"], *STAGES["form"], "missed", "reader")
 _IN_PLACE = ("wrong_field", "wrong_row")
 _DIFFERS = ("digit", "other_value", "label_error", "lookalike", "characters")
 Parts = Callable[[], Iterator[pl.LazyFrame]]
@@ -125,11 +124,9 @@ def _found(parts: Parts) -> pl.DataFrame:
         return none
     others = _other_document(wrong, parts)
     shifted = _offsets(wrong.join(others, on=_KEY, how="anti"))
-    found = (
-        others.with_columns(told=pl.lit(OTHER_DOCUMENT)),
-        shifted.with_columns(told=pl.lit(OFFSET)),
-    )
-    return pl.concat([none, *found]).unique(_KEY, keep="first")
+    others = others.with_columns(told=pl.lit(OTHER_DOCUMENT))
+    shifted = shifted.with_columns(told=pl.lit(OFFSET))
+    return pl.concat([none, others, shifted]).unique(_KEY, keep="first")
 
 
 def _gold(part: pl.LazyFrame) -> pl.LazyFrame:

@@ -231,9 +231,7 @@ class Document:
         plain, (pred, gold) = letters(row["pred"]), map(_folded, (row["pred"], row["gold"]))
         if plain not in self._places or pred == gold:
             return None
-        answers = {
-            self._paths[place]: _folded(self._preds[place] or "") for place in self._having(pred)
-        }
+        answers = {self._paths[n]: _folded(self._preds[n] or "") for n in self._having(pred)}
         lost = {path: answer for path, answer in answers.items() if answer != pred}
         own, telling = _any_item(row["path"]), len(plain) >= TELLING
         if rows := [
@@ -269,9 +267,7 @@ class Document:
         same = own != row["path"] and all(_any_item(path) == own for path in elsewhere)
         return "wrong_row" if same and len(self._kinds[own]) < 2 else "wrong_field"
 
-    def _is_own(
-        self, row: Row, extra: Counter[str], words: Words, figures: Collection[str] = ()
-    ) -> bool:
+    def _is_own(self, row: Row, extra: Counter, words: Words, figures: Collection = ()) -> bool:
         """Whether most of `extra` are words, and neither a neighbour's nor another field's loss."""
         others = max(_size(extra & self._lost), _size(extra & self._beside(row)))
         known = {word: n for word, n in extra.items() if word in figures or words.has(word)}

@@ -56,6 +56,10 @@ class _Gold(NamedTuple):
     order: str | None
 
 
+# Field and value of the rows of a document's gold, and of its answers.
+_Right, _Given = dict[int, tuple[str, _Gold]], dict[int, tuple[str, str]]
+
+
 def same_fields(
     gold: pl.DataFrame,
     claims: pl.DataFrame,
@@ -189,20 +193,17 @@ def _is_inexact(meta: str | None) -> bool:
 
 
 def _assigned(
-    gold: pl.DataFrame,
-    claims: pl.DataFrame,
-    threshold: float,
-    orders: Mapping[str, str],
+    gold: pl.DataFrame, claims: pl.DataFrame, threshold: float, orders: Mapping[str, str]
 ) -> list[tuple[int, int]]:
     """The rows of both sides that belong together."""
     filled, usable = pl.col("value").str.strip_chars() != "", pl.col("status").is_in(USABLE)
     columns = ["doc_id", "row", "field", "value", "kind", "accepted", RULE]
-    right: dict[str, dict[int, tuple[str, _Gold]]] = defaultdict(dict)
+    right: dict[str, _Right] = defaultdict(dict)
     for doc, row, field, *known in gold.filter(filled).select(columns).iter_rows():
         value, kind, accepted, rule = known
         accepted = tuple(accepted or ())
         right[doc][row] = field, _Gold(value, kind, accepted, rule, orders.get(doc))
-    given: dict[str, dict[int, tuple[str, str]]] = defaultdict(dict)
+    given: dict[str, _Given] = defaultdict(dict)
     for doc, row, *answer in claims.filter(filled, usable).select(columns[:4]).iter_rows():
         given[doc][row] = tuple(answer)
     agreeing = _agreeing(right, given, threshold)
@@ -222,9 +223,7 @@ def _assigned(
 
 
 def _agreeing(
-    right: Mapping[str, Mapping[int, tuple[str, _Gold]]],
-    given: Mapping[str, Mapping[int, tuple[str, str]]],
-    threshold: float,
+    right: Mapping[str, _Right], given: Mapping[str, _Given], threshold: float
 ) -> dict[_Gold, set[str]]:
     """The answers that agree with each gold value, of those in its field of its document."""
     keys = functools.cache(text.keys)
@@ -283,8 +282,8 @@ class _Document:
     not there has no value to compare. `lists` are the places of lists.
     """
 
-    right: dict[int, tuple[str, _Gold]]
-    given: dict[int, tuple[str, str]]
+    right: _Right
+    given: _Given
     lists: set[str]
     ordered: set[str]
     agreeing: Mapping[_Gold, set[str]]
@@ -369,10 +368,8 @@ class _Document:
         if not rows or not columns:
             return total
         # Values repeat: each two of them are compared once.
-        golds, preds = (
-            [self.right[golds[n]][1] for n in rows],
-            [self.given[preds[n]] for n in columns],
-        )
+        golds = [self.right[golds[place]][1] for place in rows]
+        preds = [self.given[preds[place]] for place in columns]
         right, given = (
             {value: code for code, value in enumerate(dict.fromkeys(side))}
             for side in (golds, preds)

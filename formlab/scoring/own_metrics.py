@@ -26,8 +26,6 @@ from formlab.scoring.tasks._kit import NORM, made_by, score_rows, used
 from formlab.scoring.tasks.layout import by_document, structure
 from formlab.tables import BOX, LADDER
 
-OF_DOCUMENTS = ("trees", "records")
-
 
 def own_scores(
     corpus: Corpus, predictions: Predictions, cases: pl.DataFrame, scores: pl.DataFrame, mode: str
@@ -37,7 +35,7 @@ def own_scores(
     cases = cases.filter(pl.col("outcome").ne_missing(pl.lit("unscored")))
     for metric, task in ((m, task) for m in own for task in m.tasks):
         done = scores.filter(pl.col("metric") == metric.name, pl.col("task") == task)["level"]
-        if metric.view in OF_DOCUMENTS:
+        if metric.view in ("trees", "records"):
             if "document" not in done:
                 yield from _of_documents(metric, task, corpus, predictions, mode)
             continue
@@ -63,13 +61,12 @@ def _of_documents(
     metric: Metric, task: str, corpus: Corpus, predictions: Predictions, mode: str
 ) -> Iterator[pl.DataFrame]:
     sides = corpus.records, predictions.records
-    if metric.view == "trees":
+    if is_tree := metric.view == "trees":
         golds, preds = (by_document(structure(side)) for side in sides)
     else:
-        golds, preds = (
-            {doc: rows.to_dicts() for (doc,), rows in side.group_by("doc_id", maintain_order=True)}
-            for side in (side.filter(pl.col("task") == task) for side in sides)
-        )
+        of_task = (side.filter(pl.col("task") == task) for side in sides)
+        groups = (side.partition_by("doc_id", as_dict=True) for side in of_task)
+        golds, preds = ({doc: rows.to_dicts() for (doc,), rows in side.items()} for side in groups)
     rows = corpus.documents.filter(pl.col("doc_id").is_in(list(golds)))
     if not rows.height:
         return
@@ -78,8 +75,6 @@ def _of_documents(
     rows = rows.select("benchmark", "split", "doc_id", path=pl.lit(None, pl.String))
     rows = rows.with_columns(system=pl.lit(predictions.system))
     rows = with_status(rows.join(status, on="doc_id", how="left"), predictions.records)
-    none = None if metric.view == "trees" else []
-    tallies = metric.count(
-        [golds[doc] for doc in rows["doc_id"]], [preds.get(doc, none) for doc in rows["doc_id"]]
-    )
+    pairs = [(golds[doc], preds.get(doc, None if is_tree else [])) for doc in rows["doc_id"]]
+    tallies = metric.count(*map(list, zip(*pairs, strict=True)))
     yield score_rows(rows, metric, tallies, made_by(), level="document", mode=mode, task=task)

@@ -46,6 +46,9 @@ _TAKEN = "\0"
 
 # The distance of a value, by its number, from a place, given the places of others.
 Near = Callable[[int, int, dict[int, int]], float]
+Span, Words = tuple[int, int], Mapping[int, Sequence[str]]
+# The places that values have together, by the numbers of the values.
+Places = dict[tuple[int, ...], list[Span]]
 RULES = (
     f"page-text,one-to-one,whole-words,similarity>={LEAST:g},"
     f"{LEAST_SHORT:g} below 8 characters,exact below {SHORT}"
@@ -145,9 +148,8 @@ def _fields(doc_id: str, group: pl.DataFrame, gold: str | None, page: Text) -> I
     for layer in layers:
         side = [golds[number] for number in layer] if golds else None
         words = {i: [squash(word) for word in plain[n].split()] for i, n in enumerate(layer)}
-        found = find_stretches(
-            [values[n] for n in layer], page, near.of(layer), words=words, gold=side
-        )
+        own = [values[number] for number in layer]
+        found = find_stretches(own, page, near.of(layer), words=words, gold=side)
         pred |= {n: stretch for n, stretch in zip(layer, found, strict=True) if stretch is not None}
     judged = {number for layer in layers for number in layer}
     # Which of two equal values stands where cannot be known.
@@ -390,7 +392,7 @@ class _View:
         self.ends[max(start - 1, 0) : start] = True
         self.starts[end : end + 1] = True
 
-    def exact(self, value: str, *, inside: bool) -> list[tuple[int, int]]:
+    def exact(self, value: str, *, inside: bool) -> list[Span]:
         """Where `value` stands, between ends of words unless `inside`."""
         spans, at = [], self.text.find(value)
         while at >= 0:
@@ -409,7 +411,7 @@ class _View:
         pair = self.text[index - 1 : index + 1]
         return not (pair.isalnum() if strict else _one_word(pair))
 
-    def like(self, value: str, bar: float) -> tuple[tuple[int, int], float] | None:
+    def like(self, value: str, bar: float) -> tuple[Span, float] | None:
         """The stretch of whole words that is most like `value`, and its similarity."""
         # The alignment ignores that lengths differ, so it is asked for somewhat less.
         found = fuzz.partial_ratio_alignment(value, self.text, score_cutoff=100 * (bar - 0.1))
@@ -439,7 +441,7 @@ def find_stretches(
     page: Text,
     near: Near,
     *,
-    words: Mapping[int, Sequence[str]] | None = None,
+    words: Words | None = None,
     gold: Sequence[Stretch] | None = None,
     bar: float = 0.0,
 ) -> list[Stretch | None]:
@@ -471,17 +473,15 @@ def find_stretches(
     return stretches
 
 
-def _sweep(
-    values: dict[int, str], view: _View, *, bar: float, inside: bool
-) -> dict[tuple[int, ...], list[tuple[int, int]]]:
+def _sweep(values: dict[int, str], view: _View, *, bar: float, inside: bool) -> Places:
     """The places that the fields of each value have together, the most certain first."""
     groups: dict[str, list[int]] = defaultdict(list)
     for number, value in values.items():
         groups[value].append(number)
-    heap: list[tuple[float, str, list[tuple[int, int]]]] = []
-    assigned: dict[str, list[tuple[int, int]]] = defaultdict(list)
+    heap: list[tuple[float, str, list[Span]]] = []
+    assigned: dict[str, list[Span]] = defaultdict(list)
 
-    def parted(value: str, span: tuple[int, int], similarity: float) -> bool:
+    def parted(value: str, span: Span, similarity: float) -> bool:
         """Whether the stretch would be more like the value without others that stand in it."""
         rest = view.text[slice(*span)]
         for other in sorted(groups, key=len, reverse=True):
@@ -511,11 +511,8 @@ def _sweep(
 
 
 def _shared_out(
-    assigned: dict[tuple[int, ...], list[tuple[int, int]]],
-    view: _View,
-    near: Near,
-    anchors: dict[int, int],
-) -> dict[int, tuple[int, int]]:
+    assigned: Places, view: _View, near: Near, anchors: dict[int, int]
+) -> dict[int, Span]:
     """Which field has which of the places of its value: those nearest to its neighbours."""
     certain = {n: s[0] for n, s in assigned.items() if len(n) == len(s) == 1}
     chosen = {number: span for (number,), span in certain.items()}
@@ -531,12 +528,7 @@ def _shared_out(
 
 
 def _pieces(
-    words: Mapping[int, Sequence[str]],
-    page: Text,
-    cores: dict[int, np.ndarray],
-    free: np.ndarray,
-    *,
-    share: float,
+    words: Words, page: Text, cores: dict[int, np.ndarray], free: np.ndarray, *, share: float
 ) -> None:
     """Add the values whose words stand free, each as it is and in their order, however apart."""
     for number in sorted(words, key=lambda n: -sum(map(len, words[n]))):
@@ -562,10 +554,11 @@ def _whole(
     None if a letter or figure cut off makes it another value.
     """
     # Left out is what stands beside the value in the gold text too, as `RM` in `RM9.00`.
-    first, last, bar = int(core[0]), int(core[-1]) + 1, max(bar, least(len(value)))
+    text, first, last = page.squashed, int(core[0]), int(core[-1]) + 1
+    bar = max(bar, least(len(value)))
     start = int(np.flatnonzero(page.first[: first + 1])[-1])
     end = last + int(np.argmax(page.last[last - 1 :]))
-    before, after = page.squashed[start:first], page.squashed[last:end]
+    before, after = text[start:first], text[last:end]
     start = first if gold is not None and gold.before == before else start
     end = last if gold is not None and gold.after == after else end
     # No further than to what another value has.
@@ -573,12 +566,9 @@ def _whole(
     end = min([end, *(last + np.flatnonzero(~free[last:end]))])
     for low, high in ((start, end), (first, last)):
         places = np.concatenate([np.arange(low, first), core, np.arange(last, high)])
-        shown = "".join(page.squashed[index] for index in places)
+        shown = "".join(text[index] for index in places)
         if Levenshtein.normalized_similarity(value, shown) >= bar:
-            cut = (
-                page.squashed[start:low][-1:] + shown[:1],
-                shown[-1:] + page.squashed[high:end][:1],
-            )
+            cut = [text[start:low][-1:] + shown[:1], shown[-1:] + text[high:end][:1]]
             if not any(map(_one_word, cut)):
                 return Stretch(places, before, after)
     return None

@@ -47,7 +47,7 @@ PAIRINGS = {
 # A shorter value, or the state of a box, is equal by chance.
 _LEAST_VALUE = 3
 # A label is a few words; comparing more of a hostile one only costs time.
-_LONGEST_LABEL, _LONGEST_VALUE = 200, 2_000
+_LONGEST_LABEL, _TAIL, _LONGEST_VALUE = 200, 800, 2_000
 # Cells of one document's matrix of similarities (64 MB), and claims that the oracle looks at: what
 # a model in a loop lists after these is paired with nothing.
 _LARGEST, _MOST = 8_000_000, 2_000
@@ -95,13 +95,8 @@ def match(
 def _pairs(gold: pl.DataFrame, pred: pl.DataFrame, least: float, by: str) -> list[Pair]:
     if by == "oracle":
         return _of_oracle(gold, pred)
-    paths = [
-        [
-            _plain(p[-4 * _LONGEST_LABEL :]).replace(" /", "/").replace("/ ", "/")
-            for p in side["path"]
-        ]
-        for side in (gold, pred)
-    ]
+    plain = [[_plain(path[-_TAIL:]) for path in side["path"]] for side in (gold, pred)]
+    paths = [[path.replace(" /", "/").replace("/ ", "/") for path in side] for side in plain]
     pairs: list[Pair] = []
     if by in ("names", "default", "label"):
         free: dict[str, list[int]] = defaultdict(list)
@@ -120,10 +115,8 @@ def _pairs(gold: pl.DataFrame, pred: pl.DataFrame, least: float, by: str) -> lis
         elif by == "box":
             alike = _with_boxes(np.zeros((len(left), len(rest))), gold[left], pred[rest], 1.0)
         else:
-            sides = [
-                [paths[side][n].rpartition("/") for n in places]
-                for side, places in enumerate((left, rest))
-            ]
+            rest_of = [paths[0][n] for n in left], [paths[1][n] for n in rest]
+            sides = [[path.rpartition("/") for path in side] for side in rest_of]
             # A number behind a label tells equal ones apart.
             labels = ([_NUMBER.sub("", x[2])[:_LONGEST_LABEL] for x in side] for side in sides)
             groups = ([x[0][-_LONGEST_LABEL:] for x in side] for side in sides)
@@ -165,7 +158,7 @@ def _same_value(gold: pl.DataFrame, pred: pl.DataFrame, pairs: list[Pair]) -> li
 
 
 def _words(name: str) -> set[str]:
-    return set(_NOT_WORD.split(_plain(name[-4 * _LONGEST_LABEL :]))) - {""}
+    return set(_NOT_WORD.split(_plain(name[-_TAIL:]))) - {""}
 
 
 def _alike(golds: list[str], preds: list[str]) -> np.ndarray:

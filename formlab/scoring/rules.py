@@ -126,9 +126,7 @@ def odd_values(cases: pl.DataFrame) -> int:
     sides = [cases.select("kind", value=side) for side in ("gold", "pred")]
     values = pl.concat(sides).filter(pl.col("value").str.strip_chars() != "")
     counts = values.group_by("kind", "value").len().iter_rows()
-    return sum(
-        count for kind, value, count in counts if reading(parser_for(kind).read, value) is None
-    )
+    return sum(n for kind, value, n in counts if reading(parser_for(kind).read, value) is None)
 
 
 def null_answers(cases: pl.DataFrame) -> pl.Series:

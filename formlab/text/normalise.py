@@ -51,9 +51,8 @@ _LONG_RUN = re.compile(r"[^\w\s\x00-\x7f]{32,}")
 
 def _sort_marks(run: re.Match[str]) -> str:
     table = {ord(char): unicodedata.normalize("NFD", char) for char in set(run.group())}
-    groups = itertools.groupby(
-        run.group().translate(table), key=lambda char: unicodedata.combining(char) > 0
-    )
+    text = run.group().translate(table)
+    groups = itertools.groupby(text, key=lambda char: unicodedata.combining(char) > 0)
     return "".join(
         "".join(sorted(group, key=unicodedata.combining) if marks else group)
         for marks, group in groups

@@ -25,6 +25,7 @@ from formlab.tables import LADDER, USABLE, Settings
 NORM = ("nfc", "space", "lower")
 # What a text that is not normalised is.
 _AS_IT_IS = {"text": "visible", "markup": "markup"}
+Frames = Iterable[pl.DataFrame]
 _USED = pl.when(pl.col("status").is_in(USABLE)).then("pred").fill_null("").alias("pred")
 
 
@@ -38,10 +39,7 @@ class TaskScores:
 
     @classmethod
     def of(
-        cls,
-        cases: Iterable[pl.DataFrame],
-        scores: Iterable[pl.DataFrame],
-        notes: Mapping[str, int] | None = None,
+        cls, cases: Frames, scores: Frames, notes: Mapping[str, int] | None = None
     ) -> TaskScores:
         """All cases and all scores, of which there may be none, and the notes that count some."""
         sides = (("cases", cases), ("scores", scores))
@@ -204,13 +202,11 @@ def _defined(
 
 
 def text_rows(
+    scoring: Scoring,
     rows: pl.DataFrame,
-    *,
+    *rules: str | None,
     task: str,
     level: str,
-    mode: str,
-    threshold: float,
-    rules: Sequence[str | None] = (),
     read: str | None = None,
     norm: Sequence[str] | None = NORM,
     gold_only: bool = False,
@@ -238,7 +234,7 @@ def text_rows(
         counted, pairs = [], None
         for metric in group:
             if metric.view in LADDER:
-                rule = f"fuzzy>={threshold:g}|{text.DATE_RULE}"
+                rule = f"fuzzy>={scoring.threshold:g}|{text.DATE_RULE}"
                 tallies = metric.count(cases[metric.view].to_list())
             else:
                 rule = f"norm={','.join(norm) if norm else _AS_IT_IS[view]}"
@@ -247,12 +243,10 @@ def text_rows(
                 tallies = metric.count(golds, preds)
                 tallies = tallies[places] if len(tallies) == len(golds) else tallies
             counted.append((metric, tallies, made_by(rule, *rules, read=read)))
-        yield score_table(cases, counted, level=level, mode=mode)
+        yield score_table(cases, counted, level=level, mode=scoring.mode)
 
 
-def _pairs(
-    cases: pl.DataFrame, norm: Sequence[str] | None
-) -> tuple[list[str], list[str], np.ndarray]:
+def _pairs(cases: pl.DataFrame, norm: Sequence[str] | None) -> tuple[list, list, np.ndarray]:
     """The different pairs of texts, each normalised, and which of them each case has."""
     sides = cases.select(pl.col("gold").fill_null(""), _USED).with_row_index("row")
     distinct = sides.group_by("gold", "pred", maintain_order=True).agg("row")

@@ -156,9 +156,8 @@ def _forms(
     }
     asked = corpus.records.with_row_index("row").filter(pl.col("task") == "click")
     columns = asked.select("row", "doc_id", "path", "kind", "value", "accepted").iter_rows()
-    for (row, doc, path, kind, value, accepted), items in zip(
-        columns, items_of(asked["meta"]), strict=True
-    ):
+    metas = items_of(asked["meta"])
+    for (row, doc, path, kind, value, accepted), items in zip(columns, metas, strict=True):
         targets = tuple(TargetValue(item["value"], item["targets"]) for item in items)
         more = targets, tuple(accepted or ()), (orders or {}).get(doc)
         forms[doc].rows.append(row)

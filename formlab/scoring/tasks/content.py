@@ -98,10 +98,8 @@ def _scores(
     scoring: Scoring, cases: pl.DataFrame, pairing: str | None, read: str | None
 ) -> Iterator[pl.DataFrame]:
     if cases.height:
-        yield from text_rows(
-            cases, task="visual", level="field", mode=scoring.mode, threshold=scoring.threshold,
-            rules=[pairing], read=read, gold_only=True,
-        )  # fmt: skip
+        options = {"task": "visual", "level": "field", "read": read, "gold_only": True}
+        yield from text_rows(scoring, cases, pairing, **options)
     written = cases.filter(pl.col("task").is_in(READABLE), pl.col("gold").is_not_null())
     if written.height:
         sides = written["gold"].to_list(), used(written)

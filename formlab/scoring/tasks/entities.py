@@ -20,6 +20,7 @@ RULES = "unrepeated=most-confident,else-first"
 # What a case has of its gold record, and the rows of both sides that a case stands for.
 _GOLD = ("modality", "subtype", "accepted", "page", *BOX)
 _GOLD += ("scope", "reference", "complexity", "modal")
+Counts = dict[tuple[str | None, str | None], np.ndarray]
 _ROWS = {"gold_row": pl.UInt32, "pred_row": pl.UInt32, "outcome": pl.String}
 
 
@@ -47,10 +48,9 @@ def score(scoring: Scoring) -> TaskScores:
     system, path = pl.lit(predictions.system), pl.lit(None, pl.String)
     documents = documents.with_columns(system=system, path=path)
     scored = cases.filter(pl.col("outcome") != "unscored")
-    how = {"level": "field", "mode": mode, "threshold": scoring.threshold, "rules": [RULES]}
     scores = [
         *_of_documents(scoring, counts, schema, documents),
-        *text_rows(scored, task="entity", **how),
+        *text_rows(scoring, scored, RULES, task="entity", level="field"),
     ]
     return TaskScores.of([cases], scores, records.notes)
 
@@ -70,10 +70,8 @@ def _aligned(records: Leaves, matching: Matching, schema: Schema) -> pl.DataFram
     Entities that matched stand together. What is left over is paired so that most agrees, to show
     how it differs.
     """
-    gold, pred = (
-        side.with_columns(turn=pl.int_range(pl.len()).over("item", "component"))
-        for side in (records.gold, records.pred)
-    )
+    turn = pl.int_range(pl.len()).over("item", "component")
+    gold, pred = (side.with_columns(turn=turn) for side in (records.gold, records.pred))
     pairs, item = matching.pairs.select("gold", "pred"), pl.col("item")
     is_forgiven = item.is_in(pl.Series(matching.forgiven, dtype=pl.Int64).implode())
     left = gold.filter(~item.is_in(pairs["gold"].implode()))
@@ -160,44 +158,32 @@ def _filled(
     return joined.select("has_answer", *(name for name in tables.CASES if name in joined.columns))
 
 
-def _counts(
-    documents: pl.DataFrame, records: Leaves, matching: Matching, schema: Schema
-) -> dict[tuple[str | None, str | None], np.ndarray]:
+def _counts(documents: pl.DataFrame, records: Leaves, matching: Matching, schema: Schema) -> Counts:
     """By slice: credit, gold and predicted items of each document, shape (documents, 3)."""
     size, number = documents.height, {name: n for n, name in enumerate(documents["doc_id"])}
     place = pl.col("doc").replace_strict(number, return_dtype=pl.Int64).alias("place")
-    items = (
-        side.group_by("item", maintain_order=True).agg(pl.col("doc", "name").first())
-        for side in (records.gold, records.pred)
-    )
+    first, sides = pl.col("doc", "name").first(), (records.gold, records.pred)
+    items = (side.group_by("item", maintain_order=True).agg(first) for side in sides)
     gold, pred = (side.with_columns(place) for side in items)
     credit = gold.join(matching.pairs, left_on="item", right_on="gold")
     taken = {*matching.pairs["pred"], *matching.forgiven}
     wrong = pred.filter(~pl.col("item").is_in(taken))
-    chosen: dict[tuple[str | None, str | None], list[str] | None]
     chosen = {("entity", name): [name] for name in schema.entities}
     chosen |= {("group", "unrepeated"): schema.names(UNREPEATED), (None, None): None}
     counts = {}
     for of, names in chosen.items():
-        parts = [
-            side if names is None else side.filter(pl.col("name").is_in(names))
-            for side in (credit, gold, wrong)
-        ]
+        is_of = pl.lit(value=True) if names is None else pl.col("name").is_in(names)
+        parts = [side.filter(is_of) for side in (credit, gold, wrong)]
+        places = [side["place"].to_numpy() for side in parts]
         # A pair is one prediction that counts, whatever share of it is right.
-        paired, expected, extra = (
-            np.bincount(side["place"].to_numpy(), minlength=size) for side in parts
-        )
-        places, credits_ = parts[0]["place"].to_numpy(), parts[0]["credit"]
-        earned = np.bincount(places, weights=credits_, minlength=size)
+        paired, expected, extra = (np.bincount(place, minlength=size) for place in places)
+        earned = np.bincount(places[0], weights=parts[0]["credit"], minlength=size)
         counts[of] = np.stack([earned, expected, paired + extra], axis=1).astype(float)
     return counts
 
 
 def _of_documents(
-    scoring: Scoring,
-    counts: Mapping[tuple[str | None, str | None], np.ndarray],
-    schema: Schema,
-    documents: pl.DataFrame,
+    scoring: Scoring, counts: Counts, schema: Schema, documents: pl.DataFrame
 ) -> Iterator[pl.DataFrame]:
     """Of a slice precision, recall and F1; of all entities their micro and macro averages."""
     of_entities = [counts["entity", name] for name in schema.entities]
@@ -240,10 +226,8 @@ def leaves(
     pred_records = claims.filter(is_usable).with_row_index("row")
     orders = text.date_orders(corpus.records["doc_id"], corpus.records["value"], dates)
     written = pl.col("doc").replace_strict(orders, default=None, return_dtype=pl.String)
-    gold, pred = (
-        _parsed(records).with_columns(written.alias("order"))
-        for records in (gold_records, pred_records)
-    )
+    sides = gold_records, pred_records
+    gold, pred = (_parsed(side).with_columns(order=written) for side in sides)
     unknown = gold.filter(pl.col("status") == "unscored").select("doc", "name").unique()
     gold = gold.filter(pl.col("status") != "unscored")
     once = pl.col("name").is_in(schema.names(UNREPEATED)) & pl.col("component").is_null()

@@ -187,11 +187,10 @@ def _scores(
                 yield scoring.rows(rows, metric, tallies[of_paper], *rules, level="fact")
     if not whole.height:
         return
-    how: dict[str, Any] = {"task": "fact", "level": "page", "mode": scoring.mode, "norm": None}
-    how["threshold"] = scoring.threshold
-    yield from text_rows(whole, **how)
+    how: dict[str, Any] = {"task": "fact", "level": "page", "norm": None}
+    yield from text_rows(scoring, whole, **how)
     gold, pred, points = (pl.Series(side) for side in zip(*sources, strict=True))
-    yield from text_rows(whole.with_columns(gold=gold, pred=pred), view="markup", **how)
+    yield from text_rows(scoring, whole.with_columns(gold=gold, pred=pred), view="markup", **how)
     tallies = np.stack([points.to_numpy().astype(float), np.ones(len(points))], axis=1)
     yield scoring.rows(whole, metrics.get("structure_score"), tallies, level="page")
 

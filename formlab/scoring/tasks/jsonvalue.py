@@ -36,8 +36,6 @@ def score(scoring: Scoring) -> TaskScores:
         tallies.append(accuracy_parts(json.loads(value), pred, official=official))
     system, path = pl.lit(scoring.predictions.system), pl.lit(None, pl.String)
     both, parts = both.with_columns(system=system, path=path), np.array(tallies).reshape(-1, 2)
-    return TaskScores(
-        scores=scoring.rows(
-            both, metrics.get("json_accuracy"), parts, "lists=any-order", level="document"
-        )
-    )
+    metric = metrics.get("json_accuracy")
+    scores = scoring.rows(both, metric, parts, "lists=any-order", level="document")
+    return TaskScores(scores=scores)

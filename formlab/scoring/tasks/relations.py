@@ -45,10 +45,8 @@ VALUES = "values in answers to checks"
 
 def marks(corpus: Corpus, predictions: Predictions) -> set[str]:
     """Whether the answers to checks give the values of their fields."""
-    gold, answers = (
-        side.records.filter(pl.col("path").is_not_null(), task="consistency")
-        for side in (corpus, predictions)
-    )
+    sides = corpus.records, predictions.records
+    gold, answers = (side.filter(task="consistency").drop_nulls("path") for side in sides)
     fields = _fields(gold, answers, tables.table("cases", []))
     return {VALUES} if fields["answer"].count() else set()
 
@@ -64,10 +62,8 @@ def score(scoring: Scoring) -> TaskScores:
     case_tables, scores, notes = [], [], {}
     for task in TASKS:
         gold = scoring.corpus.records.filter(pl.col("task") == task)
-        answers, claimed = (
-            side.filter(pl.col("task") == task, pl.col("path").is_not_null())
-            for side in (records, whole.answers)
-        )
+        sides = records, whole.answers
+        answers, claimed = (side.filter(task=task).drop_nulls("path") for side in sides)
         fields, rules, is_read = None, (), False
         if task == "consistency" and gold.height:
             read, (pairing, reading), _ = content.read_cases(scoring)

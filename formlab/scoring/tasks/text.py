@@ -41,24 +41,19 @@ def score(scoring: Scoring) -> TaskScores:
     elif page_text.texts_only(whole.answers.filter(task="text")):
         reading = page_text.RULES
     inserted = pl.col("kind").eq_missing(pl.lit(page_text.INSERTED))
-    scored, page = (
-        table.filter(pl.col("outcome") != "unscored", ~inserted),
-        pl.col("path").is_null(),
-    )
+    scored = table.filter(pl.col("outcome") != "unscored", ~inserted)
+    page = pl.col("path").is_null()
     scores = []
     for level, rows in (("page", scored.filter(page)), ("field", scored.filter(~page))):
         if rows.height:
-            options = {"mode": scoring.mode, "read": reading if level == "field" else None}
-            text_options = {"task": "text", "threshold": scoring.threshold}
-            scores += text_rows(rows, level=level, **options, **text_options)
+            read = reading if level == "field" else None
+            scores += text_rows(scoring, rows, task="text", level=level, read=read)
             if level == "field" and whole.by_rules:
-                scores.append(_matches(rows, scoring, **options))
+                scores.append(_matches(rows, scoring, read))
     return TaskScores.of([table], scores, notes)
 
 
-def _matches(
-    fields: pl.DataFrame, scoring: Scoring, *, mode: str, read: str | None
-) -> pl.DataFrame:
+def _matches(fields: pl.DataFrame, scoring: Scoring, read: str | None) -> pl.DataFrame:
     """Rows of *scores* of the values that are right by their rules."""
     declared = scoring.whole.declared
     known = rules.weights(declared)
@@ -67,7 +62,7 @@ def _matches(
     settings = made_by(rules.described(declared, threshold=scoring.threshold), read=read)
     tallies = match_tallies(fields["gold"].to_list(), used(fields), right, weights)
     counted = [(metrics.get(name), parts, settings) for name, parts in tallies.items()]
-    return score_table(fields, counted, level="field", mode=mode)
+    return score_table(fields, counted, level="field", mode=scoring.mode)
 
 
 def cases(scoring: Scoring) -> tuple[pl.DataFrame, dict[str, int]]:
@@ -98,10 +93,8 @@ def cases(scoring: Scoring) -> tuple[pl.DataFrame, dict[str, int]]:
     # A document-level row without a value gives only the status of the document.
     has_content = ~page | pl.col("pred").is_not_null()
     spurious = both.filter(pl.col("outcome") == "spurious", has_content)
-    asked, unnamed = (
-        both.filter(pl.col("outcome").is_null()),
-        ~page & pl.col("pred_status").is_null(),
-    )
+    asked = both.filter(pl.col("outcome").is_null())
+    unnamed = ~page & pl.col("pred_status").is_null()
     if is_read:
         asked = filled(asked, words_of_pages(records), unnamed, reader=scoring.reader)
         # A page was read, but where the field stands on it the gold does not say.
@@ -143,8 +136,7 @@ def _blank_fields_right(joined: pl.DataFrame, records: pl.DataFrame) -> pl.DataF
     blank = (pl.col("gold").str.strip_chars() == "") & pl.col("path").is_not_null()
     blank &= (pl.col("status") == "missing") & pl.col("pred_status").is_null()
     blank &= pl.col("doc_id").is_in(answered.implode())
-    right = {"pred": "", "status": "ok"}
+    status = pl.when(blank).then(pl.lit("ok")).otherwise("status")
     return joined.with_columns(
-        pl.when(blank).then(pl.lit(value)).otherwise(name).alias(name)
-        for name, value in right.items()
+        pred=pl.when(blank).then(pl.lit("")).otherwise("pred"), status=status
     )

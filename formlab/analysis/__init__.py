@@ -28,9 +28,7 @@ HOMES = {
     "analysis.select": "select",
     "analysis.side_by_side": "side_by_side",
     "analysis.slices": "find_slices slice_cases",
-    "analysis.splits": (
-        "by_entity errors_by_cause few_shot few_shot_side_by_side few_shot_systems merge_splits"
-    ),
+    "analysis.splits": "by_entity errors_by_cause few_shot few_shot_systems merge_splits",
     "analysis.summarise": "summarise",
     "analysis.sum_checks": "check_sums material_errors",
     "analysis.surface": "curve surface",

@@ -10,13 +10,14 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from formlab import tables
-from formlab.analysis.splits import TASKS, cell_of, corpus_name, schema_of
+from formlab.analysis.splits import CELL, cell_of, corpus_name, schema_of
+from formlab.analysis.summarise import summarise
 from formlab.benchmarks.vrdu import Schema
 from formlab.folders import Corpus, Evaluation, Predictions
 from formlab.metrics.entities import match_entities, same_values
 from formlab.scoring.evaluate import evaluate
+from formlab.scoring.score_batch import THRESHOLD
 from formlab.scoring.tasks._leaves import Leaves, leaves
-from formlab.stats.sums import document_sums
 
 MODES = ("official", "fixed")
 SCORES = ("micro_f1", "macro_f1")
@@ -32,15 +33,6 @@ DATE, AMOUNT, OTHER = "notation of a date", "sign or notation of an amount", "an
 MORE, LESS, ELSE = "worth more when fixed", "worth less when fixed", "counted in one mode only"
 _BY_FUNCTION = {"DateMatch": DATE, "PriceMatch": AMOUNT}
 CHANGES = {"corpus": pl.String, "split": pl.String} | CHANGE
-COMPARED: dict[str, Any] = {
-    "corpus": pl.String,
-    "task": pl.Enum(TASKS),
-    "train_size": pl.Int64,
-    **dict.fromkeys(("split", "metric", "average"), pl.String),
-    **dict.fromkeys((*MODES, "difference"), pl.Float64),
-    **dict.fromkeys(("benchmark", "level", "mode"), pl.String),
-    "settings": tables.SETTINGS,
-}
 
 
 def changed_entities(evaluations: Sequence[Evaluation]) -> pl.DataFrame:
@@ -66,29 +58,32 @@ def both_modes(evaluations: Sequence[Evaluation]) -> pl.DataFrame:
     Returns
     -------
     polars.DataFrame
-        The columns of `COMPARED`. `difference` is fixed minus official.
+        The rows of `summarise` in mode ``official``, with `corpus`, `task` and `train_size` of the
+        split, the values of both modes under their names, and `difference`, fixed minus official.
     """
-    rows = []
+    corpora = {name: kind for name, kind in CELL.items() if name != "n_splits"}
+    more = corpora | dict.fromkeys((*MODES, "difference"), pl.Float64)
+    rows = [pl.DataFrame(schema=tables.SUMMARY | more)]
     for evaluation in _scorable(evaluations):
         both = evaluation.corpus, evaluation.predictions
-        threshold = evaluation.settings.get("threshold", 0.8)
-        again = {mode: evaluate(*both, mode=mode, threshold=threshold) for mode in MODES}
-        scored = {
-            mode: {
-                row.labels["metric"]: row
-                for row in document_sums(each, (), average="pooled")
-                if row.labels["slice_by"] is None
-            }
-            for mode, each in again.items()
-        }
-        named = dict(zip(("corpus", "task", "train_size"), cell_of(evaluation), strict=True))
-        for metric in SCORES:
-            values = {mode: rows_of[metric].value for mode, rows_of in scored.items()}
-            labels = scored[evaluation.mode][metric].labels | values
-            labels["settings"] = dataclasses.asdict(labels["settings"])
-            labels |= {"difference": values["fixed"] - values["official"], "mode": "both"}
-            rows.append({name: (named | labels)[name] for name in COMPARED})
-    return pl.DataFrame(rows, schema=COMPARED)
+        threshold = evaluation.settings.get("threshold", THRESHOLD)
+        scored = [evaluate(*both, mode=mode, threshold=threshold) for mode in MODES]
+        first, second = (
+            summarise(each, by=(), average="pooled", resamples=0).filter(
+                pl.col("metric").is_in(SCORES)
+            )
+            for each in scored
+        )
+        cell = zip(corpora.items(), cell_of(evaluation), strict=False)
+        rows.append(
+            first.with_columns(
+                *(pl.lit(value, kind).alias(name) for (name, kind), value in cell),
+                official="value",
+                fixed=second["value"],
+                difference=second["value"] - first["value"],
+            ).select(rows[0].columns)
+        )
+    return pl.concat(rows)
 
 
 def _scorable(evaluations: Sequence[Evaluation]) -> list[Evaluation]:
@@ -100,17 +95,16 @@ class _Item(NamedTuple):
     doc: str
     name: str
     path: str
-    components: tuple[str | None, ...]
-    forms: tuple[tuple[str, ...], ...]
     order: str | None
+    # The accepted forms of each component; of an entity without components that of None.
+    forms: dict[str | None, list[str]]
 
     @property
     def text(self) -> str:
-        first = [forms[0] for forms in self.forms]
-        if self.components == (None,):
-            return first[0]
-        named = zip(self.components, first, strict=True)
-        return "; ".join(f"{name}: {value}" for name, value in named)
+        first = {name: forms[0] for name, forms in self.forms.items()}
+        if [*first] == [None]:
+            return first[None]
+        return "; ".join(f"{name}: {value}" for name, value in first.items())
 
 
 def mode_changes(corpus: Corpus, predictions: Predictions) -> pl.DataFrame:
@@ -148,19 +142,18 @@ def _changed(both: Leaves, schema: Schema) -> Iterator[dict[str, Any]]:
         (old, was), (new, now) = (credit.get(item, (None, 0.0)) for credit in credits)
         if was == now:
             continue
+        reason = _reason(gold, preds[old if now < was else new], schema)
         if now < was and taken[old] > 1 and old != new:
             reason = SHARED
-        else:
-            reason = _reason(gold, preds[old if now < was else new], schema)
-        if reason == OTHER and now < 1 and len(gold.components) > 1:
+        elif reason == OTHER and now < 1 and len(gold.forms) > 1:
             reason = PARTIAL
+        texts = [None if pred is None else preds[pred].text for pred in (old, new)]
         yield {
             "doc_id": gold.doc,
             "name": gold.name,
             "path": gold.path,
             "gold": gold.text,
-            "official_pred": None if old is None else preds[old].text,
-            "fixed_pred": None if new is None else preds[new].text,
+            **dict(zip(("official_pred", "fixed_pred"), texts, strict=True)),
             "official": was,
             "fixed": now,
             "reason": reason,
@@ -168,40 +161,31 @@ def _changed(both: Leaves, schema: Schema) -> Iterator[dict[str, Any]]:
     used = set(fixed.pairs["pred"])
     for item in official.forgiven.tolist():
         pred = preds[item]
-        yield {
-            "doc_id": pred.doc,
-            "name": pred.name,
-            "official_pred": pred.text,
-            "fixed_pred": pred.text if item in used else None,
-            "reason": EQUAL,
-        }
+        row = {"doc_id": pred.doc, "name": pred.name, "official_pred": pred.text, "reason": EQUAL}
+        yield row | {"fixed_pred": pred.text if item in used else None}
 
 
 def _items(leaf: pl.DataFrame, records: pl.DataFrame) -> dict[int, _Item]:
-    paths = records["path"]
-    items = {}
-    shown = leaf.with_columns(
-        pl.concat_list("value", pl.col("accepted").fill_null([])).alias("forms")
-    )
-    grouped = shown.group_by("item", maintain_order=True).agg(
-        pl.col("doc", "name", "row", "order").first(), "component", "forms"
-    )
-    for item, doc, name, row, order, components, forms in grouped.iter_rows():
-        path = paths[row] if components == [None] else "/".join(paths[row].split("/")[:3])
-        texts = tuple(tuple(text or "" for text in own) for own in forms)
-        items[item] = _Item(doc, name, path, tuple(components), texts, order)
+    forms = pl.concat_list("value", pl.col("accepted").fill_null([]))
+    items: dict[int, _Item] = {}
+    columns = ("item", "doc", "name", "row", "order", "component", "forms")
+    for item, doc, name, row, order, component, texts in leaf.with_columns(
+        forms=forms.list.eval(pl.element().fill_null(""))
+    )[columns].iter_rows():
+        path = records["path"][row]
+        path = path if component is None else "/".join(path.split("/")[:3])
+        items.setdefault(item, _Item(doc, name, path, order, {})).forms[component] = texts
     return items
 
 
 def _reason(gold: _Item, pred: _Item, schema: Schema) -> str:
     """Why two entities that stand beside each other are the same in one mode alone."""
-    theirs = dict(zip(pred.components, pred.forms, strict=True))
     changed = []
-    for component, forms in zip(gold.components, gold.forms, strict=True):
-        if component not in theirs:
+    for component, forms in gold.forms.items():
+        if component not in pred.forms:
             return PARTIAL
         function = schema.matches.get(component or gold.name, "")
-        texts = [theirs[component][0]] * len(forms)
+        texts = [pred.forms[component][0]] * len(forms)
         old, new = (
             bool(same_values(function, forms, texts, mode=mode, order=gold.order).any())
             for mode in MODES
@@ -212,4 +196,4 @@ def _reason(gold: _Item, pred: _Item, schema: Schema) -> str:
             changed.append(_BY_FUNCTION.get(function, OTHER))
     if changed:
         return changed[0]
-    return ORDER if gold.components != pred.components else OTHER
+    return ORDER if [*gold.forms] != [*pred.forms] else OTHER

@@ -10,7 +10,7 @@ import polars as pl
 from formlab import tables
 from formlab.folders import Evaluation
 from formlab.stats.draws import intervals
-from formlab.stats.sums import BY, Row, document_sums
+from formlab.stats.sums import Row, document_sums
 
 
 def summarise(
@@ -59,7 +59,7 @@ def summarise(
     UnknownName
         If a column of `by` is in neither table.
     """
-    rows = document_sums(evaluation, BY if by is None else tuple(by), average=average)
+    rows = document_sums(evaluation, ("kind",) if by is None else tuple(by), average=average)
     return summary_of(rows, resamples=resamples, level=level, seed=seed)
 
 

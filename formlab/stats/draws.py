@@ -19,7 +19,7 @@ def draws(count: int, *, resamples: int, seed: int) -> Iterator[np.ndarray]:
         places = random.integers(0, count, (size, count), dtype=np.int32 if count else np.int64)
         places = places + np.arange(size)[:, None] * count
         often = np.bincount(places.ravel(), minlength=size * count)
-        yield often.reshape(size, count)
+        yield often.reshape(size, count).astype(float)
 
 
 def block_sizes(count: int, times: int) -> Iterator[int]:
@@ -37,15 +37,14 @@ def weighted_sums(
     `weights` makes the same blocks at every call: columns that do not fit into memory together
     are summed in turns.
     """
-    if not tables:
-        return
     widths = np.cumsum([table.shape[1] for table in tables])
-    turn = widths // max(1, min(COLUMNS, NUMBERS // max(len(tables[0]), 1)))
+    turn = widths // max(1, min(COLUMNS, NUMBERS // max(map(len, tables), default=1)))
     for number in dict.fromkeys(turn.tolist()):
         group = [tables[at] for at in np.flatnonzero(turn == number)]
+        columns = exact(np.concatenate(group, axis=1, dtype=float))
+        sums = [np.empty((0, columns.shape[1])), *(block @ columns for block in weights())]
         ends = np.cumsum([table.shape[1] for table in group])[:-1]
-        columns = np.concatenate(group, axis=1, dtype=float)
-        yield from np.split(_sums_of_columns(columns, weights()), ends, axis=1)
+        yield from np.split(np.concatenate(sums), ends, axis=1)
 
 
 def exact(columns: np.ndarray) -> np.ndarray:
@@ -65,21 +64,6 @@ def exact(columns: np.ndarray) -> np.ndarray:
     most = np.abs(columns).max(axis=0, initial=0) * len(columns)
     step = np.ldexp(1.0, np.frexp(most)[1] - 53)
     return np.rint(columns / step) * step
-
-
-def _sums_of_columns(columns: np.ndarray, blocks: Iterator[np.ndarray]) -> np.ndarray:
-    columns = exact(columns)
-    # Whole numbers whose sums stay below 2^24 are exact in the type that is twice as fast.
-    low = np.abs(columns).max(axis=0, initial=0) * len(columns) < 2**24
-    low &= (columns == np.rint(columns)).all(axis=0)
-    halves = [(low, columns[:, low].astype(np.float32)), (~low, columns[:, ~low])]
-    sums = []
-    for weights in blocks:
-        sums.append(np.empty((len(weights), columns.shape[1])))
-        for chosen, half in halves:
-            if half.shape[1]:
-                sums[-1][:, chosen] = weights.astype(half.dtype) @ half
-    return np.concatenate(sums) if sums else np.empty((0, columns.shape[1]))
 
 
 def drawn_parts(tables: Sequence[np.ndarray], *, resamples: int, seed: int) -> Iterator[np.ndarray]:

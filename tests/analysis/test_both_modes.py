@@ -70,7 +70,7 @@ def test_the_changes_are_those_of_the_files_on_the_golden_predictions(shared):
     # Of parts they are those of the whole.
     parts = cut(evaluation, 30)
     assert analysis.changed_entities([parts]).drop("corpus", "split").equals(wanted)
-    assert analysis.both_modes([parts]).rows() == both.rows()
+    assert analysis.both_modes([parts]).equals(both)
 
 
 def test_nothing_changes_where_all_is_right_in_both(tmp_path):

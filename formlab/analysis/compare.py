@@ -27,17 +27,15 @@ from formlab.stats.sums import SLICE, Row, document_sums
 from formlab.stats.tests import Pair, paired_differences
 from formlab.tables import DOCUMENTS, Settings
 
-_VALUES = ("value_a", "value_b", "difference", "ci_low", "ci_high")
-_TESTS = ("p", "p_holm", "p_bh", "p_mcnemar", "least_difference")
-_FLIPS = ("both_right", "only_a", "only_b", "both_wrong")
 COMPARISON: dict[str, Any] = {
     **dict.fromkeys(("benchmark", "split"), pl.String),
     **tables.SLICE,
     **dict.fromkeys(("mode", "metric", "average", "system_a", "system_b"), pl.String),
-    **dict.fromkeys(_VALUES, pl.Float64),
+    **dict.fromkeys(("value_a", "value_b", "difference", "ci_low", "ci_high"), pl.Float64),
     "better": pl.String,
-    **dict.fromkeys(_TESTS, pl.Float64),
-    **dict.fromkeys(("n_docs", "n_cases", "n_undefined", *_FLIPS), pl.Int64),
+    **dict.fromkeys(("p", "p_holm", "p_bh", "p_mcnemar", "least_difference"), pl.Float64),
+    **dict.fromkeys(("n_docs", "n_cases", "n_undefined", "both_right", "only_a"), pl.Int64),
+    **dict.fromkeys(("only_b", "both_wrong"), pl.Int64),
     "rules": pl.String,
     "settings": tables.SETTINGS,
 }
@@ -58,12 +56,8 @@ def compare(
     average: str | None = None,
     by: Sequence[str] = (),
     reference: str | None = None,
-    resamples: int = 1000,
-    permutations: int = 9999,
-    level: float = 0.95,
-    power: float = 0.8,
-    seed: int = 0,
     workers: int | str = 1,
+    **draws: Any,
 ) -> pl.DataFrame:
     """The difference of every metric between systems on the same documents.
 
@@ -85,10 +79,11 @@ def compare(
         Columns of the gold, of *documents* or a user's own to slice the fields by.
     reference
         The system that every other is compared with, as `system_a`; all pairs if left out.
-    resamples, permutations, level, power, seed
-        As for `stats.tests.paired_differences`; the draws are those of `summarise`.
     workers
         As for `workers.each`: who scores large evaluations under the other reading rules.
+    **draws
+        `resamples` (1000), `permutations` (9999), `level` (0.95), `power` (0.8) and `seed` (0), as
+        for `stats.tests.paired_differences`; the draws are those of `summarise`.
 
     Returns
     -------
@@ -100,14 +95,12 @@ def compare(
         permutation test; `p_holm` and `p_bh` are adjusted over the pairs and slices of a metric,
         average and level: wholes, kinds and slices by all other columns are families of their own.
         `least_difference` is what this corpus would find with `power`, NaN where there are too few
-        documents to show anything. `n_cases` is the greater of the two systems' counts: spurious
-        predictions exist for only one of the systems. `rules`
-        tells of scores of fields that were read under boxes whether the verdict (who is better, by
-        `p_holm` against 1 - `level`, or that no difference is shown) is the ``same`` under every
-        rule of `fields.READERS` or ``depends`` on it: no finding may rest on a row that depends.
-        Null where no rule has a say, or where the evaluations do not hold what was scored. Of the
-        values right over all fields `p_holm` is of the greatest p with and without fields whose
-        verdict depends on the reading rule or whose label may be wrong.
+        documents to show anything. `n_cases` is the greater of the two systems' counts. `rules`
+        tells of scores of fields that were read under boxes whether the verdict is the ``same``
+        under every rule of `fields.READERS` or ``depends`` on it: no finding may rest on that; null
+        where no rule has a say, or where the evaluations do not hold what was scored. Of the values
+        right over all fields `p_holm` is of the greatest p with and without fields whose verdict
+        depends on the reading rule or whose label may be wrong.
 
     Raises
     ------
@@ -122,43 +115,46 @@ def compare(
     The bootstrap: P. Koehn, EMNLP 2004. The permutation: A. Yeh, COLING 2000. Holm, Scand. J.
     Statist. 6, 1979; Benjamini and Hochberg, J. R. Statist. Soc. B 57, 1995.
     """
-    chosen = [metric] if isinstance(metric, str) else metric
-    draws: dict[str, Any] = {"resamples": resamples, "permutations": permutations}
-    draws |= {"level": level, "power": power, "seed": seed}
-    if OUTCOME in (chosen or ()) and average == metrics.MACRO:
+    names = [metric] if isinstance(metric, str) else metric
+    draws = DRAWS | draws
+    if OUTCOME in (names or ()) and average == metrics.MACRO:
         what = f"{OUTCOME} is the share of all values right and has no mean over documents"
         raise DataBroken(what, remedy=f"average={metrics.POOLED!r}, or another metric")
-    ground = common(evaluations).evaluations
-    rows = [values_compared(ground, by, reference, **draws)] if OUTCOME in (chosen or ()) else []
-    scores = None if chosen is None else [name for name in chosen if name != OUTCOME]
+    systems = common(evaluations).evaluations
+    rows = [values_compared(systems, by, reference, **draws)] if OUTCOME in (names or ()) else []
+    scores = None if names is None else [name for name in names if name != OUTCOME]
     if scores == [] and rows:
         return rows[0]
-    _check_columns(ground, by)
+    _check_columns(systems, by)
 
     def tested(systems: Sequence[Evaluation]) -> list[dict[str, Any]]:
         return _tested(score_rows(systems, by, average), scores, reference, draws)
 
-    found = tested(ground)
+    found = tested(systems)
     # Scoring anew under the other rules takes most of the time: only where a rule has a say.
-    again = under_other_rules(evaluations) if any(row["settings"].read for row in found) else []
+    by_rule = under_other_rules(evaluations) if any(row["settings"].read for row in found) else []
     with TemporaryDirectory(prefix="formlab-") as home:
         elsewhere = []
-        for n, rule in enumerate(again):
+        for n, rule in enumerate(by_rule):
             saved = [_once(each, Path(home, f"{n}-{at}"), workers) for at, each in enumerate(rule)]
             elsewhere.append(tested(common(saved).evaluations))
     read = pl.col("settings").struct.field("read").is_not_null()
-    rows.append(compared(found, COMPARISON, by_other_rules=elsewhere, has_rule=read, level=level))
+    options = {"has_rule": read, "level": draws["level"]}
+    rows.append(compared(found, COMPARISON, by_other_rules=elsewhere, **options))
     return pl.concat(rows)
 
 
 def values_compared(
-    ground: Sequence[Evaluation], by: Sequence[str] = (), reference: str | None = None, **draws: Any
+    systems: Sequence[Evaluation],
+    by: Sequence[str] = (),
+    reference: str | None = None,
+    **draws: Any,
 ) -> pl.DataFrame:
     """`compare` of the values right by systems of one `common(…)`."""
-    _check_columns(ground, by)
+    _check_columns(systems, by)
     options = DRAWS | draws
     settings = Settings(rules="right", **settings_of_tests(**options))
-    tested = [value_tests(*pair, by, options) for pair in evaluation_pairs(ground, reference)]
+    tested = [value_tests(*pair, by, options) for pair in evaluation_pairs(systems, reference)]
     # A pair on which the other reading rules have no say is the same under each of them.
     rows, *elsewhere = (
         [
@@ -172,23 +168,19 @@ def values_compared(
 
 
 def _check_columns(evaluations: Sequence[Evaluation], by: Sequence[str]) -> None:
-    known = columns_of_gold(evaluations)
+    """Every column is the same whichever system is looked at; a user's own are."""
+    users = dict.fromkeys(name for each in evaluations for name in each.own)
+    bands = [name for name in BANDS if name not in OF_SYSTEM]
+    known = dict.fromkeys([*OF_GOLD, *DOCUMENTS, "position", *bands, *users])
     for column in by:
         if column not in known:
-            raise UnknownName.of("column of the gold to compare by", column, dict.fromkeys(known))
+            raise UnknownName.of("column of the gold to compare by", column, known)
 
 
 def _once(evaluation: Evaluation, folder: Path, workers: int | str) -> Evaluation:
     """The evaluation, of several parts saved in `folder`: each is scored once, not when read."""
     several = len(list(itertools.islice(evaluation.parts(), 2))) > 1
     return Evaluation.load(evaluation.save(folder, workers=workers)) if several else evaluation
-
-
-def columns_of_gold(evaluations: Sequence[Evaluation]) -> list[str]:
-    """The columns that are the same whichever system is looked at, a user's own among them."""
-    own = dict.fromkeys(name for each in evaluations for name in each.own)
-    bands = [name for name in BANDS if name not in OF_SYSTEM]
-    return [*OF_GOLD, *DOCUMENTS, "position", *bands, *own]
 
 
 def under_other_rules(evaluations: Sequence[Evaluation]) -> list[list[Evaluation]]:
@@ -203,23 +195,21 @@ def under_other_rules(evaluations: Sequence[Evaluation]) -> list[list[Evaluation
     whole = [
         each.changed(system=other.system) for each, other in zip(evaluations, named, strict=True)
     ]
-    again = [
-        [read_again(each, rule) for each in whole]
-        for rule in others(named[0].settings.get("reader", READER))
-    ]
+    rules = others(named[0].settings.get("reader", READER))
+    again = [[read_again(each, rule) for each in whole] for rule in rules]
     return [] if any(None in row for row in again) else again
 
 
 def _tested(
     rows: Mapping[str, Mapping[Key, Row]],
-    chosen: Sequence[str] | None,
+    names: Sequence[str] | None,
     reference: str | None,
     options: Mapping[str, Any],
 ) -> list[dict[str, Any]]:
     """The test of every pair of systems by every metric and slice."""
-    pairs = [pair for ab in system_pairs(rows, reference) for pair in score_pairs(rows, ab, chosen)]
+    pairs = [pair for ab in system_pairs(rows, reference) for pair in score_pairs(rows, ab, names)]
     known = {pair.labels["metric"] for pair in pairs}
-    for name in chosen or ():
+    for name in names or ():
         if name not in known:
             metrics.refuse_mean(name)
             scored = dict.fromkeys(key[0] for each in rows.values() for key in each)
@@ -227,11 +217,6 @@ def _tested(
     made = settings_of_tests(**options)
     tested = paired_differences(pairs, **options)
     return [row | {"settings": dataclasses.replace(row["settings"], **made)} for row in tested]
-
-
-def scores_compared(rows: Mapping[str, Mapping[Key, Row]], **draws: Any) -> pl.DataFrame:
-    """As `compare`, of sums of documents by system and score that no reading rule has a say in."""
-    return compared(_tested(rows, None, None, DRAWS | draws), COMPARISON, level=DRAWS["level"])
 
 
 def settings_of_tests(
@@ -272,12 +257,15 @@ def score_rows(
     evaluations: Sequence[Evaluation], by: Sequence[str], average: str | None = None
 ) -> dict[str, dict[Key, Row]]:
     """By system, then metric, average and slice, the tallies of each document."""
-    rows = {}
-    for each in evaluations:
-        own = document_sums(each, by, average=average)
-        rows[each.system] = {tuple(row.labels[name] for name in ROW): row for row in own}
+    rows = {
+        each.system: {
+            tuple(row.labels[name] for name in ROW): row
+            for row in document_sums(each, by, average=average)
+        }
+        for each in evaluations
+    }
     # One slice that holds everything would only be tested once more.
-    slices = {key[3:] for own in rows.values() for key in own}
+    slices = {key[3:] for system in rows.values() for key in system}
     count = Counter(column for column, _ in slices)
     single = {(column, value) for column, value in slices if column in by and count[column] == 1}
     return {
@@ -287,20 +275,20 @@ def score_rows(
 
 
 def score_pairs(
-    rows: Mapping[str, Mapping[Key, Row]], systems: tuple[str, str], chosen: Sequence[str] | None
+    rows: Mapping[str, Mapping[Key, Row]], systems: tuple[str, str], names: Sequence[str] | None
 ) -> Iterable[Pair]:
     """Two systems by each score that either has: the tallies of both, as a pair to test."""
     first, second = (rows[name] for name in systems)
     keys = dict.fromkeys([*first, *second])
-    names = list(dict.fromkeys(key[0] for key in keys) if chosen is None else chosen)
+    names = list(dict.fromkeys(key[0] for key in keys) if names is None else names)
     keys = {k: (names.index(k[0]), k[1] == metrics.MACRO) for k in keys if k[0] in names}
     # All slices of a metric stand together.
     for key in sorted(keys, key=keys.get):
-        sides = first.get(key), second.get(key)
-        scored = [row for row in sides if row]
+        both = first.get(key), second.get(key)
+        scored = [row for row in both if row]
         base = scored[0]
         # A system without a case in the slice (of claims that only the other makes) adds nothing.
-        parts = [row.tally if row else np.zeros(base.tally.shape) for row in sides]
+        parts = [row.tally if row else np.zeros(base.tally.shape) for row in both]
         labels = [row.labels for row in scored]
         up = metrics.get(base.labels["metric"]).direction == "up"
         known = {n: labels[0][n] for n in ("benchmark", "split", "task", "mode", *ROW)}

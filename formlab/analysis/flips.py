@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -29,7 +28,7 @@ SYSTEM += ("confidence", "status", "outcome", *LADDER, "similarity", "cause", "p
 SYSTEM += ("readings", "at", "ambiguous", "failed")
 _RIGHT = ("right", "rights")
 # What a test of values needs beside the columns that it slices by.
-_TESTED = ("doc_id", "task", "path", "page", *BOX, "flip")
+_TESTED = ("doc_id", "task", "path", "page", *BOX, "flip", "kind")
 _TESTED += tuple(f"{name}_{side}" for name in ("system", "cause", *_RIGHT) for side in "ab")
 
 
@@ -62,36 +61,16 @@ def flips_of_common(
     first: Evaluation, second: Evaluation, columns: Sequence[str] | None = None
 ) -> pl.DataFrame:
     """`flips` of two evaluations of one `common(…)`; `columns` that are nowhere are left out."""
-    parts = []
-    for pair in aligned(first, second):
-        table = _flipped(*pair).with_columns(_flip())
+    pair = first, second
+    ids = [[part.documents["doc_id"].to_list() for part in each.parts()] for each in pair]
+    # Parts that hold other documents are looked at together.
+    parts = zip(*(each.parts() for each in pair), strict=True) if ids[0] == ids[1] else [pair]
+    found = []
+    for both in parts:
+        table = _flipped(*both).with_columns(_flip())
         names = table.columns if columns is None else columns
-        parts.append(table.select(name for name in names if name in table.columns))
-    return pl.concat(parts, how="diagonal_relaxed")
-
-
-def aligned(first: Evaluation, second: Evaluation) -> Iterator[tuple[Evaluation, Evaluation]]:
-    """Pairs of evaluations of the same documents, for each part of the first."""
-    ours, theirs = (
-        [part.documents["doc_id"].to_list() for part in each.parts()] for each in (first, second)
-    )
-    if ours == theirs:
-        yield from zip(first.parts(), second.parts(), strict=True)
-        return
-    places = {doc_id: number for number, ids in enumerate(theirs) for doc_id in ids}
-    for part, ids in zip(first.parts(), ours, strict=True):
-        numbers = {places[doc_id] for doc_id in ids}
-        known = pl.col("doc_id").is_in(ids)
-        others = [
-            other.changed({n: partial(_rows_of, table=n, known=known) for n in other.TABLES})
-            for number, other in enumerate(second.parts())
-            if number in numbers
-        ]
-        yield part, others[0] if len(others) == 1 else Evaluation.of(others)
-
-
-def _rows_of(part: Evaluation, table: str, known: pl.Expr) -> pl.DataFrame:
-    return part.scan(table).filter(known).collect()
+        found.append(table.select(name for name in names if name in table.columns))
+    return pl.concat(found, how="diagonal_relaxed")
 
 
 def _flipped(first: Evaluation, second: Evaluation) -> pl.DataFrame:
@@ -103,16 +82,15 @@ def _flipped(first: Evaluation, second: Evaluation) -> pl.DataFrame:
     a, b = (_side(each, users).select(*KEY, *gold, *named) for each in pair)
     joined = a.join(b, on=KEY, nulls_equal=True, suffix="_b", maintain_order="left")
     joined = joined.with_columns(pl.coalesce(name, f"{name}_b") for name in gold)
-    joined = joined.drop(f"{name}_b" for name in gold)
-    return joined.rename({name: f"{name}_a" for name in named})
+    return joined.drop(f"{name}_b" for name in gold).rename({name: f"{name}_a" for name in named})
 
 
 def _side(evaluation: Evaluation, users: Sequence[str]) -> pl.DataFrame:
     """The fields of one system, whether each is right, and right by each other reading rule."""
     cases = fields(evaluation).filter(of_gold())
+    cases = cases.with_columns(pl.lit(None).alias(n) for n in users if n not in cases.columns)
     is_right = (pl.col("outcome") == "match").fill_null(False)
     cases = cases.with_columns(is_right.alias("right"))
-    cases = cases.with_columns(pl.lit(None).alias(n) for n in users if n not in cases.columns)
     threshold = evaluation.settings.get("threshold", THRESHOLD)
     return cases.with_columns(rights(cases, "normalised", threshold=threshold))
 
@@ -123,20 +101,14 @@ def _flip() -> pl.Expr:
 
 
 def side(flipped: pl.DataFrame, which: str) -> pl.DataFrame:
-    """The cases of system ``a`` or ``b``, row for row: two tables to lay beside each other.
-
-    Returns
-    -------
-    polars.DataFrame
-        The schema CASES.
-    """
+    """The cases (schema CASES) of system ``a`` or ``b``, row for row: two tables to compare."""
     columns = [
         pl.col(f"{name}_{which}" if name in SYSTEM else name).cast(kind).alias(name)
         for name, kind in CASES.items()
     ]
-    ours = {f"{name}_{side}" for name in (*SYSTEM, *_RIGHT) for side in "ab"}
-    ours |= {*CASES, "turn", "flip"}
-    users = [name for name in flipped.columns if name not in ours]
+    of_both = {f"{name}_{side}" for name in (*SYSTEM, *_RIGHT) for side in "ab"}
+    of_both |= {*CASES, "turn", "flip"}
+    users = [name for name in flipped.columns if name not in of_both]
     return tables.check("cases", flipped.select(*columns, *users))
 
 
@@ -148,14 +120,14 @@ def value_tests(
     All fields come first, with the greatest p (`surest`) with and without those that no claim may
     rest on. The slices are by columns of the gold, of documents or a user's own.
     """
-    needed = dict.fromkeys([*_TESTED, "kind", *by, *(root for name in by for root in roots(name))])
+    needed = dict.fromkeys([*_TESTED, *by, *(root for name in by for root in roots(name))])
     table = flips_of_common(first, second, columns=list(needed))
     codes = {name: number for number, name in enumerate(first.document_names)}
     labels = {name: getattr(first, name) for name in ("benchmark", "split", "mode")}
     labels |= {"system_a": first.system, "system_b": second.system}
     tested = []
     for flipped in (table, *_by_other_rules(table)):
-        slices = list(_slices(flipped, first.documents, by)) if flipped.height else []
+        slices = _slices(flipped, first.documents, by) if flipped.height else ()
         pairs = [_pair(rows, codes, labels | of) for of, rows in slices]
         tested.append(paired_differences(pairs, **options))
     if tested[0]:
@@ -165,12 +137,11 @@ def value_tests(
 
 def _by_other_rules(table: pl.DataFrame) -> Iterator[pl.DataFrame]:
     """The flips as each other reading rule makes them; none where nothing was read under boxes."""
-    counts = [table[f"rights_{which}"].list.len().max() for which in "ab"]
-    for rule in range(max((count for count in counts if count), default=0)):
-        right = {side: pl.col(f"rights_{side}").list.get(rule, null_on_oob=True) for side in "ab"}
+    counts = [table[f"rights_{which}"].list.len().max() or 0 for which in "ab"]
+    for rule in range(max(counts)):
+        right = {n: pl.col(f"rights_{n}").list.get(rule, null_on_oob=True) for n in "ab"}
         yield table.with_columns(
-            value.fill_null(pl.col(f"right_{side}")).alias(f"right_{side}")
-            for side, value in right.items()
+            value.fill_null(pl.col(f"right_{n}")).alias(f"right_{n}") for n, value in right.items()
         ).with_columns(_flip())
 
 
@@ -212,11 +183,11 @@ def _pair(rows: pl.DataFrame, codes: dict[str, int], labels: dict[str, Any]) -> 
     total = np.ones(rows.height)
     counts = [by_document(number, [rows[f"right_{side}"], total], len(codes)) for side in "ab"]
     flipped = dict(rows["flip"].value_counts().iter_rows())
-    tally = {flip.replace(" ", "_"): flipped.get(flip, 0) for flip in FLIPS}
-    labels = labels | tally | {"metric": OUTCOME, "level": "field", "n_cases": rows.height}
+    labels = labels | {flip.replace(" ", "_"): flipped.get(flip, 0) for flip in FLIPS}
+    labels |= {"metric": OUTCOME, "level": "field", "n_cases": rows.height}
     labels["task"] = rows["task"].first() if rows["task"].n_unique() == 1 else None
     labels["n_docs"] = rows["doc_id"].n_unique()
-    labels["p_mcnemar"] = mcnemar(tally["only_a"], tally["only_b"])
+    labels["p_mcnemar"] = mcnemar(labels["only_a"], labels["only_b"])
     return Pair(*counts, ratio, labels=labels)
 
 

@@ -35,10 +35,7 @@ def side_by_side(
         are those of these systems. Systems of one name are numbered.
     scores
         Names of metrics; all that were scored if left out.
-    average, by
-        As for `compare`: ``pooled``, ``macro`` or both; columns of the gold or of documents to
-        slice the fields by.
-    resamples, permutations, seed
+    average, by, resamples, permutations, seed
         As for `compare`.
 
     Returns
@@ -53,8 +50,7 @@ def side_by_side(
     Raises
     ------
     DataBroken
-        If evaluations with a metric in common are of different documents; the message says what
-        differs.
+        If evaluations with a metric in common are of different documents.
     UnknownName
         If a metric of `scores` is not registered.
 
@@ -74,7 +70,7 @@ def side_by_side(
     tested = [pl.DataFrame(schema=COMPARISON)]
     for alike, names in _scored_alike(systems, rows["metric"].unique().sort()):
         tested.append(compare(alike, metric=names, permutations=permutations, **draws))
-    return marked(rows, pl.concat(tested))
+    return _marked(rows, pl.concat(tested))
 
 
 def _scored_alike(
@@ -91,42 +87,38 @@ def _scored_alike(
         of = tasks.get(name, {})
         if len(of) > 1 and set.intersection(*of.values()):
             groups.setdefault(tuple(of), []).append(name)
-    for members, chosen in groups.items():
+    for members, metric_names in groups.items():
         alike = common([system for system in systems if system.system in members]).evaluations
         shared = set.intersection(*map(scored_metrics, alike))
-        if shown := [name for name in chosen if name in shared]:
-            yield alike, shown
+        if known := [name for name in metric_names if name in shared]:
+            yield alike, known
 
 
-def marked(rows: pl.DataFrame, pairs: pl.DataFrame) -> pl.DataFrame:
+def _marked(rows: pl.DataFrame, pairs: pl.DataFrame) -> pl.DataFrame:
     """Rows of summaries with `mark` and `p` against the best of each score, as from `compare`."""
     key = list(ROW)
-    names = rows["metric"].unique()
-    ups = [name for name in names if metrics.get(name).direction == "up"]
+    ups = [name for name in rows["metric"].unique() if metrics.get(name).direction == "up"]
     height = pl.when(pl.col("metric").is_in(ups)).then("value").otherwise(-pl.col("value"))
     height = height.fill_nan(None)
     best = (height == height.max().over(key)).fill_null(False) & (pl.len().over(key) > 1)
     rows = rows.with_columns(best=best)
     tops = rows.filter("best").select(*key, other="system").unique(key, keep="first")
+    renamed = {"compared": "value", "system": "system"}
+    pairs = pairs.with_columns(low="ci_low", p=pl.col("p_holm").fill_nan(None))
     sides = pl.concat(
         pairs.select(
-            *key,
-            "better",
-            "ci_low",
-            system=f"system_{side}",
+            *(*key, "better", "low", "p"),
+            *(pl.col(f"{name}_{side}").alias(new) for new, name in renamed.items()),
             other=f"system_{other}",
-            compared=f"value_{side}",
-            p=pl.col("p_holm").fill_nan(None),
         )
         for side, other in ("ab", "ba")
     )
     tested = sides.join(tops, on=[*key, "other"], how="semi", nulls_equal=True).drop("other")
-    rows = rows.join(
-        tested, on=[*key, "system"], how="left", nulls_equal=True, maintain_order="left"
-    )
+    on = [*key, "system"]
+    rows = rows.join(tested, on=on, how="left", nulls_equal=True, maintain_order="left")
     # A test of only what both systems were scored on says nothing of another number.
     known = (pl.col("value") == pl.col("compared")) & pl.col("p").is_not_null()
-    known &= pl.col("ci_low_right").is_not_nan()
+    known &= pl.col("low").is_not_nan()
     told = pl.when(pl.col("better").is_null()).then(pl.lit(NEAR)).otherwise(pl.lit(WORSE))
     mark = pl.when("best").then(pl.lit(BEST)).when(known).then(told)
     return rows.select(*tables.SCHEMAS["summary"], mark.alias("mark"), "p")

@@ -10,12 +10,25 @@ import numpy as np
 import polars as pl
 
 from formlab import metrics, tables
-from formlab.analysis.finding import KEYS, LABEL, OUTCOME, READER, asked, origin
+from formlab.analysis.comparability import scored_metrics
+from formlab.analysis.finding import (
+    KEYS,
+    LABEL,
+    OUTCOME,
+    READER,
+    Finding,
+    asked,
+    has_pages,
+    keys,
+    origin,
+    p_text,
+    word,
+)
 from formlab.analysis.weaknesses import AT_LEAST, UNDER, Search, Slice, Values, Weakness
 from formlab.errors import UnknownName
 from formlab.folders import Evaluation
 from formlab.metrics import ratio
-from formlab.scoring.bands import of_values
+from formlab.scoring.bands import of_values, sliced
 from formlab.stats.draws import by_document, drawn_parts, percentiles
 from formlab.stats.sums import of_cases
 from formlab.tables import USABLE, Settings
@@ -124,10 +137,12 @@ def opened_values(
     columns: Sequence[str] | None = None,
     *,
     answered: bool = False,
+    unit: str = "",
 ) -> tuple[Values, Sequence[str]]:
     """The gold's values with the columns to look at, and within which of these to look deeper.
 
-    With `answered` only those of documents that have a usable answer.
+    With `answered` only those of documents that have a usable answer; with `unit` documents that
+    have one value of this column count as one.
     """
     up = metric == OUTCOME or metrics.get(metric).direction == "up"
     if metric != OUTCOME:
@@ -142,6 +157,9 @@ def opened_values(
     names = [*COLUMNS, *_OF_GOLD, *evaluation.own] if columns is None else list(columns)
     pieces = [_piece(part, metric, names, answered=answered) for part in evaluation.parts()]
     table = pl.concat([table for table, _ in pieces])
+    if unit:
+        units = sliced(table, evaluation.documents, unit).cast(pl.String)
+        table = table.with_columns(doc_id=pl.coalesce(units, "doc_id"))
     values = {name: pl.concat([of[name] for _, of in pieces]) for name in names}
     return Values(table, values, up=up), HEADS if columns is None else ()
 
@@ -234,3 +252,77 @@ def slice_cases(
         return cases.filter(pl.col("outcome") != "match") if wrong else cases
 
     return evaluation.gathered(chosen)
+
+
+def kinds(
+    evaluation: Evaluation | Sequence[Evaluation],
+    *,
+    metric: str,
+    by: str = "kind",
+    unit: str = "",
+    alpha: float = 0.05,
+    resamples: int = 1000,
+    level: float = 0.95,
+    seed: int = 0,
+) -> Finding:
+    """Whether a system does worse on one value of `by` than on the others: one finding.
+
+    It is on the strongest slice of one column, as in `find_slices`; if none holds, it says so.
+
+    Parameters
+    ----------
+    evaluation
+        One; of several those that have the metric are looked at one by one, and the one that loses
+        the most values speaks.
+    metric
+        As for `find_slices`; the first of several that was scored, joined by spaces.
+    by
+        A column that slices fields.
+    unit
+        A column of *documents* whose values are independent, such as ``template``; each document
+        is if left out.
+    alpha, resamples, level, seed
+        As for `find_slices`.
+
+    Examples
+    --------
+    >>> import formlab
+    >>> one = formlab.evaluate({"a": {"x": "1"}}, {"a": {"x": "2"}})
+    >>> kinds(one, metric="outcome").claim
+    'No difference between kinds of field was shown for prediction'
+    """
+    several = [evaluation] if isinstance(evaluation, Evaluation) else list(evaluation)
+    draws = {"resamples": resamples, "level": level, "seed": seed}
+    found = []
+    for one in several:
+        names = [name for name in metric.split() if name in {OUTCOME, *scored_metrics(one)}]
+        for name in names[:1]:
+            values, _ = opened_values(one, name, [by], unit=unit)
+            weak = Search(values, (), 1).weaknesses(alpha / len(several))
+            rows = slice_rows(values, weak, **draws)
+            found += [(row["excess"], one, name, row) for row in rows if row["slice_by"]]
+    base = {"settings": f"{metric}|by={by}|exchanged within documents,holm<={alpha:g}"}
+    base["settings"] += f"|unit={unit}" if unit else ""
+    named = {"kind": "kinds of field", "entity": "entities", "complexity": "complexities"}
+    plural = named.get(by, f"{word(by)}s")
+    if not found:
+        systems = " and ".join(dict.fromkeys(one.system for one in several))
+        claim = f"No difference between {plural} was shown for {systems}"
+        return Finding(claim, "kinds", holds=False, **base, **origin(several[0]))
+    _, one, name, row = max(found, key=lambda each: each[0])
+    title = "share right" if name == OUTCOME else metrics.title(name)
+    sign, value = np.sign(row["difference"]), word(row["slice_value"][0])
+    low, high = sorted((sign * row["difference_low"], sign * row["difference_high"]))
+    span = f"{abs(row['difference']):.3f}, 95 % interval {low:.3f} to {high:.3f}".replace("-", "−")
+    claim = (
+        f"{one.system} does worse on {value} than on other {plural}: {title} {row['value']:.3f} "
+        f"against {row['rest']:.3f} (difference {span}; {row['n_docs']:,} documents; "
+        f"{p_text(row['p_adjusted'])}, adjusted for {row['n_tested']:,} tests)"
+    )
+    base |= {n: row[n] for n in ("n_docs", "n_cases", "n_tested", "p", "p_adjusted")}
+    base |= {"effect": abs(row["difference"]), "ci_low": low, "ci_high": high, "metric": name}
+    base["at_least"] = max(low, 0.0) * row["n_cases"] if name == OUTCOME else 0.0
+    beside = "pages" if has_pages(one) else "gold"
+    tip = f"Look at the fields of {word(by)} {value} beside their {beside}."
+    cases = keys(slice_cases(one, row, wrong=False))
+    return Finding(claim, "kinds", cases=cases, what_to_try=tip, **base, **origin(one))

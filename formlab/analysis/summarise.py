@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import polars as pl
 
@@ -61,6 +62,18 @@ def summarise(
     """
     rows = document_sums(evaluation, ("kind",) if by is None else tuple(by), average=average)
     return summary_of(rows, resamples=resamples, level=level, seed=seed)
+
+
+def summaries(evaluations: Iterable[Evaluation], **draws: Any) -> pl.DataFrame:
+    """The summary tables of several evaluations below each other; `draws` as for `summarise`.
+
+    Examples
+    --------
+    >>> summaries([]).columns == list(tables.SUMMARY)
+    True
+    """
+    rows = [summarise(evaluation, **draws) for evaluation in evaluations]
+    return pl.concat([pl.DataFrame(schema=tables.SUMMARY), *rows])
 
 
 def summary_of(rows: Iterable[Row], *, resamples: int, level: float, seed: int) -> pl.DataFrame:

@@ -33,9 +33,7 @@ def surface(
     *,
     bins: Bins | None = None,
     of: str = "field",
-    resamples: int = 1000,
-    level: float = 0.95,
-    seed: int = 0,
+    **draws: Any,
 ) -> pl.DataFrame:
     """A metric in every cell of a grid of two columns, with interval and counts.
 
@@ -50,6 +48,8 @@ def surface(
         values is cut into six bands of about equal counts.
     of
         ``field`` pools the fields of a cell, ``document`` its whole documents.
+    **draws
+        As for `summarise`.
 
     Returns
     -------
@@ -64,7 +64,6 @@ def surface(
     UnknownName
         If there is no such metric or column.
     """
-    draws = {"resamples": resamples, "level": level, "seed": seed}
     cells = _cells(evaluation, [metric], [x, y], bins or {}, of, **draws)
     axes = [cells.select(pl.col(axis).unique().sort()) for axis in ("x_value", "y_value")]
     grid = axes[0].join(axes[1], how="cross")
@@ -85,9 +84,7 @@ def curve(
     bins: Bins | None = None,
     of: str = "field",
     where: pl.Expr | None = None,
-    resamples: int = 1000,
-    level: float = 0.95,
-    seed: int = 0,
+    **draws: Any,
 ) -> pl.DataFrame:
     """Metrics at every value of one column, with intervals, and smoothed along it.
 
@@ -111,7 +108,6 @@ def curve(
     """
     if window < 1 or window % 2 == 0:
         raise ValueError(f"window is {window}: an odd number of values, 1 or more")
-    draws = {"resamples": resamples, "level": level, "seed": seed}
     cells = _cells(evaluation, measures, [x], bins or {}, of, most=None, where=where, **draws)
     order = pl.Enum(list(dict.fromkeys(measures)))
     cells = cells.sort(pl.col("metric").cast(order), "x_value")
@@ -189,16 +185,16 @@ def _words(values: pl.Series, edges: Sequence[float] | None, most: int | None) -
     """Each value as a word of those that occur, in order; the unknown comes last."""
     if values.dtype.is_numeric():
         numbers = values.cast(pl.Float64).fill_nan(None)
-        known = numbers.drop_nulls()
-        if edges is None and most is not None and known.n_unique() > most:
+        known = numbers.drop_nulls().unique().sort()
+        if edges is None and most is not None and len(known) > most:
             shares = np.linspace(0, 1, BANDS_OF_MANY + 1)[1:-1]
-            cuts = np.unique(np.quantile(known.to_numpy(), shares, method="higher"))
-            edges = cuts[cuts > known.min()].tolist()
+            cuts = np.quantile(numbers.drop_nulls().to_numpy(), shares, method="higher")
+            edges = [edge for edge in np.unique(cuts).tolist() if edge > known[0]]
         if edges:
             whole = values.dtype.is_integer()
             words = cut(pl.DataFrame({"at": values}), band("", pl.col("at"), edges, whole=whole))
         else:
-            names = {value: f"{value:g}" for value in known.unique().sort()}
+            names = {value: f"{value:g}" for value in known}
             kind = pl.Enum(list(dict.fromkeys(names.values())))
             words = numbers.replace_strict(names, default=None, return_dtype=kind)
     elif isinstance(values.dtype, pl.Enum):

@@ -24,7 +24,7 @@ from formlab.analysis.finding import (
     p_text,
     word,
 )
-from formlab.analysis.weaknesses import AT_LEAST, UNDER, Search, Slice, Values, Weakness
+from formlab.analysis.weaknesses import AT_LEAST, UNDER, Search, Values, Weakness
 from formlab.errors import UnknownName
 from formlab.folders import Evaluation
 from formlab.metrics import ratio
@@ -48,7 +48,6 @@ SLICES: dict[str, Any] = {
     **dict.fromkeys(("slice_by", "slice_value"), pl.List(pl.String)),
     **dict.fromkeys(_VALUES, pl.Float64),
     **dict.fromkeys(("n_docs", "n_cases", "n_tested"), pl.Int64),
-    "shadows": pl.List(pl.String),
     "mode": pl.String,
     "settings": tables.SETTINGS,
 }
@@ -73,7 +72,7 @@ def find_slices(
 
     Every conjunction of at most `max_columns` values with enough support is tested against the
     rest by `stats.exchange`. Of those that hold the one that explains most is taken, its values
-    are taken away, and the rest is tested again. What no longer holds then was its shadow. Values
+    are taken away, and the rest is tested again. Values
     whose verdict depends on the reading rule are left out, and a slice must hold as well without
     those whose label may be wrong. So are documents that are mostly wrong, once they are told.
 
@@ -97,11 +96,10 @@ def find_slices(
     Returns
     -------
     polars.DataFrame
-        Ranked by `excess`, how many values are lost by not being as good as the rest. `shadows`
-        held before the slice was taken away and not afterwards; `rest` is the share of the values
-        that are in no weakness. A number is cut at its own values:
-        ``at least 26``. A slice was picked for looking bad: expect its difference to be smaller on
-        new documents.
+        Ranked by `excess`, how many values are lost by not being as good as the rest; `rest` is the
+        share of the values that are in no weakness. A number is cut at its own values: ``at least
+        26``. A slice was picked for looking bad: expect its difference to be smaller on new
+        documents.
 
     Raises
     ------
@@ -211,13 +209,12 @@ def slice_rows(
         if resamples:
             drawn, others = map(ratio, drawn_parts(sides, resamples=resamples, seed=seed))
             span, apart = percentiles(drawn, level), percentiles(drawn - others, level)
-        held = weakness.slice or Slice((), ())
-        row = {"slice_by": held.columns, "slice_value": held.values, "n_cases": int(inside.sum())}
+        row = {"slice_by": weakness.columns, "slice_value": weakness.values}
         numbers = (value, *span, rest, value - rest, *apart, weakness.p, weakness.p_adjusted)
         row |= dict(zip(_VALUES, numbers, strict=False))
-        row |= {"excess": abs(value - rest) * inside.sum(), "shadows": weakness.shadows}
-        row["n_docs"] = len(np.unique(values.document[inside]))
-        yield row | {"n_tested": weakness.n_tested}
+        row |= {"excess": abs(value - rest) * inside.sum(), "n_cases": int(inside.sum())}
+        row |= {"n_docs": len(np.unique(values.document[inside])), "n_tested": weakness.n_tested}
+        yield row
 
 
 def slice_cases(
@@ -275,7 +272,7 @@ def kinds(
         One; of several those that have the metric are looked at one by one, and the one that loses
         the most values speaks.
     metric
-        As for `find_slices`; the first of several that was scored, joined by spaces.
+        As for `find_slices`; of several, joined by spaces, the first such one that was scored.
     by
         A column that slices fields.
     unit
@@ -295,7 +292,8 @@ def kinds(
     draws = {"resamples": resamples, "level": level, "seed": seed}
     found = []
     for one in several:
-        names = [name for name in metric.split() if name in {OUTCOME, *scored_metrics(one)}]
+        scored = [name for name in scored_metrics(one) if metrics.get(name).score is ratio]
+        names = [name for name in metric.split() if name in {OUTCOME, *scored}]
         for name in names[:1]:
             values, _ = opened_values(one, name, [by], unit=unit)
             weak = Search(values, (), 1).weaknesses(alpha / len(several))

@@ -26,21 +26,6 @@ _EARNED = 3.0
 # By so much a cut at another place must: more than by one loss alone.
 _MOVED = 5.0
 AT_LEAST, UNDER = "at least ", "under "
-
-
-@dataclasses.dataclass(frozen=True)
-class Slice:
-    """Values that agree in each of some columns, or of which a number is on one side of a cut."""
-
-    columns: tuple[str, ...]
-    values: tuple[str, ...]
-
-    @property
-    def name(self) -> str:
-        """As a sentence has it: ``kind is date and the year is 2016 or later``."""
-        return " and ".join(map(_phrase, self.columns, self.values))
-
-
 # How a sentence says that a number is at least so much, or less.
 _PHRASES = {
     "year": ("the year is {} or later", "the year is before {}"),
@@ -48,6 +33,28 @@ _PHRASES = {
     "length": ("the value has {} characters or more", "the value has fewer than {} characters"),
     "index": ("the number of the item is {} or more", "the number of the item is under {}"),
 }
+Words = tuple[str, ...]
+
+
+@dataclasses.dataclass
+class Weakness:
+    """Values on which losses are more likely, and how it was shown.
+
+    They agree in each of some columns, or a number of theirs is on one side of a cut; without
+    columns they are those of the documents that are mostly wrong.
+    """
+
+    columns: Words
+    values: Words
+    inside: np.ndarray
+    p: float
+    p_adjusted: float
+    n_tested: int
+
+    @property
+    def name(self) -> str:
+        """As a sentence has it: ``kind is date and the year is 2016 or later``."""
+        return " and ".join(map(_phrase, self.columns, self.values))
 
 
 def _phrase(column: str, value: str) -> str:
@@ -61,18 +68,6 @@ def _phrase(column: str, value: str) -> str:
     return f"{'the ' * (column == 'field')}{column.replace('_', ' ')} is {value}"
 
 
-@dataclasses.dataclass
-class Weakness:
-    """A slice, or without one the documents that are mostly wrong, and how it was shown."""
-
-    slice: Slice | None
-    inside: np.ndarray
-    p: float
-    p_adjusted: float
-    n_tested: int
-    shadows: list[str]
-
-
 class Values:
     """The gold's values of one evaluation: document, loss and columns of each, as numbers.
 
@@ -82,16 +77,13 @@ class Values:
 
     def __init__(self, table: pl.DataFrame, columns: dict[str, pl.Series], *, up: bool) -> None:
         self.table = table
-        codes = table["doc_id"].rank("dense").cast(pl.Int64) - 1
-        self.document = codes.to_numpy()
+        self.document = (table["doc_id"].rank("dense").cast(pl.Int64) - 1).to_numpy()
         self.count = int(self.document.max(initial=-1)) + 1
         self.hits, self.total = (table[name].cast(float).to_numpy() for name in ("hits", "total"))
-        rate = float(ratio(np.array([self.hits.sum(), self.total.sum()])))
         self.is_count = bool((self.total == 1).all() and ((self.hits % 1) == 0).all())
-        sign = -1 if up else 1
-        self.loss = 1 - self.hits if self.is_count and up else sign * (
-            self.hits - (0 if self.is_count else rate) * self.total
-        )  # fmt: skip
+        expected = 0 if self.is_count else ratio(np.array([self.hits.sum(), self.total.sum()]))
+        self.loss = (-1 if up else 1) * (self.hits - expected * self.total)
+        self.loss += self.is_count and up
         self.sure = table["sure"].to_numpy()
         self.codes: dict[str, np.ndarray] = {}
         self.words: dict[str, list[Any]] = {}
@@ -105,8 +97,7 @@ class Values:
         is_number = series.dtype.is_numeric() and (name in NUMBERS or len(words) > _CUTS)
         if len(words) + bool(series.null_count()) < 2 or (not is_number and len(words) > _VALUES):
             return
-        rank = series.rank("dense").cast(pl.Int64) - 1
-        self.codes[name] = rank.fill_null(-1).to_numpy()
+        self.codes[name] = (series.rank("dense").cast(pl.Int64) - 1).fill_null(-1).to_numpy()
         self.words[name] = words.to_list()
         self.ranks |= {(name, str(word)): at for at, word in enumerate(words)}
         if is_number:
@@ -134,10 +125,9 @@ class Values:
 
     def mask(self, name: str, value: str) -> np.ndarray:
         """Which values one column puts into a slice."""
-        codes = self.codes[name]
+        codes, at = self.codes[name], self.ranks[name, value]
         if name not in self.cuts:
-            return codes == self.ranks[name, value]
-        at = self.ranks[name, value]
+            return codes == at
         return codes >= at if value.startswith(AT_LEAST) else (codes >= 0) & (codes < at)
 
 
@@ -163,39 +153,35 @@ class Search:
     ) -> None:
         self.values, self.heads = values, [name for name in heads if name in values.codes]
         self.depth, self.min_docs, self.min_cases = depth, min_docs, min_cases
-        self.count = values.count
-        # Losses, number and variance of what is looked at in this round.
-        self.whole = 0.0, 0, 0.0
 
-    def masks(self, active: np.ndarray) -> tuple[list[Slice], list[np.ndarray]]:
+    def masks(self, active: np.ndarray) -> tuple[list[tuple[Words, Words]], list[np.ndarray]]:
         """The slices with enough support, and the places of their values; the same ones once."""
         marks, count = np.random.default_rng(0).random(len(active)), int(active.sum())
         seen: set[float] = set()
         slices, places = [], []
 
-        def add(columns: tuple[str, ...], words: tuple[str, ...], at: np.ndarray) -> bool:
-            documents = np.bincount(self.values.document[at], minlength=1)
-            enough = len(at) >= self.min_cases and np.count_nonzero(documents) >= self.min_docs
+        def add(columns: Words, words: Words, at: np.ndarray) -> bool:
+            enough = len(at) >= self.min_cases
+            enough &= len(np.unique(self.values.document[at])) >= self.min_docs
             mark = float(marks[at].sum())
             if enough and len(at) < count and mark not in seen:
                 seen.add(mark)
-                slices.append(Slice(columns, words))
+                slices.append((columns, words))
                 places.append(at)
             return enough
 
-        singles = [
-            (name, word, np.flatnonzero(self.values.mask(name, word) & active))
+        level = [
+            ((name,), (word,), np.flatnonzero(self.values.mask(name, word) & active))
             for name, word in self.values.atoms()
         ]
-        singles = [each for each in singles if add((each[0],), (each[1],), each[2])]
-        level = [((name,), (word,), at) for name, word, at in singles]
+        level = singles = [each for each in level if add(*each)]
         for _ in range(1, self.depth):
             deeper = []
             for columns, words, at in level:
                 inside = np.zeros(len(active), dtype=bool)
                 inside[at] = True
                 beside = self._beside(columns)
-                for name, word, other in singles:
+                for (name,), (word,), other in singles:
                     if name in beside:
                         both = other[inside[other]]
                         if self.min_cases <= len(both) < min(len(at), len(other)):
@@ -203,7 +189,7 @@ class Search:
             level = [each for each in deeper if add(*each)]
         return slices, places
 
-    def _beside(self, columns: tuple[str, ...]) -> set[str]:
+    def _beside(self, columns: Words) -> set[str]:
         """The columns that go with those before: with a head all that are none, else later ones."""
         order = list(self.values.codes)
         later = set(order[order.index(columns[-1]) + 1 :])
@@ -214,89 +200,72 @@ class Search:
     def weaknesses(self, alpha: float) -> list[Weakness]:
         """One after the other, each with its values taken away before the next is looked for."""
         active, found = np.ones(len(self.values.loss), dtype=bool), []
-        before: list[str] = []
-        for _ in range(_ROUNDS):
-            weakness, significant = self._strongest(active, alpha)
-            if found:
-                left = set(significant)
-                found[-1].shadows = [name for name in before if name not in left]
-            if weakness is None:
-                break
+        while len(found) < _ROUNDS and (weakness := self._strongest(active, alpha)):
             found.append(weakness)
-            before = [n for n in significant if weakness.slice is None or n != weakness.slice.name]
             active &= ~weakness.inside
         return found
 
-    def _strongest(self, active: np.ndarray, alpha: float) -> tuple[Weakness | None, list[str]]:
-        """The slice that explains most, or the documents, and the names of all that hold."""
+    def _strongest(self, active: np.ndarray, alpha: float) -> Weakness | None:
+        """The slice that explains most, or the documents that are mostly wrong."""
         slices, places = self.masks(active)
-        documents = self._documents(active)
-        p = np.array([documents[0], *self._p(places, active)])
+        p_documents, of_documents = self._documents(active)
+        p = np.array([p_documents, *self._p(places, active)])
         adjusted, tested = adjusted_p(p), int((~np.isnan(p)).sum())
-        holds = adjusted <= alpha
-        if not self.values.sure[active].all() and holds[1:].any():
-            sure = self.values.sure
+        holds, sure, best = adjusted <= alpha, self.values.sure, None
+        if not sure[active].all() and holds[1:].any():
             again = self._p([at[sure[at]] for at in places], active & sure)
             holds[1:] &= adjusted_p(again) <= alpha
-        best = None
         if holds[1:].any():
-            loss = self.values.loss[active]
-            self.whole = float(loss.sum()), len(loss), float(loss.var())
-            gains = np.array(
-                [
-                    self._gain(at) if held else 0.0
-                    for at, held in zip(places, holds[1:], strict=True)
-                ]
-            )
-            gains -= _EARNED * np.array([len(each.columns) - 1 for each in slices])
-            at = int(np.argmax(np.where(holds[1:], gains, -np.inf)))
-            held = self._cut_best(slices[at], active)
+            gains = np.full(len(slices), -np.inf)
+            for at in np.flatnonzero(holds[1:]):
+                earned = _EARNED * (len(slices[at][0]) - 1)
+                gains[at] = self._gain(places[at], active) - earned
+            at = int(np.argmax(gains))
+            columns, words = slices[at][0], self._cut_best(*slices[at], active)
             inside = active & np.logical_and.reduce(
-                [self.values.mask(*pair) for pair in zip(held.columns, held.values, strict=True)]
+                [self.values.mask(*pair) for pair in zip(columns, words, strict=True)]
             )
-            best = Weakness(held, inside, p[at + 1], adjusted[at + 1], tested, [])
-        names = [each.name for each, held in zip(slices, holds[1:], strict=True) if held]
+            best = Weakness(columns, words, inside, p[at + 1], adjusted[at + 1], tested)
         # Documents are told first unless the slice explains why they are wrong.
-        if (
-            holds[0]
-            and documents[1].any()
-            and (best is None or self._documents(active & ~best.inside)[0] <= alpha)
-        ):
-            best = Weakness(None, documents[1], p[0], adjusted[0], tested, [])
-        return best, names
+        first = holds[0] and of_documents.any()
+        if first and (best is None or self._documents(active & ~best.inside)[0] <= alpha):
+            return Weakness((), (), of_documents, p[0], adjusted[0], tested)
+        return best
 
-    def _cut_best(self, held: Slice, active: np.ndarray) -> Slice:
-        """The slice with its numbers cut where that explains most, of all places near by."""
-        words = list(held.values)
-        for place, name in enumerate(held.columns):
+    def _cut_best(self, columns: Words, words: Words, active: np.ndarray) -> Words:
+        """The values of a slice with its numbers cut where that explains most, near by."""
+        words = list(words)
+        for place, name in enumerate(columns):
             cuts = self.values.cuts.get(name)
             if not cuts:
                 continue
-            pairs = zip(held.columns, words, strict=True)
+            pairs = zip(columns, words, strict=True)
             others = [self.values.mask(*pair) for n, pair in enumerate(pairs) if n != place]
             rest = np.logical_and.reduce([active, *others])
             before = self.values.ranks[name, words[place]]
             side = AT_LEAST if words[place].startswith(AT_LEAST) else UNDER
             low = max((cut for cut in cuts if cut < before), default=0) + 1
             high = min((cut for cut in cuts if cut > before), default=len(self.values.words[name]))
-            near = {at: self.values.cut(name, at, side) for at in range(low, high)}
+            near = sorted(range(low, high), key=lambda at: abs(at - before))[:_CUTS]
+            values = {at: self.values.cut(name, at, side) for at in near}
             gains = {
-                at: self._gain(np.flatnonzero(self.values.mask(name, near[at]) & rest))
-                for at in sorted(near, key=lambda at: abs(at - before))[:_CUTS]
+                at: self._gain(np.flatnonzero(self.values.mask(name, value) & rest), active)
+                for at, value in values.items()
             }
             # One error by chance beside a cut is no reason to move it.
             best = max(gains, key=gains.get)
             if gains[best] > gains[before] + _MOVED:
-                words[place] = near[best]
-        return Slice(held.columns, tuple(words))
+                words[place] = values[best]
+        return tuple(words)
 
-    def _gain(self, at: np.ndarray) -> float:
+    def _gain(self, at: np.ndarray, active: np.ndarray) -> float:
         """The logarithm of how much likelier the losses are with a rate of its own for a slice."""
-        whole, total, variance = self.whole
+        loss = self.values.loss[active]
+        whole, total = float(loss.sum()), len(loss)
         n, inside = max(len(at), 1), float(self.values.loss[at].sum())
         if not self.values.is_count:
             away = inside / n - (whole - inside) / max(total - n, 1)
-            return 0.5 * away**2 * n / max(variance, 1e-12)
+            return 0.5 * away**2 * n / max(float(loss.var()), 1e-12)
 
         def likelihood(wrong: float, of: float) -> float:
             parts = np.array([wrong, of - wrong])
@@ -306,21 +275,18 @@ class Search:
         return likelihood(inside, n) + rest - likelihood(whole, total)
 
     def _p(self, places: Sequence[np.ndarray], active: np.ndarray) -> np.ndarray:
-        values = self.values
-        at = np.flatnonzero(active)
-        test = Exchanged(values.document[at], values.loss[at], self.count, values.is_count)
+        values, at = self.values, np.flatnonzero(active)
+        test = Exchanged(values.document[at], values.loss[at], values.count, values.is_count)
         return test.p([(values.document[at], values.loss[at]) for at in places])
 
     def _documents(self, active: np.ndarray) -> tuple[float, np.ndarray]:
         """p of so many documents that are mostly wrong, and which values they hold."""
         document, loss = self.values.document[active], self.values.loss[active]
-        none = np.zeros(len(active), dtype=bool)
         if not self.values.is_count or not len(loss):
-            return np.nan, none
-        sizes = np.bincount(document, minlength=self.count)
-        wrong = np.bincount(document, weights=loss, minlength=self.count)
+            return np.nan, np.zeros(len(active), dtype=bool)
+        sizes = np.bincount(document, minlength=self.values.count)
+        wrong = np.bincount(document, weights=loss, minlength=self.values.count)
         bad = (sizes >= _LEAST) & (wrong >= _MOSTLY * sizes)
-        p = Exchanged.spread_p(
-            sizes[sizes >= _LEAST], int(loss.sum()), len(loss), bad.sum(), _MOSTLY
-        )
+        sizes = sizes[sizes >= _LEAST]
+        p = Exchanged.spread_p(sizes, int(loss.sum()), len(loss), bad.sum(), _MOSTLY)
         return p, bad[self.values.document] & active

@@ -51,20 +51,21 @@ def compared(
     """
     if not rows:
         return pl.DataFrame(schema=dict(schema))
-    table = _adjusted(rows, "surest", level)
     verdict = _verdicts(_adjusted(rows, "p", level), level)
     same = pl.lit(True)
     for number, others in enumerate(by_other_rules):
         other = _verdicts(_adjusted(others, "p", level), level)
-        other = other.rename({"verdict": f"verdict_{number}"})
         keys = [name for name in KEY if name in other.columns]
+        name = f"verdict_{number}"
+        other = other.rename({"verdict": name})
         verdict = verdict.join(other, on=keys, how="left", nulls_equal=True, maintain_order="left")
-        same &= pl.col("verdict").eq_missing(pl.col(f"verdict_{number}"))
+        same &= pl.col("verdict").eq_missing(pl.col(name))
     rules = pl.when(same).then(pl.lit(SAME)).otherwise(pl.lit(DEPENDS))
     known = pl.lit(bool(by_other_rules)) & pl.col("p").is_not_nan()
-    if has_rule is not None:
-        known &= has_rule
-    table = table.with_columns(verdict.with_columns(rules=rules)["rules"])
+    known &= pl.lit(True) if has_rule is None else has_rule
+    table = _adjusted(rows, "surest", level).with_columns(
+        verdict.with_columns(rules=rules)["rules"]
+    )
     table = _with_better(table.with_columns(pl.when(known).then("rules")), 1 - level)
     return table.select(
         (pl.col(name) if name in table.columns else pl.lit(None)).cast(kind).alias(name)
@@ -75,36 +76,24 @@ def compared(
 def _adjusted(rows: Rows, which: str, level: float) -> pl.DataFrame:
     """The rows with `p_holm` and `p_bh` of one of their p, and what could be shown after these."""
     p = np.array([row.get(which, row["p"]) for row in rows], dtype=float)
-    planned = (None, "kind")
-    family = [
-        (
-            *(row.get(name) for name in KEY[:3]),
-            row["slice_by"] if row["slice_by"] in planned else "",
-        )
-        for row in rows
-    ]
+    families: dict[tuple[Any, ...], list[int]] = {}
+    for at, row in enumerate(rows):
+        by = row["slice_by"] if row["slice_by"] in (None, "kind") else ""
+        families.setdefault((*(row.get(name) for name in KEY[:3]), by), []).append(at)
     both = np.full((2, len(rows)), np.nan)
     least = np.array([row["least_difference"] for row in rows], dtype=float)
     n_docs = np.array([row["n_docs"] for row in rows])
-    for key in dict.fromkeys(family):
-        members = np.array([other == key for other in family])
+    for members in families.values():
         for number, method in enumerate(("holm", "fdr_bh")):
             both[number, members] = adjusted_p(p[members], method)
         # With fewer documents the least p there can be, counted for all tests, shows nothing.
         n_tested = max(1, (~np.isnan(p[members])).sum())
-        least[members & (n_docs < documents_needed((1 - level) / n_tested))] = np.nan
-    settings = [row["settings"] for row in rows]
-    done = [
-        {
-            **row,
-            "p_holm": strict,
-            "p_bh": mild,
-            "least_difference": seen,
-            "settings": dataclasses.asdict(how),
-        }
-        for row, strict, mild, seen, how in zip(rows, *both, least, settings, strict=True)
-    ]
-    return pl.DataFrame(done, infer_schema_length=None)
+        few = n_docs[members] < documents_needed((1 - level) / n_tested)
+        least[members] = np.where(few, np.nan, least[members])
+    found = [row | {"settings": dataclasses.asdict(row["settings"])} for row in rows]
+    return pl.DataFrame(found, infer_schema_length=None).with_columns(
+        p_holm=both[0], p_bh=both[1], least_difference=least
+    )
 
 
 def _verdicts(table: pl.DataFrame, level: float) -> pl.DataFrame:

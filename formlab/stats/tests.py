@@ -46,8 +46,7 @@ class Pair:
     @property
     def values(self) -> tuple[float, float]:
         """The score of each system."""
-        first, second = self.sums
-        return float(self.score(first)), float(self.score(second))
+        return float(self.score(self.sums[0])), float(self.score(self.sums[1]))
 
     def lead(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
         """By how much the first is better, from the sums of both."""
@@ -88,37 +87,32 @@ def paired_differences(
         For each pair its labels and `value_a value_b difference ci_low ci_high p
         least_difference`.
     """
-    spans = _paired_intervals(pairs, resamples=resamples, level=level, power=power, seed=seed)
+    ends = [(NAN, NAN, NAN)] * len(pairs)
+    if pairs and len(pairs[0].first) > 1 and resamples:
+        tables = [table for pair in pairs for table in (pair.first, pair.second)]
+        drawn = drawn_parts(tables, resamples=resamples, seed=seed)
+        ends = [_interval(pair, next(drawn), next(drawn), level, power) for pair in pairs]
     extremes = permutation_p(pairs, permutations=permutations, seed=seed)
     rows = []
-    for pair, (low, high, least), p in zip(pairs, spans, extremes, strict=True):
+    for pair, (low, high, least), p in zip(pairs, ends, extremes, strict=True):
         first, second = pair.values
-        lead = float(pair.lead(*pair.sums))
-        numbers = {"value_a": first, "value_b": second, "difference": lead}
+        numbers = {"value_a": first, "value_b": second, "difference": float(pair.lead(*pair.sums))}
         numbers |= {"ci_low": low, "ci_high": high, "p": p, "least_difference": least}
         rows.append(pair.labels | numbers)
     return rows
 
 
-def _paired_intervals(
-    pairs: Sequence[Pair], *, resamples: int, level: float, power: float, seed: int
-) -> list[tuple[float, float, float]]:
-    """Ends of the interval of each difference, and the least difference that would be seen."""
-    if not pairs or len(pairs[0].first) < 2 or not resamples:
-        return [(NAN, NAN, NAN)] * len(pairs)
-    tables = [table for pair in pairs for table in (pair.first, pair.second)]
-    drawn = drawn_parts(tables, resamples=resamples, seed=seed)
-    spans = []
-    for pair in pairs:
-        first, second = next(drawn), next(drawn)
-        values = pair.lead(first, second)
-        values = values[~np.isnan(values)]
-        error = float(values.std(ddof=1)) if values.size > 1 else 0.0
-        enough = pair.labels.get("n_docs", len(pair.first)) >= documents_needed(1 - level)
-        known = enough and error > ROUNDING
-        least = minimum_detectable_difference(error, level=level, power=power) if known else NAN
-        spans.append((*percentiles(values, level), least))
-    return spans
+def _interval(
+    pair: Pair, first: np.ndarray, second: np.ndarray, level: float, power: float
+) -> tuple[float, float, float]:
+    """Ends of the interval of a difference, and the least difference that would be seen."""
+    values = pair.lead(first, second)
+    values = values[~np.isnan(values)]
+    error = float(values.std(ddof=1)) if values.size > 1 else 0.0
+    enough = pair.labels.get("n_docs", len(pair.first)) >= documents_needed(1 - level)
+    known = enough and error > ROUNDING
+    least = minimum_detectable_difference(error, level=level, power=power) if known else NAN
+    return *percentiles(values, level), least
 
 
 def permutation_p(pairs: Sequence[Pair], *, permutations: int = 9999, seed: int = 0) -> list[float]:
@@ -134,12 +128,14 @@ def permutation_p(pairs: Sequence[Pair], *, permutations: int = 9999, seed: int 
         deltas = np.subtract(pair.second, pair.first, dtype=float)
         differing = deltas[(deltas != 0).any(axis=1)]
         if len(differing) <= EXACT:
-            p_values[number] = float(
-                _is_extreme(pair, _every_swap(len(differing)) @ differing).mean()
-            )
+            moved = _every_swap(len(differing)) @ differing
+            p_values[number] = float(_is_extreme(pair, moved).mean())
         elif permutations:
             random[number] = deltas
-    sums = swapped_sums(list(random.values()), permutations=permutations, seed=seed)
+    count = len(pairs[0].first) if pairs else 0
+    sums = weighted_sums(
+        [*random.values()], lambda: swaps(count, permutations=permutations, seed=seed)
+    )
     for number, moved in zip(random, sums, strict=True):
         # The observed assignment is one of those that could have been.
         p_values[number] = float(_is_extreme(pairs[number], moved).sum() + 1) / (permutations + 1)
@@ -165,29 +161,17 @@ def swaps(count: int, *, permutations: int, seed: int) -> Iterator[np.ndarray]:
     random = np.random.default_rng([seed, 1])
     for size in block_sizes(count, permutations):
         bits = np.frombuffer(random.bytes(size * ((count + 7) // 8)), dtype=np.uint8)
-        yield np.unpackbits(bits.reshape(size, -1), axis=1, count=count)
-
-
-def swapped_sums(
-    tables: Sequence[np.ndarray], *, permutations: int, seed: int
-) -> Iterator[np.ndarray]:
-    """What of each table (documents, k) changes sides in the same swaps: (permutations, k)."""
-    count = len(tables[0]) if tables else 0
-    return weighted_sums(tables, lambda: swaps(count, permutations=permutations, seed=seed))
+        yield np.unpackbits(bits.reshape(size, -1), axis=1, count=count).astype(float)
 
 
 def loss_test(
-    pair: Pair,
-    margin: float,
-    *,
-    alpha: float = ALPHA,
-    permutations: int = 9999,
-    seed: int = 0,
+    pair: Pair, margin: float, *, alpha: float = ALPHA, permutations: int = 9999, seed: int = 0
 ) -> tuple[float, float]:
     """Whether the first system of a pair loses less than `margin` against the second.
 
     A one-sided sign-flip test of what each document adds to the difference (its jackknife value),
-    moved by the margin; documents without what the metric counts have no say. With up to twelve
+    moved by the margin (S. Wellek, Testing Statistical Hypotheses of Equivalence and
+    Noninferiority, 2010); documents without what the metric counts have no say. With up to twelve
     documents every flip is made and p is exact; then 1 / 2^n is the least p of n documents.
     Measured at 5 to 100 documents of unequal size, a loss of just the margin passes at 0.05 in 3 to
     6 of 100 corpora; where one document in ten loses half and the others nothing, in 19 of 100 at
@@ -199,10 +183,8 @@ def loss_test(
         The baseline second.
     margin
         In the unit of the score, 0 and more.
-    alpha
-        The level of the test, in (0, 1).
-    permutations, seed
-        Of the random flips.
+    alpha, permutations, seed
+        The level of the test, in (0, 1), and its random flips.
 
     Returns
     -------
@@ -210,10 +192,6 @@ def loss_test(
         p in (0, 1] under the hypothesis that `margin` or more is lost, and the loss from which on
         it is at most `alpha`, infinite where no margin will do. Both NaN for fewer than two
         documents, or where the score is undefined without one of them.
-
-    References
-    ----------
-    S. Wellek, Testing Statistical Hypotheses of Equivalence and Noninferiority, 2010.
 
     Examples
     --------

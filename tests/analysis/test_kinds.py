@@ -1,12 +1,9 @@
 """One system on one kind of field and on the rest: the test, and what may be said after it."""
 
-import dataclasses
-
 import numpy as np
 import polars as pl
 import pytest
 
-from formlab import analysis
 from formlab.analysis.slices import kinds
 from tests.analysis.made_pairs import made
 
@@ -79,11 +76,3 @@ def test_no_finding_rests_on_the_reading_rule_or_on_labels(cause):
         right = pl.when(pl.col("outcome") == "match").then(None).otherwise("cause").alias("cause")
         odd = type(odd)(**vars(odd) | {"cases": odd.cases.with_columns(right)})
         assert not kinds(odd, metric=metric).holds
-
-
-def test_names_of_kinds_stand_in_the_sentence_as_they_are():
-    sample = analysis.open_evaluation()
-    named = dataclasses.replace(
-        sample, cases=sample.cases.with_columns(kind=pl.col("kind") + " & more")
-    )
-    assert "header & more" in analysis.kinds(named, metric="cer").claim

@@ -35,7 +35,6 @@ def test_planted_conjunction_is_found_and_its_parents_are_not_worse_without_it()
     assert found["slice_value"][0].to_list() == ["k1", "s1"]
     # Refinements by the page, and what holds the slice, say nothing more.
     assert found.height == 1
-    assert "kind is k1" in found["shadows"][0]
 
 
 def test_values_counts_and_interval_equal_a_plain_count_and_the_summary():

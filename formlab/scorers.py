@@ -44,6 +44,11 @@ def inspect_scorer(
     Inspect shows no scorer the samples that failed, unless the task sets ``score_on_error``;
     `formlab score LOG` counts them as nothing found.
 
+    Returns for ``Task(scorer=…)``.
+
+    Raises `NotAvailable` without `inspect_ai`; `UnknownName` if there is no such metric, or none of
+    fields.
+
     Parameters
     ----------
     types
@@ -53,18 +58,6 @@ def inspect_scorer(
         Names of metrics of fields.
     average
         ``pooled`` or ``macro``, the mean over documents.
-
-    Returns
-    -------
-    inspect_ai.scorer.Scorer
-        For ``Task(scorer=…)``.
-
-    Raises
-    ------
-    NotAvailable
-        Without `inspect_ai`.
-    UnknownName
-        If there is no such metric, or none of fields.
 
     Examples
     --------

@@ -51,6 +51,15 @@ def assert_not_worse(
     shown to lose more than the margin fails as well, whatever the others gain: the loss of each
     kind is tested as by `compare`, adjusted over the kinds after Holm.
 
+    Returns `value baseline difference ci_low ci_high p least_margin margin n_docs n_worse
+    n_better`. `difference` is by how much the system is better. Its interval is that of `compare`
+    at 1 - 2 `alpha`; `least_margin` the loss that these documents can exclude.
+
+    Raises `AssertionError` with both values, the difference, its interval, p, n, the kinds that are
+    worse and the documents that lost the most; `DataBroken` or `UnknownName` if the evaluations
+    cannot be compared, or the metric was not scored; `ValueError` if margin or alpha are out of
+    range.
+
     Parameters
     ----------
     evaluation, baseline
@@ -68,23 +77,6 @@ def assert_not_worse(
         What the scores are of (``field``, ``page`` …), for a metric that is taken of several.
     resamples, permutations, seed
         Of the interval, of the test and of both.
-
-    Returns
-    -------
-    dict
-        `value baseline difference ci_low ci_high p least_margin margin n_docs n_worse n_better`.
-        `difference` is by how much the system is better. Its interval is that of `compare` at
-        1 - 2 `alpha`; `least_margin` the loss that these documents can exclude.
-
-    Raises
-    ------
-    AssertionError
-        With both values, the difference, its interval, p, n, the kinds that are worse and the
-        documents that lost the most.
-    DataBroken, UnknownName
-        If the evaluations cannot be compared, or the metric was not scored.
-    ValueError
-        If margin or alpha are out of range.
 
     Examples
     --------

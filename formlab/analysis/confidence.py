@@ -66,19 +66,13 @@ def reliability(
     They fall into at most `bins` groups of about equal size; answers of one confidence stay
     together.
 
-    Returns
-    -------
-    polars.DataFrame
-        A row for each group, the least sure first: `lowest`, `highest` and mean `confidence`;
-        `right`, the share of answers right, with `ci_low` and `ci_high`; `n_cases`, `n_docs`;
-        `coverage`, the share of all `values` that is as sure as `lowest` or surer, and `risk`, the
-        share of these that is wrong, with `risk_low` and `risk_high`. The ends are NaN for fewer
-        than two documents.
+    Returns a row for each group, the least sure first: `lowest`, `highest` and mean `confidence`;
+    `right`, the share of answers right, with `ci_low` and `ci_high`; `n_cases`, `n_docs`;
+    `coverage`, the share of all `values` that is as sure as `lowest` or surer, and `risk`, the
+    share of these that is wrong, with `risk_low` and `risk_high`. The ends are NaN for fewer than
+    two documents.
 
-    Raises
-    ------
-    DataMissing
-        If no answer has a confidence.
+    Raises `DataMissing` if no answer has a confidence.
     """
     sure, group, sums = _grouped(values, bins)
     drawn = _drawn(sums, resamples, seed)
@@ -109,20 +103,14 @@ def calibration_error(
 ) -> dict[str, float]:
     """Whether confidences sort right answers from wrong ones, and how far off they are.
 
-    Returns
-    -------
-    dict
-        `error`, the expected calibration error (Naeini et al., AAAI 2015, in groups of equal size),
-        within `ci_low` and `ci_high`, a band as wide as the shares of groups stray when documents
-        are drawn; `by_chance`, its mean for answers right as often as they say, and `p`, how often
-        these have as large an error; `gap`, mean confidence less share right; `area` under the ROC
-        curve with `area_low` and `area_high`, the chance that a right answer is surer than a wrong
-        one; `n_cases`, `n_docs`; `n_worth`, how many independent answers they are worth.
+    Returns `error`, the expected calibration error (Naeini et al., AAAI 2015, in groups of equal
+    size), within `ci_low` and `ci_high`, a band as wide as the shares of groups stray when
+    documents are drawn; `by_chance`, its mean for answers right as often as they say, and `p`, how
+    often these have as large an error; `gap`, mean confidence less share right; `area` under the
+    ROC curve with `area_low` and `area_high`, the chance that a right answer is surer than a wrong
+    one; `n_cases`, `n_docs`; `n_worth`, how many independent answers they are worth.
 
-    Raises
-    ------
-    DataMissing
-        If no answer has a confidence.
+    Raises `DataMissing` if no answer has a confidence.
     """
     sure, group, sums = _grouped(values, bins)
     n, right, stated = sums.sum(axis=0)
@@ -175,14 +163,10 @@ def straight_through(
     for the one chosen (Bauer, 1991), for all groups of the columns `by` together. Where errors of
     one document come together, a count is worth less (`n_worth` of `calibration_error`).
 
-    Returns
-    -------
-    polars.DataFrame
-        A row for each group and target: the columns of `by`, `target`; `threshold`, the lowest
-        confidence passed, NaN if none holds; `through`, the share of all `values`; their
-        `precision` and `at_least`, its bound; `n_through`, `n_wrong` among these, `n_review` (the
-        rest) and its `cost`, each at `price`; `needed`, how many independent answers, all right,
-        show the target.
+    Returns a row for each group and target: the columns of `by`, `target`; `threshold`, the lowest
+    confidence passed, NaN if none holds; `through`, the share of all `values`; their `precision`
+    and `at_least`, its bound; `n_through`, `n_wrong` among these, `n_review` (the rest) and its
+    `cost`, each at `price`; `needed`, how many independent answers, all right, show the target.
 
     Examples
     --------

@@ -64,6 +64,8 @@ def findings(
     which kinds of field. Answers that cannot be used, values that the gold does not have and bad
     pages are counted. The largest causes of error are counted only where no test shows anything.
 
+    Returns those first that surely concern the most values (`at_least`).
+
     Parameters
     ----------
     most
@@ -74,11 +76,6 @@ def findings(
         has an equal part of the rest, and adjusts its own tests after Holm.
     resamples, level, seed
         Of the percentile intervals, which draw documents.
-
-    Returns
-    -------
-    list of Finding
-        Those first that surely concern the most values (`at_least`).
 
     Examples
     --------
@@ -237,7 +234,7 @@ class _Look:
         for weakness, row in zip(found, slice_rows(values, found, **self.draws), strict=True):
             inside = pl.Series(weakness.inside)
             wrong, rest = (
-                values.table.filter(side, pl.col("hits") == 0) for side in (inside, ~inside)
+                values.table.filter(side, ~pl.col("right")) for side in (inside, ~inside)
             )
             cause = _cause_apart(wrong, rest)
             numbers = [-row[n] for n in ("difference", "difference_high", "difference_low")]

@@ -49,19 +49,12 @@ Row = Mapping[str, Any]
 def open_history(folders: str | Path | Sequence[str | Path]) -> dict[str, Evaluation]:
     """Every evaluation in one or more folders and in the folders below them, oldest first.
 
-    Returns
-    -------
-    dict
-        By the path within the folder that all are in. The order is that of `Evaluation.made`: when
-        ``formlab score`` first saved it, whatever copying did to the files since. Equal times
-        stand in the order of their names.
+    Returns by the path within the folder that all are in. The order is that of `Evaluation.made`:
+    when ``formlab score`` first saved it, whatever copying did to the files since. Equal times
+    stand in the order of their names.
 
-    Raises
-    ------
-    DataMissing
-        If there is no such folder, or no evaluation in it.
-    DataBroken
-        If one is damaged, or of an older format.
+    Raises `DataMissing` if there is no such folder, or no evaluation in it; `DataBroken` if one is
+    damaged, or of an older format.
     """
     remedy = "a folder with folders that formlab score wrote with --out"
     roots = [folders] if isinstance(folders, str | Path) else folders
@@ -107,10 +100,7 @@ def corpora(evaluations: Mapping[str, Evaluation]) -> dict[str, dict[str, Evalua
 def one_corpus(evaluations: Mapping[str, Evaluation], name: str = "") -> dict[str, Evaluation]:
     """The runs of one of the `corpora`; of that of the newest run, without a name.
 
-    Raises
-    ------
-    UnknownName
-        If there is no such corpus.
+    Raises `UnknownName` if there is no such corpus.
     """
     groups = corpora(evaluations)
     newest = next(reversed(evaluations))
@@ -131,6 +121,20 @@ def history(
 ) -> pl.DataFrame:
     """The scores of each run with intervals, and what changed since the run before.
 
+    Returns a row for each run and metric, the schema HISTORY. `metric` ``outcome`` is the share of
+    gold values right, in [0, 1]; its rows stand first and alone have `fixed` and `broken`, the gold
+    values that are right in one of two neighbouring runs, and `kinds`: up to three on which a
+    difference was shown, tested as a family of their own beside all values. `difference` is by how
+    much this run is better than the one before, over what both were scored on, with a 95 %
+    interval. `verdict` is ``better`` or ``worse`` where `p_adjusted` is at most 0.05, the interval
+    is clear of 0 and no reading rule says otherwise; ``not shown`` where none of it is;
+    ``identical`` where every answer is the same; ``not comparable`` with the reason in `note`; null
+    for a first run. The last run was looked at first: its p is that of `compare`; of each metric
+    all earlier runs are adjusted together after Holm. `changed` names the settings and versions
+    that differ from the run before.
+
+    Raises `DataMissing` if there is no evaluation; `UnknownName` if a metric is not registered.
+
     Parameters
     ----------
     evaluations
@@ -140,28 +144,6 @@ def history(
         Metrics beside the share of fields right; the headline of each level if left out.
     average, resamples, permutations, seed
         As for `compare`.
-
-    Returns
-    -------
-    polars.DataFrame
-        A row for each run and metric, the schema HISTORY. `metric` ``outcome`` is the share of gold
-        values right, in [0, 1]; its rows stand first and alone have `fixed` and `broken`, the gold
-        values that are right in one of two neighbouring runs, and `kinds`: up to three on which a
-        difference was shown, tested as a family of their own beside all values. `difference` is by
-        how much this run is better than the one before, over what both were scored on, with a 95 %
-        interval. `verdict` is ``better`` or ``worse`` where `p_adjusted` is at most 0.05, the
-        interval is clear of 0 and no reading rule says otherwise; ``not shown`` where none of it
-        is; ``identical`` where every answer is the same; ``not comparable`` with the reason in
-        `note`; null for a first run. The last run was looked at first: its p is that of `compare`;
-        of each metric all earlier runs are adjusted together after Holm. `changed` names the
-        settings and versions that differ from the run before.
-
-    Raises
-    ------
-    DataMissing
-        If there is no evaluation.
-    UnknownName
-        If a metric is not registered.
 
     Examples
     --------

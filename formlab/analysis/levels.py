@@ -64,13 +64,10 @@ HEADLINES: dict[str, Any] = {
 def headlines(summary: pl.DataFrame) -> pl.DataFrame:
     """The scores that speak for each level: every one of `MEASURES` that is defined in `summary`.
 
-    Returns
-    -------
-    polars.DataFrame
-        The rows of `summary`, their own `level` as `score_level`, with the `level` they speak for;
-        `over`, what the score is taken over; the `tasks` that its fields are of; and `panel`. Two
-        scores may share an axis if and only if their `panel` is the same: the same metric of the
-        same level and tasks, by the same rules.
+    Returns the rows of `summary`, their own `level` as `score_level`, with the `level` they speak
+    for; `over`, what the score is taken over; the `tasks` that its fields are of; and `panel`. Two
+    scores may share an axis if and only if their `panel` is the same: the same metric of the same
+    level and tasks, by the same rules.
     """
     rows = []
     for row in _defined(summary).filter(pl.col("slice_by").is_null()).iter_rows(named=True):

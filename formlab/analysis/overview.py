@@ -32,14 +32,10 @@ _SPENT = {"tokens": pl.sum_horizontal("tokens_in", "tokens_out", ignore_nulls=Fa
 def runs(evaluations: Sequence[Evaluation]) -> pl.DataFrame:
     """What was run, on what, and how it went.
 
-    Returns
-    -------
-    polars.DataFrame
-        `answered` documents have at least one usable value; `values` of the gold are `right`,
-        `wrong` or `missing`; predictions without a gold value are `spurious`. `page_cer` is the
-        mean CER of whole pages, null where none was scored. `seconds`, `tokens` and `cost` are
-        sums over the `calls` (or pages) that report them, null if none does. `settings` are
-        those of the system.
+    Returns `answered` documents have at least one usable value; `values` of the gold are `right`,
+    `wrong` or `missing`; predictions without a gold value are `spurious`. `page_cer` is the mean
+    CER of whole pages, null where none was scored. `seconds`, `tokens` and `cost` are sums over the
+    `calls` (or pages) that report them, null if none does. `settings` are those of the system.
     """
     return pl.DataFrame([_run(evaluation) for evaluation in evaluations], schema=RUNS)
 
@@ -79,11 +75,8 @@ def failures(evaluation: Evaluation) -> dict[str, int]:
 def answers(evaluations: Sequence[Evaluation]) -> pl.DataFrame:
     """How many answers of each system and task have each status.
 
-    Returns
-    -------
-    polars.DataFrame
-        system, benchmark, task, status, answers, share; the shares of a task add up to 1. Systems
-        that were not asked anything add nothing.
+    Returns system, benchmark, task, status, answers, share; the shares of a task add up to 1.
+    Systems that were not asked anything add nothing.
     """
     # This metric has one row for each answer, with its status.
     answer = pl.col("metric") == "usable_answers", pl.col("slice_by") == "task"
@@ -105,13 +98,10 @@ def _place(column: str, order: Sequence[str]) -> pl.Expr:
 def worst_pages(evaluation: Evaluation, *, limit: int | None = 10) -> pl.DataFrame:
     """The pages with the most word errors per gold word, what these errors are, and the fields.
 
-    Returns
-    -------
-    polars.DataFrame
-        `doc_id status words wer omitted inserted substituted order`, errors per gold word (the
-        four sum to `wer`), and counts of `fields`, of those `wrong`, `missed` (found nowhere) and
-        `out_of_order`. No rows where no page's text was scored. A page without gold words has no
-        rate and stands last.
+    Returns `doc_id status words wer omitted inserted substituted order`, errors per gold word (the
+    four sum to `wer`), and counts of `fields`, of those `wrong`, `missed` (found nowhere) and
+    `out_of_order`. No rows where no page's text was scored. A page without gold words has no rate
+    and stands last.
     """
     named = {"wer": "wer"} | {name: f"words_{name}" for name in ERRORS}
     of_pages = pl.col("level") == "page", pl.col("metric").is_in(list(named.values()))
@@ -139,13 +129,10 @@ def worst_pages(evaluation: Evaluation, *, limit: int | None = 10) -> pl.DataFra
 def tree_sizes(evaluation: Evaluation) -> pl.DataFrame:
     """A row per document whose trees were compared, the largest distance first.
 
-    Returns
-    -------
-    polars.DataFrame
-        doc_id, system, the columns that say how `distance` was made; of the gold tree `nodes`,
-        `groups` (nodes with others below) and `levels`, the root not counted; `given`, the nodes of
-        the predicted tree; `distance` and `similarity`, NaN where undefined. Empty where the
-        evaluation compares no trees.
+    Returns doc_id, system, the columns that say how `distance` was made; of the gold tree `nodes`,
+    `groups` (nodes with others below) and `levels`, the root not counted; `given`, the nodes of the
+    predicted tree; `distance` and `similarity`, NaN where undefined. Empty where the evaluation
+    compares no trees.
     """
     scores = evaluation.scan("scores").filter(pl.col("level") == "document").collect()
     distances = scores.filter(metric="tree_edit_distance").rename({"value": "distance"})

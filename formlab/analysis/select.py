@@ -27,12 +27,8 @@ def select(evaluation: Evaluation, line: str, *, findings: Sequence[Finding] = (
     and *documents*, the bands (``length`` …) and ``position``. ``finding=2`` is of the cases of the
     second of `findings`, those of the report.
 
-    Raises
-    ------
-    DataBroken
-        If the line cannot be read.
-    UnknownName
-        If it names a column or the number of a finding that there is not.
+    Raises `DataBroken` if the line cannot be read; `UnknownName` if it names a column or the number
+    of a finding that there is not.
 
     Examples
     --------

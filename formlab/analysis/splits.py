@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,8 +17,11 @@ from formlab.analysis.summarise import summarise
 from formlab.benchmarks import vrdu
 from formlab.benchmarks.vrdu import Schema
 from formlab.errors import FormlabError
-from formlab.folders import Evaluation
-from formlab.scoring.causes import CAUSES
+from formlab.folders import Corpus, Evaluation, Predictions
+from formlab.metrics.entities import match_entities
+from formlab.scoring.evaluate import evaluate
+from formlab.scoring.score_batch import THRESHOLD
+from formlab.scoring.tasks._leaves import leaves
 
 TASK_TITLES = {
     "single": "one template",
@@ -33,9 +36,6 @@ FEW_SHOT: dict[str, Any] = tables.SCHEMAS["summary"] | CELL
 FEW_SHOT |= {"part": pl.String, "lowest": pl.Float64, "highest": pl.Float64, "interval": pl.String}
 _GROUP = ("corpus", "task", "train_size", "system", "part", "metric")
 _LEVEL = 0.95
-# Values read wrongly come before those that are missing or made up: they show more.
-_NOT_READ = ("spurious", "hallucinated", "missed", "missing_document")
-_ORDER = (*(name for name in CAUSES if name not in _NOT_READ), *_NOT_READ)
 
 
 def split_of(evaluation: Evaluation) -> dict[str, Any]:
@@ -62,29 +62,19 @@ def cell_of(split: Evaluation) -> tuple[str, str, int | None]:
     return corpus_name(split), info.get("task") or TASKS[-1], info.get("train_size")
 
 
-def few_shot(
-    evaluations: Sequence[Evaluation], *, resamples: int = 1000, seed: int = 0
-) -> pl.DataFrame:
+def few_shot(evaluations: Sequence[Evaluation], **draws: int) -> pl.DataFrame:
     """Micro and macro F1, and F1 of simple and of nested entities, by task and training size.
 
-    Parameters
-    ----------
-    evaluations
-        One a split.
-    resamples, seed
-        As for `summarise`.
+    Returns the columns of `FEW_SHOT`, in the order of task and size. Of several splits (seeds, or
+    templates) the value is the mean and the interval a 95 % t interval over splits, cut at 0 and 1;
+    of one split it is the score with its bootstrap interval over documents. `interval` says which,
+    ``n_splits`` over how many splits with a defined score. `lowest` and `highest` are the scores of
+    single splits.
 
-    Returns
-    -------
-    polars.DataFrame
-        The columns of `FEW_SHOT`, in the order of task and size. Of several splits (seeds, or
-        templates) the value is the mean and the interval a 95 % t interval over splits, cut at 0
-        and 1; of one split it is the score with its bootstrap interval over documents. `interval`
-        says which, ``n_splits`` over how many splits with a defined score. `lowest` and `highest`
-        are the scores of single splits.
+    `evaluations`: one a split; `draws`: `resamples` and `seed` as for `summarise`.
     """
     rows = [pl.DataFrame(schema=FEW_SHOT)]
-    rows += [_split_scores(split, resamples, seed) for split in evaluations if schema_of(split)]
+    rows += [_split_scores(split, draws) for split in evaluations if schema_of(split)]
     groups = pl.concat(rows).group_by(*_GROUP, maintain_order=True)
     means = [_mean_of_splits(group) for _, group in groups]
     return pl.DataFrame(means, schema=FEW_SHOT).sort(
@@ -92,13 +82,12 @@ def few_shot(
     )
 
 
-def _split_scores(split: Evaluation, resamples: int, seed: int) -> pl.DataFrame:
+def _split_scores(split: Evaluation, draws: Mapping[str, int]) -> pl.DataFrame:
     parts = {(None, None, "micro_f1"): WHOLE, (None, None, "macro_f1"): WHOLE}
     parts[("group", "unrepeated", "f1")] = SIMPLE
     parts |= {("entity", group, "f1"): NESTED for group in schema_of(split).groups}
-    scores = summarise(
-        split, by=(), average="pooled", resamples=resamples, level=_LEVEL, seed=seed
-    ).filter(level="document")
+    scores = summarise(split, by=(), average="pooled", level=_LEVEL, **draws)
+    scores = scores.filter(level="document")
     named_parts = [parts.get(key) for key in scores["slice_by", "slice_value", "metric"].rows()]
     cell = dict(zip(CELL, (*cell_of(split), 1), strict=True)) | {"interval": "documents"}
     scores = scores.with_columns(
@@ -202,17 +191,12 @@ def merge_splits(evaluations: Sequence[Evaluation]) -> Evaluation:
     )
 
 
-def by_entity(
-    evaluations: Sequence[Evaluation], *, resamples: int = 1000, seed: int = 0
-) -> pl.DataFrame:
-    """Precision, recall and F1 of each entity, over all splits of a corpus.
+def by_entity(evaluations: Sequence[Evaluation], **draws: int) -> pl.DataFrame:
+    """Precision, recall and F1 of each entity, over all splits of a corpus; `draws` as elsewhere.
 
-    Returns
-    -------
-    polars.DataFrame
-        The schema SUMMARY, sliced by ``entity`` and ``group``, and the columns `corpus`, `type` of
-        an entity (line items are a type of their own) and `n_gold`, how many entities of the gold
-        the slice holds.
+    Returns the schema SUMMARY, sliced by ``entity`` and ``group``, and the columns `corpus`, `type`
+    of an entity (line items are a type of their own) and `n_gold`, how many entities of the gold
+    the slice holds.
     """
     corpora: dict[str, list[Evaluation]] = {}
     for evaluation in evaluations:
@@ -230,7 +214,7 @@ def by_entity(
         key = ["slice_by", "slice_value"]
         golds = whole.scores.filter(metric="f1", level="document").group_by(key)
         golds = golds.agg(n_gold=pl.col("stats").list.get(1).sum().cast(pl.Int64))
-        summary = summarise(whole, by=(), average="pooled", resamples=resamples, seed=seed)
+        summary = summarise(whole, by=(), average="pooled", **draws)
         rows = summary.filter(level="document").join(
             golds, on=key, how="left", nulls_equal=True, maintain_order="left"
         )
@@ -239,33 +223,123 @@ def by_entity(
     return pl.concat(found)
 
 
-def errors_by_cause(cases: pl.DataFrame, *, each: int | None = None) -> pl.DataFrame:
-    """The cases that cost a score, sorted by cause and within it the most alike first.
+MODES = ("official", "fixed")
+SCORES = ("micro_f1", "macro_f1")
+CHANGES: dict[str, Any] = {
+    **dict.fromkeys(("corpus", "split", "doc_id", "name", "path", "gold"), pl.String),
+    **dict.fromkeys(("official_pred", "fixed_pred"), pl.String),
+    **dict.fromkeys(MODES, pl.Float64),
+    **dict.fromkeys(("reason", "effect"), pl.String),
+}
+SHARED, EQUAL = "one prediction, several golds", "equal predictions counted as one"
+ABSENT, OTHER = "entity without gold averaged as 0", "another assignment"
+PARTS = "order, notation or partial credit of components"
+MORE, LESS, ELSE = "worth more when fixed", "worth less when fixed", "counted in one mode only"
+_BY_FUNCTION = {"DateMatch": "notation of a date", "PriceMatch": "sign or notation of an amount"}
 
-    Spurious and missed values come last. Near misses tell more than values that have nothing in
-    common. A value of a document that stands in several splits comes once.
 
-    Parameters
-    ----------
-    cases
-        The schema CASES.
-    each
-        At most so many of each cause.
+def changed_entities(evaluations: Sequence[Evaluation]) -> pl.DataFrame:
+    """The entities that earn another score in the other mode, with the reason.
 
-    Examples
-    --------
-    >>> case = {"benchmark": "b", "split": "s", "system": "x", "task": "entity", "path": "/a"}
-    >>> case["level"] = "field"
-    >>> rows = [case | {"doc_id": str(i), "cause": cause, "outcome": "missing"}
-    ...     for i, cause in enumerate(["missed", "digit", "missed"])]
-    >>> errors_by_cause(tables.table("cases", rows), each=1)["cause"].to_list()
-    ['digit', 'missed']
+    Returns a row per gold entity that earns another share of itself: what either mode set beside
+    it, the share in [0, 1], the reason and the effect; per prediction that one mode does not count
+    (`gold` and `path` are null); and per entity name that no gold has (`doc_id` is null too), which
+    ``official`` averages as 0.
     """
-    wrong = pl.col("outcome").is_in(["mismatch", "missing", "spurious"])
-    rows = cases.drop_nulls(["path", "cause"]).filter(wrong)
-    rows = rows.unique(["doc_id", "path", "pred_path", "pred"], keep="first", maintain_order=True)
-    ranks = {name: rank for rank, name in enumerate(_ORDER)}
-    rank = pl.col("cause").replace_strict(ranks, default=len(CAUSES), return_dtype=pl.Int64)
-    alike = -pl.col("similarity").fill_nan(None)
-    rows = rows.sort(rank, alike, "doc_id", "path", nulls_last=True)
-    return rows if each is None else rows.group_by("cause", maintain_order=True).head(each)
+    changes = [
+        pl.DataFrame(
+            [
+                {"corpus": corpus_name(each), "split": each.split} | row
+                for row in mode_changes(each.corpus, each.predictions)
+            ],
+            schema=CHANGES,
+        )
+        for each in _scorable(evaluations)
+    ]
+    more = pl.col("fixed") > pl.col("official")
+    effect = pl.when(more).then(pl.lit(MORE)).when(~more).then(pl.lit(LESS)).otherwise(pl.lit(ELSE))
+    return pl.concat([pl.DataFrame(schema=CHANGES), *changes]).with_columns(effect=effect)
+
+
+def both_modes(evaluations: Sequence[Evaluation]) -> pl.DataFrame:
+    """Micro and macro F1 of each split in both modes.
+
+    Returns the rows of `summarise` in mode ``official``, with `corpus`, `task` and `train_size` of
+    the split, the values of both modes under their names, and `difference`, fixed minus official.
+    """
+    corpora = {name: kind for name, kind in CELL.items() if name != "n_splits"}
+    more = corpora | dict.fromkeys((*MODES, "difference"), pl.Float64)
+    rows = [pl.DataFrame(schema=tables.SUMMARY | more)]
+    for evaluation in _scorable(evaluations):
+        both = evaluation.corpus, evaluation.predictions
+        threshold = evaluation.settings.get("threshold", THRESHOLD)
+        scored = [evaluate(*both, mode=mode, threshold=threshold) for mode in MODES]
+        first, second = (
+            summarise(each, by=(), average="pooled", resamples=0).filter(
+                pl.col("metric").is_in(SCORES)
+            )
+            for each in scored
+        )
+        cell = zip(corpora.items(), cell_of(evaluation), strict=False)
+        rows.append(
+            first.with_columns(
+                *(pl.lit(value, kind).alias(name) for (name, kind), value in cell),
+                official="value",
+                fixed=second["value"],
+                difference=second["value"] - first["value"],
+            ).select(rows[0].columns)
+        )
+    return pl.concat(rows)
+
+
+def _scorable(evaluations: Sequence[Evaluation]) -> list[Evaluation]:
+    """Those of entities that hold what they scored."""
+    return [each for each in evaluations if schema_of(each) and each.corpus and each.predictions]
+
+
+def mode_changes(corpus: Corpus, predictions: Predictions) -> Iterator[dict[str, Any]]:
+    """The rows of `changed_entities` of one corpus, without its name and the effect."""
+    schema = Schema.of(corpus)
+    known = pl.col("doc_id").is_in(corpus.documents["doc_id"].implode())
+    claims = dataclasses.replace(predictions, records=predictions.records.filter(known))
+    both = leaves(corpus, claims, schema)
+    golds, preds = _items(both.gold, both.gold_records), _items(both.pred, both.pred_records)
+    official, fixed = (
+        match_entities(both.gold, both.pred, schema.matches, mode=mode) for mode in MODES
+    )
+    credits = [
+        {gold: (pred, credit) for gold, pred, credit in match.pairs.iter_rows()}
+        for match in (official, fixed)
+    ]
+    taken = Counter(official.pairs["pred"])
+    for item, gold in golds.items():
+        (old, was), (new, now) = (credit.get(item, (None, 0.0)) for credit in credits)
+        if was != now:
+            reason = _BY_FUNCTION.get(schema.matches.get(gold["name"], ""), OTHER)
+            reason = PARTS if gold["name"] in schema.groups else reason
+            reason = SHARED if now < was and taken[old] > 1 and old != new else reason
+            texts = (None if pred is None else preds[pred]["gold"] for pred in (old, new))
+            row = dict(zip(("official_pred", "fixed_pred"), texts, strict=True))
+            yield gold | row | {"official": was, "fixed": now, "reason": reason}
+    used = set(fixed.pairs["pred"])
+    for item in official.forgiven.tolist():
+        row = {name: preds[item][name] for name in ("doc_id", "name")} | {"reason": EQUAL}
+        text = preds[item]["gold"]
+        yield row | {"official_pred": text, "fixed_pred": text if item in used else None}
+    named = set(both.gold["name"])
+    yield from ({"name": n, "reason": ABSENT} for n in schema.entities if n not in named)
+
+
+def _items(leaf: pl.DataFrame, records: pl.DataFrame) -> dict[int, dict[str, str]]:
+    """By number the document, name, path and text of each entity, of line items all components."""
+    items: dict[int, dict[str, str]] = {}
+    columns = leaf.select("item", "doc", "name", "row", "component", pl.col("value").fill_null(""))
+    for item, doc, name, row, component, text in columns.iter_rows():
+        path = records["path"][row]
+        if component is not None:
+            path, text = "/".join(path.split("/")[:3]), f"{component}: {text}"
+        if item in items:
+            items[item]["gold"] += f"; {text}"
+        else:
+            items[item] = {"doc_id": doc, "name": name, "path": path, "gold": text}
+    return items

@@ -215,20 +215,14 @@ def _is_misread(value: Decimal, other: Decimal) -> bool:
 def check_sums(pages: Predictions | Mapping[str, str]) -> pl.DataFrame:
     """The sums on the pages that a system read, whether they hold or not: no gold is needed.
 
-    Parameters
-    ----------
-    pages
-        Whole pages as HTML, Markdown or text: what a system predicted, or texts by the name of
-        their page.
+    Returns a row for each sum: `doc_id`; `label`, the words of its row; `total`, as printed;
+    `parts`, how many figures it sums; `holds`; `difference`, the total less the sum of its parts;
+    `effect`, its size as a share of the total, NaN for a total of 0; `suspects`, figures of which
+    one wrong digit or sign explains the difference, with what they would have to be. A page on
+    which no sum is found has one row of nulls.
 
-    Returns
-    -------
-    polars.DataFrame
-        A row for each sum: `doc_id`; `label`, the words of its row; `total`, as printed; `parts`,
-        how many figures it sums; `holds`; `difference`, the total less the sum of its parts;
-        `effect`, its size as a share of the total, NaN for a total of 0; `suspects`, figures of
-        which one wrong digit or sign explains the difference, with what they would have to be.
-        A page on which no sum is found has one row of nulls.
+    `pages`: whole pages as HTML, Markdown or text: what a system predicted, or texts by the name of
+    their page.
 
     Examples
     --------

@@ -10,9 +10,14 @@ import polars as pl
 
 from formlab import metrics, tables
 from formlab.analysis.comparability import digests, of_gold, scored_metrics
-from formlab.analysis.compare import COMPARISON, compare, evaluation_pairs, values_compared
+from formlab.analysis.compare import (
+    COMPARISON,
+    compare,
+    evaluation_pairs,
+    flips_of_common,
+    values_compared,
+)
 from formlab.analysis.finding import KEYS, OUTCOME, Finding, by_text, keys, p_text, seen_text, word
-from formlab.analysis.flips import flips_of_common
 from formlab.analysis.summarise import summarise
 from formlab.folders import Evaluation
 from formlab.metrics import ratio
@@ -55,6 +60,11 @@ def verdicts(
 ) -> pl.DataFrame:
     """The verdict on every pair of systems: by values right, by whole documents, and by kind.
 
+    Returns rows of `compare`: values right (`metric` ``outcome``) over all and by kind, then whole
+    documents. `verdict` is ``>`` or ``<`` where the first or the second system is shown to do
+    better, ``=`` where every answer of both is the same, and ``≈`` where no difference was shown.
+    `n_tested` counts the comparisons that `p_holm` is adjusted for.
+
     Parameters
     ----------
     evaluations
@@ -63,14 +73,6 @@ def verdicts(
         By which whole documents are compared; another that was scored where this one was not.
     reference, **draws
         As for `compare`.
-
-    Returns
-    -------
-    polars.DataFrame
-        Rows of `compare`: values right (`metric` ``outcome``) over all and by kind, then whole
-        documents. `verdict` is ``>`` or ``<`` where the first or the second system is shown to do
-        better, ``=`` where every answer of both is the same, and ``≈`` where no difference was
-        shown. `n_tested` counts the comparisons that `p_holm` is adjusted for.
     """
     options = {"reference": reference or None, **draws}
     of_values = values_compared(evaluations, ["kind"], **options)
@@ -108,12 +110,7 @@ def _of_documents(
 def tell_apart(evaluations: Sequence[Evaluation], table: pl.DataFrame) -> list[Finding]:
     """The findings on every pair of systems: one for each verdict, of kinds those that hold.
 
-    Parameters
-    ----------
-    evaluations
-        As from `common(…).evaluations`.
-    table
-        As from `verdicts` of them.
+    `evaluations`: as from `common(…).evaluations`; `table`: as from `verdicts` of them.
     """
     systems = {each.system: each for each in evaluations}
     shown_over_all = set(_over_all(table).drop_nulls("better")["system_a", "system_b"].rows())
@@ -144,17 +141,13 @@ def tell_apart(evaluations: Sequence[Evaluation], table: pl.DataFrame) -> list[F
     return found
 
 
-def ranks(
-    evaluations: Sequence[Evaluation],
-    table: pl.DataFrame,
-    *,
-    resamples: int = 1000,
-    level: float = 0.95,
-    seed: int = 0,
-) -> pl.DataFrame:
+def ranks(evaluations: Sequence[Evaluation], table: pl.DataFrame, **draws: Any) -> pl.DataFrame:
     """The systems from best to worst, and the groups that no test separates.
 
     A critical-difference diagram as a table, by the test of `table` instead of Nemenyi's.
+
+    Returns the schema RANKS. `groups` are the numbers, from 1, of the groups that a system is in:
+    neighbouring ranks of which no pair is told apart.
 
     Parameters
     ----------
@@ -163,21 +156,14 @@ def ranks(
     table
         As from `verdicts`, of all pairs. Systems are ranked by the share of fields right, or where
         no fields were scored by the metric of whole documents.
-    resamples, level, seed
-        Of the percentile interval, which draws documents.
-
-    Returns
-    -------
-    polars.DataFrame
-        The schema RANKS. `groups` are the numbers, from 1, of the groups that a system is in:
-        neighbouring ranks of which no pair is told apart.
+    **draws
+        `resamples`, `level` and `seed` of the interval, as for `summarise`.
 
     References
     ----------
     J. Demšar, J. Mach. Learn. Res. 7, 2006.
     """
     metric = table["metric"].first() or OUTCOME
-    draws = {"resamples": resamples, "level": level, "seed": seed}
     if metric == OUTCOME:
         rows = [row for each in evaluations if (row := values_right(each, **draws))]
     else:

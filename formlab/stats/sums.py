@@ -87,19 +87,10 @@ def document_sums(
 ) -> Iterator[Row]:
     """Every score by document: of each metric its sums, then as the mean over documents.
 
-    Parameters
-    ----------
-    evaluation
-        Of any size: one part of it is in memory at a time.
-    by
-        Columns of *cases* or *documents* to slice the scores of fields by.
-    average
-        Only ``pooled`` or only ``macro``.
+    Raises `UnknownName` if a column of `by` is in neither table, or of another `average`.
 
-    Raises
-    ------
-    UnknownName
-        If a column of `by` is in neither table, or of another `average`.
+    `evaluation`: of any size: one part of it is in memory at a time; `by`: columns of *cases* or
+    *documents* to slice the scores of fields by; `average`: only ``pooled`` or only ``macro``.
     """
     averages = (metrics.POOLED, metrics.MACRO)
     if average not in (None, *averages):

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import dataclasses
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import ceil, log2
 from typing import Any
 
 import numpy as np
+import polars as pl
 from scipy import special
 
 from formlab.stats.draws import block_sizes, drawn_parts, percentiles, weighted_sums
@@ -65,6 +67,9 @@ def paired_differences(
 ) -> list[dict[str, Any]]:
     """By how much the first of each pair is better, with interval, p and what could be shown.
 
+    Returns for each pair its labels and `value_a value_b difference ci_low ci_high p
+    least_difference`.
+
     Parameters
     ----------
     pairs
@@ -80,12 +85,6 @@ def paired_differences(
         than `documents_needed`, and where no draw differs from another.
     seed
         Of draws and swaps.
-
-    Returns
-    -------
-    list of dict
-        For each pair its labels and `value_a value_b difference ci_low ci_high p
-        least_difference`.
     """
     ends = [(NAN, NAN, NAN)] * len(pairs)
     if pairs and len(pairs[0].first) > 1 and resamples:
@@ -177,21 +176,12 @@ def loss_test(
     6 of 100 corpora; where one document in ten loses half and the others nothing, in 19 of 100 at
     n = 50.
 
-    Parameters
-    ----------
-    pair
-        The baseline second.
-    margin
-        In the unit of the score, 0 and more.
-    alpha, permutations, seed
-        The level of the test, in (0, 1), and its random flips.
+    Returns p in (0, 1] under the hypothesis that `margin` or more is lost, and the loss from which
+    on it is at most `alpha`, infinite where no margin will do. Both NaN for fewer than two
+    documents, or where the score is undefined without one of them.
 
-    Returns
-    -------
-    float, float
-        p in (0, 1] under the hypothesis that `margin` or more is lost, and the loss from which on
-        it is at most `alpha`, infinite where no margin will do. Both NaN for fewer than two
-        documents, or where the score is undefined without one of them.
+    `pair`: the baseline second; `margin`: in the unit of the score, 0 and more; `alpha`,
+    `permutations`, `seed`: the level of the test, in (0, 1), and its random flips.
 
     Examples
     --------
@@ -252,10 +242,8 @@ def minimum_detectable_difference(
     return float((special.ndtri((1 + level) / 2) + special.ndtri(power)) * error)
 
 
-def adjusted_p(p: Sequence[float] | np.ndarray, method: str = "holm") -> np.ndarray:
-    """p adjusted for all comparisons looked at; what could not be tested stays NaN.
-
-    `method` is ``holm``, ``fdr_bh`` (Benjamini, Hochberg) or ``fdr_by`` (Benjamini, Yekutieli).
+def adjusted_p(p: Sequence[float] | np.ndarray) -> np.ndarray:
+    """p adjusted after Holm for all comparisons looked at; what could not be tested stays NaN.
 
     Examples
     --------
@@ -266,12 +254,7 @@ def adjusted_p(p: Sequence[float] | np.ndarray, method: str = "holm") -> np.ndar
     known = ~np.isnan(adjusted)
     tested = adjusted[known]
     order, count = np.argsort(tested, kind="stable"), np.arange(len(tested), 0, -1)
-    if method == "holm":
-        tested[order] = np.minimum(np.maximum.accumulate(count * tested[order]), 1.0)
-    else:
-        sizes = len(tested) * (1 / count).sum() if method == "fdr_by" else len(tested)
-        steps = tested[order][::-1] * sizes / count
-        tested[order] = np.minimum(np.minimum.accumulate(steps)[::-1], 1.0)
+    tested[order] = np.minimum(np.maximum.accumulate(count * tested[order]), 1.0)
     adjusted[known] = tested
     return adjusted
 
@@ -285,3 +268,99 @@ def holds(
     otherwise.
     """
     return bool(p <= alpha * (1 + 1e-9) and (low > 0 or high < 0) and rules != DEPENDS)
+
+
+Rows = Sequence[Mapping[str, Any]]
+# What tells the rows of a comparison apart.
+KEY = ("metric", "average", "level", "slice_by", "slice_value", "system_a", "system_b")
+
+
+def compared(
+    rows: Rows,
+    schema: Mapping[str, Any],
+    *,
+    by_other_rules: Sequence[Rows] = (),
+    has_rule: pl.Expr | None = None,
+    level: float = 0.95,
+) -> pl.DataFrame:
+    """Tests of pairs as a table: p adjusted over its family, `rules`, and who is `better`.
+
+    Returns a positive `difference` means that `system_a` is better. `p_holm` is adjusted
+    over the pairs and slices of a metric, average and level. Rows of no slice are a family
+    apart, and so are kinds: both were planned, and looking at other slices costs them nothing.
+    `least_difference` is NaN where no p of a family can hold after that. `rules` tells whether the
+    verdict is the ``same`` under all reading rules or ``depends``.
+
+    Parameters
+    ----------
+    rows
+        As from `paired_differences`, with `metric`, `level`, `slice_by`, `system_a` and `system_b`.
+        A row may have a `surest` p, greater than that of all its cases, which is adjusted instead.
+    schema
+        Of the table; some of `metric`, `p_holm`, `rules`, `better` may be left out.
+    by_other_rules
+        The same tests under each other rule of reading fields from pages.
+    has_rule
+        For which rows a reading rule has a say; all if left out.
+    level
+        A difference is shown where `holds` at 1 - `level`.
+    """
+    if not rows:
+        return pl.DataFrame(schema=dict(schema))
+    verdict = _verdicts(_adjusted(rows, "p", level), level)
+    same = pl.lit(True)
+    for number, others in enumerate(by_other_rules):
+        other = _verdicts(_adjusted(others, "p", level), level)
+        keys = [name for name in KEY if name in other.columns]
+        name = f"verdict_{number}"
+        other = other.rename({"verdict": name})
+        verdict = verdict.join(other, on=keys, how="left", nulls_equal=True, maintain_order="left")
+        same &= pl.col("verdict").eq_missing(pl.col(name))
+    rules = pl.when(same).then(pl.lit(SAME)).otherwise(pl.lit(DEPENDS))
+    known = pl.lit(bool(by_other_rules)) & pl.col("p").is_not_nan()
+    known &= pl.lit(True) if has_rule is None else has_rule
+    table = _adjusted(rows, "surest", level).with_columns(
+        verdict.with_columns(rules=rules)["rules"]
+    )
+    table = _with_better(table.with_columns(pl.when(known).then("rules")), 1 - level)
+    return table.select(
+        (pl.col(name) if name in table.columns else pl.lit(None)).cast(kind).alias(name)
+        for name, kind in schema.items()
+    )
+
+
+def _adjusted(rows: Rows, which: str, level: float) -> pl.DataFrame:
+    """The rows with `p_holm` of one of their p, and what could be shown after it."""
+    p = np.array([row.get(which, row["p"]) for row in rows], dtype=float)
+    families: dict[tuple[Any, ...], list[int]] = {}
+    for at, row in enumerate(rows):
+        by = row["slice_by"] if row["slice_by"] in (None, "kind") else ""
+        families.setdefault((*(row.get(name) for name in KEY[:3]), by), []).append(at)
+    holm, least = np.empty((2, len(rows)))
+    for members in families.values():
+        holm[members] = adjusted_p(p[members])
+        # With fewer documents the least p there can be, counted for all tests, shows nothing.
+        needed = documents_needed((1 - level) / max(1, (~np.isnan(p[members])).sum()))
+        for at in members:
+            enough = rows[at]["n_docs"] >= needed
+            least[at] = rows[at]["least_difference"] if enough else NAN
+    found = [row | {"settings": dataclasses.asdict(row["settings"])} for row in rows]
+    table = pl.DataFrame(found, infer_schema_length=None)
+    return table.with_columns(p_holm=holm, least_difference=least)
+
+
+def _verdicts(table: pl.DataFrame, level: float) -> pl.DataFrame:
+    """What each row says: the sign of its difference, or 0 where none is shown."""
+    keys = [name for name in KEY if name in table.columns]
+    shown = pl.col("p_holm").fill_nan(1) <= 1 - level + 1e-9
+    return table.select(
+        *keys, verdict=pl.when(shown).then(pl.col("difference").sign()).otherwise(0.0)
+    )
+
+
+def _with_better(table: pl.DataFrame, alpha: float) -> pl.DataFrame:
+    """Comparisons with `better`, null where no difference was shown (`holds`)."""
+    rows = table.select("p_holm", "ci_low", "ci_high", "rules").rows()
+    shown = pl.Series([holds(*row, alpha=alpha) for row in rows], dtype=pl.Boolean)
+    ahead = pl.when(pl.col("difference") > 0).then("system_a").otherwise("system_b")
+    return table.with_columns(better=pl.when(shown).then(ahead))

@@ -6,8 +6,8 @@ import polars as pl
 import pytest
 
 from formlab import analysis, charts, explore, gallery
+from formlab.analysis.compare import flips
 from formlab.analysis.finding import finding_table
-from formlab.analysis.flips import flips
 from formlab.analysis.overview import answers, failures, runs, tree_sizes, worst_pages
 from formlab.analysis.select import select
 from formlab_arena import click_and_value, loss_stages, misses, propagation
@@ -31,7 +31,6 @@ SAME = {
     "first screen": lambda e: str(charts.first_screen(e)),
     "slices": lambda e: analysis.find_slices(e, alpha=1, **FEW),
     "runs": lambda e: [runs([e]).rows(), answers([e]).rows(), failures(e)],
-    "kinds": lambda e: str(analysis.kinds(e, metric="f1 cer exact_accuracy")),
     "faults": lambda e: [propagation(e, required=False), loss_stages(e, required=False)],
     "clicks": lambda e: [click_and_value(e), misses(e)],
     "pages": lambda e: [worst_pages(e, limit=None), tree_sizes(e)],

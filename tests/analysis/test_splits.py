@@ -133,13 +133,3 @@ def test_entities_have_their_type_and_count_over_all_splits(splits):
     (items,) = (row for row in f1.values() if row[2] == "line items")
     assert items == (pytest.approx(6 / 7), 4, "line items")
     assert set(found["corpus"]) == {"Made"}
-
-
-def test_losses_come_by_cause_read_ones_first_and_once_a_document(splits):
-    lost = analysis.errors_by_cause(analysis.merge_splits([*splits, *splits]).cases)
-    assert lost.select("cause", "pred", "gold").rows() == [
-        ("clipped", "Ann", "Ann Lee"), ("spurious", "x", None), ("missed", None, "6"),
-        ("missed", None, "jam"),
-    ]  # fmt: skip
-    first = analysis.errors_by_cause(lost, each=1)
-    assert first["cause"].to_list() == ["clipped", "spurious", "missed"]

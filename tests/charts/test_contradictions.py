@@ -110,24 +110,6 @@ def supported(finding: Finding):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_sentence_about_kinds_is_what_the_table_shows(seed):
-    evaluation = random_evaluation(np.random.default_rng(seed))
-    finding = analysis.kinds(evaluation, metric="outcome")
-    assert ("worse on" in finding.claim) == finding.holds
-    if not finding.holds:
-        return
-    supported(finding)
-    name, share, rest = re.search(
-        r"worse on (\w+)\b.*: share right ([\d.]+) against ([\d.]+)", finding.claim
-    ).groups()
-    sure = pl.col("cause").ne_missing("reader")
-    inside = evaluation.cases.filter(sure, kind=name)["outcome"] == "match"
-    assert share == f"{inside.mean():.3f}"
-    assert float(share) < float(rest)
-    assert f"{finding.n_docs:,} documents" in finding.claim
-
-
-@pytest.mark.parametrize("seed", SEEDS)
 def test_sentence_about_systems_is_what_the_fields_show(seed):
     draw = np.random.default_rng(seed)
     first = random_evaluation(draw)

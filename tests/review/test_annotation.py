@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from formlab import benchmarks, resources
-from formlab.analysis.kappa import rater_agreement
+from formlab.analysis.agreement import rater_agreement
 from formlab.errors import DataBroken, UnknownName
 from formlab_review._spans import LABELS, PageText, without_tags
 from formlab_review.annotation import labelling_config, ratings, read, tasks

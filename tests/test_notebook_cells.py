@@ -13,7 +13,6 @@ from formlab.analysis.splits import FEW_SHOT, TASK_TITLES, WHOLE
 from formlab.benchmarks.formcraft.taxonomy import RELATIONS
 from tests.analysis.made_pairs import made
 from tests.analysis.test_audit import of_pages
-from tests.analysis.test_cross import scored
 from tests.analysis.test_overview import FIELDS
 from tests.analysis.test_overview import evaluation as of_fields
 from tests.charts.conftest import tree_cases  # noqa: F401
@@ -385,7 +384,8 @@ def test_flipped_fields_show_readings_before_gaps_and_the_furthest_first():
 
 
 def test_gold_is_counted_once_a_value():
-    results = [scored([(0.1, 1.0), (0.2, 0.5)])] * 2
+    rows = [("0", "/f", 1), ("1", "/f", 0)]
+    results = [made("x", rows, benchmark="funsd", split="test")] * 2
     given = {"results": results, "benchmarks": benchmarks}
     (facts,) = run("90_cross_benchmark", ["gold-facts"], **given)["facts"].to_dicts()
     assert (facts["documents"], facts["values"], facts["values_a_document"]) == (2, 2, 1.0)

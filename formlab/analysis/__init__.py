@@ -13,7 +13,7 @@ HOMES = {
     "analysis.confidence": "calibration_error judged reliability straight_through whole_documents",
     "analysis.finding": "OUTCOME Finding finding_table has_pages",
     "analysis.findings": "findings",
-    "analysis.history": "corpora history last_sentence one_corpus open_history",
+    "analysis.history": "corpora history one_corpus open_history",
     "analysis.label_corrections": "corrected_scores with_label_corrections",
     "analysis.levels": "LEVELS headlines rungs tasks_by_level",
     "analysis.overview": "answers cause_counts runs top_errors tree_sizes worst_pages",

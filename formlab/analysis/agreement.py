@@ -59,7 +59,7 @@ def shared_failures(
     of each other), excess (share less expected), excess_low, excess_high, n_docs. Intervals draw
     documents; of fewer than two they are NaN.
 
-    Raises `DataBroken` as for `item_difficulty`.
+    Raises what `item_difficulty` raises.
     """
     systems, items = _items(evaluations)
     patterns = _patterns(systems)

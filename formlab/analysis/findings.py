@@ -64,7 +64,7 @@ def findings(
     which kinds of field. Answers that cannot be used, values that the gold does not have and bad
     pages are counted. The largest causes of error are counted only where no test shows anything.
 
-    Returns those first that surely concern the most values (`at_least`).
+    Those stand first that surely concern the most values (`at_least`).
 
     Parameters
     ----------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -13,7 +12,7 @@ import polars as pl
 from formlab import files, metrics, saving, tables
 from formlab.analysis.comparability import common, scored_metrics
 from formlab.analysis.compare import compare, values_compared
-from formlab.analysis.finding import OUTCOME, by_text, p_text, seen_text
+from formlab.analysis.finding import OUTCOME
 from formlab.analysis.levels import MEASURES
 from formlab.analysis.summarise import summarise
 from formlab.analysis.verdicts import identical, shown_kinds, values_right
@@ -43,15 +42,14 @@ HISTORY: dict[str, Any] = {
 # The share of values right comes first, and is not tested twice.
 _HEADLINES = {(m.metric, m.of) for m in MEASURES if m.metric != "normalised_accuracy"}
 _UNSCORED = {"verdict": INCOMPARABLE, "note": "the run before was not scored by it"}
-Row = Mapping[str, Any]
 
 
 def open_history(folders: str | Path | Sequence[str | Path]) -> dict[str, Evaluation]:
     """Every evaluation in one or more folders and in the folders below them, oldest first.
 
-    Returns by the path within the folder that all are in. The order is that of `Evaluation.made`:
-    when ``formlab score`` first saved it, whatever copying did to the files since. Equal times
-    stand in the order of their names.
+    They are named by their path within the folder that all are in; the order is that of
+    `Evaluation.made`: when ``formlab score`` first saved it, whatever copying did to the files
+    since. Equal times stand in the order of their names.
 
     Raises `DataMissing` if there is no such folder, or no evaluation in it; `DataBroken` if one is
     damaged, or of an older format.
@@ -267,53 +265,3 @@ def _settings(run: Evaluation) -> dict[str, str]:
     settings = {"system": run.system.partition("(")[0], **settings, **dict(inner or {})}
     settings |= {"formlab": run.made["formlab"]} if "formlab" in run.made else {}
     return {name: str(value) for name, value in settings.items()}
-
-
-def last_sentence(table: pl.DataFrame) -> str:
-    """Whether the last run is better, worse, or not shown to differ from the one before.
-
-    `table` is from `history`, of one corpus.
-    """
-    runs = table["run"].unique(maintain_order=True).to_list()
-    if len(runs) < 2:
-        return f"There is one run, {runs[0]}: nothing to compare it with yet."
-    row, *others = tables.only(table, run=runs[-1]).to_dicts()
-    before, last = runs[-2:]
-    if row["verdict"] == INCOMPARABLE:
-        return f"The last run ({last}) cannot be compared with {before}: {row['note']}."
-    if row["verdict"] == SAME:
-        return f"The last run ({last}) is identical to {before}: every answer is the same."
-    is_shown = row["verdict"] != NOT_SHOWN
-    verdict = f"{row['verdict']} than" if is_shown else "not shown to differ from"
-    kinds = [
-        f"{kind['kind']}: {by_text(kind | {'metric': OUTCOME})}, {p_text(kind['p_holm'])}"
-        for kind in row["kinds"] or ()
-    ]
-    ends = [f"shown on {' and '.join(kinds)}"] if kinds else []
-    ends += [
-        f"it is {other['verdict']} in {_what(other)}"
-        for other in others
-        if other["verdict"] in (BETTER, WORSE) and other["verdict"] != row["verdict"]
-    ]
-    overall = " overall" * bool(kinds)
-    parts = "; ".join([_by(row, is_shown=is_shown), *ends])
-    return f"The last run ({last}) is {verdict} {before} in {_what(row)}{overall}: {parts}."
-
-
-def _what(row: Row) -> str:
-    title = metrics.title(row["metric"], row["average"]) if row["metric"] != OUTCOME else ""
-    return f"{title} of {row['level']}s" if title else "values right"
-
-
-def _by(row: Row, *, is_shown: bool) -> str:
-    is_share = row["metric"] == OUTCOME
-    documents = f"{row['n_docs']:,} document{'s' * (row['n_docs'] != 1)}"
-    ends = {"ci_low": row["difference_low"], "ci_high": row["difference_high"]}
-    texts = [by_text({**row, **ends})]
-    texts += [f"{row['n_cases']:,} values in {documents}" if is_share else documents]
-    texts += [] if math.isnan(row["p_adjusted"]) else [p_text(row["p_adjusted"])]
-    if is_share:
-        texts.append(f"{row['fixed']:,} fixed and {row['broken']:,} broken")
-    least = row["least_difference"]
-    seen = seen_text(row["difference"], least, share=is_share, n_docs=row["n_docs"])
-    return ", ".join(texts) + ("" if is_shown else seen)

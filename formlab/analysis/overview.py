@@ -32,10 +32,11 @@ _SPENT = {"tokens": pl.sum_horizontal("tokens_in", "tokens_out", ignore_nulls=Fa
 def runs(evaluations: Sequence[Evaluation]) -> pl.DataFrame:
     """What was run, on what, and how it went.
 
-    Returns `answered` documents have at least one usable value; `values` of the gold are `right`,
-    `wrong` or `missing`; predictions without a gold value are `spurious`. `page_cer` is the mean
-    CER of whole pages, null where none was scored. `seconds`, `tokens` and `cost` are sums over the
-    `calls` (or pages) that report them, null if none does. `settings` are those of the system.
+    Of each evaluation `answered` documents have at least one usable value; `values` of the gold are
+    `right`, `wrong` or `missing`; predictions without a gold value are `spurious`. `page_cer` is
+    the mean CER of whole pages, null where none was scored. `seconds`, `tokens` and `cost` are sums
+    over the `calls` (or pages) that report them, null if none does. `settings` are those of the
+    system.
     """
     return pl.DataFrame([_run(evaluation) for evaluation in evaluations], schema=RUNS)
 

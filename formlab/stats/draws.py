@@ -40,7 +40,7 @@ def weighted_sums(
     are summed in turns.
     """
     widths = np.cumsum([table.shape[1] for table in tables])
-    turn = widths // max(1, min(COLUMNS, NUMBERS // max(map(len, tables), default=1)))
+    turn = widths // max(1, min(COLUMNS, NUMBERS // max([1, *map(len, tables)])))
     for number in dict.fromkeys(turn.tolist()):
         group = [tables[at] for at in np.flatnonzero(turn == number)]
         columns = exact(np.concatenate(group, axis=1, dtype=float))

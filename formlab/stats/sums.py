@@ -222,14 +222,11 @@ def _rows(
         np.add.at(table, piece.number, piece.parts)
     known = np.unique(number)
     totals = dict(zip(COUNTS, map(int, sum(piece.counts for piece in pieces)), strict=True))
-    base = {
-        "benchmark": evaluation.benchmark, "split": evaluation.split,
-        "system": evaluation.system, "metric": metric.name,
-        "average": metrics.POOLED,
-        "task": task if len({scored[0] for scored in made}) == 1 else None,
-        **dict(zip(SLICE, key[1:4], strict=True)), "mode": mode, **totals, "n_docs": len(known),
-        "settings": dataclasses.replace(settings, average="micro"),
-    }  # fmt: skip
+    base = {name: getattr(evaluation, name) for name in ("benchmark", "split", "system")}
+    base |= {"metric": metric.name, "average": metrics.POOLED, "mode": mode}
+    base |= {"task": task if len({scored[0] for scored in made}) == 1 else None}
+    base |= dict(zip(SLICE, key[1:4], strict=True)) | totals | {"n_docs": len(known)}
+    base["settings"] = dataclasses.replace(settings, average="micro")
     yield Row(base, small(exact(table)), score)
     if metric.average == OVER_ENTITIES:
         return

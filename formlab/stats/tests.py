@@ -285,7 +285,7 @@ def compared(
 ) -> pl.DataFrame:
     """Tests of pairs as a table: p adjusted over its family, `rules`, and who is `better`.
 
-    Returns a positive `difference` means that `system_a` is better. `p_holm` is adjusted
+    In the table a positive `difference` means that `system_a` is better. `p_holm` is adjusted
     over the pairs and slices of a metric, average and level. Rows of no slice are a family
     apart, and so are kinds: both were planned, and looking at other slices costs them nothing.
     `least_difference` is NaN where no p of a family can hold after that. `rules` tells whether the

@@ -7,18 +7,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from formlab import metrics
 from formlab.analysis.comparability import common
-from formlab.analysis.compare import score_pairs, score_rows
+from formlab.analysis.compare import compare, score_pairs, score_rows
 from formlab.errors import DataBroken, UnknownName
 from formlab.folders import Evaluation
 from formlab.stats.tests import (
     Pair,
-    adjusted_p,
     contributions,
     documents_needed,
-    holds,
     loss_test,
     paired_differences,
 )
@@ -92,7 +91,7 @@ def assert_not_worse(
     given = (evaluation, baseline)
     loaded = [each if isinstance(each, Evaluation) else Evaluation.load(each) for each in given]
     systems = common(loaded).evaluations
-    whole, *kinds = _pairs(systems, metric, average, level)
+    whole = _pair(systems, metric, average, level)
     draws = {"resamples": resamples, "seed": seed}
     (row,) = paired_differences([whole], permutations=0, level=1 - 2 * alpha, **draws)
     p, least_margin = loss_test(whole, margin, alpha=alpha, permutations=permutations, seed=seed)
@@ -109,8 +108,11 @@ def assert_not_worse(
         "n_better": int((leads > 0).sum()),
     }
     alike = np.array_equal(whole.first, whole.second)
-    tested = paired_differences(kinds, permutations=permutations, level=1 - alpha, **draws)
-    lost = [] if alike else _lost_kinds(tested, margin, alpha)
+    kinds = {"metric": metric, "average": average, "by": ["kind"], "level": 1 - alpha}
+    table = compare(systems, **kinds, permutations=permutations, **draws).sort("difference")
+    of_kinds = pl.col("slice_by") == "kind", pl.col("level") == whole.labels["level"]
+    worse = pl.col("better") == systems[1].system, -pl.col("difference") > margin
+    lost = [] if alike else table.filter(*of_kinds, *worse).to_dicts()
     shown = (p <= alpha or alike) and not np.isnan(numbers["difference"])
     if not shown or lost:
         documents = systems[0].document_names.to_list()
@@ -124,19 +126,18 @@ def assert_not_worse(
     return numbers
 
 
-def _pairs(
+def _pair(
     evaluations: tuple[Evaluation, ...], metric: str, average: str, level: str | None
-) -> list[Pair]:
-    """The parts of both systems by document: of all, then of each kind of fields."""
-    rows = score_rows(evaluations, ["kind"], average)
+) -> Pair:
+    """The parts of both systems by document."""
+    rows = score_rows(evaluations, (), average)
     first, second = (each.system for each in evaluations)
     pairs = [
-        # Tallies are in small types, whose differences wrap around.
-        dataclasses.replace(pair, first=pair.first.astype(float), second=pair.second.astype(float))
+        pair
         for pair in score_pairs(rows, (first, second), [metric])
-        if pair.labels["slice_by"] in (None, "kind")
+        if pair.labels["slice_by"] is None
     ]
-    levels = list(dict.fromkeys(pair.labels["level"] for pair in pairs))
+    levels = [pair.labels["level"] for pair in pairs]
     if not levels:
         metrics.refuse_mean(metric)
         known = dict.fromkeys(key[0] for key in rows[first])
@@ -145,20 +146,10 @@ def _pairs(
         raise DataBroken(f"{metric} is of {' and of '.join(levels)}", remedy=f"level='{levels[0]}'")
     if level not in (None, *levels):
         raise UnknownName.of(f"level of {metric}", level, levels)
-    of_level = [pair for pair in pairs if pair.labels["level"] == (level or levels[0])]
-    return sorted(of_level, key=lambda pair: pair.labels["slice_by"] or "")
-
-
-def _lost_kinds(rows: list[dict[str, Any]], margin: float, alpha: float) -> list[dict[str, Any]]:
-    """The kinds that are shown to lose, and more than the margin."""
-    adjusted = adjusted_p([row["p"] for row in rows])
-    rows = [row | {"p_holm": float(p)} for row, p in zip(rows, adjusted, strict=True)]
-    return [
-        row
-        for row in sorted(rows, key=lambda row: row["difference"])
-        if -row["difference"] > margin
-        and holds(row["p_holm"], row["ci_low"], row["ci_high"], alpha=alpha)
-    ]
+    pair = pairs[levels.index(level or levels[0])]
+    # Tallies are in small types, whose differences wrap around.
+    parts = {"first": pair.first.astype(float), "second": pair.second.astype(float)}
+    return dataclasses.replace(pair, **parts)
 
 
 def _message(

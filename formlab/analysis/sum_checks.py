@@ -80,14 +80,6 @@ def sums(flow: Flow) -> list[Sum]:
     A row is a sum of the rows above it if it is their sum in two columns, or in one if it is called
     a total; of two of them also their difference. The last column is a sum of the others if it is
     in most rows.
-
-    Examples
-    --------
-    >>> page = read("Cash  20  31\\nBonds  5  6\\nTotal  25  87")
-    >>> [(found.label, found.total.text, found.difference) for found in sums(page)]
-    [('Total', '25', Decimal('0')), ('Total', '87', Decimal('50'))]
-    >>> [str(value) for _, value in sums(page)[1].suspects]
-    ['37', '81', '56']
     """
     tables: dict[int, dict[int, list[int]]] = {}
     for number, unit in enumerate(flow.units):
@@ -132,13 +124,7 @@ def _pieces(line: str) -> list[str]:
 
 
 def figure(text: str) -> Decimal | None:
-    """The value of a cell that holds one figure: brackets and a minus negate, a dash is 0.
-
-    Examples
-    --------
-    >>> figure("$ (1,204)"), figure("—"), figure("12 %"), figure("Note 4")
-    (Decimal('-1204'), Decimal('0'), None, None)
-    """
+    """The value of a cell that holds one figure: brackets and a minus negate, a dash is 0."""
     if _DASH.fullmatch(text):
         return Decimal(0)
     match = _FIGURE.fullmatch(text.strip())

@@ -135,8 +135,8 @@ def tell_apart(evaluations: Sequence[Evaluation], table: pl.DataFrame) -> list[F
             more |= {"cases": keys(behind), "at_least": surely}
             more["what_to_try"] = "Look at the fields that one of them alone gets right."
         more |= {"effect": row["difference"], "p_adjusted": row["p_holm"], "systems": pair}
-        more |= {"holds": row["better"] is not None, "least": row["least_difference"]}
-        more |= {"system": ", ".join(pair), "settings": settings_text(row)}
+        more |= {"holds": row["better"] is not None, "system": ", ".join(pair)}
+        more["settings"] = settings_text(row)
         found.append(Finding(claim, "systems", **more))
     return found
 

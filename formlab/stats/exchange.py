@@ -30,14 +30,6 @@ class Exchanged:
     ----------
     document, loss
         Of each value; documents are numbered from 0 to `count` - 1, a loss is 0 or 1.
-
-    Examples
-    --------
-    >>> document = np.repeat(np.arange(19), 20)
-    >>> loss = np.tile(np.arange(20) == 7, 19).astype(float)
-    >>> test = Exchanged(document, loss, 19)
-    >>> bool(test.p([(document[loss > 0], loss[loss > 0])])[0] < 1e-14)
-    True
     """
 
     def __init__(self, document: np.ndarray, loss: np.ndarray, count: int) -> None:

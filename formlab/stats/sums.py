@@ -63,13 +63,7 @@ class _Piece(NamedTuple):
 
 
 def small(values: np.ndarray) -> np.ndarray:
-    """Numbers in the smallest of four types that holds them all unchanged.
-
-    Examples
-    --------
-    >>> small(np.array([0.0, 3.0])).dtype, small(np.array([0.5])).dtype
-    (dtype('uint8'), dtype('float64'))
-    """
+    """Numbers in the smallest of four types that holds them all unchanged."""
     for kind in (np.uint8, np.uint16, np.uint32):
         if values.min(initial=0) >= 0 and values.max(initial=0) <= np.iinfo(kind).max:
             cast = values.astype(kind)

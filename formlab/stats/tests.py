@@ -182,13 +182,6 @@ def loss_test(
 
     `pair`: the baseline second; `margin`: in the unit of the score, 0 and more; `alpha`,
     `permutations`, `seed`: the level of the test, in (0, 1), and its random flips.
-
-    Examples
-    --------
-    >>> parts = np.array([[4.0, 5.0], [3.0, 5.0], [5.0, 5.0], [4.0, 5.0], [2.0, 5.0]])
-    >>> p, most = loss_test(Pair(parts, parts, lambda sums: sums[..., 0] / sums[..., 1]), 0.1)
-    >>> p, round(most, 9) == 0
-    (0.03125, True)
     """
     counted = (pair.first != 0).any(axis=1) | (pair.second != 0).any(axis=1)
     losses = -contributions(Pair(pair.first[counted], pair.second[counted], pair.score, pair.up))
@@ -222,11 +215,6 @@ def documents_needed(alpha: float = ALPHA) -> int:
     """From how many documents on a test by swaps can come to `alpha` at all.
 
     Of the 2^n swaps of n documents two are as extreme as the most extreme one.
-
-    Examples
-    --------
-    >>> documents_needed(0.05), documents_needed(0.05 / 3)
-    (6, 7)
     """
     return ceil(log2(2 / alpha) - ROUNDING)
 
@@ -243,13 +231,7 @@ def minimum_detectable_difference(
 
 
 def adjusted_p(p: Sequence[float] | np.ndarray) -> np.ndarray:
-    """p adjusted after Holm for all comparisons looked at; what could not be tested stays NaN.
-
-    Examples
-    --------
-    >>> adjusted_p([0.01, 0.04, float("nan")]).tolist()
-    [0.02, 0.04, nan]
-    """
+    """p adjusted after Holm for all comparisons looked at; what could not be tested stays NaN."""
     adjusted = np.array(p, dtype=float)
     known = ~np.isnan(adjusted)
     tested = adjusted[known]

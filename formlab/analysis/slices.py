@@ -226,11 +226,12 @@ class Search:
             holds[1:] &= adjusted_p(again) <= alpha
         if holds[1:].any():
             gains = np.full(len(slices), -np.inf)
+            whole = float(self.values.loss[active].sum()), int(active.sum())
             for at in np.flatnonzero(holds[1:]):
                 earned = _EARNED * (len(slices[at][0]) - 1)
-                gains[at] = self._gain(places[at], active) - earned
+                gains[at] = self._gain(places[at], whole) - earned
             at = int(np.argmax(gains))
-            columns, words = slices[at][0], self._cut_best(*slices[at], active)
+            columns, words = slices[at][0], self._cut_best(*slices[at], active, whole)
             inside = active & np.logical_and.reduce(
                 [self.values.mask(*pair) for pair in zip(columns, words, strict=True)]
             )
@@ -241,7 +242,9 @@ class Search:
             return Weakness((), (), of_documents, p[0], adjusted[0], tested)
         return best
 
-    def _cut_best(self, columns: Words, words: Words, active: np.ndarray) -> Words:
+    def _cut_best(
+        self, columns: Words, words: Words, active: np.ndarray, whole: tuple[float, int]
+    ) -> Words:
         """The values of a slice with its numbers cut where that explains most, near by."""
         words = list(words)
         for place, name in enumerate(columns):
@@ -258,7 +261,7 @@ class Search:
             near = sorted(range(low, high), key=lambda at: abs(at - before))[:_CUTS]
             values = {at: self.values.cut(name, at, side) for at in near}
             gains = {
-                at: self._gain(np.flatnonzero(self.values.mask(name, value) & rest), active)
+                at: self._gain(np.flatnonzero(self.values.mask(name, value) & rest), whole)
                 for at, value in values.items()
             }
             # One error by chance beside a cut is no reason to move it.
@@ -267,17 +270,16 @@ class Search:
                 words[place] = values[best]
         return tuple(words)
 
-    def _gain(self, at: np.ndarray, active: np.ndarray) -> float:
+    def _gain(self, at: np.ndarray, whole: tuple[float, int]) -> float:
         """The logarithm of how much likelier the losses are with a rate of its own for a slice."""
-        whole, total = float(self.values.loss[active].sum()), int(active.sum())
         n, inside = max(len(at), 1), float(self.values.loss[at].sum())
 
         def likelihood(wrong: float, of: float) -> float:
             parts = np.array([wrong, of - wrong])
             return float((parts * np.log(np.maximum(parts, 1e-12) / max(of, 1e-12))).sum())
 
-        rest = likelihood(whole - inside, total - n)
-        return likelihood(inside, n) + rest - likelihood(whole, total)
+        rest = likelihood(whole[0] - inside, whole[1] - n)
+        return likelihood(inside, n) + rest - likelihood(*whole)
 
     def _p(self, places: Sequence[np.ndarray], active: np.ndarray) -> np.ndarray:
         values, at = self.values, np.flatnonzero(active)

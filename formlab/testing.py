@@ -47,8 +47,7 @@ def assert_not_worse(
     loses the margin passes in about `alpha` of corpora, whatever their size. Too few documents
     therefore fail, also where the systems are equal; the message says which margin they could show.
     Where the tallies of every document are the same, any margin passes. A kind of fields that is
-    shown to lose more than the margin fails as well, whatever the others gain: the loss of each
-    kind is tested as by `compare`, adjusted over the kinds after Holm.
+    shown by `compare` to lose more than the margin fails as well, whatever the others gain.
 
     Returns `value baseline difference ci_low ci_high p least_margin margin n_docs n_worse
     n_better`. `difference` is by how much the system is better. Its interval is that of `compare`

@@ -68,35 +68,30 @@ def compare(
     Documents are what is drawn and what is swapped: fields of one page are not independent.
 
     Returns a row for each pair of systems, metric and slice. `difference` is by how much system a
-    is better: a less b, of error rates b less a, with its percentile interval. `better` names the
-    system that is shown to do better: `p_holm` is at most 1 - `level`, the interval is clear of 0
-    and the verdict does not depend on the reading rule; null elsewhere. `p` is of the paired
-    permutation test; `p_holm` is adjusted over the pairs and slices of a metric,
-    average and level: wholes, kinds and slices by all other columns are families of their own.
-    `least_difference` is what this corpus would find with `power`, NaN where there are too few
-    documents to show anything. `n_cases` is the greater of the two systems' counts. `rules` tells
-    of scores of fields that were read under boxes whether the verdict is the ``same`` under every
-    rule of `fields.READERS` or ``depends`` on it: no finding may rest on that; null where no rule
-    has a say, or where the evaluations do not hold what was scored. Of the values right over all
-    fields `p_holm` is of the greatest p with and without fields whose verdict depends on the
-    reading rule or whose label may be wrong.
+    is better: a less b, of error rates b less a, with its percentile interval. `p` is of the paired
+    permutation test, `p_holm` adjusted over the pairs and slices of a metric, average and level:
+    wholes, kinds and slices by other columns are families of their own. `better` names the system
+    that is shown to do better: `p_holm` is at most 1 - `level`, the interval is clear of 0 and no
+    reading rule says otherwise; null elsewhere. `rules` says of scores of fields read under boxes
+    whether the verdict is the ``same`` under every rule of `fields.READERS` or ``depends`` on it.
+    `least_difference` is what these documents would find with `power`, NaN where there are too few
+    to show anything; `n_cases` the greater of both counts. Of the values right over all fields
+    `p_holm` is of the greatest p with and without fields whose verdict depends on the reading rule
+    or whose label may be wrong.
 
-    Raises `DataBroken` if the evaluations cannot be compared, the message says what differs; or if
-    a mean over documents is asked of the share of values right; `UnknownName` if no such metric was
-    scored, no such system is there, or `by` is a column of the system.
+    Raises `DataBroken` if the evaluations cannot be compared, or a mean over documents is asked of
+    the share of values right; `UnknownName` if there is no such metric or system, or `by` is a
+    column of the system.
 
     Parameters
     ----------
     evaluations
-        Two or more, of the same corpus, split, mode and threshold; see `comparability.common` for
-        what is compared where one system was scored on more.
+        Two or more, of the same corpus, split, mode and threshold, cut to what all were scored on.
     metric
-        Registered metrics; all that were scored if left out. With ``outcome`` the share of the
-        gold's values right, of which the table also has how many both get right, one alone or
-        none.
+        Registered metrics; all that were scored if left out. ``outcome`` is the share of the gold's
+        values right; its rows count how many both get right, one alone or none.
     average
-        Only ``pooled`` or only ``macro``, the mean over documents, which the share of values right
-        has not; both if left out.
+        Only ``pooled`` or only ``macro``, the mean over documents; both if left out.
     by
         Columns of the gold, of *documents* or a user's own to slice the fields by.
     reference
@@ -109,8 +104,8 @@ def compare(
 
     References
     ----------
-    The bootstrap: P. Koehn, EMNLP 2004. The permutation: A. Yeh, COLING 2000. Holm, Scand. J.
-    Statist. 6, 1979.
+    P. Koehn, EMNLP 2004 (bootstrap). A. Yeh, COLING 2000 (permutation). Holm, Scand. J. Statist. 6,
+    1979.
     """
     names = [metric] if isinstance(metric, str) else metric
     draws = DRAWS | draws
@@ -313,10 +308,9 @@ def side_by_side(
     """The scores of several systems, each marked by how it stands to the best of its column.
 
     Returns the rows of `summarise` for every system, and `mark`: ``best`` for the best value of its
-    metric and slice; ``near`` where no difference from the best was shown, by the test by documents
-    of `compare`, adjusted for all of its comparisons; ``worse`` where one was; null where nothing
-    could be tested, as without `resamples`. `p` is the adjusted p value against the best. A metric
-    that no system was scored on has no rows.
+    metric and slice; ``near`` where no difference from the best was shown by `compare`, adjusted
+    for all comparisons; ``worse`` where one was; null where nothing could be tested, as without
+    `resamples`. `p` is the adjusted p against the best.
 
     Raises `DataBroken` if evaluations with a metric in common are of different documents;
     `UnknownName` if a metric of `scores` is not registered.

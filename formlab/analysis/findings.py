@@ -62,9 +62,8 @@ def findings(
     Of each evaluation its weaknesses are told, one finding each (`find_slices`; documents that are
     mostly wrong are one as well), and of systems of one corpus who gets more right, over all and on
     which kinds of field. Answers that cannot be used, values that the gold does not have and bad
-    pages are counted. The largest causes of error are counted only where no test shows anything.
-
-    Those stand first that surely concern the most values (`at_least`).
+    pages are counted; the largest causes of error only where no test shows anything. Those stand
+    first that surely concern the most values (`at_least`).
 
     Parameters
     ----------

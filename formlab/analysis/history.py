@@ -119,17 +119,15 @@ def history(
 ) -> pl.DataFrame:
     """The scores of each run with intervals, and what changed since the run before.
 
-    Returns a row for each run and metric, the schema HISTORY. `metric` ``outcome`` is the share of
-    gold values right, in [0, 1]; its rows stand first and alone have `fixed` and `broken`, the gold
-    values that are right in one of two neighbouring runs, and `kinds`: up to three on which a
-    difference was shown, tested as a family of their own beside all values. `difference` is by how
-    much this run is better than the one before, over what both were scored on, with a 95 %
-    interval. `verdict` is ``better`` or ``worse`` where `p_adjusted` is at most 0.05, the interval
-    is clear of 0 and no reading rule says otherwise; ``not shown`` where none of it is;
-    ``identical`` where every answer is the same; ``not comparable`` with the reason in `note`; null
-    for a first run. The last run was looked at first: its p is that of `compare`; of each metric
-    all earlier runs are adjusted together after Holm. `changed` names the settings and versions
-    that differ from the run before.
+    Returns a row for each run and metric, the schema HISTORY. Those of ``outcome``, the share of
+    gold values right, stand first and alone have `fixed` and `broken`, the values that are right in
+    one of two neighbouring runs, and `kinds`: up to three on which a difference was shown, a family
+    of tests of their own. `difference` is by how much this run is better than the one before, over
+    what both were scored on. `verdict` is ``better`` or ``worse`` where a difference was shown as
+    by `compare`, else ``not shown``; ``identical`` where every answer is the same; ``not
+    comparable`` with the reason in `note`; null for a first run. The last run was looked at first:
+    its p is that of `compare`; of each metric all earlier runs are adjusted together after Holm.
+    `changed` names the settings and versions that differ from the run before.
 
     Raises `DataMissing` if there is no evaluation; `UnknownName` if a metric is not registered.
 

@@ -34,27 +34,22 @@ def summarise(
     Returns the schema SUMMARY; `task` is null where the scores are of several. The interval is NaN
     for fewer than two documents. `n_missing` counts the units (documents or fields) without a
     usable prediction, `n_undefined` those whose own value is NaN (of a mean over documents: the
-    documents it leaves out), `n_reader` the fields whose verdict depends on the reading rule (cause
-    ``reader``), `n_ambiguous` the dates that are equal only if day and month are read in the other
-    order; all are among `n_cases`.
+    documents it leaves out), `n_reader` the fields whose verdict depends on the reading rule,
+    `n_ambiguous` the dates that are equal only with day and month exchanged; all are among
+    `n_cases`.
 
     Raises `UnknownName` if a column of `by` is in neither table.
 
     Parameters
     ----------
-    evaluation
-        As from `evaluate`.
     by
         Columns of *cases* or *documents*, a user's own among them, to slice the field scores by;
         ``kind`` if left out.
     average
         Only ``pooled`` or only ``macro``; both if left out.
-    resamples
-        How often documents are drawn with replacement, all scores of a draw together.
-    level
-        Of the percentile interval, in (0, 1).
-    seed
-        Of the draws.
+    resamples, level, seed
+        Draws of documents with replacement, all scores of a draw together, for the percentile
+        interval at `level`, in (0, 1).
     """
     rows = document_sums(evaluation, ("kind",) if by is None else tuple(by), average=average)
     return summary_of(rows, resamples=resamples, level=level, seed=seed)

@@ -74,15 +74,15 @@ def paired_differences(
     ----------
     pairs
         All over the same documents, in the same order.
-    resamples
+    resamples, level
         Draws of documents with replacement, those of `summarise`, for the percentile interval.
     permutations
         Random swaps of the two systems' parts of a document, for the two-sided p. Where at most
         twelve documents differ, every swap is made once instead and p is exact. A swap under which
         the score is undefined counts as extreme.
-    level, power
-        Of interval and test, and of the least difference, which is NaN where the pair has fewer
-        than `documents_needed`, and where no draw differs from another.
+    power
+        Of the least difference, which is NaN where the pair has fewer than `documents_needed`, and
+        where no draw differs from another.
     seed
         Of draws and swaps.
     """
@@ -267,25 +267,16 @@ def compared(
 ) -> pl.DataFrame:
     """Tests of pairs as a table: p adjusted over its family, `rules`, and who is `better`.
 
-    In the table a positive `difference` means that `system_a` is better. `p_holm` is adjusted
-    over the pairs and slices of a metric, average and level. Rows of no slice are a family
-    apart, and so are kinds: both were planned, and looking at other slices costs them nothing.
-    `least_difference` is NaN where no p of a family can hold after that. `rules` tells whether the
-    verdict is the ``same`` under all reading rules or ``depends``.
+    `rows` are as from `paired_differences`, with `metric`, `level`, `slice_by`, `system_a` and
+    `system_b`; one may have a `surest` p, greater than that of all its cases, which is adjusted
+    instead. `by_other_rules` are the same tests under each other rule of reading fields from pages,
+    `has_rule` says for which rows a rule has a say.
 
-    Parameters
-    ----------
-    rows
-        As from `paired_differences`, with `metric`, `level`, `slice_by`, `system_a` and `system_b`.
-        A row may have a `surest` p, greater than that of all its cases, which is adjusted instead.
-    schema
-        Of the table; some of `metric`, `p_holm`, `rules`, `better` may be left out.
-    by_other_rules
-        The same tests under each other rule of reading fields from pages.
-    has_rule
-        For which rows a reading rule has a say; all if left out.
-    level
-        A difference is shown where `holds` at 1 - `level`.
+    `p_holm` is adjusted over the pairs and slices of a metric, average and level. Rows of no slice
+    are a family apart, and so are kinds: both were planned, and looking at other slices costs them
+    nothing. `least_difference` is NaN where no p of a family can hold after that. `rules` tells
+    whether the verdict is the ``same`` under all reading rules or ``depends``; a difference is
+    shown where `holds` at 1 - `level`.
     """
     if not rows:
         return pl.DataFrame(schema=dict(schema))

@@ -16,6 +16,7 @@ from formlab.stats.draws import by_document, drawn_sums, percentiles
 
 _OF_GOLD = ("level", "kind", "modality", "subtype", "field", "gold")
 _SEVERAL = "some right"
+_NUMBERS = ("kappa", "ci_low", "ci_high")
 
 
 def item_difficulty(evaluations: Sequence[Evaluation]) -> pl.DataFrame:
@@ -129,9 +130,6 @@ def _shares(
     if _SEVERAL in patterns:
         chances[:, list(patterns).index(_SEVERAL)] = 1 - chances.sum(axis=1)
     return counts / total, chances
-
-
-_NUMBERS = ("kappa", "ci_low", "ci_high")
 
 
 def rater_agreement(

@@ -51,6 +51,16 @@ ROW = ("metric", "average", *SLICE)
 DRAWS = {"resamples": 1000, "permutations": 9999, "level": 0.95, "power": 0.8, "seed": 0}
 # The metric, average and slice that a row is of.
 Key = tuple[str | None, ...]
+BEST, NEAR, WORSE = "best", "near", "worse"
+FLIPS = ("both right", "only a", "only b", "both wrong")
+# Columns of *cases* that are the system's: each is there once a side, as `pred_a`, `pred_b` …
+SYSTEM = ("system", "pred_path", "pred", "pred_page", *(f"pred_{side}" for side in BOX))
+SYSTEM += ("confidence", "status", "outcome", *LADDER, "similarity", "cause", "pred_origin")
+SYSTEM += ("readings", "at", "ambiguous", "failed")
+_RIGHT = ("right", "rights")
+# What a test of values needs beside the columns that it slices by.
+_TESTED = ("doc_id", "task", "path", "page", *BOX, "flip", "kind")
+_TESTED += tuple(f"{name}_{side}" for name in ("system", "cause", *_RIGHT) for side in "ab")
 
 
 def compare(
@@ -292,9 +302,6 @@ def _together(several: Sequence[Settings]) -> Settings:
     return dataclasses.replace(several[0], **joined)
 
 
-BEST, NEAR, WORSE = "best", "near", "worse"
-
-
 def side_by_side(
     evaluations: Sequence[Evaluation],
     scores: Sequence[str] | None = None,
@@ -393,17 +400,6 @@ def _marked(rows: pl.DataFrame, pairs: pl.DataFrame) -> pl.DataFrame:
     told = pl.when(pl.col("better").is_null()).then(pl.lit(NEAR)).otherwise(pl.lit(WORSE))
     mark = pl.when("best").then(pl.lit(BEST)).when(known).then(told)
     return rows.select(*tables.SCHEMAS["summary"], mark.alias("mark"), "p")
-
-
-FLIPS = ("both right", "only a", "only b", "both wrong")
-# Columns of *cases* that are the system's: each is there once a side, as `pred_a`, `pred_b` …
-SYSTEM = ("system", "pred_path", "pred", "pred_page", *(f"pred_{side}" for side in BOX))
-SYSTEM += ("confidence", "status", "outcome", *LADDER, "similarity", "cause", "pred_origin")
-SYSTEM += ("readings", "at", "ambiguous", "failed")
-_RIGHT = ("right", "rights")
-# What a test of values needs beside the columns that it slices by.
-_TESTED = ("doc_id", "task", "path", "page", *BOX, "flip", "kind")
-_TESTED += tuple(f"{name}_{side}" for name in ("system", "cause", *_RIGHT) for side in "ab")
 
 
 def flips(first: Evaluation, second: Evaluation) -> pl.DataFrame:

@@ -47,6 +47,26 @@ _PHRASES = {
     "index": ("the number of the item is {} or more", "the number of the item is under {}"),
 }
 Words = tuple[str, ...]
+# Columns that say which field a value is of; others are looked at within each of their values too.
+HEADS = ("field", "subtype", "kind")
+# What is known of a value without looking at how it was read.
+COLUMNS = (*HEADS, "task", "modality", "scope", "reference", "complexity", "modal")
+COLUMNS += ("template", "domain", "page", "position")
+# What follows from its gold and its box.
+_OF_GOLD = ("nesting", "vertical", "horizontal", "length", "box_height", "box_width")
+_OF_GOLD += ("year", "magnitude", "case", "index")
+_VALUES = ("value", "ci_low", "ci_high", "rest", "difference", "difference_low")
+_VALUES += ("difference_high", "p", "p_adjusted", "excess")
+SLICES: dict[str, Any] = {
+    **dict.fromkeys(("benchmark", "split", "system", "metric"), pl.String),
+    **dict.fromkeys(("slice_by", "slice_value"), pl.List(pl.String)),
+    **dict.fromkeys(_VALUES, pl.Float64),
+    **dict.fromkeys(("n_docs", "n_cases", "n_tested"), pl.Int64),
+    "mode": pl.String,
+    "settings": tables.SETTINGS,
+}
+# Columns that follow from the error: searching them would be circular.
+_AFTERWARDS = ("outcome", "cause", "similarity", "status", "exact", "normalised", "typed", "fuzzy")
 
 
 @dataclasses.dataclass
@@ -297,28 +317,6 @@ class Search:
         sizes = sizes[sizes >= _LEAST]
         p = Exchanged.spread_p(sizes, int(loss.sum()), len(loss), bad.sum(), _MOSTLY)
         return p, bad[self.values.document] & active
-
-
-# Columns that say which field a value is of; others are looked at within each of their values too.
-HEADS = ("field", "subtype", "kind")
-# What is known of a value without looking at how it was read.
-COLUMNS = (*HEADS, "task", "modality", "scope", "reference", "complexity", "modal")
-COLUMNS += ("template", "domain", "page", "position")
-# What follows from its gold and its box.
-_OF_GOLD = ("nesting", "vertical", "horizontal", "length", "box_height", "box_width")
-_OF_GOLD += ("year", "magnitude", "case", "index")
-_VALUES = ("value", "ci_low", "ci_high", "rest", "difference", "difference_low")
-_VALUES += ("difference_high", "p", "p_adjusted", "excess")
-SLICES: dict[str, Any] = {
-    **dict.fromkeys(("benchmark", "split", "system", "metric"), pl.String),
-    **dict.fromkeys(("slice_by", "slice_value"), pl.List(pl.String)),
-    **dict.fromkeys(_VALUES, pl.Float64),
-    **dict.fromkeys(("n_docs", "n_cases", "n_tested"), pl.Int64),
-    "mode": pl.String,
-    "settings": tables.SETTINGS,
-}
-# Columns that follow from the error: searching them would be circular.
-_AFTERWARDS = ("outcome", "cause", "similarity", "status", "exact", "normalised", "typed", "fuzzy")
 
 
 def find_slices(

@@ -36,6 +36,19 @@ FEW_SHOT: dict[str, Any] = tables.SCHEMAS["summary"] | CELL
 FEW_SHOT |= {"part": pl.String, "lowest": pl.Float64, "highest": pl.Float64, "interval": pl.String}
 _GROUP = ("corpus", "task", "train_size", "system", "part", "metric")
 _LEVEL = 0.95
+MODES = ("official", "fixed")
+SCORES = ("micro_f1", "macro_f1")
+CHANGES: dict[str, Any] = {
+    **dict.fromkeys(("corpus", "split", "doc_id", "name", "path", "gold"), pl.String),
+    **dict.fromkeys(("official_pred", "fixed_pred"), pl.String),
+    **dict.fromkeys(MODES, pl.Float64),
+    **dict.fromkeys(("reason", "effect"), pl.String),
+}
+SHARED, EQUAL = "one prediction, several golds", "equal predictions counted as one"
+ABSENT, OTHER = "entity without gold averaged as 0", "another assignment"
+PARTS = "order, notation or partial credit of components"
+MORE, LESS, ELSE = "worth more when fixed", "worth less when fixed", "counted in one mode only"
+_BY_FUNCTION = {"DateMatch": "notation of a date", "PriceMatch": "sign or notation of an amount"}
 
 
 def split_of(evaluation: Evaluation) -> dict[str, Any]:
@@ -221,21 +234,6 @@ def by_entity(evaluations: Sequence[Evaluation], **draws: int) -> pl.DataFrame:
         kind = pl.col("slice_value").replace_strict(types, default=pl.col("slice_value"))
         found.append(rows.with_columns(corpus=pl.lit(name), type=kind).select(found[0].columns))
     return pl.concat(found)
-
-
-MODES = ("official", "fixed")
-SCORES = ("micro_f1", "macro_f1")
-CHANGES: dict[str, Any] = {
-    **dict.fromkeys(("corpus", "split", "doc_id", "name", "path", "gold"), pl.String),
-    **dict.fromkeys(("official_pred", "fixed_pred"), pl.String),
-    **dict.fromkeys(MODES, pl.Float64),
-    **dict.fromkeys(("reason", "effect"), pl.String),
-}
-SHARED, EQUAL = "one prediction, several golds", "equal predictions counted as one"
-ABSENT, OTHER = "entity without gold averaged as 0", "another assignment"
-PARTS = "order, notation or partial credit of components"
-MORE, LESS, ELSE = "worth more when fixed", "worth less when fixed", "counted in one mode only"
-_BY_FUNCTION = {"DateMatch": "notation of a date", "PriceMatch": "sign or notation of an amount"}
 
 
 def changed_entities(evaluations: Sequence[Evaluation]) -> pl.DataFrame:

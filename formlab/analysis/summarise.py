@@ -15,6 +15,14 @@ from formlab.scoring.bands import band, cut, sliced
 from formlab.stats.draws import intervals
 from formlab.stats.sums import Row, document_sums, of_cases
 
+# A number with more distinct values than this is cut into bands of about equal counts.
+MOST, BANDS_OF_MANY = 12, 6
+UNKNOWN = "unknown"
+Bins = Mapping[str, Sequence[float]]
+_OF = ("benchmark", "split", "metric", "level", "mode")
+_VALUES = ("value", "ci_low", "ci_high")
+_COUNTS = ("n_docs", "n_cases", "n_undefined")
+
 
 def summarise(
     evaluation: Evaluation,
@@ -80,15 +88,6 @@ def summary_of(rows: Iterable[Row], *, resamples: int, level: float, seed: int) 
         for row, (low, high) in zip(rows, ends, strict=True)
     ]
     return tables.check("summary", tables.table("summary", summary))
-
-
-# A number with more distinct values than this is cut into bands of about equal counts.
-MOST, BANDS_OF_MANY = 12, 6
-UNKNOWN = "unknown"
-Bins = Mapping[str, Sequence[float]]
-_OF = ("benchmark", "split", "metric", "level", "mode")
-_VALUES = ("value", "ci_low", "ci_high")
-_COUNTS = ("n_docs", "n_cases", "n_undefined")
 
 
 def surface(

@@ -24,6 +24,9 @@ NAN = float("nan")
 ALPHA = 0.05
 # Whether the verdict is the same under all rules of reading fields from pages.
 SAME, DEPENDS = "same", "depends"
+Rows = Sequence[Mapping[str, Any]]
+# What tells the rows of a comparison apart.
+KEY = ("metric", "average", "level", "slice_by", "slice_value", "system_a", "system_b")
 
 
 @dataclass
@@ -250,11 +253,6 @@ def holds(
     otherwise.
     """
     return bool(p <= alpha * (1 + 1e-9) and (low > 0 or high < 0) and rules != DEPENDS)
-
-
-Rows = Sequence[Mapping[str, Any]]
-# What tells the rows of a comparison apart.
-KEY = ("metric", "average", "level", "slice_by", "slice_value", "system_a", "system_b")
 
 
 def compared(

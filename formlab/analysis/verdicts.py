@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from formlab import metrics, tables
@@ -281,7 +282,7 @@ def _of_several(rows: Sequence[Row], names: Sequence[str]) -> str:
     best = next((name for name in names if wins[name]), None)
     does, aspect = _words(rows[0])
     if best is None:
-        most = max(rows, key=lambda row: _number(row["least_difference"]))
+        most = max(rows, key=lambda row: np.nan_to_num(row["least_difference"]))
         return f"No difference in {aspect} was shown among {_list(names)}{_seen(most)}"
     beaten = [_other(row, best) for row in wins[best]]
     least = min(wins[best], key=lambda row: abs(row["difference"]))
@@ -290,10 +291,6 @@ def _of_several(rows: Sequence[Row], names: Sequence[str]) -> str:
     ends = f"; no difference from {_list(rest)} was shown" if rest else ""
     details = f"{which}by {by_text(least, size_only=True)}; {_counts(least)}, {_tested(least)}"
     return f"{best} {does} than {_list(beaten)} ({details}){ends}"
-
-
-def _number(value: float) -> float:
-    return 0.0 if math.isnan(value) else value
 
 
 def _other(row: Row, name: str) -> str:

@@ -15,12 +15,13 @@ HOMES = {
     "analysis.findings": "findings",
     "analysis.history": "corpora history one_corpus open_history",
     "analysis.label_corrections": "corrected_scores with_label_corrections",
-    "analysis.levels": "LEVELS headlines rungs tasks_by_level",
-    "analysis.overview": "answers cause_counts runs top_errors tree_sizes worst_pages",
+    "analysis.overview": (
+        "LEVELS answers cause_counts headlines rungs runs select tasks_by_level top_errors "
+        "tree_sizes worst_pages"
+    ),
     "analysis.samples": (
         "BASELINES of_system open_all open_compared open_evaluation open_evaluations"
     ),
-    "analysis.select": "select",
     "analysis.slices": "find_slices slice_cases",
     "analysis.splits": (
         "both_modes by_entity changed_entities few_shot few_shot_systems merge_splits"

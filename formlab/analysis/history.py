@@ -13,7 +13,7 @@ from formlab import files, metrics, saving, tables
 from formlab.analysis.comparability import common, scored_metrics
 from formlab.analysis.compare import compare, values_compared
 from formlab.analysis.finding import OUTCOME
-from formlab.analysis.levels import MEASURES
+from formlab.analysis.overview import MEASURES
 from formlab.analysis.summarise import summarise
 from formlab.analysis.verdicts import identical, shown_kinds, values_right
 from formlab.errors import DataBroken, DataMissing, UnknownName

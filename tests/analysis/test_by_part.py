@@ -8,8 +8,7 @@ import pytest
 from formlab import analysis, charts, explore, gallery
 from formlab.analysis.compare import flips
 from formlab.analysis.finding import finding_table
-from formlab.analysis.overview import answers, failures, runs, tree_sizes, worst_pages
-from formlab.analysis.select import select
+from formlab.analysis.overview import answers, failures, runs, select, tree_sizes, worst_pages
 from formlab_arena import click_and_value, loss_stages, misses, propagation
 from tests.analysis.made_pairs import in_parts
 from tests.analysis.test_findings import random

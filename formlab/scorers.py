@@ -44,6 +44,11 @@ def inspect_scorer(
     Inspect shows no scorer the samples that failed, unless the task sets ``score_on_error``;
     `formlab score LOG` counts them as nothing found.
 
+    It is for ``Task(scorer=…)``.
+
+    Raises `NotAvailable` without `inspect_ai`; `UnknownName` if there is no such metric, or none of
+    fields.
+
     Parameters
     ----------
     types
@@ -53,18 +58,6 @@ def inspect_scorer(
         Names of metrics of fields.
     average
         ``pooled`` or ``macro``, the mean over documents.
-
-    Returns
-    -------
-    inspect_ai.scorer.Scorer
-        For ``Task(scorer=…)``.
-
-    Raises
-    ------
-    NotAvailable
-        Without `inspect_ai`.
-    UnknownName
-        If there is no such metric, or none of fields.
 
     Examples
     --------
@@ -92,9 +85,11 @@ def inspect_scorer(
             sample = _sample(state, target)
             (evaluation,) = _evaluations([sample], types)
             return Score(
-                value=_values(evaluation, metrics, average), answer=state.output.completion,
-                explanation=_explained(evaluation), metadata={"formlab": sample},
-            )  # fmt: skip
+                value=_values(evaluation, metrics, average),
+                answer=state.output.completion,
+                explanation=_explained(evaluation),
+                metadata={"formlab": sample},
+            )
 
         return score
 
@@ -105,14 +100,15 @@ def _sample(state: Any, target: Any) -> dict[str, Any]:
     """What formlab reads of a sample, as it stands in Inspect's logs."""
     output, texts = state.output, list(target)
     return {
-        "id": state.sample_id, "epoch": state.epoch,
+        "id": state.sample_id,
+        "epoch": state.epoch,
         "target": texts[0] if len(texts) == 1 else texts,
         "metadata": {name: state.metadata[name] for name in _PLACE if name in state.metadata},
         "output": {
             "completion": output.completion,
             "choices": [{"stop_reason": each.stop_reason} for each in output.choices[:1]],
         },
-    }  # fmt: skip
+    }
 
 
 def _evaluations(samples: Sequence[dict[str, Any]], types: Any) -> list[Evaluation]:

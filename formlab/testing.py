@@ -7,18 +7,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from formlab import metrics
 from formlab.analysis.comparability import common
-from formlab.analysis.compare import score_pairs, score_rows
+from formlab.analysis.compare import compare, score_pairs, score_rows
 from formlab.errors import DataBroken, UnknownName
 from formlab.folders import Evaluation
 from formlab.stats.tests import (
     Pair,
-    adjusted_p,
     contributions,
     documents_needed,
-    holds,
     loss_test,
     paired_differences,
 )
@@ -47,10 +46,17 @@ def assert_not_worse(
     A paired test of non-inferiority by documents (`stats.tests.loss_test`): a system that truly
     loses the margin passes in about `alpha` of corpora, whatever their size. Too few documents
     therefore fail, also where the systems are equal; the message says which margin they could show.
-    Where the tallies of every document are the same, any margin passes.
+    Where the tallies of every document are the same, any margin passes. A kind of fields that is
+    shown by `compare` to lose more than the margin fails as well, whatever the others gain.
 
-    A kind of fields that is shown to lose more than the margin fails as well, whatever the others
-    gain: the loss of each kind is tested as by `compare`, adjusted over the kinds after Holm.
+    Returns `value baseline difference ci_low ci_high p least_margin margin n_docs n_worse
+    n_better`. `difference` is by how much the system is better. Its interval is that of `compare`
+    at 1 - 2 `alpha`; `least_margin` the loss that these documents can exclude.
+
+    Raises `AssertionError` with both values, the difference, its interval, p, n, the kinds that are
+    worse and the documents that lost the most; `DataBroken` or `UnknownName` if the evaluations
+    cannot be compared, or the metric was not scored; `ValueError` if margin or alpha are out of
+    range.
 
     Parameters
     ----------
@@ -70,23 +76,6 @@ def assert_not_worse(
     resamples, permutations, seed
         Of the interval, of the test and of both.
 
-    Returns
-    -------
-    dict
-        `value baseline difference ci_low ci_high p least_margin margin n_docs n_worse n_better`.
-        `difference` is by how much the system is better. Its interval is that of `compare` at
-        1 - 2 `alpha`; `least_margin` the loss that these documents can exclude.
-
-    Raises
-    ------
-    AssertionError
-        With both values, the difference, its interval, p, n, the kinds that are worse and the
-        documents that lost the most.
-    DataBroken, UnknownName
-        If the evaluations cannot be compared, or the metric was not scored.
-    ValueError
-        If margin or alpha are out of range.
-
     Examples
     --------
     >>> import formlab
@@ -98,54 +87,56 @@ def assert_not_worse(
     __tracebackhide__ = True
     if not (margin >= 0 and 0 < alpha < 1):
         raise ValueError(f"margin {margin} must be 0 or more, alpha {alpha} in (0, 1)")
-    evaluations = common([
-        each if isinstance(each, Evaluation) else Evaluation.load(each)
-        for each in (evaluation, baseline)
-    ]).evaluations  # fmt: skip
-    whole, *kinds = _pairs(evaluations, metric, average, level)
+    given = (evaluation, baseline)
+    loaded = [each if isinstance(each, Evaluation) else Evaluation.load(each) for each in given]
+    systems = common(loaded).evaluations
+    whole = _pair(systems, metric, average, level)
     draws = {"resamples": resamples, "seed": seed}
     (row,) = paired_differences([whole], permutations=0, level=1 - 2 * alpha, **draws)
-    numbers = {
-        "value": row["value_a"], "baseline": row["value_b"],
-        **{name: row[name] for name in ("difference", "ci_low", "ci_high")},
-    }  # fmt: skip
     p, least_margin = loss_test(whole, margin, alpha=alpha, permutations=permutations, seed=seed)
     leads = np.nan_to_num(whole.lead(whole.first, whole.second))
-    numbers |= {
-        "p": p, "least_margin": least_margin, "margin": margin, "n_docs": whole.labels["n_docs"],
-        "n_worse": int((leads < 0).sum()), "n_better": int((leads > 0).sum()),
-    }  # fmt: skip
+    numbers = {
+        "value": row["value_a"],
+        "baseline": row["value_b"],
+        **{name: row[name] for name in ("difference", "ci_low", "ci_high")},
+        "p": p,
+        "least_margin": least_margin,
+        "margin": margin,
+        "n_docs": whole.labels["n_docs"],
+        "n_worse": int((leads < 0).sum()),
+        "n_better": int((leads > 0).sum()),
+    }
     alike = np.array_equal(whole.first, whole.second)
-    tested = paired_differences(kinds, permutations=permutations, level=1 - alpha, **draws)
-    lost = [] if alike else _lost_kinds(tested, margin, alpha)
+    kinds = {"metric": metric, "average": average, "by": ["kind"], "level": 1 - alpha}
+    table = compare(systems, **kinds, permutations=permutations, **draws).sort("difference")
+    of_kinds = pl.col("slice_by") == "kind", pl.col("level") == whole.labels["level"]
+    worse = pl.col("better") == systems[1].system, -pl.col("difference") > margin
+    lost = [] if alike else table.filter(*of_kinds, *worse).to_dicts()
     shown = (p <= alpha or alike) and not np.isnan(numbers["difference"])
     if not shown or lost:
-        documents = evaluations[0].document_names.to_list()
+        documents = systems[0].document_names.to_list()
         places = [at for at in np.argsort(contributions(whole))[:NAMED] if leads[at] < 0]
         values = [whole.score(parts[places]) for parts in (whole.second, whole.first)]
         lines = [
             f"  {documents[at]}: {before:.3g} to {after:.3g}"
             for at, before, after in zip(places, *values, strict=True)
         ]
-        raise AssertionError(
-            _message(whole.labels | numbers, alpha, is_shown=shown, kinds=lost, documents=lines)
-        )
+        raise AssertionError(_message(whole.labels | numbers, alpha, shown, lost, lines))
     return numbers
 
 
-def _pairs(
+def _pair(
     evaluations: tuple[Evaluation, ...], metric: str, average: str, level: str | None
-) -> list[Pair]:
-    """The parts of both systems by document: of all, then of each kind of fields."""
-    rows = score_rows(evaluations, ["kind"], average)
+) -> Pair:
+    """The parts of both systems by document."""
+    rows = score_rows(evaluations, (), average)
     first, second = (each.system for each in evaluations)
     pairs = [
-        # Tallies are in small types, whose differences wrap around.
-        dataclasses.replace(pair, first=pair.first.astype(float), second=pair.second.astype(float))
+        pair
         for pair in score_pairs(rows, (first, second), [metric])
-        if pair.labels["slice_by"] in (None, "kind")
+        if pair.labels["slice_by"] is None
     ]
-    levels = list(dict.fromkeys(pair.labels["level"] for pair in pairs))
+    levels = [pair.labels["level"] for pair in pairs]
     if not levels:
         metrics.refuse_mean(metric)
         known = dict.fromkeys(key[0] for key in rows[first])
@@ -154,63 +145,46 @@ def _pairs(
         raise DataBroken(f"{metric} is of {' and of '.join(levels)}", remedy=f"level='{levels[0]}'")
     if level not in (None, *levels):
         raise UnknownName.of(f"level of {metric}", level, levels)
-    chosen = [pair for pair in pairs if pair.labels["level"] == (level or levels[0])]
-    return sorted(chosen, key=lambda pair: pair.labels["slice_by"] or "")
-
-
-def _lost_kinds(rows: list[dict[str, Any]], margin: float, alpha: float) -> list[dict[str, Any]]:
-    """The kinds that are shown to lose, and more than the margin."""
-    adjusted = adjusted_p([row["p"] for row in rows])
-    rows = [row | {"p_holm": float(p)} for row, p in zip(rows, adjusted, strict=True)]
-    return [
-        row
-        for row in sorted(rows, key=lambda row: row["difference"])
-        if -row["difference"] > margin
-        and holds(row["p_holm"], row["ci_low"], row["ci_high"], alpha=alpha)
-    ]
+    pair = pairs[levels.index(level or levels[0])]
+    # Tallies are in small types, whose differences wrap around.
+    parts = {"first": pair.first.astype(float), "second": pair.second.astype(float)}
+    return dataclasses.replace(pair, **parts)
 
 
 def _message(
-    row: dict[str, Any],
-    alpha: float,
-    *,
-    is_shown: bool,
-    kinds: list[dict[str, Any]],
-    documents: list[str],
+    row: dict[str, Any], alpha: float, shown: bool, kinds: list[dict[str, Any]], lost: list[str]
 ) -> str:
-    low, high = row["ci_low"], row["ci_high"]
+    low, high, n_docs = row["ci_low"], row["ci_high"], row["n_docs"]
     # Of the 2^n flips of n documents one is as good as the best.
     needed = documents_needed(2 * alpha)
     if -high >= row["margin"]:
         verdict = "The loss is shown: all of the interval is beyond the margin"
-    elif is_shown:
+    elif shown:
         verdict = "A loss of the margin is excluded overall"
-    elif row["n_docs"] < needed:
-        verdict = f"With {row['n_docs']} documents nothing can be shown, {needed} are needed"
+    elif n_docs < needed:
+        verdict = f"With {n_docs} documents nothing can be shown, {needed} are needed"
     elif np.isnan(row["p"]):
         verdict = "The score is undefined, or is so without one of the documents"
     else:
         verdict = "Neither a loss of the margin nor its absence is shown"
     if np.isfinite(row["least_margin"]):
         verdict += f"; a loss beyond {max(row['least_margin'], 0):.3g} can be excluded"
-    corpus = f"{row['benchmark']}:{row['split']}"
     mean = ", mean over documents" if row["average"] == metrics.MACRO else ""
-    what = f"{row['metric']} ({row['level']}{mean}) of {row['system_a']} on {corpus}"
-    says = "is not shown to lose less than" if not is_shown else "loses on some kinds more than"
+    score = f"{row['metric']} ({row['level']}{mean}) of {row['system_a']}"
+    score += f" on {row['benchmark']}:{row['split']}"
+    says = "loses on some kinds more than" if shown else "is not shown to lose less than"
     lines = [
-        f"{what} {says} {row['margin']:g}",
+        f"{score} {says} {row['margin']:g}",
         f"{row['value']:.4g} against {row['baseline']:.4g} of the baseline: difference "
         f"{row['difference']:+.4g}, {1 - 2 * alpha:.0%} interval {low:+.4g} to {high:+.4g}, "
         f"p = {row['p']:.3g} against alpha = {alpha:g}",
-        f"n = {row['n_docs']} documents, {row['n_worse']} worse and {row['n_better']} better. "
-        f"{verdict}.",
+        f"n = {n_docs} documents, {row['n_worse']} worse and {row['n_better']} better. {verdict}.",
     ]
-    if kinds:
-        lines += ["Shown on kinds:"]
+    lines += ["Shown on kinds:"] * bool(kinds)
     lines += [
         f"  {kind['slice_value']}: difference {kind['difference']:+.4g}, {1 - alpha:.0%} interval "
         f"{kind['ci_low']:+.4g} to {kind['ci_high']:+.4g}, p = {kind['p_holm']:.3g} after Holm, "
         f"{kind['n_docs']} documents"
         for kind in kinds
     ]
-    return "\n".join([*lines, *(["Most lost:", *documents] if documents else [])])
+    return "\n".join([*lines, *["Most lost:"] * bool(lost), *lost])

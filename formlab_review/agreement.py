@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 import polars as pl
 
 from formlab import decisions as decided
-from formlab.analysis.kappa import rater_agreement
+from formlab.analysis.agreement import rater_agreement
 
 NOTHING = "none"
 _WORDS = {"review": decided.REVIEW, "label audit": decided.LABEL_AUDIT}

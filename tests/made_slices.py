@@ -1,6 +1,6 @@
 """Rows of scores and summaries by the name that a reader sees: ``all``, ``fields``, ``kind=x``."""
 
-from formlab.analysis.levels import MEASURES
+from formlab.analysis.overview import MEASURES
 
 _LEVELS = {one.metric: one.of for one in MEASURES if one.of not in ("field", "fact")}
 

@@ -126,12 +126,10 @@ def test_own_few_shot_scores_stand_with_those_of_the_same_forms_in_the_paper():
         {"corpus": "DeepForm", "lowest": 0.2, "highest": 0.3}, {"corpus": "Made"},
         {"corpus": "DeepForm", "task": "all documents", "train_size": None},
     )  # fmt: skip
-    compared = curves.filter(corpus="DeepForm").with_columns(mark=pl.lit(None, pl.String))
-    stub = SimpleNamespace(few_shot_side_by_side=lambda *_, **__: compared)
-    given = {"curves": curves, "TASK_TITLES": TASK_TITLES, "options": {}, "systems": {}}
+    given = {"curves": curves, "TASK_TITLES": TASK_TITLES}
     cells = ["systems-compare-rows", "learning-curves-points"]
-    space = run("50_entity_extraction", cells, analysis=stub, **given)
-    assert space["ours"].select("system", "column", "forms").rows() == [
+    space = run("50_entity_extraction", cells, **given)
+    assert space["ours"].filter(corpus="DeepForm").select("system", "column", "forms").rows() == [
         ("demo", "all documents micro_f1", "ad-buy forms"),
         ("demo, 10", "mixed micro_f1", "ad-buy forms"),
     ]

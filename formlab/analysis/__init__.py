@@ -8,32 +8,26 @@ from formlab import frames
 HOMES = {
     "analysis.agreement": "item_difficulty shared_failures",
     "analysis.audit": "open_audit",
-    "analysis.both_modes": "both_modes changed_entities",
     "analysis.comparability": "common",
-    "analysis.compare": "compare evaluation_pairs",
+    "analysis.compare": "compare evaluation_pairs flips side side_by_side",
     "analysis.confidence": "calibration_error judged reliability straight_through whole_documents",
-    "analysis.cross": "metric_rank_correlation summaries",
     "analysis.finding": "OUTCOME Finding finding_table has_pages",
-    "analysis.kinds": "kinds",
     "analysis.findings": "findings",
-    "analysis.flips": "flips side",
-    "analysis.history": ("corpora history last_findings last_sentence one_corpus open_history"),
+    "analysis.history": "corpora history one_corpus open_history",
     "analysis.label_corrections": "corrected_scores with_label_corrections",
-    "analysis.levels": "LEVELS headlines rungs tasks_by_level",
-    "analysis.overview": "answers cause_counts runs top_errors tree_sizes worst_pages",
-    "analysis.pairings": "pairings",
+    "analysis.overview": (
+        "LEVELS answers cause_counts headlines rungs runs select tasks_by_level top_errors "
+        "tree_sizes worst_pages"
+    ),
     "analysis.samples": (
         "BASELINES of_system open_all open_compared open_evaluation open_evaluations"
     ),
-    "analysis.select": "select",
-    "analysis.side_by_side": "side_by_side",
     "analysis.slices": "find_slices slice_cases",
     "analysis.splits": (
-        "by_entity errors_by_cause few_shot few_shot_side_by_side few_shot_systems merge_splits"
+        "both_modes by_entity changed_entities few_shot few_shot_systems merge_splits"
     ),
-    "analysis.summarise": "summarise",
-    "analysis.sum_checks": "check_sums material_errors",
-    "analysis.surface": "curve surface",
+    "analysis.summarise": "curve summaries summarise surface",
+    "analysis.sum_checks": "check_sums",
     "analysis.verdicts": "comparison_sentence identical ranks tell_apart verdict_sentence verdicts",
     "analysis.what_if": "what_if",
     "scoring.evaluate": "evaluate",

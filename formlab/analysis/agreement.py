@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 
@@ -11,27 +12,22 @@ import polars as pl
 from formlab.analysis.comparability import KEY, common, fields, of_gold
 from formlab.errors import DataBroken
 from formlab.folders import Evaluation
-from formlab.stats.draws import drawn_sums, percentiles
+from formlab.stats.draws import by_document, drawn_sums, percentiles
 
 _OF_GOLD = ("level", "kind", "modality", "subtype", "field", "gold")
 _SEVERAL = "some right"
+_NUMBERS = ("kappa", "ci_low", "ci_high")
 
 
 def item_difficulty(evaluations: Sequence[Evaluation]) -> pl.DataFrame:
     """How many systems have each value of the gold right.
 
-    Returns
-    -------
-    polars.DataFrame
-        A row for each value of the gold: doc_id, task, path, level, kind, modality, subtype, field,
-        gold, n_right (systems), group (``all right``, ``none right``, ``only … wrong``,
-        ``only … right`` or ``some right``), separates (whether any two systems differ on it) and
-        difficulty (the share of systems that have it wrong).
+    Returns a row for each value of the gold: doc_id, task, path, level, kind, modality, subtype,
+    field, gold, n_right (systems), group (``all right``, ``none right``, ``only … wrong``, ``only …
+    right`` or ``some right``), separates (whether any two systems differ on it) and difficulty (the
+    share of systems that have it wrong).
 
-    Raises
-    ------
-    DataBroken
-        If the evaluations cannot be compared, or have no field in common.
+    Raises `DataBroken` if the evaluations cannot be compared, or have no field in common.
 
     Examples
     --------
@@ -59,18 +55,12 @@ def shared_failures(
 ) -> pl.DataFrame:
     """Which share of fields all systems fail, and which one alone fails or gets right.
 
-    Returns
-    -------
-    polars.DataFrame
-        A row for each group of fields (see `item_difficulty`): group, n_items, share, ci_low,
-        ci_high, expected (the share if systems with these shares of right fields failed
-        independently of each other), excess (share less expected), excess_low, excess_high,
-        n_docs. Intervals draw documents; of fewer than two they are NaN.
+    Returns a row for each group of fields (see `item_difficulty`): group, n_items, share, ci_low,
+    ci_high, expected (the share if systems with these shares of right fields failed independently
+    of each other), excess (share less expected), excess_low, excess_high, n_docs. Intervals draw
+    documents; of fewer than two they are NaN.
 
-    Raises
-    ------
-    DataBroken
-        As for `item_difficulty`.
+    Raises what `item_difficulty` raises.
     """
     systems, items = _items(evaluations)
     patterns = _patterns(systems)
@@ -140,3 +130,68 @@ def _shares(
     if _SEVERAL in patterns:
         chances[:, list(patterns).index(_SEVERAL)] = 1 - chances.sum(axis=1)
     return counts / total, chances
+
+
+def rater_agreement(
+    table: pl.DataFrame,
+    raters: Sequence[str],
+    *,
+    unit: str = "doc_id",
+    resamples: int = 1000,
+    level: float = 0.95,
+    seed: int = 0,
+) -> pl.DataFrame:
+    """Cohen's kappa of each pair of raters and Fleiss' kappa of all, with bootstrap intervals.
+
+    `table` has a row per item and a column per rater, null where it gave no answer. Values of
+    `unit` are drawn with replacement: items of a page are not independent.
+
+    Returns `raters kappa ci_low ci_high n_items n_same`, over the items that all of these raters
+    answered; kappa is in [-1, 1], NaN where there are no items or all answers are the same.
+    `n_same` items have one answer only.
+
+    Examples
+    --------
+    >>> table = pl.DataFrame({"doc_id": list("aabb"), "x": [1, 1, 0, 0], "y": [1, 0, 0, 0]})
+    >>> rater_agreement(table, ["x", "y"], resamples=0)["kappa"].to_list()
+    [0.5]
+    """
+    groups = list(itertools.combinations(raters, 2))
+    groups += [tuple(raters)] if len(raters) > 2 else []
+    rows = []
+    for names in groups:
+        rated = table.select(unit, *names).drop_nulls()
+        answers = rated.select(names).to_numpy()
+        known = sorted({value for row in answers.tolist() for value in row}, key=str)
+        # Items, raters and answers: who uses which.
+        used = (answers[:, :, None] == np.array(known, dtype=answers.dtype)).astype(float)
+        totals = used.sum(axis=1)
+        same = (totals * (totals - 1)).sum(axis=1) / (len(names) * (len(names) - 1))
+        # Of two raters each has uses of its own (Cohen), of several all together (Fleiss).
+        uses = used.reshape(len(used), 2 * len(known)) if len(names) == 2 else totals
+        documents, number = np.unique(rated[unit].to_numpy(), return_inverse=True)
+        columns = [np.ones(len(used)), same, *uses.T]
+        sums = by_document(number.reshape(-1), columns, len(documents))
+        draws = resamples if len(sums) > 1 else 0
+        drawn = _kappa(drawn_sums(sums, resamples=draws, seed=seed), len(names))
+        kappa = _kappa(sums.sum(axis=0, keepdims=True), len(names))[0]
+        n_same = int((totals.max(axis=1, initial=0) == len(names)).sum())
+        ends = percentiles(drawn, level)
+        rows.append((" × ".join(names), kappa, *ends, rated.height, n_same))
+    schema = {"raters": pl.String} | dict.fromkeys(_NUMBERS, pl.Float64)
+    schema |= dict.fromkeys(("n_items", "n_same"), pl.Int64)
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def _kappa(sums: np.ndarray, raters: int) -> np.ndarray:
+    """Kappa of each row of sums; undefined without items, or where there is one answer only."""
+    items, same, uses = sums[:, 0], sums[:, 1], sums[:, 2:]
+    if raters == 2:
+        first, second = np.split(uses, 2, axis=1)
+        chance, uses = (first * second).sum(axis=1), first + second
+    else:
+        chance = ((uses / raters) ** 2).sum(axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        chance = chance / items**2
+        kappa = (same / items - chance) / (1 - chance)
+    return np.where((uses > 0).sum(axis=1) < 2, np.nan, kappa)

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from formlab import benchmarks, files, metrics, readers, tables
-from formlab.analysis.kappa import rater_agreement
+from formlab.analysis.agreement import rater_agreement
 from formlab.analysis.summarise import summarise
 from formlab.benchmarks import fincriticaled
 from formlab.errors import DataBroken, DataMissing
@@ -244,10 +244,12 @@ def open_audit(
     *,
     predictions: str | Path = "",
     humans: str | Path = "",
-    resamples: int = 1000,
-    seed: int = 0,
+    **draws: int,
 ) -> Audit:
     """The audit of a judge's answers on an evaluation; without answers, an empty one.
+
+    Raises `DataMissing` or `DataBroken` if a file is absent or unreadable, or the gold is no longer
+    at its root.
 
     Parameters
     ----------
@@ -259,13 +261,8 @@ def open_audit(
         What was judged; if left out, what was scored, or the folder ``pred`` beside the gold.
     humans
         A CSV of verdicts with columns `doc_id path correct`, and `reason` if known.
-    resamples, seed
-        Of the intervals; pages are drawn.
-
-    Raises
-    ------
-    DataMissing, DataBroken
-        If a file is absent or unreadable, or the gold is no longer at its root.
+    **draws
+        `resamples` and `seed` of the intervals, as for `summarise`; pages are drawn.
     """
     if not str(judge):
         return Audit()
@@ -285,7 +282,6 @@ def open_audit(
     words = [{"doc_id": page, "status": "ok"} | answer for page, answer in raw.items()]
     words = [{name: str(row[name]) if name in row else None for name in _WORDS} for row in words]
     raters = [name for name in RATERS if table[name].null_count() < table.height]
-    draws = {"resamples": resamples, "seed": seed}
     modes = [replace(evaluation, scores=scores.filter(mode=mode)) for mode in MODES]
     summary = pl.concat([summarise(each, by=(), average="pooled", **draws) for each in modes])
     pages = pl.DataFrame(words, schema=dict.fromkeys(_WORDS, pl.String))

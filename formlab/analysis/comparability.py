@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import polars as pl
 
@@ -13,7 +14,6 @@ from formlab.folders import Evaluation
 from formlab.tables import WHOLE_LEVELS, settings_text
 
 KEY = ("doc_id", "task", "path", "turn")
-_OF_GOLD = ("gold", "accepted")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,11 +31,8 @@ def common(evaluations: Sequence[Evaluation]) -> Common:
     `notes`. A document without an answer stays: it counts as nothing found. Systems of one name
     are numbered: ``ocr``, ``ocr (2)``.
 
-    Raises
-    ------
-    DataBroken
-        If there are fewer than two, or they differ in benchmark, split, mode, threshold,
-        reading rule, documents or gold; the message names what differs.
+    Raises `DataBroken` if there are fewer than two, or they differ in benchmark, split, mode,
+    threshold, reading rule, documents or gold; the message names what differs.
     """
     if len(evaluations) < 2:
         raise DataBroken(
@@ -88,15 +85,12 @@ def named(evaluations: Sequence[Evaluation]) -> list[Evaluation]:
         seen[evaluation.system] += 1
         if (number := seen[evaluation.system]) > 1:
             name = f"{evaluation.system} ({number})"
-            evaluation = evaluation.changed(
-                {
-                    table: lambda part, t=table, n=name: getattr(part, t).with_columns(
-                        system=pl.lit(n)
-                    )
-                    for table in ("cases", "scores")
-                },
-                system=name,
-            )
+
+            def renamed(part: Evaluation, table: str, name: str = name) -> pl.DataFrame:
+                return getattr(part, table).with_columns(system=pl.lit(name))
+
+            tables = {table: partial(renamed, table=table) for table in ("cases", "scores")}
+            evaluation = evaluation.changed(tables, system=name)
         systems.append(evaluation)
     return systems
 
@@ -112,14 +106,14 @@ def _check_alike(evaluations: Sequence[Evaluation]) -> None:
     }
     facts["threshold"] = [each.settings.get("threshold") for each in evaluations]
     facts["reading rule"] = [each.settings.get("reader") for each in evaluations]
-    wrong = [
-        f"{name} is "
-        + ", ".join(f"{v} in {e.system}" for v, e in zip(of, evaluations, strict=True))
-        for name, of in facts.items()
-        if len(set(of)) > 1
+    systems = [each.system for each in evaluations]
+    texts = [
+        f"{name} is " + ", ".join(f"{v} in {s}" for v, s in zip(values, systems, strict=True))
+        for name, values in facts.items()
+        if len(set(values)) > 1
     ]
-    if wrong:
-        raise _unlike("; ".join(wrong))
+    if texts:
+        raise _unlike("; ".join(texts))
 
 
 def _unlike(
@@ -131,17 +125,14 @@ def _unlike(
 def _check_documents(evaluations: Sequence[Evaluation]) -> None:
     first, *others = [(each.system, set(each.document_names)) for each in evaluations]
     for other in others:
-        differ = [
-            f"{len(documents)} documents are only in {system}, such as {min(documents)}"
-            for system, documents in (
-                (first[0], first[1] - other[1]),
-                (other[0], other[1] - first[1]),
-            )
-            if documents
+        texts = [
+            f"{len(only)} documents are only in {a[0]}, such as {min(only)}"
+            for a, b in ((first, other), (other, first))
+            if (only := a[1] - b[1])
         ]
-        if differ:
+        if texts:
             remedy = "formlab score with the same files and --documents for each"
-            raise _unlike(", ".join(differ), remedy=remedy)
+            raise _unlike(", ".join(texts), remedy=remedy)
 
 
 def _shared_tasks(evaluations: list[Evaluation], notes: Counter[str]) -> list[Evaluation]:
@@ -223,22 +214,20 @@ def _check_gold(evaluations: Sequence[Evaluation]) -> None:
             each.gathered(lambda part, where=differs: _gold(part).filter(where))
             for each in (first, other)
         ]
-        on = {"on": KEY, "nulls_equal": True, "suffix": "_other"}
-        odd = golds[0].join(golds[1], how="full", coalesce=True, **on)
-        odd = odd.filter(
-            pl.any_horizontal(pl.col(n).ne_missing(pl.col(f"{n}_other")) for n in _OF_GOLD)
-        ).sort(KEY, nulls_last=True)
-        if not odd.height:
-            continue
-        row = odd.row(0, named=True)
-        texts = [
-            "nothing" if row[name] is None else repr(row[name][:40])
-            for name in ("gold", "gold_other")
-        ]
-        raise _unlike(
-            f"the gold of {odd.height} cases differs between {first.system} and {other.system}, "
-            f"first {row['doc_id']} {row['path'] or '(whole page)'}: {' against '.join(texts)}"
+        odd = golds[0].join(
+            golds[1], on=KEY, how="full", coalesce=True, nulls_equal=True, suffix="_other"
         )
+        same = (pl.col(n).eq_missing(pl.col(f"{n}_other")) for n in ("gold", "accepted"))
+        odd = odd.filter(~pl.all_horizontal(same)).sort(KEY, nulls_last=True)
+        if odd.height:
+            row = odd.row(0, named=True)
+            texts = [row["gold"], row["gold_other"]]
+            texts = ["nothing" if text is None else repr(text[:40]) for text in texts]
+            place = f"{row['doc_id']} {row['path'] or '(whole page)'}"
+            raise _unlike(
+                f"the gold of {odd.height} cases differs between {first.system} and "
+                f"{other.system}, first {place}: {' against '.join(texts)}"
+            )
 
 
 def _shared_fields(evaluations: list[Evaluation], notes: Counter[str]) -> list[Evaluation]:
@@ -270,17 +259,15 @@ def _shared_metrics(evaluations: list[Evaluation], notes: Counter[str]) -> list[
     if odd := sorted({metric for metric, _ in set.union(*levels) - shared}):
         notes[f"metrics not scored for every system: {', '.join(odd)}"] = len(odd)
     rows = pl.DataFrame(sorted(shared), schema=dict.fromkeys(on, pl.String), orient="row")
-
-    def kept(part: Evaluation) -> pl.DataFrame:
-        return part.scores.join(rows, on=on, how="semi", maintain_order="left")
-
-    lines = [
-        {settings_text(row) for row in each.join(rows, on=on, how="semi").iter_rows(named=True)}
-        for each in made
-    ]
+    kept = [each.join(rows, on=on, how="semi").iter_rows(named=True) for each in made]
+    lines = [set(map(settings_text, each)) for each in kept]
     if odd := set.union(*lines) - set.intersection(*lines):
         notes["settings of scores that are not the same for every system"] = len(odd)
+
+    def scores(part: Evaluation) -> pl.DataFrame:
+        return part.scores.join(rows, on=on, how="semi", maintain_order="left")
+
     return [
-        each if own == shared else each.changed({"scores": kept})
+        each if own == shared else each.changed({"scores": scores})
         for each, own in zip(evaluations, levels, strict=True)
     ]

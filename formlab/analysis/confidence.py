@@ -44,13 +44,6 @@ def whole_documents(values: pl.DataFrame) -> pl.DataFrame:
 
     It is as sure as its least sure value; with a value that is missing or has no confidence it has
     none.
-
-    Examples
-    --------
-    >>> values = pl.DataFrame({"doc_id": ["a", "a", "b"], "path": ["/0", "/1", "/0"],
-    ...     "kind": None, "right": [True, False, True], "confidence": [0.9, 0.8, None]})
-    >>> whole_documents(values).select("doc_id", "right", "confidence").rows()
-    [('a', False, 0.8), ('b', True, None)]
     """
     sure = pl.col("confidence")
     documents = values.group_by("doc_id", maintain_order=True).agg(
@@ -73,19 +66,13 @@ def reliability(
     They fall into at most `bins` groups of about equal size; answers of one confidence stay
     together.
 
-    Returns
-    -------
-    polars.DataFrame
-        A row for each group, the least sure first: `lowest`, `highest` and mean `confidence`;
-        `right`, the share of answers right, with `ci_low` and `ci_high`; `n_cases`, `n_docs`;
-        `coverage`, the share of all `values` that is as sure as `lowest` or surer, and `risk`, the
-        share of these that is wrong, with `risk_low` and `risk_high`. The ends are NaN for fewer
-        than two documents.
+    Returns a row for each group, the least sure first: `lowest`, `highest` and mean `confidence`;
+    `right`, the share of answers right, with `ci_low` and `ci_high`; `n_cases`, `n_docs`;
+    `coverage`, the share of all `values` that is as sure as `lowest` or surer, and `risk`, the
+    share of these that is wrong, with `risk_low` and `risk_high`. The ends are NaN for fewer than
+    two documents.
 
-    Raises
-    ------
-    DataMissing
-        If no answer has a confidence.
+    Raises `DataMissing` if no answer has a confidence.
     """
     sure, group, sums = _grouped(values, bins)
     drawn = _drawn(sums, resamples, seed)
@@ -116,20 +103,14 @@ def calibration_error(
 ) -> dict[str, float]:
     """Whether confidences sort right answers from wrong ones, and how far off they are.
 
-    Returns
-    -------
-    dict
-        `error`, the expected calibration error (Naeini et al., AAAI 2015, in groups of equal size),
-        within `ci_low` and `ci_high`, a band as wide as the shares of groups stray when documents
-        are drawn; `by_chance`, its mean for answers right as often as they say, and `p`, how often
-        these have as large an error; `gap`, mean confidence less share right; `area` under the ROC
-        curve with `area_low` and `area_high`, the chance that a right answer is surer than a wrong
-        one; `n_cases`, `n_docs`; `n_worth`, how many independent answers they are worth.
+    Returns `error`, the expected calibration error (Naeini et al., AAAI 2015, in groups of equal
+    size), within `ci_low` and `ci_high`, a band as wide as the shares of groups stray when
+    documents are drawn; `by_chance`, its mean for answers right as often as they say, and `p`, how
+    often these have as large an error; `gap`, mean confidence less share right; `area` under the
+    ROC curve with `area_low` and `area_high`, the chance that a right answer is surer than a wrong
+    one; `n_cases`, `n_docs`; `n_worth`, how many independent answers they are worth.
 
-    Raises
-    ------
-    DataMissing
-        If no answer has a confidence.
+    Raises `DataMissing` if no answer has a confidence.
     """
     sure, group, sums = _grouped(values, bins)
     n, right, stated = sums.sum(axis=0)
@@ -182,14 +163,10 @@ def straight_through(
     for the one chosen (Bauer, 1991), for all groups of the columns `by` together. Where errors of
     one document come together, a count is worth less (`n_worth` of `calibration_error`).
 
-    Returns
-    -------
-    polars.DataFrame
-        A row for each group and target: the columns of `by`, `target`; `threshold`, the lowest
-        confidence passed, NaN if none holds; `through`, the share of all `values`; their
-        `precision` and `at_least`, its bound; `n_through`, `n_wrong` among these, `n_review` (the
-        rest) and its `cost`, each at `price`; `needed`, how many independent answers, all right,
-        show the target.
+    Returns a row for each group and target: the columns of `by`, `target`; `threshold`, the lowest
+    confidence passed, NaN if none holds; `through`, the share of all `values`; their `precision`
+    and `at_least`, its bound; `n_through`, `n_wrong` among these, `n_review` (the rest) and its
+    `cost`, each at `price`; `needed`, how many independent answers, all right, show the target.
 
     Examples
     --------
@@ -204,35 +181,33 @@ def straight_through(
     rows = []
     for group in groups:
         key = group.select(by).row(0, named=True) if by else {}
-        rows += [key | row for row in _through(group, targets, error, price)]
+        sure = group.drop_nulls("confidence").sort("confidence", descending=True)
+        worth = _worth(sure) / sure.height if sure.height else 1.0
+        # Answers of one confidence pass together.
+        passed = sure.group_by("confidence", maintain_order=True).agg(pl.len(), pl.sum("right"))
+        n, right = passed["len"].cum_sum().to_numpy(), passed["right"].cum_sum().to_numpy()
+        bad = special.betaincinv(right * worth, (n - right) * worth + 1, error)
+        bounds = np.where(right > 0, bad, 0.0)
+        for target in targets:
+            needed = math.ceil(math.log(error) / math.log(target))
+            best = max(_last(n, start * needed / worth, bounds >= target) for start in _STARTS)
+            through, good = (int(n[best]), int(right[best])) if best >= 0 else (0, 0)
+            row = {
+                "target": target,
+                "threshold": passed["confidence"][best] if through else math.nan,
+                "through": through / group.height,
+                "precision": good / through if through else math.nan,
+                "at_least": bounds[best] if through else math.nan,
+                "n_through": through,
+                "n_wrong": through - good,
+                "n_review": group.height - through,
+                "cost": (group.height - through) * price,
+                "needed": needed,
+            }
+            rows.append(key | row)
     schema = {"threshold": pl.Float64, "cost": pl.Float64}
     keys = values.select(by).schema if by else {}
     return pl.DataFrame(rows, schema_overrides=schema | dict(keys))
-
-
-def _through(
-    values: pl.DataFrame, targets: Sequence[float], error: float, price: float
-) -> list[dict[str, float]]:
-    sure = values.drop_nulls("confidence").sort("confidence", descending=True)
-    worth = _worth(sure) / sure.height if sure.height else 1.0
-    # Answers of one confidence pass together.
-    passed = sure.group_by("confidence", maintain_order=True).agg(n=pl.len(), right=pl.sum("right"))
-    n, right = passed["n"].cum_sum().to_numpy(), passed["right"].cum_sum().to_numpy()
-    good, bad = right * worth, (n - right) * worth
-    bounds = np.where(right > 0, special.betaincinv(good, bad + 1, error), 0.0)
-    rows = []
-    for target in targets:
-        needed = math.ceil(math.log(error) / math.log(target))
-        best = max(_last(n, start * needed / worth, bounds >= target) for start in _STARTS)
-        row = {"target": target, "threshold": math.nan, "through": 0.0}
-        row |= {"precision": math.nan, "at_least": math.nan, "n_through": 0, "n_wrong": 0}
-        if best >= 0:
-            row |= {"threshold": passed["confidence"][best], "through": n[best] / values.height}
-            row |= {"precision": right[best] / n[best], "at_least": bounds[best]}
-            row |= {"n_through": int(n[best]), "n_wrong": int(n[best] - right[best])}
-        row["n_review"] = values.height - row["n_through"]
-        rows.append(row | {"cost": row["n_review"] * price, "needed": needed})
-    return rows
 
 
 def _last(n: np.ndarray, count: float, holds: np.ndarray) -> int:

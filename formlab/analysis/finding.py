@@ -61,8 +61,8 @@ class Finding:
         Of the test, adjusted for the `n_tested` comparisons looked at; NaN for plain counts.
     of
         Of what the effect is a share, such as ``268 fields``.
-    systems, least
-        Of two systems compared their names, and the least difference that would have been seen.
+    systems
+        Of two systems compared their names.
     cases
         The `doc_id`, `task` and `path` of the cases behind it.
 
@@ -94,7 +94,6 @@ class Finding:
     of: str = ""
     settings: str = ""
     systems: tuple[str, ...] = ()
-    least: float = NAN
     cases: pl.DataFrame = dataclasses.field(
         default_factory=lambda: pl.DataFrame(schema=dict.fromkeys(KEYS, pl.String)),
         compare=False,

@@ -26,7 +26,7 @@ from formlab.analysis.finding import (
     p_text,
     word,
 )
-from formlab.analysis.slices import Search, Values, Weakness, opened_values, slice_rows
+from formlab.analysis.slices import Search, Weakness, opened_values, slice_rows
 from formlab.analysis.verdicts import tell_apart, verdicts
 from formlab.errors import DataBroken
 from formlab.folders import Evaluation
@@ -52,9 +52,9 @@ def findings(
     evaluations: Sequence[Evaluation],
     *,
     most: int | None = 5,
+    alpha: float = ALPHA,
     resamples: int = 1000,
     level: float = 0.95,
-    alpha: float = ALPHA,
     seed: int = 0,
 ) -> list[Finding]:
     """What is most worth a look, over all evaluations; always the same for the same ones.
@@ -62,23 +62,19 @@ def findings(
     Of each evaluation its weaknesses are told, one finding each (`find_slices`; documents that are
     mostly wrong are one as well), and of systems of one corpus who gets more right, over all and on
     which kinds of field. Answers that cannot be used, values that the gold does not have and bad
-    pages are counted. The largest causes of error are counted only where no test shows anything.
+    pages are counted; the largest causes of error only where no test shows anything. Those stand
+    first that surely concern the most values (`at_least`).
 
     Parameters
     ----------
     most
         How many findings; None for all. Of one of several evaluations at most two.
-    resamples, level, seed
-        Of the percentile intervals, which draw documents.
     alpha
         The chance that any comparison is claimed where there is nothing. Half of it is for kinds
         of field where systems are compared; each evaluation and each comparison over all fields
         has an equal part of the rest, and adjusts its own tests after Holm.
-
-    Returns
-    -------
-    list of Finding
-        Those first that surely concern the most values (`at_least`).
+    resamples, level, seed
+        Of the percentile intervals, which draw documents.
 
     Examples
     --------
@@ -146,9 +142,9 @@ class _Look:
     ) -> Finding:
         """A share of the gold's values that needs no test because it is a count."""
         numbers = share(gold, counted, **self.draws)
-        settings = "share of gold values|ci=bootstrap,documents,n={resamples},level={level:g}"
-        more = {"settings": f"{settings},seed={{seed}}".format(**self.draws)}
-        more |= {
+        interval = "ci=bootstrap,documents,n={resamples},level={level:g},seed={seed}"
+        more = {
+            "settings": f"share of gold values|{interval.format(**self.draws)}",
             "of": f"{gold.height:,} {_nouns(gold)}",
             "at_least": _or_0(numbers[1]) * gold.height,
         }
@@ -164,10 +160,9 @@ class _Look:
         **more: Any,
     ) -> Finding:
         """A finding on some cases; `numbers` are its effect and the ends of its interval."""
-        more = dict(zip(("effect", "ci_low", "ci_high"), numbers, strict=False)) | self.base | more
-        more = {"metric": OUTCOME, "n_cases": rows.height} | more
-        more = {"n_docs": rows["doc_id"].n_unique()} | more
-        return Finding(claim, about, cases=keys(rows), what_to_try=what_to_try, **more)
+        known = dict(zip(("effect", "ci_low", "ci_high"), numbers, strict=False)) | self.base
+        known |= {"metric": OUTCOME, "n_cases": rows.height, "n_docs": rows["doc_id"].n_unique()}
+        return Finding(claim, about, cases=keys(rows), what_to_try=what_to_try, **known | more)
 
     def _unusable(self, gold: pl.DataFrame) -> Iterator[Finding]:
         lost = gold.filter(~pl.col("answered"))
@@ -199,10 +194,9 @@ class _Look:
             f"{self.evaluation.system} gives {_counted(extra.height, 'value')} that the gold does "
             f"not have, in {docs:,} of {of:,} documents"
         )
-        if _is_few(extra):
-            claim += f": {_listed(extra)}"
-        tip, count = self.advice("spurious"), float(extra.height)
-        yield self._finding(claim, "extra", extra, tip, at_least=count)
+        claim += f": {_listed(extra)}" if _is_few(extra) else ""
+        tip = self.advice("spurious")
+        yield self._finding(claim, "extra", extra, tip, at_least=float(extra.height))
 
     def _pages(self, gold: pl.DataFrame) -> Iterator[Finding]:
         """Pages of which half or more is wrong, and how many of them are cut short."""
@@ -235,49 +229,45 @@ class _Look:
         values, heads = opened_values(self.evaluation, answered=True)
         if not len(values.loss):
             return
-        search = Search(values, heads, depth=2)
-        found = search.weaknesses(self.bar)
+        found = Search(values, heads, depth=2).weaknesses(self.bar)
         for weakness, row in zip(found, slice_rows(values, found, **self.draws), strict=True):
-            inside = values.table.filter(pl.Series(weakness.inside))
-            wrong = inside.filter(pl.col("hits") == 0)
-            rest = values.table.filter(~pl.Series(weakness.inside), pl.col("hits") == 0)
+            inside = pl.Series(weakness.inside)
+            wrong, rest = (
+                values.table.filter(side, ~pl.col("right")) for side in (inside, ~inside)
+            )
             cause = _cause_apart(wrong, rest)
-            about, tip = "slice", self.advice(cause) if cause else self._look_at(weakness)
-            if weakness.slice is None:
-                about, claim = "documents", self._mostly_wrong(values, inside, wrong)
+            numbers = [-row[n] for n in ("difference", "difference_high", "difference_low")]
+            more = {n: row[n] for n in ("n_cases", "n_docs")}
+            more["at_least"] = max(_or_0(numbers[1]), 0.0) * row["n_cases"]
+            beside = "pages" if self.pages else "gold"
+            if not weakness.columns:
+                about, where = "documents", "the answers to these documents"
+                claim = _mostly_wrong(values.count, wrong, wrong.height + rest.height)
+                errors = pl.concat([wrong.with_columns(here=True), rest.with_columns(here=False)])
+                numbers = share(errors, pl.col("here"), **self.draws)
+                more |= {"n_cases": wrong.height, "of": f"{errors.height:,} wrong values"}
             else:
+                about, where = "slice", "the wrong values of this slice"
                 claim = self._slice_claim(weakness, row, wrong)
             claim += self._cause_phrase(cause, wrong) if cause else ""
             tested = p_text(weakness.p_adjusted)
             claim += f" ({tested}, adjusted for {weakness.n_tested:,} tests)"
-            numbers = [-row[n] for n in ("difference", "difference_high", "difference_low")]
-            more = {"n_cases": row["n_cases"], "n_docs": row["n_docs"]}
-            more["at_least"] = max(_or_0(numbers[1]), 0.0) * row["n_cases"]
-            if weakness.slice is None:
-                errors = pl.concat([wrong.with_columns(here=True), rest.with_columns(here=False)])
-                numbers = share(errors, pl.col("here"), **self.draws)
-                more |= {"n_cases": wrong.height, "of": f"{errors.height:,} wrong values"}
+            tip = self.advice(cause) if cause else f"Look at {where} beside their {beside}."
             more |= {n: getattr(weakness, n) for n in ("p", "p_adjusted", "n_tested")}
             more["settings"] = f"exchanged within documents|holm<={self.bar:.3g}"
             yield self._finding(claim, about, wrong, tip, numbers, **more)
 
-    def _look_at(self, weakness: Weakness) -> str:
-        beside = "pages" if self.pages else "gold"
-        if weakness.slice is None:
-            return f"Look at the answers to these documents beside their {beside}."
-        return f"Look at the wrong values of this slice beside their {beside}."
-
     def _slice_claim(self, weakness: Weakness, row: dict[str, Any], wrong: pl.DataFrame) -> str:
-        held = weakness.slice
-        if row["value"] == 0 and (wrong["outcome"] == "missing").all() and len(held.columns) == 1:
+        single = len(weakness.columns) == 1
+        if row["value"] == 0 and (wrong["outcome"] == "missing").all() and single:
             return (
-                f"{self.evaluation.system} never gives a value where {held.name}: all "
+                f"{self.evaluation.system} never gives a value where {weakness.name}: all "
                 f"{row['n_cases']:,}, in {row['n_docs']:,} documents, are missing"
             )
         rates = f"{row['value']:.0%} of {row['n_cases']:,} values are right, {row['rest']:.0%}"
         if row["value"] == 0:
             rates = f"none of {row['n_cases']:,} values is right, {row['rest']:.0%}"
-        return f"Where {held.name}, {rates.replace('%', ' %')} elsewhere"
+        return f"Where {weakness.name}, {rates.replace('%', ' %')} elsewhere"
 
     def _cause_phrase(self, cause: str, wrong: pl.DataFrame) -> str:
         of_cause = wrong.filter(cause=cause)
@@ -289,15 +279,6 @@ class _Look:
                 lambda part: part.scan("cases").join(of_cause.lazy(), on=KEYS, how="semi").collect()
             ).pipe(offset_text)
         return f"; in {of} errors {what}"
-
-    def _mostly_wrong(self, values: Values, inside: pl.DataFrame, wrong: pl.DataFrame) -> str:
-        docs, of = inside["doc_id"].n_unique(), values.count
-        errors = int((values.hits == 0).sum())
-        claim = (
-            f"{docs:,} of {of:,} documents {'holds' if docs == 1 else 'hold'} {wrong.height:,} of "
-            f"{errors:,} wrong values"
-        )
-        return claim + (f" ({', '.join(_names(inside))})" if docs < _FEW_DOCS else "")
 
     def _causes(self, gold: pl.DataFrame, most: int) -> Iterator[Finding]:
         """The largest causes of error as counts: no test says that they are more than elsewhere."""
@@ -326,6 +307,15 @@ class _Look:
                 claim += f"; {self.evaluation.system} never gives {never}"
                 tip = "Look whether the system knows these fields at all."
             yield self._count(gold, of_cause, "cause", claim, tip)
+
+
+def _mostly_wrong(count: int, wrong: pl.DataFrame, errors: int) -> str:
+    names = wrong["doc_id"].unique().sort().to_list()
+    holds = "holds" if len(names) == 1 else "hold"
+    claim = (
+        f"{len(names):,} of {count:,} documents {holds} {wrong.height:,} of {errors:,} wrong values"
+    )
+    return claim + (f" ({', '.join(names)})" if len(names) < _FEW_DOCS else "")
 
 
 def _cases(part: Evaluation) -> pl.DataFrame:
@@ -400,10 +390,6 @@ def _nouns(rows: pl.DataFrame) -> str:
 
 def _is_few(rows: pl.DataFrame) -> bool:
     return rows.height < _FEW_CASES or rows["doc_id"].n_unique() < _FEW_DOCS
-
-
-def _names(rows: pl.DataFrame) -> list[str]:
-    return rows["doc_id"].unique().sort().to_list()
 
 
 def _listed(rows: pl.DataFrame) -> str:

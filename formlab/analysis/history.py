@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -13,61 +12,47 @@ import polars as pl
 from formlab import files, metrics, tables
 from formlab.analysis.comparability import common, scored_metrics
 from formlab.analysis.compare import compare, values_compared
-from formlab.analysis.finding import OUTCOME, Finding, by_text, p_text, seen_text
-from formlab.analysis.flips import flips, flips_of_common
-from formlab.analysis.levels import MEASURES
+from formlab.analysis.finding import OUTCOME
+from formlab.analysis.overview import MEASURES
 from formlab.analysis.summarise import summarise
-from formlab.analysis.verdicts import finding_of, identical, shown_kinds, values_right
+from formlab.analysis.verdicts import identical, shown_kinds, values_right
 from formlab.errors import DataBroken, DataMissing, UnknownName
 from formlab.folders import Evaluation, is_hidden
 from formlab.stats.tests import ALPHA, adjusted_p, documents_needed, holds
 
 BETTER, WORSE, NOT_SHOWN = "better", "worse", "not shown"
 SAME, INCOMPARABLE = "identical", "not comparable"
-_TEXT = ("corpus", "run", "at", "system", "metric", "average", "level")
-_VALUE = ("value", "ci_low", "ci_high")
 _TEST = ("difference", "difference_low", "difference_high", "p", "p_adjusted", "least_difference")
-_COUNTS = ("fixed", "broken", "n_docs", "n_cases")
 # A kind of values on which a difference was shown.
-_OF_KIND = ("difference", "ci_low", "ci_high", "p", "p_holm")
 KIND = pl.Struct(
-    {"kind": pl.String, **dict.fromkeys(_OF_KIND, pl.Float64)}
+    {"kind": pl.String}
+    | dict.fromkeys(("difference", "ci_low", "ci_high", "p", "p_holm"), pl.Float64)
     | dict.fromkeys(("n_docs", "n_cases"), pl.Int64)
 )
 HISTORY: dict[str, Any] = {
-    **dict.fromkeys(_TEXT, pl.String),
-    **dict.fromkeys(_VALUE, pl.Float64),
+    **dict.fromkeys(("corpus", "run", "at", "system", "metric", "average", "level"), pl.String),
+    **dict.fromkeys(("value", "ci_low", "ci_high"), pl.Float64),
     "verdict": pl.String,
     **dict.fromkeys(_TEST, pl.Float64),
-    **dict.fromkeys(_COUNTS[:2], pl.Int64),
-    **dict.fromkeys(("fixed_kinds", "broken_kinds"), pl.String),
+    **dict.fromkeys(("fixed", "broken"), pl.Int64),
     "kinds": pl.List(KIND),
     **dict.fromkeys(("changed", "note"), pl.String),
-    **dict.fromkeys(_COUNTS[2:], pl.Int64),
+    **dict.fromkeys(("n_docs", "n_cases"), pl.Int64),
 }
-_KINDS = 3
 # The share of values right comes first, and is not tested twice.
 _HEADLINES = {(m.metric, m.of) for m in MEASURES if m.metric != "normalised_accuracy"}
 _UNSCORED = {"verdict": INCOMPARABLE, "note": "the run before was not scored by it"}
-Row = Mapping[str, Any]
 
 
 def open_history(folders: str | Path | Sequence[str | Path]) -> dict[str, Evaluation]:
     """Every evaluation in one or more folders and in the folders below them, oldest first.
 
-    Returns
-    -------
-    dict
-        By the path within the folder that all are in. The order is that of `Evaluation.made`: when
-        ``formlab score`` first saved it, whatever copying did to the files since. Equal times
-        stand in the order of their names.
+    They are named by their path within the folder that all are in; the order is that of
+    `Evaluation.made`: when ``formlab score`` first saved it, whatever copying did to the files
+    since. Equal times stand in the order of their names.
 
-    Raises
-    ------
-    DataMissing
-        If there is no such folder, or no evaluation in it.
-    DataBroken
-        If one is damaged, or of an older format.
+    Raises `DataMissing` if there is no such folder, or no evaluation in it; `DataBroken` if one is
+    damaged, or of an older format.
     """
     remedy = "a folder with folders that formlab score wrote with --out"
     roots = [folders] if isinstance(folders, str | Path) else folders
@@ -113,10 +98,7 @@ def corpora(evaluations: Mapping[str, Evaluation]) -> dict[str, dict[str, Evalua
 def one_corpus(evaluations: Mapping[str, Evaluation], name: str = "") -> dict[str, Evaluation]:
     """The runs of one of the `corpora`; of that of the newest run, without a name.
 
-    Raises
-    ------
-    UnknownName
-        If there is no such corpus.
+    Raises `UnknownName` if there is no such corpus.
     """
     groups = corpora(evaluations)
     newest = next(reversed(evaluations))
@@ -137,6 +119,18 @@ def history(
 ) -> pl.DataFrame:
     """The scores of each run with intervals, and what changed since the run before.
 
+    Returns a row for each run and metric, the schema HISTORY. Those of ``outcome``, the share of
+    gold values right, stand first and alone have `fixed` and `broken`, the values that are right in
+    one of two neighbouring runs, and `kinds`: up to three on which a difference was shown, a family
+    of tests of their own. `difference` is by how much this run is better than the one before, over
+    what both were scored on. `verdict` is ``better`` or ``worse`` where a difference was shown as
+    by `compare`, else ``not shown``; ``identical`` where every answer is the same; ``not
+    comparable`` with the reason in `note`; null for a first run. The last run was looked at first:
+    its p is that of `compare`; of each metric all earlier runs are adjusted together after Holm.
+    `changed` names the settings and versions that differ from the run before.
+
+    Raises `DataMissing` if there is no evaluation; `UnknownName` if a metric is not registered.
+
     Parameters
     ----------
     evaluations
@@ -144,32 +138,8 @@ def history(
         are grouped (`corpora`) and never compared.
     metric
         Metrics beside the share of fields right; the headline of each level if left out.
-    average
-        Of these metrics, as for `compare`.
-    resamples, permutations, seed
+    average, resamples, permutations, seed
         As for `compare`.
-
-    Returns
-    -------
-    polars.DataFrame
-        A row for each run and metric, the schema HISTORY. `metric` ``outcome`` is the share of gold
-        values right, in [0, 1]; its rows stand first and alone have `fixed` and `broken`, the gold
-        values that are right in one of two neighbouring runs, with the kinds that most are of, and
-        `kinds`: up to three on which a difference was shown, tested as a family of their own beside
-        all values. `difference` is by how much this run is better than the one before, over what
-        both were scored on, with a 95 % interval. `verdict` is ``better`` or ``worse`` where
-        `p_adjusted` is at most 0.05, the interval is clear of 0 and no reading rule says otherwise;
-        ``not shown`` where none of it is; ``identical`` where every answer is the same; ``not
-        comparable`` with the reason in `note`; null for a first run. The last run was looked at
-        first: its p is that of `compare`; of each metric all earlier runs are adjusted together
-        after Holm. `changed` names the settings and versions that differ from the run before.
-
-    Raises
-    ------
-    DataMissing
-        If there is no evaluation.
-    UnknownName
-        If a metric is not registered.
 
     Examples
     --------
@@ -212,13 +182,16 @@ def _rows(
     """The scores of one run, with the tests against the run before."""
     options = {"resamples": draws["resamples"], "seed": draws["seed"]}
     summary = summarise(run, average=average, **options)
-    scores = [values_right(run, **options)]
-    scores += [
+    scores = [values_right(run, **options), *tables.only(summary, slice_by=None).to_dicts()]
+    scores = [
         row
-        for row in tables.only(summary, slice_by=None).to_dicts()
-        if row["metric"] in chosen or (not chosen and (row["metric"], row["level"]) in _HEADLINES)
+        for row in scores
+        if row
+        and (
+            row["metric"] in (OUTCOME, *chosen)
+            or (not chosen and (row["metric"], row["level"]) in _HEADLINES)
+        )
     ]
-    scores = [row for row in scores if row]
     more, tested = {"at": run.made.get("at"), "system": run.system}, {}
     if before is not None:
         more |= {"changed": _changes(before, run)} | _UNSCORED
@@ -235,33 +208,22 @@ def _tested(
     run: Evaluation, before: Evaluation, names: Sequence[str], average: str, draws: dict[str, int]
 ) -> dict[tuple[str, str], dict[str, Any]]:
     """By metric and level the difference from the run before, with its test."""
-    pair = run, before
-    found, more = values_compared(pair, ["kind"], **draws), {}
-    rows = found.head(1).to_dicts()
-    if rows:
-        fields = flips_of_common(*pair, columns=["kind", "flip"])
-        more = {"fixed": rows[0]["only_a"], "broken": rows[0]["only_b"]}
-        for name, flip in (("fixed_kinds", "only a"), ("broken_kinds", "only b")):
-            counts = fields.filter(flip=flip)["kind"].drop_nulls().value_counts()
-            counts = counts.sort("count", "kind", descending=[True, False]).head(_KINDS)
-            more[name] = ", ".join(f"{kind} {count}" for kind, count in counts.rows()) or None
-        more["kinds"] = [{"kind": of["slice_value"], **of} for of in shown_kinds(found)]
+    of_values = values_compared([run, before], ["kind"], **draws)
+    rows = of_values.head(1).to_dicts()
     scored = scored_metrics(run)
-    if shared := [n for n in names if n != OUTCOME and n in scored]:
-        # Scoring again by other reading rules takes longer than all else: only where one may turn
-        # a difference, and not of runs without what was scored.
-        once = [each.changed(corpus=None, predictions=None) for each in pair]
-        how = {"metric": shared, "average": average, **draws}
-        table = compare(once, **how)
-        table = compare(pair, **how) if table["better"].count() else table
+    if shared := [name for name in names if name != OUTCOME and name in scored]:
+        table = compare([run, before], metric=shared, average=average, **draws)
         rows += tables.only(table, slice_by=None).to_dicts()
-    verdict = SAME if identical(*pair) else None
+    verdict = SAME if identical(run, before) else None
     tests = {}
     for row in rows:
         test = {n: row[n] for n in ("difference", "p", "least_difference", "rules")}
         test |= {"difference_low": row["ci_low"], "difference_high": row["ci_high"]}
         test |= {"verdict": verdict, "note": None}
-        tests[row["metric"], row["level"]] = test | (more if row["metric"] == OUTCOME else {})
+        if row["metric"] == OUTCOME:
+            kinds = [{"kind": kind["slice_value"], **kind} for kind in shown_kinds(of_values)]
+            test |= {"fixed": row["only_a"], "broken": row["only_b"], "kinds": kinds}
+        tests[row["metric"], row["level"]] = test
     return tests
 
 
@@ -301,93 +263,3 @@ def _settings(run: Evaluation) -> dict[str, str]:
     settings = {"system": run.system.partition("(")[0], **settings, **dict(inner or {})}
     settings |= {"formlab": run.made["formlab"]} if "formlab" in run.made else {}
     return {name: str(value) for name, value in settings.items()}
-
-
-def last_findings(evaluations: Mapping[str, Evaluation], table: pl.DataFrame) -> list[Finding]:
-    """What the last run of one corpus changed, as findings that hold; none of a single run.
-
-    One for each metric that is better or worse, the share of values right first, and for each kind
-    on which a difference was shown. `evaluations` are from `one_corpus`, `table` from `history` of
-    them.
-    """
-    if len(evaluations) < 2:
-        return []
-    before, last = list(evaluations.values())[-2:]
-    base = {"benchmark": last.benchmark, "split": last.split}
-    base["system"] = f"{before.system}, {last.system}"
-    found = []
-    for row in tables.only(table, run=list(evaluations)[-1]).to_dicts():
-        shown = [(f"in {_what(row)}", _as_test(row))] * (row["verdict"] in (BETTER, WORSE))
-        shown += [(f"on {kind['kind']}", kind) for kind in row["kinds"] or ()]
-        for of, test in shown:
-            verdict, behind, tip = BETTER if test["difference"] > 0 else WORSE, None, ""
-            if row["metric"] == OUTCOME:
-                behind = flips(last, before).filter(pl.col("right_a") != pl.col("right_b"))
-                behind = behind.filter(kind=test["kind"]) if "kind" in test else behind
-                lost = verdict == WORSE if "kind" in test else row["broken"]
-                tip = "Look at the fields that broke." if lost else ""
-            claim = f"The last run is {verdict} than the one before {of}"
-            test = {**test, "metric": row["metric"], "average": row["average"]}
-            found.append(finding_of(test, claim, behind, what_to_try=tip, **base))
-    return found
-
-
-def last_sentence(table: pl.DataFrame) -> str:
-    """Whether the last run is better, worse, or not shown to differ from the one before.
-
-    `table` is from `history`, of one corpus.
-    """
-    runs = table["run"].unique(maintain_order=True).to_list()
-    if len(runs) < 2:
-        return f"There is one run, {runs[0]}: nothing to compare it with yet."
-    row, *others = tables.only(table, run=runs[-1]).to_dicts()
-    before, last = runs[-2:]
-    if row["verdict"] == INCOMPARABLE:
-        return f"The last run ({last}) cannot be compared with {before}: {row['note']}."
-    if row["verdict"] == SAME:
-        return f"The last run ({last}) is identical to {before}: every answer is the same."
-    is_shown = row["verdict"] != NOT_SHOWN
-    verdict = f"{row['verdict']} than" if is_shown else "not shown to differ from"
-    kinds = [
-        f"{kind['kind']}: {by_text(kind | {'metric': OUTCOME})}, {p_text(kind['p_holm'])}"
-        for kind in row["kinds"] or ()
-    ]
-    ends = [f"shown on {' and '.join(kinds)}"] if kinds else []
-    ends += [
-        f"it is {other['verdict']} in {_what(other)}"
-        for other in others
-        if other["verdict"] in (BETTER, WORSE) and other["verdict"] != row["verdict"]
-    ]
-    of = _what(row) + " overall" * bool(kinds)
-    parts = "; ".join([_by(row), *ends])
-    return f"The last run ({last}) is {verdict} {before} in {of}: {parts}."
-
-
-def _as_test(row: Row) -> dict[str, Any]:
-    """A row with its test under the names of `compare`."""
-    ends = {"ci_low": row["difference_low"], "ci_high": row["difference_high"]}
-    return {**row, **ends, "p_holm": row["p_adjusted"]}
-
-
-def _what(row: Row) -> str:
-    is_share = row["metric"] == OUTCOME
-    return (
-        "values right"
-        if is_share
-        else f"{metrics.title(row['metric'], row['average'])} of {row['level']}s"
-    )
-
-
-def _by(row: Row) -> str:
-    is_share = row["metric"] == OUTCOME
-    documents = f"{row['n_docs']:,} document{'s' * (row['n_docs'] != 1)}"
-    counted = f"{row['n_cases']:,} values in {documents}" if is_share else documents
-    texts = [by_text(_as_test(row)), counted]
-    texts += [] if math.isnan(row["p_adjusted"]) else [p_text(row["p_adjusted"])]
-    if is_share:
-        texts.append(f"{row['fixed']:,} fixed and {row['broken']:,} broken")
-    if row["verdict"] != NOT_SHOWN:
-        return ", ".join(texts)
-    least = row["least_difference"]
-    seen = seen_text(row["difference"], least, share=is_share, n_docs=row["n_docs"])
-    return ", ".join(texts) + seen

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import polars as pl
 
@@ -96,10 +96,7 @@ def with_label_corrections(
     ignored. Labels found `ambiguous` are left out too where asked. `settings` of every score end in
     the version of the verdicts, and `notes` tell what they did.
 
-    Raises
-    ------
-    NotAvailable
-        If the evaluation does not hold what was scored.
+    Raises `NotAvailable` if the evaluation does not hold what was scored.
     """
     again = score_again(
         evaluation,
@@ -115,29 +112,18 @@ def with_label_corrections(
 
 
 def corrected_scores(
-    evaluations: Sequence[Evaluation],
-    decisions: pl.DataFrame,
-    *,
-    resamples: int = 1000,
-    seed: int = 0,
+    evaluations: Sequence[Evaluation], decisions: pl.DataFrame, **draws: int
 ) -> tuple[pl.DataFrame, dict[str, int]]:
     """The scores as labelled, without the label errors, and without ambiguous labels too.
 
     The splits of one system on one benchmark are pooled.
 
-    Returns
-    -------
-    polars.DataFrame
-        `of` (system, benchmark and split), `metric`, `level`; `value`, `ci_low`, `ci_high` and
-        `n_cases` as labelled; `corrected` with its interval and `n_corrected` cases, `change`
-        against the value as labelled, and `unambiguous`.
-    dict of str to int
-        What the verdicts did, in counts.
+    Returns a table of `of` (system, benchmark and split), `metric`, `level`; `value`, `ci_low`,
+    `ci_high` and `n_cases` as labelled; `corrected` with its interval and `n_corrected` cases,
+    `change` against the value as labelled, and `unambiguous`; and what the verdicts did, in counts.
+    `draws` are as for `summarise`.
 
-    Raises
-    ------
-    NotAvailable
-        If an evaluation does not hold what was scored.
+    Raises `NotAvailable` if an evaluation does not hold what was scored.
     """
     groups: dict[tuple[str, ...], list[Evaluation]] = {}
     for each in evaluations:
@@ -150,7 +136,7 @@ def corrected_scores(
             found = {n.removeprefix(NOTE): c for n, c in split.notes.items() if n.startswith(NOTE)}
             counts.update(found)
         pools = [merge_splits(group) for group in (splits, mended, clear)]
-        before, after, without = (_totals(pool, resamples, seed) for pool in pools)
+        before, after, without = (_totals(pool, draws) for pool in pools)
         names = {"value": "corrected", "ci_low": "corrected_low", "ci_high": "corrected_high"}
         after = after.rename(names | {"n_cases": "n_corrected"})
         joined = before.join(after, on=key, how="left", maintain_order="left")
@@ -163,7 +149,7 @@ def corrected_scores(
     return pl.concat(frames), dict(counts)
 
 
-def _totals(evaluation: Evaluation, resamples: int, seed: int) -> pl.DataFrame:
-    rows = summarise(evaluation, by=(), average="pooled", resamples=resamples, seed=seed)
+def _totals(evaluation: Evaluation, draws: Mapping[str, int]) -> pl.DataFrame:
+    rows = summarise(evaluation, by=(), average="pooled", **draws)
     columns = ("metric", "level", "value", "ci_low", "ci_high", "n_cases")
     return tables.only(rows, slice_by=None).select(columns)

@@ -1,19 +1,25 @@
-"""What was run and how it went: counts, costs, statuses, worst pages, sizes of trees, causes."""
+"""What was run and how it went: counts, costs, worst pages, causes, levels, and single cases."""
 
 from __future__ import annotations
 
+import dataclasses
 import math
-from collections.abc import Sequence
-from typing import Any
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import polars as pl
 
+from formlab import benchmarks, selection
 from formlab.analysis.comparability import of_gold
-from formlab.analysis.finding import asked, in_fields, origin
+from formlab.analysis.finding import KEYS, Finding, asked, in_fields, origin
+from formlab.errors import UnknownName
 from formlab.folders import Evaluation
 from formlab.metrics.page import ERRORS
+from formlab.scoring.bands import sliced
 from formlab.scoring.causes import CAUSES, STAGE_OF, STAGES, WHAT_TO_TRY, advice
-from formlab.tables import STATUSES, USABLE, WHOLE_LEVELS
+from formlab.scoring.tasks import content
+from formlab.tables import LADDER, STATUSES, SUMMARY, USABLE, WHOLE_LEVELS, Settings, settings_text
 
 RUNS: dict[str, Any] = {
     **dict.fromkeys(("benchmark", "split", "system", "mode"), pl.String),
@@ -32,14 +38,11 @@ _SPENT = {"tokens": pl.sum_horizontal("tokens_in", "tokens_out", ignore_nulls=Fa
 def runs(evaluations: Sequence[Evaluation]) -> pl.DataFrame:
     """What was run, on what, and how it went.
 
-    Returns
-    -------
-    polars.DataFrame
-        `answered` documents have at least one usable value; `values` of the gold are `right`,
-        `wrong` or `missing`; predictions without a gold value are `spurious`. `page_cer` is the
-        mean CER of whole pages, null where none was scored. `seconds`, `tokens` and `cost` are
-        sums over the `calls` (or pages) that report them, null if none does. `settings` are
-        those of the system.
+    Of each evaluation `answered` documents have at least one usable value; `values` of the gold are
+    `right`, `wrong` or `missing`; predictions without a gold value are `spurious`. `page_cer` is
+    the mean CER of whole pages, null where none was scored. `seconds`, `tokens` and `cost` are sums
+    over the `calls` (or pages) that report them, null if none does. `settings` are those of the
+    system.
     """
     return pl.DataFrame([_run(evaluation) for evaluation in evaluations], schema=RUNS)
 
@@ -79,11 +82,8 @@ def failures(evaluation: Evaluation) -> dict[str, int]:
 def answers(evaluations: Sequence[Evaluation]) -> pl.DataFrame:
     """How many answers of each system and task have each status.
 
-    Returns
-    -------
-    polars.DataFrame
-        system, benchmark, task, status, answers, share; the shares of a task add up to 1. Systems
-        that were not asked anything add nothing.
+    Returns system, benchmark, task, status, answers, share; the shares of a task add up to 1.
+    Systems that were not asked anything add nothing.
     """
     # This metric has one row for each answer, with its status.
     answer = pl.col("metric") == "usable_answers", pl.col("slice_by") == "task"
@@ -105,13 +105,10 @@ def _place(column: str, order: Sequence[str]) -> pl.Expr:
 def worst_pages(evaluation: Evaluation, *, limit: int | None = 10) -> pl.DataFrame:
     """The pages with the most word errors per gold word, what these errors are, and the fields.
 
-    Returns
-    -------
-    polars.DataFrame
-        `doc_id status words wer omitted inserted substituted order`, errors per gold word (the
-        four sum to `wer`), and counts of `fields`, of those `wrong`, `missed` (found nowhere) and
-        `out_of_order`. No rows where no page's text was scored. A page without gold words has no
-        rate and stands last.
+    Returns `doc_id status words wer omitted inserted substituted order`, errors per gold word (the
+    four sum to `wer`), and counts of `fields`, of those `wrong`, `missed` (found nowhere) and
+    `out_of_order`. No rows where no page's text was scored. A page without gold words has no rate
+    and stands last.
     """
     named = {"wer": "wer"} | {name: f"words_{name}" for name in ERRORS}
     of_pages = pl.col("level") == "page", pl.col("metric").is_in(list(named.values()))
@@ -139,13 +136,10 @@ def worst_pages(evaluation: Evaluation, *, limit: int | None = 10) -> pl.DataFra
 def tree_sizes(evaluation: Evaluation) -> pl.DataFrame:
     """A row per document whose trees were compared, the largest distance first.
 
-    Returns
-    -------
-    polars.DataFrame
-        doc_id, system, the columns that say how `distance` was made; of the gold tree `nodes`,
-        `groups` (nodes with others below) and `levels`, the root not counted; `given`, the nodes of
-        the predicted tree; `distance` and `similarity`, NaN where undefined. Empty where the
-        evaluation compares no trees.
+    Returns doc_id, system, the columns that say how `distance` was made; of the gold tree `nodes`,
+    `groups` (nodes with others below) and `levels`, the root not counted; `given`, the nodes of the
+    predicted tree; `distance` and `similarity`, NaN where undefined. Empty where the evaluation
+    compares no trees.
     """
     scores = evaluation.scan("scores").filter(pl.col("level") == "document").collect()
     distances = scores.filter(metric="tree_edit_distance").rename({"value": "distance"})
@@ -217,3 +211,195 @@ def cause_counts(cases: pl.DataFrame, by: str | None = None, *, pages: bool = Tr
     often = -pl.col("cases").sum().over("cause")
     order = [_place("stage", STAGES), often, _place("cause", CAUSES), "cause", -pl.col("cases")]
     return counts.sort(*order, *slices)
+
+
+class Measure(NamedTuple):
+    """One score that speaks for a level: a metric of fields of these tasks, a share of `over`."""
+
+    level: str
+    metric: str
+    of: str
+    over: str
+    tasks: tuple[str, ...] = ()
+
+
+_READ, _NAMED = ("text", "marking", "visual", "cross"), ("entity", "value")
+# Levels have different metrics, and one metric may be taken over different totals: each of these
+# has an axis of its own, and levels are not ranked.
+MEASURES = (
+    # Of one's own forms, whose values are right by rules of their own.
+    Measure("reading", "match_f1", "field", "values of one's own forms"),
+    Measure("reading", "match_weighted", "field", "values of one's own forms, by their weights"),
+    Measure("reading", "cer", "page", "characters of whole pages"),
+    Measure("reading", "wer", "page", "words of whole pages"),
+    Measure("reading", "normalised_accuracy", "field", "fields", _READ),
+    Measure("reading", "fact_accuracy", "fact", "facts in the gold"),
+    Measure("locating", "micro_f1", "document", "entities"),
+    Measure("locating", "normalised_accuracy", "field", "named values", _NAMED),
+    Measure("locating", "episodic_click", "document", "fields of a form, mean over forms"),
+    Measure("structuring", "tree_similarity", "document", "trees"),
+    Measure("structuring", "json_accuracy", "document", "values of the JSON"),
+    Measure("relating", "vqa_accuracy", "question", "questions"),
+    Measure("relating", "consistency_accuracy", "check", "checks of all fields of a relation"),
+    Measure("acting", "episodic_value", "document", "fields of a form, mean over forms"),
+    Measure("acting", "value_submitted_accuracy", "field", "values submitted"),
+    Measure("acting", "form_completed", "document", "forms"),
+)
+LEVELS = tuple(dict.fromkeys(measure.level for measure in MEASURES))
+# The tasks of each level; a form is filled in by finding its fields, and by what is entered there.
+_LEVEL_TASKS = {
+    "reading": (*_READ, "fact"),
+    "locating": ("entity", "value", "click"),
+    "structuring": ("layout",),
+    "relating": ("vqa", "consistency"),
+    "acting": ("click",),
+}
+HEADLINES: dict[str, Any] = {
+    **dict.fromkeys(("level", "over", "tasks", "panel"), pl.String),
+    **{name: kind for name, kind in SUMMARY.items() if name != "level"},
+    "score_level": pl.String,
+}
+
+
+def headlines(summary: pl.DataFrame) -> pl.DataFrame:
+    """The scores that speak for each level: every one of `MEASURES` that is defined in `summary`.
+
+    Returns the rows of `summary`, their own `level` as `score_level`, with the `level` they speak
+    for; `over`, what the score is taken over; the `tasks` that its fields are of; and `panel`. Two
+    scores may share an axis if and only if their `panel` is the same: the same metric of the same
+    level and tasks, by the same rules.
+    """
+    rows = []
+    for row in _defined(summary).filter(pl.col("slice_by").is_null()).iter_rows(named=True):
+        for number, measure in enumerate(MEASURES):
+            tasks = _tasks(row["benchmark"], measure.tasks)
+            is_it = (row["metric"], row["level"]) == (measure.metric, measure.of)
+            if is_it and bool(tasks) == bool(measure.tasks):
+                panel = f"{number:02}|{','.join(tasks)}|{rules(row)}"
+                facts = {"level": measure.level, "over": measure.over, "panel": panel}
+                facts |= {"tasks": ", ".join(tasks) or None, "score_level": row["level"]}
+                rows.append(row | facts)
+    table = pl.DataFrame(rows, schema=HEADLINES)
+    return table.sort("panel", "benchmark", "split", "system", maintain_order=True)
+
+
+def _defined(summary: pl.DataFrame) -> pl.DataFrame:
+    return summary.filter(pl.col("value").is_not_nan(), average="pooled")
+
+
+def _tasks(benchmark: str, tasks: tuple[str, ...]) -> list[str]:
+    """Of the tasks of a level those that fields of a benchmark are of."""
+    known = benchmarks.BENCHMARKS.get(benchmark)
+    if known is None or not tasks:
+        return list(tasks)
+    # Text fields among marks and pictures are scored with them, under no task of their own.
+    more = content.TASKS if set(content.TASKS) & set(known.tasks) - {"text"} else ()
+    return [task for task in tasks if task in {*known.tasks, *more}]
+
+
+def rules(row: Mapping[str, Any]) -> str:
+    """How a score is measured, without its data, its system and its interval."""
+    settings = Settings(**row["settings"])
+    kept = Settings(rules=settings.rules, read=settings.read, average=settings.average)
+    whose = dict.fromkeys(("benchmark", "split"))
+    return settings_text(dict(row) | whose | {"settings": dataclasses.asdict(kept)})
+
+
+def rungs(summary: pl.DataFrame, by: str | None = None) -> pl.DataFrame:
+    """Accuracy on each rung of the strictness ladder, over all fields or of each slice `by`.
+
+    They are rows of `summary` with `rung`, and the `tasks` that the fields are of.
+    """
+    names = {f"{rung}_accuracy": rung for rung in LADDER}
+    tasks = {n: ", ".join(_tasks(n, _READ + _NAMED)) for n in summary["benchmark"].unique()}
+    slices = pl.col("slice_by")
+    chosen = slices == by if by else slices.is_null() & (pl.col("level") == "field")
+    rung, of = pl.col("metric").replace(names), pl.col("benchmark").replace(tasks)
+    columns = [name for name in SUMMARY if name != "task"]
+    rows = _defined(summary).filter(chosen, pl.col("metric").is_in([*names]))
+    return rows.select(rung.alias("rung"), of.alias("tasks"), *columns)
+
+
+def tasks_by_level(benchmark: str) -> dict[str, str | None]:
+    """The tasks of each level that the gold of a benchmark can be scored on.
+
+    Examples
+    --------
+    >>> tasks_by_level("vrdu")["locating"]
+    'entity'
+    """
+    tasks = {level: _tasks(benchmark, own) for level, own in _LEVEL_TASKS.items()}
+    return {level: ", ".join(own) or None for level, own in tasks.items()}
+
+
+# The names of bands of numbers, as `bands.band` writes them.
+_NUMBER = r"(-?\d+(?:\.\d+)?(?:e[-+]?\d+)?)"
+_BAND = re.compile(rf"under {_NUMBER}|{_NUMBER}–{_NUMBER}|{_NUMBER} and more")
+
+
+def select(evaluation: Evaluation, line: str, *, findings: Sequence[Finding] = ()) -> pl.DataFrame:
+    """The cases that a line selects, right ones among them, in the order of the evaluation.
+
+    `line` is as in the address of a report that shows cases: ``slice=column:value``, or a column
+    of its own such as ``cause=clipped``, joined by ``&``. Values of one column are alternatives,
+    columns must all fit; ``slice=column`` is of cases without a value. Columns are those of *cases*
+    and *documents*, the bands (``length`` …) and ``position``. ``finding=2`` is of the cases of the
+    second of `findings`, those of the report.
+
+    Raises `DataBroken` if the line cannot be read; `UnknownName` if it names a column or the number
+    of a finding that there is not.
+
+    Examples
+    --------
+    >>> from formlab import analysis
+    >>> result = analysis.open_evaluation(benchmark="funsd", system="ocr")
+    >>> cases = analysis.select(result, "report.html#slice=kind:answer&slice=length:1%E2%80%934")
+    >>> cases["kind"].unique().to_list(), cases["gold"].str.len_chars().max()
+    (['answer'], 4)
+    """
+    chosen = selection.read(line)
+    keys = []
+    for number in chosen.pop("finding", []):
+        if number not in (known := [str(n + 1) for n in range(len(findings))]):
+            raise UnknownName.of("number of a finding", number, known)
+        keys.append(_keys(findings[int(number) - 1], evaluation))
+
+    def selected(part: Evaluation) -> pl.DataFrame:
+        columns = {column: sliced(part.cases, part.documents, column) for column in chosen}
+        cases = part.cases.filter(
+            *(_fits(values, chosen[name]) for name, values in columns.items())
+        )
+        if not keys:
+            return cases
+        behind = pl.concat(keys).unique()
+        return cases.join(
+            behind, on=list(KEYS), how="semi", nulls_equal=True, maintain_order="left"
+        )
+
+    return evaluation.gathered(selected)
+
+
+def _keys(finding: Finding, evaluation: Evaluation) -> pl.DataFrame:
+    """The keys of the cases behind a finding; none of one about another evaluation."""
+    # Those of a comparison name both systems.
+    names = {"benchmark", "split"} | ({"system"} if finding.about != "systems" else set())
+    same = all(getattr(finding, name) in ("", getattr(evaluation, name)) for name in names)
+    return finding.cases.select(KEYS).filter(same)
+
+
+def _fits(values: pl.Series, chosen: Sequence[str | None]) -> pl.Series:
+    """Whether each value is one of those chosen; a number may be in a band of them."""
+    names = [name for name in chosen if name is not None]
+    # Tables write whole numbers without a dot, whatever their type.
+    whole = [f"{name}.0" for name in names] if values.dtype.is_float() else []
+    fits = values.cast(pl.String).is_in([*names, *whole]).fill_null(False)
+    if None in chosen:
+        fits |= values.is_null()
+    for band in map(_BAND.fullmatch, names) if values.dtype.is_numeric() else ():
+        if band:
+            under, low, high, more = band.groups()
+            end = float(high or under or "inf")
+            # A band of whole numbers ends with its last, another before the first of the next.
+            below = values <= end if high and values.dtype.is_integer() else values < end
+            fits |= (below & (values >= float(low or more or "-inf"))).fill_null(False)
+    return fits

@@ -35,12 +35,9 @@ def open_evaluation(
     What the baselines read and filled in on the samples comes with formlab. All else is done once
     and kept in the user's cache folder, or in FORMLAB_CACHE; forms are filled in with a browser.
 
-    Raises
-    ------
-    DataMissing, DataBroken
-        If the folder holds no evaluation, as written by ``formlab score … --out``.
-    NotAvailable
-        If the system needs an extra that is not installed, or a Chromium.
+    Raises `DataMissing` or `DataBroken` if the folder holds no evaluation, as written by ``formlab
+    score … --out``; `NotAvailable` if the system needs an extra that is not installed, or a
+    Chromium.
     """
     return _loaded(folder) if str(folder) else _of_sample(benchmark, system)
 

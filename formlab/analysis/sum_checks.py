@@ -1,4 +1,4 @@
-"""Sum checks: figures of a page that do not add up, found without gold, and what errors cost."""
+"""Sum checks: figures of a page that do not add up, found without gold."""
 
 from __future__ import annotations
 
@@ -11,12 +11,9 @@ from typing import Any, NamedTuple
 import polars as pl
 from rapidfuzz.distance import Levenshtein
 
-from formlab.analysis.finding import in_fields
-from formlab.benchmarks.fincriticaled import FACTS, fact_meta
-from formlab.folders import Evaluation, Predictions
+from formlab.folders import Predictions
 from formlab.tables import USABLE
 from formlab.text.flow import Flow, read
-from formlab.text.markup import written_events
 
 _FIGURE = re.compile(
     r"[^\w(.−–-]{0,3}\s*(?P<open>\()?\s*(?P<minus>[-−–])?\s*[$€£¥]?\s*"
@@ -83,14 +80,6 @@ def sums(flow: Flow) -> list[Sum]:
     A row is a sum of the rows above it if it is their sum in two columns, or in one if it is called
     a total; of two of them also their difference. The last column is a sum of the others if it is
     in most rows.
-
-    Examples
-    --------
-    >>> page = read("Cash  20  31\\nBonds  5  6\\nTotal  25  87")
-    >>> [(found.label, found.total.text, found.difference) for found in sums(page)]
-    [('Total', '25', Decimal('0')), ('Total', '87', Decimal('50'))]
-    >>> [str(value) for _, value in sums(page)[1].suspects]
-    ['37', '81', '56']
     """
     tables: dict[int, dict[int, list[int]]] = {}
     for number, unit in enumerate(flow.units):
@@ -135,13 +124,7 @@ def _pieces(line: str) -> list[str]:
 
 
 def figure(text: str) -> Decimal | None:
-    """The value of a cell that holds one figure: brackets and a minus negate, a dash is 0.
-
-    Examples
-    --------
-    >>> figure("$ (1,204)"), figure("—"), figure("12 %"), figure("Note 4")
-    (Decimal('-1204'), Decimal('0'), None, None)
-    """
+    """The value of a cell that holds one figure: brackets and a minus negate, a dash is 0."""
     if _DASH.fullmatch(text):
         return Decimal(0)
     match = _FIGURE.fullmatch(text.strip())
@@ -218,20 +201,14 @@ def _is_misread(value: Decimal, other: Decimal) -> bool:
 def check_sums(pages: Predictions | Mapping[str, str]) -> pl.DataFrame:
     """The sums on the pages that a system read, whether they hold or not: no gold is needed.
 
-    Parameters
-    ----------
-    pages
-        Whole pages as HTML, Markdown or text: what a system predicted, or texts by the name of
-        their page.
+    Returns a row for each sum: `doc_id`; `label`, the words of its row; `total`, as printed;
+    `parts`, how many figures it sums; `holds`; `difference`, the total less the sum of its parts;
+    `effect`, its size as a share of the total, NaN for a total of 0; `suspects`, figures of which
+    one wrong digit or sign explains the difference, with what they would have to be. A page on
+    which no sum is found has one row of nulls.
 
-    Returns
-    -------
-    polars.DataFrame
-        A row for each sum: `doc_id`; `label`, the words of its row; `total`, as printed; `parts`,
-        how many figures it sums; `holds`; `difference`, the total less the sum of its parts;
-        `effect`, its size as a share of the total, NaN for a total of 0; `suspects`, figures of
-        which one wrong digit or sign explains the difference, with what they would have to be.
-        A page on which no sum is found has one row of nulls.
+    `pages`: whole pages as HTML, Markdown or text: what a system predicted, or texts by the name of
+    their page.
 
     Examples
     --------
@@ -252,59 +229,6 @@ def check_sums(pages: Predictions | Mapping[str, str]) -> pl.DataFrame:
             suspects = [f"{cell.text} → {value:,f}" for cell, value in entry.suspects if gap]
             row = {"doc_id": doc_id, "label": entry.label, "total": total.text}
             row |= {"parts": len(entry.parts), "holds": not gap, "difference": float(gap)}
-            rows.append(row | {"effect": _share(gap, total.value), "suspects": suspects})
+            effect = float(abs(gap / total.value)) if total.value else float("nan")
+            rows.append(row | {"effect": effect, "suspects": suspects})
     return pl.DataFrame(rows, schema=_SUMS)
-
-
-def _share(change: Decimal, total: Decimal) -> float:
-    return float(abs(change / total)) if total else float("nan")
-
-
-def material_errors(evaluation: Evaluation) -> pl.DataFrame:
-    """What each wrong figure would cost: its error as a share of the total that it is part of.
-
-    `evaluation` is of tagged facts and holds its corpus.
-
-    Returns
-    -------
-    polars.DataFrame
-        A row for each number that is wrong or missing: `doc_id`, `path`, `gold`, `pred`, `cause`;
-        `total`, the figure at the top of the sums that it is part of, itself if it is one; and
-        `effect`, the size of the error as a share of that total. A figure that is missing counts
-        as 0. `effect` is NaN, and `total` null, for what is in no sum and what is no number.
-    """
-    number = pl.col("kind") == "number", pl.col("outcome") != "match"
-    columns = ["doc_id", "path", "gold", "pred", "cause"]
-    wrong = evaluation.scan("cases").filter(in_fields(), *number).select(columns).collect()
-    rows = []
-    for (doc_id,), cases in wrong.group_by("doc_id", maintain_order=True):
-        tops = _tops(evaluation.corpus.records.filter(doc_id=doc_id))
-        for case in cases.iter_rows(named=True):
-            top, effect = tops.get(case["path"]), float("nan")
-            gold, pred = figure(case["gold"]), figure(case["pred"] or "0")
-            if top and gold is not None and pred is not None:
-                effect = _share(pred - gold, top.value)
-            rows.append(case | {"total": top and top.text, "effect": effect})
-    schema = dict.fromkeys([*columns, "total"], pl.String) | {"effect": pl.Float64}
-    return pl.DataFrame(rows, schema=schema)
-
-
-def _tops(gold: pl.DataFrame) -> dict[str, Cell]:
-    """Of each fact in a sum of its page, the highest total above it."""
-    markup = gold.filter(pl.col("path").is_null())["value"].first() or ""
-    flow = Flow(written_events(markup), tags=FACTS)
-    above: dict[int, Cell] = {}
-    for found in sums(flow):
-        for cell, _ in found.parts:
-            above.setdefault(cell.unit, found.total)
-    totals = {cell.unit: cell for cell in above.values()}
-    tops: dict[str, Cell] = {}
-    for fact in gold.filter(pl.col("path").is_not_null()).iter_rows(named=True):
-        unit, _, _ = flow.marks.get(fact_meta(fact).mark, (-1, 0, 0))
-        top, passed = totals.get(unit), {unit}
-        while (total := above.get(unit)) and total.unit not in passed:
-            top, unit = total, total.unit
-            passed.add(unit)
-        if top:
-            tops[fact["path"]] = top
-    return tops

@@ -11,9 +11,14 @@ import polars as pl
 
 from formlab import metrics, tables
 from formlab.analysis.comparability import digests, of_gold, scored_metrics
-from formlab.analysis.compare import COMPARISON, compare, evaluation_pairs, values_compared
+from formlab.analysis.compare import (
+    COMPARISON,
+    compare,
+    evaluation_pairs,
+    flips_of_common,
+    values_compared,
+)
 from formlab.analysis.finding import KEYS, OUTCOME, Finding, by_text, keys, p_text, seen_text, word
-from formlab.analysis.flips import flips_of_common
 from formlab.analysis.summarise import summarise
 from formlab.folders import Evaluation
 from formlab.metrics import ratio
@@ -42,25 +47,24 @@ def identical(first: Evaluation, second: Evaluation) -> bool:
 
     Both are from one `common(…)`.
     """
-    pair = first, second
     columns = {"cases": [*_ANSWER, *(f"pred_{side}" for side in BOX)], "scores": _SCORE}
     sums = (
         [digests(each, lambda part, t=table, n=names: getattr(part, t).select(n)) for each in pair]
+        for pair in [(first, second)]
         for table, names in columns.items()
     )
-    return all(first.equals(second) for first, second in sums)
+    return all(one.equals(other) for one, other in sums)
 
 
 def verdicts(
-    evaluations: Sequence[Evaluation],
-    *,
-    metric: str = "cer",
-    reference: str = "",
-    resamples: int = 1000,
-    permutations: int = 9999,
-    seed: int = 0,
+    evaluations: Sequence[Evaluation], *, metric: str = "cer", reference: str = "", **draws: Any
 ) -> pl.DataFrame:
     """The verdict on every pair of systems: by values right, by whole documents, and by kind.
+
+    Returns rows of `compare`: values right (`metric` ``outcome``) over all and by kind, then whole
+    documents. `verdict` is ``>`` or ``<`` where the first or the second system is shown to do
+    better, ``=`` where every answer of both is the same, and ``≈`` where no difference was shown.
+    `n_tested` counts the comparisons that `p_holm` is adjusted for.
 
     Parameters
     ----------
@@ -68,25 +72,15 @@ def verdicts(
         As from `common(…).evaluations`.
     metric
         By which whole documents are compared; another that was scored where this one was not.
-    reference, resamples, permutations, seed
+    reference, **draws
         As for `compare`.
-
-    Returns
-    -------
-    polars.DataFrame
-        Rows of `compare`: values right (`metric` ``outcome``) over all and by kind, then whole
-        documents. `verdict` is ``>`` or ``<`` where the first or the second system is shown to do
-        better, ``=`` where every answer of both is the same, and ``≈`` where no difference was
-        shown. `n_tested` counts the comparisons that `p_holm` is adjusted for.
     """
-    draws = {"resamples": resamples, "permutations": permutations, "seed": seed}
     options = {"reference": reference or None, **draws}
     of_values = values_compared(evaluations, ["kind"], **options)
     table = pl.concat([of_values, _of_documents(evaluations, metric, options)])
     pairs = evaluation_pairs(evaluations, reference or None)
     same = {(a.system, b.system) for a, b in pairs if identical(a, b)}
-    names = zip(table["system_a"], table["system_b"], strict=True)
-    is_same = pl.Series([pair in same for pair in names], dtype=pl.Boolean)
+    is_same = pl.Series([pair in same for pair in table["system_a", "system_b"].rows()], dtype=bool)
     ahead = pl.when(pl.col("better") == pl.col("system_a")).then(pl.lit(BETTER))
     ahead = ahead.when(pl.col("better").is_not_null()).then(pl.lit(WORSE))
     counted = pl.col("p").is_not_nan().sum().over("metric", "slice_by")
@@ -117,12 +111,7 @@ def _of_documents(
 def tell_apart(evaluations: Sequence[Evaluation], table: pl.DataFrame) -> list[Finding]:
     """The findings on every pair of systems: one for each verdict, of kinds those that hold.
 
-    Parameters
-    ----------
-    evaluations
-        As from `common(…).evaluations`.
-    table
-        As from `verdicts` of them.
+    `evaluations`: as from `common(…).evaluations`; `table`: as from `verdicts` of them.
     """
     systems = {each.system: each for each in evaluations}
     shown_over_all = set(_over_all(table).drop_nulls("better")["system_a", "system_b"].rows())
@@ -132,48 +121,34 @@ def tell_apart(evaluations: Sequence[Evaluation], table: pl.DataFrame) -> list[F
         pair, kind = (row["system_a"], row["system_b"]), row["slice_value"]
         if kind is not None and row["better"] is None:
             continue
-        claim, behind, tip = comparison_sentence(row), None, ""
+        more: dict[str, Any] = {n: row[n] for n in ("ci_low", "ci_high", "n_docs", "n_cases", "p")}
+        more |= {n: row[n] for n in ("metric", "n_tested", "benchmark", "split")}
+        claim = comparison_sentence(row)
         if kind is not None and pair not in shown_over_all:
             claim += "; no difference over all fields was shown"
         if row["metric"] == OUTCOME:
             if pair not in flipped:
-                flipped[pair] = _flipped(*(systems[name] for name in pair))
+                columns = [*KEYS, "kind", "right_a", "right_b"]
+                flips = flips_of_common(*(systems[name] for name in pair), columns=columns)
+                flipped[pair] = flips.filter(pl.col("right_a") != pl.col("right_b"))
             behind = flipped[pair] if kind is None else flipped[pair].filter(kind=kind)
-            tip = "Look at the fields that one of them alone gets right."
-        more = {name: row[name] for name in ("n_tested", "benchmark", "split")}
-        more |= {"holds": row["better"] is not None, "least": row["least_difference"]}
-        more |= {"system": ", ".join(pair), "systems": pair, "settings": settings_text(row)}
-        found.append(finding_of(row, claim, behind, what_to_try=tip, **more))
+            surely = max(0.0, row["ci_low"], -row["ci_high"]) * row["n_cases"]
+            more |= {"cases": keys(behind), "at_least": surely}
+            more["what_to_try"] = "Look at the fields that one of them alone gets right."
+        more |= {"effect": row["difference"], "p_adjusted": row["p_holm"], "systems": pair}
+        more |= {"holds": row["better"] is not None, "system": ", ".join(pair)}
+        more["settings"] = settings_text(row)
+        found.append(Finding(claim, "systems", **more))
     return found
 
 
-def finding_of(row: Row, claim: str, behind: pl.DataFrame | None, **more: Any) -> Finding:
-    """A row of `compare` as a finding, with the fields `behind` it if it is of values right."""
-    same = {n: row[n] for n in ("ci_low", "ci_high", "n_docs", "n_cases", "p", "metric")}
-    if behind is not None:
-        surely = max(0.0, row["ci_low"], -row["ci_high"]) * row["n_cases"]
-        more |= {"cases": keys(behind), "at_least": surely}
-    effect, p = row["difference"], row["p_holm"]
-    return Finding(claim, "systems", effect=effect, p_adjusted=p, **same, **more)
-
-
-def _flipped(first: Evaluation, second: Evaluation) -> pl.DataFrame:
-    """The fields that one of two systems alone gets right."""
-    table = flips_of_common(first, second, columns=[*KEYS, "kind", "right_a", "right_b"])
-    return table.filter(pl.col("right_a") != pl.col("right_b"))
-
-
-def ranks(
-    evaluations: Sequence[Evaluation],
-    table: pl.DataFrame,
-    *,
-    resamples: int = 1000,
-    level: float = 0.95,
-    seed: int = 0,
-) -> pl.DataFrame:
+def ranks(evaluations: Sequence[Evaluation], table: pl.DataFrame, **draws: Any) -> pl.DataFrame:
     """The systems from best to worst, and the groups that no test separates.
 
     A critical-difference diagram as a table, by the test of `table` instead of Nemenyi's.
+
+    Returns the schema RANKS. `groups` are the numbers, from 1, of the groups that a system is in:
+    neighbouring ranks of which no pair is told apart.
 
     Parameters
     ----------
@@ -182,21 +157,14 @@ def ranks(
     table
         As from `verdicts`, of all pairs. Systems are ranked by the share of fields right, or where
         no fields were scored by the metric of whole documents.
-    resamples, level, seed
-        Of the percentile interval, which draws documents.
-
-    Returns
-    -------
-    polars.DataFrame
-        The schema RANKS. `groups` are the numbers, from 1, of the groups that a system is in:
-        neighbouring ranks of which no pair is told apart.
+    **draws
+        `resamples`, `level` and `seed` of the interval, as for `summarise`.
 
     References
     ----------
     J. Demšar, J. Mach. Learn. Res. 7, 2006.
     """
     metric = table["metric"].first() or OUTCOME
-    draws = {"resamples": resamples, "level": level, "seed": seed}
     if metric == OUTCOME:
         rows = [row for each in evaluations if (row := values_right(each, **draws))]
     else:
@@ -226,9 +194,10 @@ def values_right(
     counts = evaluation.gathered(counted)
     if not counts.height:
         return None
-    names = evaluation.document_names.to_frame()
-    counted_all = names.join(counts, on="doc_id", how="left", maintain_order="left").fill_null(0)
-    parts = counted_all.select("outcome", "total").to_numpy()
+    every = evaluation.document_names.to_frame().join(
+        counts, on="doc_id", how="left", maintain_order="left"
+    )
+    parts = every.select(pl.col("outcome", "total").fill_null(0)).to_numpy()
     ((low, high),) = intervals([(parts, ratio)], resamples=resamples, level=level, seed=seed)
     row = {"system": evaluation.system, "metric": OUTCOME, "average": "pooled", "level": "field"}
     row |= {"value": float(ratio(parts.sum(axis=0))), "ci_low": low, "ci_high": high}
@@ -238,17 +207,15 @@ def values_right(
 def _groups(names: Sequence[str], apart: set[frozenset[str]]) -> list[list[str]]:
     """The longest runs of neighbours of which no pair is told apart; none of a system alone."""
     runs: list[list[str]] = []
-    last = 0
     for start in range(len(names)):
-        end = start
-        while end < len(names) and not any(
-            frozenset((names[end], other)) in apart for other in names[start:end]
-        ):
-            end += 1
+        run = [names[start]]
+        for name in names[start + 1 :]:
+            if any(frozenset((name, other)) in apart for other in run):
+                break
+            run.append(name)
         # A run within the one before says nothing more.
-        if end > last and end - start > 1:
-            runs.append(list(names[start:end]))
-        last = max(last, end)
+        if len(run) > 1 and not (runs and run[-1] in runs[-1]):
+            runs.append(run)
     return runs
 
 
@@ -290,47 +257,40 @@ def verdict_sentence(table: pl.DataFrame, ranked: pl.DataFrame) -> str:
 
 
 def comparison_sentence(row: Row) -> str:
-    """The verdict on two systems, as one sentence without a full stop.
-
-    Parameters
-    ----------
-    row
-        Of `verdicts`.
-    """
+    """The verdict on two systems, a row of `verdicts`, as one sentence without a full stop."""
     a, b, better = row["system_a"], row["system_b"], row["better"]
     if row["verdict"] == SAME:
         return f"{a} and {b} are identical: every answer is the same ({_counts(row)})"
     share = row["metric"] == OUTCOME
-    values = [row["value_a"], row["value_b"]]
-    texts = [f"{100 * v:.1f} %" if share else f"{v:.3f}" for v in values]
+    texts = [f"{100 * v:.1f} %" if share else f"{v:.3f}" for v in (row["value_a"], row["value_b"])]
     over = f"of {_counts(row)} are right" if share else f"over {_counts(row)}"
     size = by_text(row, size_only=better is not None)
     tested = f"(difference {size}; {_tested(row)}{_seen(row)})"
+    does, aspect = _words(row)
     if better is None:
-        what = f"No difference in {_what(row)} was shown between {a} and {b}"
+        what = f"No difference in {aspect} was shown between {a} and {b}"
         turned = row.get("rules") == DEPENDS
         rule = ", and which of them is ahead depends on the rule by which words go to fields"
         return f"{what}: {texts[0]} and {texts[1]} {over} {tested}{rule * turned}"
-    worse = _other(row, better)
     first, second = texts if better == a else texts[::-1]
-    return f"{better} {_does(row)} than {worse}: {first} against {second} {over} {tested}"
+    return f"{better} {does} than {_other(row, better)}: {first} against {second} {over} {tested}"
 
 
 def _of_several(rows: Sequence[Row], names: Sequence[str]) -> str:
     wins = {name: [row for row in rows if row["better"] == name] for name in names}
     # Where the best value is not shown to beat anyone, the sentence is of the first that does.
     best = next((name for name in names if wins[name]), None)
+    does, aspect = _words(rows[0])
     if best is None:
         most = max(rows, key=lambda row: np.nan_to_num(row["least_difference"]))
-        return f"No difference in {_what(most)} was shown among {_list(names)}{_seen(most)}"
+        return f"No difference in {aspect} was shown among {_list(names)}{_seen(most)}"
     beaten = [_other(row, best) for row in wins[best]]
     least = min(wins[best], key=lambda row: abs(row["difference"]))
     which = f"least ahead of {_other(least, best)}: " if len(beaten) > 1 else ""
-    size = by_text(least, size_only=True)
     rest = [name for name in names if name not in (best, *beaten)]
     ends = f"; no difference from {_list(rest)} was shown" if rest else ""
-    details = f"{which}by {size}; {_counts(least)}, {_tested(least)}"
-    return f"{best} {_does(rows[0])} than {_list(beaten)} ({details}){ends}"
+    details = f"{which}by {by_text(least, size_only=True)}; {_counts(least)}, {_tested(least)}"
+    return f"{best} {does} than {_list(beaten)} ({details}){ends}"
 
 
 def _other(row: Row, name: str) -> str:
@@ -341,17 +301,13 @@ def _is_up(metric: str) -> bool:
     return metric == OUTCOME or metrics.get(metric).direction == "up"
 
 
-def _does(row: Row) -> str:
+def _words(row: Row) -> tuple[str, str]:
+    """What the better system does, and in what systems may differ."""
     if row["metric"] == OUTCOME:
         kind = f"{word(row['slice_value'])} values" if row["slice_value"] else "fields"
-        return f"gets more {kind} right"
-    return f"has the {'higher' if _is_up(row['metric']) else 'lower'} {_what(row)}"
-
-
-def _what(row: Row) -> str:
-    if row["metric"] == OUTCOME:
-        return "fields right"
-    return f"{metrics.title(row['metric'])} of whole documents"
+        return f"gets more {kind} right", "fields right"
+    aspect = f"{metrics.title(row['metric'])} of whole documents"
+    return f"has the {'higher' if _is_up(row['metric']) else 'lower'} {aspect}", aspect
 
 
 def _tested(row: Row) -> str:

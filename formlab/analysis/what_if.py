@@ -59,6 +59,14 @@ def what_if(
     gains of all stages add up to ``total - value``; `lowest` and `highest` are the least and the
     most that the stage gains in any order. A check whose sources are wrong is right once they are.
 
+    Returns a row for each metric and each stage that has errors: metric, stage, value (as it is),
+    gain, ci_low, ci_high, lowest, highest, alone (the gain if nothing else is fixed), total (with
+    all fixed), n_cases and n_docs (values with errors of the stage, and their documents), causes
+    (the most frequent first). Intervals draw documents; of one it is NaN.
+
+    Raises `UnknownName` if there is no such metric or cause; `DataBroken` if errors of more than 12
+    stages occur.
+
     Parameters
     ----------
     metrics
@@ -67,21 +75,6 @@ def what_if(
     stages
         The causes of each stage. Errors of no stage make the stage ``other``; with a stage of one
         cause, that cause is fixed alone.
-
-    Returns
-    -------
-    polars.DataFrame
-        A row for each metric and each stage that has errors: metric, stage, value (as it is),
-        gain, ci_low, ci_high, lowest, highest, alone (the gain if nothing else is fixed), total
-        (with all fixed), n_cases and n_docs (values with errors of the stage, and their
-        documents), causes (the most frequent first). Intervals draw documents; of one it is NaN.
-
-    Raises
-    ------
-    UnknownName
-        If there is no such metric or cause.
-    DataBroken
-        If errors of more than 12 stages occur.
 
     Examples
     --------

@@ -14,8 +14,14 @@ import polars as pl
 
 from formlab import metrics
 from formlab.analysis.finding import Finding, finding_table, p_text
-from formlab.analysis.levels import LEVELS, rungs, tasks_by_level
-from formlab.analysis.overview import cause_counts, worst_pages, wrong_fields
+from formlab.analysis.overview import (
+    LEVELS,
+    cause_counts,
+    rungs,
+    tasks_by_level,
+    worst_pages,
+    wrong_fields,
+)
 from formlab.benchmarks import BENCHMARKS
 from formlab.charts import theme
 from formlab.charts._bars import stacked

@@ -19,12 +19,12 @@ from formlab.tables import readable
 # What a value is taken over, by its level.
 _OVER = {"field": "all fields", "page": "whole pages", "document": "all forms"}
 _HEADINGS = TITLES | {
-    "p_holm": "p, Holm", "p_adjusted": "p, adjusted", "p_mcnemar": "p, McNemar",
+    "p_holm": "p, Holm", "p_adjusted": "p, adjusted",
     "n_missing": "missing", "n_undefined": "undefined", "n_reader": "depend on reading rule",
     "n_ambiguous": "ambiguous dates", "least_difference": "smallest detectable",
 }  # fmt: skip
 # Columns of probabilities, which are written as one writes them.
-_P = ("p", "p_holm", "p_adjusted", "p_mcnemar")
+_P = ("p", "p_holm", "p_adjusted")
 _LEAST_P = 0.0001
 
 

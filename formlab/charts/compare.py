@@ -166,20 +166,13 @@ def comparison_table(rows: pl.DataFrame) -> Table | Caption:
     ]
     columns = [
         "what", "system_a", "system_b", "value_a", "value_b", "difference", "ci_low", "ci_high",
-        "better", "p", "p_holm", "p_mcnemar", "least_difference", "n_docs", "n_cases",
+        "better", "p", "p_holm", "least_difference", "n_docs", "n_cases",
     ]  # fmt: skip
     notes = (
         "p is of swapping whole documents between the systems; Holm's is over the pairs of systems "
         "and the slices of one metric, kinds apart. A system is shown to do better only "
         "where Holm's p, the interval and the reading rules agree."
     )
-    if rows["p_mcnemar"].count():
-        notes += (
-            " McNemar's test takes fields for independent; where those of a page fail together, "
-            "trust p."
-        )
-    else:
-        rows = rows.drop("p_mcnemar")
     if (rows["n_docs"].max() or 0) < FEW:
         notes += " With so few documents the interval is too narrow; trust p."
     return table(

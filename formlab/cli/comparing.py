@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 
 # Columns that only --json has.
-_HIDDEN = ("benchmark", "split", "task", "level", "mode", "p_bh", "n_undefined", "settings")
+_HIDDEN = ("benchmark", "split", "task", "level", "mode", "n_undefined", "settings")
 # Columns that only the share of values right has.
-_OF_VALUES = ("both_right", "only_a", "only_b", "both_wrong", "p_mcnemar")
+_OF_VALUES = ("both_right", "only_a", "only_b", "both_wrong")
 _MAIN_DIFFERENCES = ("metric", "slice", "values", "difference", "better")
 _AVERAGES = click.Choice(["pooled", "macro"])
 _MAIN_FLIPS = ("slice", "only_a", "only_b", "difference", "p_holm")

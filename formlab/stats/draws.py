@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 import polars as pl
 
+from formlab.metrics import ratio
+
 # The most numbers in a block of weights, and in the columns that are summed at once.
 WEIGHTS, NUMBERS, COLUMNS = 1_000_000, 8_000_000, 512
 Score = Callable[[np.ndarray], np.ndarray]
@@ -19,7 +21,7 @@ def draws(count: int, *, resamples: int, seed: int) -> Iterator[np.ndarray]:
         places = random.integers(0, count, (size, count), dtype=np.int32 if count else np.int64)
         places = places + np.arange(size)[:, None] * count
         often = np.bincount(places.ravel(), minlength=size * count)
-        yield often.reshape(size, count)
+        yield often.reshape(size, count).astype(float)
 
 
 def block_sizes(count: int, times: int) -> Iterator[int]:
@@ -37,15 +39,14 @@ def weighted_sums(
     `weights` makes the same blocks at every call: columns that do not fit into memory together
     are summed in turns.
     """
-    if not tables:
-        return
     widths = np.cumsum([table.shape[1] for table in tables])
-    turn = widths // max(1, min(COLUMNS, NUMBERS // max(len(tables[0]), 1)))
+    turn = widths // max(1, min(COLUMNS, NUMBERS // max([1, *map(len, tables)])))
     for number in dict.fromkeys(turn.tolist()):
         group = [tables[at] for at in np.flatnonzero(turn == number)]
+        columns = exact(np.concatenate(group, axis=1, dtype=float))
+        sums = [np.empty((0, columns.shape[1])), *(block @ columns for block in weights())]
         ends = np.cumsum([table.shape[1] for table in group])[:-1]
-        columns = np.concatenate(group, axis=1, dtype=float)
-        yield from np.split(_sums_of_columns(columns, weights()), ends, axis=1)
+        yield from np.split(np.concatenate(sums), ends, axis=1)
 
 
 def exact(columns: np.ndarray) -> np.ndarray:
@@ -53,33 +54,10 @@ def exact(columns: np.ndarray) -> np.ndarray:
 
     Processors add in orders of their own; rounded so, they come to the same numbers. Whole numbers
     stay as they are.
-
-    Examples
-    --------
-    >>> values = np.array([[0.1], [0.2], [0.3]])
-    >>> [sum(column.tolist()) for column in (values[:, 0], values[::-1, 0])]
-    [0.6000000000000001, 0.6]
-    >>> [sum(column.tolist()) for column in (exact(values)[:, 0], exact(values)[::-1, 0])]
-    [0.6, 0.6]
     """
     most = np.abs(columns).max(axis=0, initial=0) * len(columns)
     step = np.ldexp(1.0, np.frexp(most)[1] - 53)
     return np.rint(columns / step) * step
-
-
-def _sums_of_columns(columns: np.ndarray, blocks: Iterator[np.ndarray]) -> np.ndarray:
-    columns = exact(columns)
-    # Whole numbers whose sums stay below 2^24 are exact in the type that is twice as fast.
-    low = np.abs(columns).max(axis=0, initial=0) * len(columns) < 2**24
-    low &= (columns == np.rint(columns)).all(axis=0)
-    halves = [(low, columns[:, low].astype(np.float32)), (~low, columns[:, ~low])]
-    sums = []
-    for weights in blocks:
-        sums.append(np.empty((len(weights), columns.shape[1])))
-        for chosen, half in halves:
-            if half.shape[1]:
-                sums[-1][:, chosen] = weights.astype(half.dtype) @ half
-    return np.concatenate(sums) if sums else np.empty((0, columns.shape[1]))
 
 
 def drawn_parts(tables: Sequence[np.ndarray], *, resamples: int, seed: int) -> Iterator[np.ndarray]:
@@ -94,13 +72,7 @@ def drawn_sums(table: np.ndarray, *, resamples: int, seed: int) -> np.ndarray:
 
 
 def percentiles(values: np.ndarray, level: float) -> tuple[float, float]:
-    """The ends between which the share `level` of the values lies; NaN is no value.
-
-    Examples
-    --------
-    >>> percentiles(np.array([0.0, 1.0, 2.0, np.nan]), 0.5)
-    (0.5, 1.5)
-    """
+    """The ends between which the share `level` of the values lies; NaN is no value."""
     known = values[~np.isnan(values)]
     if not known.size:
         return float("nan"), float("nan")
@@ -142,15 +114,8 @@ def share(
     >>> share(rows, pl.col("cost") > 2, resamples=0)[0]
     0.3333333333333333
     """
-    over = pl.repeat(1.0, pl.len()) if whole is None else whole
-    columns = rows.select(part.cast(float).alias("part"), over.alias("whole"))
-    names, number = np.unique(rows["doc_id"].to_numpy(), return_inverse=True)
-    parts = by_document(number, [column.to_numpy() for column in columns], len(names))
-    hits, total = parts.sum(axis=0)
-    value = float(hits / total) if total else float("nan")
-    with np.errstate(invalid="ignore"):
-        (ends,) = intervals(
-            [(parts, lambda sums: sums[:, 0] / np.where(sums[:, 1] > 0, sums[:, 1], np.nan))],
-            resamples=resamples, level=level, seed=seed,
-        )  # fmt: skip
-    return value, *ends
+    total = pl.len() if whole is None else whole.sum()
+    sums = rows.group_by("doc_id").agg(part=part.cast(float).sum(), whole=total.cast(float))
+    table = sums.sort("doc_id").select("part", "whole").to_numpy()
+    (ends,) = intervals([(table, ratio)], resamples=resamples, level=level, seed=seed)
+    return float(ratio(table.sum(axis=0))), *ends

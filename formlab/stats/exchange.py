@@ -29,29 +29,16 @@ class Exchanged:
     Parameters
     ----------
     document, loss
-        Of each value; documents are numbered from 0 to `count` - 1.
-    is_count
-        Whether each loss is 0 or 1: only then p is exact.
-
-    Examples
-    --------
-    >>> document = np.repeat(np.arange(19), 20)
-    >>> loss = np.tile(np.arange(20) == 7, 19).astype(float)
-    >>> test = Exchanged(document, loss, 19, is_count=True)
-    >>> bool(test.p([(document[loss > 0], loss[loss > 0])])[0] < 1e-14)
-    True
+        Of each value; documents are numbered from 0 to `count` - 1, a loss is 0 or 1.
     """
 
-    def __init__(self, document: np.ndarray, loss: np.ndarray, count: int, is_count: bool) -> None:
-        self.count, self.is_count = count, is_count
-        self.sizes = np.bincount(document, minlength=count)
-        powers = [np.bincount(document, weights=loss**n, minlength=count) for n in (1, 2, 3)]
-        size = np.maximum(self.sizes, 1)
-        self.losses = powers[0]
-        self.mean = powers[0] / size
-        self.variance = np.maximum(powers[1] / size - self.mean**2, 0)
-        self.third = powers[2] / size - 3 * self.mean * powers[1] / size + 2 * self.mean**3
-        self.rate = powers[0].sum() / max(self.sizes.sum(), 1)
+    def __init__(self, document: np.ndarray, loss: np.ndarray, count: int) -> None:
+        self.count, self.sizes = count, np.bincount(document, minlength=count)
+        self.losses = np.bincount(document, weights=loss, minlength=count)
+        self.mean = self.losses / np.maximum(self.sizes, 1)
+        self.variance = self.mean * (1 - self.mean)
+        self.third = self.variance * (1 - 2 * self.mean)
+        self.rate = self.losses.sum() / max(self.sizes.sum(), 1)
 
     def p(self, parts: Sequence[Part]) -> np.ndarray:
         """p of each part, given by document and loss of its values."""
@@ -81,10 +68,8 @@ class Exchanged:
             spread = np.sqrt((moved**2).sum(axis=1))
             free = np.maximum((cells > 0).sum(axis=1) - 1, 1)
             away = moved.sum(axis=1) / np.where(spread > 0, spread, 1)
-            by_document = special.stdtr(free, -away)
-            if self.is_count:
-                by_any = self._sums(cells, losses, any_loss=True)
-                by_document = 2 * np.minimum(by_document, by_any)
+            by_any = self._sums(cells, losses, any_loss=True)
+            by_document = 2 * np.minimum(special.stdtr(free, -away), by_any)
             p[several] = np.maximum(p[several], np.minimum(by_document, 1))
         return p
 
@@ -102,10 +87,10 @@ class Exchanged:
             share = m * (n - m) / np.maximum(n - 1, 1)
             third = share * (n - 2 * m) @ (self.third / np.maximum(n - 2, 1))
             moments = [m @ self.mean, share @ self.variance, third]
-        p = tail(seen - 0.5 * self.is_count, *moments)
+        p = tail(seen - 0.5, *moments)
         reach = np.maximum(moments[0] + 12 * np.sqrt(moments[1]) + 30, seen + 2)
         # What is far from significant need not be exact.
-        short = (reach < _LONGEST) & (p < _DOUBTFUL) & self.is_count
+        short = (reach < _LONGEST) & (p < _DOUBTFUL)
         if short.any():
             if any_loss:
                 number = number[short]

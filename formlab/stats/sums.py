@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -22,14 +22,9 @@ from formlab.tables import BOX, FIELD_LEVELS, LEVELS, TASKS, USABLE, WHOLE_LEVEL
 # What tells the rows of a metric apart; `task` follows from them.
 SLICE = ("level", "slice_by", "slice_value")
 COUNTS = ("n_cases", "n_missing", "n_undefined", "n_reader", "n_ambiguous")
-# Slices of a summary that asks for nothing else.
-BY = ("kind",)
-# `asked`: by a column that was asked for, not by the scorer. `place`: its order in that column.
-_KEY = ["asked", *SLICE, "metric"]
+# `by_column`: by a column of `by`, not by the scorer. `place`: its order in that column.
+_KEY = ["by_column", *SLICE, "metric"]
 _CASE = ["doc_id", "path"]
-# How many scores are compared with those above them at once.
-_ROWS = 2**14
-# How a score is made.
 _MADE = ["task", "mode", "settings"]
 
 
@@ -38,7 +33,7 @@ class Row:
     """One row of a summary to be: parts per document, and how summed parts become its value.
 
     `labels` are the columns known so far and `score` takes (…, k) to (…). `tally` has the shape
-    (documents, k); documents are in the order of their `doc_id`.
+    (documents, k) and the smallest type that holds it; documents are in the order of their names.
     """
 
     labels: dict[str, Any]
@@ -47,7 +42,7 @@ class Row:
 
     @property
     def parts(self) -> np.ndarray:
-        """The parts as numbers to count with; `tally` holds them in the smallest type."""
+        """The parts as numbers to count with."""
         return self.tally.astype(float)
 
     @property
@@ -56,17 +51,21 @@ class Row:
         return float(self.score(self.tally.sum(axis=0, dtype=float)))
 
 
-def small(values: np.ndarray) -> np.ndarray:
-    """Numbers in the smallest of four types that holds them all unchanged.
+class _Piece(NamedTuple):
+    """What the documents of a part add to one score, and how it was made."""
 
-    Examples
-    --------
-    >>> small(np.array([0.0, 3.0])).dtype, small(np.array([0.5])).dtype
-    (dtype('uint8'), dtype('float64'))
-    """
-    low, high = values.min(initial=0), values.max(initial=0)
-    for kind in (np.uint8, np.uint16, np.uint32) if low >= 0 else ():
-        if high <= np.iinfo(kind).max:
+    number: np.ndarray
+    parts: np.ndarray
+    value: np.ndarray
+    counts: np.ndarray
+    made: list[tuple]
+    place: float
+
+
+def small(values: np.ndarray) -> np.ndarray:
+    """Numbers in the smallest of four types that holds them all unchanged."""
+    for kind in (np.uint8, np.uint16, np.uint32):
+        if values.min(initial=0) >= 0 and values.max(initial=0) <= np.iinfo(kind).max:
             cast = values.astype(kind)
             return cast if (cast == values).all() else values
     return values
@@ -78,23 +77,14 @@ def of_cases() -> pl.Expr:
 
 
 def document_sums(
-    evaluation: Evaluation, by: Sequence[str] = BY, *, average: str | None = None
+    evaluation: Evaluation, by: Sequence[str] = ("kind",), *, average: str | None = None
 ) -> Iterator[Row]:
     """Every score by document: of each metric its sums, then as the mean over documents.
 
-    Parameters
-    ----------
-    evaluation
-        Of any size: one part of it is in memory at a time.
-    by
-        Columns of *cases* or *documents* to slice the scores of fields by.
-    average
-        Only ``pooled`` or only ``macro``.
+    Raises `UnknownName` if a column of `by` is in neither table, or of another `average`.
 
-    Raises
-    ------
-    UnknownName
-        If a column of `by` is in neither table, or of another `average`.
+    `evaluation`: of any size: one part of it is in memory at a time; `by`: columns of *cases* or
+    *documents* to slice the scores of fields by; `average`: only ``pooled`` or only ``macro``.
     """
     averages = (metrics.POOLED, metrics.MACRO)
     if average not in (None, *averages):
@@ -104,14 +94,23 @@ def document_sums(
     pieces: dict[tuple, list[_Piece]] = {}
     for added in evaluation.by_part(partial(_added, by=by)):
         for key, rows in added.join(number, on="doc_id").group_by(_KEY, maintain_order=True):
-            pieces.setdefault(key, []).append(_Piece.of(rows))
+            piece = _Piece(
+                number=rows["number"].to_numpy(),
+                parts=small(rows.select(f"part{n}" for n in range(rows["width"][0])).to_numpy()),
+                value=rows["value"].to_numpy(),
+                counts=rows.select(pl.col(COUNTS).sum()).to_numpy()[0],
+                made=rows.select(_MADE).unique().rows(),
+                place=rows["place"][0] or 0.0,
+            )
+            pieces.setdefault(key, []).append(piece)
     known = {name: at for at, name in enumerate(metrics.METRICS)}
 
     def placed(key: tuple) -> tuple:
-        asked, level, column, value, metric = key
-        loose = level in FIELD_LEVELS and column is None
+        by_column, level, column, value, metric = key
+        of_all = level in FIELD_LEVELS and column is None
         order = (column or "", pieces[key][0].place, value or "", known[metric])
-        return asked, loose, by.index(column) if asked else -1, LEVELS.index(level), *order
+        group = by.index(column) if by_column else -1
+        return by_column, of_all, group, LEVELS.index(level), *order
 
     for key in sorted(pieces, key=placed):
         for row in _rows(evaluation, key, pieces.pop(key), len(names)):
@@ -119,57 +118,45 @@ def document_sums(
                 yield row
 
 
-@dataclasses.dataclass
-class _Piece:
-    """What the documents of a part add to one score: their numbers, sums and own values."""
-
-    number: np.ndarray
-    parts: np.ndarray
-    own: np.ndarray
-    counts: np.ndarray
-    stated: list[tuple]
-    place: float
-
-    @classmethod
-    def of(cls, rows: pl.DataFrame) -> _Piece:
-        parts = rows.select(f"part{at}" for at in range(rows["width"][0])).to_numpy()
-        return cls(
-            rows["number"].to_numpy(),
-            small(parts),
-            rows["own"].to_numpy(),
-            rows.select(pl.col(COUNTS).sum()).to_numpy()[0],
-            rows.select(_MADE).unique().rows(),
-            rows["place"][0] or 0.0,
-        )
-
-
 def _added(part: Evaluation, by: Sequence[str]) -> pl.DataFrame:
     """What documents of a part add to each score: rows of sums, and how these were scored."""
     fields = _fields(part, by)
-    scores, runs = _in_runs(part.scan("scores"))
-    runs = runs.with_columns(asked=False, place=pl.lit(None, pl.Float64))
-    loose = runs.filter(of_cases()).drop("slice_by", "slice_value", "asked", "place")
+    flags = {"n_reader": pl.col("cause") == "reader", "n_ambiguous": pl.col("ambiguous")}
+    flagged = fields.group_by(_CASE).agg(
+        f.fill_null(False).any().alias(n) for n, f in flags.items()
+    )
+    columns = ["doc_id", "path", *SLICE, "metric", *_MADE, "hits", "total", "stats", "value"]
+    scores = part.scan("scores").select(
+        *columns,
+        n_missing=~pl.col("status").is_in(USABLE).fill_null(value=True),
+        n_undefined=pl.col("value").is_nan().fill_null(value=True),
+        width=pl.col("stats").list.len().fill_null(2),
+        by_column=False,
+        place=pl.lit(None, pl.Float64),
+    )
     groups = []
-    for rows in _with_parts(scores):
-        marked = _with_flags(rows, fields)
-        groups.append(_summed(marked, "run").join(runs, on="run", maintain_order="left"))
+    for rows in _with_parts(scores.collect()):
+        marked = rows.join(flagged, on=_CASE, how="left", maintain_order="left")
+        marked = marked.with_columns(pl.col(*flags).fill_null(value=False))
+        groups.append(_summed(marked))
+        loose = marked.filter(of_cases()).drop("slice_by", "slice_value", "by_column", "place")
         for name in by:
             # Two cases at one path may be of two slices, or of one.
             values = sliced(fields, part.documents, name)
-            named = fields.select(*_CASE, slice_value=values.cast(pl.String).fill_null("none"))
-            named = named.with_columns(_place(values)).unique([*_CASE, "slice_value"], keep="first")
-            of_cases_ = marked.join(loose.select("run"), on="run", how="semi")
-            added = _summed(of_cases_.join(named, on=_CASE), "run", "slice_value", "place")
-            added = added.join(loose, on="run", maintain_order="left")
-            groups.append(added.with_columns(asked=True, slice_by=pl.lit(name)))
+            text = values.cast(pl.String).fill_null("none")
+            named = fields.select(*_CASE, _place(values), slice_value=text)
+            named = named.unique([*_CASE, "slice_value"], keep="first")
+            named = named.with_columns(by_column=True, slice_by=pl.lit(name))
+            groups.append(_summed(loose.join(named, on=_CASE)))
     return pl.concat(groups, how="diagonal").with_columns(pl.col("^part[0-9]+$").fill_null(0.0))
 
 
-def _summed(scores: pl.DataFrame, *by: str) -> pl.DataFrame:
-    """The sums over the cases of each run, or of slices of it."""
-    return scores.group_by(by, maintain_order=True).agg(
+def _summed(scores: pl.DataFrame) -> pl.DataFrame:
+    """The sums over the cases of each document, of those that were scored alike."""
+    alike = pl.struct(_MADE).hash().alias("alike")
+    return scores.group_by(*_KEY, "doc_id", alike, maintain_order=True).agg(
         pl.col("^part[0-9]+$").sum(),
-        pl.col("own", "width").first(),
+        pl.col("value", "width", "place", *_MADE).first(),
         pl.col(COUNTS[1:]).sum(),
         n_cases=pl.len(),
     )
@@ -188,45 +175,14 @@ def _fields(part: Evaluation, by: Sequence[str]) -> pl.DataFrame:
     return rows.select(name for name in needed if name in known).collect()
 
 
-def _in_runs(scores: pl.LazyFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The scores by `run`, rows below each other of one document that are made alike; the runs."""
-    alike = ("doc_id", *SLICE, "metric", *_MADE)
-    is_new = pl.any_horizontal(pl.col(n).ne_missing(pl.col(n).shift()) for n in alike)
-    known = scores.select(
-        *alike,
-        *("path", "stats", "hits", "total"),
-        own="value",
-        n_missing=~pl.col("status").is_in(USABLE).fill_null(value=True),
-        n_undefined=pl.col("value").is_nan().fill_null(value=True),
-        width=pl.col("stats").list.len().fill_null(2),
-    ).collect()
-    # Of some rows at a time: columns of all rows would be copied to be laid beside themselves.
-    pieces = (known[at : at + _ROWS] for at in range(0, max(known.height, 1), _ROWS))
-    first = pl.concat(rows.select(is_new) for rows in pieces).to_series()
-    known = known.with_columns(first.cum_sum().set_sorted().alias("run"))
-    runs = known.select("run", *alike).filter(first)
-    return known.drop(alike[1:]), runs
-
-
 def _with_parts(scores: pl.DataFrame) -> Iterator[pl.DataFrame]:
     """The scores with the parts of each: those of two parts, and those of more."""
-    is_pair, stats = scores["stats"].is_null(), pl.col("stats")
-    pairs, rest = scores.filter(is_pair), scores.filter(~is_pair)
-    yield pairs.rename({"hits": "part0", "total": "part1"}).drop("stats")
-    parts = [stats.list.get(at, null_on_oob=True) for at in range(rest["width"].max() or 0)]
+    stats = pl.col("stats")
+    yield scores.filter(stats.is_null()).drop("stats").rename({"hits": "part0", "total": "part1"})
+    rest = scores.filter(stats.is_not_null()).drop("hits", "total")
+    parts = (stats.list.get(at, null_on_oob=True) for at in range(rest["width"].max() or 0))
     named = {f"part{at}": part.cast(pl.Float64) for at, part in enumerate(parts)}
-    yield rest.with_columns(**named).drop("stats", "hits", "total")
-
-
-def _with_flags(scores: pl.DataFrame, fields: pl.DataFrame) -> pl.DataFrame:
-    """The scores with whether a case at their path depends on the reading rule, or on a date."""
-    flags = {"n_reader": pl.col("cause") == "reader", "n_ambiguous": pl.col("ambiguous")}
-    some = fields.filter(pl.any_horizontal(flags.values()))
-    some = some.group_by(_CASE).agg(
-        f.fill_null(value=False).any().alias(n) for n, f in flags.items()
-    )
-    marked = scores.join(some, on=_CASE, how="left")
-    return marked.with_columns(pl.col(*flags).fill_null(value=False))
+    yield rest.with_columns(**named).drop("stats")
 
 
 def _place(values: pl.Series) -> pl.Expr:
@@ -250,8 +206,8 @@ def _rows(
     evaluation: Evaluation, key: tuple, pieces: Sequence[_Piece], count: int
 ) -> Iterator[Row]:
     metric = metrics.get(key[-1])
-    stated = [made for piece in pieces for made in piece.stated]
-    task, mode, settings = min(stated, key=_first)
+    made = [scored for piece in pieces for scored in piece.made]
+    task, mode, settings = min(made, key=_first)
     score, settings = metric.score_in(mode), Settings(**settings)
     number = np.concatenate([piece.number for piece in pieces])
     table = np.zeros((count, pieces[0].parts.shape[1]))
@@ -260,21 +216,18 @@ def _rows(
         np.add.at(table, piece.number, piece.parts)
     known = np.unique(number)
     totals = dict(zip(COUNTS, map(int, sum(piece.counts for piece in pieces)), strict=True))
-    base = {
-        "benchmark": evaluation.benchmark, "split": evaluation.split,
-        "system": evaluation.system, "metric": metric.name,
-        "average": metrics.POOLED,
-        "task": task if len({made[0] for made in stated}) == 1 else None,
-        **dict(zip(SLICE, key[1:4], strict=True)), "mode": mode, **totals, "n_docs": len(known),
-        "settings": dataclasses.replace(settings, average="micro"),
-    }  # fmt: skip
+    base = {name: getattr(evaluation, name) for name in ("benchmark", "split", "system")}
+    base |= {"metric": metric.name, "average": metrics.POOLED, "mode": mode}
+    base |= {"task": task if len({scored[0] for scored in made}) == 1 else None}
+    base |= dict(zip(SLICE, key[1:4], strict=True)) | totals | {"n_docs": len(known)}
+    base["settings"] = dataclasses.replace(settings, average="micro")
     yield Row(base, small(exact(table)), score)
     if metric.average == OVER_ENTITIES:
         return
     # Of several cases a document has the score of their sum; of one, that case's own.
     values = score(table[known])
     if totals["n_cases"] == len(known):
-        values[np.searchsorted(known, number)] = np.concatenate([piece.own for piece in pieces])
+        values[np.searchsorted(known, number)] = np.concatenate([piece.value for piece in pieces])
     means = np.zeros((count, 2))
     means[known] = np.stack([np.nan_to_num(values), ~np.isnan(values)], axis=1)
     labels = {

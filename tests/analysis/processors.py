@@ -5,7 +5,7 @@ import random
 import formlab
 from formlab import analysis
 from formlab.analysis import confidence
-from formlab.analysis.surface import surface
+from formlab.analysis.summarise import surface
 from formlab.analysis.what_if import what_if
 from tests.analysis.made_pairs import built
 from tests.analysis.made_values import simulated

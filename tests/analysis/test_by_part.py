@@ -6,12 +6,9 @@ import polars as pl
 import pytest
 
 from formlab import analysis, charts, explore, gallery
+from formlab.analysis.compare import flips
 from formlab.analysis.finding import finding_table
-from formlab.analysis.flips import flips
-from formlab.analysis.overview import answers, failures, runs, tree_sizes, worst_pages
-from formlab.analysis.pairings import pairings
-from formlab.analysis.select import select
-from formlab.analysis.sum_checks import material_errors
+from formlab.analysis.overview import answers, failures, runs, select, tree_sizes, worst_pages
 from formlab_arena import click_and_value, loss_stages, misses, propagation
 from tests.analysis.made_pairs import in_parts
 from tests.analysis.test_findings import random
@@ -33,10 +30,8 @@ SAME = {
     "first screen": lambda e: str(charts.first_screen(e)),
     "slices": lambda e: analysis.find_slices(e, alpha=1, **FEW),
     "runs": lambda e: [runs([e]).rows(), answers([e]).rows(), failures(e)],
-    "kinds": lambda e: str(analysis.kinds(e, metric="f1 cer exact_accuracy")),
     "faults": lambda e: [propagation(e, required=False), loss_stages(e, required=False)],
     "clicks": lambda e: [click_and_value(e), misses(e)],
-    "figures": lambda e: material_errors(e) if e.benchmark == "fincriticaled" else 0,
     "pages": lambda e: [worst_pages(e, limit=None), tree_sizes(e)],
     "selected": lambda e: select(e, "outcome=mismatch").sort(KEY),
     "rates": lambda e: explore.rates(e, by="outcome", measure="errors", resamples=20),
@@ -120,9 +115,3 @@ def test_flips_of_two_systems_whose_parts_differ(sizes):
     assert text(analysis.compare(own, **draws)) == text(analysis.compare(pair, **draws))
     several = [analysis.findings(each, resamples=20) for each in (pair, own)]
     assert finding_table(several[0]).rows() == finding_table(several[1]).rows()
-
-
-def test_pairings_of_parts_know_what_all_pages_have():
-    sample = analysis.open_evaluation(benchmark="formcraft", system="rules")
-    few = only(sample, sample.documents["doc_id"].head(2))
-    assert text(pairings(cut(few, 1), resamples=20)) == text(pairings(few, resamples=20))

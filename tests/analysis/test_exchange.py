@@ -11,7 +11,7 @@ from formlab.stats.exchange import Exchanged, tail
 
 def p_of(document, loss, inside):
     document, loss, inside = map(np.array, (document, loss, inside))
-    test = Exchanged(document, loss.astype(float), document.max() + 1, is_count=True)
+    test = Exchanged(document, loss.astype(float), document.max() + 1)
     return test.p([(document[inside], loss[inside].astype(float))])[0]
 
 

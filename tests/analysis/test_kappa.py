@@ -2,7 +2,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from formlab.analysis.kappa import rater_agreement
+from formlab.analysis.agreement import rater_agreement
 
 
 def table(seed=0, items=60, raters=4):

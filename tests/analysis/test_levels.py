@@ -2,7 +2,7 @@ import math
 
 import formlab
 from formlab import analysis, tables
-from formlab.analysis.levels import MEASURES, rules
+from formlab.analysis.overview import MEASURES, rules
 from formlab.metrics import METRICS
 from tests.made_slices import of
 

@@ -1,13 +1,10 @@
-import dataclasses
 import itertools
-import math
 import random
 
 import polars as pl
 from rapidfuzz.distance import Levenshtein
 
-from formlab import evaluate, folders, load, tables
-from formlab.analysis import pairings
+from formlab import evaluate, folders, tables
 from formlab.scoring.pairing import match
 
 BASE = {"benchmark": "formcraft", "split": "test"}
@@ -58,37 +55,6 @@ def test_values_read_perfectly_under_other_names_are_no_worse_than_silence():
     assert "match=path,label+box>=0.5,else-equal-value" in found.scores["settings"][0]["rules"]
 
 
-def test_the_pairings_of_renamed_fields_by_hand():
-    frame = pairings(evaluated({"a": GOLD}, {"a": RENAMED}), resamples=0)
-    cer = of(frame, "cer")
-    assert math.isnan(cer.pop("box"))
-    # By label "name" and "patient name" are 4/12 alike, "dob" and "date of birth" 3/13: no pair.
-    assert cer == {"default": 0, "label": 1, "value": 0, "oracle": 0}
-    assert of(frame, "cer", "only_naming")["label"] == 1
-    assert math.isnan(of(frame, "cer", "only_naming")["default"])
-    assert of(frame, "cer", "n_paired") == {
-        "default": 2, "label": 0, "box": 0, "value": 2, "oracle": 2,
-    }  # fmt: skip
-
-
-def test_half_of_the_error_is_only_naming():
-    # Four characters are missed under another name, four are really read wrong.
-    gold = [("/Aa", "abcd", "text"), ("/Bb", "efgh", "text")]
-    pred = [("/Zzzzzzzz", "abcd", "text"), ("/Bb", "1234", "text")]
-    frame = pairings(evaluated({"a": gold}, {"a": pred}), resamples=0)
-    assert of(frame, "cer")["label"] == 1
-    assert of(frame, "cer")["oracle"] == 0.5
-    assert of(frame, "cer", "only_naming")["label"] == 0.5
-
-
-def test_swapped_values_stay_errors_where_the_names_are_right():
-    gold = [("/From", "London", "text"), ("/To", "Quebec", "text")]
-    pred = [("/From", "Quebec", "text"), ("/To", "London", "text")]
-    frame = pairings(evaluated({"a": gold}, {"a": pred}), resamples=0)
-    assert of(frame, "cer")["default"] > 0.5
-    assert of(frame, "cer")["value"] == 0
-
-
 def test_a_value_that_may_be_equal_by_chance_pairs_nothing():
     for value in ("7", "yes", "☑"):
         found = evaluated({"a": [("/Aaaa", value, "text")]}, {"a": [("/Zzzz", value, "text")]})
@@ -121,20 +87,6 @@ def form(rng, labels):
     ]
 
 
-def test_no_pairing_has_less_error_than_the_oracle():
-    rng = random.Random(4)
-    labels = ["Name", "Full name", "Town", "City", "Total", "Sum", "Drinks", "Paid by"]
-    for _ in range(5):
-        gold, pred = ({doc: form(rng, labels) for doc in "abc"} for _ in "gp")
-        frame = pairings(evaluated(gold, pred), resamples=0)
-        for metric in frame["metric"].unique():
-            values = of(frame, metric)
-            if metric == "cer":
-                assert values["oracle"] == min(v for v in values.values() if not math.isnan(v))
-        shares = frame["only_naming"].drop_nans()
-        assert shares.is_between(0, 1).all()
-
-
 def test_the_oracle_saves_as_many_edits_as_trying_all_orders():
     rng = random.Random(9)
     for _ in range(30):
@@ -156,44 +108,3 @@ def test_the_oracle_saves_as_many_edits_as_trying_all_orders():
             for order in itertools.permutations(preds)
         )
         assert edits == least
-
-
-def test_boxes_alone_pair_whatever_the_names():
-    sides = [0.0, 0.0, 10.0, 10.0]
-    found = evaluated({"a": GOLD}, {"a": RENAMED})
-
-    def boxed(part):
-        records = part.records.with_columns(
-            page=pl.lit(1, pl.Int64),
-            **dict(zip(tables.BOX, map(pl.lit, sides), strict=True)),
-        ).with_columns(
-            (pl.col(side) + 100 * pl.col("value").str.starts_with("1980").fill_null(False))
-            .alias(side) for side in ("x0", "x1")
-        )  # fmt: skip
-        return dataclasses.replace(part, records=records)
-
-    again = evaluate(boxed(found.corpus), boxed(found.predictions))
-    assert of(pairings(again, resamples=0), "cer")["box"] == 0
-
-
-def test_there_are_no_rows_without_fields_to_pair():
-    found = evaluated({"a": GOLD}, {"a": []})
-    assert pairings(found).height == 0
-    corpus = load("funsd")
-    assert "marking" not in corpus.records["task"].unique().to_list()
-    assert pairings(dataclasses.replace(found, benchmark="funsd")).height == 0
-    assert pairings(dataclasses.replace(found, corpus=None)).height == 0
-
-
-def test_words_under_the_boxes_of_fields_do_not_hide_what_names_cost():
-    found = evaluated({"a": GOLD}, {"a": RENAMED})
-    place = dict(zip(tables.BOX, (0.0, 0.0, 90.0, 10.0), strict=True)) | {"page": 1}
-    word = BASE | {"doc_id": "a", "role": "prediction", "system": "m", "status": "ok"} | place
-    word |= {"task": "layout", "kind": "word", "path": "/words/0", "value": "Ada Berg"}
-    records = pl.concat([found.predictions.records, tables.table("records", [word])])
-    boxes = [pl.lit(value, tables.RECORDS[name]).alias(name) for name, value in place.items()]
-    corpus = dataclasses.replace(found.corpus, records=found.corpus.records.with_columns(boxes))
-    given = dataclasses.replace(found.predictions, records=records)
-    frame = pairings(evaluate(corpus, given), resamples=0)
-    assert of(frame, "cer")["label"] == 1
-    assert of(frame, "cer", "only_naming")["label"] == 1

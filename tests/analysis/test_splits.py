@@ -94,28 +94,6 @@ def test_a_second_evaluation_of_a_split_is_of_a_system_with_a_number(systems):
     assert {split.system for split in systems["demo (2)"]} == {"demo (2)"}
 
 
-def test_scores_are_means_over_splits_and_the_best_of_a_cell_is_marked(systems):
-    table = analysis.few_shot_side_by_side(systems, resamples=50, permutations=50)
-    cell = {"corpus": "Made", "task": "mixed", "train_size": 10, "n_splits": 2}
-    micro = tables.only(table, metric="micro_f1", **cell)
-    # All 4 entities, then 3 of them: (1 + 6/7) / 2; one of 4 entities: 2 / (4 + 1).
-    values = dict(micro.select("system", "value").rows())
-    assert values == pytest.approx({"demo": (1 + 6 / 7) / 2, "demo (2)": 0.4})
-    assert micro.filter(system="demo")["mark"].item() == "best"
-    curves = pl.concat([analysis.few_shot(splits, resamples=0) for splits in systems.values()])
-    on = ["corpus", "task", "train_size", "system", "metric"]
-    pairs = table.join(curves.filter(part="all entities"), on=on, suffix="_curve")
-    assert pairs.height == table.height == 4
-    assert pairs["value"].to_list() == pytest.approx(pairs["value_curve"].to_list())
-
-
-def test_systems_with_other_splits_are_not_tested_against_each_other(systems):
-    fewer = systems | {"demo (2)": systems["demo (2)"][:1]}
-    table = analysis.few_shot_side_by_side(fewer, resamples=50, permutations=50)
-    assert table.select("mark", "p").null_count().row(0) == (4, 4)
-    assert sorted(table["n_splits"].unique()) == [1, 2]
-
-
 @pytest.fixture
 def splits(tmp_path):
     answers = {
@@ -142,7 +120,7 @@ def test_a_single_split_stays_as_it_is(splits):
     assert analysis.merge_splits(splits[:1]) is splits[0]
 
 
-def test_types_add_up_the_entities_that_have_them(splits):
+def test_entities_have_their_type_and_count_over_all_splits(splits):
     found = analysis.by_entity(splits, resamples=20)
     f1 = {
         tables.slice_name(row): (row["value"], row["n_gold"], row["type"])
@@ -150,18 +128,8 @@ def test_types_add_up_the_entities_that_have_them(splits):
     }
     # who: right, then cut short; tag (string as well): predicted once, in no gold.
     assert f1["entity=who"] == (0.5, 2, "string")
-    assert f1["type=string"] == (pytest.approx(2 / (2 + 3)), 2, "string")
-    assert f1["type=date"] == f1["entity=day"] == (1, 2, "date")
+    assert f1["entity=day"] == (1, 2, "date")
     # 2 of 2 items, then 1 of 2: 2·3 / (4 + 3).
-    assert f1["type=line items"] == (pytest.approx(6 / 7), 4, "line items")
+    (items,) = (row for row in f1.values() if row[2] == "line items")
+    assert items == (pytest.approx(6 / 7), 4, "line items")
     assert set(found["corpus"]) == {"Made"}
-
-
-def test_losses_come_by_cause_read_ones_first_and_once_a_document(splits):
-    lost = analysis.errors_by_cause(analysis.merge_splits([*splits, *splits]).cases)
-    assert lost.select("cause", "pred", "gold").rows() == [
-        ("clipped", "Ann", "Ann Lee"), ("spurious", "x", None), ("missed", None, "6"),
-        ("missed", None, "jam"),
-    ]  # fmt: skip
-    first = analysis.errors_by_cause(lost, each=1)
-    assert first["cause"].to_list() == ["clipped", "spurious", "missed"]

@@ -4,10 +4,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from formlab.analysis.summarise import summarise
-from formlab.analysis.surface import curve, smoothed, surface
+from formlab.analysis.summarise import curve, smoothed, summarise, surface
 from formlab.errors import UnknownName
-from formlab.folders import Evaluation
 from formlab.stats.draws import draws
 from tests.made_forms import made
 
@@ -92,17 +90,6 @@ def test_undefined_scores_are_counted_and_not_pooled():
     whole = made({"a": (4, 2, [1, None, 0]), "b": (4, 2, [None])})
     row = cell(surface(whole, "click_accuracy", "n_fields", "n_kinds"), "4", "2")
     assert (row["value"], row["n_cases"], row["n_undefined"]) == (0.5, 4, 2)
-
-
-def test_scores_of_whole_documents_need_columns_of_documents(evaluation):
-    scores = evaluation.scores.with_columns(
-        pl.lit("document").alias("level"), pl.lit("form_completed").alias("metric")
-    ).unique("doc_id", keep="first")
-    whole = Evaluation(evaluation.documents, evaluation.cases, scores, "b", "s", "x")
-    table = surface(whole, "form_completed", "n_fields", "n_kinds", of="document")
-    assert table["n_docs"].sum() == 4
-    with pytest.raises(UnknownName, match="column of documents 'kind'"):
-        surface(whole, "form_completed", "n_fields", "kind", of="document")
 
 
 def test_unknown_names_are_told(evaluation):

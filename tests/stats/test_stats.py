@@ -141,12 +141,10 @@ def test_scores_of_many_parts_are_compared_from_their_sums():
     assert row["difference"] == pytest.approx((1 / 2 + 2 / 3) / 2 - 1)
 
 
-@pytest.mark.parametrize("method", ["holm", "fdr_bh", "fdr_by"])
-def test_adjusted_p_equals_statsmodels(method):
+def test_adjusted_p_equals_statsmodels():
     p = np.random.default_rng(1).uniform(0, 0.2, 12)
-    expected = multipletests(p, method=method)[1]
-    found = adjusted_p([*p[:5], np.nan, *p[5:]], method)
-    assert np.delete(found, 5) == pytest.approx(expected)
+    found = adjusted_p([*p[:5], np.nan, *p[5:]])
+    assert np.delete(found, 5) == pytest.approx(multipletests(p, method="holm")[1])
     assert math.isnan(found[5])
 
 

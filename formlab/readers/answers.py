@@ -17,9 +17,9 @@ from formlab.errors import DataBroken
 from formlab.folders import Corpus, Predictions
 from formlab.readers import pages, values
 from formlab.readers.door import stem
-from formlab.readers.layout import DOCUMENT, RECORD
 from formlab.readers.rows import Row, Source, by_role, counted
 from formlab.readers.sources import document_files
+from formlab.readers.values import DOCUMENT, RECORD
 from formlab.text.answers import is_json
 
 # The benchmark of a user's own forms.

@@ -69,15 +69,14 @@ class Member(NamedTuple):
     def head(self) -> bytes:
         """The first 64 kB; empty of what cannot be read."""
         try:
-            with self.stream() as stream:
-                return stream.read(65_536)
+            return self.read(65_536)
         except (FormlabError, OSError):
             return b""
 
-    def read(self) -> bytes:
-        """All of its bytes."""
+    def read(self, count: int = -1) -> bytes:
+        """The first `count` of its bytes, or all."""
         with self.stream() as stream:
-            return stream.read()
+            return stream.read(count)
 
     @contextmanager
     def text(self) -> Iterator[TextIO]:
@@ -105,11 +104,10 @@ class _Unpacked(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        data = self.stream.read(len(buffer))
-        self.count += len(data)
+        size = self.stream.readinto(buffer)
+        self.count += size
         files.check_unpacked(self.count, self.packed, where=self.where)
-        buffer[: len(data)] = data
-        return len(data)
+        return size
 
 
 def _open(path: Path) -> BinaryIO:
@@ -225,16 +223,13 @@ def decoded(data: bytes | str, kind: type[T], where: object) -> T:
     formlab.errors.DataBroken: Expected `int`, got `null` - at `$[...][0]` (a.json)
     """
     try:
-        try:
-            return msgspec.json.decode(data, type=kind)
-        except (msgspec.ValidationError, RecursionError):
-            raise
-        except (msgspec.DecodeError, UnicodeError):
-            # Python reads half of a surrogate pair and NaN, and names the line of other errors.
-            text = data if isinstance(data, str) else data.decode("utf-8-sig", "replace")
-            return files.parse_json(text, kind, where=str(where))
+        return msgspec.json.decode(data, type=kind)
     except (msgspec.ValidationError, RecursionError) as error:
         raise DataBroken(str(error), where=where) from error
+    except (msgspec.DecodeError, UnicodeError):
+        # Python reads half of a surrogate pair and NaN, and names the line of other errors.
+        text = data if isinstance(data, str) else data.decode("utf-8-sig", "replace")
+        return files.parse_json(text, kind, where=str(where))
 
 
 def as_text(value: Any) -> str | None:
@@ -255,11 +250,10 @@ def as_text(value: Any) -> str | None:
         return json.dumps(value, ensure_ascii=False, default=str)
     if isinstance(value, bytes):
         return value.decode("utf-8", "backslashreplace")
+    # A spreadsheet's date is a time at midnight, and its 14:05 has seconds.
     if isinstance(value, datetime.datetime) and value.timetz() == datetime.time():
-        # A spreadsheet's date is a time at midnight.
         value = value.date()
     if isinstance(value, datetime.time):
-        # And its 14:05 has seconds.
         return value.isoformat("auto" if value.second or value.microsecond else "minutes")
     if hasattr(value, "isoformat"):
         return value.isoformat()

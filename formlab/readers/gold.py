@@ -18,11 +18,10 @@ from formlab.readers import is_run, read_predictions
 from formlab.readers import pages as page_files
 from formlab.readers.answers import OWN, sources_of, table, unread
 from formlab.readers.door import stem
-from formlab.readers.layout import DOCUMENT
 from formlab.readers.rows import Row, counted
 from formlab.readers.sources import FRAME, columns_of
 from formlab.readers.types import FieldTypes, rule_text
-from formlab.readers.values import read_values
+from formlab.readers.values import DOCUMENT, read_values
 
 __all__ = ["corpus", "pair", "read", "read_values", "splits"]
 # The names of the column of values that only one side has.

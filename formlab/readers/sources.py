@@ -12,7 +12,7 @@ import zipfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
-from itertools import chain, islice
+from itertools import chain, count, islice
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ from formlab import files
 from formlab.errors import DataBroken, DataMissing
 from formlab.files import local
 from formlab.readers.door import FORMS, TABLES, Member, ending, is_json, kind, members, stem
-from formlab.readers.rows import Batch, Row, Table
+from formlab.readers.rows import Batch, Row
 from formlab.text.answers import arguments, is_flat
 
 # What stands for a name where there is no file.
@@ -106,17 +106,15 @@ def document_files(path: Path) -> list[Member]:
     for endings in ((".json",), (".txt",), TABLES):
         if found := [member for member in named if ending(member.name) in endings]:
             return found
-    what = "no JSON files in this folder"
-    raise DataBroken(what, where=path, remedy="one JSON file a document, or a table")
+    remedy = "one JSON file a document, or a table"
+    raise DataBroken("no JSON files in this folder", where=path, remedy=remedy)
 
 
 def _framed(frames: Iterable[pl.DataFrame], name: str) -> Iterator[Batch]:
-    start = 1
+    numbers = count(1)
     for frame in frames:
-        numbers = range(start, start + frame.height)
-        table = Table(frame.to_dict(as_series=False), frame.height)
-        yield Batch([f"{name}, row {number}" for number in numbers], table)
-        start += frame.height
+        origins = [f"{name}, row {number}" for number in islice(numbers, frame.height)]
+        yield Batch(origins, frame.to_dicts())
 
 
 def _of_path(path: Path, notes: Counter[str]) -> Iterator[Batch]:
@@ -371,11 +369,10 @@ def _table(numbered: Numbered, member: Member, mark: str, notes: Counter[str]) -
                     raise DataBroken(what, where=f"{place}{number}", remedy=remedy)
                 notes["rows shorter than their header"] += len(cells) < width
                 cells += [None] * (width - len(cells))
-        numbers, rows = zip(*some, strict=True)
-        columns = dict(zip(names, zip(*rows, strict=True), strict=False))
-        columns.pop("", None)
-        origins = [f"{member.name}{mark}{number}" for number in numbers]
-        yield Batch(origins, Table(columns, len(origins)))
+        rows = [dict(zip(names, cells, strict=False)) for _, cells in some]
+        for row in rows if "" in names else ():
+            del row[""]
+        yield Batch([f"{member.name}{mark}{number}" for number, _ in some], rows)
 
 
 def _titles(rows: list[list[Any]]) -> int:

@@ -167,9 +167,10 @@ def made_logs() -> Iterator[str]:
 
 def _readers(names: Iterable[str]) -> Iterator[str]:
     for name in names:
-        title, target = readers.READERS[name].title, readers.READERS.builtin[name]
-        yield f"### `{name}` {{#{name}}}\n\n{title[0].upper()}{title[1:]}.\n"
-        yield f"{_doc(target.partition(':')[0])}\n"
+        reader, target = readers.READERS[name], readers.READERS.builtin[name]
+        yield f"### `{name}` {{#{name}}}\n\n{reader.title[0].upper()}{reader.title[1:]}.\n"
+        doc = inspect.getdoc(reader.read) if reader.read.__name__ == name else None
+        yield f"{doc or _doc(target.partition(':')[0])}\n"
 
 
 def _doc(module: str) -> str:

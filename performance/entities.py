@@ -21,7 +21,7 @@ from pathlib import Path
 from formlab.benchmarks import vrdu
 from formlab.metrics.entities import match_entities
 from formlab.readers import read_predictions
-from formlab.readers.vrdu import SUFFIX
+from formlab.readers.published import SUFFIX
 from formlab.scoring.tasks import entities
 from formlab.scoring.tasks._leaves import leaves
 

@@ -126,4 +126,4 @@ def _values(document: Row) -> Iterator[Row]:
                 yield {"path": path + number, "value": door.as_text(value.get("text"))}
 
 
-DOCLING_EVAL = Reader("docling_eval", "docling-eval's Parquet", _fits, _read)
+READERS = {"docling_eval": Reader("docling_eval", "docling-eval's Parquet", _fits, _read)}

@@ -149,4 +149,4 @@ def _figures(results: Row) -> Iterator[Row]:
             yield samples.figure(scorer, kind, metric.get("value"), count)
 
 
-INSPECT = Reader("inspect", "Inspect's .eval, or .json", fits, read)
+READERS = {"inspect": Reader("inspect", "Inspect's .eval, or .json", fits, read)}

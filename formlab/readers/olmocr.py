@@ -174,9 +174,11 @@ def _starts(phrase: str, text: str, allowed: int) -> list[int]:
     return sorted((len(text) - np.flatnonzero((row <= allowed) & (row == least))).tolist())
 
 
-OLMOCR = Reader(
-    "olmocr",
-    "olmOCR-bench's folder of pages and tests",
-    lambda path: path.is_dir() and bool(_candidates(path)),
-    read,
-)
+READERS = {
+    "olmocr": Reader(
+        "olmocr",
+        "olmOCR-bench's folder of pages and tests",
+        lambda path: path.is_dir() and bool(_candidates(path)),
+        read,
+    )
+}

@@ -72,26 +72,14 @@ def text_files(root: Path, documents: Iterable[str]) -> dict[str, Path]:
 
 
 def stem(name: str) -> str:
-    """A document's name without the ending of an image or PDF, in the form that names match in.
-
-    Examples
-    --------
-    >>> stem("scan 1.PNG"), stem("v1.2")
-    ('scan 1', 'v1.2')
-    """
+    """A document's name without the ending of an image or PDF, in the form that names match in."""
     head, point, ending = name.rpartition(".")
     is_ending = head and not head.endswith("/") and f"{point}{ending}".lower() in IMAGES
     return composed(head if is_ending else name)
 
 
 def names(document: str) -> tuple[str, str]:
-    """What files of a document may be called: its name, and the last step of it if it is a path.
-
-    Examples
-    --------
-    >>> names("scans/a.png"), names("C:\\\\scans\\\\a")
-    (('scans/a', 'a'), ('C:\\\\scans\\\\a', 'a'))
-    """
+    """What files of a document may be called: its name, and the last step of it if it is a path."""
     name = stem(document)
     return name, name.replace("\\", "/").rstrip("/").rpartition("/")[2]
 

@@ -95,11 +95,6 @@ def leaves(
     """The values in an object or list as they are, each at its JSON pointer.
 
     An object for which `is_value` holds is one of them. `RecursionError` deeper than `DEEPEST`.
-
-    Examples
-    --------
-    >>> list(leaves({"items": [{"a/b": 1}]}))
-    [('/items/0/a~1b', 1)]
     """
     if hasattr(value, "tolist"):  # An array in a cell of a frame.
         value = value.tolist()

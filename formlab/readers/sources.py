@@ -49,13 +49,7 @@ Numbered = Iterator[tuple[int, list[Any]]]
 
 
 def items(source: Any, notes: Counter[str] | None = None) -> Iterator[tuple[str, Row]]:
-    """Origin and cells, as written, of each row of whatever it is.
-
-    Examples
-    --------
-    >>> list(items([{"doc_id": "a", "total": 9}]))
-    [('frame, row 1', {'doc_id': 'a', 'total': 9})]
-    """
+    """Origin and cells, as written, of each row of whatever it is."""
     for batch in batches(source, Counter() if notes is None else notes):
         yield from zip(batch.origins, batch.rows, strict=True)
 

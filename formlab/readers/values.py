@@ -113,8 +113,6 @@ def read_values(
 def pattern(path: str) -> str:
     """A path with ``*`` for each place in a list.
 
-    Examples
-    --------
     >>> pattern("/items/10/price")
     '/items/*/price'
     """
@@ -125,8 +123,6 @@ def pattern(path: str) -> str:
 def pointer(path: str | None) -> str | None:
     """A path as a JSON pointer; null where it names the whole document.
 
-    Examples
-    --------
     >>> pointer("total"), pointer("items[0].price"), pointer("/items/0"), pointer("/")
     ('/total', '/items/0/price', '/items/0', None)
     """

@@ -16,7 +16,7 @@ import polars as pl
 
 from formlab import files, tables
 from formlab.errors import DataBroken, UnknownName
-from formlab.readers.door import LARGEST, Box, around, as_text, number
+from formlab.readers.door import LARGEST, around, as_text, number
 from formlab.readers.rows import Batch, Row, leaves
 from formlab.readers.sources import WRAPPERS, batches
 from formlab.text import answers, replies
@@ -412,7 +412,11 @@ def _leaves(cell: Any, path: str, said: Row | None, whole: Collection[str] = ())
     for place, leaf in leaves(cell, path, _value_in):
         if isinstance(leaf, dict):
             stated = {key: leaf[n] for key, names in _SAID.items() for n in names if n in leaf}
-            stated |= zip(tables.BOX, _box(stated.pop("box", None)) or (), strict=False)
+            box = stated.pop("box", None)
+            # Four numbers, eight, or points.
+            sides = [side for _, side in leaves(box if isinstance(box, list) else [])]
+            corners = around(zip(sides[::2], sides[1::2], strict=False))
+            stated |= zip(tables.BOX, corners or (), strict=False) if not len(sides) % 2 else ()
             yield from _leaves(leaf[str(_value_in(leaf))], place, stated)
         else:
             yield place, leaf, said
@@ -426,12 +430,6 @@ def _value_in(members: Row) -> str | None:
         return None
     is_sure = not rest.isdisjoint(_SAID["confidence"])
     return found[0] if is_sure or found[0] == "value" else None
-
-
-def _box(value: Any) -> Box | None:
-    """The box around corners: of four numbers, of eight, or of points."""
-    sides = [leaf for _, leaf in leaves(value if isinstance(value, list) else [])]
-    return None if len(sides) % 2 else around(zip(sides[::2], sides[1::2], strict=True))
 
 
 def _answer(path: str, value: Any, said: Row | None) -> Iterator[Leaf]:

@@ -107,7 +107,6 @@ def differences(evaluation: Evaluation) -> pl.DataFrame:
 
 def _units(evaluation: Evaluation) -> pl.DataFrame:
     """What the log scored with formlab's verdict; without its scores all that was asked for."""
-    # What an answer has beyond the gold is no sample of the log.
     asked = evaluation.gathered(_asked, "cases")
     if "log_document_scorer" not in evaluation.documents.columns:
         return asked

@@ -75,25 +75,20 @@ def _read(source: Source) -> Iterator[Row]:
     source.files += shards
     beside = sorted((path if path.is_dir() else path.parent).glob("evaluation_*.json"))
     headline = [row for file in beside for row in samples.stated(source, file, figures)]
-    yield from samples.sample_rows(source, door.stem(path), _rows(shards), sample_of)
+    # Not the images, which are most of a shard.
+    names = pl.col(f"^({'|'.join(_COLUMNS)})$")
+    frames = (pl.scan_parquet(shard, glob=False).select(names).collect() for shard in shards)
+    rows = (
+        (f"{shard.name}, row {count}", row)
+        for shard, frame in zip(shards, frames, strict=True)
+        for count, row in enumerate(frame.to_dicts(), start=1)
+    )
+    yield from samples.sample_rows(source, door.stem(path), rows, sample_of)
     yield from headline
 
 
-def _rows(shards: list[Path]) -> Iterator[tuple[str, Row]]:
-    for shard in shards:
-        # Not the images, which are most of a shard.
-        frame = pl.scan_parquet(shard, glob=False).select(pl.col(f"^({'|'.join(_COLUMNS)})$"))
-        rows = frame.collect().to_dicts()
-        yield from ((f"{shard.name}, row {count}", row) for count, row in enumerate(rows, start=1))
-
-
 def text_of(document: Row) -> str:
-    """The text of a Docling document, in the order of its body; without headers and footers.
-
-    >>> text_of({"texts": [{"text": "Name"}, {"text": "Ada"}], "body": {"children": [
-    ...     {"$ref": "#/texts/1"}, {"$ref": "#/texts/0"}]}})
-    'Ada Name'
-    """
+    """The text of a Docling document, in the order of its body; without headers and footers."""
     texts, nodes, seen = [], [document.get("body") or {}], set()
     while nodes:
         # Of children that lead back to what they are children of there would be no end.

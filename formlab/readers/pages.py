@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from pathlib import Path, PurePosixPath
 
@@ -31,30 +31,27 @@ def find(folder: str | Path, documents: Sequence[str], flaws: Counter[str]) -> d
     root = files.folder(folder, remedy="--images with the folder of the scans or PDFs")
     known = {key for name in documents for key in names(name)}
     # Files called like a document, like one with a number, and in a folder called like one.
-    named, numbered, inside = ({}, {}, {})
+    named, numbered, inside = (defaultdict[str, list[PurePosixPath]](list) for _ in range(3))
     for file in sorted(root.rglob("*")):
         path = PurePosixPath(file.relative_to(root).as_posix())
         if path.suffix.lower() not in IMAGES or path.name[0] == "." or not file.is_file():
             continue
         for key in map(composed, {path.stem, str(path.with_suffix(""))}):
-            named.setdefault(key, []).append(path)
+            named[key].append(path)
             if key not in known and (match := _PAGE.fullmatch(key)):
-                numbered.setdefault(match[1], []).append(path)
+                numbered[match[1]].append(path)
         for key in map(composed, {path.parent.name, str(path.parent)} - {"", "."}):
-            inside.setdefault(key, []).append(path)
+            inside[key].append(path)
     found = {}
     for name in documents:
         for key in names(name):
-            own, further = (sorted(index.get(key, ()), key=_order) for index in (named, numbered))
-            pages = [*own[:1], *further] or sorted(inside.get(key, ()), key=_order)
-            if pages:
-                first: dict[str, PurePosixPath] = {}
-                for page in pages:
-                    if page.parent == pages[0].parent:
-                        first.setdefault(page.stem, page)
+            own, further, below = (sorted(i[key], key=_order) for i in (named, numbered, inside))
+            if pages := [*own[:1], *further] or below:
+                beside = [page for page in pages if page.parent == pages[0].parent]
+                first = {page.stem: page for page in reversed(beside)}
                 copies = len(first) < len(pages) + len(own[1:])
                 flaws["documents with several files of one name: the first is read"] += copies
-                found[name] = list(map(str, first.values()))
+                found[name] = list(map(str, reversed(first.values())))
                 break
     flaws["documents without an image"] += len(documents) - len(found)
     return found

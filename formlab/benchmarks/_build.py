@@ -109,6 +109,11 @@ class SplitReader:
         yield from parts
 
 
+def corpus_reader(reader: Callable[[str, Path], SplitReader]) -> Callable[[str, Path], Corpus]:
+    """The function that reads all documents of a split at once."""
+    return lambda split, root: reader(split, root).corpus()
+
+
 class _Growing:
     """The rows of some documents as they are collected."""
 

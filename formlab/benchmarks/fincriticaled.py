@@ -17,12 +17,11 @@ from typing import Any, NamedTuple
 import msgspec
 
 from formlab import files, tables
-from formlab.benchmarks._build import Part, Row, SplitReader, box_of, image_columns
+from formlab.benchmarks._build import Part, Row, SplitReader, box_of, corpus_reader, image_columns
 from formlab.benchmarks._facts import FACTS, Fact, tagged
 from formlab.benchmarks.meta import meta_of
 from formlab.errors import DataBroken, DataMissing, GoldInDoubt
 from formlab.files import convert
-from formlab.folders import Corpus
 from formlab.text.markup import written_events
 
 FOLDERS = ("", "gold", "gold_annotation_html", "data/gold_annotation_html")
@@ -64,18 +63,13 @@ def untagged(markup: str) -> str:
     return _CLOSE.sub("", _OPEN.sub("", markup))
 
 
-def read(split: str, root: Path) -> Corpus:
+def reader(split: str, root: Path) -> SplitReader:
     """The pages of one split: a record per fact at ``/facts/<n>``, and the page's HTML at no path.
 
     Facts keep the published order, numbers first, then dates, monetary units, entities and
     concepts, each from top to bottom. `kind` is the fact's type; `meta` holds the published name
     of that type and the hint of its context.
     """
-    return reader(split, root).corpus()
-
-
-def reader(split: str, root: Path) -> SplitReader:
-    """The same pages, one by one."""
     counted: Counter[str] = Counter()
     hashes: dict[str, str] = {}
 
@@ -100,6 +94,9 @@ def reader(split: str, root: Path) -> SplitReader:
         "fincriticaled", split, root, _units(root, counted, hashes), read, flaws=counted,
         sources=hashes, empty=DataMissing("no gold pages", where=root, remedy=_REMEDY),
     )  # fmt: skip
+
+
+read = corpus_reader(reader)
 
 
 def _record(fact: Fact, number: int, origin: str) -> Row:

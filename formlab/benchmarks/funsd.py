@@ -15,10 +15,9 @@ from typing import Any
 import msgspec
 
 from formlab import files
-from formlab.benchmarks._build import Part, Row, SplitReader, box_of, image_columns
+from formlab.benchmarks._build import Part, Row, SplitReader, box_of, corpus_reader, image_columns
 from formlab.errors import DataBroken, GoldInDoubt
 from formlab.files import Whole
-from formlab.folders import Corpus
 
 FOLDERS = {"train": "training_data", "test": "testing_data"}
 LABELS = ("header", "question", "answer", "other")
@@ -40,18 +39,13 @@ class _Form(msgspec.Struct, gc=False):
     form: list[_Entity]
 
 
-def read(split: str, root: Path) -> Corpus:
+def reader(split: str, root: Path) -> SplitReader:
     """The forms of one split: a record per entity, word and link, and one for the page's text.
 
     Entities are at ``/entities/<id>`` (task `text`, kind = label), their words below them and
     links at ``/links/<from>/<to>`` (task `layout`). The page's text joins the texts of the
     entities that have one, in id order, by one space; this is the reference of whole-page scores.
     """
-    return reader(split, root).corpus()
-
-
-def reader(split: str, root: Path) -> SplitReader:
-    """The same forms, one by one."""
     folder = files.folder(
         root / FOLDERS[split] / "annotations",
         remedy="a folder that holds training_data and testing_data, as FUNSD is published",
@@ -70,6 +64,9 @@ def reader(split: str, root: Path) -> SplitReader:
     empty = DataBroken("no annotation files", where=folder, remedy="check the download")
     annotations = sorted(folder.glob("*.json"), key=attrgetter("name"))
     return SplitReader("funsd", split, root, annotations, read, empty=empty)
+
+
+read = corpus_reader(reader)
 
 
 def rows_of(file: Path, flaws: Counter) -> list[Row]:

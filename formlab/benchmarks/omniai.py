@@ -19,11 +19,10 @@ from urllib.parse import urlsplit
 import msgspec
 
 from formlab import files
-from formlab.benchmarks._build import Part, Row, SplitReader, image_columns
+from formlab.benchmarks._build import Part, Row, SplitReader, corpus_reader, image_columns
 from formlab.benchmarks.meta import meta_of
 from formlab.errors import DataBroken, DataMissing
 from formlab.files import convert
-from formlab.folders import Corpus
 from formlab.text.normalise import as_text
 from formlab.trees import escape
 
@@ -38,7 +37,7 @@ _REMEDY = "an object with imageUrl, jsonSchema and trueJsonOutput"
 _NAME = re.compile(r"[^\w.-]+")
 
 
-def read(split: str, root: Path) -> Corpus:
+def reader(split: str, root: Path) -> SplitReader:
     """The forms: a record per leaf of the true JSON, one for all of it, one for the page's text.
 
     Leaves are at JSON Pointers (``/items/0/price``, task `text`), their kind from the schema; the
@@ -49,11 +48,6 @@ def read(split: str, root: Path) -> Corpus:
     DataMissing, DataBroken
         If there is no folder or no item, or a file or item cannot be read.
     """
-    return reader(split, root).corpus()
-
-
-def reader(split: str, root: Path) -> SplitReader:
-    """The same forms, file by file."""
     folder = files.folder(root, remedy="a folder with OmniAI's items as JSON files")
     base = folder / split if (folder / split).is_dir() else folder
     # Of equal names the second gets a number, so all names are known before a form is read.
@@ -73,6 +67,9 @@ def reader(split: str, root: Path) -> SplitReader:
         "omniai", split, root, units, read, empty=empty,
         file_of=lambda unit: None if unit.has_several else unit.file,
     )  # fmt: skip
+
+
+read = corpus_reader(reader)
 
 
 class _Unit(NamedTuple):

@@ -212,7 +212,6 @@ def _with_tasks(
 
 
 def _usual_task(corpus: Corpus) -> str:
-    """The commonest task of a corpus' values."""
     found = corpus.records.filter(pl.col("path").is_not_null(), pl.col("task") != "layout")
     return found["task"].mode().sort()[0] if found.height else "text"
 

@@ -174,7 +174,6 @@ def of_values(
 def _records(
     values: pl.DataFrame, known: FieldTypes, declared: FieldTypes, key: Mapping[str, str]
 ) -> pl.DataFrame:
-    """The gold records, with a row for the page of every document."""
     paths = values["path"].drop_nulls().unique(maintain_order=True)
     rules = {path: rule_text(declared.of(path)) for path in paths}
     kinds = {path: known.of(path).kind for path in paths}

@@ -72,7 +72,6 @@ def lmms_eval(source: Source) -> Iterator[Row]:
 
 
 def _lmms_figures(task: str, models: list[str], file: Path) -> Iterator[Row]:
-    """The figures of a task in a file of results, which also names the model."""
     results = files.read_json(file)
     model = results.get("model_name") or (results.get("config") or {}).get("model")
     models += [str(model)] if model else []

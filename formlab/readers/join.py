@@ -164,7 +164,6 @@ def evaluation(
 
 
 def _own_gold(run: Run, types: Any, folder: Path) -> Corpus | Iterator[Corpus]:
-    """The forms of a log with the gold that stands in it."""
     gold, name, sources = run.of("gold"), run.log["name"], run.sources
     if gold.is_empty():
         what = f"the log has no gold: {run.log['format']} keeps answers alone"

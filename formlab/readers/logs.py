@@ -252,7 +252,6 @@ def _rows(reader: Reader, source: Source) -> Iterator[Row]:
 
 
 def _table(source: Source, table: Any) -> Iterator[Row]:
-    """The rows of a table with a row per sample."""
     rows = list(items(table, source.notes))
     numbers, known = count(1), dict.fromkeys(name for _, row in rows for name in row)
     for column, name in source.columns.items():

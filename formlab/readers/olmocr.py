@@ -146,7 +146,6 @@ def answer_to(test: Test, markdown: str) -> str | None:
 
 
 def _plain(markdown: str) -> str:
-    """A page's text as the bench compares it."""
     for mark, text in _MARKS.items():
         markdown = re.sub(mark, text, markdown)
     return unicodedata.normalize("NFC", markdown).translate(_SPELT)

@@ -87,7 +87,6 @@ def composed(name: str) -> str:
 
 
 def _order(path: PurePosixPath) -> list[tuple[int, int | str]]:
-    """By folder, then by the numbers in names, then by ending."""
     steps = [step for step in _NUMBER.split(str(path.with_suffix(""))) if step]
     ending = IMAGES.index(path.suffix.lower())
     return [(1, int(s)) if s.isdecimal() else (0, s) for s in steps] + [(2, ending)]

@@ -91,7 +91,6 @@ def _is_formcraft(path: Path) -> bool:
 def _answered(
     text: str, notes: Counter[str], *, has_form: bool
 ) -> tuple[list[Row], str, tuple[str, ...]]:
-    """The rows of a text, its status and what was mended."""
     value, status, changes = (reply := parse(text)).value, reply.status, reply.changes
     answers = {task: value.pop(task, None) for task in _TASKS} if value else {}
     rows: list[Row] = []
@@ -285,7 +284,6 @@ def vrdu(source: Source) -> Iterator[Row]:
 
 
 def _splits(path: Path) -> list[str]:
-    """The splits that the file or folder has predictions for, by name."""
     listed = [path] if path.is_file() else sorted(path.glob(f"*{SUFFIX}"))
     return [file.name.removesuffix(SUFFIX) for file in listed if file.name.endswith(SUFFIX)]
 
@@ -339,7 +337,6 @@ def fincriticaled(source: Source) -> Iterator[Row]:
 
 
 def _pages(path: Path) -> list[tuple[int, Path]]:
-    """The pages in a folder by number."""
     named = ((_PAGE.fullmatch(file.name), file) for file in path.glob("pred_*.txt"))
     return sorted((int(match[1]), file) for match, file in named if match)
 

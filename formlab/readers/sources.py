@@ -218,7 +218,6 @@ def _are_documents(name: str, value: Any) -> bool:
 
 
 def _lines(stream: Any, member: Member) -> Iterator[Batch]:
-    """JSON lines, numbers as they are written."""
 
     def row_of(number: int, line: str) -> Row:
         try:
@@ -251,8 +250,8 @@ def _delimited(stream: Any, member: Member) -> Numbered:
             delimiter = "\t" if is_tabbed else max(",;\t|", key=partial(_fit, above))
             reader = csv.reader(chain(above, stream), delimiter=delimiter, strict=True)
             for cells in reader:
-                if any(cells):
-                    if "\0" in "".join(cells):
+                if text := "".join(cells):
+                    if "\0" in text:
                         raise csv.Error("a NUL byte: this is no text")
                     yield line, [cell or None for cell in cells]
                 line = reader.line_num + 1
@@ -365,5 +364,4 @@ def _titles(rows: list[list[Any]]) -> int:
 
 
 def _words(rows: list[list[Any]]) -> list[set[str]]:
-    """What stands in the cells of each row, in small letters."""
     return [{str(cell).strip().lower() for cell in row if cell is not None} - {""} for row in rows]

@@ -208,7 +208,6 @@ def _type_of(values: list[str]) -> tuple[str, int]:
 
 
 def _declared(source: Any) -> Any:
-    """The mapping that a source holds, a model's being its schema."""
     if isinstance(source, str) and ":" in source and not files.is_file(source):
         sys.path.insert(0, str(Path.cwd()))
         try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from functools import lru_cache
 from itertools import chain, islice
@@ -268,12 +268,7 @@ def _check_once(documents: pl.DataFrame, batch: Batch, column: str) -> None:
 def _values_of(
     batch: Batch, layout: Layout, rows: pl.DataFrame, whole: Collection[str]
 ) -> pl.DataFrame:
-    """The values of some rows, beside what their rows say and what is said of each."""
-    found = list(_found(batch, layout, whole))
-    places = {row[0] for row in found}
-    found += [(n, "", "", None, None) for n in range(len(batch.rows)) if n not in places]
-    found.sort(key=itemgetter(0))
-    place, inside, path, value, stated = zip(*found, strict=True)
+    place, inside, path, value, stated = _found(batch, layout, whole)
     further = [name for name in layout.names if name not in (*SYNONYMS, "origin")]
     columns = (_column(n, batch, layout.names[n]).alias(files.storable(n)) for n in further)
     values = rows.with_columns(columns)[list(place)]
@@ -328,33 +323,46 @@ def _several(cell: Any) -> list[str]:
     return [files.storable(as_text(item)) for item in found if item not in (None, "")]
 
 
-def _found(batch: Batch, layout: Layout, whole: Collection[str]) -> Iterator[Any]:
-    """Row, place in its document, path, value, and what is said of it, of all values."""
-    for place, path, value, said in (_long if layout.is_long else _wide)(batch, layout.names):
-        is_text = type(value) is str
-        if type(value) in _PLAIN and not (is_text and _MARKS.search(value)):
-            yield place, path, path, value, said
+def _found(batch: Batch, layout: Layout, whole: Collection[str]) -> Iterable[Sequence[Any]]:
+    """Of all values the row, the place in its document, the path, the value, what is said of it."""
+    places, paths, values, stated = (_long if layout.is_long else _wide)(batch, layout.names)
+    has_mark, found = _MARKS.search, list[tuple]()
+    odd = [has_mark(v) if type(v) is str else type(v) not in _PLAIN for v in values]
+    if not any(odd) and len({*places}) == len(batch.rows):
+        return places, paths, paths, values, stated
+    for is_odd, place, path, value, said in zip(odd, places, paths, values, stated, strict=True):
+        if not is_odd:
+            found.append((place, path, path, value, said))
             continue
         try:
-            if is_text and path and not layout.is_long and path not in whole:
+            if type(value) is str and path and not layout.is_long and path not in whole:
                 # An object or its list as text in a cell, as tables have line items.
                 value = answers.stated(value)
             for inside, inner, beside in _leaves(value, path, said, whole):
-                yield from ((place, inside, *leaf) for leaf in _answer(inside, inner, beside))
+                found += [(place, inside, *leaf) for leaf in _answer(inside, inner, beside)]
         except RecursionError as error:
             where = f"{batch.home}{batch.origins[place]}#{path[:80]}"
             raise DataBroken(str(error), where=where) from None
+    lacking = {*range(len(batch.rows))} - {row[0] for row in found}
+    found += [(place, "", "", None, None) for place in lacking]
+    return zip(*sorted(found, key=itemgetter(0)), strict=True)
 
 
-def _long(batch: Batch, names: Mapping[str, str]) -> Iterator[tuple[int, str, Any, None]]:
-    columns = (batch.column(names.get("path")), batch.column(names.get("value")))
-    for place, (path, value, text) in enumerate(zip(*columns, batch.column("text"), strict=True)):
-        path = pointer(as_text(path)) or ""
-        yield place, path, text if value is None and not path else value, None
+def _long(batch: Batch, names: Mapping[str, str]) -> tuple[Sequence[Any], ...]:
+    """The row, path, value and nothing more of each row."""
+    stated, values = texts(batch.column(names.get("path"))), batch.column(names.get("value"))
+    known = {path: pointer(path) or "" for path in stated.unique()}
+    paths = [known[path] for path in stated.to_list()]
+    if "text" in batch.names:
+        pages = zip(values, paths, batch.column("text"), strict=True)
+        values = [text if value is None and not path else value for value, path, text in pages]
+    return range(len(values)), paths, values, [None] * len(values)
 
 
-def _wide(batch: Batch, names: Mapping[str, str]) -> Iterator[tuple[int, str, Any, Row | None]]:
+def _wide(batch: Batch, names: Mapping[str, str]) -> tuple[Sequence[Any], ...]:
+    """The row, path, value of each cell that may hold values, and what is said of it."""
     beside = {*names.values()} | ({"doc_id"} if batch.documents else set())
+    cells = [], [], [], []
     for place, row in enumerate(batch.rows):
         row = _unwrapped(row, beside)
         sure = {m[1]: name for name in row if (m := _CONFIDENCE.fullmatch(name)) and m[1] in row}
@@ -364,7 +372,9 @@ def _wide(batch: Batch, names: Mapping[str, str]) -> Iterator[tuple[int, str, An
                 # A column for the third item is blank where there are two.
                 if cell is not None or not is_item:
                     said = {"confidence": row[sure[name]]} if name in sure else None
-                    yield place, path, cell, said
+                    for column, part in zip(cells, (place, path, cell, said), strict=True):
+                        column.append(part)
+    return cells
 
 
 @lru_cache(maxsize=2**16)

@@ -15,7 +15,7 @@ from typing import Any
 import polars as pl
 
 from formlab import files
-from formlab.benchmarks._build import Part, Row, SplitReader
+from formlab.benchmarks._build import Part, Row, SplitReader, corpus_reader
 from formlab.benchmarks._spec import part_of
 from formlab.benchmarks.meta import meta_of
 from formlab.benchmarks.vrdu import _dataset, _labels, _splits
@@ -24,7 +24,6 @@ from formlab.benchmarks.vrdu._ocr import words
 from formlab.benchmarks.vrdu._schema import REPEATED, UNREPEATED, Schema
 from formlab.benchmarks.vrdu._splits import Split, decode
 from formlab.errors import DataMissing
-from formlab.folders import Corpus
 
 __all__ = [
     "REPEATED", "UNREPEATED", "Schema", "Split", "decode", "flat_path", "fractions", "placed",
@@ -49,7 +48,7 @@ def splits(root: Path) -> dict[str, int]:
     return counts
 
 
-def read(split: str, root: Path) -> Corpus:
+def reader(split: str, root: Path) -> SplitReader:
     """The test documents of one split, with a record per entity and per part of a line item.
 
     ``<split>-train`` and ``<split>-valid`` are its documents to learn from and to tune on.
@@ -64,11 +63,6 @@ def read(split: str, root: Path) -> Corpus:
     DataMissing, DataBroken, UnknownName
         If files are absent or unreadable, or there is no such split.
     """
-    return reader(split, root).corpus()
-
-
-def reader(split: str, root: Path) -> SplitReader:
-    """The same documents, one by one."""
     home, listed = _splits.find(split, root)
     schema, name = Schema.read(home / "main" / "meta.json")
     flaws: Counter[str] = Counter()
@@ -107,6 +101,9 @@ def reader(split: str, root: Path) -> SplitReader:
         "vrdu", split, root, _chosen(by_name, listed, home, flaws), read, flaws=flaws,
         sources={str(file.relative_to(root)): files.sha256(file)},
     )  # fmt: skip
+
+
+read = corpus_reader(reader)
 
 
 def _chosen(

@@ -83,10 +83,12 @@ def reader(split: str, root: Path) -> SplitReader:
         image = _image(root, stem, flaws)
         boxes = _boxes(root, image, flaws)
         rows = [gold | {"kind": "page", "value": markup, "origin": origin}]
-        rows += [
-            gold | _record(fact, number, origin) | boxes.get(fact.mark, {})
-            for number, fact in enumerate(facts)
-        ]
+        for number, fact in enumerate(facts):
+            row = {"path": f"/facts/{number}", "kind": fact.kind, "value": fact.value}
+            said = FactMeta(fact.type, fact.hint, fact.mark)._asdict()
+            row["meta"] = json.dumps(said, ensure_ascii=False)
+            row["origin"] = f"{origin}#/facts/{number}"
+            rows.append(gold | row | boxes.get(fact.mark, {}))
         counts = {"n_fields": len(facts), "n_kinds": len({fact.kind for fact in facts})}
         yield {"doc_id": stem} | counts | image | meta, rows
 
@@ -97,14 +99,6 @@ def reader(split: str, root: Path) -> SplitReader:
 
 
 read = corpus_reader(reader)
-
-
-def _record(fact: Fact, number: int, origin: str) -> Row:
-    meta = FactMeta(fact.type, fact.hint, fact.mark)._asdict()
-    return {
-        "path": f"/facts/{number}", "kind": fact.kind, "value": fact.value,
-        "origin": f"{origin}#/facts/{number}", "meta": json.dumps(meta, ensure_ascii=False),
-    }  # fmt: skip
 
 
 # Number, HTML, origin and document columns of a page, or its file.
@@ -133,8 +127,14 @@ def _units(root: Path, flaws: Counter[str], sources: dict[str, str]) -> list[_Un
 
 
 def _page(file: Path, flaws: Counter[str]) -> _Page:
-    number = int(_NAME.fullmatch(file.name)[1])  # type: ignore[index]
-    return str(number), decoded(file, flaws), file.name, _beside(file)
+    number = _NAME.fullmatch(file.name)[1]  # type: ignore[index]
+    # What it says of itself: the type of document becomes its domain.
+    side, stated = file.with_name(f"meta_{number}.json"), {}
+    if side.is_file():
+        meta = files.read_json(side)
+        convert(meta, _Meta, where=side)
+        stated = {"domain": meta.get("document_type"), "meta": json.dumps(meta, ensure_ascii=False)}
+    return str(int(number)), decoded(file, flaws), file.name, stated
 
 
 def decoded(file: Path, counts: Counter[str]) -> str:
@@ -150,16 +150,6 @@ class _Meta(msgspec.Struct):
     """What must be of its type in what a page says of itself."""
 
     document_type: str | None = None
-
-
-def _beside(file: Path) -> Row:
-    """What a page's own ``meta_<i>.json`` says of it: the type of document becomes its domain."""
-    side = file.with_name(f"meta_{_NAME.fullmatch(file.name)[1]}.json")  # type: ignore[index]
-    if not side.is_file():
-        return {}
-    meta = files.read_json(side)
-    convert(meta, _Meta, where=side)
-    return {"domain": meta.get("document_type"), "meta": json.dumps(meta, ensure_ascii=False)}
 
 
 def _rows(file: Path, flaws: Counter[str], sources: dict[str, str]) -> Iterator[_Page]:

@@ -12,6 +12,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
@@ -122,8 +123,6 @@ def _image(item: Row) -> str:
 def basename(url: str) -> str:
     """The name of the file at an address; empty if it is none.
 
-    Examples
-    --------
     >>> basename("https://files.example/pages/f3.png?sig=1"), basename("https://[")
     ('f3.png', '')
     """
@@ -158,7 +157,11 @@ def records_of(item: Row, where: str, flaws: Counter[str]) -> Iterator[Row]:
         "task": "text", "kind": "page", "value": text,
         "status": "ok" if text else "unscored", "origin": f"{where}#/trueMarkdownOutput",
     }  # fmt: skip
-    truth = _plain(item["trueJsonOutput"])
+    truth = item["trueJsonOutput"]
+    if isinstance(truth, str):
+        # An item from a data set viewer has it as text.
+        with suppress(DataBroken):
+            truth = files.parse_json(truth, where="trueJsonOutput")
     yield {
         "task": "value", "path": WHOLE, "kind": "json", "origin": f"{where}#/trueJsonOutput",
         "value": json.dumps(truth, ensure_ascii=False, sort_keys=True),
@@ -170,16 +173,6 @@ def records_of(item: Row, where: str, flaws: Counter[str]) -> Iterator[Row]:
             "value": None if value is None else as_text(value),
             "origin": f"{where}#/trueJsonOutput{path}",
         }  # fmt: skip
-
-
-def _plain(value: Any) -> Any:
-    """The true JSON; an item from a data set viewer has it as text."""
-    if not isinstance(value, str):
-        return value
-    try:
-        return files.parse_json(value, where="trueJsonOutput")
-    except DataBroken:
-        return value
 
 
 def _leaves(

@@ -140,12 +140,9 @@ def split_meta(documents: pl.DataFrame) -> Row:
 def _pdf(home: Path, root: Path, stated: str | None, key: str, flaws: Counter[str]) -> Row:
     main = home / "main"
     for path in (stated, f"pdfs/{key}"):
+        file = main / (path or "")
         # A path that leaves the folder is not followed.
-        if path and files.is_file(main / path) and _is_in(main / path, main):
-            return {"image": (main / path).relative_to(root).as_posix()}
+        if files.is_file(file) and file.resolve().is_relative_to(main.resolve()):
+            return {"image": file.relative_to(root).as_posix()}
     flaws["PDFs missing"] += 1
     return {}
-
-
-def _is_in(path: Path, folder: Path) -> bool:
-    return path.resolve().is_relative_to(folder.resolve())

@@ -28,8 +28,7 @@ _NAMES = {
     "ocr_files": "hocr alto page_xml tesseract",
     "inspect": "inspect",
     "harnesses": "lmms_eval omniai vlmevalkit stickler",
-    "docling_eval": "docling_eval",
-    "olmocr": "olmocr",
+    "benches": "docling_eval olmocr",
     "published": "fincriticaled formcraft formfactory vrdu",
 }
 _FILES = {n: f"formlab.readers.{home}:READERS" for home in _NAMES for n in _NAMES[home].split()}

@@ -30,7 +30,7 @@ from formlab.cli import main
 
 ROOT = Path(__file__).resolve().parent.parent
 COMMANDS = ROOT / "docs" / "reference" / "commands.md"
-LOGS = ("inspect", "lmms_eval", "vlmevalkit", "omniai", "stickler", "olmocr")
+LOGS = ("inspect", "lmms_eval", "vlmevalkit", "omniai", "stickler", "docling_eval", "olmocr")
 MADE = re.compile(r"^<!-- made: (.+?) -->.*$", re.MULTILINE)
 CHART = re.compile(r"^```python chart\n(.+?)^```$", re.MULTILINE | re.DOTALL)
 # Of metrics that a scorer counts: the tasks of the scorer.

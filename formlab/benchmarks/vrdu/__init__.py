@@ -77,10 +77,17 @@ def reader(split: str, root: Path) -> SplitReader:
             raise DataMissing("no annotations", where=home / "main", remedy=remedy)
         labelled, by_name = _labels.read(file)
         schema = schema.only(labelled)
-    meta = _meta(split, schema)
+    base, part = part_of(split, _splits.PARTS)
+    parts = decode(base)
+    meta: Row = {}
+    if parts:
+        meta |= {"task": parts.task, "train_size": parts.train, "seed": parts.seed}
+    meta |= {"part": part} if part != _splits.PARTS[0] else {}
+    meta["schema"] = schema._asdict()
     if file.name in _dataset.NAMES:
         meta["ocr"] = home.relative_to(root).as_posix()
-    info = {"template": meta.pop("template"), "domain": name, "meta": json.dumps(meta)}
+    template = parts.template if parts else None
+    info = {"template": template, "domain": name, "meta": json.dumps(meta)}
     gold = {"task": "entity", "modality": "textual"}
 
     def read(key: str, flaws: Counter[str], _: dict[str, str]) -> Iterator[Part]:
@@ -116,14 +123,6 @@ def _chosen(
     names = set(listed)
     flaws["documents of the split that have no gold"] = len(names - golds.keys())
     return [key for key in golds if key in names]
-
-
-def _meta(split: str, schema: Schema) -> Row:
-    name, part = part_of(split, _splits.PARTS)
-    parts = decode(name)
-    task = {"task": parts.task, "train_size": parts.train, "seed": parts.seed} if parts else {}
-    task |= {"part": part} if part != _splits.PARTS[0] else {}
-    return task | {"schema": schema._asdict(), "template": parts.template if parts else None}
 
 
 def split_meta(documents: pl.DataFrame) -> Row:

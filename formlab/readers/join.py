@@ -258,18 +258,18 @@ def _joined(run: Run, corpus: Corpus, documents: str) -> Corpus:
     if documents == ALL:
         return corpus
     asked = pl.DataFrame([*set(known.values())], dict.fromkeys(KEY, pl.String), orient="row")
-    documents_, records = (
+    remaining, records = (
         frame.join(asked, on="doc_id", how="semi", maintain_order="left")
         for frame in (corpus.documents, corpus.records)
     )
     # Who was asked for whole pages was asked for all that stands on them; evidence stays.
-    whole_ = asked.filter(pl.col("path").is_null())
+    pages = asked.filter(pl.col("path").is_null())
     others = records.filter(pl.col("path").is_not_null(), pl.col("task") != "layout").select(KEY)
-    others = others.join(whole_, on="doc_id", how="anti").join(asked, on=KEY, how="anti")
-    run.notes[OTHER_DOCUMENTS] = corpus.documents.height - documents_.height
+    others = others.join(pages, on="doc_id", how="anti").join(asked, on=KEY, how="anti")
+    run.notes[OTHER_DOCUMENTS] = corpus.documents.height - remaining.height
     run.notes[OTHER_FIELDS] = others.height
     records = records.join(others, on=KEY, how="anti", maintain_order="left")
-    return dataclasses.replace(corpus, documents=documents_, records=records)
+    return dataclasses.replace(corpus, documents=remaining, records=records)
 
 
 def _scores(run: Run, calls: pl.DataFrame) -> pl.DataFrame:

@@ -157,9 +157,9 @@ def open_logs(
         # Answers alone are read as for `formlab score`.
         which = "all" if documents == ALL else "answered"
         chosen = [corpus, *corpora] if splits else [corpus]
-        how = {"documents": which, "name": name if len(chosen) == 1 else None}
+        only = name if len(chosen) == 1 else None
         answers = partial(readers.read_predictions, source, columns=columns)
-        return [evaluate(corpus, answers(corpus), **how) for corpus in chosen]
+        return [evaluate(corpus, answers(corpus), documents=which, name=only) for corpus in chosen]
     runs = runs_of(rows, origin, form)
     if run is not None and run not in runs:
         raise UnknownName.of("run of the log", run, list(runs))

@@ -30,7 +30,7 @@ from formlab.cli import main
 
 ROOT = Path(__file__).resolve().parent.parent
 COMMANDS = ROOT / "docs" / "reference" / "commands.md"
-LOGS = ("inspect", "lmms_eval", "vlmevalkit", "omniai", "stickler", "olmocr")
+LOGS = ("inspect", "lmms_eval", "vlmevalkit", "omniai", "stickler", "docling_eval", "olmocr")
 MADE = re.compile(r"^<!-- made: (.+?) -->.*$", re.MULTILINE)
 CHART = re.compile(r"^```python chart\n(.+?)^```$", re.MULTILINE | re.DOTALL)
 # Of metrics that a scorer counts: the tasks of the scorer.
@@ -174,9 +174,10 @@ def made_logs() -> Iterator[str]:
 
 def _readers(names: Iterable[str]) -> Iterator[str]:
     for name in names:
-        title, target = readers.READERS[name].title, readers.READERS.builtin[name]
-        yield f"### `{name}` {{#{name}}}\n\n{title[0].upper()}{title[1:]}.\n"
-        yield f"{_doc(target.partition(':')[0])}\n"
+        reader, target = readers.READERS[name], readers.READERS.builtin[name]
+        yield f"### `{name}` {{#{name}}}\n\n{reader.title[0].upper()}{reader.title[1:]}.\n"
+        doc = inspect.getdoc(reader.read) if reader.read.__name__ == name else None
+        yield f"{doc or _doc(target.partition(':')[0])}\n"
 
 
 def _doc(module: str) -> str:

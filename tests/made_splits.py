@@ -5,7 +5,7 @@ import json
 from formlab import analysis
 from formlab.benchmarks import vrdu
 from formlab.readers import read_predictions
-from formlab.readers.vrdu import SUFFIX
+from formlab.readers.published import SUFFIX
 
 from .made_vrdu import make, one, put
 

@@ -18,15 +18,10 @@ from formlab.errors import DataBroken, DataMissing, FormlabError, GoldInDoubt
 from formlab.folders import Corpus
 
 Row = dict[str, Any]
-# The row of a document, and those of its gold records: row by row, or column by column.
-Columns = dict[str, list[Any]]
-Rows = list[Row] | Columns
+# The row of a document, and those of its gold records.
+Part = tuple[Row, list[Row]]
 # What is counted of files that cannot be read.
 UNREADABLE = "documents unreadable"
-# Records that become a part of the table together: those of a few documents, while they are in the
-# processor's cache.
-_AT_ONCE = 6000
-Part = tuple[Row, Rows]
 
 
 def _own_file(unit: Any) -> Path | None:
@@ -62,26 +57,24 @@ class SplitReader:
     unread: str = UNREADABLE
 
     @tables.uncollected()
-    def corpus(self, start: int = 0, stop: int | None = None) -> Corpus:
-        """The documents of the units from `start` up to `stop`, by default of all."""
-        return next(self.corpora(math.inf, start, stop))
+    def corpus(self) -> Corpus:
+        """The documents of all units."""
+        return next(self.corpora(math.inf))
 
-    def corpora(self, records: float, start: int = 0, stop: int | None = None) -> Iterator[Corpus]:
+    def corpora(self, records: float) -> Iterator[Corpus]:
         """The same in corpora of at most so many gold records, or of one document."""
         # What is odd in the split as a whole is counted once.
-        growing = _Growing(self, Counter() if start else Counter(self.flaws))
-        whole, first = not start and stop is None, True
-        flaws, sources = Counter[str](), dict[str, str]()
-        for unit in self.units[start:stop]:
+        growing, is_first = _Growing(self, Counter(self.flaws)), True
+        for unit in self.units:
+            flaws, sources = Counter[str](), dict[str, str]()
             for document, rows in self._parts(unit, flaws, sources, growing.unreadable):
-                columns = _by_column(rows, growing.gold)
-                if growing.documents and growing.height + len(columns["path"]) > records:
+                if growing.documents and growing.height + len(rows) > records:
                     yield growing.corpus()
-                    growing, first = _Growing(self, Counter()), False
-                growing.add(document, columns)
+                    growing, is_first = _Growing(self, Counter()), False
+                growing.add(document, rows)
                 growing.note(flaws, sources)
             growing.note(flaws, sources)
-        if whole and first and not growing.documents:
+        if is_first and not growing.documents:
             if growing.unreadable:
                 raise benchmarks.none_read(growing.unreadable, self.root)
             if self.empty:
@@ -91,47 +84,34 @@ class SplitReader:
     def _parts(
         self, unit: Any, flaws: Counter[str], sources: dict[str, str], unreadable: dict[str, str]
     ) -> Iterator[Part]:
-        """The documents of a unit; none if its own file cannot be read.
-
-        `flaws` and `sources` are empty before it.
-        """
+        """The documents of a unit; none, and nothing counted, if its own file cannot be read."""
         if (file := self.file_of(unit)) is None:
             yield from self.read(unit, flaws, sources)
             return
         try:
             # All of them or none.
             parts = list(self.read(unit, flaws, sources))
-            for document, rows in parts:
-                _check_paths(document, rows, file)
         except GoldInDoubt:
             raise
         except (DataBroken, DataMissing, RecursionError) as error:
-            # What was counted of it so far.
             flaws.clear()
             sources.clear()
             flaws[self.unread] += 1
             what = error if isinstance(error, FormlabError) else f"nested too deeply ({file})"
             reason = str(what).replace(f"{self.root}/", "")
             unreadable[file.relative_to(self.root).as_posix()] = reason
-        else:
-            yield from parts
+            return
+        for document, rows in parts:
+            paths = Counter(row["path"] for row in rows if row.get("path") is not None)
+            if twice := [path for path, count in paths.items() if count > 1]:
+                what = f"two values of {document['doc_id']} at one path: {twice[0]}"
+                raise GoldInDoubt(what, where=file, remedy="keep one of them")
+        yield from parts
 
 
-def _by_column(rows: Rows, same: Row) -> Columns:
-    """The columns of some rows; `same` has the values of what a row leaves out."""
-    if not isinstance(rows, list):
-        return rows
-    names = dict.fromkeys(["path", *(name for row in rows for name in row)])
-    return {name: [row.get(name, same.get(name)) for row in rows] for name in names}
-
-
-def _check_paths(document: Row, rows: Rows, file: Path) -> None:
-    """`GoldInDoubt` if two values of a document stand at one path."""
-    if isinstance(rows, list):
-        paths = Counter(row["path"] for row in rows if row.get("path") is not None)
-        if twice := [path for path, count in paths.items() if count > 1]:
-            what = f"two values of {document['doc_id']} at one path: {twice[0]}"
-            raise GoldInDoubt(what, where=file, remedy="keep one of them")
+def corpus_reader(reader: Callable[[str, Path], SplitReader]) -> Callable[[str, Path], Corpus]:
+    """The function that reads all documents of a split at once."""
+    return lambda split, root: reader(split, root).corpus()
 
 
 class _Growing:
@@ -142,25 +122,13 @@ class _Growing:
         self.documents: list[Row] = []
         self.unreadable: dict[str, str] = {}
         self.base = {"benchmark": split.benchmark, "split": split.split}
-        self.gold = self.base | {"role": "gold", "status": "ok"}
         self.height, self.parts = 0, list[pl.DataFrame]()
-        self.records: Columns = {"doc_id": []}
 
-    def add(self, document: Row, columns: Columns) -> None:
+    def add(self, document: Row, rows: list[Row]) -> None:
         self.documents.append(document)
-        before, count = len(self.records["doc_id"]), len(columns["path"])
-        self.height += count
-        columns = columns | {"doc_id": [document["doc_id"]] * count}
-        for name in self.records | columns:
-            usual = [self.gold.get(name)]
-            waiting = self.records.setdefault(name, usual * before)
-            waiting += columns.get(name, usual * count)
-        if before + count >= _AT_ONCE:
-            self._to_table()
-
-    def _to_table(self) -> None:
-        self.parts.append(tables.table("records", self.records, **self.gold))
-        self.records = {"doc_id": []}
+        self.height += len(rows)
+        same = {"role": "gold", "status": "ok", "doc_id": files.storable(document["doc_id"])}
+        self.parts.append(tables.table("records", rows, **self.base, **same))
 
     def note(self, flaws: Counter[str], sources: dict[str, str]) -> None:
         """Take over what was counted since the last time."""
@@ -170,10 +138,9 @@ class _Growing:
         sources.clear()
 
     def corpus(self) -> Corpus:
-        self._to_table()
         return Corpus(
             documents=tables.table("documents", self.documents, **self.base),
-            records=pl.concat(self.parts, rechunk=True),
+            records=pl.concat(self.parts or [tables.table("records", [])], rechunk=True),
             **self.base,
             root=self.split.root,
             flaws={what: count for what, count in sorted(self.flaws.items()) if count},
@@ -227,11 +194,7 @@ def image_columns(
     if image is None:
         flaws[missing] += 1
         return {}
-    name, folder = str(image), f"{root}/"
-    # A third of the time that `relative_to` takes, which has the last word.
-    inside = name.startswith(folder)
-    row["image"] = name[len(folder) :] if inside else Path(image).relative_to(root).as_posix()
-    return row
+    return row | {"image": Path(image).relative_to(root).as_posix()}
 
 
 def box_of(value: Any) -> tuple[float, float, float, float] | None:

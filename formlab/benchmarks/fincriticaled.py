@@ -17,12 +17,11 @@ from typing import Any, NamedTuple
 import msgspec
 
 from formlab import files, tables
-from formlab.benchmarks._build import Part, Row, SplitReader, box_of, image_columns
+from formlab.benchmarks._build import Part, Row, SplitReader, box_of, corpus_reader, image_columns
 from formlab.benchmarks._facts import FACTS, Fact, tagged
 from formlab.benchmarks.meta import meta_of
 from formlab.errors import DataBroken, DataMissing, GoldInDoubt
 from formlab.files import convert
-from formlab.folders import Corpus
 from formlab.text.markup import written_events
 
 FOLDERS = ("", "gold", "gold_annotation_html", "data/gold_annotation_html")
@@ -64,18 +63,13 @@ def untagged(markup: str) -> str:
     return _CLOSE.sub("", _OPEN.sub("", markup))
 
 
-def read(split: str, root: Path) -> Corpus:
+def reader(split: str, root: Path) -> SplitReader:
     """The pages of one split: a record per fact at ``/facts/<n>``, and the page's HTML at no path.
 
     Facts keep the published order, numbers first, then dates, monetary units, entities and
     concepts, each from top to bottom. `kind` is the fact's type; `meta` holds the published name
     of that type and the hint of its context.
     """
-    return reader(split, root).corpus()
-
-
-def reader(split: str, root: Path) -> SplitReader:
-    """The same pages, one by one."""
     counted: Counter[str] = Counter()
     hashes: dict[str, str] = {}
 
@@ -89,10 +83,12 @@ def reader(split: str, root: Path) -> SplitReader:
         image = _image(root, stem, flaws)
         boxes = _boxes(root, image, flaws)
         rows = [gold | {"kind": "page", "value": markup, "origin": origin}]
-        rows += [
-            gold | _record(fact, number, origin) | boxes.get(fact.mark, {})
-            for number, fact in enumerate(facts)
-        ]
+        for number, fact in enumerate(facts):
+            row = {"path": f"/facts/{number}", "kind": fact.kind, "value": fact.value}
+            said = FactMeta(fact.type, fact.hint, fact.mark)._asdict()
+            row["meta"] = json.dumps(said, ensure_ascii=False)
+            row["origin"] = f"{origin}#/facts/{number}"
+            rows.append(gold | row | boxes.get(fact.mark, {}))
         counts = {"n_fields": len(facts), "n_kinds": len({fact.kind for fact in facts})}
         yield {"doc_id": stem} | counts | image | meta, rows
 
@@ -102,12 +98,7 @@ def reader(split: str, root: Path) -> SplitReader:
     )  # fmt: skip
 
 
-def _record(fact: Fact, number: int, origin: str) -> Row:
-    meta = FactMeta(fact.type, fact.hint, fact.mark)._asdict()
-    return {
-        "path": f"/facts/{number}", "kind": fact.kind, "value": fact.value,
-        "origin": f"{origin}#/facts/{number}", "meta": json.dumps(meta, ensure_ascii=False),
-    }  # fmt: skip
+read = corpus_reader(reader)
 
 
 # Number, HTML, origin and document columns of a page, or its file.
@@ -136,8 +127,14 @@ def _units(root: Path, flaws: Counter[str], sources: dict[str, str]) -> list[_Un
 
 
 def _page(file: Path, flaws: Counter[str]) -> _Page:
-    number = int(_NAME.fullmatch(file.name)[1])  # type: ignore[index]
-    return str(number), decoded(file, flaws), file.name, _beside(file)
+    number = _NAME.fullmatch(file.name)[1]  # type: ignore[index]
+    # What it says of itself: the type of document becomes its domain.
+    side, stated = file.with_name(f"meta_{number}.json"), {}
+    if side.is_file():
+        meta = files.read_json(side)
+        convert(meta, _Meta, where=side)
+        stated = {"domain": meta.get("document_type"), "meta": json.dumps(meta, ensure_ascii=False)}
+    return str(int(number)), decoded(file, flaws), file.name, stated
 
 
 def decoded(file: Path, counts: Counter[str]) -> str:
@@ -153,16 +150,6 @@ class _Meta(msgspec.Struct):
     """What must be of its type in what a page says of itself."""
 
     document_type: str | None = None
-
-
-def _beside(file: Path) -> Row:
-    """What a page's own ``meta_<i>.json`` says of it: the type of document becomes its domain."""
-    side = file.with_name(f"meta_{_NAME.fullmatch(file.name)[1]}.json")  # type: ignore[index]
-    if not side.is_file():
-        return {}
-    meta = files.read_json(side)
-    convert(meta, _Meta, where=side)
-    return {"domain": meta.get("document_type"), "meta": json.dumps(meta, ensure_ascii=False)}
 
 
 def _rows(file: Path, flaws: Counter[str], sources: dict[str, str]) -> Iterator[_Page]:

@@ -17,11 +17,10 @@ from typing import Any
 import msgspec
 
 from formlab import files
-from formlab.benchmarks._build import Part, Row, SplitReader, image_columns
+from formlab.benchmarks._build import Part, Row, SplitReader, corpus_reader, image_columns
 from formlab.benchmarks.formcraft import VQA
 from formlab.errors import DataBroken
 from formlab.files import convert
-from formlab.folders import Corpus
 from formlab.text.answers import parse
 from formlab.text.normalise import as_texts
 from formlab.trees import escape
@@ -51,18 +50,13 @@ def splits(root: Path) -> dict[str, int]:
     return {name: len(paths) for name, paths in images.items()}
 
 
-def read(split: str, root: Path) -> Corpus:
+def reader(split: str, root: Path) -> SplitReader:
     """The images of one dataset: a record for each key that is asked for and for each question.
 
     Keys are at ``/<key>`` (task `text`), questions at ``/vqa/<id>`` (task `vqa`, with the type as
     kind); whole pages that are to be read are at no path. All of `answers` are accepted. Answers
     that are no text cannot be scored here; they stay, and are counted.
     """
-    return reader(split, root).corpus()
-
-
-def reader(split: str, root: Path) -> SplitReader:
-    """The same images, one by one."""
     by_image: dict[Path, list[tuple[int, Row]]] = {}
     for index, entry in enumerate(_entries(root)):
         if split in (EVERY, str(entry.get("dataset_name"))):
@@ -99,6 +93,9 @@ def reader(split: str, root: Path) -> SplitReader:
         sources={FILE: files.sha256(root / FILE)},
         empty=DataBroken("no entries", where=root / FILE, remedy="check the download"),
     )  # fmt: skip
+
+
+read = corpus_reader(reader)
 
 
 def _entries(root: Path) -> list[Row]:

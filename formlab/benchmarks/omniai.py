@@ -12,6 +12,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
@@ -19,11 +20,10 @@ from urllib.parse import urlsplit
 import msgspec
 
 from formlab import files
-from formlab.benchmarks._build import Part, Row, SplitReader, image_columns
+from formlab.benchmarks._build import Part, Row, SplitReader, corpus_reader, image_columns
 from formlab.benchmarks.meta import meta_of
 from formlab.errors import DataBroken, DataMissing
 from formlab.files import convert
-from formlab.folders import Corpus
 from formlab.text.normalise import as_text
 from formlab.trees import escape
 
@@ -38,7 +38,7 @@ _REMEDY = "an object with imageUrl, jsonSchema and trueJsonOutput"
 _NAME = re.compile(r"[^\w.-]+")
 
 
-def read(split: str, root: Path) -> Corpus:
+def reader(split: str, root: Path) -> SplitReader:
     """The forms: a record per leaf of the true JSON, one for all of it, one for the page's text.
 
     Leaves are at JSON Pointers (``/items/0/price``, task `text`), their kind from the schema; the
@@ -49,11 +49,6 @@ def read(split: str, root: Path) -> Corpus:
     DataMissing, DataBroken
         If there is no folder or no item, or a file or item cannot be read.
     """
-    return reader(split, root).corpus()
-
-
-def reader(split: str, root: Path) -> SplitReader:
-    """The same forms, file by file."""
     folder = files.folder(root, remedy="a folder with OmniAI's items as JSON files")
     base = folder / split if (folder / split).is_dir() else folder
     # Of equal names the second gets a number, so all names are known before a form is read.
@@ -73,6 +68,9 @@ def reader(split: str, root: Path) -> SplitReader:
         "omniai", split, root, units, read, empty=empty,
         file_of=lambda unit: None if unit.has_several else unit.file,
     )  # fmt: skip
+
+
+read = corpus_reader(reader)
 
 
 class _Unit(NamedTuple):
@@ -125,8 +123,6 @@ def _image(item: Row) -> str:
 def basename(url: str) -> str:
     """The name of the file at an address; empty if it is none.
 
-    Examples
-    --------
     >>> basename("https://files.example/pages/f3.png?sig=1"), basename("https://[")
     ('f3.png', '')
     """
@@ -161,7 +157,11 @@ def records_of(item: Row, where: str, flaws: Counter[str]) -> Iterator[Row]:
         "task": "text", "kind": "page", "value": text,
         "status": "ok" if text else "unscored", "origin": f"{where}#/trueMarkdownOutput",
     }  # fmt: skip
-    truth = _plain(item["trueJsonOutput"])
+    truth = item["trueJsonOutput"]
+    if isinstance(truth, str):
+        # An item from a data set viewer has it as text.
+        with suppress(DataBroken):
+            truth = files.parse_json(truth, where="trueJsonOutput")
     yield {
         "task": "value", "path": WHOLE, "kind": "json", "origin": f"{where}#/trueJsonOutput",
         "value": json.dumps(truth, ensure_ascii=False, sort_keys=True),
@@ -173,16 +173,6 @@ def records_of(item: Row, where: str, flaws: Counter[str]) -> Iterator[Row]:
             "value": None if value is None else as_text(value),
             "origin": f"{where}#/trueJsonOutput{path}",
         }  # fmt: skip
-
-
-def _plain(value: Any) -> Any:
-    """The true JSON; an item from a data set viewer has it as text."""
-    if not isinstance(value, str):
-        return value
-    try:
-        return files.parse_json(value, where="trueJsonOutput")
-    except DataBroken:
-        return value
 
 
 def _leaves(

@@ -14,9 +14,8 @@ from pathlib import Path
 from rapidfuzz import fuzz
 
 from formlab import files
-from formlab.benchmarks._build import Part, Row, SplitReader, image_columns
+from formlab.benchmarks._build import Part, Row, SplitReader, corpus_reader, image_columns
 from formlab.errors import DataBroken
-from formlab.folders import Corpus
 
 KEYS = ("company", "date", "address", "total")
 # A key value is looked for in at most this many lines that follow each other.
@@ -25,7 +24,7 @@ LINES_PER_KEY = 6
 SAME = 85.0
 
 
-def read(split: str, root: Path) -> Corpus:
+def reader(split: str, root: Path) -> SplitReader:
     """The receipts: a record per key, one per text line, and one for the page's text.
 
     Keys are at ``/<name>`` (task `text`), lines at ``/lines/<n>`` (task `text`, kind `line`).
@@ -33,11 +32,6 @@ def read(split: str, root: Path) -> Corpus:
     found by similarity; where no run of lines is similar enough the box stays null and the flaw
     is counted. The page's text joins the lines by one space.
     """
-    return reader(split, root).corpus()
-
-
-def reader(split: str, root: Path) -> SplitReader:
-    """The same receipts, one by one."""
     folder = files.folder(root / "key", remedy="a folder that holds key, box and img")
 
     def read(file: Path, flaws: Counter[str], sources: dict[str, str]) -> Iterator[Part]:
@@ -52,6 +46,9 @@ def reader(split: str, root: Path) -> SplitReader:
 
     empty = DataBroken("no key files", where=folder, remedy="check the download")
     return SplitReader("sroie", split, root, sorted(folder.glob("*.json")), read, empty=empty)
+
+
+read = corpus_reader(reader)
 
 
 def receipt(file: Path, root: Path, flaws: Counter) -> tuple[list[Row], list[Row]]:

@@ -23,11 +23,15 @@ __all__ += ["reader_of", "splits"]
 # The note of answers of which no field is one of the gold's.
 UNMET = "no field of the answers is one of the gold's"
 # In the order in which they are tried, after plug-ins.
-_NAMES = ("azure", "textract", "document_ai", "hocr", "alto", "page_xml", "tesseract", "inspect")
-_NAMES += ("lmms_eval", "omniai", "vlmevalkit", "stickler", "docling_eval", "olmocr")
-_NAMES += ("fincriticaled", "formcraft", "formfactory", "vrdu")
-_FILES = dict.fromkeys(("hocr", "alto", "page_xml", "tesseract"), "ocr_files")
-_FILES = {name: f"formlab.readers.{_FILES.get(name, name)}:{name.upper()}" for name in _NAMES}
+_NAMES = {
+    "cloud": "azure textract document_ai",
+    "ocr_files": "hocr alto page_xml tesseract",
+    "inspect": "inspect",
+    "harnesses": "lmms_eval omniai vlmevalkit stickler",
+    "benches": "docling_eval olmocr",
+    "published": "fincriticaled formcraft formfactory vrdu",
+}
+_FILES = {n: f"formlab.readers.{home}:READERS" for home in _NAMES for n in _NAMES[home].split()}
 READERS = Registry("readers", _FILES)
 # Names of modules that score, or read answers and gold, as what scores does.
 _HOMES = {

@@ -17,9 +17,9 @@ from formlab.errors import DataBroken
 from formlab.folders import Corpus, Predictions
 from formlab.readers import pages, values
 from formlab.readers.door import stem
-from formlab.readers.layout import DOCUMENT, RECORD
 from formlab.readers.rows import Row, Source, by_role, counted
 from formlab.readers.sources import document_files
+from formlab.readers.values import DOCUMENT, RECORD
 from formlab.text.answers import is_json
 
 # The benchmark of a user's own forms.
@@ -50,7 +50,7 @@ def of_rows(
         schema = {n: tables.RECORDS.get(n, pl.String) for row in loose for n in row}
         frame = pl.DataFrame(loose, infer_schema_length=None, schema_overrides=schema)
         frame = _matched(frame, corpus, notes)
-        records.append(of_values(frame, corpus, name=system, usual=usual_task(corpus)).records)
+        records.append(of_values(frame, corpus, name=system, usual=_usual_task(corpus)).records)
     return Predictions(
         records=pl.concat(records, how="diagonal"),
         responses=tables.table("responses", responses),
@@ -74,7 +74,7 @@ def of_table(
     check_once(keyed.filter(pl.col("path").is_null() | (corpus.benchmark != OWN)), path)
     given = _matched(values.listed(given, values.lists_of(given)), corpus, notes)
     systems = set(given["system"].drop_nulls()) if "system" in given.columns else set()
-    name, usual = name or system_of(systems, path), usual_task(corpus)
+    name, usual = name or system_of(systems, path), _usual_task(corpus)
     return of_values(given, corpus, name=name, usual=usual, sources=sources_of(path), notes=notes)
 
 
@@ -83,8 +83,8 @@ def of_corpus(
 ) -> pl.DataFrame:
     """The answers without those for another benchmark or split; `others` gets one of either."""
     # In a user's own forms these may be columns of the user's own.
-    names = () if corpus.benchmark == OWN else ("benchmark", "split")
-    for name in (name for name in names if name in given.columns):
+    names = {"benchmark", "split"}.intersection(given.columns) if corpus.benchmark != OWN else ()
+    for name in sorted(names):
         is_other = (pl.col(name) != getattr(corpus, name)).fill_null(False)
         strange = given.filter(is_other)[name]
         notes[f"answers for another {name}, left out"] += len(strange)
@@ -104,10 +104,9 @@ def check_left(
 
 def check_once(given: pl.DataFrame, path: Path | None) -> None:
     """`DataBroken` if two rows answer one path of a document."""
-    is_twice = given.select("doc_id", "path").is_duplicated()
-    if is_twice.any():
-        doc_id, field = given.filter(is_twice).select("doc_id", "path").row(0)
-        same = given.filter(pl.col("doc_id") == doc_id, pl.col("path").eq_missing(field))
+    twice = given.filter(given.select("doc_id", "path").is_duplicated())
+    for doc_id, field in twice.select("doc_id", "path").rows()[:1]:
+        same = twice.filter(pl.col("doc_id") == doc_id, pl.col("path").eq_missing(field))
         first, second = same["origin"].head(2)
         what = f"two predictions for doc_id {doc_id!r}{f', path {field!r}' if field else ''}"
         where = (path if path.is_dir() else path.parent) / second if path else second
@@ -124,10 +123,8 @@ def system_of(systems: Collection[str], path: Path | None) -> str:
 
 def sources_of(path: Path | None) -> dict[str, str]:
     """The SHA-256 of a file, or of each file of a folder that has a document."""
-    if path is None:
-        return {}
-    if path.is_file():
-        return {path.name: files.sha256(path)}
+    if path is None or path.is_file():
+        return {path.name: files.sha256(path)} if path else {}
     return {file.name: files.sha256(file.where) for file in document_files(path)}
 
 
@@ -214,8 +211,7 @@ def _with_tasks(
     return given.with_columns(task=task, kind=kind).drop("gold_task", "gold_kind")
 
 
-def usual_task(corpus: Corpus) -> str:
-    """The commonest task of a corpus' values."""
+def _usual_task(corpus: Corpus) -> str:
     found = corpus.records.filter(pl.col("path").is_not_null(), pl.col("task") != "layout")
     return found["task"].mode().sort()[0] if found.height else "text"
 
@@ -308,48 +304,44 @@ def renames(answered: pl.Series, known: pl.Series) -> dict[str, str]:
 def moves(answered: pl.Series, known: pl.Series, notes: Counter[str]) -> dict[str, str]:
     """The paths of answers that stand for others of the gold; notes say what meets none."""
     paths, given = set(known.drop_nulls()), set(answered.drop_nulls())
-    fields = {values.pattern(path) for path in paths}
-    folded: dict[str, list[str]] = {}
+    fields, folded = {values.pattern(path) for path in paths}, dict[str, list[str]]()
     for field in sorted(fields):
         folded.setdefault(_fold(field), []).append(field)
+
+    def place(path: str) -> str:
+        """The path of the gold that a path of an answer stands for; else itself."""
+        others = (f"{path}/0", path.removesuffix("/0"), path.removesuffix("/value"))
+        return next((p for p in (path, *others, f"{path}/value") if p in paths), path)
+
     moved, alike = {}, set()
     for path in sorted(given - paths):
-        other, field = _path(path, paths), values.pattern(path)
+        other, field = place(path), values.pattern(path)
         candidates = folded.get(_fold(field), ())
         if other == path and field not in fields and len(candidates) == 1:
             alike.add(field)
             places = (step for step in path.split("/") if step.isdecimal())
             steps = (next(places, s) if s == "*" else s for s in candidates[0].split("/"))
-            other = _path("/".join(steps), paths)
-        if other != path:
-            moved[path] = other
+            other = place("/".join(steps))
+        moved |= {path: other} if other != path else {}
     notes["fields named alike but for case, spaces, underscores and hyphens"] += len(alike)
     met = {values.pattern(moved.get(path, path)) for path in given}
     if fields and met and not fields & met:
         notes[readers.UNMET] += len(met)
     # Where all answers are texts of pages, fields are searched there.
-    lacking = fields - met if met else set()
-    _note_strangers("gold fields that no answer has", lacking, met - fields, notes)
-    _note_strangers("answer fields that no gold has", met - fields, fields - met, notes)
+    lacking, strange = fields - met if met else set(), met - fields
+    for what, names, others in (
+        ("gold fields that no answer has", lacking, strange),
+        ("answer fields that no gold has", strange, fields - met),
+    ):
+        examples = []
+        for name in sorted(names)[:_EXAMPLES]:
+            near = get_close_matches(name, sorted(others)[:200], 1) if len(name) < _NAME else []
+            examples.append(name[:_NAME] + (f" (nearest: {near[0][:_NAME]})" if near else ""))
+        if names:
+            listed = ", ".join([*examples, "…"] if len(names) > _EXAMPLES else examples)
+            notes[f"{what}: {listed}"] += len(names)
     return moved
-
-
-def _note_strangers(what: str, names: set[str], others: set[str], notes: Counter[str]) -> None:
-    """Note fields of one side that the other has not, with the nearest names of two."""
-    examples = []
-    for name in sorted(names)[:_EXAMPLES]:
-        near = get_close_matches(name, sorted(others)[:200], 1) if len(name) < _NAME else []
-        examples.append(name[:_NAME] + (f" (nearest: {near[0][:_NAME]})" if near else ""))
-    if names:
-        examples += ["…"] if len(names) > _EXAMPLES else []
-        notes[f"{what}: {', '.join(examples)}"] += len(names)
 
 
 def _fold(field: str) -> str:
     return _FOLDED.sub("", pages.composed(field.replace("~1", "/").replace("~0", "~")).casefold())
-
-
-def _path(path: str, known: Collection[str]) -> str:
-    """The path of the gold that a path of an answer stands for; else itself."""
-    ends = (f"{path}/0", path.removesuffix("/0"), path.removesuffix("/value"), f"{path}/value")
-    return next((other for other in (path, *ends) if other in known), path)

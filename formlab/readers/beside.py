@@ -31,8 +31,6 @@ def stated(evaluation: Evaluation) -> dict[str, Any]:
 def join_report(evaluation: Evaluation) -> dict[str, int]:
     """How the samples of a log were joined, from an evaluation of `open_log`: five counts.
 
-    Examples
-    --------
     >>> from formlab import open_log
     >>> join_report(open_log([{"id": "a", "target": "9.00", "output": "9.00"}]))
     {'matched': 1, 'missing': 0, 'duplicate': 0, 'failed': 0, 'unreadable': 0}
@@ -109,7 +107,6 @@ def differences(evaluation: Evaluation) -> pl.DataFrame:
 
 def _units(evaluation: Evaluation) -> pl.DataFrame:
     """What the log scored with formlab's verdict; without its scores all that was asked for."""
-    # What an answer has beyond the gold is no sample of the log.
     asked = evaluation.gathered(_asked, "cases")
     if "log_document_scorer" not in evaluation.documents.columns:
         return asked

@@ -55,7 +55,12 @@ class Member(NamedTuple):
     @classmethod
     def of(cls, path: str | Path, name: str | None = None) -> Member:
         """A file on disk."""
-        return cls(str(path), name or Path(path).name, partial(_open, Path(path)))
+
+        def opened() -> BinaryIO:
+            magic = files.read_bytes(path, 2)
+            return _unpacked(path, magic, Path(path).stat().st_size, path) or open(path, "rb")
+
+        return cls(str(path), name or Path(path).name, opened)
 
     @contextmanager
     def stream(self) -> Iterator[BinaryIO]:
@@ -69,21 +74,20 @@ class Member(NamedTuple):
     def head(self) -> bytes:
         """The first 64 kB; empty of what cannot be read."""
         try:
-            with self.stream() as stream:
-                return stream.read(65_536)
+            return self.read(65_536)
         except (FormlabError, OSError):
             return b""
 
-    def read(self) -> bytes:
-        """All of its bytes."""
+    def read(self, count: int = -1) -> bytes:
+        """The first `count` of its bytes, or all."""
         with self.stream() as stream:
-            return stream.read()
+            return stream.read(count)
 
     @contextmanager
     def text(self) -> Iterator[TextIO]:
         """Its text, UTF-16 if it begins so, line ends as they are; `DataBroken` if it is none."""
         with self.stream() as stream:
-            encoding = encoding_of(stream.peek(2))
+            encoding = _encoding(stream.peek(2))
             try:
                 yield io.TextIOWrapper(stream, encoding, newline="")
             except UnicodeDecodeError as error:
@@ -105,37 +109,24 @@ class _Unpacked(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        data = self.stream.read(len(buffer))
-        self.count += len(data)
+        size = self.stream.readinto(buffer)
+        self.count += size
         files.check_unpacked(self.count, self.packed, where=self.where)
-        buffer[: len(data)] = data
-        return len(data)
+        return size
 
 
-def _open(path: Path) -> BinaryIO:
-    magic = files.read_bytes(path, 2)
-    return _unpacked(path, magic, path.stat().st_size, path) or path.open("rb")
-
-
-def _unpacked(source: Any, magic: bytes, size: int, where: object) -> BinaryIO | None:
+def _unpacked(source: Any, magic: bytes, size: int, where: object) -> Any:
     """What so many bytes that begin so unpack to; null if they are not packed."""
     unpack = {b"\x1f\x8b": gzip.open, b"\x28\xb5": zstd.open}.get(magic)
     return io.BufferedReader(_Unpacked(unpack(source), size, where), 2**20) if unpack else None
 
 
-def encoding_of(start: bytes) -> str:
-    """UTF-16 of what begins with its mark, else UTF-8."""
+def _encoding(start: bytes) -> str:
     return "utf-16" if start[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
 
 
 def ending(path: str | Path) -> str:
-    """The ending of a name in small letters, without that of what it is packed with.
-
-    Examples
-    --------
-    >>> ending("a.JSON"), ending("a.csv.gz"), ending("a")
-    ('.json', '.csv', '')
-    """
+    """The ending of a name in small letters, without that of what it is packed with."""
     return Path(_PACKED.sub("", str(path).lower())).suffix
 
 
@@ -159,7 +150,7 @@ def kind(path: Path | str, start: bytes | None = None) -> str:
         return "workbook"
     if start[:4] == b"PK\x03\x04" or form == "zip":
         return "zip"
-    text = start.decode(encoding_of(start), "replace").lstrip()
+    text = start.decode(_encoding(start), "replace").lstrip()
     first, newline, rest = text.partition("\n")
     if text[:1] in ("{", "[") and form != "delimited":
         is_line = first[:1] == "{" and rest.strip() and is_json(first)
@@ -197,51 +188,36 @@ def members(path: str | Path) -> dict[str, Member]:
     except _BROKEN as error:
         remedy = "a whole copy of it: the list of members stands at a zip file's end"
         raise DataBroken(f"no zip file: {error}", where=path, remedy=remedy) from error
+
+    def opened(info: Any, where: str) -> BinaryIO:
+        files.check_unpacked(info.file_size, info.compress_size, where=where)
+        try:
+            data = archive.read(info)
+        except _BROKEN as error:
+            raise DataBroken(f"cannot be unpacked: {error}", where=where) from error
+        stream = _unpacked(io.BytesIO(data), data[:2], info.file_size, where)
+        return stream or io.BufferedReader(io.BytesIO(data))
+
     infos = {info.filename: info for info in archive.infolist() if not info.is_dir()}
-    return {
-        name: Member(f"{path}#{name}", name, partial(_unzipped, archive, info, f"{path}#{name}"))
-        for name, info in infos.items()
-    }
-
-
-def _unzipped(archive: Any, info: Any, where: str) -> BinaryIO:
-    files.check_unpacked(info.file_size, info.compress_size, where=where)
-    try:
-        data = archive.read(info)
-        unpacked = _unpacked(io.BytesIO(data), data[:2], info.file_size, where)
-        return unpacked or io.BufferedReader(io.BytesIO(data))
-    except _BROKEN as error:
-        raise DataBroken(f"cannot be unpacked: {error}", where=where) from error
+    named = ((name, f"{path}#{name}", info) for name, info in infos.items())
+    return {name: Member(at, name, partial(opened, info, at)) for name, at, info in named}
 
 
 def decoded(data: bytes | str, kind: type[T], where: object) -> T:
-    """JSON as a struct of msgspec, or any type that it knows; `DataBroken` says where it is not.
-
-    Examples
-    --------
-    >>> decoded(b'{"a": [null]}', dict[str, list[int]], "a.json")
-    Traceback (most recent call last):
-    ...
-    formlab.errors.DataBroken: Expected `int`, got `null` - at `$[...][0]` (a.json)
-    """
+    """JSON as a struct of msgspec, or any type that it knows; `DataBroken` says where it is not."""
     try:
-        try:
-            return msgspec.json.decode(data, type=kind)
-        except (msgspec.ValidationError, RecursionError):
-            raise
-        except (msgspec.DecodeError, UnicodeError):
-            # Python reads half of a surrogate pair and NaN, and names the line of other errors.
-            text = data if isinstance(data, str) else data.decode("utf-8-sig", "replace")
-            return files.parse_json(text, kind, where=str(where))
+        return msgspec.json.decode(data, type=kind)
     except (msgspec.ValidationError, RecursionError) as error:
         raise DataBroken(str(error), where=where) from error
+    except (msgspec.DecodeError, UnicodeError):
+        # Python reads half of a surrogate pair and NaN, and names the line of other errors.
+        text = data if isinstance(data, str) else data.decode("utf-8-sig", "replace")
+        return files.parse_json(text, kind, where=str(where))
 
 
 def as_text(value: Any) -> str | None:
     """A value as text: whole numbers without a point, dates as ISO 8601, null as null.
 
-    Examples
-    --------
     >>> as_text(9.0), as_text(True), as_text(datetime.datetime(2024, 5, 1)), as_text("007")
     ('9', 'true', '2024-05-01', '007')
     """
@@ -255,11 +231,10 @@ def as_text(value: Any) -> str | None:
         return json.dumps(value, ensure_ascii=False, default=str)
     if isinstance(value, bytes):
         return value.decode("utf-8", "backslashreplace")
+    # A spreadsheet's date is a time at midnight, and its 14:05 has seconds.
     if isinstance(value, datetime.datetime) and value.timetz() == datetime.time():
-        # A spreadsheet's date is a time at midnight.
         value = value.date()
     if isinstance(value, datetime.time):
-        # And its 14:05 has seconds.
         return value.isoformat("auto" if value.second or value.microsecond else "minutes")
     if hasattr(value, "isoformat"):
         return value.isoformat()

@@ -74,21 +74,21 @@ class Reading:
         page = self.pages.get(found.page)
         if found.box is None or page is None:
             return row
-        across = down = 1.0
+        scale = (1.0, 1.0)
         if all(page.size) and (size or not page.in_pixels):
-            across, down = (side / own for side, own in zip(size or (1, 1), page.size, strict=True))
-        scaled = zip(BOX, found.box, (across, down) * 2, strict=True)
-        return row | {name: corner * scale for name, corner, scale in scaled}
+            scale = [side / own for side, own in zip(size or scale, page.size, strict=True)]
+        corners = zip(found.box, (*scale, *scale), strict=True)
+        return row | dict(zip(BOX, (corner * by for corner, by in corners), strict=True))
 
 
 def reader(
-    name: str,
-    title: str,
-    endings: tuple[str, ...],
-    is_one: Callable[[bytes], Any],
-    read: Callable[[Path], Reading],
+    name: str, title: str, endings: tuple[str, ...], mark: bytes, read: Callable[[Any], Reading]
 ) -> Reader:
-    """A reader of files of one document each, and of folders of them, by the start of a file."""
+    """A reader of files of one document each, and of folders of them, which have `mark` in them.
+
+    What is `read` is the value of a JSON file, of others the path.
+    """
+    in_start = re.compile(mark).search
 
     def listed(path: Path) -> tuple[list[Path], int]:
         """The files that are read, and how many others there are."""
@@ -99,26 +99,37 @@ def reader(
         return chosen, sum(not file.is_dir() for file in visible.difference(chosen))
 
     def fits(path: Path) -> bool:
-        return any(is_one(door.head(file)) for file in listed(path)[0][:_LOOKED_AT])
+        return any(in_start(door.head(file)) for file in listed(path)[0][:_LOOKED_AT])
+
+    def read_file(file: Path) -> Reading:
+        is_json = endings == (".json",)
+        reading = read(files.parse_json(written(file), where=str(file)) if is_json else file)
+        if not reading.values and not reading.pages:
+            start = " ".join(written(file)[:200].split())
+            raise DataBroken(f"neither pages nor values: {start}", where=file)
+        return reading
 
     def rows(source: Source) -> Iterator[Row]:
         source.files, others = listed(source.path)
         source.notes[f"files left out, which do not end in {' or '.join(endings)}"] += others
-        sizes, has_text, errors = {}, True, []
-        if source.corpus is not None:
-            sides = source.corpus.documents.select("doc_id", "width", "height").drop_nulls()
+        home = source.path if source.path.is_dir() else source.path.parent
+        paths = [file.relative_to(home).with_name(door.stem(file)) for file in source.files]
+        named = zip((path.as_posix() for path in paths), source.files, strict=True)
+        documents = by_name("files for document", named)
+        sizes, renamed, has_text, errors = {}, {}, True, []
+        if (corpus := source.corpus) is not None:
+            sides = corpus.documents.select("doc_id", "width", "height").drop_nulls()
             sizes = sides.rows_by_key("doc_id", unique=True)
-            records = source.corpus.records.filter(pl.col("path").is_null())
-            has_text = records["value"].null_count() < records.height
-        documents = _documents(source)
-        for doc_id, file in documents.items():
+            texts = corpus.records.filter(pl.col("path").is_null())["value"]
+            has_text = texts.null_count() < len(texts)
+            names = pl.Series([*documents], dtype=pl.String)
+            renamed = renames(names, corpus.documents["doc_id"])
+            source.notes["documents named by their files"] += len(renamed)
+        for name, file in documents.items():
+            doc_id = renamed.get(name, name)
             base = {"role": "answer", "doc_id": doc_id, "origin": file.name}
             try:
-                reading = read(file)
-                if not reading.values and not reading.pages:
-                    start = " ".join(written(file)[:200].split())
-                    raise DataBroken(f"neither pages nor values: {start}", where=file)
-                found = list(reading.rows(sizes.get(doc_id), has_text=has_text))
+                found = list(read_file(file).rows(sizes.get(doc_id), has_text=has_text))
             except ODD as error:
                 if not isinstance(error, FormlabError):
                     error = DataBroken(f"not laid out as {title}: {error!r:.200}", where=file)
@@ -133,18 +144,6 @@ def reader(
     return Reader(name, title, fits, rows)
 
 
-def _documents(source: Source) -> dict[str, Path]:
-    """The file of each document, by the gold's name."""
-    home = source.path if source.path.is_dir() else source.path.parent
-    inside = ((file.relative_to(home).with_name(door.stem(file)), file) for file in source.files)
-    named = by_name("files for document", ((name.as_posix(), file) for name, file in inside))
-    if source.corpus is None:
-        return named
-    others = renames(pl.Series(list(named), dtype=pl.String), source.corpus.documents["doc_id"])
-    source.notes["documents named by their files"] += len(others)
-    return {others.get(name, name): file for name, file in named.items()}
-
-
 def keyed(pairs: Iterable[tuple[str | None, Found]], start: str = "") -> list[tuple[str, Found]]:
     """Values at the paths of their keys; those of a key that is there several times are a list."""
     listed = [(f"{start}/{escape((key or '').strip(' :*'))}", value) for key, value in pairs]
@@ -152,17 +151,13 @@ def keyed(pairs: Iterable[tuple[str | None, Found]], start: str = "") -> list[tu
 
 
 def numbered(paths: list[str], lists: Iterable[str] = ()) -> list[str]:
-    """Paths as they are; those there several times, or that are of `lists`, with a number.
-
-    >>> numbered(["/a", "/b", "/a"])
-    ['/a/0', '/b', '/a/1']
-    """
-    several, seen = {path for path, n in Counter(paths).items() if n > 1} | {*lists}, Counter()
-    places = []
+    """Paths as they are; those there several times, or that are of `lists`, with a number."""
+    several, places = {path for path, n in Counter(paths).items() if n > 1} | {*lists}, Counter()
+    found = []
     for path in paths:
-        places.append(f"{path}/{seen[path]}" if path in several else path)
-        seen[path] += 1
-    return places
+        found.append(f"{path}/{places[path]}" if path in several else path)
+        places[path] += 1
+    return found
 
 
 def lines_of(page: Any, words: str, found: Callable[[Any], tuple[Found, Spans]]) -> list[Found]:
@@ -182,22 +177,8 @@ def lines_of(page: Any, words: str, found: Callable[[Any], tuple[Found, Spans]])
     return whole + others
 
 
-def json_reader(name: str, title: str, mark: bytes, read: Callable[[Any], Reading]) -> Reader:
-    """A reader of JSON with a member that `mark` names; `read` gets what is in a file."""
-    is_one = re.compile(rb'"(?:%b)"\s*:' % mark).search
-
-    def read_file(path: Path) -> Reading:
-        return read(files.parse_json(written(path), where=str(path)))
-
-    return reader(name, title, (".json",), is_one, read_file)
-
-
 def at(value: Any, *names: str) -> Any:
-    """The member of a member and so on, by names in camelCase or snake_case; None where none is.
-
-    >>> at({"page_number": 1}, "pageNumber"), at({"key": None}, "key", "content")
-    (1, None)
-    """
+    """The member of a member and so on, by names in camelCase or snake_case; None where none is."""
     for name in names:
         if value is not None:
             inner = value.get(name)
@@ -207,8 +188,7 @@ def at(value: Any, *names: str) -> Any:
 
 def whole(value: Any, default: int = 1) -> int:
     """The number of a page, or a place in a text."""
-    found = number(value)
-    return default if found is None else int(found)
+    return default if (found := number(value)) is None else int(found)
 
 
 def sized(*sides: Any) -> Box | None:

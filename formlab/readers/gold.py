@@ -18,11 +18,10 @@ from formlab.readers import is_run, read_predictions
 from formlab.readers import pages as page_files
 from formlab.readers.answers import OWN, sources_of, table, unread
 from formlab.readers.door import stem
-from formlab.readers.layout import DOCUMENT
-from formlab.readers.rows import Row, counted
+from formlab.readers.rows import counted
 from formlab.readers.sources import FRAME, columns_of
 from formlab.readers.types import FieldTypes, rule_text
-from formlab.readers.values import read_values
+from formlab.readers.values import DOCUMENT, read_values
 
 __all__ = ["corpus", "pair", "read", "read_values", "splits"]
 # The names of the column of values that only one side has.
@@ -130,12 +129,10 @@ def of_values(
     """The corpus of values, all of whose types, pages and files of text are known."""
     # The origin of a value inside of a file goes on after `#`.
     is_file = pl.col("origin").str.to_lowercase().str.ends_with(".json")
-    broken = values.filter(unread(values)).filter(is_file).select("value", "origin")
-    for text, origin in broken.head(1).rows():
-        raise DataBroken(f"no JSON: {text!r:.200}", where=origin, remedy="mend that file")
     mended = values.filter(status="repaired") if "status" in values.columns else values.clear()
-    for origin in mended.filter(is_file)["origin"].head(1):
-        raise DataBroken("broken JSON", where=origin, remedy="mend that file")
+    for broken in (values.filter(unread(values)), mended):
+        for text, origin in broken.filter(is_file).select("value", "origin").rows()[:1]:
+            raise DataBroken(f"no JSON: {text!r:.200}", where=origin, remedy="mend that file")
     for origin in mended["origin"].head(1):
         note = f"documents whose text was repaired to be read, such as {origin}"
         flaws[note] += mended["doc_id"].n_unique()
@@ -147,7 +144,13 @@ def of_values(
     lacking -= filled.select("doc_id", "path").n_unique()
     flaws["required fields without a value"] += lacking
     meta = {"types": known.stated()}
-    documents = _documents(values, records)
+    # A row for each document, with what its rows say of it.
+    stated = [pl.col(name).drop_nulls().first() for name in DOCUMENT if name in values.columns]
+    fields = records.filter(pl.col("path").is_not_null()).group_by("doc_id")
+    counts = fields.agg(n_fields=pl.len(), n_kinds=pl.col("kind").n_unique())
+    documents = values.group_by("doc_id", maintain_order=True).agg(stated)
+    documents = documents.join(counts, on="doc_id", how="left", maintain_order="left")
+    documents = documents.with_columns(pl.col("n_fields", "n_kinds").fill_null(0)).to_dicts()
     for row in documents:
         several = [row["image"]] if row.get("image") else pages.get(row["doc_id"], [])
         if root is not None:
@@ -171,7 +174,6 @@ def of_values(
 def _records(
     values: pl.DataFrame, known: FieldTypes, declared: FieldTypes, key: Mapping[str, str]
 ) -> pl.DataFrame:
-    """The gold records, with a row for the page of every document."""
     paths = values["path"].drop_nulls().unique(maintain_order=True)
     rules = {path: rule_text(declared.of(path)) for path in paths}
     kinds = {path: known.of(path).kind for path in paths}
@@ -190,16 +192,6 @@ def _records(
     pages = pl.concat([texts, blank.with_columns(status=pl.lit("unscored"))], how="diagonal")
     pages = pages.with_columns(kind=pl.lit("page"), path=pl.lit(None, pl.String))
     return table(pl.concat([pages, fields], how="diagonal"), key | {"role": "gold"})
-
-
-def _documents(values: pl.DataFrame, records: pl.DataFrame) -> list[Row]:
-    """A row for each document, with what its rows say of it and without any page."""
-    stated = [pl.col(name).drop_nulls().first() for name in DOCUMENT if name in values.columns]
-    documents = values.group_by("doc_id", maintain_order=True).agg(stated)
-    fields = records.filter(pl.col("path").is_not_null()).group_by("doc_id")
-    counts = fields.agg(n_fields=pl.len(), n_kinds=pl.col("kind").n_unique())
-    documents = documents.join(counts, on="doc_id", how="left", maintain_order="left")
-    return documents.with_columns(pl.col("n_fields", "n_kinds").fill_null(0)).to_dicts()
 
 
 def read(split: str, root: Path) -> Corpus:

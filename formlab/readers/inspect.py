@@ -75,7 +75,15 @@ def read(source: Source) -> Iterator[Row]:
     with samples.reading(source, path.name, samples.FIGURES):
         planned = {str(name) for name in dataset.get("sample_ids") or ()}
         source.notes[samples.MISSING] = len(planned - requests)
-        yield from list(_figures(log.results or {}))
+        results, figures = log.results or {}, []
+        for score in results.get("scores") or ():
+            # Inspect averages over the samples that it could score, and leaves the others out.
+            count = score.get("scored_samples") or results.get("completed_samples")
+            scorer = score.get("name") or score.get("scorer")
+            for name, metric in (score.get("metrics") or {}).items():
+                kind = name if not score.get("reducer") else f"{name}, {score['reducer']} of epochs"
+                figures.append(samples.figure(scorer, kind, metric.get("value"), count))
+        yield from figures
 
 
 def sample_of(source: Source, entry: Row, _: str = "") -> samples.Sample:
@@ -139,14 +147,4 @@ def sample_of(source: Source, entry: Row, _: str = "") -> samples.Sample:
     )
 
 
-def _figures(results: Row) -> Iterator[Row]:
-    for score in results.get("scores") or ():
-        # Inspect averages over the samples that it could score, and leaves the others out.
-        count = score.get("scored_samples") or results.get("completed_samples")
-        scorer = score.get("name") or score.get("scorer")
-        for name, metric in (score.get("metrics") or {}).items():
-            kind = name if not score.get("reducer") else f"{name}, {score['reducer']} of epochs"
-            yield samples.figure(scorer, kind, metric.get("value"), count)
-
-
-INSPECT = Reader("inspect", "Inspect's .eval, or .json", fits, read)
+READERS = {"inspect": Reader("inspect", "Inspect's .eval, or .json", fits, read)}

@@ -34,15 +34,14 @@ OTHER_FIELDS = "fields of these documents that no sample asks for"
 OTHER_GOLD = "targets that differ from the benchmark's gold, which is used"
 EPOCHS = "epochs of the log; its own figures are over all of them"
 KEY = ["doc_id", "path"]
-DTYPES = tables.DOCUMENTS | tables.RESPONSES | tables.RECORDS
-DTYPES |= {"epoch": pl.Int64, "score": pl.Float64, "n": pl.Int64}
-DTYPES |= {"correct": pl.Boolean, "judged": pl.Boolean}
-_OF_RUN = ("role", "system", "epoch", "split", "benchmark")
+_DTYPES = tables.DOCUMENTS | tables.RESPONSES | tables.RECORDS
+_DTYPES |= {"epoch": pl.Int64, "score": pl.Float64, "n": pl.Int64}
+_DTYPES |= {"correct": pl.Boolean, "judged": pl.Boolean}
+_OF_RUN = ("system", "epoch", "split", "benchmark")
 _SCORES = ("score", "correct", "compared")
 _ANSWERED = ("answer", "call", "score")
 _COLUMNS = (*_OF_RUN, *KEY, "value", "kind", "task", "status", "error", "scorer", *_SCORES)
 _COLUMNS += ("judged", "n")
-_ALWAYS = {"score": ("scorer", *_SCORES), "call": ("value", "status", "error")}
 # A document and a path in it; without a path, the whole document.
 Key = tuple[str, str | None]
 
@@ -59,20 +58,24 @@ class Run:
     source: Source
 
     def of(self, role: str, *columns: str) -> pl.DataFrame:
-        """The rows of a role, with `columns` and those that have something in them."""
-        rows = self.rows[role].drop(_OF_RUN[1:])
-        always = (*KEY, *_ALWAYS.get(role, ("value",)), *columns)
-        absent = [pl.lit(None, DTYPES.get(n, pl.String)).alias(n) for n in always]
-        rows = rows.with_columns(c for c in absent if c.meta.output_name() not in rows.columns)
+        """The rows of a role, with `columns`, its value, and others that have something in them."""
+        rows, always = self.rows[role].drop(_OF_RUN), {*KEY, "value", *columns}
+        absent = always.difference(rows.columns)
+        rows = rows.with_columns(pl.lit(None, _DTYPES.get(n, pl.String)).alias(n) for n in absent)
         return rows.select(c for c in rows if c.name in always or c.null_count() < rows.height)
 
+    @property
+    def sources(self) -> dict[str, str]:
+        """The SHA-256 of each file of the log."""
+        return {file.name: files.sha256_once(file) for file in self.source.files}
 
-def frame_of(rows: Iterable[Row], always: Iterable[str] = _COLUMNS) -> pl.DataFrame:
+
+def frame_of(rows: Iterable[Row], always: Iterable[str] = ("role", *_COLUMNS)) -> pl.DataFrame:
     """Rows that may leave columns out as a frame, with the dtypes of tables."""
     rows = list(rows)
     names = dict.fromkeys([*always, *(name for row in rows for name in row)])
+    schema = {name: _DTYPES.get(name, pl.String) for name in names}
     columns = {name: [row.get(name) for row in rows] for name in names}
-    schema = {name: DTYPES.get(name, pl.String) for name in names}
     try:
         return pl.DataFrame(columns, schema=schema, strict=False)
     except UnicodeEncodeError:  # Texts may have half characters.
@@ -83,7 +86,7 @@ def frame_of(rows: Iterable[Row], always: Iterable[str] = _COLUMNS) -> pl.DataFr
 def by_roles(rows: Iterable[Row]) -> dict[str, pl.DataFrame]:
     """The rows of each role, without columns that have nothing in them."""
     repeated = pl.col("^(system|split|benchmark|origin)$").cast(pl.Categorical)
-    none = frame_of([], (*_OF_RUN, *KEY, "kind", "scorer", *_SCORES, "judged", "n")).drop("role")
+    none = frame_of([], (*_OF_RUN, *KEY, "kind", "scorer", *_SCORES, "judged", "n"))
     found: dict[str, list[pl.DataFrame]] = {role: [none.with_columns(repeated)] for role in ROLES}
     rows = iter(rows)
     while some := list(islice(rows, ROWS)):
@@ -129,12 +132,14 @@ def evaluation(
     name: str | None = None,
     out: Path | None = None,
 ) -> Evaluation:
-    """The evaluation of a run by its own gold, or by a benchmark's: what is `ASKED`, or `ALL`."""
-    own = {"rows": dict(run.rows), "notes": Counter(run.notes)}
-    run = dataclasses.replace(run, system=name or run.system, **own)
+    """The evaluation of a run by its own gold, or by a benchmark's: what is `ASKED`, or `ALL`.
+
+    What was scored is let go, as it takes memory: a run is evaluated once.
+    """
+    run.system = name or run.system
     if corpus is not None:
-        run, corpus = _joined(run, corpus, documents)
-    calls = run.of("call")
+        corpus = _joined(run, corpus, documents)
+    calls = run.of("call", "status", "error")
     # A sample that asks for an object has several answers, and is counted once.
     run.notes[MATCHED] = calls.height or run.of("answer").height
     failed = calls.filter(~pl.col("status").is_in([*USABLE, "missing"]))
@@ -159,13 +164,11 @@ def evaluation(
 
 
 def _own_gold(run: Run, types: Any, folder: Path) -> Corpus | Iterator[Corpus]:
-    """The forms of a log with the gold that stands in it."""
-    gold, name = run.of("gold"), run.log["name"]
+    gold, name, sources = run.of("gold"), run.log["name"], run.sources
     if gold.is_empty():
         what = f"the log has no gold: {run.log['format']} keeps answers alone"
         remedy = "formlab score BENCHMARK --predictions LOG"
         raise DataBroken(what, where=next(iter(run.source.files), None), remedy=remedy)
-    sources = {file.name: files.sha256_once(file) for file in run.source.files}
     stated = pl.concat([frame["benchmark"] for frame in run.rows.values()])
     benchmark = stated.drop_nulls().first()
     if benchmark is None:
@@ -178,12 +181,9 @@ def _own_gold(run: Run, types: Any, folder: Path) -> Corpus | Iterator[Corpus]:
     counts = gold.group_by("doc_id", maintain_order=True).agg(n_fields=pl.col("path").count())
     known = run.of("document").drop("path", "value")
     table = counts.join(known, on="doc_id", how="left", maintain_order="left")
-    return Corpus(
-        documents=tables.table("documents", table.to_dicts(), **key),
-        records=records_table(gold, key | {"role": "gold"}),
-        **key,
-        sources=sources,
-    ).check()
+    documents = tables.table("documents", table.to_dicts(), **key)
+    records = records_table(gold, key | {"role": "gold"})
+    return Corpus(documents=documents, records=records, **key, sources=sources).check()
 
 
 def matched(run: Run, corpus: Corpus) -> dict[Key, Key | None]:
@@ -195,13 +195,13 @@ def matched(run: Run, corpus: Corpus) -> dict[Key, Key | None]:
     by_value = {(doc_id, value): path for doc_id, value, path, _ in alone.rows()}
     targets = {row[:2]: row[2] for row in run.of("gold").select(*KEY, text).rows()}
     listed = corpus.documents.select("doc_id", "image").rows()
-    stems = {PurePosixPath(image).stem: doc_id for doc_id, image in listed if image}
-    stems |= {PurePosixPath(doc_id).stem: doc_id for doc_id, _ in listed}
-    known = {doc_id: doc_id for doc_id, _ in listed}
+    known = {PurePosixPath(image).stem: doc_id for doc_id, image in listed if image}
+    known |= {PurePosixPath(doc_id).stem: doc_id for doc_id, _ in listed}
+    known |= {doc_id: doc_id for doc_id, _ in listed}
 
     def document(name: str) -> str | None:
         file = PurePosixPath(name)
-        return known.get(name) or stems.get(file.name) or stems.get(file.stem)
+        return known.get(name) or known.get(file.name) or known.get(file.stem)
 
     # By place, else by the name, such as `0000971160/entities/11`, or by a value that is alone.
     def match(name: str, path: str | None) -> Key | None:
@@ -212,8 +212,7 @@ def matched(run: Run, corpus: Corpus) -> dict[Key, Key | None]:
             return (doc_id, field) if field else None
         steps = name.split("/")
         ends = (("/".join(steps[:n]), "/" + "/".join(steps[n:])) for n in range(1, len(steps)))
-        spelt = ((document(start), end) for start, end in ends)
-        return next((key for key in spelt if key in paths), None)
+        return next((key for s, end in ends if (key := (document(s), end)) in paths), None)
 
     asked = pl.concat([run.rows[role].select(KEY) for role in ("gold", "answer")])
     return {key: match(*key) for key in asked.unique(maintain_order=True).rows()}
@@ -232,8 +231,8 @@ def fitting(run: Run, corpora: Iterable[Corpus]) -> Corpus:
     return best
 
 
-def _joined(run: Run, corpus: Corpus, documents: str) -> tuple[Run, Corpus]:
-    """The run with the keys of the benchmark's values, and the part of the corpus that it is of."""
+def _joined(run: Run, corpus: Corpus, documents: str) -> Corpus:
+    """The part of a corpus that a run is of, which gets the keys of its values."""
     matches = matched(run, corpus)
     known = {key: match for key, match in matches.items() if match}
     if not known:
@@ -248,39 +247,34 @@ def _joined(run: Run, corpus: Corpus, documents: str) -> tuple[Run, Corpus]:
     whole = {(doc_id, None): (match[0], None) for (doc_id, _), match in known.items()}
     places = [(*key, *match) for key, match in (whole | known).items()]
     places = pl.DataFrame(places, dict.fromkeys([*KEY, "at", "at_path"], pl.String), orient="row")
-    moved = {}
     for role, rows in run.rows.items():
         rows = rows.join(places, on=KEY, nulls_equal=True, maintain_order="left")
-        moved[role] = rows.with_columns(doc_id="at", path="at_path").drop("at", "at_path")
-    run = dataclasses.replace(run, rows=moved)
+        run.rows[role] = rows.with_columns(doc_id="at", path="at_path").drop("at", "at_path")
     run.notes[STRANGE] = sum(match is None for match in matches.values())
     gold = run.of("gold").select(*KEY, target="value")
     both = corpus.records.join(gold, on=KEY, nulls_equal=True).select("value", "target")
     both = both.select(pl.all().str.strip_chars().fill_null(""))
     run.notes[OTHER_GOLD] = both.filter(pl.col("value") != pl.col("target")).height
-    return run, corpus if documents == ALL else _asked(corpus, set(known.values()), run.notes)
-
-
-def _asked(corpus: Corpus, keys: set[Key], notes: Counter[str]) -> Corpus:
-    """The part of the corpus that the log asks for; what is evidence, and no field, stays."""
-    asked = pl.DataFrame(list(keys), dict.fromkeys(KEY, pl.String), orient="row")
-    documents, records = (
+    if documents == ALL:
+        return corpus
+    asked = pl.DataFrame([*set(known.values())], dict.fromkeys(KEY, pl.String), orient="row")
+    remaining, records = (
         frame.join(asked, on="doc_id", how="semi", maintain_order="left")
         for frame in (corpus.documents, corpus.records)
     )
-    # Who was asked for whole pages was asked for all that stands on them.
-    whole = asked.filter(pl.col("path").is_null())
+    # Who was asked for whole pages was asked for all that stands on them; evidence stays.
+    pages = asked.filter(pl.col("path").is_null())
     others = records.filter(pl.col("path").is_not_null(), pl.col("task") != "layout").select(KEY)
-    others = others.join(whole, on="doc_id", how="anti").join(asked, on=KEY, how="anti")
-    notes[OTHER_DOCUMENTS] = corpus.documents.height - documents.height
-    notes[OTHER_FIELDS] = others.height
+    others = others.join(pages, on="doc_id", how="anti").join(asked, on=KEY, how="anti")
+    run.notes[OTHER_DOCUMENTS] = corpus.documents.height - remaining.height
+    run.notes[OTHER_FIELDS] = others.height
     records = records.join(others, on=KEY, how="anti", maintain_order="left")
-    return dataclasses.replace(corpus, documents=documents, records=records)
+    return dataclasses.replace(corpus, documents=remaining, records=records)
 
 
 def _scores(run: Run, calls: pl.DataFrame) -> pl.DataFrame:
     """A row per sample: `log_score` and so on by the log's first scorer, `log_by_` the others."""
-    scores = run.of("score")
+    scores = run.of("score", "scorer", *_SCORES)
     wide = pl.concat([calls.select(KEY), scores.select(KEY)]).unique(maintain_order=True)
     for name in run.scorers:
         named = {f"log_{column}": column for column in _SCORES}
@@ -294,9 +288,9 @@ def _predictions(run: Run, scores: pl.DataFrame, corpus: Corpus, of_corpus: pl.E
     """The answers for a part of the gold, with the log's own scores as columns of their own."""
     key = {"benchmark": corpus.benchmark, "split": corpus.split, "system": run.system}
     # The task is that of the gold at the same path; a page's own is text.
-    tasks_ = corpus.records.select(*KEY, usual="task").unique(KEY)
+    usual = corpus.records.select(*KEY, usual="task").unique(KEY)
     given = run.of("answer", "task", "kind", "status").filter(of_corpus)
-    given = given.join(tasks_, on=KEY, how="left", nulls_equal=True, maintain_order="left")
+    given = given.join(usual, on=KEY, how="left", nulls_equal=True, maintain_order="left")
     page = pl.when(pl.col("path").is_null()).then(pl.lit("page"))
     task, kind = pl.coalesce("task", "usual", pl.lit("text")), pl.coalesce(page, "kind")
     given = given.with_columns(task=task, kind=kind).drop("usual")
@@ -306,16 +300,15 @@ def _predictions(run: Run, scores: pl.DataFrame, corpus: Corpus, of_corpus: pl.E
     if scores.height:
         records = records.join(scores, on=KEY, how="left", maintain_order="left")
     calls = run.of("call").filter(of_corpus)
-    known = [n for n in calls.columns if n in tables.RESPONSES.keys() - key.keys()]
+    calls = calls.select(tables.RESPONSES.keys() & {*calls.columns} - key.keys())
     notes = {f"log: {note}": count for note, count in counted(run.notes).items()}
     run.notes.clear()  # They are of all of the log.
-    # What was given is let go: scoring takes the memory.
     run.rows |= {role: run.rows[role].filter(~of_corpus) for role in ("answer", "call")}
     return Predictions(
         records=records,
-        responses=tables.table("responses", calls.select(known).to_dicts(), **key),
+        responses=tables.table("responses", calls.to_dicts(), **key),
         system=run.system,
         settings={"log": run.log},
-        sources={file.name: files.sha256_once(file) for file in run.source.files},
+        sources=run.sources,
         notes=notes,
     ).check()

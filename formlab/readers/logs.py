@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from itertools import chain, count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -20,7 +20,7 @@ from formlab.readers import door
 from formlab.readers.beside import differences, headlines, join_report
 from formlab.readers.door import as_text
 from formlab.readers.join import ALL, ASKED, by_roles, evaluation, fitting, frame_of, runs_of
-from formlab.readers.rows import ODD, Row, Source
+from formlab.readers.rows import ODD, Reader, Row, Source
 from formlab.readers.samples import ANSWER, Sample, names, number, sample_rows
 from formlab.readers.sources import FRAME, items
 from formlab.readers.values import pointer
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 __all__ = ["called", "differences", "headlines", "join_report", "open_log", "open_logs", "read"]
 
-R = TypeVar("R")
 # What a column of a table can be, with the names that tell it where `columns` does not.
 NAMES = {
     "doc_id": ("doc_id", "id", "document", "document_id", "sample_id", "index", "file", "filename"),
@@ -51,13 +50,9 @@ _CREDIT = {"true": 1.0, "yes": 1.0, "c": 1.0, "false": 0.0, "no": 0.0, "i": 0.0}
 def read(source: Any, *, columns: Mapping[str, str] | None = None) -> pl.DataFrame:
     """The rows of a log: what each sample asked for, what was answered, how it was scored.
 
-    Parameters
-    ----------
-    source
-        A path or address, or a frame or list of dicts with a row per sample.
-    columns
-        The source's name for `doc_id`, `path`, `gold`, `value`, `score`, `status`, `error`,
-        `system` and `epoch`, for a table whose columns have other names.
+    `source` is a path or address, or a frame or list of dicts with a row per sample; `columns` has
+    such a table's names for `doc_id`, `path`, `gold`, `value`, `score`, `status`, `error`, `system`
+    and `epoch`.
 
     Returns
     -------
@@ -77,7 +72,7 @@ def read(source: Any, *, columns: Mapping[str, str] | None = None) -> pl.DataFra
     >>> rows.filter(role="answer").select("doc_id", "path", "value", "status").rows()
     [('a', '/answer', '9.0', 'ok')]
     """
-    return frame_of(_opened(source, columns or {}, None, list)[2])
+    return frame_of(_opened(source, columns or {}, None)[2])
 
 
 def open_log(
@@ -133,23 +128,12 @@ def open_logs(
     and so on. `headlines` and `differences` compare them with formlab's. `notes` counts samples
     that were matched, missing, given twice, failed or unreadable.
 
-    Parameters
-    ----------
-    source, columns
-        As for `read`.
-    benchmark
-        The name of a benchmark, or a corpus, whose gold is used; without one, the log's own.
-    root, split
-        Of the benchmark, as for `formlab.load`; without a split, the one that the log fits best.
-    documents
-        With a benchmark: `asked` scores what the log has samples of, `all` counts the rest of the
-        benchmark as missing.
-    types
-        Of the log's own gold: as for `formlab.readers.corpus`.
-    run
-        Of several systems or epochs the one to open, as an evaluation's `system` calls it.
-    name, out
-        What the system of a log with one run is called, and a folder to save its evaluation in.
+    `source` and `columns` are as for `read`. `benchmark` is the name of one, or a corpus, whose
+    gold is used, by default the log's own; `root` and `split` are as for `formlab.load`, by default
+    the split that the log fits best; `documents` says whether what the log has no samples of is
+    left out (``asked``) or missing (``all``). `types` are of the log's own gold, as for
+    `readers.corpus`. `run` is the `system` of the one evaluation to open, `name` what the system of
+    a log with one run is called, `out` a folder to save that evaluation in.
 
     Raises
     ------
@@ -167,26 +151,26 @@ def open_logs(
         splits = splits or readers.splits(local(source))
     corpora = _corpora(benchmark, root, splits)
     corpus = next(corpora, None)
-    form, origin, rows = _opened(source, columns or {}, corpus, by_roles)
+    form, origin, found = _opened(source, columns or {}, corpus)
+    rows = by_roles(found)
     if corpus is not None and not any(rows[n].height for n in ("gold", "score", "figure")):
         # Answers alone are read as for `formlab score`.
         which = "all" if documents == ALL else "answered"
-        found = [
-            evaluate(each, readers.read_predictions(source, each, columns=columns), documents=which)
-            for each in ([corpus, *corpora] if splits else [corpus])
-        ]
-        return [called(each, name) for each in found] if name and len(found) == 1 else found
+        chosen = [corpus, *corpora] if splits else [corpus]
+        only = name if len(chosen) == 1 else None
+        answers = partial(readers.read_predictions, source, columns=columns)
+        return [evaluate(corpus, answers(corpus), documents=which, name=only) for corpus in chosen]
     runs = runs_of(rows, origin, form)
     if run is not None and run not in runs:
         raise UnknownName.of("run of the log", run, list(runs))
     wanted = [runs[run]] if run is not None else list(runs.values())
     if corpus is not None:
         corpus = fitting(wanted[0], chain([corpus], corpora))
-    how: dict[str, Any] = {"documents": documents, "types": types}
-    how |= {"name": name, "out": out} if len(wanted) == 1 else {}
+    options: dict[str, Any] = {"documents": documents, "types": types}
+    options |= {"name": name, "out": out} if len(wanted) == 1 else {}
     # Of a run nothing is kept but what is scored.
     del rows, runs
-    return [evaluation(wanted.pop(0), corpus, **how) for _ in range(len(wanted))]
+    return [evaluation(wanted.pop(0), corpus, **options) for _ in range(len(wanted))]
 
 
 def called(evaluation: Evaluation, system: str) -> Evaluation:
@@ -205,8 +189,7 @@ def called(evaluation: Evaluation, system: str) -> Evaluation:
 
 def _renamed(part: Evaluation, system: str) -> Evaluation:
     def named(whole: Any, *tables: str) -> Any:
-        name = pl.lit(system).alias("system")
-        changed = {table: getattr(whole, table).with_columns(name) for table in tables}
+        changed = {n: getattr(whole, n).with_columns(system=pl.lit(system)) for n in tables}
         return dataclasses.replace(whole, system=system, **changed)
 
     answers = part.predictions and named(part.predictions, "records", "responses")
@@ -229,34 +212,22 @@ def _corpora(
 
 
 def _opened(
-    source: Any,
-    columns: Mapping[str, str],
-    corpus: Corpus | None,
-    collect: Callable[[Iterable[Row]], R],
-) -> tuple[str, Source, R]:
-    """The name of what reads a source, what it says of it, and its rows as `collect` has them."""
+    source: Any, columns: Mapping[str, str], corpus: Corpus | None
+) -> tuple[str, Source, Iterable[Row]]:
+    """The name of what reads a source, what it says of it, and its rows."""
     if not isinstance(source, str | Path):
         origin = Source(Path(FRAME), corpus, columns)
-        return "table", origin, collect(_table(origin, source))
+        return "table", origin, _table(origin, source)
     origin = Source(path := local(source), corpus, columns)
     if not os.path.exists(path):
         raise DataMissing("no such log", where=path, remedy="check the path")
     if not columns and (reader := readers.reader_of(path, corpus)):
-        try:
-            return reader.name, origin, collect(reader.read(origin))
-        except FormlabError:
-            raise
-        except (*ODD, OSError, pl.exceptions.PolarsError) as error:
-            what = f"not laid out as {reader.title}: {type(error).__name__}: {error}"
-            remedy = "a log as the harness wrote it"
-            if corpus is None and (name := reader.name) in benchmarks.BENCHMARKS:
-                what, remedy = "answers without gold", f"formlab score {name} --predictions …"
-            raise DataBroken(what, where=path, remedy=remedy) from error
+        return reader.name, origin, _rows(reader, origin)
     if columns or all(names(path) & {*NAMES[name]} for name in ("gold", "value")):
         origin.files.append(path)
-        return "table", origin, collect(_table(origin, path))
+        return "table", origin, _table(origin, path)
     if corpus is not None:
-        return "answers", origin, collect([])
+        return "answers", origin, ()
     titles = "; ".join(reader.title for reader in readers.READERS.values())
     what = "no known format of logs"
     remedy = "with --predictions FILE if this is gold; --columns doc_id=id,gold=target,value=output"
@@ -267,8 +238,20 @@ def _opened(
     raise DataBroken(what, where=path, remedy=remedy)
 
 
+def _rows(reader: Reader, source: Source) -> Iterator[Row]:
+    try:
+        yield from reader.read(source)
+    except FormlabError:
+        raise
+    except (*ODD, OSError, pl.exceptions.PolarsError) as error:
+        what = f"not laid out as {reader.title}: {type(error).__name__}: {error}"
+        remedy = "a log as the harness wrote it"
+        if source.corpus is None and (name := reader.name) in benchmarks.BENCHMARKS:
+            what, remedy = "answers without gold", f"formlab score {name} --predictions …"
+        raise DataBroken(what, where=source.path, remedy=remedy) from error
+
+
 def _table(source: Source, table: Any) -> Iterator[Row]:
-    """The rows of a table with a row per sample."""
     rows = list(items(table, source.notes))
     numbers, known = count(1), dict.fromkeys(name for _, row in rows for name in row)
     for column, name in source.columns.items():

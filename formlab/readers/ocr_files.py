@@ -23,7 +23,7 @@ _NUMBER = r"\s+(-?[0-9.]+)"
 _BOX, _SURE = re.compile(rf"\bbbox{_NUMBER * 4}"), re.compile(rf"\bx_wconf{_NUMBER}")
 _POINT = re.compile(r"(-?[0-9.]+),(-?[0-9.]+)")
 _HTML = (".hocr", ".html", ".htm", ".xhtml", ".xml")
-_CLASS = re.compile(rb"""class\s*=\s*["'][^"']*\bocr_page\b""")
+_CLASS = rb"""class\s*=\s*["'][^"']*\bocr_page\b"""
 _PAGE, _LINE, _WORD = 1, 4, 5  # Levels of Tesseract.
 _START = b"level\tpage_num\tblock_num\tpar_num\tline_num\tword_num\tleft\ttop\twidth\theight\tconf"
 
@@ -31,7 +31,13 @@ _START = b"level\tpage_num\tblock_num\tpar_num\tline_num\tword_num\tleft\ttop\tw
 def _read(name: str, path: Path) -> Reading:
     root, reading = _root(path, name), Reading()
     in_pixels = root.findtext(".//{*}MeasurementUnit", "pixel").strip() == "pixel"
-    references = sorted(root.iterfind(".//*[@regionRef]"), key=_indices)
+
+    def indices(reference: Element) -> list[int]:
+        """The places of a region in the groups of a reading order, the outermost first."""
+        around = [reference, *reference.iterancestors()]
+        return [whole(element.get("index"), 0) for element in reversed(around)]
+
+    references = sorted(root.iterfind(".//*[@regionRef]"), key=indices)
     order = {part.get("regionRef"): place for place, part in enumerate(references)}
 
     def place(line: Element) -> int:
@@ -71,12 +77,6 @@ def _below(element: Element, names: set[str]) -> list[Element]:
     below = element.iterdescendants(etree.Element)
     named = ((e, {etree.QName(e).localname, *e.get("class", "").split()}) for e in below)
     return [inner for inner, its in named if its & names]
-
-
-def _indices(reference: Element) -> list[int]:
-    """The places of a region in the groups of a reading order, the outermost first."""
-    around = [reference, *reference.iterancestors()]
-    return [whole(element.get("index"), 0) for element in reversed(around)]
 
 
 def _found(element: Element, page: int, words: list[Element]) -> Found:
@@ -131,13 +131,12 @@ def _read_tsv(path: Path) -> Reading:
     return reading
 
 
-HOCR = engine.reader("hocr", "OCR as hOCR", _HTML, _CLASS.search, partial(_read, ""))
-ALTO = engine.reader(
-    "alto", "ALTO XML", (".xml", ".alto"), re.compile(b"<alto").search, partial(_read, "alto")
-)
-PAGE_XML = engine.reader(
-    "page_xml", "PAGE XML", (".xml",), re.compile(b"[<:]PcGts").search, partial(_read, "PcGts")
-)
-TESSERACT = engine.reader(
-    "tesseract", "Tesseract's TSV", (".tsv",), re.compile(_START).match, _read_tsv
-)
+READERS = {
+    name: engine.reader(name, title, endings, mark, read)
+    for name, title, endings, mark, read in (
+        ("hocr", "OCR as hOCR", _HTML, _CLASS, partial(_read, "")),
+        ("alto", "ALTO XML", (".xml", ".alto"), b"<alto", partial(_read, "alto")),
+        ("page_xml", "PAGE XML", (".xml",), b"[<:]PcGts", partial(_read, "PcGts")),
+        ("tesseract", "Tesseract's TSV", (".tsv",), rb"\A" + _START, _read_tsv),
+    )
+}

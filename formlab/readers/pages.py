@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from pathlib import Path, PurePosixPath
 
@@ -31,30 +31,27 @@ def find(folder: str | Path, documents: Sequence[str], flaws: Counter[str]) -> d
     root = files.folder(folder, remedy="--images with the folder of the scans or PDFs")
     known = {key for name in documents for key in names(name)}
     # Files called like a document, like one with a number, and in a folder called like one.
-    named, numbered, inside = ({}, {}, {})
+    named, numbered, inside = (defaultdict[str, list[PurePosixPath]](list) for _ in range(3))
     for file in sorted(root.rglob("*")):
         path = PurePosixPath(file.relative_to(root).as_posix())
         if path.suffix.lower() not in IMAGES or path.name[0] == "." or not file.is_file():
             continue
         for key in map(composed, {path.stem, str(path.with_suffix(""))}):
-            named.setdefault(key, []).append(path)
+            named[key].append(path)
             if key not in known and (match := _PAGE.fullmatch(key)):
-                numbered.setdefault(match[1], []).append(path)
+                numbered[match[1]].append(path)
         for key in map(composed, {path.parent.name, str(path.parent)} - {"", "."}):
-            inside.setdefault(key, []).append(path)
+            inside[key].append(path)
     found = {}
     for name in documents:
         for key in names(name):
-            own, further = (sorted(index.get(key, ()), key=_order) for index in (named, numbered))
-            pages = [*own[:1], *further] or sorted(inside.get(key, ()), key=_order)
-            if pages:
-                first: dict[str, PurePosixPath] = {}
-                for page in pages:
-                    if page.parent == pages[0].parent:
-                        first.setdefault(page.stem, page)
+            own, further, below = (sorted(i[key], key=_order) for i in (named, numbered, inside))
+            if pages := [*own[:1], *further] or below:
+                beside = [page for page in pages if page.parent == pages[0].parent]
+                first = {page.stem: page for page in reversed(beside)}
                 copies = len(first) < len(pages) + len(own[1:])
                 flaws["documents with several files of one name: the first is read"] += copies
-                found[name] = list(map(str, first.values()))
+                found[name] = list(map(str, reversed(first.values())))
                 break
     flaws["documents without an image"] += len(documents) - len(found)
     return found
@@ -72,26 +69,14 @@ def text_files(root: Path, documents: Iterable[str]) -> dict[str, Path]:
 
 
 def stem(name: str) -> str:
-    """A document's name without the ending of an image or PDF, in the form that names match in.
-
-    Examples
-    --------
-    >>> stem("scan 1.PNG"), stem("v1.2")
-    ('scan 1', 'v1.2')
-    """
+    """A document's name without the ending of an image or PDF, in the form that names match in."""
     head, point, ending = name.rpartition(".")
     is_ending = head and not head.endswith("/") and f"{point}{ending}".lower() in IMAGES
     return composed(head if is_ending else name)
 
 
 def names(document: str) -> tuple[str, str]:
-    """What files of a document may be called: its name, and the last step of it if it is a path.
-
-    Examples
-    --------
-    >>> names("scans/a.png"), names("C:\\\\scans\\\\a")
-    (('scans/a', 'a'), ('C:\\\\scans\\\\a', 'a'))
-    """
+    """What files of a document may be called: its name, and the last step of it if it is a path."""
     name = stem(document)
     return name, name.replace("\\", "/").rstrip("/").rpartition("/")[2]
 
@@ -102,7 +87,6 @@ def composed(name: str) -> str:
 
 
 def _order(path: PurePosixPath) -> list[tuple[int, int | str]]:
-    """By folder, then by the numbers in names, then by ending."""
     steps = [step for step in _NUMBER.split(str(path.with_suffix(""))) if step]
     ending = IMAGES.index(path.suffix.lower())
     return [(1, int(s)) if s.isdecimal() else (0, s) for s in steps] + [(2, ending)]

@@ -58,19 +58,6 @@ class Reader(NamedTuple):
     both: Callable[[Path], tuple[Corpus, Predictions]] | None = None
 
 
-class Table(Sequence[Row]):
-    """Rows that all have the same columns, each made when it is asked for."""
-
-    def __init__(self, columns: Mapping[str, Sequence[Any]], height: int) -> None:
-        self.columns, self._height = columns, height
-
-    def __len__(self) -> int:
-        return self._height
-
-    def __getitem__(self, place: Any) -> Any:
-        return {name: cells[place] for name, cells in self.columns.items()}
-
-
 class Batch(NamedTuple):
     """Some rows as read, whole ones of `documents`, and their origins, which follow `home`."""
 
@@ -82,14 +69,10 @@ class Batch(NamedTuple):
     @property
     def names(self) -> list[str]:
         """The names of the columns, in the order in which rows have them."""
-        if isinstance(self.rows, Table):
-            return list(self.rows.columns)
         return list(dict.fromkeys(chain.from_iterable(self.rows)))
 
     def column(self, name: str | None) -> list[Any]:
         """The cells of a column; null where there is none."""
-        if isinstance(self.rows, Table):
-            return list(self.rows.columns.get(name) or [None] * len(self.rows))
         return [row.get(name) for row in self.rows]
 
 
@@ -112,11 +95,6 @@ def leaves(
     """The values in an object or list as they are, each at its JSON pointer.
 
     An object for which `is_value` holds is one of them. `RecursionError` deeper than `DEEPEST`.
-
-    Examples
-    --------
-    >>> list(leaves({"items": [{"a/b": 1}]}))
-    [('/items/0/a~1b', 1)]
     """
     if hasattr(value, "tolist"):  # An array in a cell of a frame.
         value = value.tolist()

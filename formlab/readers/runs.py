@@ -39,10 +39,9 @@ def opened(path: Path, corpus: Corpus) -> Predictions:
 
 def _checked(predictions: Predictions, path: Path, corpus: Corpus) -> Predictions:
     known = predictions.scan("records").select(pl.col("benchmark").unique()).collect()
-    others = set(known["benchmark"]) - {corpus.benchmark}
-    if others:
-        listed = ", ".join(sorted(others))
-        raise DataBroken(f"this run read {listed}, not {corpus.benchmark}", where=path)
+    if others := sorted(set(known["benchmark"]) - {corpus.benchmark}):
+        what = f"this run read {', '.join(others)}, not {corpus.benchmark}"
+        raise DataBroken(what, where=path)
     return predictions
 
 

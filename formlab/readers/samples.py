@@ -204,11 +204,7 @@ def tokens(used: Iterable[Any]) -> Row:
 
 
 def fields(value: Any, path: str = "") -> Iterator[tuple[str, str | None]]:
-    """The leaves of a JSON value at their JSON Pointers, as text; a place without a value is null.
-
-    >>> list(fields({"items": [{"price": 9.5}], "paid": True, "tax": None}))
-    [('/items/0/price', '9.5'), ('/paid', 'true'), ('/tax', None)]
-    """
+    """The leaves of a JSON value at their JSON Pointers, as text; what has no value is null."""
     for place, leaf in leaves(value, path):
         # A number of JSON as it was written, which a user's 9.0 in a workbook is not.
         is_float = isinstance(leaf, float) and leaf == leaf
@@ -216,10 +212,6 @@ def fields(value: Any, path: str = "") -> Iterator[tuple[str, str | None]]:
 
 
 def as_object(value: Any) -> Mapping[str, Any] | None:
-    """The object that a value is or that its text is the JSON of, numbers as written; else None.
-
-    >>> as_object('{"total": 9.00}'), as_object("9.00")
-    ({'total': '9.00'}, None)
-    """
+    """The object that a value is or that its text is the JSON of, numbers as written; else None."""
     value = answers.stated(value) if isinstance(value, str) else value
     return value if isinstance(value, Mapping) else None

@@ -12,7 +12,7 @@ import zipfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
-from itertools import chain, islice
+from itertools import chain, count, islice, starmap
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ from formlab import files
 from formlab.errors import DataBroken, DataMissing
 from formlab.files import local
 from formlab.readers.door import FORMS, TABLES, Member, ending, is_json, kind, members, stem
-from formlab.readers.rows import Batch, Row, Table
+from formlab.readers.rows import Batch, Row
 from formlab.text.answers import arguments, is_flat
 
 # What stands for a name where there is no file.
@@ -49,13 +49,7 @@ Numbered = Iterator[tuple[int, list[Any]]]
 
 
 def items(source: Any, notes: Counter[str] | None = None) -> Iterator[tuple[str, Row]]:
-    """Origin and cells, as written, of each row of whatever it is.
-
-    Examples
-    --------
-    >>> list(items([{"doc_id": "a", "total": 9}]))
-    [('frame, row 1', {'doc_id': 'a', 'total': 9})]
-    """
+    """Origin and cells, as written, of each row of whatever it is."""
     for batch in batches(source, Counter() if notes is None else notes):
         yield from zip(batch.origins, batch.rows, strict=True)
 
@@ -69,25 +63,20 @@ def batches(source: Any, notes: Counter[str]) -> Iterator[Batch]:
     elif isinstance(source, pl.LazyFrame | pl.DataFrame):
         yield from _framed(source.lazy().collect().iter_slices(ROWS), FRAME)
     else:
-        rows = _mappings(source)
-        yield Batch([f"{FRAME}, row {number}" for number in range(1, len(rows) + 1)], rows)
-
-
-def _mappings(source: Any) -> list[Row]:
-    """The rows of a frame of pandas or of mappings."""
-    if type(source).__module__.partition(".")[0] == "pandas":
-        if not source.columns.is_unique:
-            twice = source.columns[source.columns.duplicated()][0]
-            raise DataBroken(f"two columns are called {twice!r}", remedy="rename one")
-        if source.index.name not in (None, *source.columns):
-            source = source.reset_index()
-        # What is missing is NaN, NaT or NA by its dtype; all of them are null here.
-        source = source.astype(object).where(source.notna(), None).to_dict("records")
-    rows = list(source) if isinstance(source, Iterable) else [None]
-    if not all(isinstance(row, Mapping) for row in rows):
-        what = f"values cannot be read from {type(source).__name__}"
-        raise DataBroken(what, remedy="a path, a polars or pandas frame, or a list of dicts")
-    return [{str(name): cell for name, cell in row.items()} for row in rows]
+        if type(source).__module__.partition(".")[0] == "pandas":
+            if not source.columns.is_unique:
+                twice = source.columns[source.columns.duplicated()][0]
+                raise DataBroken(f"two columns are called {twice!r}", remedy="rename one")
+            if source.index.name not in (None, *source.columns):
+                source = source.reset_index()
+            # What is missing is NaN, NaT or NA by its dtype; all of them are null here.
+            source = source.astype(object).where(source.notna(), None).to_dict("records")
+        rows = list(source) if isinstance(source, Iterable) else [None]
+        if not all(isinstance(row, Mapping) for row in rows):
+            what = f"values cannot be read from {type(source).__name__}"
+            raise DataBroken(what, remedy="a path, a polars or pandas frame, or a list of dicts")
+        origins = [f"{FRAME}, row {number}" for number in range(1, len(rows) + 1)]
+        yield Batch(origins, [{str(name): cell for name, cell in row.items()} for row in rows])
 
 
 def columns_of(source: Any) -> list[str]:
@@ -106,17 +95,15 @@ def document_files(path: Path) -> list[Member]:
     for endings in ((".json",), (".txt",), TABLES):
         if found := [member for member in named if ending(member.name) in endings]:
             return found
-    what = "no JSON files in this folder"
-    raise DataBroken(what, where=path, remedy="one JSON file a document, or a table")
+    remedy = "one JSON file a document, or a table"
+    raise DataBroken("no JSON files in this folder", where=path, remedy=remedy)
 
 
 def _framed(frames: Iterable[pl.DataFrame], name: str) -> Iterator[Batch]:
-    start = 1
+    numbers = count(1)
     for frame in frames:
-        numbers = range(start, start + frame.height)
-        table = Table(frame.to_dict(as_series=False), frame.height)
-        yield Batch([f"{name}, row {number}" for number in numbers], table)
-        start += frame.height
+        origins = [f"{name}, row {number}" for number in islice(numbers, frame.height)]
+        yield Batch(origins, frame.to_dicts())
 
 
 def _of_path(path: Path, notes: Counter[str]) -> Iterator[Batch]:
@@ -150,7 +137,14 @@ def _of_file(member: Member, notes: Counter[str]) -> Iterator[Batch]:
     if form == "workbook":
         yield from _table(_workbook(member, notes), member, ", row ", notes)
     elif form == "parquet":
-        yield from _parquet(member)
+        try:
+            source = member.where if files.is_file(member.where) else io.BytesIO(member.read())
+            lazy = pl.scan_parquet(source, glob=False)
+            frames = lazy.collect_batches(chunk_size=ROWS, maintain_order=True)
+            yield from _framed(frames, member.name)
+        except (pl.exceptions.PolarsError, OSError) as error:
+            what = f"not a readable Parquet file: {str(error).splitlines()[0]}"
+            raise DataBroken(what, where=member.where) from error
     elif form in ("delimited", "lines", "json"):
         with member.text() as stream:
             if form == "json":
@@ -224,39 +218,26 @@ def _are_documents(name: str, value: Any) -> bool:
 
 
 def _lines(stream: Any, member: Member) -> Iterator[Batch]:
-    """JSON lines, numbers as they are written."""
+
+    def row_of(number: int, line: str) -> Row:
+        try:
+            row, end = files.AS_WRITTEN.scan_once(line, 0)
+            if line[end:].strip():
+                raise ValueError
+        except (StopIteration, ValueError, RecursionError):
+            # A closer look, whose error names the line.
+            row = _parsed(line.removesuffix("\n"), member.where, number)
+        if not isinstance(row, dict):
+            what = f"a JSON object is expected, this is a {type(row).__name__}"
+            remedy = 'one object a line, such as {"doc_id": "1", "text": "…"}'
+            raise DataBroken(what, where=f"{member.where}:{number}", remedy=remedy)
+        return row
+
     # Only newlines end a line: a value may hold U+2028 or a form feed unescaped.
     stream.reconfigure(newline="\n")
     numbered = ((n, line) for n, line in enumerate(stream, start=1) if line.strip())
     while some := list(islice(numbered, ROWS)):
-        rows = [_object(line, member.where, number) for number, line in some]
-        yield Batch([f"{member.name}:{number}" for number, _ in some], rows)
-
-
-def _object(line: str, where: str, number: int) -> Row:
-    """The object in a line of JSON; what a closer look finds has an error with its line."""
-    try:
-        row, end = files.AS_WRITTEN.scan_once(line, 0)
-        if line[end:].strip():
-            raise ValueError
-    except (StopIteration, ValueError, RecursionError):
-        row = _parsed(line.removesuffix("\n"), where, number)
-    if not isinstance(row, dict):
-        what = f"a JSON object is expected, this is a {type(row).__name__}"
-        remedy = 'one object a line, such as {"doc_id": "1", "text": "…"}'
-        raise DataBroken(what, where=f"{where}:{number}", remedy=remedy)
-    return row
-
-
-def _parquet(member: Member) -> Iterator[Batch]:
-    try:
-        source = member.where if files.is_file(member.where) else io.BytesIO(member.read())
-        lazy = pl.scan_parquet(source, glob=False)
-        frames = lazy.collect_batches(chunk_size=ROWS, maintain_order=True)
-        yield from _framed(frames, member.name)
-    except (pl.exceptions.PolarsError, OSError) as error:
-        what = f"not a readable Parquet file: {str(error).splitlines()[0]}"
-        raise DataBroken(what, where=member.where) from error
+        yield Batch([f"{member.name}:{number}" for number, _ in some], [*starmap(row_of, some)])
 
 
 def _delimited(stream: Any, member: Member) -> Numbered:
@@ -269,8 +250,8 @@ def _delimited(stream: Any, member: Member) -> Numbered:
             delimiter = "\t" if is_tabbed else max(",;\t|", key=partial(_fit, above))
             reader = csv.reader(chain(above, stream), delimiter=delimiter, strict=True)
             for cells in reader:
-                if any(cells):
-                    if "\0" in "".join(cells):
+                if text := "".join(cells):
+                    if "\0" in text:
                         raise csv.Error("a NUL byte: this is no text")
                     yield line, [cell or None for cell in cells]
                 line = reader.line_num + 1
@@ -295,7 +276,11 @@ def _workbook(member: Member, notes: Counter[str]) -> Numbered:
             what = "the workbook is empty"
             raise DataBroken(what, where=member.where, remedy="a header and rows")
         notes["sheets left out: only one is read"] += len(full) - 1
-        sheet = _sheet(full)
+        sheet, starts = full[0], [_words(sheet.to_python(nrows=_ABOVE)) for sheet in full]
+        if not any(len(cells) > 2 for cells in starts[0]):
+            # A narrow cover: the table is on the first sheet with a column for the document.
+            has_id = (any(len(c) > 1 and c & _IDS for c in start) for start in starts)
+            sheet = next((sheet for sheet, has in zip(full, has_id, strict=True) if has), sheet)
         cells, merged = sheet.to_python(skip_empty_area=False), sheet.merged_cell_ranges or []
     except (python_calamine.CalamineError, *files.UNPACKABLE) as error:
         raise DataBroken(f"not a readable workbook: {error}", where=member.where) from error
@@ -306,15 +291,6 @@ def _workbook(member: Member, notes: Counter[str]) -> Numbered:
     for number, row in enumerate(cells, start=1):
         if any(cell != "" for cell in row):
             yield number, [None if cell == "" else cell for cell in row]
-
-
-def _sheet(sheets: list[Any]) -> Any:
-    """The first sheet; where it is a narrow cover, the first with a column for the document."""
-    starts = [_words(sheet.to_python(nrows=_ABOVE)) for sheet in sheets]
-    if any(len(cells) > 2 for cells in starts[0]):
-        return sheets[0]
-    has_id = [any(len(cells) > 1 and cells & _IDS for cells in start) for start in starts]
-    return sheets[has_id.index(True) if True in has_id else 0]
 
 
 def _check_workbook(data: bytes, where: str, notes: Counter[str]) -> None:
@@ -371,11 +347,10 @@ def _table(numbered: Numbered, member: Member, mark: str, notes: Counter[str]) -
                     raise DataBroken(what, where=f"{place}{number}", remedy=remedy)
                 notes["rows shorter than their header"] += len(cells) < width
                 cells += [None] * (width - len(cells))
-        numbers, rows = zip(*some, strict=True)
-        columns = dict(zip(names, zip(*rows, strict=True), strict=False))
-        columns.pop("", None)
-        origins = [f"{member.name}{mark}{number}" for number in numbers]
-        yield Batch(origins, Table(columns, len(origins)))
+        rows = [dict(zip(names, cells, strict=False)) for _, cells in some]
+        for row in rows if "" in names else ():
+            del row[""]
+        yield Batch([f"{member.name}{mark}{number}" for number, _ in some], rows)
 
 
 def _titles(rows: list[list[Any]]) -> int:
@@ -389,5 +364,4 @@ def _titles(rows: list[list[Any]]) -> int:
 
 
 def _words(rows: list[list[Any]]) -> list[set[str]]:
-    """What stands in the cells of each row, in small letters."""
     return [{str(cell).strip().lower() for cell in row if cell is not None} - {""} for row in rows]

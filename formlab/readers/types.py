@@ -87,8 +87,6 @@ class FieldType(Rule, frozen=True, omit_defaults=True):
 def rule_of(meta: str | None) -> Rule:
     """The rule in the `meta` of a record; the default rule where none was declared.
 
-    Examples
-    --------
     >>> rule_of('{"weight": 2.0}').weight, rule_of(None) == Rule()
     (2.0, True)
     """
@@ -97,8 +95,7 @@ def rule_of(meta: str | None) -> Rule:
 
 def rule_text(declared: FieldType) -> str | None:
     """The rule of a field as the `meta` of its records; null where nothing is declared."""
-    stated = msgspec.to_builtins(declared)
-    stated = {name: stated[name] for name in Rule.__struct_fields__ if name in stated}
+    stated = msgspec.to_builtins(msgspec.convert(declared, Rule, from_attributes=True))
     return json.dumps(stated) if stated else None
 
 
@@ -146,8 +143,8 @@ class FieldTypes:
         else:
             inner = declared.get("fields")
             listed = (inner if isinstance(inner, Mapping) else declared).items()
-            fields = ((pointer(str(name)) or "/", said) for name, said in listed)
-        types = {pattern(path): _field(pattern(path), said, where) for path, said in fields}
+            fields = ((pattern(pointer(str(name)) or "/"), said) for name, said in listed)
+        types = {path: _field(path, said, where) for path, said in fields}
         return cls(types, is_list=not is_schema and where is not None)
 
     @classmethod
@@ -203,35 +200,34 @@ def _type_of(values: list[str]) -> tuple[str, int]:
     counts = {name: sum(map(is_one, some)) for name, is_one in _TESTS.items()}
     if all(_DIGITS.fullmatch(value) for value in some):
         del counts["date"]
-    for share in (len(some), least):
-        for name, count in counts.items():
-            if count >= share:
-                return name, len(some) - count
-    return "string", 0
+    enough = [
+        (n, count) for share in (len(some), least) for n, count in counts.items() if count >= share
+    ]
+    name, count = enough[0] if enough else ("string", len(some))
+    return name, len(some) - count
 
 
 def _declared(source: Any) -> Any:
-    """The mapping that a source holds, a model's being its schema."""
     if isinstance(source, str) and ":" in source and not files.is_file(source):
         sys.path.insert(0, str(Path.cwd()))
         try:
-            source = pkgutil.resolve_name(source.replace(".py:", ":"))
-            return source.model_json_schema()
+            return pkgutil.resolve_name(source.replace(".py:", ":")).model_json_schema()
         except Exception as error:  # Whatever a user's own module meets.
             what = f"no model {source!r}: {type(error).__name__}: {error}"
             raise NotAvailable(what, remedy="module:Class, a pydantic model") from error
         finally:
             sys.path.pop(0)
-    if hasattr(source, "model_json_schema"):
-        return source.model_json_schema()
     if isinstance(source, str | Path):
-        if Path(source).suffix.lower() == ".json":
-            return files.read_json(source, once=True)
-        return files.read_yaml(source, remedy="total: money")
-    if not isinstance(source, Mapping):
+        is_json = Path(source).suffix.lower() == ".json"
+        return (
+            files.read_json(source, once=True)
+            if is_json
+            else files.read_yaml(source, remedy="total: money")
+        )
+    if not isinstance(source, Mapping) and not hasattr(source, "model_json_schema"):
         what = f"types cannot be read from {type(source).__name__}"
         raise DataBroken(what, remedy="a file, a dict or a pydantic model")
-    return source
+    return source if isinstance(source, Mapping) else source.model_json_schema()
 
 
 def _field(path: str, said: Any, where: str | None) -> FieldType:
@@ -246,8 +242,8 @@ def _field(path: str, said: Any, where: str | None) -> FieldType:
             raise UnknownName(error.what, where=where, remedy=error.remedy)
     if isinstance(rule.get("choices"), list):
         rule["choices"] = list(map(str, rule["choices"]))
+    share = str(rule.get("tolerance")).strip()
     try:
-        share = str(rule.get("tolerance")).strip()
         if share.endswith("%"):
             rule |= {"tolerance": float(share[:-1]) / 100, "relative": True}
         return msgspec.convert(rule, FieldType, strict=False)
@@ -276,7 +272,23 @@ def _leaves(
     at = f"{where or ''}#{path[:80]}" if path else where
     if path.count("/") > _DEEPEST:
         raise DataBroken("a JSON Schema that refers to itself", where=at)
-    node = _resolved(node, root, at)
+    node = dict(node) if isinstance(node, Mapping) else {}
+    for _ in range(_DEEPEST):
+        # A reference is followed; of choices the first is taken that is not null.
+        words = (node.pop(word, None) for word in ("$ref", "anyOf", "oneOf", "allOf"))
+        choices = next(filter(None, words), None)
+        if isinstance(choices, str):
+            target = root
+            for step in choices.removeprefix("#").split("/")[1:]:
+                target = target.get(_unescaped(step)) if isinstance(target, Mapping) else None
+            if not isinstance(target, Mapping):
+                raise DataBroken(f"{choices!r:.80} leads to no schema", where=at)
+            choices = [target]
+        listed = choices if isinstance(choices, list) else []
+        real = [s for s in listed if isinstance(s, Mapping) and s.get("type") != "null"]
+        if not real:
+            break
+        node = dict(real[0]) | node
     schema = files.convert(node, _Schema, where=at)
     flags = {"required": required, "ordered": bool(ordered or node.get("ordered"))}
     if schema.properties is not None:
@@ -296,32 +308,10 @@ def _leaves(
         said |= {"choices": [choice for choice in schema.enum or () if choice is not None]}
         said |= {"question": schema.description, "label": schema.title}
         said |= {name: node[name] for name in _WORDS if name in node} | flags
-        yield path, {name: word for name, word in said.items() if word}
-
-
-def _resolved(node: Any, root: Any, where: str | None) -> dict[str, Any]:
-    """A schema with its reference followed, and the first of its choices that is not null."""
-    node = dict(node) if isinstance(node, Mapping) else {}
-    for _ in range(_DEEPEST):
-        if reference := node.pop("$ref", None):
-            target = root
-            for step in str(reference).removeprefix("#").split("/")[1:]:
-                target = target.get(_unescaped(step)) if isinstance(target, Mapping) else None
-            if not isinstance(target, Mapping):
-                raise DataBroken(f"{reference!r:.80} leads to no schema", where=where)
-            choices = [target]
-        else:
-            choices = node.pop("anyOf", None) or node.pop("oneOf", None) or node.pop("allOf", None)
-        listed = choices if isinstance(choices, list) else []
-        real = [s for s in listed if isinstance(s, Mapping) and s.get("type") != "null"]
-        if not real:
-            break
-        node = dict(real[0]) | node
-    return node
+        yield pattern(path), {name: word for name, word in said.items() if word}
 
 
 def _unescaped(step: str) -> str:
-    """A step of a JSON Pointer as the name that it stands for."""
     return step.replace("~1", "/").replace("~0", "~")
 
 

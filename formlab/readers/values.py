@@ -2,32 +2,51 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from functools import lru_cache
-from itertools import chain
+from itertools import chain, islice
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import polars as pl
 
 from formlab import files, tables
-from formlab.errors import DataBroken
-from formlab.readers.door import Box, around, as_text, number
-from formlab.readers.layout import PLACE, SYNONYMS, Layout, column_of, documents_of, texts
+from formlab.errors import DataBroken, UnknownName
+from formlab.readers.door import LARGEST, around, as_text, number
 from formlab.readers.rows import Batch, Row, leaves
 from formlab.readers.sources import WRAPPERS, batches
 from formlab.text import answers, replies
 from formlab.trees import escape
 
+# Other names of the three columns that make a table of values.
+SYNONYMS = {
+    name: tuple(others.split())
+    for name, others in {
+        "doc_id": "document document_id doc docid id file filename file_name image",
+        "path": "field key label name pointer",
+        "value": "gold target expected truth ground_truth prediction pred answer output response "
+        "completion text",
+    }.items()
+}
+# What a row may say beside its value: of the record, then of its document.
+PLACE = ("confidence", "page", *tables.BOX)
+RECORD = (*PLACE, "kind", "accepted", "status", "modality", "subtype", "task", "scope")
+RECORD += ("reference", "complexity", "modal")
+DOCUMENT = ("image", "width", "height", "template", "domain", "context")
+_DTYPES = {n: (tables.DOCUMENTS | tables.RECORDS).get(n, pl.String) for n in (*RECORD, *DOCUMENT)}
+_ALLOWED = {"status": tables.STATUSES, "task": tables.TASKS}
 # `items[0].price`, `$.vendor.name`, `$['items'][0]['name']`, `items[0][name]`.
 _NAME = r"[^\W\d][\w-]*"
 _BRACKETS = rf"""\.?\[(?:\d+|\*)\](?:\[{_NAME}\])?|\[(?:'[^'\]]+'|"[^"\]]+")\]"""
 _DOTTED = re.compile(rf"(?:\$(?:\.?{_NAME})?|{_NAME})(?:\.[\w-]+|{_BRACKETS})+")
 _STEP = re.compile(r"""'([^'\]]+)'|"([^"\]]+)"|([\w*-]+)""")
 _CONFIDENCE = re.compile(r"(.+?)[ _.-]?(?:confidence|conf)", re.IGNORECASE)
-# What texts have in them that may be more than a value.
-_MARKS = r"[<{\[`◁]"
+# Values that hold no others, unless a text has one of these marks.
+_PLAIN, _MARKS = {str, type(None), int, float, bool}, re.compile(r"[<{\[`◁]")
 # What services call a value, and what they say of it in the same object.
 _VALUES = ("value", "content", "text")
 _SAID = {
@@ -42,17 +61,6 @@ _CALL = {"model", "usage", "status", "created", "finish_reason", "error", "laten
 _CALL |= {"cost", "confidence", "system", "tokens", "request_id"}
 # The path of a value ("" for the text of a page), the value, and what is said of it.
 Leaf = tuple[str, Any, Row | None]
-# Values that hold no others, unless a text has one of the `_MARKS`.
-_PLAIN = {str, type(None), int, float, bool}
-
-
-class Cells(NamedTuple):
-    """Of each cell that may hold values the row's number, its path, value and what is said."""
-
-    places: Sequence[int]
-    paths: list[str]
-    values: list[Any]
-    stated: list[Row | None]
 
 
 @tables.uncollected()
@@ -76,8 +84,8 @@ def read_values(
     Parquet, a workbook (its first sheet that is no cover), a folder or zip archive with a JSON file
     for each document; a polars or pandas frame; a list of dicts; or a dict of documents. `columns`
     has the table's name for each column, such as ``{"doc_id": "id", "value": "target"}``; else the
-    usual names (`layout.SYNONYMS`) are looked for, and columns named here are no fields. `flaws`
-    counts what is odd in the source, by a short name.
+    usual names (`SYNONYMS`) are looked for, and columns named here are no fields. `flaws` counts
+    what is odd in the source, by a short name.
 
     Returns
     -------
@@ -105,19 +113,16 @@ def read_values(
 def pattern(path: str) -> str:
     """A path with ``*`` for each place in a list.
 
-    Examples
-    --------
     >>> pattern("/items/10/price")
     '/items/*/price'
     """
     return "/".join("*" if step.isdecimal() else step for step in path.split("/"))
 
 
+@lru_cache(maxsize=2**16)
 def pointer(path: str | None) -> str | None:
     """A path as a JSON pointer; null where it names the whole document.
 
-    Examples
-    --------
     >>> pointer("total"), pointer("items[0].price"), pointer("/items/0"), pointer("/")
     ('/total', '/items/0/price', '/items/0', None)
     """
@@ -131,50 +136,145 @@ def pieces(
     source: Any, columns: Mapping[str, str], notes: Counter[str], whole: Collection[str] = ()
 ) -> Iterator[pl.DataFrame]:
     """The values of a source, some at a time, lists as they are, JSON at `whole` paths."""
-    layout, seen = None, pl.DataFrame(schema={"doc_id": pl.String, "origin": pl.String})
+    layout, seen = None, list[pl.DataFrame]()
     names = {"doc_id", *SYNONYMS["doc_id"]} - {"id"} | {*columns.values()}
     for batch in batches(source, notes):
-        if batch.origins:
+        if not batch.origins:
+            continue
+        if any(isinstance(cell, dict | list) for row in batch.rows[:20] for cell in row.values()):
             place = "/" if batch.documents else "response"
             batch = batch._replace(rows=replies.replaced(batch.rows, names, place))
-            layout = layout or Layout.of(batch, columns)
-            rows = pl.DataFrame(
-                {"doc_id": documents_of(batch, layout.names["doc_id"])}
-                | {"origin": texts(batch.origins)}
-            )
-            if not layout.is_long:
-                seen = pl.concat([seen, rows])
-                _check_once(seen, batch, layout.names["doc_id"])
-            yield _values_of(batch, layout, rows, frozenset(whole))
+        layout = layout or Layout.of(batch, columns)
+        documents = _documents(batch, layout.names["doc_id"])
+        rows = pl.DataFrame({"doc_id": documents, "origin": texts(batch.origins)})
+        if not layout.is_long:
+            seen.append(rows)
+            _check_once(pl.concat(seen), batch, layout.names["doc_id"])
+        yield _values_of(batch, layout, rows, frozenset(whole))
     if layout is None:
         where = source if isinstance(source, str) or hasattr(source, "name") else None
         raise DataBroken("no rows", where=where, remedy="one row a value")
 
 
+class Layout(NamedTuple):
+    """A table's own name of each column, and whether each row is a value."""
+
+    names: dict[str, str]
+    is_long: bool
+
+    @classmethod
+    def of(cls, batch: Batch, columns: Mapping[str, str]) -> Layout:
+        """The layout of a source that begins with these rows."""
+        known, keys = batch.names, {"path", "value"}
+        for name, column in columns.items():
+            if column not in known:
+                raise UnknownName.of("column", column, known)
+            if name not in (names := [*SYNONYMS, *RECORD, *DOCUMENT, "system"]):
+                raise UnknownName.of("name for a column", name, names)
+        if batch.documents:
+            return cls({"doc_id": "doc_id"} | dict(columns), is_long=False)
+        names = {name: columns.get(name) or _named(name, known, columns) for name in SYNONYMS}
+        names = {name: column for name, column in names.items() if column} | dict(columns)
+        if "doc_id" not in names:
+            raise _lacks("doc_id", "no column for the document among ", known, known, batch)
+        others = [name for name in known if name not in names.values()]
+        fields = [name for name in others if name not in {*_DTYPES, *tables.RECORDS}]
+
+        def is_repeated(name: str) -> bool:
+            return len(set(map(as_text, batch.column(names[name])))) < len(batch.origins)
+
+        # A wide table may have fields called name and text as well.
+        if "path" not in names and _holds_json(batch, names.get("value")):
+            is_long = True
+        elif names.get("path") == "path" and "value" not in names and not fields and others:
+            # Rows that only say what became of a field.
+            is_long = True
+        elif keys <= names.keys() and keys.isdisjoint(columns):
+            # A table of values names a document again for its next value, or a field in the next.
+            is_alone = not fields and (len(batch.origins) == 1 or is_repeated("path"))
+            is_plain = {names[name].lower() for name in keys} == keys
+            is_long = is_plain or is_repeated("doc_id") or is_alone
+        else:
+            is_long = not keys.isdisjoint(columns) or ("value" in names and not fields)
+            lacks = "path" if "value" in names else "value"
+            has_one = not keys.isdisjoint(names)
+            if lacks == "value" if is_long else has_one and fields and is_repeated("doc_id"):
+                every = [*names.values(), *others]
+                raise _lacks(lacks, f"no column `{lacks}` among ", every, fields, batch)
+        if not is_long:
+            return cls({"doc_id": names["doc_id"]} | dict(columns), is_long=False)
+        # A row without a path may say `text` for its value, as in formlab's plainest file.
+        rest = {name: name for name in others if name not in (*names, "text")}
+        return cls(names | rest, is_long=True)
+
+
+def _lacks(name: str, what: str, known: list[str], fields: list[str], batch: Batch) -> DataBroken:
+    """The error of a table without a column, with the one that is called most like it."""
+    near = get_close_matches(name, fields, 1, 0.3) or [*fields, "…"]
+    listed, where = ", ".join(column[:40] for column in known[:12]), batch.home + batch.origins[0]
+    return DataBroken(what + listed, where=where, remedy=f"--columns {name}={near[0]:.40}")
+
+
+def _named(name: str, known: list[str], columns: Mapping[str, str]) -> str | None:
+    """The column of that name in any case, else the only one with a synonym of it."""
+    lower = {column.lower(): column for column in known if column not in columns.values()}
+    found = [lower[synonym] for synonym in SYNONYMS[name] if synonym in lower]
+    if name == "doc_id" and len(found) > 1 and name not in lower:
+        what = f"the document's column may be any of {', '.join(found)}"
+        raise DataBroken(what, remedy=f"--columns doc_id={found[0]}")
+    return lower.get(name) or (found[0] if len(found) == 1 else None)
+
+
+def _holds_json(batch: Batch, column: str | None) -> bool:
+    """Whether the first texts of a column are answers in JSON, or hold a model's reasoning."""
+    found = (cell for cell in batch.column(column) if column and isinstance(cell, str) and cell)
+    return any(answers.is_json(text) or answers.plain(text).changes for text in islice(found, 20))
+
+
+def texts(values: Sequence[Any]) -> pl.Series:
+    """Values as texts of a column; half of a surrogate pair is kept as its escape."""
+    if not set(map(type, values)) <= {str, type(None)}:
+        values = list(map(as_text, values))
+    try:
+        return pl.Series(values, dtype=pl.String)
+    except UnicodeEncodeError:
+        return pl.Series([*map(files.storable, values)], dtype=pl.String)
+
+
+def _documents(batch: Batch, column: str) -> pl.Series:
+    """The document of each row; `DataBroken` names the first without one."""
+    cells = batch.column(column)
+    is_list = pl.Series([isinstance(c, dict | list | tuple) for c in cells], dtype=pl.Boolean)
+    names = texts(cells).str.strip_chars().fill_null("")
+    for row in ((names == "") | is_list).arg_true()[:1]:
+        what = f"{column} is no text but a list or an object" if names[row] else f"no {column}"
+        where, remedy = batch.home + batch.origins[row], "a name of the document in every row"
+        raise DataBroken(what, where=where, remedy=remedy)
+    return names
+
+
 def _check_once(documents: pl.DataFrame, batch: Batch, column: str) -> None:
     """`DataBroken` if a document has two rows of a wide table."""
-    if not (again := documents["doc_id"].is_duplicated()).any():
-        return
-    doc_id = documents["doc_id"].filter(again)[0]
-    first, second = documents.filter(pl.col("doc_id") == doc_id)["origin"].head(2)
-    remedy, rest = "keep one of them", [name for name in batch.names if name != column]
-    if len(rest) == 2:
-        remedy += f"; or if each row is a value: --columns path={rest[0]},value={rest[1]}"
-    what = f"two rows for document {doc_id!r}, the first at {first}"
-    raise DataBroken(what, where=batch.home + second, remedy=remedy)
+    again = documents.filter(documents["doc_id"].is_duplicated())
+    for doc_id in again["doc_id"][:1]:
+        first, second = again.filter(doc_id=doc_id)["origin"].head(2)
+        remedy, rest = "keep one of them", [name for name in batch.names if name != column]
+        if len(rest) == 2:
+            remedy += f"; or if each row is a value: --columns path={rest[0]},value={rest[1]}"
+        what = f"two rows for document {doc_id!r}, the first at {first}"
+        raise DataBroken(what, where=batch.home + second, remedy=remedy)
 
 
 def _values_of(
     batch: Batch, layout: Layout, rows: pl.DataFrame, whole: Collection[str]
 ) -> pl.DataFrame:
-    """The values of some rows, beside what their rows say and what is said of each."""
-    found, stated = _found(batch, layout, whole)
+    place, inside, path, value, stated = _found(batch, layout, whole)
     further = [name for name in layout.names if name not in (*SYNONYMS, "origin")]
-    values = rows.with_columns(
-        column_of(name, batch, layout.names[name]).alias(files.storable(name)) for name in further
-    )[found["place"]].with_columns(found["path"].replace("", None), found["value"])
+    columns = (_column(n, batch, layout.names[n]).alias(files.storable(n)) for n in further)
+    values = rows.with_columns(columns)[list(place)]
+    values = values.with_columns(path=texts(path).replace("", None), value=texts(value))
     if batch.documents:
-        below = pl.concat_str("origin", pl.lit("#"), found["inside"].replace("", None))
+        below = pl.concat_str("origin", pl.lit("#"), texts(inside).replace("", None))
         values = values.with_columns(origin=pl.coalesce(below, "origin"))
     for name in (*PLACE, "status") if any(stated) else ():
         said = [(members or {}).get(name) for members in stated]
@@ -182,61 +282,87 @@ def _values_of(
         column = pl.Series(name, said, strict=False).cast(tables.RECORDS[name], strict=False)
         if column.null_count() < len(column):
             known = [pl.col(name)] if name in values.columns else []
-            values = values.with_columns(pl.coalesce(*known, column.gather(found["said"])))
+            values = values.with_columns(pl.coalesce(*known, column))
     first = ("doc_id", "path", "value")
     return values.select(*first, pl.exclude(*first, "origin"), "origin")
 
 
-def _found(
-    batch: Batch, layout: Layout, whole: Collection[str]
-) -> tuple[pl.DataFrame, list[Row | None]]:
-    """The values in the cells, in the order of their rows, and what is said of any."""
-    cells = (_long if layout.is_long else _wide)(batch, layout.names)
-    is_odd = pl.Series([type(value) not in _PLAIN for value in cells.values], dtype=pl.Boolean)
-    plain = [value if type(value) in _PLAIN else None for value in cells.values]
-    columns = {"place": cells.places, "inside": texts(cells.paths), "value": texts(plain)}
-    found = pl.DataFrame(columns, schema_overrides={"place": pl.UInt32, "inside": pl.String})
-    found = found.with_row_index("at").with_columns(path="inside", said="at")
-    is_odd |= found["value"].str.contains(_MARKS).fill_null(value=False)
-    odd, stated = [], list(cells.stated)
-    for at in is_odd.arg_true():
-        place, path, value, said = (column[at] for column in cells)
+def _column(name: str, batch: Batch, column: str) -> pl.Series:
+    """What rows say beside their values, as the dtype of its column; an own column is text."""
+    dtype, cells = _DTYPES.get(name, pl.String), batch.column(column)
+    if isinstance(dtype, pl.List):
+        return pl.Series([None if cell is None else _several(cell) for cell in cells], dtype=dtype)
+    stated = texts(cells)
+    if dtype == pl.String and name not in _ALLOWED:
+        return stated.replace("", None)
+    stated = stated.str.strip_chars().replace("", None)
+    what, remedy = f"{name} cannot be", "a number"
+    if dtype == pl.String:
+        known = stated.set(~stated.is_in(_ALLOWED[name]), None)
+        what, remedy = f"unknown {name}", f"one of: {', '.join(_ALLOWED[name])}"
+    else:
+        floats = stated.cast(pl.Float64, strict=False)
+        is_odd = ~(floats.abs() < LARGEST) | ((floats % 1 != 0) & (dtype == pl.Int64))
+        known = floats.set(is_odd, None).cast(dtype)
+    for row in (stated.is_not_null() & known.is_null()).arg_true()[:1]:
+        where = batch.home + batch.origins[row]
+        raise DataBroken(f"{what} {stated[row]!r:.80}", where=where, remedy=remedy)
+    return known
+
+
+def _several(cell: Any) -> list[str]:
+    """Further right values: a list, a JSON list, or texts between ``|``."""
+    if isinstance(cell, str):
+        try:
+            parsed = json.loads(cell)
+        except (ValueError, RecursionError):
+            parsed = None
+        cell = parsed if isinstance(parsed, list) else cell.split("|")
+    cell = cell.tolist() if hasattr(cell, "tolist") else cell
+    found = cell if isinstance(cell, list | tuple) else [cell]
+    return [files.storable(as_text(item)) for item in found if item not in (None, "")]
+
+
+def _found(batch: Batch, layout: Layout, whole: Collection[str]) -> Iterable[Sequence[Any]]:
+    """Of all values the row, the place in its document, the path, the value, what is said of it."""
+    places, paths, values, stated = (_long if layout.is_long else _wide)(batch, layout.names)
+    has_mark, found = _MARKS.search, list[tuple]()
+    odd = [has_mark(v) if type(v) is str else type(v) not in _PLAIN for v in values]
+    if not any(odd) and len({*places}) == len(batch.rows):
+        return places, paths, paths, values, stated
+    for is_odd, place, path, value, said in zip(odd, places, paths, values, stated, strict=True):
+        if not is_odd:
+            found.append((place, path, path, value, said))
+            continue
         try:
             if type(value) is str and path and not layout.is_long and path not in whole:
                 # An object or its list as text in a cell, as tables have line items.
                 value = answers.stated(value)
             for inside, inner, beside in _leaves(value, path, said, whole):
-                odd += [(at, place, inside, *leaf) for leaf in _answer(inside, inner, beside)]
+                found += [(place, inside, *leaf) for leaf in _answer(inside, inner, beside)]
         except RecursionError as error:
             where = f"{batch.home}{batch.origins[place]}#{path[:80]}"
             raise DataBroken(str(error), where=where) from None
-    places = {*found["place"].filter(~is_odd), *(row[1] for row in odd)}
-    odd += [(None, n, "", "", None, None) for n in range(len(batch.rows)) if n not in places]
-    if odd or is_odd.any():
-        at, place, inside, path, value, said = zip(*odd, strict=True) if odd else [()] * 6
-        columns = {"at": at, "place": place, "inside": texts(inside), "value": texts(value)}
-        columns |= {"path": texts(path), "said": range(len(stated), len(stated) + len(odd))}
-        rest = pl.DataFrame(columns, schema_overrides=found.schema)
-        found = pl.concat([found.filter(~is_odd), rest]).sort("place", "at", maintain_order=True)
-    return found, [*stated, *(row[5] for row in odd)]
+    lacking = {*range(len(batch.rows))} - {row[0] for row in found}
+    found += [(place, "", "", None, None) for place in lacking]
+    return zip(*sorted(found, key=itemgetter(0)), strict=True)
 
 
-def _long(batch: Batch, names: Mapping[str, str]) -> Cells:
-    """The value of each row."""
+def _long(batch: Batch, names: Mapping[str, str]) -> tuple[Sequence[Any], ...]:
+    """The row, path, value and nothing more of each row."""
     stated, values = texts(batch.column(names.get("path"))), batch.column(names.get("value"))
-    known = stated.unique().to_list()
-    paths = stated.replace_strict(known, [pointer(path) or "" for path in known])
+    known = {path: pointer(path) or "" for path in stated.unique()}
+    paths = [known[path] for path in stated.to_list()]
     if "text" in batch.names:
         pages = zip(values, paths, batch.column("text"), strict=True)
         values = [text if value is None and not path else value for value, path, text in pages]
-    count = len(values)
-    return Cells(range(count), paths.to_list(), values, [None] * count)
+    return range(len(values)), paths, values, [None] * len(values)
 
 
-def _wide(batch: Batch, names: Mapping[str, str]) -> Cells:
-    """The cells of each row that may hold values."""
+def _wide(batch: Batch, names: Mapping[str, str]) -> tuple[Sequence[Any], ...]:
+    """The row, path, value of each cell that may hold values, and what is said of it."""
     beside = {*names.values()} | ({"doc_id"} if batch.documents else set())
-    cells = Cells([], [], [], [])
+    cells = [], [], [], []
     for place, row in enumerate(batch.rows):
         row = _unwrapped(row, beside)
         sure = {m[1]: name for name in row if (m := _CONFIDENCE.fullmatch(name)) and m[1] in row}
@@ -246,8 +372,8 @@ def _wide(batch: Batch, names: Mapping[str, str]) -> Cells:
                 # A column for the third item is blank where there are two.
                 if cell is not None or not is_item:
                     said = {"confidence": row[sure[name]]} if name in sure else None
-                    for column, value in zip(cells, (place, path, cell, said), strict=True):
-                        column.append(value)
+                    for column, part in zip(cells, (place, path, cell, said), strict=True):
+                        column.append(part)
     return cells
 
 
@@ -290,14 +416,17 @@ def _by_name(value: Any) -> Any:
 
 def _leaves(cell: Any, path: str, said: Row | None, whole: Collection[str] = ()) -> Iterator[Leaf]:
     """The values in a cell; an object of a value and its confidence, page or box is one value."""
-    if cell is None or type(cell) is str or path in whole:
+    if path in whole:
         yield path, as_text(cell), said
         return
     for place, leaf in leaves(cell, path, _value_in):
         if isinstance(leaf, dict):
             stated = {key: leaf[n] for key, names in _SAID.items() for n in names if n in leaf}
-            corners = _box(stated.pop("box", None)) or ()
-            stated |= zip(tables.BOX, corners, strict=False)
+            box = stated.pop("box", None)
+            # Four numbers, eight, or points.
+            sides = [side for _, side in leaves(box if isinstance(box, list) else [])]
+            corners = around(zip(sides[::2], sides[1::2], strict=False))
+            stated |= zip(tables.BOX, corners or (), strict=False) if not len(sides) % 2 else ()
             yield from _leaves(leaf[str(_value_in(leaf))], place, stated)
         else:
             yield place, leaf, said
@@ -311,12 +440,6 @@ def _value_in(members: Row) -> str | None:
         return None
     is_sure = not rest.isdisjoint(_SAID["confidence"])
     return found[0] if is_sure or found[0] == "value" else None
-
-
-def _box(value: Any) -> Box | None:
-    """The box around corners: of four numbers, of eight, or of points."""
-    sides = [leaf for _, leaf in leaves(value if isinstance(value, list) else [])]
-    return None if len(sides) % 2 else around(zip(sides[::2], sides[1::2], strict=True))
 
 
 def _answer(path: str, value: Any, said: Row | None) -> Iterator[Leaf]:

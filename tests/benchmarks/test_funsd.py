@@ -44,10 +44,10 @@ def test_entity_without_label_text_or_box_stays_and_is_counted(funsd_root):
     assert corpus.flaws["entities with an unknown label"] == 1
 
 
-def test_values_of_other_types_are_read_and_odd_boxes_are_counted(funsd_root):
-    words = [{"text": 7, "box": [0, 0, 1]}, {"text": "\ud800", "box": [0, 0, 0, 5]}, {"box": "x"}]
-    odd = {"text": None, "box": [1, 2, 3, 4], "label": "other", "words": words, "linking": None}
-    form_of(funsd_root, [odd, {"id": 1, "text": "b", "words": None, "linking": [[1], [1, 1]]}])
+def test_odd_texts_boxes_and_links_are_read_and_counted(funsd_root):
+    words = [{"text": "7", "box": [0, 0, 1]}, {"text": "\ud800", "box": [0, 0, 0, 5]}, {"box": "x"}]
+    odd = {"box": [1, 2, 3, 4], "label": "other", "words": words}
+    form_of(funsd_root, [odd, {"id": 1, "text": "b", "linking": [[1], [1, 1]]}])
     corpus = benchmarks.load("funsd", root=funsd_root, split="test")
     rows = corpus.records.filter(pl.col("doc_id") == "c").select("path", "value", "x1")
     assert rows.rows() == [

@@ -18,7 +18,7 @@ from formlab.benchmarks import formcraft, formfactory, vrdu
 from formlab.benchmarks._own import OWN
 from formlab.errors import DataBroken, FormlabError, UnknownName
 from formlab.folders import Predictions
-from formlab.readers import READERS, logs, olmocr, read_predictions, reader_of, splits
+from formlab.readers import READERS, benches, logs, read_predictions, reader_of, splits
 from formlab.systems import System
 from tests import made_formfactory, made_vrdu
 from tests.seeds import seeds
@@ -284,8 +284,8 @@ OLMOCR = [
 
 @pytest.mark.parametrize(("test", "page", "answer"), OLMOCR)
 def test_tests_of_olmocr_are_judged_as_the_bench_does(test, page, answer):
-    test = olmocr.Test(**{"pdf": "a.pdf", "id": "1", "type": "present"} | test)
-    assert olmocr.answer_to(test, page) == answer
+    test = benches.Test(**{"pdf": "a.pdf", "id": "1", "type": "present"} | test)
+    assert benches.answer_to(test, page) == answer
 
 
 def test_a_log_is_answers_to_a_corpus_too(tmp_path):

@@ -38,7 +38,7 @@ from pydantic import ValidationError
 
 from formlab import files
 from formlab.benchmarks import funsd
-from formlab.benchmarks._build import Part, Row, SplitReader, image_columns
+from formlab.benchmarks._build import Part, Row, SplitReader, corpus_reader, image_columns
 from formlab.benchmarks.formcraft import _linked, _receipts
 from formlab.benchmarks.formcraft.formulas import NoFormulaError, is_written_as, number_in, value_of
 from formlab.benchmarks.formcraft.records import (
@@ -72,7 +72,6 @@ from formlab.benchmarks.formcraft.taxonomy import (
 from formlab.benchmarks.formcraft.tidy import NotAFormError, tidied
 from formlab.benchmarks.meta import meta_of
 from formlab.errors import DataBroken, DataMissing
-from formlab.folders import Corpus
 
 __all__ = [
     "CONSISTENCY", "IMAGES", "MODALITIES", "RELATIONS", "TASK_OF", "VQA", "Check", "FieldModel",
@@ -106,7 +105,7 @@ def splits(root: Path) -> dict[str, int]:
     return {folder.parent.name: len(list(folder.glob("*.json"))) for folder in folders}
 
 
-def read(split: str, root: Path) -> Corpus:
+def reader(split: str, root: Path) -> SplitReader:
     """The forms of one split: a record per field, group, question and consistency check.
 
     Raises
@@ -116,11 +115,6 @@ def read(split: str, root: Path) -> Corpus:
     DataBroken
         At the first form that is not JSON or not of the schema, with its file and place.
     """
-    return reader(split, root).corpus()
-
-
-def reader(split: str, root: Path) -> SplitReader:
-    """The same forms, one by one."""
     forms = _other_datasets(root).get(split) or _own_forms(split, root)
 
     def read(file: Path, flaws: Counter[str], sources: dict[str, str]) -> Iterator[Part]:
@@ -134,6 +128,9 @@ def reader(split: str, root: Path) -> SplitReader:
 
     empty = DataBroken("no forms", where=root, remedy="one JSON file a form")
     return SplitReader("formcraft", split, root, forms.files, read, empty=empty)
+
+
+read = corpus_reader(reader)
 
 
 def _other_datasets(root: Path) -> dict[str, SplitFiles]:

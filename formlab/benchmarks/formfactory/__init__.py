@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from formlab import files
-from formlab.benchmarks._build import Part, Row, SplitReader
+from formlab.benchmarks._build import Part, Row, SplitReader, corpus_reader
 from formlab.benchmarks.formfactory._boxes import Box, Screens, owned, read_screens
 from formlab.benchmarks.formfactory._forms import FormField, WebForm, forms
 from formlab.benchmarks.formfactory._gold import (
@@ -25,7 +25,6 @@ from formlab.benchmarks.formfactory._gold import (
 )
 from formlab.benchmarks.formfactory._texts import split_texts
 from formlab.errors import DataBroken
-from formlab.folders import Corpus
 from formlab.text.normalise import as_text
 
 __all__ = [
@@ -34,7 +33,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-def read(split: str, root: Path) -> Corpus:
+def reader(split: str, root: Path) -> SplitReader:
     """One document per instance of a form, one record (task `click`) per field value.
 
     `path` is ``/<label>``; `value` is a text as it stands and anything else as JSON, with the
@@ -43,11 +42,6 @@ def read(split: str, root: Path) -> Corpus:
     its `targets` ``[page, x0, y0, x1, y1]``; a box to leave unticked has none. `meta` of a document
     has the form's `images` and its `elements` ``[page, x0, y0, x1, y1, path]``.
     """
-    return reader(split, root).corpus()
-
-
-def reader(split: str, root: Path) -> SplitReader:
-    """The same instances, form by form."""
     folder = files.folder(
         root / "data1", remedy="a folder that holds data1, data2 and labeled-images"
     )
@@ -74,6 +68,9 @@ def reader(split: str, root: Path) -> SplitReader:
         file_of=lambda form: folder / f"{form.file}.json",
         unread="forms unreadable, with all their instances",
     )  # fmt: skip
+
+
+read = corpus_reader(reader)
 
 
 def doc_id(form: WebForm, number: int) -> str:

@@ -15,7 +15,7 @@ from typing import Any
 import polars as pl
 
 from formlab import files
-from formlab.benchmarks._build import Part, Row, SplitReader
+from formlab.benchmarks._build import Part, Row, SplitReader, corpus_reader
 from formlab.benchmarks._spec import part_of
 from formlab.benchmarks.meta import meta_of
 from formlab.benchmarks.vrdu import _dataset, _labels, _splits
@@ -24,7 +24,6 @@ from formlab.benchmarks.vrdu._ocr import words
 from formlab.benchmarks.vrdu._schema import REPEATED, UNREPEATED, Schema
 from formlab.benchmarks.vrdu._splits import Split, decode
 from formlab.errors import DataMissing
-from formlab.folders import Corpus
 
 __all__ = [
     "REPEATED", "UNREPEATED", "Schema", "Split", "decode", "flat_path", "fractions", "placed",
@@ -49,7 +48,7 @@ def splits(root: Path) -> dict[str, int]:
     return counts
 
 
-def read(split: str, root: Path) -> Corpus:
+def reader(split: str, root: Path) -> SplitReader:
     """The test documents of one split, with a record per entity and per part of a line item.
 
     ``<split>-train`` and ``<split>-valid`` are its documents to learn from and to tune on.
@@ -64,11 +63,6 @@ def read(split: str, root: Path) -> Corpus:
     DataMissing, DataBroken, UnknownName
         If files are absent or unreadable, or there is no such split.
     """
-    return reader(split, root).corpus()
-
-
-def reader(split: str, root: Path) -> SplitReader:
-    """The same documents, one by one."""
     home, listed = _splits.find(split, root)
     schema, name = Schema.read(home / "main" / "meta.json")
     flaws: Counter[str] = Counter()
@@ -83,10 +77,17 @@ def reader(split: str, root: Path) -> SplitReader:
             raise DataMissing("no annotations", where=home / "main", remedy=remedy)
         labelled, by_name = _labels.read(file)
         schema = schema.only(labelled)
-    meta = _meta(split, schema)
+    base, part = part_of(split, _splits.PARTS)
+    parts = decode(base)
+    meta: Row = {}
+    if parts:
+        meta |= {"task": parts.task, "train_size": parts.train, "seed": parts.seed}
+    meta |= {"part": part} if part != _splits.PARTS[0] else {}
+    meta["schema"] = schema._asdict()
     if file.name in _dataset.NAMES:
         meta["ocr"] = home.relative_to(root).as_posix()
-    info = {"template": meta.pop("template"), "domain": name, "meta": json.dumps(meta)}
+    template = parts.template if parts else None
+    info = {"template": template, "domain": name, "meta": json.dumps(meta)}
     gold = {"task": "entity", "modality": "textual"}
 
     def read(key: str, flaws: Counter[str], _: dict[str, str]) -> Iterator[Part]:
@@ -109,6 +110,9 @@ def reader(split: str, root: Path) -> SplitReader:
     )  # fmt: skip
 
 
+read = corpus_reader(reader)
+
+
 def _chosen(
     golds: dict[str, Any], listed: list[str] | None, home: Path, flaws: Counter[str]
 ) -> list[str]:
@@ -119,14 +123,6 @@ def _chosen(
     names = set(listed)
     flaws["documents of the split that have no gold"] = len(names - golds.keys())
     return [key for key in golds if key in names]
-
-
-def _meta(split: str, schema: Schema) -> Row:
-    name, part = part_of(split, _splits.PARTS)
-    parts = decode(name)
-    task = {"task": parts.task, "train_size": parts.train, "seed": parts.seed} if parts else {}
-    task |= {"part": part} if part != _splits.PARTS[0] else {}
-    return task | {"schema": schema._asdict(), "template": parts.template if parts else None}
 
 
 def split_meta(documents: pl.DataFrame) -> Row:
@@ -143,12 +139,9 @@ def split_meta(documents: pl.DataFrame) -> Row:
 def _pdf(home: Path, root: Path, stated: str | None, key: str, flaws: Counter[str]) -> Row:
     main = home / "main"
     for path in (stated, f"pdfs/{key}"):
+        file = main / (path or "")
         # A path that leaves the folder is not followed.
-        if path and files.is_file(main / path) and _is_in(main / path, main):
-            return {"image": (main / path).relative_to(root).as_posix()}
+        if files.is_file(file) and file.resolve().is_relative_to(main.resolve()):
+            return {"image": file.relative_to(root).as_posix()}
     flaws["PDFs missing"] += 1
     return {}
-
-
-def _is_in(path: Path, folder: Path) -> bool:
-    return path.resolve().is_relative_to(folder.resolve())

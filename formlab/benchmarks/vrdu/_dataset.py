@@ -115,19 +115,16 @@ def _document(line: bytes, offset: int, *, path: Path, number: int) -> Annotated
         sizes, file = [_size(msgspec.structs.asdict(page)) for page in pages], read.file_path
     except (ValueError, RecursionError):
         # Python's parser says what is wrong, and takes what only it takes, as half a character.
-        value = _parsed(line, path, number)
-        read = convert(value, _Needed, where=f"{path}:{number}", remedy=PUBLISHED)
+        at = f"{path}:{number}"
+        try:
+            text = line.rstrip().decode()
+        except UnicodeDecodeError as error:
+            raise DataBroken(f"not UTF-8: {error.reason}", where=at) from error
+        value = files.parse_json(text, where=str(path), first_line=number)
+        read = convert(value, _Needed, where=at, remedy=PUBLISHED)
         sizes = [_size(page) for page in member(value.get("ocr"), "pages", list) or ()]
         file = member(value, "file_path", str)
     return Annotated(read.filename, file, read.annotations, sizes, where, offset)
-
-
-def _parsed(line: bytes, path: Path, number: int) -> Any:
-    try:
-        text = line.rstrip().decode()
-    except UnicodeDecodeError as error:
-        raise DataBroken(f"not UTF-8: {error.reason}", where=f"{path}:{number}") from error
-    return files.parse_json(text, where=str(path), first_line=number)
 
 
 def member(value: Any, key: str, kind: type) -> Any:

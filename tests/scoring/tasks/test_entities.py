@@ -10,7 +10,7 @@ from formlab.analysis.splits import mode_changes
 from formlab.benchmarks import vrdu
 from formlab.metrics import entities as family
 from formlab.readers import read_predictions, splits
-from formlab.readers.vrdu import SUFFIX
+from formlab.readers.published import SUFFIX
 from formlab.scoring.tasks import entities
 from formlab.tables import only, slice_name
 

@@ -1,0 +1,362 @@
+"""What the tools of FORMCRAFT, FormFactory, VRDU and FinCriticalED write: answers alone."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from formlab import files
+from formlab.benchmarks import formcraft as crafted
+from formlab.benchmarks import formfactory as factory
+from formlab.benchmarks.fincriticaled import decoded
+from formlab.benchmarks.vrdu import Schema, flat_path, fractions, placed, whole
+from formlab.errors import DataBroken, DataMissing
+from formlab.metrics._lines import parse_lines
+from formlab.readers.door import ending, head, stem, written
+from formlab.readers.rows import Reader, Row, Source, by_name
+from formlab.tables import USABLE
+from formlab.text.answers import parse, plain
+from formlab.text.normalise import as_text
+from formlab.trees import escape
+
+# The ending of VRDU's files.
+SUFFIX = "-test_predictions.json"
+# How many files of a folder are looked at to tell whether it is FORMCRAFT's.
+_LOOKED_AT = 20
+_KEY = re.compile(rb"""['"]?\b(?:fields|groups|vqa|consistency)['"]?\s*:""")
+_APART = ".answers"
+_TASKS = {"vqa": crafted.VQA, "consistency": crafted.CONSISTENCY}
+_ANSWER_KEYS = ("answer", "value", "prediction", "expected")
+_STAMP = re.compile(r"\d{8}_\d{6}")
+_INSTANCE = re.compile(r"[A-Z]\d\d-\d+")
+_FACTORY_KEYS = re.compile(rb'"(?:batch_info|template_used|submission_time)"\s*:')
+_OUTPUT = 'an output, as {"template_used": "A11", "model_response": {"model_response": ""}}'
+_OUTPUT += ", or a list of them"
+_ENTITIES = 'a list of ["name", ["text", [page, x0, y0, x1, y1], [[start, end]]]]'
+_ENTITIES += ", with the parts of line items one after the other"
+# Python makes no integer of more digits than some thousand.
+_PAGE = re.compile(r"pred_([0-9]{1,18})\.txt")
+
+
+def formcraft(source: Source) -> Iterator[Row]:
+    """Raw answers of models in FORMCRAFT's schema: a folder with one file a form.
+
+    ``<doc_id>.json`` or ``<doc_id>.txt`` holds what the model wrote, as it wrote it: a form
+    (`fields`, `groups`) and, under `vqa` and `consistency`, its answers, as ``{"<id>": answer}`` or
+    as a list of objects with `id` and `answer`; the `fields` of a check's answer (path: value) say
+    what stands in the fields that it follows from. Answers may stand in a file of their own,
+    ``<doc_id>.answers.json`` or ``.answers.txt``. A field may carry `page` and `box`.
+    """
+    named = by_name("answers for", ((stem(file), file) for file in _form_files(source.path)))
+    source.files += named.values()
+    asked = source.corpus.records.select("doc_id", "task", "path")
+    given: set[tuple[str, str | None]] = set()
+    for name, file in named.items():
+        is_apart = name.lower().endswith(_APART)
+        doc_id, text = name[: -len(_APART)] if is_apart else name, written(file)
+        rows, status, changes = _answered(text, source.notes, has_form=not is_apart)
+        if not rows and status not in USABLE:
+            questions = asked.filter(asked["task"].is_in(list(_TASKS)), doc_id=doc_id)
+            rows = questions.drop("doc_id").to_dicts()
+        base = {"doc_id": doc_id, "status": status}
+        for row in rows:
+            key = doc_id, row["path"]
+            origin = "#".join(filter(None, (file.name, row["path"])))
+            source.notes["answers given twice, the first kept"] += key in given
+            if key not in given:
+                yield {"role": "answer", "origin": origin} | base | row
+            given.add(key)
+        call = {"role": "call", "task": "vqa" if is_apart else "layout", "attempts": 1}
+        yield call | base | {"text": text, "error": "; ".join(changes) or None}
+        source.notes[f"answers {status}"] += 1
+
+
+def _form_files(path: Path) -> list[Path]:
+    # What is called as an answer and is no file is to be an error, not to be passed over.
+    return sorted(f for f in path.iterdir() if ending(f) in (".json", ".txt"))
+
+
+def _is_formcraft(path: Path) -> bool:
+    listed = _form_files(path)[:_LOOKED_AT] if path.is_dir() else []
+    return any(_KEY.search(head(file)) for file in listed if files.is_file(file))
+
+
+def _answered(
+    text: str, notes: Counter[str], *, has_form: bool
+) -> tuple[list[Row], str, tuple[str, ...]]:
+    value, status, changes = (reply := parse(text)).value, reply.status, reply.changes
+    answers = {task: value.pop(task, None) for task in _TASKS} if value else {}
+    rows: list[Row] = []
+    if has_form:
+        try:
+            if value or (value is not None and not any(answers.values())):
+                tidy, mended = crafted.tidied(value)
+                flaws: Counter[str] = Counter()
+                rows += crafted.field_rows(crafted.FormCraft.model_validate(tidy), flaws)
+                notes.update({f"predicted {flaw}": count for flaw, count in flaws.items()})
+                changes += mended
+        except ValueError as error:
+            status, changes = "bad_json", (*changes, " ".join(str(error).split())[:500])
+        status = "repaired" if changes and status == "ok" else status
+        rows.append({"task": "text", "path": None, "kind": "form", "status": status})
+    for task, found in answers.items():
+        pairs = list(found.items()) if isinstance(found, dict) else []
+        if isinstance(found, list):
+            pairs = [(a.get("id") if isinstance(a, dict) else None, a) for a in found]
+        notes["answers without an id"] += sum(name is None for name, _ in pairs)
+        for name, answer in ((name, answer) for name, answer in pairs if name is not None):
+            row: Row = {"task": task, "path": f"{_TASKS[task]}/{as_text(name)}"}
+            if isinstance(answer, dict):
+                row["meta"] = crafted.answer_meta(answer)
+                row["confidence"] = crafted.share(answer.get("confidence"))
+                answer = next((answer[key] for key in _ANSWER_KEYS if key in answer), None)
+            missing = {"status": "missing"} if answer is None else {"value": as_text(answer)}
+            rows.append(row | missing)
+    return rows, status, changes
+
+
+class _Answer(msgspec.Struct):
+    model_response: str | None = None
+    status: str | None = "success"
+    error: Any = None
+
+
+class _Entry(msgspec.Struct):
+    form: str | None = None
+    instance: int | None = None
+    template_used: str | None = None
+    data_source: str | None = None
+    model_response: _Answer | str | None = None
+
+
+def formfactory(source: Source) -> Iterator[Row]:
+    """Output made for FormFactory: its own JSON, single runs and batches, and raw lines.
+
+    A model writes one line a field, ``[640,585] Ada Berg``, in pixels of the screenshot. Its output
+    stands in ``{form}_{kind}_{source}_{YYYYMMDD_HHMMSS}.json``, in ``batch_….json`` with a list of
+    such `results`, or alone in ``<doc_id>.txt``; ``submission/<form>.json`` is what a browser sent.
+    Outputs are of task `click`, submissions of task `value`.
+    """
+    listed, others = _outputs(source.path)
+    outputs = [file for file in listed if _is_named(file) or _is_output(file)]
+    left_out = "files left out, called neither as outputs nor as submissions"
+    source.notes[left_out] += len(listed) - len(outputs) + others
+    source.files += outputs
+    numbers, taken = Counter[tuple[str, str]](), set[tuple[str, str]]()
+    for file in sorted(outputs, key=lambda file: (_STAMP.findall(file.name)[:1], file.name)):
+        for where, cells, entry in _entries(file):
+            kind = "submission" if "submission_time" in cells else "output"
+            document = stem(file)
+            if ending(file) == ".json":
+                document = _document(entry, file, kind, numbers, source.notes)
+            if document is None:
+                continue
+            if (document, kind) in taken:
+                remedy = "one a folder; `instance` in each where there are several of a form"
+                raise DataBroken(f"a second {kind} of {document}", where=where, remedy=remedy)
+            taken.add((document, kind))
+            rows = _output(entry, where, source.notes) if kind == "output" else _submission(cells)
+            base = {"role": "answer", "doc_id": document, "origin": where}
+            yield from (base | row for row in rows)
+
+
+def _outputs(path: Path) -> tuple[list[Path], int]:
+    """The files that may be outputs, and how many others there are."""
+    below = [*path.glob("*"), *path.glob("submission/*")] if path.is_dir() else [path]
+    # What is called as an output and is no file is to be an error, not to be passed over.
+    listed = sorted(file for file in below if ending(file) in (".txt", ".json"))
+    return listed, sum(map(files.is_file, {*below}.difference(listed)))
+
+
+def _is_output(file: Path) -> bool:
+    """Whether a file, by what it holds or by its whole name, is an output and nothing else."""
+    if ending(file) == ".json":
+        return bool(_FACTORY_KEYS.search(head(file)))
+    is_instance = bool(_INSTANCE.fullmatch(stem(file)))
+    return _is_named(file) and (is_instance or bool(parse_lines(written(file))))
+
+
+def _is_named(file: Path) -> bool:
+    """Whether a file is called as an output or a submission, whatever it holds."""
+    is_form = file.stem.partition("-")[0].partition("_")[0] in factory.forms()
+    is_whole = file.stem.startswith("batch_") or file.parent.name == "submission"
+    return is_form or (ending(file) == ".json" and is_whole)
+
+
+def _entries(file: Path) -> Iterator[tuple[str, Row, _Entry]]:
+    """Where each output or submission of a file stands, its cells, and those that are known."""
+    if ending(file) == ".txt":
+        yield file.name, {}, _Entry(model_response=written(file))
+        return
+    content = files.parse_json(written(file), where=str(file), once=True)
+    entries = content.get("results", [content]) if isinstance(content, dict) else content
+    for index, cells in enumerate(entries if isinstance(entries, list) else [None]):
+        where = f"{file.name}#/{index}"
+        yield where, cells, files.convert(cells, _Entry, where=where, remedy=_OUTPUT)
+
+
+def _document(
+    entry: _Entry, file: Path, kind: str, numbers: Counter[tuple[str, str]], notes: Counter[str]
+) -> str | None:
+    """The document of an entry: that of its instance, else the next one of its form."""
+    names = map(str, (entry.template_used, entry.form, entry.data_source, file.stem))
+    codes = [(name.partition("_")[0], name.partition(".")[0]) for name in names]
+    known = factory.forms().values()
+    found = (f for code, name in codes for f in known if code == f.code or name == f.file)
+    if (form := next(found, None)) is None:
+        notes["outputs of a form that is not known"] += 1
+        return None
+    if entry.instance is None:
+        notes[f"{kind}s without an instance number, taken in order"] += 1
+        numbers[form.code, kind] += 1
+        return factory.doc_id(form, numbers[form.code, kind])
+    return factory.doc_id(form, entry.instance)
+
+
+def _output(entry: _Entry, where: str, notes: Counter[str]) -> Iterator[Row]:
+    """What a model wrote for one instance, and the lines in it behind any reasoning."""
+    answer = entry.model_response
+    answer = answer if isinstance(answer, _Answer) else _Answer(answer)
+    text, reason = answer.model_response, None
+    if answer.status != "success" or text is None:
+        reason = answer.error or ("no answer" if text is None else f"status {answer.status}")
+    base = {"task": "click", "status": "api_error" if reason else "ok"}
+    yield base | {"kind": "page", "value": text or ""}
+    if reason:
+        yield base | {"role": "call", "error": str(reason)[:2000]}
+        return
+    lines = parse_lines(plain(text).value or "")
+    notes["outputs without a line '[x, y] value'"] += not lines
+    for index, line in enumerate(lines):
+        box = {"x0": line.x, "y0": line.y, "x1": line.x, "y1": line.y}
+        place = {"path": f"/lines/{index}", "origin": f"{where}/lines/{index}"}
+        page = None if math.isnan(line.page) else int(line.page)
+        yield base | box | place | {"kind": "line", "value": line.value, "page": page}
+
+
+def _submission(entry: Row) -> Iterator[Row]:
+    for name, value in entry.items():
+        if name not in ("submission_time", "instance", "form"):
+            text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+            row = {"task": "value", "status": "ok"}
+            yield row | {"path": factory.pointer(name), "value": text}
+
+
+def vrdu(source: Source) -> Iterator[Row]:
+    """Predictions in VRDU's own format, one file a split: ``<split>-test_predictions.json``.
+
+    ``{"meta": {…}, "results": {"f.pdf": [["advertiser", ["Ada", [0, …], [[88, 97]]]], …]}}``.
+    Entities are at the paths of the gold: ``/<name>``, a further one of the same name at
+    ``/<name>/<n>``, parts of line items at ``/<line item>/<n>/<name>``. The file lists the parts
+    flat; a line item ends where a name comes again (Algorithm 1 of the paper). A document where
+    nothing was found has a row without a path.
+    """
+    path, split = source.path, source.corpus.split
+    file = path if path.is_file() else path / f"{split}{SUFFIX}"
+    if split not in (known := _splits(path)) or not file.is_file():
+        remedy = f"--split with one of: {', '.join(known) or 'none'}"
+        raise DataMissing(f"no predictions for split {split!r}", where=path, remedy=remedy)
+    content = files.read_json(file, once=True)
+    results = content.get("results") if isinstance(content, dict) else None
+    if not isinstance(results, dict):
+        what = f"'results' is no object of file names but {type(results).__name__}"
+        raise DataBroken(what, where=file, remedy='{"meta": {}, "results": {"f.pdf": []}}')
+    stated = content["meta"].get("model") if isinstance(content.get("meta"), dict) else None
+    name = stated if isinstance(stated, str) else None
+    source.name = name or (split if path.is_file() else None)
+    source.files.append(file)
+    source.notes["no 'meta': the published evaluator stops at such a file"] += "meta" not in content
+    others = content.keys() - {"meta", "results"}
+    source.notes["entries beside 'meta' and 'results', not read"] += len(others)
+    schema = Schema.of(source.corpus)
+    for name, entities in results.items():
+        where = f"{file.name}#/results/{name}"
+        base = {"role": "answer", "doc_id": name, "task": "entity", "status": "ok"}
+        rows = list(_entities(entities, schema, where, source.notes))
+        yield from (base | row for row in rows or [{"origin": where}])
+
+
+def _splits(path: Path) -> list[str]:
+    listed = [path] if path.is_file() else sorted(path.glob(f"*{SUFFIX}"))
+    return [file.name.removesuffix(SUFFIX) for file in listed if file.name.endswith(SUFFIX)]
+
+
+def _entities(entities: Any, schema: Schema, where: str, notes: Counter[str]) -> Iterator[Row]:
+    groups = {member: group for group in schema.groups for member in schema.names(group)}
+    seen, items, members = Counter[str](), Counter[str](), defaultdict[str, set[str]](set)
+    listed = files.convert(entities, list[Any], where=where, remedy=_ENTITIES)
+    for index, entity in enumerate(listed):
+        at = {"where": (origin := f"{where}/{index}"), "remedy": _ENTITIES}
+        name, parts = files.convert(entity, tuple[str, list[Any]], **at)
+        parts = files.convert([*parts, None, None][:3], tuple[str, Any, Any], **at)
+        (value, box, segments), name = parts, whole(name, notes)
+        if group := groups.get(name):
+            if name in members[group]:
+                members[group].clear()
+                items[group] += 1
+            members[group].add(name)
+            path = f"/{escape(group)}/{items[group]}/{escape(name)}"
+        else:
+            notes["entities that meta.json does not know"] += name not in schema.matches
+            path = flat_path(name, schema, seen)
+        notes["boxes missing or malformed"] += fractions(box) is None
+        meta = json.dumps({"box": _plain(box), "segments": _plain(segments)})
+        row = {"path": path, "kind": name, "value": whole(value, notes), "origin": origin}
+        yield row | {"meta": meta} | placed(box, [])
+
+
+def _plain(value: Any) -> Any:
+    """Whole numbers without a point, so that equal predictions are equal as texts too."""
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def fincriticaled(source: Source) -> Iterator[Row]:
+    """Pages as FinCriticalED publishes them: a folder of ``pred_<i>.txt``, HTML or plain text.
+
+    A page that is not UTF-8 is latin-1, as in the released code.
+    """
+    pages = by_name("pages of number", _pages(source.path))
+    source.files += pages.values()
+    for number, file in pages.items():
+        text = decoded(file, source.notes)
+        # A fence stays, as the released code has it; reasoning is no part of a page.
+        answer = plain(text)
+        has_reasoning = "reasoning left out" in answer.changes
+        value, status = (answer.value, answer.status) if has_reasoning else (text, "ok")
+        page = {"role": "answer", "doc_id": str(number), "task": "text", "kind": "page"}
+        yield page | {"value": value, "status": status, "origin": file.name}
+
+
+def _pages(path: Path) -> list[tuple[int, Path]]:
+    named = ((_PAGE.fullmatch(file.name), file) for file in path.glob("pred_*.txt"))
+    return sorted((int(match[1]), file) for match, file in named if match)
+
+
+def _is_formfactory(path: Path) -> bool:
+    return any(_is_output(file) for file in _outputs(path)[0] if files.is_file(file))
+
+
+_FORMS = "a folder of models' answers in FORMCRAFT's schema"
+_LINES = "FormFactory's output JSON, or lines '[x, y] value'"
+READERS = {
+    "fincriticaled": Reader(
+        "fincriticaled",
+        "a folder of pred_<i>.txt as in FinCriticalED",
+        lambda path: bool(_pages(path)),
+        fincriticaled,
+    ),
+    "formcraft": Reader("formcraft", _FORMS, _is_formcraft, formcraft),
+    "formfactory": Reader("formfactory", _LINES, _is_formfactory, formfactory),
+    "vrdu": Reader(
+        "vrdu", f"<split>{SUFFIX}, or a folder of them", lambda p: bool(_splits(p)), vrdu, _splits
+    ),
+}

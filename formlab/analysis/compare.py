@@ -22,10 +22,9 @@ from formlab.folders import Evaluation
 from formlab.metrics import ratio
 from formlab.scoring.align import rights
 from formlab.scoring.bands import BANDS, order, roots, sliced
-from formlab.scoring.evaluate import read_again
+from formlab.scoring.evaluate import THRESHOLD, read_again
 from formlab.scoring.fields import READER as DEFAULT_RULE
 from formlab.scoring.fields import others
-from formlab.scoring.score_batch import THRESHOLD
 from formlab.stats.draws import by_document
 from formlab.stats.sums import SLICE, Row, document_sums
 from formlab.stats.tests import Pair, compared, paired_differences

@@ -19,9 +19,8 @@ from formlab.benchmarks.vrdu import Schema
 from formlab.errors import FormlabError
 from formlab.folders import Corpus, Evaluation, Predictions
 from formlab.metrics.entities import match_entities
-from formlab.scoring.evaluate import evaluate
-from formlab.scoring.score_batch import THRESHOLD
-from formlab.scoring.tasks._leaves import leaves
+from formlab.scoring.evaluate import THRESHOLD, evaluate
+from formlab.scoring.tasks.entities import leaves
 
 TASK_TITLES = {
     "single": "one template",

@@ -18,7 +18,7 @@ from formlab.benchmarks import formfactory as factory
 from formlab.benchmarks.fincriticaled import decoded
 from formlab.benchmarks.vrdu import Schema, flat_path, fractions, placed, whole
 from formlab.errors import DataBroken, DataMissing
-from formlab.metrics._lines import parse_lines
+from formlab.metrics.actions import parse_lines
 from formlab.readers.door import ending, head, stem, written
 from formlab.readers.rows import Reader, Row, Source, by_name
 from formlab.tables import USABLE

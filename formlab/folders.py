@@ -390,9 +390,10 @@ class Folder:
         """The manifest in `folder`; an error if there is none of this kind and format."""
         file = settled(cls.home(folder)) / MANIFEST
         if not files.is_file(file):
-            what = f"this folder holds no {cls.__name__}" if folder.is_dir() else "no such folder"
-            what = f"this is a file, no {cls.__name__}" if files.is_file(folder) else what
-            remedy = "formlab run, or formlab score GOLD --predictions FILE --out FOLDER, makes one"
+            kind = cls.__name__.lower()
+            what = f"this folder holds no {kind}" if folder.is_dir() else "no such folder"
+            what = f"a file, not the folder of an {kind}" if files.is_file(folder) else what
+            remedy = "formlab score GOLD --predictions FILE --out FOLDER, or formlab run"
             raise errors.DataMissing(what, where=folder, remedy=remedy)
         manifest = files.read_json(file, dict[str, Any], remedy=ANEW)
         if (kind := manifest.get("kind")) != cls.__name__:

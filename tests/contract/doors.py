@@ -5,6 +5,7 @@ import json
 import sys
 from contextlib import redirect_stderr, redirect_stdout
 from importlib.metadata import entry_points
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -35,6 +36,7 @@ WORDS = {
     "check sums": ["facts", "sums"],
     "ask again after bad answers": ["--set", "retry=bad"],
     "log-probabilities": ["--set", "logprobs=on"],
+    "in batches": ["--plugin", Path(__file__).parents[2] / "docs/plugins/batch.py"],
     "the first documents": ["--documents"],
     "no figures": ["--set", "figures=off"],
 }

@@ -16,7 +16,6 @@ import formlab
 from tests.contract.doors import FIRST, SCORE, WORDS, cli, json_folder, long_table, rows, value
 
 RUN = "run truth.csv --images . --system chat:m --out run --set concurrency=1"
-ROOT = Path(__file__).parents[2]
 KEY = "sk-nobody-may-read-this-0123456789"
 ADA = FIRST["form-1"]
 FOUR = {f"form-{number}": ADA for number in range(1, 5)}
@@ -136,15 +135,14 @@ def test_m06_a_folder_of_other_settings_is_refused_with_what_differs_and_nothing
 
 
 def test_m07_answers_of_a_batch_are_the_records_of_live_calls(server):
-    batch = ("--plugin", ROOT / "docs/plugins/batch.py", *server.run, "--system", "batch")
-    batch += ("--set", "model=m", "--name", "m")
-    cli(*batch)
+    batch = [*WORDS["in batches"], *server.run, "--system", "batch", "--set", "model=m"]
+    cli(*batch, "--name", "m")
     asked = next(Path("batch").glob("*.jsonl")).read_text().splitlines()
     requests = [json.loads(line) for line in asked]
     answer = {"status_code": 200, "body": completion()}
     results = [{"custom_id": request["custom_id"], "response": answer} for request in requests]
     Path("batch/results.jsonl").write_text("\n".join(map(json.dumps, results)))
-    cli(*batch)
+    cli(*batch, "--name", "m")
     assert server.calls == []
     cli(*server.run, "--name", "m", "--out", "live")
     sent = [str(call["messages"]) for call in server.calls]

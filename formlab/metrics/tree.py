@@ -260,22 +260,17 @@ class _Pair:
     def _arrays(self) -> tuple[list, list]:
         """Both trees in postorder with the keyroots of each, and the document places of nodes."""
         self._check(len(self.gold) * len(self.pred), MAX_CELLS)
-        trees, roots, orders, steps = [], [], [], 1
-        labels = (
-            (self.gold, self.gold_label, self.gold_cost),
-            (self.pred, self.pred_label, self.pred_cost),
-        )
-        for flat, label, cost in labels:
-            # A node follows its subtree, and all that stands before it except its ancestors.
-            order = np.argsort(np.arange(len(flat)) - flat.depth + flat.size)
-            left = np.arange(len(flat), dtype=np.int32) - flat.size[order] + 1
-            last = len(left) - 1 - np.unique(left[::-1], return_index=True)[1]
-            trees.append((left, label[order], flat.depth[order], cost[order]))
-            roots.append(np.sort(last))
-            orders.append(order)
-            steps *= int(flat.size[order][last].sum())
-        self._check(steps, MAX_STEPS)
-        return [*trees, *roots], orders
+        flats = self.gold, self.pred
+        # Read from the right, children mirrored, the distance is the same and the work is not.
+        views = [[_postorder(flat, mirrored) for flat in flats] for mirrored in (False, True)]
+        view = min(views, key=lambda view: view[0][3] * view[1][3])
+        self._check(view[0][3] * view[1][3], MAX_STEPS)
+        values = (self.gold_label, self.gold_cost), (self.pred_label, self.pred_cost)
+        trees = [
+            (left, label[order], flat.depth[order], cost[order])
+            for flat, (label, cost), (order, left, *_) in zip(flats, values, view, strict=True)
+        ]
+        return [*trees, *(roots for _, _, roots, _ in view)], [order for order, *_ in view]
 
     def _check(self, size: int, limit: int) -> None:
         if size > limit:
@@ -285,6 +280,16 @@ class _Pair:
             raise DataBroken(
                 what, remedy="leave the document unscored; a form has some hundred nodes"
             )
+
+
+def _postorder(flat: Flat, mirrored: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
+    """The document places of nodes in postorder, `left`, the keyroots, and the sum of their sizes."""
+    places = np.arange(len(flat), dtype=np.int32)
+    # A node follows its subtree, and all that stands before it except its ancestors.
+    order = places[::-1] if mirrored else np.argsort(places - flat.depth + flat.size)
+    left = places - flat.size[order] + 1
+    roots = np.sort(len(flat) - 1 - np.unique(left[::-1], return_index=True)[1])
+    return order, left, roots, int(flat.size[order][roots].sum())
 
 
 def _distances(golds: Sequence[Tree], preds: Sequence[Tree]) -> np.ndarray:

@@ -283,7 +283,7 @@ class _Pair:
 
 
 def _postorder(flat: Flat, mirrored: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
-    """The document places of nodes in postorder, `left`, the keyroots, and the sum of their sizes."""
+    """Of the postorder: document places of nodes, `left`, keyroots, and the sum of their sizes."""
     places = np.arange(len(flat), dtype=np.int32)
     # A node follows its subtree, and all that stands before it except its ancestors.
     order = places[::-1] if mirrored else np.argsort(places - flat.depth + flat.size)

@@ -6,7 +6,6 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 
@@ -259,17 +258,19 @@ class _Pair:
 
     @cached_property
     def _arrays(self) -> tuple[list, list]:
-        """Both trees with the keyroots of each, and the document places of their nodes.
-
-        Read from the side on which fewer pairs of forests are compared.
-        """
+        """Both trees in postorder with the keyroots of each, and the document places of nodes."""
         self._check(len(self.gold) * len(self.pred), MAX_CELLS)
-        gold = self.gold, self.gold_label, self.gold_cost
-        pred = self.pred, self.pred_label, self.pred_cost
-        sides = [(_view(*gold, mirrored), _view(*pred, mirrored)) for mirrored in (False, True)]
-        both = min(sides, key=lambda side: side[0].steps * side[1].steps)
-        self._check(both[0].steps * both[1].steps, MAX_STEPS)
-        return [*(v.tree for v in both), *(v.roots for v in both)], [v.order for v in both]
+        flats = self.gold, self.pred
+        # Read from the right, children mirrored, the distance is the same and the work is not.
+        views = [[_postorder(flat, mirrored) for flat in flats] for mirrored in (False, True)]
+        view = min(views, key=lambda view: view[0][3] * view[1][3])
+        self._check(view[0][3] * view[1][3], MAX_STEPS)
+        values = (self.gold_label, self.gold_cost), (self.pred_label, self.pred_cost)
+        trees = [
+            (left, label[order], flat.depth[order], cost[order])
+            for flat, (label, cost), (order, left, *_) in zip(flats, values, view, strict=True)
+        ]
+        return [*trees, *(roots for _, _, roots, _ in view)], [order for order, *_ in view]
 
     def _check(self, size: int, limit: int) -> None:
         if size > limit:
@@ -281,24 +282,14 @@ class _Pair:
             )
 
 
-class _View(NamedTuple):
-    """A tree in postorder, its keyroots, the document place of each node, and the work it makes."""
-
-    tree: tuple[np.ndarray, ...]
-    roots: np.ndarray
-    order: np.ndarray
-    steps: int
-
-
-def _view(flat: Flat, label: np.ndarray, cost: np.ndarray, mirrored: bool) -> _View:
-    places = np.arange(len(flat))
+def _postorder(flat: Flat, mirrored: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
+    """Of the postorder: document places of nodes, `left`, keyroots, and the sum of their sizes."""
+    places = np.arange(len(flat), dtype=np.int32)
     # A node follows its subtree, and all that stands before it except its ancestors.
     order = places[::-1] if mirrored else np.argsort(places - flat.depth + flat.size)
-    left = np.arange(len(flat), dtype=np.int32) - flat.size[order] + 1
-    last = len(left) - 1 - np.unique(left[::-1], return_index=True)[1]
-    steps = int(flat.size[order][last].sum())
-    tree = (left, label[order], flat.depth[order], cost[order])
-    return _View(tree, np.sort(last), order, steps)
+    left = places - flat.size[order] + 1
+    roots = np.sort(len(flat) - 1 - np.unique(left[::-1], return_index=True)[1])
+    return order, left, roots, int(flat.size[order][roots].sum())
 
 
 def _distances(golds: Sequence[Tree], preds: Sequence[Tree]) -> np.ndarray:

@@ -137,8 +137,7 @@ def test_m06_a_folder_of_other_settings_is_refused_with_what_differs_and_nothing
 def test_m07_answers_of_a_batch_are_the_records_of_live_calls(server):
     batch = [*WORDS["in batches"], *server.run, "--system", "batch", "--set", "model=m"]
     cli(*batch, "--name", "m")
-    asked = next(Path("batch").glob("*.jsonl")).read_text().splitlines()
-    requests = [json.loads(line) for line in asked]
+    requests = [json.loads(line) for line in Path("batch/requests.jsonl").read_text().splitlines()]
     answer = {"status_code": 200, "body": completion()}
     results = [{"custom_id": request["custom_id"], "response": answer} for request in requests]
     Path("batch/results.jsonl").write_text("\n".join(map(json.dumps, results)))

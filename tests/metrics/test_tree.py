@@ -9,12 +9,7 @@ import zss
 
 from formlab.errors import DataBroken, UnknownName
 from formlab.metrics import tree
-from formlab.metrics.tree import (
-    METRICS,
-    tree_edit_distance,
-    tree_edit_tallies,
-    tree_similarity,
-)  # fmt: skip
+from formlab.metrics.tree import METRICS, tree_edit_distance, tree_edit_tallies, tree_similarity
 from formlab.trees import MAX_LEVELS, Node, flatten
 
 WEIGHTS = [("depth", lambda depth: 1 / (1 + depth)), ("unit", lambda _: 1.0)]

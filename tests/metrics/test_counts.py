@@ -1,0 +1,184 @@
+"""Shares of fields and answers: hand counts, plain Python sets, and what never changes."""
+
+import math
+import random
+
+import numpy as np
+import polars as pl
+import pytest
+
+from formlab import metrics, tables, text
+from formlab.metrics import METRICS
+from formlab.metrics.counts import VALIDITY_METRICS, field_tallies, match_tallies
+from formlab.scoring.evaluate import answer_scores
+from formlab.tables import STATUSES, readable
+from tests.seeds import seeds
+
+
+def test_three_fields_wanted_and_two_given_by_hand():
+    # Name is found (and read wrongly), the date is missed, a blank field is left blank, and one
+    # field is made up: 1 of 2 given is asked for, 1 of 2 asked for is found.
+    golds, preds = ["Ada", "1980", "", ""], ["Eda", " ", "", "made up"]
+    sums = {name: rows.sum(axis=0).tolist() for name, rows in field_tallies(golds, preds).items()}
+    assert sums == {"field_precision": [1, 2], "field_recall": [1, 2], "field_f1": [2, 4]}
+
+
+def test_random_forms_agree_with_set_arithmetic():
+    rng = random.Random(2)
+    for _ in range(100):
+        golds, preds = (rng.choices(["", "x", "y z"], k=6) for _ in "ab")
+        wanted, given = ({n for n, v in enumerate(side) if v} for side in (golds, preds))
+        tallies = {name: rows.sum(axis=0) for name, rows in field_tallies(golds, preds).items()}
+        assert tallies["field_precision"].tolist() == [len(wanted & given), len(given)]
+        assert tallies["field_recall"].tolist() == [len(wanted & given), len(wanted)]
+        assert tallies["field_f1"].tolist() == [2 * len(wanted & given), len(wanted) + len(given)]
+
+
+RUNGS = ("exact", "normalised", "typed", "fuzzy")
+
+
+def test_accuracy_of_a_column_is_its_share_of_true():
+    # Two of three known values are right; the null leaves the count.
+    metric = METRICS["exact_accuracy"]
+    tallies = metric.tallies([True, False, None, True])
+    assert tallies.tolist() == [[1, 1], [0, 1], [0, 0], [1, 1]]
+    assert metric.score(tallies.sum(axis=0)) == pytest.approx(2 / 3)
+    assert math.isnan(metric.values(tallies)[2])
+    assert metric.tallies([]).shape == (0, 2)
+
+
+def test_accuracies_rise_from_rung_to_rung():
+    # Right on: all rungs, all but exact, typed and fuzzy, fuzzy alone, none.
+    table = text.ladders(
+        ["a", "A b", "1,000", "abcdefghij", "a"], ["a", "a  B", "1000.0", "abcdefghiX", "z"]
+    )
+    values = []
+    for rung in RUNGS:
+        metric = METRICS[f"{rung}_accuracy"]
+        assert metric.view == rung
+        values.append(float(metric.score(metric.tallies(table[rung].to_list()).sum(axis=0))))
+    assert values == [0.2, 0.4, 0.6, 0.8]
+
+
+def test_two_strings_are_judged_by_the_ladder():
+    assert METRICS["exact_accuracy"]("a", "A").value == 0
+    assert METRICS["normalised_accuracy"]("a", "A").value == 1
+    assert (METRICS["exact_accuracy"]("a", "A") + METRICS["exact_accuracy"]("a", "a")).value == 0.5
+
+
+@pytest.mark.parametrize(
+    ("gold", "pred", "right"),
+    [
+        ("$105,452.00", "105452", 1),
+        ("2022-07-01", "1 July 2022", 1),
+        ("Tooth 24", "tooth  24", 1),
+        ("41", "41.0", 1),
+        ("41", "14", 0),
+        ("yes", "", 0),
+    ],
+)
+def test_answer_to_a_question_or_check_is_right_however_its_value_is_written(gold, pred, right):
+    for name in ("vqa_accuracy", "consistency_accuracy"):
+        assert METRICS[name](gold, pred).parts == (right, 1)
+
+
+def summed(*sides, **options):
+    return {
+        name.removeprefix("match_"): tuple(rows.sum(axis=0))
+        for name, rows in match_tallies(*sides, **options).items()
+    }
+
+
+def test_tallies_match_hand_count():
+    golds = ["9.00", "Ada", "x", "", "", None]
+    preds = ["9", "Eda", "", "", "y", "z"]
+    right = [True, False, False, True, False, False]
+    # Gold values: 9.00, Ada, x. Given: 9, Eda, y, z. Right of both: 9. Blank and right: the fourth.
+    parts = summed(golds, preds, right, weights=[3, 1, 1, 1, 1, 1])
+    assert parts["precision"] == (1, 4)
+    assert parts["recall"] == (1, 3)
+    assert parts["f1"] == (2, 7)
+    # Five fields are in the gold; the sixth only the prediction has.
+    assert parts["accuracy"] == (2, 5)
+    # 9.00 counts three times on both sides.
+    assert parts["weighted"] == (6, 11)
+    assert "weighted" not in summed(golds, preds, right)
+
+
+def test_blank_field_left_blank_is_right_and_in_no_sum_of_recall():
+    assert summed([""], [""], [True]) == {
+        "precision": (0, 0), "recall": (0, 0), "f1": (0, 0), "accuracy": (1, 1),
+    }  # fmt: skip
+    assert math.isnan(metrics.get("match_recall").score(np.zeros(2)))
+
+
+def test_sides_of_different_length_are_refused():
+    with pytest.raises(ValueError, match="must be as many"):
+        match_tallies(["a"], [], [])
+
+
+@pytest.mark.parametrize("seed", seeds(50))
+def test_values_right_are_those_of_sets_and_lie_in_range(seed):
+    draw = random.Random(seed)
+    count = draw.randint(0, 12)
+    golds, preds = (draw.choices([None, "", " ", "a", "b"], k=count) for _ in range(2))
+    right = [gold == pred and gold is not None for gold, pred in zip(golds, preds, strict=True)]
+    weights = draw.choices([1, 2, 3], k=count)
+    parts = summed(golds, preds, right, weights=weights)
+    in_gold, in_pred = (
+        {n for n, value in enumerate(side) if (value or "").strip()} for side in (golds, preds)
+    )
+    good = {n for n in range(count) if right[n]}
+    assert parts["precision"] == (len(good & in_pred), len(in_pred))
+    assert parts["recall"] == (len(good & in_gold), len(in_gold))
+    assert parts["f1"] == (2 * len(good & in_gold), len(in_gold) + len(in_pred))
+    assert parts["weighted"][1] == sum(weights[n] for side in (in_gold, in_pred) for n in side)
+    assert all(0 <= hits <= total for hits, total in parts.values())
+
+
+def responses(*statuses, task="vqa"):
+    base = {"benchmark": "b", "split": "s", "system": "m", "task": task}
+    rows = [base | {"doc_id": str(n), "status": s} for n, s in enumerate(statuses)]
+    return tables.table("responses", rows)
+
+
+def share(given, name, task="vqa"):
+    wanted = "all" if task == "all" else f"task={task}"
+    part = readable(answer_scores(given)).filter(metric=name, slice=wanted)
+    hits, total = part["hits"].sum(), part["total"].sum()
+    return hits, total, hits / total if total else math.nan
+
+
+def test_shares_are_of_the_questions_that_were_asked():
+    # Five questions, one never asked: of four, one each is ok, repaired, refused and cut short.
+    given = responses("ok", "repaired", "refused", "truncated", "missing")
+    assert share(given, "valid_answers") == (1, 4, 0.25)
+    assert share(given, "usable_answers") == (2, 4, 0.5)
+    assert share(given, "truncated_answers") == (1, 4, 0.25)
+    assert share(given, "bad_json_answers") == (0, 4, 0)
+
+
+def test_all_tasks_together_are_a_slice_of_their_own():
+    both = pl.concat([responses("ok", "ok", "ok"), responses("refused", task="layout")])
+    assert share(both, "valid_answers", "all") == (3, 4, 0.75)
+    assert share(both, "refused_answers", "layout") == (1, 1, 1)
+
+
+def test_nothing_asked_is_undefined():
+    assert math.isnan(share(responses("missing"), "valid_answers")[2])
+
+
+def test_shares_but_the_usable_ones_add_up_to_one():
+    given = responses(*STATUSES, "ok", "refused")
+    others = VALIDITY_METRICS.keys() - {"usable_answers"}
+    assert sum(share(given, name)[2] for name in others) == pytest.approx(1)
+
+
+def test_scores_name_their_slices_and_rules():
+    given = pl.concat([responses("ok", "missing"), responses("ok", task="layout")])
+    rows = readable(answer_scores(given))
+    assert set(rows["slice"]) == {"all", "task=vqa", "task=layout"}
+    assert rows["settings"][0].startswith("b:s|usable_answers|level=answer|formlab=")
+    # What was never asked is undefined and keeps its row.
+    unasked = rows.filter(metric="valid_answers", status="missing")
+    assert (unasked["value"].is_nan().all(), unasked.height) == (True, 2)

@@ -60,7 +60,7 @@ def test_folder_of_another_kind_is_refused(tmp_path):
 
 
 def test_folder_without_manifest_is_missing_not_a_traceback(tmp_path):
-    with pytest.raises(DataMissing, match="this folder holds no Corpus"):
+    with pytest.raises(DataMissing, match="this folder holds no corpus"):
         Corpus.load(tmp_path)
 
 

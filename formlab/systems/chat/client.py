@@ -63,7 +63,7 @@ class _Call(threading.local):
         """
         response.iter_bytes = lambda: self._bounded(response)
         text = response.read().decode("utf-8", "replace")
-        if response.is_redirect:
+        if response.is_redirect:  # Followed, it might lead the pages to another host.
             place = address(str(response.headers.get("location", "")))
             raise Refused(f"the server leads to {place}, which is not asked")
         self.completion = completion_in(text)
@@ -136,7 +136,7 @@ class Client:
         # No part of the client, which ends with its last use.
         self._call = _Call(self.limits, max(1, attempts), timeout)
         hooks = {"request": [self._call.begin], "response": [self._call.take]}
-        http = openai.DefaultHttpxClient(follow_redirects=False, event_hooks=hooks)
+        http = openai.DefaultHttpxClient(event_hooks=hooks)
         try:
             self._client = openai.OpenAI(
                 api_key=self._key,

@@ -37,6 +37,8 @@ FORM = form_of("Name", "Ada")
 # By the name of a step: the status and the message of an error …
 ERRORS = {
     "busy": (429, "slow down", {"Retry_After": "1"}),
+    "busy_two_minutes": (429, "slow down", {"Retry_After": "110"}),
+    "down_two_minutes": (503, "down", {"Retry_After": "110"}),
     "busy_for_hours": (429, "come back tomorrow", {"Retry_After": "86400"}),
     "broken": (500, "it broke", {}),
     "hostile_error": (413, "\x1b[31mtoo large", {}),
@@ -183,9 +185,6 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_usage(self, _):
         self._send(200, self.server.body)
-
-    def do_busy_two_minutes(self, _):
-        self._error(429, "slow down", Retry_After="110")
 
     def do_no_usage(self, _):
         self._send(200, answer(FORM) | {"usage": None})

@@ -74,7 +74,7 @@ class _Call(threading.local):
             response.status_code = 400
         elif response.status_code == 429 and '"insufficient_quota"' in text:
             response.status_code = 403
-        elif response.status_code == 429 and self.attempts < self.most:
+        elif response.status_code in (429, 503) and self.attempts < self.most:
             # Here and not in the library, whose wait does not end with the run.
             with suppress(ValueError):
                 seconds = float(response.headers.get("retry-after", ""))

@@ -12,7 +12,7 @@ from formlab import benchmarks
 from formlab.errors import DataBroken, NotAvailable
 from formlab.systems import chat
 from formlab.systems.chat.limits import Price
-from tests.states import LONG, until
+from tests.states import until
 from tests.systems.chat.made_runs import FORM, kept, ran
 from tests.systems.scripted_server import serving
 
@@ -47,14 +47,15 @@ chat.system("chat:m").run(benchmarks.load("formcraft"), out=sys.argv[2], setting
 
 
 def test_an_interrupt_ends_a_run_whose_server_drips_or_asks_to_wait(tmp_path):
-    with serving("drip", "busy_two_minutes", "drip", then="drip") as server:
+    with serving("drip", "busy_two_minutes", "down_two_minutes", then="drip") as server:
         arguments = [sys.executable, "-c", ALONE, server.url, str(tmp_path)]
         process = subprocess.Popen(
             arguments, env=os.environ | {"FORMLAB_REPORT": "1"}, stderr=subprocess.PIPE
         )
         until(lambda: len(server.calls) >= 4)
         process.send_signal(signal.SIGINT)
-        _, told = process.communicate(timeout=LONG)
+        # Less than the two minutes that the servers ask to wait.
+        _, told = process.communicate(timeout=60)
     assert b"KeyboardInterrupt" in told
 
 

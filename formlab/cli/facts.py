@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -49,14 +50,14 @@ def check(raw: Path, root: Path, predictions: Path | None, out: Path | None) -> 
     click.argument("benchmark"),
     option("--model", "The model, as the server names it.", required=True),
     option("--predictions", "What the model judges.", options.path, required=True),
-    options.BENCHMARK,
-    options.MODEL,
+    *options.BENCHMARK,
+    *options.MODEL,
     options.PROMPT,
     options.out("File for the raw answers.", required=True),
     group=facts,
 )
 def judge(
-    benchmark: str, model: str, predictions: Path, out: Path, settings: dict[str, str], **how: Any
+    benchmark: str, model: str, predictions: Path, out: Path, settings: dict[str, str], **given: Any
 ) -> Rows:
     """Let a model judge predictions for BENCHMARK; run the same command again to resume.
 
@@ -74,11 +75,11 @@ def judge(
     from formlab.systems.judge import judge_call
     from formlab.tables import USABLE
 
-    known = [name for name, entry in benchmarks.BENCHMARKS.items() if "fact" in entry.tasks]
-    if benchmark not in known:
-        raise UnknownName.of("benchmark with facts", benchmark, known)
-    asked = {"prompt": settings.pop("prompt", "judge"), "view": settings.pop("view", "html")}
-    corpus = corpus_of(benchmark, how)
+    names = [name for name, entry in benchmarks.BENCHMARKS.items() if "fact" in entry.tasks]
+    if benchmark not in names:
+        raise UnknownName.of("benchmark with facts", benchmark, names)
+    shown = {"prompt": settings.pop("prompt", "judge"), "view": settings.pop("view", "html")}
+    corpus = corpus_of(benchmark, given)
     judged = readers.read_predictions(predictions, corpus)
     chosen = chat.system(f"{chat.PREFIX}{model}").settings(settings)
     store = Path(chosen["store"] or out.with_suffix(".sqlite"))
@@ -86,31 +87,31 @@ def judge(
         what = "the file for the raw answers is the store of answers"
         raise DataBroken(what, where=out, remedy="another --out, such as judge.json")
     call = judge_call(model, store=store, settings=chosen)
-    answers: dict[str, Any] = {}
-    counts = dict.fromkeys(("judged", "failed", "not_asked"), 0)
-    pages = audit.ask_judge(corpus, judged, call=call, workers=chosen["concurrency"], **asked)
-    with progress("pages, {task.fields[failed]} failed") as bar:
-        bar.add_task("judge", total=len(audit.texts_of(judged)), failed=0)
+    pages = audit.ask_judge(corpus, judged, call=call, workers=chosen["concurrency"], **shown)
+    answers, states = {}, Counter()
+    with progress("pages") as bar:
+        task = bar.add_task("judge", total=len(audit.texts_of(judged)))
         for page, answer, record in pages:
             status = record["status"]
             state = {"missing": "not_asked"}.get(status, "judged" if status in USABLE else "failed")
-            counts[state] += 1
+            states[state] += 1
             if state == "failed":
-                click.echo(f"{status}: {plain(page)}: {plain(answer['error'])}", err=True)
+                click.echo(plain(f"{status}: {page}: {answer['error']}"), err=True)
             if state != "not_asked":
                 answers[page] = answer | {"judge": model}
                 files.write_json(out, answers)
-            bar.update(bar.task_ids[0], advance=1, failed=counts["failed"])
+            bar.update(task, advance=1)
     scores = audit.judge_scores(corpus, judged, answers)
     scores = scores.filter(pl.col("slice_by").is_null(), pl.col("total") > 0, mode="fixed")
     mean = (pl.col("hits").sum() / pl.col("total").sum()).round(4)
     means = scores.group_by("metric", maintain_order=True).agg(mean)
+    counts = {state: states[state] for state in ("judged", "failed", "not_asked")}
     return Rows([{"model": model, **counts, **dict(means.rows()), "out": str(out)}])
 
 
 @command(
     click.argument("file", type=options.path),
-    option("--pages", "Only this many pages with a fact.", click.IntRange(min=1)),
+    option("--pages", "Only this many pages with a fact.", options.COUNT),
     option("--dpi", kind=click.IntRange(36, 600), default=300),
     options.out("An empty or new folder.", required=True),
     group=facts,
@@ -146,15 +147,15 @@ def sums(pages: Path, holding: bool) -> Rows:
     from formlab.folders import Predictions
 
     found = sorted(file for file in pages.rglob("*") if file.suffix.lower() in _PAGES)
-    texts = {file.relative_to(pages).as_posix(): file for file in found}
     if (pages / "manifest.json").is_file():
         table = check_sums(Predictions.load(pages))
-    elif texts:
-        table = check_sums({name: files.read_text(file) for name, file in texts.items()})
+    elif found:
+        texts = {file.relative_to(pages).as_posix(): files.read_text(file) for file in found}
+        table = check_sums(texts)
     else:
         remedy = f"files that end in {', '.join(_PAGES)}"
         raise DataMissing("no pages here", where=pages, remedy=remedy)
-    broken, none = table.filter(~table["holds"]), table["holds"].null_count()
-    notes = {"sums found": table.height - none, "of them broken": broken.height}
+    broken, without = table.filter(~table["holds"]), table["holds"].null_count()
+    notes = {"sums found": table.height - without, "of them broken": broken.height}
     rows = table.drop_nulls("holds") if holding else broken
-    return Rows(rows, notes=notes | {"pages without a sum": none})
+    return Rows(rows, notes=notes | {"pages without a sum": without})

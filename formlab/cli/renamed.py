@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import click
 
-from formlab.show import plain
-
 COMMANDS = {
     "benchmarks": "formlab list benchmarks",
-    "cache": "formlab list cache",
+    "cache": "gone: its folder is FORMLAB_CACHE, else formlab in the user's cache folder",
     "filing": "formlab facts filing",
     "history": "formlab compare DIR --over-time",
     "judge": "formlab facts judge, and formlab facts check",
@@ -48,4 +46,3 @@ def explain(error: click.NoSuchOption) -> None:
     """Say what to write instead of an option that there is no longer, if there ever was."""
     if new := OPTIONS.get(error.option_name):
         error.message, error.possibilities = f"{error.option_name} is now: {new}", None
-    error.message = plain(error.message)

@@ -31,7 +31,7 @@ from formlab.reports.plan import INDEX, Job, shown
 # Linux, 9 is SIGKILL. Elsewhere it ends itself within a second.
 _KERNEL_START = (
     "import ctypes, sys; sys.platform == 'linux' and ctypes.CDLL(None).prctl(1, 9); "
-    "import formlab.quick_schemas"
+    "import formlab"
 )
 # When it is told to end, it may say that it was interrupted, which is no error.
 _KERNEL_OPTIONS = [f"--IPKernelApp.exec_lines={_KERNEL_START}", "--log-level=CRITICAL"]

@@ -82,24 +82,19 @@ def run_folder(name: str) -> Path:
     return folder / name
 
 
-def entries(folder: Path) -> list[tuple[float, int, Path]]:
-    """When each entry was last used, its size in bytes, and its path; the oldest first."""
-    found = []
+def drop_oldest(folder: Path, *, gigabytes: float = GIGABYTES) -> int:
+    """Drop the entries that were not used for the longest time, down to this size; how many."""
+    entries = []
     for path in folder.glob("*"):
         with suppress(OSError):  # Other processes may drop it meanwhile.
             inner = [file for file in (path, *path.rglob("*")) if file.is_file()]
-            found.append((path.stat().st_mtime, sum(f.stat().st_size for f in inner), path))
-    return sorted(found)
-
-
-def drop_oldest(folder: Path, *, gigabytes: float = GIGABYTES) -> int:
-    """Drop the entries that were not used for the longest time, down to this size; how many."""
-    remaining, count = entries(folder), 0
-    while sum(size for _, size, _ in remaining) > gigabytes * 1e9:
+            entries.append((path.stat().st_mtime, sum(f.stat().st_size for f in inner), path))
+    entries.sort(reverse=True)
+    count = len(entries)
+    while sum(size for _, size, _ in entries) > gigabytes * 1e9:
         with suppress(OSError):
-            files.remove(remaining.pop(0)[-1])
-        count += 1
-    return count
+            files.remove(entries.pop()[-1])
+    return count - len(entries)
 
 
 # Once in each process; and each note once.

@@ -6,32 +6,28 @@ import ast
 from collections import Counter
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from formlab import registry
 from formlab.cli import options
-from formlab.cli.options import Rows, command, interval, option, pairs
+from formlab.cli.options import Rows, command, option, pairs
 from formlab.show import plain
 
-if TYPE_CHECKING:
-    import polars as pl
-
 _AVERAGES = click.Choice(["pooled", "macro"])
-# Columns that only --json has.
+# Columns for people: of a comparison with --all, without it, and of what changed over time.
 _HIDDEN = ("benchmark", "split", "task", "level", "mode", "n_undefined", "settings")
-# Columns of what was compared, and of what changed from run to run, for people.
 _COMPARED = ("system_a", "system_b", "metric", "slice", "value_a", "value_b", "difference")
-_COMPARED += ("only_a", "only_b", "better")
-_CHANGED = ("corpus", "run", "at", "metric", "value", "ci_low", "ci_high", "difference")
-_CHANGED += ("p_adjusted", "verdict", "fixed", "broken", "changed", "note")
+_COMPARED += ("ci_low", "ci_high", "only_a", "only_b", "better")
+_CHANGED = ("corpus", "run", "at", "metric", "value", "difference", "difference_low")
+_CHANGED += ("difference_high", "p_adjusted", "verdict", "fixed", "broken", "changed", "note")
 
 
 @command(
     click.argument("folders", metavar="EVAL…", nargs=-1, required=True, type=options.file),
     option("--metric", "Only this metric, or outcome: values right [all].", multiple=True),
-    option("--average", "Pooled scores, or means over documents.", _AVERAGES, "pooled"),
+    option("--average", "Pooled scores, or means over documents [pooled].", _AVERAGES),
     options.BY,
     option("--reference", "Compare every system with this one [all pairs]."),
     option("--over-time", "EVAL is a folder of runs: what each changed.", bool),
@@ -56,37 +52,30 @@ def compare(
     from formlab.stats.tests import documents_needed
     from formlab.tables import readable
 
-    if resamples is not None:
-        given |= {"resamples": resamples, "permutations": resamples}
+    average = given["average"] or "pooled"
+    draws = {} if resamples is None else {"resamples": resamples, "permutations": resamples}
     if over_time:
         if len(folders) > 1:
             raise click.UsageError("--over-time beside several folders: name the one around them")
-        given = {n: value for n, value in given.items() if n not in ("by", "reference", "workers")}
+        given = {name: given[name] for name in ("metric", "seed")} | {"average": average} | draws
         table = analysis.history(analysis.open_history(folders[0]), **given)
         first = table if everything else table.filter(metric=table["metric"].first())
-        return Rows(table, [("", _short(first, _CHANGED, "difference_"))])
+        return Rows(table, [("", first.select(_CHANGED))])
     # Whole paths: workers open what is in them by themselves.
     evaluations = [Evaluation.load(folder.absolute()) for folder in folders]
-    table = analysis.compare(evaluations, **given | {"metric": given["metric"] or None})
+    table = analysis.compare(evaluations, **given | draws | {"metric": given["metric"] or None})
     notes, count = analysis.common(evaluations).notes, table["n_docs"].max()
-    pairs = table.select("system_a", "system_b").n_unique()
+    needed = documents_needed(0.05 / table.select("system_a", "system_b").n_unique())
     hints = ["--all prints all columns, --json too"] * (not everything)
-    if count < (needed := documents_needed(0.05 / max(1, pairs))):
+    if count < needed:
         hints.append(f"{count} documents: nothing can be shown, {needed} are needed")
     # Null: no test supports that either system is better.
     filled = readable(table.with_columns(table["better"].fill_null("not shown")))
-    short = filled.drop(_HIDDEN, strict=False) if everything else _short(filled, _COMPARED, "ci_")
-    return Rows(table, [("", short)], notes=notes, hints=hints)
-
-
-def _short(table: pl.DataFrame, columns: tuple[str, ...], ends: str) -> list[dict[str, Any]]:
-    """The `columns` of a table that hold anything; a difference with the `ends` of its interval."""
-    rows = table.to_dicts()
-    for row in rows:
-        bounds = (row["difference"], row[f"{ends}low"], row[f"{ends}high"])
-        row["difference"] = interval(*bounds, sign="+")
-    held = [name for name in columns if any(row.get(name) is not None for row in rows)]
-    return [{name: row[name] for name in held} for row in rows]
+    shown = filled.drop(_HIDDEN, strict=False)
+    if not everything:
+        shown = shown.filter(average=average)
+        shown = shown.select(name for name in _COMPARED if shown[name].count())
+    return Rows(table, [("", shown)], notes=notes, hints=hints)
 
 
 @command(

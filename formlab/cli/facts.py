@@ -88,7 +88,7 @@ def judge(
         raise DataBroken(what, where=out, remedy="another --out, such as judge.json")
     call = judge_call(model, store=store, settings=chosen)
     pages = audit.ask_judge(corpus, judged, call=call, workers=chosen["concurrency"], **shown)
-    answers, states = {}, Counter()
+    answers, states = {}, Counter({"judged": 0, "failed": 0, "not_asked": 0})
     with progress("pages") as bar:
         task = bar.add_task("judge", total=len(audit.texts_of(judged)))
         for page, answer, record in pages:
@@ -105,8 +105,7 @@ def judge(
     scores = scores.filter(pl.col("slice_by").is_null(), pl.col("total") > 0, mode="fixed")
     mean = (pl.col("hits").sum() / pl.col("total").sum()).round(4)
     means = scores.group_by("metric", maintain_order=True).agg(mean)
-    counts = {state: states[state] for state in ("judged", "failed", "not_asked")}
-    return Rows([{"model": model, **counts, **dict(means.rows()), "out": str(out)}])
+    return Rows([{"model": model, **states, **dict(means.rows()), "out": str(out)}])
 
 
 @command(
@@ -147,14 +146,12 @@ def sums(pages: Path, holding: bool) -> Rows:
     from formlab.folders import Predictions
 
     found = sorted(file for file in pages.rglob("*") if file.suffix.lower() in _PAGES)
-    if (pages / "manifest.json").is_file():
-        table = check_sums(Predictions.load(pages))
-    elif found:
-        texts = {file.relative_to(pages).as_posix(): files.read_text(file) for file in found}
-        table = check_sums(texts)
-    else:
+    texts = {file.relative_to(pages).as_posix(): files.read_text(file) for file in found}
+    is_run = (pages / "manifest.json").is_file()
+    if not (texts or is_run):
         remedy = f"files that end in {', '.join(_PAGES)}"
         raise DataMissing("no pages here", where=pages, remedy=remedy)
+    table = check_sums(Predictions.load(pages) if is_run else texts)
     broken, without = table.filter(~table["holds"]), table["holds"].null_count()
     notes = {"sums found": table.height - without, "of them broken": broken.height}
     rows = table.drop_nulls("holds") if holding else broken

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import math
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -144,14 +143,6 @@ def corpus_of(gold: str | Path, options: Mapping[str, Any]) -> Corpus:
     corpus = load(gold, **{name: options[name] for name in names if name in options})
     say({}, left_out=corpus.unreadable)
     return corpus
-
-
-def interval(value: float | None, low: Any = None, high: Any = None, sign: str = "") -> str:
-    """A value with its interval; both may be unknown."""
-    if value is None or math.isnan(value):
-        return "–"
-    unknown = low is None or high is None or math.isnan(low)
-    return f"{value:{sign}.4f}" + ("" if unknown else f" [{low:{sign}.4f}, {high:{sign}.4f}]")
 
 
 class Rows(NamedTuple):

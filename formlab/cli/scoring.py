@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from formlab.cli import options
-from formlab.cli.options import Rows, Table, command, corpus_of, interval, option
+from formlab.cli.options import Rows, Table, command, corpus_of, option
 from formlab.errors import DataBroken, FormlabError, NotAvailable
 from formlab.show import plain, say
 
@@ -205,14 +205,12 @@ def _main(summary: pl.DataFrame, by: Collection[str]) -> list[Table]:
     order = (pl.col("place"), is_own, pl.col("value").is_nan())
     ranked = ranked.sort(*order, nulls_last=True, maintain_order=True)
     total = ranked.filter(pl.col("slice_by").is_null()).head(1 + MAIN)
-    row = total.row(0, named=True)
-    value = f"{row['metric']} {interval(row['value'], row['ci_low'], row['ci_high'])}"
-    size = f"{row['n_cases']:,} {row['level']}s, {row['n_docs']:,} documents"
-    title = f"{row['system']}, {row['benchmark']}:{row['split']}: {value} ({size})"
+    title = "{system}, {benchmark}:{split}: {metric} {value:.4f} [{ci_low:.4f}, {ci_high:.4f}] "
+    title += "({n_cases:,} {level}s, {n_docs:,} documents)"
     columns = ("task", "level", "metric", "value", "ci_low", "ci_high", "n_cases", "n_missing")
     sliced = ranked.filter(pl.col("slice_by").is_in(list(by)), pl.col("place").is_not_null())
     sliced = readable(sliced).select("slice", *columns)
-    return [(title, total[1:].select(columns)), ("", sliced)]
+    return [(title.format(**total.row(0, named=True)), total[1:].select(columns)), ("", sliced)]
 
 
 def _is_log(path: Path) -> bool:

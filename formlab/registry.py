@@ -75,22 +75,16 @@ class Registry(Mapping[str, Any]):
     """The entries of one kind, a key of `KINDS`, by name; a value is imported when asked for.
 
     Iterating gives formlab's own entries in their order and then every plug-in that can be
-    imported. `loaded` holds formlab's own values so far. `builtin` has for each of its names
-    ``module:attribute``; the attribute is the value, or a mapping with the value under that name.
+    imported. `builtin` has for each of formlab's own ``module:attribute``; the attribute is the
+    value, or a mapping that has the value under that name.
     """
 
     def __init__(self, kind: str, builtin: Mapping[str, str]) -> None:
-        self.kind, self.builtin = kind, dict(builtin)
-        self.loaded: dict[str, Any] = {}
+        self.kind, self.builtin = kind, builtin
         _STATE.registries[kind] = self
 
     def __getitem__(self, name: str) -> Any:
-        if name not in self.loaded:
-            entry = self._entry(name)
-            if entry.source != FORMLAB:  # What others register may be registered anew.
-                return entry.load()
-            self.loaded[name] = entry.load()
-        return self.loaded[name]
+        return self._entry(name).load()
 
     def __iter__(self) -> Iterator[str]:
         for name in self.names():
@@ -182,8 +176,6 @@ def register(kind: str, name: str, value: Any = None, **fields: Any) -> Any:
         if not isinstance(value, entry_class):
             value = entry_class(name=name, **{field: value}, **fields)
     _STATE.registered[kind, name, source.name] = Entry(kind, name, source, lambda: value)
-    if kind in _STATE.registries:  # Where both are, its use is an error now.
-        _STATE.registries[kind].loaded.pop(name, None)
     return value
 
 

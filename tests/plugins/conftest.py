@@ -20,8 +20,6 @@ def fresh(monkeypatch, tmp_path):
     for name in ("registered", "registries", "files", "broken"):
         monkeypatch.setattr(state, name, copy.copy(getattr(state, name)))
     monkeypatch.setattr(state, "named", "")
-    for view in state.registries.values():
-        monkeypatch.setattr(view, "loaded", dict(view.loaded))
     registry._packages.cache_clear()
     yield
     registry._packages.cache_clear()

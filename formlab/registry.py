@@ -67,8 +67,8 @@ Record = TypedDict("Record", dict.fromkeys(("plugin", "entry", *Source._fields),
 
 
 # The plug-ins of this process: entries by kind, name and source, registries by kind, of files the
-# SHA-256 or why they cannot be run, what FORMLAB_PLUGINS named last, and the source that is run.
-_STATE = SimpleNamespace(registered={}, registries={}, files={}, broken={}, named="", loading=None)
+# SHA-256, what FORMLAB_PLUGINS named last, and the source that is run.
+_STATE = SimpleNamespace(registered={}, registries={}, files={}, named="", loading=None)
 
 
 class Registry(Mapping[str, Any]):
@@ -108,10 +108,7 @@ class Registry(Mapping[str, Any]):
         """
         if name in self:
             return self[name]
-        error = UnknownName.of(self.kind.removesuffix("s"), name, [*self, *more])
-        rows = [row for row in plugins(self.kind) if row["problem"]]
-        broken = [f"{row['source']}: {row['problem']}" for row in rows]
-        raise UnknownName(error.what, remedy="; ".join([str(error.remedy), *broken]))
+        raise UnknownName.of(self.kind.removesuffix("s"), name, [*self, *more])
 
     def source(self, name: str) -> Source:
         """Where the entry called `name` comes from."""
@@ -182,8 +179,8 @@ def register(kind: str, name: str, value: Any = None, **fields: Any) -> Any:
 def load(path: str | Path) -> ModuleType:
     """Run the plug-in file at `path`, which registers its entries; worker processes do so too.
 
-    A file that has changed is run again and replaces what it registered. One that is not there
-    (`DataMissing`) or cannot be run (`NotAvailable`) is listed by `plugins` too.
+    A file that has changed is run again and replaces what it registered. `DataMissing` if it is not
+    there, `NotAvailable` if it cannot be run.
     """
     from formlab import files
 
@@ -198,9 +195,8 @@ def load(path: str | Path) -> ModuleType:
             module.__file__ = path
             # The very bytes that were hashed, and no bytecode is left beside the file.
             _run(source, lambda: exec(compile(code, path, "exec"), vars(module)))  # noqa: S102
-    except FormlabError as error:
+    except FormlabError:
         unload(path)
-        _STATE.broken[path] = error.what
         raise
     _STATE.files[path] = source.version
     with suppress(NotAvailable):
@@ -237,8 +233,7 @@ def _run(source: Source, code: Callable[[], Any]) -> Any:
 
 def unload(source: str | Path) -> None:
     """Forget what a file, by its path, or a module, by its name, has registered."""
-    for state in (_STATE.files, _STATE.broken):
-        state.pop(str(source), None)
+    _STATE.files.pop(str(source), None)
     for key in [key for key in _STATE.registered if key[-1] == str(source)]:
         del _STATE.registered[key]
 
@@ -252,14 +247,16 @@ def named() -> list[str]:
 def entries(*kinds: str) -> list[Entry]:
     """The plug-ins (of `kinds`, if any): of packages, then what files and notebooks register.
 
-    Files that FORMLAB_PLUGINS has come to name are run; what is wrong with one `plugins` says.
+    Files that FORMLAB_PLUGINS has come to name are run; what is wrong with one stderr says.
     """
     if os.environ.get(VARIABLE, "") != _STATE.named and not _STATE.loading:
         paths = named()
         _STATE.named = os.environ[VARIABLE] = os.pathsep.join(paths)
         for file in paths:
-            with suppress(FormlabError):
+            try:
                 load(file)
+            except FormlabError as error:
+                print(f"note: {error}", file=sys.stderr)
     # An entry point that names what its package's decorator registers is one plug-in.
     found = {(*entry[:2], entry.source.name): entry for entry in _packages()} | _STATE.registered
     return [entry for entry in found.values() if entry.kind in kinds or not kinds]
@@ -272,20 +269,16 @@ def _packages() -> list[Entry]:
     found = [(kind, point) for kind in KINDS for point in points.select(group=f"formlab.{kind}")]
     # Each look at a package's name reads its metadata anew.
     packages = {point.dist for _, point in found}
-    sources = {dist: Source("package", dist.name, dist.version) for dist in packages if dist}
-    return [
-        Entry(kind, point.name, sources[point.dist], partial(_run, sources[point.dist], point.load))
-        for kind, point in found
-        if point.dist
-    ]
+    sources = {package: Source("package", package.name, package.version) for package in packages}
+    named = [(kind, point, sources[point.dist]) for kind, point in found]
+    return [Entry(kind, p.name, source, partial(_run, source, p.load)) for kind, p, source in named]
 
 
 def plugins(*kinds: str) -> list[dict[str, str]]:
     """Each plug-in (of `kinds`, if any): kind, name, source, and problem if it cannot be used."""
-    found = sorted((*entry[:2], str(entry.source)) for entry in entries(*kinds))
-    rows = [(*row, str(view(row[0]).problem(row[1]) or "")) for row in found]
-    rows += [("file", Path(path).stem, path, why) for path, why in _STATE.broken.items()]
-    return [dict(zip(("kind", "name", "source", "problem"), row, strict=True)) for row in rows]
+    found = sorted((kind, name, str(source)) for kind, name, source, _ in entries(*kinds))
+    rows = [{"kind": kind, "name": name, "source": source} for kind, name, source in found]
+    return [row | {"problem": str(view(row["kind"]).problem(row["name"]) or "")} for row in rows]
 
 
 def versions() -> dict[str, str]:

@@ -10,7 +10,7 @@ import click
 
 from formlab.cli import options
 from formlab.cli.options import Rows, command, corpus_of, option
-from formlab.errors import DataBroken, DataMissing, UnknownName
+from formlab.errors import DataBroken, DataMissing
 from formlab.show import plain
 
 _PAGES = (".html", ".htm", ".md", ".txt")
@@ -68,16 +68,13 @@ def judge(
     """
     import polars as pl
 
-    from formlab import benchmarks, files, readers
+    from formlab import files, readers
     from formlab.analysis import audit
     from formlab.show import progress
     from formlab.systems import chat
     from formlab.systems.judge import judge_call
     from formlab.tables import USABLE
 
-    names = [name for name, entry in benchmarks.BENCHMARKS.items() if "fact" in entry.tasks]
-    if benchmark not in names:
-        raise UnknownName.of("benchmark with facts", benchmark, names)
     shown = {"prompt": settings.pop("prompt", "judge"), "view": settings.pop("view", "html")}
     corpus = corpus_of(benchmark, given)
     judged = readers.read_predictions(predictions, corpus)

@@ -61,15 +61,10 @@ def run(gold: str | Path, system: str, settings: dict[str, str], **given: Any) -
         corpus = corpus.filtered(pl.col("doc_id").is_in(listed))
     name = given["name"] or reader.run_name(chosen)
     folder = f"{corpus.benchmark}-{corpus.split}-{name}".replace("/", "-")
-    predictions = systems.run(
-        corpus,
-        reader,
-        out=(out := given["out"] or Path("runs", folder)),
-        settings=chosen,
-        name=name,
-        limit=documents if isinstance(documents, int) else None,
-        workers=given["workers"],
-    )
+    out = given["out"] or Path("runs", folder)
+    limit = documents if isinstance(documents, int) else None
+    passed = {"settings": chosen, "name": name, "limit": limit, "workers": given["workers"]}
+    predictions = systems.run(corpus, reader, out=out, **passed)
     responses = predictions.responses
     failed = responses.filter(~pl.col("status").is_in(USABLE))
     for doc_id, status, error in failed.select("doc_id", "status", "error").head(5).rows():
@@ -265,18 +260,12 @@ def _logs(logs: tuple[Path, ...], benchmark: str | None, **given: Any) -> Rows:
 
 
 def _log_row(log: Path, evaluation: Evaluation) -> dict[str, Any]:
+    """What is printed of a run in a log: figures, and cases that formlab counts otherwise."""
     from formlab.readers import beside
 
     differ = beside.differences(evaluation)
-    where = f"{evaluation.benchmark}:{evaluation.split}"
-    return {
-        "log": str(log),
-        "format": beside.stated(evaluation).get("format"),
-        "system": evaluation.system,
-        "benchmark": where,
-        "join": beside.join_report(evaluation),
-        "notes": evaluation.notes,
-        "headlines": beside.headlines(evaluation).to_dicts(),
-        "differences": differ.to_dicts(),
-        "why": dict(Counter(differ["why"].to_list()).most_common()),
-    }
+    where, stated = f"{evaluation.benchmark}:{evaluation.split}", beside.stated(evaluation)
+    row = {"log": str(log), "format": stated.get("format"), "system": evaluation.system}
+    row |= {"benchmark": where, "notes": evaluation.notes, "join": beside.join_report(evaluation)}
+    row |= {"headlines": beside.headlines(evaluation).to_dicts(), "differences": differ.to_dicts()}
+    return row | {"why": dict(Counter(differ["why"].to_list()).most_common())}

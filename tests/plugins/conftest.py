@@ -17,7 +17,7 @@ def fresh(monkeypatch, tmp_path):
     monkeypatch.setenv("FORMLAB_CACHE", str(tmp_path / "cache"))
     # Set first, so that it is taken back whatever `load` makes of it.
     monkeypatch.setenv(registry.VARIABLE, "")
-    for name in ("registered", "registries", "files", "broken"):
+    for name in ("registered", "registries", "files"):
         monkeypatch.setattr(state, name, copy.copy(getattr(state, name)))
     monkeypatch.setattr(state, "named", "")
     registry._packages.cache_clear()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -24,24 +23,20 @@ Option = Callable[[Callable[..., Any]], Callable[..., Any]]
 Table = tuple[str, "Sequence[Mapping[str, Any]] | pl.DataFrame"]
 
 
-# Types of options: functions of what was typed, which click calls by their names.
-def path(text: str) -> Path:
-    """A path; a name that no file can have is an error before anything is written."""
-    with suppress(FileNotFoundError, NotADirectoryError, PermissionError):
-        os.lstat(text)
-    return Path(text)
+# Types of options, of which functions are given what was typed.
+path = click.Path(path_type=Path)
 
 
 def folder(text: str) -> Path:
     """A folder that is read where it lies, as a whole path: what keeps it may move."""
-    return path(text).resolve()
+    return Path(text).resolve()
 
 
 def file(text: str) -> Path:
     """A path, or an address such as ``s3://…`` whose files are fetched."""
     from formlab.files import local
 
-    return local(path(text))
+    return local(text)
 
 
 def gold(text: str) -> str | Path:
@@ -68,7 +63,7 @@ def documents(text: str) -> str | int | Path:
     """Which documents: a word, how many, or the file that lists them."""
     if text.isdecimal() and int(text):
         return int(text)
-    return text if text in ("all", "answered") else path(text)
+    return text if text in ("all", "answered") else Path(text)
 
 
 def option(

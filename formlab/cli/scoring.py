@@ -195,9 +195,13 @@ def _main(summary: pl.DataFrame, by: Collection[str]) -> list[Table]:
     pooled = summary.filter(average="pooled")
     heads = analysis.headlines(pooled).select("metric", level="score_level", place="panel")
     ranked = pooled.join(heads, on=["metric", "level"], how="left", maintain_order="left")
-    # First what speaks for a level, then metrics of plug-ins, and last what is undefined.
-    is_own = pl.col("metric").is_in([*metrics.METRICS.builtin])
-    order = (pl.col("place"), is_own, pl.col("value").is_nan())
+    # First what speaks for a level, then metrics of plug-ins, then shares of fields.
+    metric, is_undefined = pl.col("metric"), pl.col("value").is_nan()
+    is_builtin, is_share = (
+        metric.is_in([*metrics.METRICS.builtin]),
+        metric.str.ends_with("accuracy"),
+    )
+    order = (pl.col("place"), is_builtin, is_undefined, ~is_share)
     ranked = ranked.sort(*order, nulls_last=True, maintain_order=True)
     total = ranked.filter(pl.col("slice_by").is_null()).head(1 + MAIN)
     title = "{system}, {benchmark}:{split}: {metric} {value:.4f} [{ci_low:.4f}, {ci_high:.4f}] "

@@ -1,13 +1,10 @@
 """A registry that forgets what a test gave it."""
 
 import copy
-from pathlib import Path
 
 import pytest
 
 from formlab import registry
-
-TOYS = Path(__file__).parents[2] / "docs" / "plugins"
 
 
 @pytest.fixture

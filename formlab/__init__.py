@@ -1,23 +1,11 @@
 """formlab: where and why models fail on forms."""
 
-# ruff: noqa: F401 - what type checkers are told is imported when it is asked for.
-
 from __future__ import annotations
 
 import sys
 from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from formlab import analysis, charts, gallery, readers, reports, testing
-    from formlab.analysis import compare, evaluate, open_evaluation, summarise
-    from formlab.benchmarks import load
-    from formlab.frames import options
-    from formlab.readers import read_predictions
-    from formlab.readers.logs import open_log
-    from formlab.scorers import inspect_scorer
-    from formlab.systems import run
+from typing import Any
 
 # Public names by module, and decorators that register what stands below them: see `registry`.
 _HOMES = {
@@ -33,7 +21,7 @@ _ROOMS = "analysis charts gallery readers reports testing"
 _DECORATORS = "agent benchmark chart command metric notebook reader system"
 __all__ = sorted(" ".join([*_HOMES.values(), _ROOMS, _DECORATORS, "plugin"]).split())
 # With it jsonschema, which altair and nbformat import, parses a grammar of addresses for 1.3 s.
-sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
+sys.modules.setdefault("rfc3987_syntax", None)
 
 
 def __getattr__(name: str) -> Any:

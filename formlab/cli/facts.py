@@ -70,7 +70,6 @@ def judge(
 
     from formlab import files, readers
     from formlab.analysis import audit
-    from formlab.show import progress
     from formlab.systems import chat
     from formlab.systems.judge import judge_call
     from formlab.tables import USABLE
@@ -86,18 +85,15 @@ def judge(
     call = judge_call(model, store=store, settings=chosen)
     pages = audit.ask_judge(corpus, judged, call=call, workers=chosen["concurrency"], **shown)
     answers, states = {}, Counter({"judged": 0, "failed": 0, "not_asked": 0})
-    with progress("pages") as bar:
-        task = bar.add_task("judge", total=len(audit.texts_of(judged)))
-        for page, answer, record in pages:
-            status = record["status"]
-            state = {"missing": "not_asked"}.get(status, "judged" if status in USABLE else "failed")
-            states[state] += 1
-            if state == "failed":
-                click.echo(plain(f"{status}: {page}: {answer['error']}"), err=True)
-            if state != "not_asked":
-                answers[page] = answer | {"judge": model}
-                files.write_json(out, answers)
-            bar.update(task, advance=1)
+    for page, answer, record in pages:
+        status = record["status"]
+        state = {"missing": "not_asked"}.get(status, "judged" if status in USABLE else "failed")
+        states[state] += 1
+        if state == "failed":
+            click.echo(plain(f"{status}: {page}: {answer['error']}"), err=True)
+        if state != "not_asked":
+            answers[page] = answer | {"judge": model}
+            files.write_json(out, answers)
     scores = audit.judge_scores(corpus, judged, answers)
     scores = scores.filter(pl.col("slice_by").is_null(), pl.col("total") > 0, mode="fixed")
     mean = (pl.col("hits").sum() / pl.col("total").sum()).round(4)

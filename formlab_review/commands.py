@@ -82,8 +82,7 @@ def _drafting(task: str, help_text: str) -> click.Command:
         return _report(made, model, out)
 
     draft.__doc__ = help_text
-    help_examples = "Forms with good items, to show to the model [formlab's own]."
-    examples = option("--examples", help_examples, options.path)
+    examples = option("--examples", "Good forms for the model to see [ours].", options.path)
     group = (*options.BENCHMARK, _MODEL, examples, *_DRAFTED)
     return command(*group, name=task, group=formcraft)(draft)
 

@@ -66,16 +66,14 @@ def compare(
     table = analysis.compare(evaluations, **given | draws | {"metric": given["metric"] or None})
     notes, count = analysis.common(evaluations).notes, table["n_docs"].max()
     needed = documents_needed(0.05 / table.select("system_a", "system_b").n_unique())
-    hints = ["--all prints all columns, --json too"] * (not everything)
-    if count < needed:
-        hints.append(f"{count} documents: nothing can be shown, {needed} are needed")
+    title = f"{count} documents: nothing can be shown, {needed} are needed"
     # Null: no test supports that either system is better.
     filled = readable(table.with_columns(table["better"].fill_null("not shown")))
     shown = filled.drop(_HIDDEN, strict=False)
     if not everything:
         shown = shown.filter(average=average)
         shown = shown.select(name for name in _COMPARED if shown[name].count())
-    return Rows(table, [("", shown)], notes=notes, hints=hints)
+    return Rows(table, [(title if count < needed else "", shown)], notes=notes)
 
 
 @command(

@@ -64,8 +64,8 @@ def compare(
     # Whole paths: workers open what is in them by themselves.
     evaluations = [Evaluation.load(folder.absolute()) for folder in folders]
     table = analysis.compare(evaluations, **given | draws | {"metric": given["metric"] or None})
-    notes, count = analysis.common(evaluations).notes, table["n_docs"].max()
-    needed = documents_needed(0.05 / table.select("system_a", "system_b").n_unique())
+    notes, count = analysis.common(evaluations).notes, table["n_docs"].max() or 0
+    needed = documents_needed(0.05 / max(1, table.select("system_a", "system_b").n_unique()))
     title = f"{count} documents: nothing can be shown, {needed} are needed"
     # Null: no test supports that either system is better.
     filled = readable(table.with_columns(table["better"].fill_null("not shown")))
@@ -86,10 +86,7 @@ def compare(
     options.SET,
     option("--force", "Rebuild reports that have not changed, too.", bool),
 )
-def report(
-    notebooks: tuple[Path, ...], evaluations: tuple[Path, ...], changes: tuple[str, ...],
-    manifest: Path | None, settings: dict[str, str], **given: Any,
-) -> Rows:  # fmt: skip
+def report(notebooks: tuple[Path, ...], settings: dict[str, str], **given: Any) -> Rows:
     """Run NOTEBOOKS (all, if none is named) and write one HTML page each, and an index.
 
     What has not changed since it was built is left as it is. The exit code is 1 if a report is
@@ -102,6 +99,7 @@ def report(
     usual = {"layout": "single", "timeout": 600, "figures": True}
     typed = System("a report", "", start=None, defaults=usual).settings(settings)
     above_zero(typed, "timeout")
+    evaluations, changes, manifest = (given.pop(n) for n in ("evaluations", "changes", "manifest"))
     given = {n: value for n, value in given.items() if value is not None}
     given |= {name: typed[name] for name in settings}
     if not manifest:

@@ -1,4 +1,4 @@
-"""The commands about financial facts: `facts check`, `judge`, `filing` and `sums`."""
+"""The commands about financial facts: `facts check`, `judge` and `filing`."""
 
 import json
 import shutil
@@ -79,16 +79,6 @@ def test_run_stops_at_a_limit_of_calls_and_asks_bad_answers_again_on_demand(judg
         assert judge(server)[0] == (1, 1, 0)
         assert judge(server, "--set", "retry=bad")[0] == (2, 0, 0)
         assert len(server.calls) == 3
-
-
-def test_figures_that_do_not_add_up_are_listed_without_gold(formlab, tmp_path):
-    (tmp_path / "a.md").write_text("Cash  20  31\nBonds  5  6\nTotal  25  87\n")
-    result = formlab("facts", "sums", tmp_path, "--json")
-    (row,) = json.loads(result.stdout)
-    assert (row["doc_id"], row["total"], row["difference"]) == ("a.md", "87", 50)
-    assert "sums found: 2" in result.stderr
-    (tmp_path / "empty").mkdir()
-    assert "no pages here" in formlab("facts", "sums", tmp_path / "empty").stderr
 
 
 def test_a_file_for_the_answers_that_is_their_store_is_refused(formlab, root):

@@ -31,7 +31,7 @@ HELP = {
     "compare": "Compare systems, or runs over time.",
     "counterfactual": "Change values on pages, and see what answers follow.",
     "design": "Draw forms to a plan, and say what each factor does.",
-    "facts": "Financial facts: judge, filings, sums.",
+    "facts": "Financial facts: judge, filings.",
     "formcraft": "Make data like FORMCRAFT's with a model and people.",
     "init": "Copy the notebooks and a manifest of reports.",
     "list": "List benchmarks, systems, metrics …",

@@ -33,7 +33,6 @@ _CHANGED += ("difference_high", "p_adjusted", "verdict", "fixed", "broken", "cha
     option("--over-time", "EVAL is a folder of runs: what each changed.", bool),
     option("--resamples", "Draws for intervals [1000] and tests [9999].", options.FROM_ZERO),
     options.SEED,
-    options.WORKERS,
     options.EVERYTHING,
 )
 def compare(
@@ -61,8 +60,7 @@ def compare(
         table = analysis.history(analysis.open_history(folders[0]), **given)
         first = table if everything else table.filter(metric=table["metric"].first())
         return Rows(table, [("", first.select(_CHANGED))])
-    # Whole paths: workers open what is in them by themselves.
-    evaluations = [Evaluation.load(folder.absolute()) for folder in folders]
+    evaluations = [Evaluation.load(folder) for folder in folders]
     table = analysis.compare(evaluations, **given | draws | {"metric": given["metric"] or None})
     notes, count = analysis.common(evaluations).notes, table["n_docs"].max() or 0
     needed = documents_needed(0.05 / max(1, table.select("system_a", "system_b").n_unique()))

@@ -224,7 +224,8 @@ def _is_log(path: Path) -> bool:
         return all(columns & {*NAMES[name]} for name in ("gold", "value"))
     with suppress(FormlabError, *ODD):
         rows = islice(reader.read(Source(path)), 1000)
-        return any(row["role"] in ("gold", "score", "figure") for row in rows)
+        roles = ("gold", "score", "figure")
+        return any(row["role"] in roles or any(n.startswith("log_by_") for n in row) for row in rows)
     return False
 
 
@@ -265,11 +266,10 @@ def _logs(logs: tuple[Path, ...], benchmark: str | None, **given: Any) -> Rows:
 
 def _log_row(log: Path, evaluation: Evaluation) -> dict[str, Any]:
     """What is printed of a run in a log: figures, and cases that formlab counts otherwise."""
-    from formlab.readers import beside
+    from formlab.readers.logs import differences, headlines, join_report
 
-    differ = beside.differences(evaluation)
-    where, stated = f"{evaluation.benchmark}:{evaluation.split}", beside.stated(evaluation)
-    row = {"log": str(log), "format": stated.get("format"), "system": evaluation.system}
-    row |= {"benchmark": where, "notes": evaluation.notes, "join": beside.join_report(evaluation)}
-    row |= {"headlines": beside.headlines(evaluation).to_dicts(), "differences": differ.to_dicts()}
+    differ, where = differences(evaluation), f"{evaluation.benchmark}:{evaluation.split}"
+    row = {"log": str(log), "system": evaluation.system, "benchmark": where}
+    row |= {"notes": evaluation.notes, "join": join_report(evaluation)}
+    row |= {"headlines": headlines(evaluation).to_dicts(), "differences": differ.to_dicts()}
     return row | {"why": dict(Counter(differ["why"].to_list()).most_common())}

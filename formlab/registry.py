@@ -50,9 +50,6 @@ class Source(NamedTuple):
         return f"package {self.name} {self.version}" if is_package else self.name
 
 
-FORMLAB = Source("formlab", "formlab")
-
-
 class Entry(NamedTuple):
     """A name of one kind, where it comes from, and what imports its value."""
 
@@ -125,7 +122,8 @@ class Registry(Mapping[str, Any]):
     def _entry(self, name: str) -> Entry:
         found = [entry for entry in entries(self.kind) if entry.name == name]
         if name in self.builtin:
-            found = [Entry(self.kind, name, FORMLAB, partial(self._builtin, name)), *found]
+            source, value = Source("formlab", "formlab"), partial(self._builtin, name)
+            found = [Entry(self.kind, name, source, value), *found]
         if not found:
             raise KeyError(name)
         if len(found) > 1:

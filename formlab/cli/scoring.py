@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from formlab.folders import Evaluation
 
-# How many scores follow the main one without --all.
-MAIN = 5
+# How many scores follow the main one without --all, and rows that make a source more than answers.
+MAIN, _ROLES = 5, ("gold", "score", "figure")
 
 
 @command(
@@ -224,8 +224,9 @@ def _is_log(path: Path) -> bool:
         return all(columns & {*NAMES[name]} for name in ("gold", "value"))
     with suppress(FormlabError, *ODD):
         rows = islice(reader.read(Source(path)), 1000)
-        roles = ("gold", "score", "figure")
-        return any(row["role"] in roles or any(n.startswith("log_by_") for n in row) for row in rows)
+        return any(
+            row["role"] in _ROLES or any(n.startswith("log_by_") for n in row) for row in rows
+        )
     return False
 
 

@@ -1,8 +1,5 @@
 """Public functions take frames of polars and of pandas, and return what the user chooses."""
 
-import importlib
-import inspect
-
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -12,12 +9,6 @@ from polars.testing import assert_frame_equal
 import formlab
 from formlab import analysis, charts, frames, gallery, tables
 from formlab.errors import TableBroken, UnknownName
-
-ROOMS = (
-    "formlab", "formlab.analysis", "formlab.charts", "formlab.decisions", "formlab.gallery",
-    "formlab.readers.gold", "formlab.readers", "formlab.readers.logs", "formlab.trees",
-    "formlab_review",
-)  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -33,25 +24,6 @@ def evaluation():
     for row in answers:
         del row["scanner"], row["kind"]
     return formlab.evaluate(gold, answers)
-
-
-def public():
-    for room in ROOMS:
-        module = importlib.import_module(room)
-        for name in getattr(module, "__all__", None) or vars(module):
-            function = getattr(module, name)
-            if inspect.isfunction(function) and not name.startswith("_"):
-                yield room, name, function
-
-
-@pytest.mark.parametrize(
-    "function", [pytest.param(f, id=f"{room}.{name}") for room, name, f in public()]
-)
-def test_every_public_function_of_frames_takes_both_libraries(function):
-    signature = inspect.signature(inspect.unwrap(function))
-    annotations = [str(p.annotation) for p in signature.parameters.values()]
-    if any("pl.DataFrame" in text for text in (*annotations, str(signature.return_annotation))):
-        assert hasattr(function, "__wrapped__"), function
 
 
 def test_tables_come_back_from_pandas_as_they_were(evaluation):

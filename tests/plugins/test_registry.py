@@ -1,4 +1,3 @@
-import json
 import os
 import sys
 from contextlib import nullcontext
@@ -7,7 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 import formlab
-from formlab import benchmarks, metrics, registry, systems
+from formlab import benchmarks, metrics, registry
 from formlab.cli import main
 from formlab.errors import DataBroken, DataMissing, FormlabError, NotAvailable, UnknownName
 from formlab.folders import Evaluation
@@ -126,23 +125,6 @@ def test_manifest_that_is_hostile_runs_nothing(tmp_path, records, message):
         records[0] |= {"name": str(tmp_path / "evil.py")}
     with pytest.raises(FormlabError, match=message) if message else nullcontext():
         registry.restore(records, where="here")
-
-
-def test_run_of_a_system_that_has_changed_is_another_run(tmp_path, funsd_root):
-    file = tmp_path / "blank.py"
-    corpus = benchmarks.load("funsd", root=funsd_root)
-
-    def run(title):
-        named = f"'blank', title='{title}', images=False"
-        file.write_text(f"import formlab\nformlab.system({named})(lambda *_: len)")
-        registry.load(file)
-        systems.run(corpus, systems.get("blank"), out=tmp_path / "run")
-
-    run("one")
-    with pytest.raises(DataBroken, match="holds another run: plugins"):
-        run("two")
-    head = json.loads((tmp_path / "run" / "run.json").read_text())
-    assert head["plugins"][0]["name"] == str(file)
 
 
 def test_command_ends_where_a_plug_in_cannot_be_loaded(tmp_path):

@@ -129,8 +129,7 @@ class Room(ModuleType):
             if name in names.split():
                 setattr(self, name, either(getattr(import_module(f"formlab.{home}"), name)))
                 return getattr(self, name)
-        what = f"module {self.__name__!r} has no attribute {name!r}"
-        raise AttributeError(what, name=name, obj=self)
+        raise AttributeError(f"{self.__name__} has no attribute {name!r}", name=name, obj=self)
 
     def __setattr__(self, name: str, value: Any) -> None:
         # Importing a module that is called like its function must not hide the function.

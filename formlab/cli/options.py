@@ -27,11 +27,6 @@ Table = tuple[str, "Sequence[Mapping[str, Any]] | pl.DataFrame"]
 path = click.Path(path_type=Path)
 
 
-def folder(text: str) -> Path:
-    """A folder that is read where it lies, as a whole path: what keeps it may move."""
-    return Path(text).resolve()
-
-
 def file(text: str) -> Path:
     """A path, or an address such as ``s3://…`` whose files are fetched."""
     from formlab.files import local
@@ -77,7 +72,9 @@ def option(
 
 COUNT, FROM_ZERO = click.IntRange(min=1), click.IntRange(min=0)
 GOLD = click.argument("gold", type=gold)
-ROOT = option("--root", "Folder of a benchmark's official files [the sample].", folder)
+# A whole path: what keeps it may move.
+_FOLDER = click.Path(path_type=Path, resolve_path=True)
+ROOT = option("--root", "Folder of a benchmark's official files [the sample].", _FOLDER)
 BENCHMARK = (ROOT, option("--split", "A split of the benchmark; its first if left out."))
 _COLUMNS = "NAME=COLUMN,…: what columns are called, such as gold=target,prediction=output."
 OWN_GOLD = (

@@ -260,7 +260,7 @@ def _logs(logs: tuple[Path, ...], benchmark: str | None, **given: Any) -> Rows:
             title += ": {measure} {value:.4f} ({n} samples)".format(**figures[-1])
         tables += [(title, row["headlines"])]
         differ = row["differences"]
-        title = f"{len(differ)} cases that the log and formlab count differently"
+        title = f"cases that the log and formlab count differently: {len(differ)}"
         tables += [(title, differ if everything else [])] if differ else []
     return Rows(rows, tables)
 

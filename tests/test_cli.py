@@ -106,7 +106,7 @@ MISTAKES = {
     "run funsd --system ocr --set scale": "is not NAME=VALUE",
     "run funsd --system ocr --documents 1 --out gold.csv": "gold.csv",
     "compare evals/m": "two",
-    "compare evals/m none": "/none). Try: formlab score GOLD",
+    "compare evals/m none": "none). Try: formlab score GOLD",
     "compare gold.csv evals/m": "a file, not the folder of an evaluation",
     "compare evals evals/m": "this folder holds no evaluation",
     "compare evals/m evals/n --metric cer": "unknown metric scored for all systems 'cer'",

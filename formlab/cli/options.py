@@ -15,12 +15,9 @@ from formlab.errors import DataBroken, UnknownName
 from formlab.show import plain, say, show
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from formlab.folders import Corpus
 
 Option = Callable[[Callable[..., Any]], Callable[..., Any]]
-Table = tuple[str, "Sequence[Mapping[str, Any]] | pl.DataFrame"]
 
 
 # Types of options, of which functions are given what was typed.
@@ -140,13 +137,13 @@ def corpus_of(gold: str | Path, options: Mapping[str, Any]) -> Corpus:
 class Rows(NamedTuple):
     """What a command gives to be printed.
 
-    `frame` has all rows and columns, for ``--json``; `main` has titles and tables for people
-    instead, of which some may be empty. Counts of what was odd (`notes`) come before, sentences
-    (`hints`) after them, on stderr. Unless all is `ok`, the exit code is 1.
+    `frame`, a polars frame or rows as dicts, has all columns, for ``--json``; `main` has titles and
+    tables for people instead, of which some may be empty. Counts of what was odd (`notes`) come
+    before, sentences (`hints`) after them, on stderr. Unless all is `ok`, the exit code is 1.
     """
 
-    frame: Sequence[Mapping[str, Any]] | pl.DataFrame
-    main: Sequence[Table] | None = None
+    frame: Any
+    main: Sequence[tuple[str, Any]] | None = None
     notes: Mapping[str, int] = MappingProxyType({})
     hints: Sequence[str] = ()
     ok: bool = True

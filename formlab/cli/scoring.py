@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from formlab.cli import options
-from formlab.cli.options import Rows, Table, command, corpus_of, option
+from formlab.cli.options import Rows, command, corpus_of, option
 from formlab.errors import DataBroken, FormlabError, NotAvailable
 from formlab.show import plain, say
 
@@ -185,7 +185,7 @@ def _summary(evaluation: Evaluation, given: Mapping[str, Any]) -> Rows:
     return Rows(summary, _main(summary, by), hints=[hint])
 
 
-def _main(summary: pl.DataFrame, by: Collection[str]) -> list[Table]:
+def _main(summary: pl.DataFrame, by: Collection[str]) -> list[tuple[str, Any]]:
     """The main number as a title, the scores beside it, and the slices `by` columns."""
     import polars as pl
 
@@ -233,7 +233,7 @@ def _is_log(path: Path) -> bool:
 def _logs(logs: tuple[Path, ...], benchmark: str | None, **given: Any) -> Rows:
     """An evaluation of each run in logs, with the log's own figures beside formlab's."""
     from formlab import workers
-    from formlab.readers.logs import open_logs
+    from formlab.readers.logs import differences, headlines, join_report, open_logs
 
     out, everything = given["out"], given["everything"]
     passed = {key: given[key] for key in ("columns", "types", "root", "split", "name")}
@@ -254,23 +254,16 @@ def _logs(logs: tuple[Path, ...], benchmark: str | None, **given: Any) -> Rows:
         if folder and folder != out:
             evaluation.save(folder)
         say(evaluation.notes, left_out=evaluation.unreadable)
-        rows.append(row := _log_row(path, evaluation) | {"out": folder and str(folder)})
-        title = f"{row['system']}, {row['benchmark']}, {row['log']}"
+        differ, where = differences(evaluation), f"{evaluation.benchmark}:{evaluation.split}"
+        row = {"log": str(path), "system": evaluation.system, "benchmark": where}
+        row |= {"notes": evaluation.notes, "join": join_report(evaluation)}
+        row |= {"headlines": headlines(evaluation).to_dicts(), "differences": differ.to_dicts()}
+        row |= {"why": dict(Counter(differ["why"].to_list()).most_common())}
+        rows.append(row | {"out": folder and str(folder)})
+        title = f"{row['system']}, {where}, {path}"
         if figures := [figure for figure in row["headlines"] if figure["by"] == "formlab"]:
             title += ": {measure} {value:.4f} ({n} samples)".format(**figures[-1])
-        tables += [(title, row["headlines"])]
-        differ = row["differences"]
-        title = f"cases that the log and formlab count differently: {len(differ)}"
-        tables += [(title, differ if everything else [])] if differ else []
+        tables.append((title, row["headlines"]))
+        title = f"cases that the log and formlab count differently: {differ.height}"
+        tables += [(title, differ if everything else [])] if differ.height else []
     return Rows(rows, tables)
-
-
-def _log_row(log: Path, evaluation: Evaluation) -> dict[str, Any]:
-    """What is printed of a run in a log: figures, and cases that formlab counts otherwise."""
-    from formlab.readers.logs import differences, headlines, join_report
-
-    differ, where = differences(evaluation), f"{evaluation.benchmark}:{evaluation.split}"
-    row = {"log": str(log), "system": evaluation.system, "benchmark": where}
-    row |= {"notes": evaluation.notes, "join": join_report(evaluation)}
-    row |= {"headlines": headlines(evaluation).to_dicts(), "differences": differ.to_dicts()}
-    return row | {"why": dict(Counter(differ["why"].to_list()).most_common())}

@@ -6,13 +6,11 @@ Nothing that was paid for is kept here: the answers of models are in a store tha
 from __future__ import annotations
 
 import functools
-import gzip
 import hashlib
 import json
 import os
 import sys
 import time
-import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
@@ -20,12 +18,11 @@ from pathlib import Path
 from typing import Any
 
 from formlab import files
-from formlab.errors import FormlabError, NotAvailable
+from formlab.errors import DataBroken, DataMissing, NotAvailable
 
 # Folders of the cache: what engines read on pages, and the systems' runs over samples.
 PAGES, RUNS = "ocr", "runs"
 NO_CACHE, GIGABYTES = "FORMLAB_NO_CACHE", 2.0
-_DAMAGED = (FormlabError, OSError, EOFError, zlib.error, ValueError, KeyError, TypeError)
 # How many values were taken, and the seconds that this saved: their difference is what a page took.
 reused: ContextVar[tuple[int, float]] = ContextVar("reused", default=(0, 0.0))
 
@@ -38,14 +35,12 @@ def key_of(shape: Any) -> str:
 @contextmanager
 def bypassed(is_bypassed: bool = True) -> Iterator[None]:
     """Nothing is taken or kept meanwhile, nor in processes that start, as by FORMLAB_NO_CACHE=1."""
-    before = os.environ.get(NO_CACHE)
-    if is_bypassed:
-        os.environ[NO_CACHE] = "1"
+    before = os.environ.get(NO_CACHE, "")
+    os.environ[NO_CACHE] = "1" if is_bypassed else before
     try:
         yield
     finally:
-        if before is None:
-            os.environ.pop(NO_CACHE, None)
+        os.environ[NO_CACHE] = before
 
 
 def value(name: str, key: Any, make: Callable[[], Any]) -> Any:
@@ -55,24 +50,22 @@ def value(name: str, key: Any, make: Callable[[], Any]) -> Any:
     """
     if os.environ.get(NO_CACHE):
         return json.loads(json.dumps(make()))
-    digest, start = key_of(key), time.perf_counter()
-    file = files.cache_folder() / name / f"{digest}.json.gz"
+    file, start = files.cache_folder() / name / f"{key_of(key)}.json", time.perf_counter()
     try:
-        entry = files.parse_json(gzip.decompress(files.read_bytes(file)).decode(), where=str(file))
-        if entry["key"] != digest:
-            raise ValueError("the entry of another key")
-        kept, saved = entry["value"], float(entry["seconds"]) - (time.perf_counter() - start)
+        entry = files.read_json(file)
+        taken, seconds = entry["value"], float(entry["seconds"])
         os.utime(file)
-        reused.set((reused.get()[0] + 1, reused.get()[1] + saved))
-        return kept
-    except _DAMAGED as error:
-        if not isinstance(error.__cause__, FileNotFoundError):
-            _note(f"a damaged entry of the cache is made again: {file} ({error})")
+        count, saved = reused.get()
+        reused.set((count + 1, saved + seconds - (time.perf_counter() - start)))
+        return taken
+    except DataMissing:
+        pass
+    except (DataBroken, OSError, KeyError, TypeError, ValueError) as error:
+        _note(f"a damaged entry of the cache is made again: {file} ({error})")
     start, made = time.perf_counter(), make()
-    text = json.dumps({"key": digest, "seconds": time.perf_counter() - start, "value": made})
+    text = json.dumps({"seconds": time.perf_counter() - start, "value": made})
     try:
-        with files.atomic(file) as part:
-            part.write_bytes(gzip.compress(text.encode(), 5, mtime=0))
+        files.write_text(file, text)
         _clean_up(file.parent)
     except NotAvailable as error:
         _note(f"nothing is kept in {file.parent}: {error.what}")
@@ -89,26 +82,19 @@ def run_folder(name: str) -> Path:
     return folder / name
 
 
-def entries(folder: Path) -> list[tuple[float, int, Path]]:
-    """When each entry was last used, its size in bytes, and its path; the oldest first."""
-    found = []
+def drop_oldest(folder: Path, *, gigabytes: float = GIGABYTES) -> int:
+    """Drop the entries that were not used for the longest time, down to this size; how many."""
+    entries = []
     for path in folder.glob("*"):
         with suppress(OSError):  # Other processes may drop it meanwhile.
             inner = [file for file in (path, *path.rglob("*")) if file.is_file()]
-            found.append((path.stat().st_mtime, sum(f.stat().st_size for f in inner), path))
-    return sorted(found)
-
-
-def drop_oldest(folder: Path, *, gigabytes: float = GIGABYTES) -> int:
-    """Drop the entries that were not used for the longest time, down to this size; how many."""
-    left, count = entries(folder), 0
-    size = sum(size for _, size, _ in left)
-    while size > gigabytes * 1e9 and count < len(left):
-        _, own, path = left[count]
+            entries.append((path.stat().st_mtime, sum(f.stat().st_size for f in inner), path))
+    entries.sort(reverse=True)
+    count = len(entries)
+    while sum(size for _, size, _ in entries) > gigabytes * 1e9:
         with suppress(OSError):
-            files.remove(path)
-        size, count = size - own, count + 1
-    return count
+            files.remove(entries.pop()[-1])
+    return count - len(entries)
 
 
 # Once in each process; and each note once.

@@ -6,7 +6,7 @@ import functools
 import inspect
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from importlib import import_module
 from types import ModuleType
 from typing import Any
@@ -15,8 +15,6 @@ import polars as pl
 
 from formlab.errors import TableBroken, UnknownName
 
-LIBRARIES = ("polars", "pandas")
-_OURS = re.compile(r"formlab(_arena|_baselines|_experiments|_review)?\b")
 # Annotations of parameters that take one item in place of a list of it.
 _LISTS = re.compile(
     r"Sequence\[str\b|(Mapping\[str, Evaluation\] \| )?(Sequence|Iterable)\[Evaluation\]"
@@ -30,22 +28,14 @@ class Options:
 
     `frames` is the library of the frames that functions return, ``polars`` or ``pandas``. Tables
     of an evaluation (`evaluation.cases`) stay polars and have `to_pandas()`.
-
-    >>> import formlab
-    >>> formlab.options.frames = "panda"
-    Traceback (most recent call last):
-    ...
-    formlab.errors.UnknownName: unknown library of frames 'panda'. Try: 'pandas' (known: pandas, \
-polars)
     """
 
     frames: str = "polars"
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if name != "frames":
-            raise UnknownName.of("option", name, ["frames"])
-        if value not in LIBRARIES:
-            raise UnknownName.of("library of frames", value, LIBRARIES)
+        values = ["frames = 'polars'", "frames = 'pandas'"]
+        if (assignment := f"{name} = {value!r}") not in values:
+            raise UnknownName.of("option", assignment, values)
         super().__setattr__(name, value)
 
 
@@ -65,24 +55,10 @@ def to_polars(value: Any) -> Any:
     What is missing is null, and undefined scores are NaN. A named index is a column. `TableBroken`
     if two columns have the same name, or a column holds values of several types.
     """
-    return _within(value, _frame)
-
-
-def to_pandas(value: Any) -> Any:
-    """A polars frame as pandas, also inside a list, tuple or dict; all else unchanged."""
-    return _within(value, lambda v: v.to_pandas() if isinstance(v, pl.DataFrame) else v)
-
-
-def _within(value: Any, change: Callable[[Any], Any]) -> Any:
-    """What `change` makes of a value, or of each value in a list, tuple or dict."""
     if type(value) in (list, tuple):
-        return type(value)(_within(item, change) for item in value)
+        return type(value)(map(to_polars, value))
     if type(value) is dict:
-        return {key: _within(item, change) for key, item in value.items()}
-    return change(value)
-
-
-def _frame(value: Any) -> Any:
+        return {key: to_polars(item) for key, item in value.items()}
     if isinstance(value, pl.DataFrame | pl.Series) or not hasattr(value, "shape"):
         return value
     import narwhals as nw
@@ -110,39 +86,34 @@ def either(function: Any) -> Any:
     if not inspect.isfunction(function):
         return function
     signature = inspect.signature(function)
-    parameters = signature.parameters.values()
-    has_frames = any("pl." in str(p.annotation) for p in parameters)
-    named = [p for p in parameters if p.kind is not p.VAR_POSITIONAL]
+    named = [p for p in signature.parameters.values() if p.kind is not p.VAR_POSITIONAL]
     lists = {p.name for p in named if _LISTS.match(str(p.annotation))}
-    positional = [p.name for p in named if p.kind is p.POSITIONAL_OR_KEYWORD]
-    returns = "pl.DataFrame" in str(signature.return_annotation)
-    if not returns and not lists and not has_frames:
+    if not lists and "pl." not in str(signature):
         return function
 
-    def taken(name: str, value: Any) -> Any:
-        # A text is a sequence as well, of its letters; the name of a column is meant.
-        is_list = value is None or (isinstance(value, Iterable) and not isinstance(value, str))
-        value = value if name not in lists or is_list else (value,)
-        return to_polars(value) if has_frames else value
-
     @functools.wraps(function)
-    def called(*values: Any, **named: Any) -> Any:
-        values = (*map(taken, positional, values), *to_polars(values[len(positional) :]))
-        named = {name: taken(name, value) for name, value in named.items()}
+    def converted(*values: Any, **named: Any) -> Any:
+        given = signature.bind(*values, **named)
+        for name, value in given.arguments.items():
+            # A text is a sequence as well, of its letters; the name of a column is meant.
+            is_list = value is None or (isinstance(value, Iterable) and not isinstance(value, str))
+            value = value if name not in lists or is_list else (value,)
+            given.arguments[name] = to_polars(value)
         try:
-            result = function(*values, **named)
+            result = function(*given.args, **given.kwargs)
         except pl.exceptions.ColumnNotFoundError as error:
-            frames = [v for v in (*values, *named.values()) if isinstance(v, pl.DataFrame)]
-            if not frames:
-                raise
+            frames = [v for v in given.arguments.values() if isinstance(v, pl.DataFrame)]
             name = re.search(r"[\"'](.+?)[\"']", str(error))
-            known = {column for frame in frames for column in frame.columns}
-            raise UnknownName.of("column", name[1] if name else error, known) from error
+            if not frames or not name:
+                raise
+            columns = {column for frame in frames for column in frame.columns}
+            raise UnknownName.of("column", name[1], columns) from error
         # Code of formlab itself works on polars, whatever the user has chosen.
-        ours = _OURS.match(str(sys._getframe(1).f_globals.get("__name__")))
-        return to_pandas(result) if returns and options.frames == "pandas" and not ours else result
+        caller = str(sys._getframe(1).f_globals.get("__name__"))
+        is_wanted = options.frames == "pandas" and not re.match(r"formlab(_\w+)?(\.|$)", caller)
+        return result.to_pandas() if is_wanted and isinstance(result, pl.DataFrame) else result
 
-    return called
+    return converted
 
 
 def door(room: dict[str, Any], names: Iterable[str]) -> None:
@@ -158,8 +129,7 @@ class Room(ModuleType):
             if name in names.split():
                 setattr(self, name, either(getattr(import_module(f"formlab.{home}"), name)))
                 return getattr(self, name)
-        what = f"module {self.__name__!r} has no attribute {name!r}"
-        raise AttributeError(what, name=name, obj=self)
+        raise AttributeError(f"{self.__name__} has no attribute {name!r}", name=name, obj=self)
 
     def __setattr__(self, name: str, value: Any) -> None:
         # Importing a module that is called like its function must not hide the function.

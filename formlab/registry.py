@@ -15,7 +15,6 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass
 from functools import cache, partial
 from importlib import import_module, metadata
 from pathlib import Path
@@ -36,8 +35,7 @@ KINDS: dict[str, tuple[str, str] | None] = {
 }
 
 
-@dataclass(frozen=True)
-class Source:
+class Source(NamedTuple):
     """Where an entry comes from: ``formlab``, a ``package``, a ``file`` or a ``notebook``.
 
     `version` is that of a package, or the SHA-256 of a file.
@@ -48,21 +46,8 @@ class Source:
     version: str = ""
 
     def __str__(self) -> str:
-        if self.kind == "package":
-            return f"package {self.name} {self.version}".rstrip()
-        if self.kind == "notebook":
-            return "this notebook" if self.name == "__main__" else f"module {self.name}"
-        return self.name
-
-    @property
-    def remedy(self) -> str:
-        """How a user has it again."""
-        file = f"--plugin FILE.py (or {VARIABLE}) with that file, if you trust it"
-        ways = {"package": f"pip install {self.name}=={self.version}", "file": file}
-        return ways.get(self.kind, "register it again first, or keep it in a file, with --plugin")
-
-
-OWN = Source("formlab", "formlab")
+        is_package = self.kind == "package"
+        return f"package {self.name} {self.version}" if is_package else self.name
 
 
 class Entry(NamedTuple):
@@ -74,47 +59,29 @@ class Entry(NamedTuple):
     load: Callable[[], Any]
 
 
-class Record(TypedDict):
-    """An entry that an evaluation needs: its kind and name, and the fields of its `Source`."""
-
-    plugin: str
-    entry: str
-    kind: str
-    name: str
-    version: str
+# An entry that an evaluation needs: its kind and name, and the fields of its `Source`.
+Record = TypedDict("Record", dict.fromkeys(("plugin", "entry", *Source._fields), str))
 
 
 # The plug-ins of this process: entries by kind, name and source, registries by kind, of files the
-# SHA-256 or why they cannot be run, what FORMLAB_PLUGINS named last, and the source that is run.
-_STATE = SimpleNamespace(registered={}, registries={}, files={}, broken={}, named="", loading=None)
+# SHA-256, what FORMLAB_PLUGINS named last, and the source that is run.
+_STATE = SimpleNamespace(registered={}, registries={}, files={}, named="", loading=None)
 
 
 class Registry(Mapping[str, Any]):
     """The entries of one kind, a key of `KINDS`, by name; a value is imported when asked for.
 
     Iterating gives formlab's own entries in their order and then every plug-in that can be
-    imported. `loaded` holds the values so far.
-
-    `builtin` has for each of formlab's own names ``module:attribute``, or that and a help line; the
-    attribute is the value, or a mapping that has the value under that name. `help_lines` are those
-    of formlab's add-ons.
+    imported. `builtin` has for each of formlab's own ``module:attribute``; the attribute is the
+    value, or a mapping that has the value under that name.
     """
 
-    def __init__(
-        self, kind: str, builtin: Mapping[str, Any], help_lines: Mapping[str, str] | None = None
-    ) -> None:
-        self.kind, self.loaded = kind, {}
-        self.builtin = {n: e if isinstance(e, str) else e[0] for n, e in builtin.items()}
-        lines = {n: e[1] for n, e in builtin.items() if not isinstance(e, str)}
-        self.help_lines = lines | dict(help_lines or {})
+    def __init__(self, kind: str, builtin: Mapping[str, str]) -> None:
+        self.kind, self.builtin = kind, builtin
         _STATE.registries[kind] = self
 
     def __getitem__(self, name: str) -> Any:
-        if name in self.loaded:
-            return self.loaded[name]
-        entry = self._entry(name)
-        # What others register may be registered anew.
-        return self.loaded.setdefault(name, entry.load()) if entry.source == OWN else entry.load()
+        return self._entry(name).load()
 
     def __iter__(self) -> Iterator[str]:
         for name in self.names():
@@ -125,11 +92,11 @@ class Registry(Mapping[str, Any]):
         return sum(1 for _ in self)
 
     def __contains__(self, name: object) -> bool:
-        return name in self.builtin or name in self.loaded or name in self.plugins()
+        return name in self.builtin or name in self.names()
 
     def names(self) -> list[str]:
         """Every name, also of plug-ins that cannot be used; nothing is imported."""
-        return list(dict.fromkeys([*self.builtin, *self.loaded, *sorted(self.plugins())]))
+        return list(dict.fromkeys([*self.builtin, *sorted(e.name for e in entries(self.kind))]))
 
     def find(self, name: str, *more: str) -> Any:
         """The entry called `name`; `UnknownName` if there is none, which suggests `more` too.
@@ -138,9 +105,7 @@ class Registry(Mapping[str, Any]):
         """
         if name in self:
             return self[name]
-        error = UnknownName.of(self.kind.removesuffix("s"), name, [*self, *more])
-        broken = [f"{row['source']}: {row['problem']}" for row in problems(self.kind)]
-        raise UnknownName(error.what, remedy="; ".join([str(error.remedy), *broken]))
+        raise UnknownName.of(self.kind.removesuffix("s"), name, [*self, *more])
 
     def source(self, name: str) -> Source:
         """Where the entry called `name` comes from."""
@@ -154,45 +119,22 @@ class Registry(Mapping[str, Any]):
             return error
         return None
 
-    def help(self, name: str) -> str:
-        """The line that is registered, for which nothing is imported, or the docstring's first."""
-        if name in self.help_lines and self.source(name).name == "formlab":
-            return self.help_lines[name]
-        if problem := self.problem(name):
-            return str(problem)
-        return (getattr(self[name], "help", None) or self[name].__doc__ or "").partition("\n")[0]
+    def _entry(self, name: str) -> Entry:
+        found = [entry for entry in entries(self.kind) if entry.name == name]
+        if name in self.builtin:
+            source, value = Source("formlab", "formlab"), partial(self._builtin, name)
+            found = [Entry(self.kind, name, source, value), *found]
+        if not found:
+            raise KeyError(name)
+        if len(found) > 1:
+            sources = " and ".join(str(entry.source) for entry in found)
+            what = f"two {self.kind} are called {name!r}: {sources}"
+            raise DataBroken(what, remedy="rename one, or leave out its plug-in")
+        return found[0]
 
-    def plugins(self) -> dict[str, list[Entry]]:
-        """The plug-ins by name: entry points, then what files and notebooks register."""
-        load_named()
-        entries: dict[str, list[Entry]] = {}
-        for entry in (*_packages(), *_STATE.registered.values()):
-            if entry.kind == self.kind:
-                entries.setdefault(entry.name, []).append(entry)
-        return entries
-
-    def _own(self, name: str) -> Any:
+    def _builtin(self, name: str) -> Any:
         value = resolve_name(self.builtin[name])
         return value[name] if isinstance(value, Mapping) else value
-
-    def _entry(self, name: str) -> Entry:
-        entries = self.plugins().get(name, [])
-        if name in self.builtin:
-            entries = [Entry(self.kind, name, OWN, partial(self._own, name)), *entries]
-        if not entries:
-            raise KeyError(name)
-        if len(entries) == 1:
-            return entries[0]
-        # A package whose entry point names what its own decorator registers is one plug-in, and
-        # one that cannot be imported is in nobody's way.
-        values: dict[int, Entry] = {}
-        for entry in entries:
-            with suppress(NotAvailable):
-                values.setdefault(id(entry.load()), entry)
-        if len(values) > 1:
-            what = f"two {self.kind} are called {name!r}: {_sources(values.values())}"
-            raise DataBroken(what, remedy="rename one, or leave out its plug-in")
-        return next(iter(values.values()), entries[0])
 
 
 def view(kind: str) -> Registry:
@@ -220,68 +162,47 @@ def register(kind: str, name: str, value: Any = None, **fields: Any) -> Any:
         raise UnknownName.of("kind of plug-in", kind, KINDS)
     if value is None:
         return lambda function: register(kind, name, function, **fields)
-    source = _STATE.loading or Source("notebook", _caller())
+    caller = sys._getframe(1)
+    while caller.f_back and caller.f_globals is globals():
+        caller = caller.f_back
+    source = _STATE.loading or Source("notebook", str(caller.f_globals.get("__name__")))
     if KINDS[kind]:
-        entry_class, main = resolve_name(KINDS[kind][0]), KINDS[kind][1]
+        entry_class, field = resolve_name(KINDS[kind][0]), KINDS[kind][1]
         if not isinstance(value, entry_class):
-            value = entry_class(name=name, **{main: value}, **fields)
+            value = entry_class(name=name, **{field: value}, **fields)
     _STATE.registered[kind, name, source.name] = Entry(kind, name, source, lambda: value)
-    if kind in _STATE.registries:  # Where both are, its use is an error now.
-        _STATE.registries[kind].loaded.pop(name, None)
     return value
-
-
-def _caller() -> str:
-    """The module whose code registers something: the first frame outside of this one."""
-    frame = sys._getframe(1)
-    while frame.f_back and frame.f_globals is globals():
-        frame = frame.f_back
-    return str(frame.f_globals.get("__name__", "__main__"))
 
 
 def load(path: str | Path) -> ModuleType:
     """Run the plug-in file at `path`, which registers its entries; worker processes do so too.
 
-    A file that has changed is run again and replaces what it registered. One that is not there
-    (`DataMissing`) or cannot be run (`NotAvailable`) is listed by `problems` too.
+    A file that has changed is run again and replaces what it registered. `DataMissing` if it is not
+    there, `NotAvailable` if it cannot be run.
     """
-    path = os.path.realpath(path)  # Not Path.resolve(), which raises on links in a circle.
-    try:
-        module = _run_file(path)
-    except FormlabError as error:
-        unload(path)
-        _STATE.broken[path] = error.what
-        raise
-    # Processes that start from this one find it there, whatever folder they work in.
-    os.environ[VARIABLE] = os.pathsep.join(dict.fromkeys([*named(), path]))
-    return module
-
-
-def _run_file(path: str) -> ModuleType:
     from formlab import files
 
-    code = files.read_bytes(path)
-    source = Source("file", path, hashlib.sha256(code).hexdigest())
+    path = os.path.realpath(path)  # Not Path.resolve(), which raises on links in a circle.
     name = f"formlab_plugin_{Path(path).stem}_{hashlib.sha256(path.encode()).hexdigest()[:8]}"
-    if _STATE.files.get(path) == source.version:
-        return sys.modules[name]
-    unload(path)
-    sys.modules[name] = module = ModuleType(name)
-    module.__file__ = path
-    # The very bytes that were hashed, and no bytecode is left beside the file.
-    _run(source, lambda: exec(compile(code, path, "exec"), vars(module)))  # noqa: S102
+    try:
+        code = files.read_bytes(path)
+        source = Source("file", path, hashlib.sha256(code).hexdigest())
+        if _STATE.files.get(path) != source.version:
+            unload(path)
+            sys.modules[name] = module = ModuleType(name)
+            module.__file__ = path
+            # The very bytes that were hashed, and no bytecode is left beside the file.
+            _run(source, lambda: exec(compile(code, path, "exec"), vars(module)))  # noqa: S102
+    except FormlabError:
+        unload(path)
+        raise
     _STATE.files[path] = source.version
     with suppress(NotAvailable):
         # Without a folder to write to, a later session has to name the file again.
-        files.write_text(_note(source.version), path)
-    return module
-
-
-def _note(version: str) -> Path:
-    """The file that says where the user keeps the plug-in file of this SHA-256."""
-    from formlab import files
-
-    return files.cache_folder() / "plugins" / version
+        files.write_text(files.cache_folder() / "plugins" / source.version, path)
+    # Processes that start from this one find it there, whatever folder they work in.
+    os.environ[VARIABLE] = os.pathsep.join(dict.fromkeys([*named(), path]))
+    return sys.modules[name]
 
 
 def trusted_file(version: str) -> str | None:
@@ -289,8 +210,9 @@ def trusted_file(version: str) -> str | None:
     from formlab import files
 
     with suppress(FormlabError):
-        path = files.read_text(_note(version)) if re.fullmatch("[0-9a-f]{64}", version) else ""
-        return path if path and files.sha256(path) == version else None
+        if re.fullmatch("[0-9a-f]{64}", version):
+            path = files.read_text(files.cache_folder() / "plugins" / version)
+            return path if path and files.sha256(path) == version else None
     return None
 
 
@@ -309,21 +231,9 @@ def _run(source: Source, code: Callable[[], Any]) -> Any:
 
 def unload(source: str | Path) -> None:
     """Forget what a file, by its path, or a module, by its name, has registered."""
-    for known in (_STATE.files, _STATE.broken):
-        known.pop(str(source), None)
+    _STATE.files.pop(str(source), None)
     for key in [key for key in _STATE.registered if key[-1] == str(source)]:
         del _STATE.registered[key]
-
-
-def load_named() -> None:
-    """Run the files that FORMLAB_PLUGINS names; what is wrong with one stands in `problems`."""
-    if os.environ.get(VARIABLE, "") == _STATE.named or _STATE.loading:
-        return
-    paths = named()
-    _STATE.named = os.environ[VARIABLE] = os.pathsep.join(paths)
-    for file in paths:
-        with suppress(FormlabError):
-            load(file)
 
 
 def named() -> list[str]:
@@ -332,26 +242,46 @@ def named() -> list[str]:
     return list(dict.fromkeys(os.path.realpath(path) for path in paths if path))
 
 
+def entries(*kinds: str) -> list[Entry]:
+    """The plug-ins (of `kinds`, if any): of packages, then what files and notebooks register.
+
+    Files that FORMLAB_PLUGINS has come to name are run; what is wrong with one stderr says.
+    """
+    if os.environ.get(VARIABLE, "") != _STATE.named and not _STATE.loading:
+        paths = named()
+        _STATE.named = os.environ[VARIABLE] = os.pathsep.join(paths)
+        for file in paths:
+            try:
+                load(file)
+            except FormlabError as error:
+                print(f"note: {error}", file=sys.stderr)
+    # An entry point that names what its package's decorator registers is one plug-in.
+    found = {(*entry[:2], entry.source.name): entry for entry in _packages()} | _STATE.registered
+    return [entry for entry in found.values() if entry.kind in kinds or not kinds]
+
+
+@cache
+def _packages() -> list[Entry]:
+    """The entry points of installed packages; their metadata is read once."""
+    points = metadata.entry_points()
+    found = [(kind, point) for kind in KINDS for point in points.select(group=f"formlab.{kind}")]
+    # Each look at a package's name reads its metadata anew.
+    packages = {point.dist for _, point in found}
+    sources = {package: Source("package", package.name, package.version) for package in packages}
+    named = [(kind, point, sources[point.dist]) for kind, point in found]
+    return [Entry(kind, p.name, source, partial(_run, source, p.load)) for kind, p, source in named]
+
+
 def plugins(*kinds: str) -> list[dict[str, str]]:
     """Each plug-in (of `kinds`, if any): kind, name, source, and problem if it cannot be used."""
-    rows = [
-        (kind, name, _sources(entries), str(view(kind).problem(name) or ""))
-        for kind in kinds or KINDS
-        for name, entries in sorted(view(kind).plugins().items())
-    ]
-    rows += [("file", Path(path).stem, path, why) for path, why in _STATE.broken.items()]
-    return [dict(zip(("kind", "name", "source", "problem"), row, strict=True)) for row in rows]
-
-
-def problems(*kinds: str) -> list[dict[str, str]]:
-    """The rows of `plugins` that cannot be used."""
-    return [row for row in plugins(*kinds) if row["problem"]]
+    found = sorted((kind, name, str(source)) for kind, name, source, _ in entries(*kinds))
+    rows = [{"kind": kind, "name": name, "source": source} for kind, name, source in found]
+    return [row | {"problem": str(view(row["kind"]).problem(row["name"]) or "")} for row in rows]
 
 
 def versions() -> dict[str, str]:
     """The plug-ins in use, with the version of each package and the SHA-256 of each file."""
-    load_named()
-    sources = [entry.source for entry in (*_packages(), *_STATE.registered.values())]
+    sources = [entry.source for entry in entries()]
     return {str(source): source.version for source in sources if source.kind != "notebook"}
 
 
@@ -361,7 +291,7 @@ def needed(names: Mapping[str, Iterable[str]]) -> list[Record]:
     The add-ons come with formlab: their entries need no record.
     """
     return [
-        Record(plugin=kind, entry=name, **asdict(source))
+        Record(plugin=kind, entry=name, **source._asdict())
         for kind, mentioned in names.items()
         for name in dict.fromkeys(mentioned)
         if name in view(kind)
@@ -384,26 +314,8 @@ def restore(records: object, *, where: object) -> None:
         if name not in registry and (path := trusted_file(recorded.version)):
             load(path)
         if name not in registry:
+            remedy = f"--plugin FILE.py (or {VARIABLE}) with that file, if you trust it"
+            if recorded.kind == "package":
+                remedy = f"pip install {recorded.name}=={recorded.version}"
             what = f"{what} of {recorded} is needed, as it was then"
-            raise NotAvailable(what, where=where, remedy=recorded.remedy)
-        source = registry.source(name)
-        if source != recorded and (source.kind, source.name) == (recorded.kind, recorded.name):
-            print(f"note: {where}: {what} has changed since: {source}", file=sys.stderr)
-
-
-@cache
-def _packages() -> list[Entry]:
-    """The entry points of installed packages; their metadata is read once."""
-    points = metadata.entry_points()
-    found = [(kind, point) for kind in KINDS for point in points.select(group=f"formlab.{kind}")]
-    # Each look at a package's name reads its metadata anew.
-    packages = {point.dist for _, point in found}
-    sources = {each: Source("package", each.name, each.version) for each in packages}
-    return [
-        Entry(kind, point.name, sources[point.dist], partial(_run, sources[point.dist], point.load))
-        for kind, point in found
-    ]
-
-
-def _sources(entries: Iterable[Entry]) -> str:
-    return " and ".join(str(entry.source) for entry in entries)
+            raise NotAvailable(what, where=where, remedy=remedy)

@@ -29,13 +29,8 @@ def need(extra: str) -> None:
     names = [re.split(r"[^\w-]", line)[0].replace("-", "_") for line in lines]
     modules = [_MODULES.get(name, name) for name in names]
     if missing := [module for module in modules if find_spec(module) is None]:
-        raise _absent(missing, extra)
-
-
-def _absent(modules: list[str], extra: str) -> NotAvailable:
-    which = "which is" if len(modules) == 1 else "which are"
-    what = f"this needs {', '.join(modules)}, {which} not installed"
-    return NotAvailable(what, remedy=f"pip install 'formlab[{extra}]'")
+        what = f"this needs modules that are not installed: {', '.join(missing)}"
+        raise NotAvailable(what, remedy=f"pip install 'formlab[{extra}]'")
 
 
 class optional:  # noqa: N801
@@ -47,5 +42,6 @@ class optional:  # noqa: N801
     def __getattr__(self, name: str) -> Any:
         try:
             return getattr(import_module(self._module), name)
-        except ModuleNotFoundError as error:
-            raise _absent([self._module], self._extra) from error
+        except ModuleNotFoundError:
+            need(self._extra)
+            raise

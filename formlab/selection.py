@@ -16,10 +16,6 @@ _IN_ROWS = ("system", "benchmark", "level", "task", "doc_id", "outcome", "cause"
 _IN_ROWS += ("kind", "modality", "subtype", "field")
 # The column of a frame that has the lines of its rows already.
 LINES = "_cases"
-# Scores of whole documents and pages are of no cases of their own.
-_WHOLE = ("document", "page")
-# What tables of scores, flips and surfaces call a case without a value in a column.
-_NO_VALUE, _NO_PLACE, _JOINT = ("null", "none"), "unknown", " & "
 
 Selection = Mapping[str, Sequence[str | None]]
 
@@ -32,14 +28,13 @@ def text(selection: Selection) -> str:
     >>> text({"kind": ["answer"], "cause": ["clipped"], "length": [None]})
     'slice=kind:answer&cause=clipped&slice=length'
     """
-
-    def part(column: str, value: str | None) -> str:
-        name, written = quote(column, safe=""), quote(value or "")
-        if value is None:
-            return f"slice={name}"
-        return f"{name}={written}" if column in NAMED else f"slice={name}:{written}"
-
-    return "&".join(part(column, value) for column, values in selection.items() for value in values)
+    parts = []
+    for column, values in selection.items():
+        name, is_named = quote(column, safe=""), column in NAMED
+        for value in values:
+            end = "" if value is None else f"{'=' if is_named else ':'}{quote(value)}"
+            parts.append(f"{'' if is_named and end else 'slice='}{name}{end}")
+    return "&".join(parts)
 
 
 def read(line: str) -> dict[str, list[str | None]]:
@@ -52,14 +47,13 @@ def read(line: str) -> dict[str, list[str | None]]:
     for part in filter(None, line.rpartition("#")[2].split("&")):
         column, equals, value = part.partition("=")
         is_known = equals and column in ("case", "slice", *NAMED)
-        if column == "case" and is_known:
-            continue
         if column == "slice":
             column, equals, value = value.partition(":")
         if not is_known or not column:
             remedy = f"slice=column:value, or one of: {', '.join(f'{name}=…' for name in NAMED)}"
             raise DataBroken(f"{part!r} selects no cases", remedy=remedy)
-        selection.setdefault(unquote(column), []).append(unquote(value) if equals else None)
+        if not part.startswith("case="):
+            selection.setdefault(unquote(column), []).append(unquote(value) if equals else None)
     return selection
 
 
@@ -78,35 +72,37 @@ def of_rows(
     """
     if columns is None and LINES in frame.columns:
         return frame[LINES].to_list()
-    given = {name: name for name in _IN_ROWS if name in frame.columns and name not in without}
-    named = given if columns is None else columns
+    found = {name: name for name in _IN_ROWS if name in frame.columns and name not in without}
+    named = found if columns is None else columns
     if absent := [name for name in named.values() if name not in frame.columns]:
         raise UnknownName.of("column", absent[0], frame.columns)
     lines: list[str | None] = []
     for row in frame.iter_rows(named=True):
-        values = {of: row[name] for of, name in named.items()}
-        if values.get("level") in _WHOLE:
+        values = {column: row[name] for column, name in named.items()}
+        # Scores of whole documents and pages are of no cases of their own.
+        if values.get("level") in ("document", "page"):
             del values["level"]
-        is_taken = columns is not None
-        chosen = {of: [_value(v)] for of, v in values.items() if is_taken or v is not None}
-        lines.append(text(chosen if columns == {} else chosen | dict(_slices(row))) or None)
+        pairs = [pair for pair in values.items() if columns is not None or pair[1] is not None]
+        pairs += [] if columns == {} else _slices(row)
+        lines.append(text({column: [_value(value)] for column, value in pairs}) or None)
     return lines
 
 
-def _slices(row: Mapping[str, object]) -> list[tuple[str, list[str | None]]]:
+def _slices(row: Mapping[str, object]) -> list[tuple[str, object]]:
     by, value = row.get("slice_by"), row.get("slice_value")
     # Slices of several columns have a list of each, or their names joined.
-    if isinstance(by, str) and isinstance(value, str) and _JOINT in by:
-        by, value = by.split(_JOINT), value.split(_JOINT)
+    if isinstance(by, str) and isinstance(value, str) and " & " in by:
+        by, value = by.split(" & "), value.split(" & ")
     pairs = list(zip(by, value, strict=False)) if isinstance(by, list) else [(by, value)]
-    for side in ("x", "y"):
-        if f"{side}_value" in row and isinstance(row.get(side), str):
-            place = row[f"{side}_value"]
-            pairs.append((row[side], None if place == _NO_PLACE else place))
-    return [(str(column), [_value(word)]) for column, word in pairs if column is not None]
+    for axis in ("x", "y"):
+        if f"{axis}_value" in row and isinstance(row.get(axis), str):
+            place = row[f"{axis}_value"]
+            pairs.append((row[axis], None if place == "unknown" else place))
+    return [(str(column), value) for column, value in pairs if column is not None]
 
 
 def _value(value: object) -> str | None:
-    if value is None or value in _NO_VALUE:
+    """A value as text; what tables of scores and flips call no value is None."""
+    if value is None or value in ("null", "none"):
         return None
     return str(value).lower() if isinstance(value, bool) else str(value)

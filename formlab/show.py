@@ -7,14 +7,15 @@ import math
 import os
 import sys
 from collections.abc import Mapping
+from html import escape
 from itertools import islice
 from types import MappingProxyType
 from typing import Any
 
 import click
 
-# Files that were left out, rows of a table and characters of a value that are shown.
-_FILES, ROWS, _LONGEST = 10, 5, 60
+# Files that were left out, rows of a table and characters of a line that are shown.
+_FILES, ROWS, _LONGEST = 10, 5, 200
 
 
 def plain(text: str) -> str:
@@ -35,11 +36,11 @@ def say(notes: Mapping[str, int], *, left_out: Mapping[str, str] = MappingProxyT
 def show(rows: list[dict[str, Any]], *, as_json: bool, title: str = "") -> None:
     """Print rows as a table under a title, or as a JSON array in which undefined is null."""
     if as_json:
-        known = [
+        defined = [
             {k: None if isinstance(v, float) and math.isnan(v) else v for k, v in row.items()}
             for row in rows
         ]
-        text = json.dumps(known, indent=1, ensure_ascii=False)
+        text = json.dumps(defined, indent=1, ensure_ascii=False)
         # A terminal obeys U+009B too, which JSON leaves as it is.
         safe = (c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] for c in text)
         click.echo("".join(safe))
@@ -49,12 +50,14 @@ def show(rows: list[dict[str, Any]], *, as_json: bool, title: str = "") -> None:
 
     if title:
         click.echo(plain(title))
+    if not rows:
+        return
     table = Table(box=None, header_style="bold", pad_edge=False)
-    for key in rows[0] if rows else ():
+    for key in rows[0]:
         numeric = all(isinstance(row[key], int | float) for row in rows)
         table.add_column(_cell(key), justify="right" if numeric else "left", no_wrap=numeric)
     for row in rows:
-        table.add_row(*(_cell(value) for value in row.values()))
+        table.add_row(*map(_cell, row.values()))
     # A file or a pipe has no width: nothing is cut or folded there.
     Console(width=None if sys.stdout.isatty() else 10_000, emoji=False).print(table)
 
@@ -72,25 +75,14 @@ def _cell(value: Any) -> str:
 def progress(text: str, *, shown: bool = True) -> Any:
     """How much is done of each task that is added, then `text`, with ``{task.fields[name]}``.
 
-    A `rich.progress.Progress`: a bar in a terminal, a line for each tenth in a pipe or a log.
+    A `rich.progress.Progress`: a bar in a terminal and in JupyterLab, nothing elsewhere.
     """
     from rich import progress as rich
     from rich.console import Console
 
-    class Lines(rich.Progress):
-        def update(self, task_id: rich.TaskID, **changes: Any) -> None:
-            task = self._tasks[task_id]
-            before = task.percentage // 10
-            super().update(task_id, **changes)
-            if task.percentage // 10 > before:
-                done = f"{task.description}: {task.completed:.0f}/{task.total:.0f} "
-                click.echo(plain(done + text.format(task=task)), err=True)
-
     console = Console(stderr=True)
-    # No moving bar in a report.
     shown = shown and os.environ.get("FORMLAB_REPORT") != "1"
-    if shown and not (console.is_terminal or console.is_jupyter):
-        return Lines(disable=True)
+    shown = shown and (console.is_terminal or console.is_jupyter)
     name, done = rich.TextColumn("{task.description}", markup=False), rich.MofNCompleteColumn()
     columns = name, rich.BarColumn(), done, rich.TextColumn(text), rich.TimeRemainingColumn()
     return rich.Progress(*columns, console=console, disable=not shown)
@@ -101,83 +93,65 @@ _NEXT = {
     "Predictions": "formlab.evaluate(corpus, predictions)",
     "Evaluation": "formlab.summarise(evaluation)",
 }
-_HTML = """<div><p><b>{{ name }}</b><br>{{ counts | join(", ") }}</p>
-{% if noted %}<p>Noted:</p><ul>{% for n in noted %}<li>{{ n }}</li>{% endfor %}</ul>{% endif %}
-<table><thead><tr>{% for n in rows.columns %}<th>{{ n }}</th>{% endfor %}</tr></thead><tbody>
-{% for row in rows.rows() %}<tr>{% for cell in row %}<td>{{ cell | short }}</td>{% endfor %}</tr>
-{% endfor %}</tbody></table>
-{% if height > rows.height %}<p>{{ rows.height }} of {{ "{:,}".format(height) }} rows</p>{% endif %}
-<p>Next: <code>{{ next }}</code></p></div>"""
 
 
 def line(folder: Any) -> str:
     """What a folder is, and how many documents, values and flaws it has, on one line."""
-    kind = type(folder).__name__
-    if (facts := _facts(folder)) is None:
-        return f"{kind} with tables of other schemas; check() says which"
-    noted = [_count(len(facts["noted"]), "flaw" if kind == "Corpus" else "note")]
-    return f"{facts['name']}: {', '.join(facts['counts'] + noted * bool(facts['noted']))}"
+    name, counts, _ = _facts(folder)
+    return f"{name}: {', '.join(counts)}"
 
 
 def html(folder: Any) -> str:
     """The same with what was noted, the first values and what to call next; text is escaped."""
-    import jinja2
+    import polars as pl
 
-    if (facts := _facts(folder)) is None:
-        return f"<p>{line(folder)}</p>"
-    noted = [f"{_short(what)}: {count:,}" for what, count in facts["noted"].items()]
+    lines = [line(folder), *(f"{note}: {count:,}" for note, count in _noted(folder).items())]
     left_out = islice(getattr(folder, "unreadable", {}).items(), ROWS)
-    noted += [f"left out: {_short(file)}: {plain(reason)}" for file, reason in left_out]
-    templates = jinja2.Environment(autoescape=True)
-    templates.filters["short"] = _short
-    shown = facts | {"noted": noted, "next": _NEXT[type(folder).__name__]}
-    return templates.from_string(_HTML).render(shown)
+    lines += [f"left out: {file}: {reason}" for file, reason in left_out]
+    cells = pl.col(pl.String).map_elements(plain, return_dtype=pl.String)
+    table = _facts(folder)[-1].with_columns(cells)._repr_html_()
+    text = "".join(f"<p>{escape(plain(line)[:_LONGEST])}</p>" for line in lines)
+    return f"<div>{text}{table}<p>Next: <code>{_NEXT[type(folder).__name__]}</code></p></div>"
 
 
-def _facts(folder: Any) -> dict[str, Any] | None:
-    """Name, counts in words, notes, first values and their number; None for other schemas."""
+def _facts(folder: Any) -> tuple[str, list[str], Any]:
+    """Name, counts in words and first values of a folder."""
     import polars as pl
 
     from formlab import tables
 
-    kind, counts = type(folder).__name__, []
-    try:
-        if kind == "Evaluation":
-            name = f"of {folder.system} on {folder.benchmark}:{folder.split} ({folder.mode})"
-            count, noted = folder.scan("documents").select(pl.len()).collect().item(), folder.notes
-            values = folder.scan("cases").filter(~pl.col("level").is_in(tables.WHOLE_LEVELS))
-            outcomes = dict(values.group_by("outcome").len().collect().iter_rows())
-            height, noun = sum(outcomes.values()), "field"
-            counts = [f"{outcomes[n]:,} {n}" for n in tables.OUTCOMES if n in outcomes]
-            columns = ("doc_id", "path", "kind", "gold", "pred", "outcome", "cause")
-            rows = values.select(columns).head(ROWS).collect()
-        else:
-            values = folder.records.filter(pl.col("path").is_not_null())
-            # Words and links are evidence; an engine that reads pages gives nothing else.
-            claims = values.filter(pl.col("task") != "layout")
-            rows = (claims if claims.height else values).select("doc_id", "path", "kind", "value")
-            height, rows = rows.height, rows.head(ROWS)
-            if kind == "Corpus":
-                name, noted = f"{folder.benchmark}:{folder.split}", folder.flaws
-                count, noun = folder.documents.height, "gold value"
-            else:
-                name, noted, noun = f"of {folder.system}", folder.notes, "value"
-                count = folder.records["doc_id"].n_unique()
-                failed = folder.responses.filter(~pl.col("status").is_in(tables.USABLE)).height
-                counts = [f"{failed:,} failed"] if failed else []
-    except (AttributeError, pl.exceptions.PolarsError):
-        return None
-    counts = [_count(count, "document"), _count(height, noun), *counts]
-    # Types that were inferred are no flaws.
-    noted = {note: n for note, n in noted.items() if tables.INFERRED not in note}
-    name = plain(f"{kind} {name}")
-    return {"name": name, "counts": counts, "noted": noted, "rows": rows, "height": height}
+    if (kind := type(folder).__name__) == "Evaluation":
+        name = f"of {folder.system} on {folder.benchmark}:{folder.split} ({folder.mode})"
+        documents = folder.scan("documents").select(pl.len()).collect().item()
+        values = folder.scan("cases").filter(~pl.col("level").is_in(tables.WHOLE_LEVELS))
+        outcomes = dict(values.group_by("outcome").len().collect().iter_rows())
+        counts = [_count(documents, "document"), _count(sum(outcomes.values()), "field")]
+        counts += [f"{outcomes[n]:,} {n}" for n in tables.OUTCOMES if n in outcomes]
+        columns = ("doc_id", "path", "kind", "gold", "pred", "outcome", "cause")
+        rows = values.select(columns).head(ROWS).collect()
+    else:
+        is_gold = kind == "Corpus"
+        name = f"{folder.benchmark}:{folder.split}" if is_gold else f"of {folder.system}"
+        documents = folder.documents if is_gold else folder.records
+        values = folder.records.filter(pl.col("path").is_not_null())
+        # Words and links are evidence; an engine that reads pages gives nothing else.
+        claims = values.filter(pl.col("task") != "layout")
+        values = claims if claims.height else values
+        counts = [_count(documents["doc_id"].n_unique(), "document")]
+        counts.append(_count(values.height, "gold value" if is_gold else "value"))
+        rows = values.select("doc_id", "path", "kind", "value").head(ROWS)
+    if noted := _noted(folder):
+        counts.append(_count(len(noted), "flaw" if kind == "Corpus" else "note"))
+    return plain(f"{kind} {name}"), counts, rows
+
+
+def _noted(folder: Any) -> dict[str, int]:
+    """Notes or flaws with their counts; types that were inferred are none."""
+    from formlab.tables import INFERRED
+
+    noted = folder.flaws if type(folder).__name__ == "Corpus" else folder.notes
+    return {note: count for note, count in noted.items() if INFERRED not in note}
 
 
 def _count(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
-
-
-def _short(value: Any) -> str:
-    text = "–" if value is None else plain(str(value))
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"

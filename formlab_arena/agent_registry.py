@@ -76,8 +76,7 @@ def load(target: str) -> str:
     module = registry.load(home) if home.endswith(".py") else _imported(home)
     names = {
         entry.name: entry.load()
-        for entries in AGENTS.plugins().values()
-        for entry in entries
+        for entry in registry.entries("agents")
         if entry.source.name in (str(Path(home).resolve()), home)
     }
     if attribute and not hasattr(module, attribute):

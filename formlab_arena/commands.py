@@ -95,10 +95,10 @@ def _end_with_stdin() -> None:
 
 @command(
     option("--system", "chat:MODEL.", required=True),
-    TASKS,
+    *TASKS,
     option("--kind", "letter, email, resume or notes for all texts; else each in turn."),
     option("--tries", "For a text.", options.COUNT, 3),
-    options.MODEL,
+    *options.MODEL,
     options.out("Folder of the texts.", required=True),
     group=arena,
 )
@@ -138,7 +138,7 @@ def write(out: Path, **options: Any) -> Rows:
 @command(
     click.argument("folder", metavar="RUN", type=options.path),
     option("--gold gold_file", "Other pages: JSON of answers by label.", options.path),
-    SCORING,
+    *SCORING,
     group=arena,
 )
 def score(folder: Path, gold_file: Path | None, **options: Any) -> Rows:

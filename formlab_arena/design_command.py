@@ -15,12 +15,12 @@ from formlab_arena.command_options import OBSERVE, changes_of, progress_of
 
 
 @command(
-    options.PLAN,
+    *options.PLAN,
     options.out("Folder of the forms [web-designs].", default=Path("web-designs")),
     option("--system", "Who fills in: oracle, rules, chat:MODEL. Without: only forms."),
     option("--agent", "Your own: module:Class, file.py:Class, or file.py with one agent."),
     OBSERVE,
-    options.MODEL,
+    *options.MODEL,
     options.WORKERS,
 )
 def design(factors: tuple[str, ...], more: tuple[str, ...], out: Path, **options: Any) -> Rows:

@@ -38,7 +38,7 @@ _PLAYING = (
     option("--system", "oracle [default], rules, chat:MODEL, or an agent of a plug-in."),
     option("--agent", "Your own: module:Class, file.py:Class, or file.py with one agent."),
     option("--drive", "Your own, which drives the browser over CDP.", metavar="COMMAND"),
-    TASKS,
+    *TASKS,
     option(
         "--policy", "All actions of a look at once, or one.", click.Choice(["page", "step"]), "page"
     ),
@@ -52,11 +52,11 @@ _PLAYING = (
     option("--device", 'Imitate a device of Playwright: "iPhone 15".', default=""),
     option("--headed", "Show the browser.", bool),
     option("--storage", "Playwright's file of cookies to begin with.", options.path),
-    options.MODEL,
+    *options.MODEL,
 )
 _PAGES = (
     option("--pages", "Fill in what its pages say; without a text.", metavar="BENCHMARK"),
-    options.BENCHMARK,
+    *options.BENCHMARK,
     options.FIRST,
     option("--reading", "With --pages: a run of a system that read them.", options.file),
 )
@@ -70,7 +70,7 @@ _OTHER_PAGES = (
 )
 
 
-@command(_PLAYING, _PAGES, _OTHER_PAGES, options.out("The run's folder.", required=True))
+@command(*_PLAYING, *_PAGES, *_OTHER_PAGES, options.out("The run's folder.", required=True))
 def fill(out: Path, **options: Any) -> Rows:
     """Let a system fill in forms; prints how many answers were right.
 

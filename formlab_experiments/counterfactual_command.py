@@ -35,12 +35,12 @@ _AS_FORMS = ("formcraft", "funsd", "sroie")
         metavar="KIND",
     ),
     option("--decisions", "Decisions on replaced ink; the rejected is left out.", options.path),
-    options.BENCHMARK,
+    *options.BENCHMARK,
     options.SEED,
     options.out("Folder of the experiment.", required=True),
     options.WORKERS,
     options.PROMPT,
-    options.MODEL,
+    *options.MODEL,
 )
 def counterfactual(pages: str, out: Path, **options: Any) -> Rows:
     """Change values on PAGES and see whether answers follow the evidence, the ink or the prior.

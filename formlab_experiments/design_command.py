@@ -22,7 +22,7 @@ COLUMNS = (
 
 
 @command(
-    options.PLAN,
+    *options.PLAN,
     option("--layout", "Whose files are written.", click.Choice(["funsd", "formcraft"]), "funsd"),
     options.out("Folder of the forms [designs].", default=Path("designs")),
     option("--system", "What reads the forms: ocr, rules, chat:MODEL. Without: only draw."),

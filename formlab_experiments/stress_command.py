@@ -24,14 +24,14 @@ NOTEBOOK = resources.folder("notebooks") / "70_stress.ipynb"
         metavar="NAME=FROM:TO:N,…",
     ),
     option("--pages", "How many documents, drawn by --seed.", options.COUNT),
-    options.BENCHMARK,
+    *options.BENCHMARK,
     options.SEED,
     options.out("Folder of the experiment [stress/BENCH-SPLIT]."),
     options.WORKERS,
     options.BY,
     option("--resamples", "Draws for intervals.", options.FROM_ZERO, 2000),
     options.PROMPT,
-    options.MODEL,
+    *options.MODEL,
 )
 def stress(benchmark: str, system: str, **options: Any) -> Rows:
     """Make pages of BENCHMARK worse by known amounts, and see what SYSTEM still reads.

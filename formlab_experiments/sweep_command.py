@@ -31,7 +31,7 @@ _COLUMNS = (
     ),
     option("--one-at-a-time", "Fewer runs, nothing about pairs of settings.", bool),
     option("--runs", "A balanced fraction of so many combinations.", options.COUNT),
-    options.BENCHMARK,
+    *options.BENCHMARK,
     options.FIRST,
     options.out("Folder of the experiment [sweeps/BENCH-SPLIT-SYSTEM]."),
     options.WORKERS,

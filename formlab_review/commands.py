@@ -24,7 +24,7 @@ _MODEL = option("--model", "The model, as the server names it.", required=True)
 _DRAFTED = (
     options.FIRST,
     options.PROMPT,
-    options.MODEL,
+    *options.MODEL,
     options.out(f"Folder of the drafts ({FILE}).", required=True),
 )
 _FORMS = options.out("Folder of the forms.", required=True)
@@ -39,7 +39,7 @@ def formcraft() -> None:
     click.argument("annotations", type=options.path),
     option("--images", "Their images [beside ANNOTATIONS, or in it].", options.path),
     _MODEL,
-    _DRAFTED,
+    *_DRAFTED,
     group=formcraft,
 )
 def convert(annotations: Path, images: Path | None, model: str, out: Path, **options: Any) -> Rows:
@@ -82,9 +82,9 @@ def _drafting(task: str, help_text: str) -> click.Command:
         return _report(made, model, out)
 
     draft.__doc__ = help_text
-    help_examples = "Forms with good items, to show to the model [formlab's own]."
-    examples = option("--examples", help_examples, options.path)
-    return command(options.BENCHMARK, _MODEL, examples, _DRAFTED, name=task, group=formcraft)(draft)
+    examples = option("--examples", "Good forms for the model to see [ours].", options.path)
+    group = (*options.BENCHMARK, _MODEL, examples, *_DRAFTED)
+    return command(*group, name=task, group=formcraft)(draft)
 
 
 vqa = _drafting("vqa", "Draft questions that take several fields of a form to answer.")
@@ -123,12 +123,12 @@ def accept(drafts: Path, reviews: Path, root: Path | None, out: Path) -> Rows:
 _REVIEWED = (
     click.argument("reviewers", nargs=-1, required=True),
     option("--edits", "Folder of changes, one file a person.", options.path, required=True),
-    options.BENCHMARK,
+    *options.BENCHMARK,
 )
 _DECISIONS = option("--decisions", "Folder of decisions on what differs.", options.path)
 
 
-@command(_REVIEWED, options.RESAMPLES, group=formcraft)
+@command(*_REVIEWED, options.RESAMPLES, group=formcraft)
 def agreement(reviewers: tuple[str, ...], resamples: int, **options: Any) -> Rows:
     """How far two reviewers agree on whole forms, attribute by attribute: Cohen's kappa, share, n.
 
@@ -140,7 +140,7 @@ def agreement(reviewers: tuple[str, ...], resamples: int, **options: Any) -> Row
     return Rows(review.form_agreement(*desks, resamples=resamples))
 
 
-@command(_REVIEWED, _DECISIONS, group=formcraft)
+@command(*_REVIEWED, _DECISIONS, group=formcraft)
 def queue(reviewers: tuple[str, ...], decisions: Path | None, **options: Any) -> Rows:
     """What two reviewers left differently in whole forms, and what was decided on it.
 
@@ -152,7 +152,7 @@ def queue(reviewers: tuple[str, ...], decisions: Path | None, **options: Any) ->
     return Rows(review.form_queue(*desks, _decided(decisions)))
 
 
-@command(_REVIEWED, _DECISIONS, _FORMS, group=formcraft)
+@command(*_REVIEWED, _DECISIONS, _FORMS, group=formcraft)
 def gold(reviewers: tuple[str, ...], decisions: Path | None, out: Path, **options: Any) -> Rows:
     """Write the forms that one reviewer verified, or two with each difference decided.
 

@@ -16,7 +16,6 @@ from click.testing import CliRunner
 from PIL import Image, ImageDraw
 
 from formlab import browser, resources
-from formlab import quick_schemas as quick_schemas
 from formlab.cli import main
 from formlab.errors import NotAvailable
 from tests.real_data import ABSENT, REASON, REQUIRED, SHARED

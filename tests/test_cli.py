@@ -94,30 +94,19 @@ def test_a_run_of_the_arena_is_scored_like_a_log(formlab, work):
     assert (other.exit_code, "no run of the arena" in other.stderr) == (2, True)
 
 
-def test_large_own_data_have_the_output_of_small_ones(formlab, work, monkeypatch):
-    rows = [f"d{n},{n}.00,Ada {n}" for n in range(12)]
-    answers = [row.replace("0,Ada", "1,Eda") for row in rows[:-1]]
-    for name, lines in (("gold", rows), ("answers", answers)):
-        (work / f"{name}.csv").write_text("\n".join(["doc_id,total,name", *lines]) + "\n")
-    asked = ("score", "gold.csv", "--predictions", "answers.csv", "--resamples", 20, "--json")
-    whole = formlab(*asked)
-    monkeypatch.setattr("formlab.benchmarks.BATCH", 9)
-    assert formlab(*asked, "--out", "out/answers").stdout == whole.stdout
-
-
 SCORE = "score funsd --root funsd --predictions"
 MISTAKES = {
     "score funsd": "--predictions",
     f"{SCORE} none.jsonl": "no such file or folder",
     f"{SCORE} pages.jsonl --reader nearest": "unknown reading rule 'nearest'",
     f"{SCORE} pages.jsonl --documents none.txt": "no such list of documents",
-    f"{SCORE} pages.jsonl --documents 0": "0 documents",
+    f"{SCORE} pages.jsonl --documents 0": "no such list of documents",
     f"{SCORE} pages.jsonl --workers two": "neither a number from 1 up nor a Dask scheduler",
     "score gold.csv pages.jsonl --predictions pages.jsonl": "one GOLD",
     "run funsd --system ocr --set scale": "is not NAME=VALUE",
     "run funsd --system ocr --documents 1 --out gold.csv": "gold.csv",
     "compare evals/m": "two",
-    "compare evals/m none": "/none). Try: formlab score GOLD",
+    "compare evals/m none": "none). Try: formlab score GOLD",
     "compare gold.csv evals/m": "a file, not the folder of an evaluation",
     "compare evals evals/m": "this folder holds no evaluation",
     "compare evals/m evals/n --metric cer": "unknown metric scored for all systems 'cer'",
@@ -125,19 +114,19 @@ MISTAKES = {
     "compare evals/m evals/n --reference x": "unknown system to compare with 'x'",
     "compare evals/m evals/n --flips": "--flips is now: --metric outcome",
     "compare evals/m evals/n --metric outcome --average macro": "no mean over documents",
-    "compare evals/m evals/n --over-time": "the folder around them",
+    "compare evals/m evals/n --over-time": "name the one around them",
     "compare . --over-time --metric": "--metric",
     "report 65_own_form": "unknown report '65_own_form'. Try: '65_own_forms'",
     "report none/65_own_form.ipynb": "no such file",
     "report 10_content_modality -p worts=3": "'worst'",
-    "report a.ipynb --manifest reports.yml": "NOTEBOOKS beside --manifest",
+    "report a.ipynb --manifest reports.yml": "go into the manifest",
     "report --manifest nowhere.yml": "no such file",
     "report --eval nowhere": "no evaluation here",
     "report 10_content_modality --set layout=sight": "'sight'",
     "report 10_content_modality --set figures=some": "on or off",
     "init gold.csv/work": "gold.csv",
-    "list metrics --clear": "formlab list cache",
-    f"--plugin {'n' * 5000} list benchmarks": "no such file",
+    "list cache": "cache",
+    f"--plugin {'n' * 5000} list benchmarks": "cannot be read",
 }
 
 
@@ -162,12 +151,17 @@ def test_old_words_print_the_new_ones_and_exit_with_2(formlab, work, old):
 
 def test_over_time_each_run_stands_beside_the_one_before(formlab, work):
     made("c", [*M, ("4", "/a", 1)]).save(work / "evals" / "other")
-    shown = formlab("compare", "evals", "--over-time")
-    titles = [line for line in shown.stdout.splitlines() if "documents" in line]
-    assert titles == ["b:s: 2 runs of 3 documents", "b:s, 4 documents: 1 run of 4 documents"]
-    (line,) = (line for line in shown.stdout.splitlines() if line.startswith("n "))
-    assert "fields right  0.8000 [" in line
-    assert "not shown  2 / 1           system m → n" in line
-    assert "normalised_accuracy" not in shown.stdout
+    shown = formlab("compare", "evals", "--over-time").stdout
+    (line,) = (line for line in shown.splitlines() if " n " in line)
+    assert re.search(r"outcome +0\.8000 +0\.2000 .*not shown +2 +1 +system m → n", line)
+    assert "normalised_accuracy" not in shown
     rows = json.loads(formlab("compare", "evals", "--over-time", "--json").stdout)
     assert [row["run"] for row in rows if row["metric"] == "outcome"] == ["m", "n", "other"]
+
+
+def test_what_is_compared_and_listed_has_a_short_table(formlab, work):
+    shown = formlab("compare", "evals/m", "evals/n", "--metric", "outcome")
+    assert re.search(r"m +n +outcome +fields +0\.6000 +0\.8000 .* 1 +2 +not shown", shown.stdout)
+    assert "3 documents: nothing can be shown, 6 are needed" in shown.stdout
+    listed = json.loads(formlab("list", "benchmarks", "--json").stdout)
+    assert all(row["citation"] for row in listed if row["name"] == "funsd")

@@ -13,7 +13,7 @@ PACKAGE = Path(formlab.__file__).parent
 TESTS = Path(__file__).parent
 ROOMS = (
     "errors", "frames", "selection", "resources", "files", "registry",
-    "quick_schemas", "pictures", "cache", "workers", "tables", "show",
+    "pictures", "cache", "workers", "tables", "show",
     "folders", "decisions", "text", "trees",
     "browser", "benchmarks",
     "metrics", "systems", "readers", "scoring", "logs", "analysis", "testing", "scorers",

@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import Any
 
 from formlab import frames
-from formlab import quick_schemas as quick_schemas
 from formlab.charts import theme
 from formlab.charts._bars import bars, stacked
 from formlab.charts._dots import dots

@@ -2,40 +2,45 @@
 
 from __future__ import annotations
 
-import os
 import sys
-from pathlib import Path
 from typing import Any
 
 import click
 
 from formlab import registry
 from formlab.cli import renamed
-from formlab.errors import FormlabError, NotAvailable
-from formlab.registry import Registry
+from formlab.errors import FormlabError
 from formlab.show import plain
 
-COMMANDS = Registry(
+COMMANDS = registry.Registry(
     "commands",
     {
-        "compare": ("formlab.cli.comparing:compare", "Compare systems, or runs over time."),
-        "facts": ("formlab.cli.facts:facts", "Financial facts: judge, filings, sums."),
-        "init": ("formlab.cli.comparing:init", "Copy the notebooks and a manifest of reports."),
-        "list": ("formlab.cli.comparing:list_known", "List benchmarks, systems, metrics …"),
-        "report": ("formlab.cli.comparing:report", "Run notebooks and write an HTML page each."),
-        "run": ("formlab.cli.scoring:run", "Run a system on forms."),
-        "score": ("formlab.cli.scoring:score", "Score predictions against gold, or a log."),
-    },
-    {
-        "annotate": "Annotate facts on pages with Label Studio.",
-        "arena": "Web forms to fill in, by hand or by an agent.",
-        "counterfactual": "Change values on pages, and see what answers follow.",
-        "design": "Draw forms to a plan, and say what each factor does.",
-        "formcraft": "Make data like FORMCRAFT's with a model and people.",
-        "stress": "Make pages worse by known amounts, and see what is read.",
-        "sweep": "Run a system with every combination of settings.",
+        "compare": "formlab.cli.comparing:compare",
+        "facts": "formlab.cli.facts:facts",
+        "init": "formlab.cli.comparing:init",
+        "list": "formlab.cli.comparing:list_names",
+        "report": "formlab.cli.comparing:report",
+        "run": "formlab.cli.scoring:run",
+        "score": "formlab.cli.scoring:score",
     },
 )
+# The help lines of formlab's own commands and of its add-ons: to list them imports none.
+HELP = {
+    "annotate": "Annotate facts on pages with Label Studio.",
+    "arena": "Web forms to fill in, by hand or by an agent.",
+    "compare": "Compare systems, or runs over time.",
+    "counterfactual": "Change values on pages, and see what answers follow.",
+    "design": "Draw forms to a plan, and say what each factor does.",
+    "facts": "Financial facts: judge, filings.",
+    "formcraft": "Make data like FORMCRAFT's with a model and people.",
+    "init": "Copy the notebooks and a manifest of reports.",
+    "list": "List benchmarks, systems, metrics …",
+    "report": "Run notebooks and write an HTML page each.",
+    "run": "Run a system on forms.",
+    "score": "Score predictions against gold, or a log.",
+    "stress": "Make pages worse by known amounts, and see what is read.",
+    "sweep": "Run a system with every combination of settings.",
+}
 
 
 class _Group(click.Group):
@@ -54,26 +59,22 @@ class _Group(click.Group):
 
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl([(n, COMMANDS.help(n)) for n in self.list_commands(context)])
+            formatter.write_dl([(n, _help(n)) for n in self.list_commands(context)])
 
     def invoke(self, context: click.Context) -> Any:
         try:
             return super().invoke(context)
         except FormlabError as error:
             _end(str(error))
-        except click.NoSuchOption as error:
-            renamed.explain(error)
-            raise
         except click.ClickException as error:
             error.message = plain(error.message)
+            if isinstance(error, click.NoSuchOption):
+                renamed.explain(error)
             raise
-        except BrokenPipeError:
-            # The reader of the output (head, less) has gone: nothing is wrong.
-            sys.stderr.close()
-            sys.exit(0)
         except OSError as error:
-            # What the system refuses: no room, no permission, a file where a folder should be.
-            if error.strerror is None:
+            # What the system refuses: no room, no permission, a file where a folder should be. That
+            # the reader of a pipe has gone is nothing wrong: click ends.
+            if error.strerror is None or isinstance(error, BrokenPipeError):
                 raise
             _end(error.strerror + (f" ({error.filename})" if error.filename else ""))
 
@@ -83,15 +84,22 @@ def _end(text: str) -> None:
     sys.exit(2)
 
 
-def _load(context: click.Context, _: click.Parameter, files: tuple[Path, ...]) -> None:
-    """Run the plug-ins named; one that cannot be loaded is noted, and the command goes on."""
-    for file in files:
-        if not os.path.isfile(file):
-            raise click.BadParameter(f"no such file: {plain(str(file))}", ctx=context)
-        try:
+def _help(name: str) -> str:
+    if name in HELP and COMMANDS.source(name).name == "formlab":
+        return HELP[name]
+    if problem := COMMANDS.problem(name):
+        return str(problem)
+    command = COMMANDS[name]
+    return (getattr(command, "help", None) or command.__doc__ or "").partition("\n")[0]
+
+
+def _load(context: click.Context, _: click.Parameter, files: tuple[str, ...]) -> None:
+    """Run the plug-ins named."""
+    try:
+        for file in files:
             registry.load(file)
-        except NotAvailable as error:
-            click.echo(f"note: {plain(str(error))}", err=True)
+    except FormlabError as error:
+        raise click.BadParameter(plain(str(error)), ctx=context) from error
 
 
 @click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
@@ -99,7 +107,6 @@ def _load(context: click.Context, _: click.Parameter, files: tuple[Path, ...]) -
 @click.option(
     "--plugin",
     multiple=True,
-    type=click.Path(path_type=Path),
     metavar="FILE.py",
     callback=_load,
     expose_value=False,

@@ -1,7 +1,8 @@
-"""The commands on financial facts: a judge, a filing as pages, figures that add up."""
+"""The commands on financial facts: a judge, a filing as pages."""
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -9,15 +10,13 @@ import click
 
 from formlab.cli import options
 from formlab.cli.options import Rows, command, corpus_of, option
-from formlab.errors import DataBroken, DataMissing, UnknownName
+from formlab.errors import DataBroken
 from formlab.show import plain
-
-_PAGES = (".html", ".htm", ".md", ".txt")
 
 
 @click.group()
 def facts() -> None:
-    """Financial facts: a model as judge, a filing as pages, figures that add up."""
+    """Financial facts: a model as judge, a filing as pages."""
 
 
 @command(
@@ -49,14 +48,14 @@ def check(raw: Path, root: Path, predictions: Path | None, out: Path | None) -> 
     click.argument("benchmark"),
     option("--model", "The model, as the server names it.", required=True),
     option("--predictions", "What the model judges.", options.path, required=True),
-    options.BENCHMARK,
-    options.MODEL,
+    *options.BENCHMARK,
+    *options.MODEL,
     options.PROMPT,
     options.out("File for the raw answers.", required=True),
     group=facts,
 )
 def judge(
-    benchmark: str, model: str, predictions: Path, out: Path, settings: dict[str, str], **how: Any
+    benchmark: str, model: str, predictions: Path, out: Path, settings: dict[str, str], **given: Any
 ) -> Rows:
     """Let a model judge predictions for BENCHMARK; run the same command again to resume.
 
@@ -67,18 +66,14 @@ def judge(
     """
     import polars as pl
 
-    from formlab import benchmarks, files, readers
+    from formlab import files, readers
     from formlab.analysis import audit
-    from formlab.show import progress
     from formlab.systems import chat
     from formlab.systems.judge import judge_call
     from formlab.tables import USABLE
 
-    known = [name for name, entry in benchmarks.BENCHMARKS.items() if "fact" in entry.tasks]
-    if benchmark not in known:
-        raise UnknownName.of("benchmark with facts", benchmark, known)
-    asked = {"prompt": settings.pop("prompt", "judge"), "view": settings.pop("view", "html")}
-    corpus = corpus_of(benchmark, how)
+    shown = {"prompt": settings.pop("prompt", "judge"), "view": settings.pop("view", "html")}
+    corpus = corpus_of(benchmark, given)
     judged = readers.read_predictions(predictions, corpus)
     chosen = chat.system(f"{chat.PREFIX}{model}").settings(settings)
     store = Path(chosen["store"] or out.with_suffix(".sqlite"))
@@ -86,31 +81,27 @@ def judge(
         what = "the file for the raw answers is the store of answers"
         raise DataBroken(what, where=out, remedy="another --out, such as judge.json")
     call = judge_call(model, store=store, settings=chosen)
-    answers: dict[str, Any] = {}
-    counts = dict.fromkeys(("judged", "failed", "not_asked"), 0)
-    pages = audit.ask_judge(corpus, judged, call=call, workers=chosen["concurrency"], **asked)
-    with progress("pages, {task.fields[failed]} failed") as bar:
-        bar.add_task("judge", total=len(audit.texts_of(judged)), failed=0)
-        for page, answer, record in pages:
-            status = record["status"]
-            state = {"missing": "not_asked"}.get(status, "judged" if status in USABLE else "failed")
-            counts[state] += 1
-            if state == "failed":
-                click.echo(f"{status}: {plain(page)}: {plain(answer['error'])}", err=True)
-            if state != "not_asked":
-                answers[page] = answer | {"judge": model}
-                files.write_json(out, answers)
-            bar.update(bar.task_ids[0], advance=1, failed=counts["failed"])
+    pages = audit.ask_judge(corpus, judged, call=call, workers=chosen["concurrency"], **shown)
+    answers, states = {}, Counter({"judged": 0, "failed": 0, "not_asked": 0})
+    for page, answer, record in pages:
+        status = record["status"]
+        state = {"missing": "not_asked"}.get(status, "judged" if status in USABLE else "failed")
+        states[state] += 1
+        if state == "failed":
+            click.echo(plain(f"{status}: {page}: {answer['error']}"), err=True)
+        if state != "not_asked":
+            answers[page] = answer | {"judge": model}
+            files.write_json(out, answers)
     scores = audit.judge_scores(corpus, judged, answers)
     scores = scores.filter(pl.col("slice_by").is_null(), pl.col("total") > 0, mode="fixed")
     mean = (pl.col("hits").sum() / pl.col("total").sum()).round(4)
     means = scores.group_by("metric", maintain_order=True).agg(mean)
-    return Rows([{"model": model, **counts, **dict(means.rows()), "out": str(out)}])
+    return Rows([{"model": model, **states, **dict(means.rows()), "out": str(out)}])
 
 
 @command(
     click.argument("file", type=options.path),
-    option("--pages", "Only this many pages with a fact.", click.IntRange(min=1)),
+    option("--pages", "Only this many pages with a fact.", options.COUNT),
     option("--dpi", kind=click.IntRange(36, 600), default=300),
     options.out("An empty or new folder.", required=True),
     group=facts,
@@ -129,32 +120,3 @@ def filing(file: Path, out: Path, pages: int | None, dpi: int) -> Rows:
     names = ("pages", "pages not drawn", "facts", "requests blocked")
     row = {name: notes.pop(name) for name in names} | {"out": str(out)}
     return Rows([row], notes={f"in the whole filing, {name}": n for name, n in notes.items()})
-
-
-@command(
-    click.argument("pages", type=options.path),
-    option("--all holding", "Also the sums that hold.", bool),
-    group=facts,
-)
-def sums(pages: Path, holding: bool) -> Rows:
-    """Find figures that do not add up on PAGES, without gold.
-
-    PAGES is what formlab run wrote, or a folder of pages as .html, .md or .txt.
-    """
-    from formlab import files
-    from formlab.analysis import check_sums
-    from formlab.folders import Predictions
-
-    found = sorted(file for file in pages.rglob("*") if file.suffix.lower() in _PAGES)
-    texts = {file.relative_to(pages).as_posix(): file for file in found}
-    if (pages / "manifest.json").is_file():
-        table = check_sums(Predictions.load(pages))
-    elif texts:
-        table = check_sums({name: files.read_text(file) for name, file in texts.items()})
-    else:
-        remedy = f"files that end in {', '.join(_PAGES)}"
-        raise DataMissing("no pages here", where=pages, remedy=remedy)
-    broken, none = table.filter(~table["holds"]), table["holds"].null_count()
-    notes = {"sums found": table.height - none, "of them broken": broken.height}
-    rows = table.drop_nulls("holds") if holding else broken
-    return Rows(rows, notes=notes | {"pages without a sum": none})

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import errno
 import functools
-import math
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -17,41 +15,20 @@ from formlab.errors import DataBroken, UnknownName
 from formlab.show import plain, say, show
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from formlab.folders import Corpus
 
 Option = Callable[[Callable[..., Any]], Callable[..., Any]]
-Table = tuple[str, "Sequence[Mapping[str, Any]] | pl.DataFrame"]
 
 
-# Types of options: functions of what was typed, which click calls by their names.
-def path(text: str) -> Path:
-    """A path that a file could have."""
-    try:
-        os.lstat(text)
-    except (OSError, ValueError) as error:
-        if getattr(error, "errno", errno.ENAMETOOLONG) == errno.ENAMETOOLONG:
-            _refuse(f"{str(text)[:80]}: no file can have this name")
-    return Path(text)
-
-
-def _refuse(what: str) -> NoReturn:
-    raise click.BadParameter(plain(what)) from None
-
-
-def folder(text: str) -> Path:
-    """A folder that is read where it lies, as a whole path: what keeps it may move."""
-    if "://" in text:
-        _refuse(f"{text} is an address; copy or mount the folder, and name that")
-    return path(text).resolve()
+# Types of options, of which functions are given what was typed.
+path = click.Path(path_type=Path)
 
 
 def file(text: str) -> Path:
     """A path, or an address such as ``s3://…`` whose files are fetched."""
     from formlab.files import local
 
-    return local(path(text))
+    return local(text)
 
 
 def gold(text: str) -> str | Path:
@@ -60,26 +37,25 @@ def gold(text: str) -> str | Path:
 
     if text in BENCHMARKS:
         return text
-    found = file(text)
-    if not os.path.exists(found):
-        raise UnknownName.of("benchmark or file", text, BENCHMARKS)
-    return found
+    if os.path.exists(found := file(text)):
+        return found
+    raise UnknownName.of("benchmark or file", text, BENCHMARKS)
 
 
 def processes(text: str) -> int | str:
     """A number of processes, or a Dask scheduler: its address or its file."""
-    if str(text).isdecimal() and int(text) > 0:
+    if text.isdecimal() and int(text):
         return int(text)
     if "://" in text or os.path.isfile(text):
         return text
-    _refuse(f"{text} is neither a number from 1 up nor a Dask scheduler")
+    raise click.BadParameter(f"{plain(text)} is neither a number from 1 up nor a Dask scheduler")
 
 
 def documents(text: str) -> str | int | Path:
-    """Which documents: a word, the file that lists them, or how many."""
-    if text == "0":
-        _refuse("0 documents")
-    return text if text in ("all", "answered") else int(text) if text.isdecimal() else path(text)
+    """Which documents: a word, how many, or the file that lists them."""
+    if text.isdecimal() and int(text):
+        return int(text)
+    return text if text in ("all", "answered") else Path(text)
 
 
 def option(
@@ -91,20 +67,11 @@ def option(
     return click.option(*names.split(), help=text, **more)
 
 
-def _keep_setting(context: click.Context, parameter: click.Parameter, value: Any) -> None:
-    """Puts an option among the settings of a system, in which it goes before ``--set``."""
-    settings = context.params.setdefault("settings", {})
-    if parameter.name == "set":
-        context.params["settings"] = pairs(value) | settings
-    elif value is not None:
-        settings[parameter.name] = value
-
-
-_setting = functools.partial(option, callback=_keep_setting, expose_value=False)
 COUNT, FROM_ZERO = click.IntRange(min=1), click.IntRange(min=0)
 GOLD = click.argument("gold", type=gold)
-GOLDS = click.argument("gold", metavar="GOLD…", nargs=-1, required=True, type=gold)
-ROOT = option("--root", "Folder of a benchmark's official files [the sample].", folder)
+# A whole path: what keeps it may move.
+_FOLDER = click.Path(path_type=Path, resolve_path=True)
+ROOT = option("--root", "Folder of a benchmark's official files [the sample].", _FOLDER)
 BENCHMARK = (ROOT, option("--split", "A split of the benchmark; its first if left out."))
 _COLUMNS = "NAME=COLUMN,…: what columns are called, such as gold=target,prediction=output."
 OWN_GOLD = (
@@ -122,15 +89,15 @@ EVERYTHING = option("--all everything", "Print every row and column.", bool)
 _WHERE = {"kind": processes, "metavar": "N|ADDRESS"}
 WORKERS = option("--workers", "Processes, or a Dask scheduler.", default="1", **_WHERE)
 RESAMPLES = option("--resamples", "Draws for intervals.", FROM_ZERO, 1000)
-# A function with some of these has the argument `settings`, with what was typed by name.
-SET = _setting("--set", "A setting; repeat it.", multiple=True, metavar="NAME=VALUE")
+# A function with `SET` has the argument `settings`: what was typed of it and of these, by name.
+_SETTINGS = ("base_url", "max_cost", "prompt")
+SET = option("--set", "A setting; repeat it.", multiple=True, metavar="NAME=VALUE")
 MODEL = (
     SET,
-    _setting("--base-url", "chat: address of an OpenAI-compatible endpoint."),
-    _setting("--max-cost", "chat: stop before the calls cost more than this."),
+    option("--base-url", "chat: address of an OpenAI-compatible endpoint."),
+    option("--max-cost", "chat: stop before the calls cost more than this."),
 )
-PROMPT = _setting("--prompt", "chat: formlab's instructions of a name, or a file's, verbatim.")
-
+PROMPT = option("--prompt", "chat: formlab's instructions of a name, or a file's, verbatim.")
 
 # Of experiments whose factors vary on their own; `factors` and `more` are one list.
 _LEVELS = {"multiple": True, "metavar": "NAME=LEVEL,LEVEL…"}
@@ -156,62 +123,34 @@ def pairs(texts: Iterable[str]) -> dict[str, str]:
     return dict(text.split("=", 1) for text in texts)
 
 
-def corpus_of(gold: str | Path, how: Mapping[str, Any]) -> Corpus:
+def corpus_of(gold: str | Path, options: Mapping[str, Any]) -> Corpus:
     """The corpus that GOLD and its options name; files that cannot be read are said on stderr."""
     from formlab import benchmarks, readers
 
     names = ("types", "columns", "images") if isinstance(gold, Path) else ("root", "split")
     load = readers.corpus if isinstance(gold, Path) else benchmarks.load
-    corpus = load(gold, **{name: how[name] for name in names if name in how})
+    corpus = load(gold, **{name: options[name] for name in names if name in options})
     say({}, left_out=corpus.unreadable)
     return corpus
-
-
-def interval(value: float | None, low: Any = None, high: Any = None, sign: str = "") -> str:
-    """A value with its interval; both may be unknown."""
-    if value is None or math.isnan(value):
-        return "–"
-    unknown = low is None or high is None or math.isnan(low)
-    return f"{value:{sign}.4f}" + ("" if unknown else f" [{low:{sign}.4f}, {high:{sign}.4f}]")
 
 
 class Rows(NamedTuple):
     """What a command gives to be printed.
 
-    `frame` has all rows and columns, for ``--json``; `main` has titles and tables for people
-    instead, of which some may be empty. Counts of what was odd (`notes`) come before, sentences
-    (`hints`) after them, on stderr. Unless all is `ok`, the exit code is 1.
+    `frame`, a polars frame or rows as dicts, has all columns, for ``--json``; `main` has titles and
+    tables for people instead, of which some may be empty. Counts of what was odd (`notes`) come
+    before, sentences (`hints`) after them, on stderr. Unless all is `ok`, the exit code is 1.
     """
 
-    frame: Sequence[Mapping[str, Any]] | pl.DataFrame
-    main: Sequence[Table] | None = None
+    frame: Any
+    main: Sequence[tuple[str, Any]] | None = None
     notes: Mapping[str, int] = MappingProxyType({})
     hints: Sequence[str] = ()
     ok: bool = True
 
-    def print(self, *, as_json: bool) -> None:
-        """Print rows to stdout, and what is said about them to stderr."""
-        say(self.notes)
-        main = [("", self.frame)] if as_json or self.main is None else self.main
-        for title, table in main:
-            rows = list(table) if isinstance(table, Sequence) else table.to_dicts()
-            if title and not rows:
-                click.echo(plain(title))
-            else:
-                show(rows, as_json=as_json, title=title)
-        for hint in () if as_json else self.hints:
-            click.echo(plain(hint), err=True)
-
-
-def _with_options(function: Any, options: Any) -> Any:
-    """A function with an option, or with the options of a group and of groups in it."""
-    if isinstance(options, tuple):
-        return functools.reduce(_with_options, options[::-1], function)
-    return options(function)
-
 
 def command(
-    *options: Option | tuple[Any, ...], name: str | None = None, group: Any = None
+    *options: Option, name: str | None = None, group: Any = None
 ) -> Callable[[Callable[..., Rows]], click.Command]:
     """Make a function with options a command, of a `group` if one is given, that prints its rows.
 
@@ -223,13 +162,24 @@ def command(
         def printed(*, as_json: bool, **given: Any) -> None:
             if "everything" in given:
                 given["everything"] |= as_json
+            if "set" in given:
+                named = {name: given.pop(name, None) for name in _SETTINGS}
+                named = {name: value for name, value in named.items() if value is not None}
+                given["settings"] = pairs(given.pop("set")) | named
             rows = function(**given)
-            rows.print(as_json=as_json)
+            say(rows.notes)
+            for title, table in rows.main if rows.main and not as_json else [("", rows.frame)]:
+                cells = list(table) if isinstance(table, Sequence) else table.to_dicts()
+                show(cells, as_json=as_json, title=title)
+            for hint in () if as_json else rows.hints:
+                click.echo(plain(hint), err=True)
             if not rows.ok:
                 click.get_current_context().exit(1)
 
+        decorated: Any = printed
         as_json = option("--json as_json", "Print JSON for programs.", bool)
-        decorated = _with_options(printed, (*options, as_json))
+        for decorate in [*options, as_json][::-1]:
+            decorated = decorate(decorated)
         made = click.command(name or function.__name__.replace("_", "-"))(decorated)
         if group is not None:
             group.add_command(made)

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import click
 
-from formlab.show import plain
-
 COMMANDS = {
     "benchmarks": "formlab list benchmarks",
-    "cache": "formlab list cache",
+    "cache": "gone: its folder is FORMLAB_CACHE, else formlab in the user's cache folder",
     "filing": "formlab facts filing",
     "history": "formlab compare DIR --over-time",
     "judge": "formlab facts judge, and formlab facts check",
     "open": "formlab score LOG, or formlab score BENCHMARK --predictions LOG",
     "plugins": "formlab list plugins",
-    "sums": "formlab facts sums",
+    "sums": "gone: 0.3 looks for no sums on pages",
 }
 OPTIONS = {
     "--assume-cost": "--set max_calls=N",
@@ -48,4 +46,3 @@ def explain(error: click.NoSuchOption) -> None:
     """Say what to write instead of an option that there is no longer, if there ever was."""
     if new := OPTIONS.get(error.option_name):
         error.message, error.possibilities = f"{error.option_name} is now: {new}", None
-    error.message = plain(error.message)

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from formlab import files
-from formlab import quick_schemas as quick_schemas
 from formlab.errors import DataBroken, DataMissing, NotAvailable, UnknownName
 from formlab.reports import build_record, index, plan
 from formlab.reports.build_record import ReportResult

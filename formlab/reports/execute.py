@@ -30,8 +30,7 @@ from formlab.reports.plan import INDEX, Job, shown
 # The system ends a kernel at once with the process that started it: 1 is PR_SET_PDEATHSIG of
 # Linux, 9 is SIGKILL. Elsewhere it ends itself within a second.
 _KERNEL_START = (
-    "import ctypes, sys; sys.platform == 'linux' and ctypes.CDLL(None).prctl(1, 9); "
-    "import formlab.quick_schemas"
+    "import ctypes, sys; sys.platform == 'linux' and ctypes.CDLL(None).prctl(1, 9); import formlab"
 )
 # When it is told to end, it may say that it was interrupted, which is no error.
 _KERNEL_OPTIONS = [f"--IPKernelApp.exec_lines={_KERNEL_START}", "--log-level=CRITICAL"]

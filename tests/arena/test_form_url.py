@@ -4,9 +4,9 @@ import sys
 import PIL.Image
 import pytest
 
+from formlab import registry
 from formlab_arena import web_tasks
 from formlab_arena.actions import Click, Fill
-from formlab_arena.agent_registry import AGENTS
 from formlab_arena.episode import RunSettings
 from formlab_arena.form_url import fill_tasks
 from formlab_arena.web_tasks import WebTask
@@ -43,7 +43,7 @@ SMALL = Page(
 
 @pytest.mark.browser
 def test_tasks_of_a_file_have_each_its_status_account_and_right_answers(tmp_path, monkeypatch):
-    monkeypatch.setitem(AGENTS.loaded, "lines", Lines)
+    registry.register("agents", "lines", Lines)
     monkeypatch.setattr("formlab_arena.driving._GRACE", 0.5)
     with pages_hosting(SMALL) as host:
         lines = [

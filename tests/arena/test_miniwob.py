@@ -1,8 +1,8 @@
 import pytest
 
+from formlab import registry
 from formlab_arena import miniwob
 from formlab_arena.actions import Check, Click, Fill
-from formlab_arena.agent_registry import AGENTS
 from formlab_arena.form_url import fill_tasks
 from formlab_arena.run import RunSettings
 
@@ -33,10 +33,8 @@ class Scripted:
 
 
 @pytest.mark.browser
-def test_tasks_judge_what_was_done_and_their_reward_stands_beside_the_account(
-    tmp_path, monkeypatch
-):
-    monkeypatch.setitem(AGENTS.loaded, "scripted", Scripted)
+def test_tasks_judge_what_was_done_and_their_reward_stands_beside_the_account(tmp_path):
+    registry.register("agents", "scripted", Scripted)
     right = miniwob.tasks(["login-user", "click-checkboxes", "click-button"], seed=3)
     wrong = miniwob.tasks(["login-user"], seed=2)
     results = fill_tasks(tmp_path, RunSettings("scripted"), [*right, *wrong], workers=2)

@@ -5,9 +5,9 @@ import polars as pl
 import pytest
 
 import formlab_arena
-from formlab import analysis, benchmarks, tables
+from formlab import analysis, benchmarks, registry, tables
 from formlab.folders import Predictions
-from formlab_arena import agent_registry, page_reading, page_tasks
+from formlab_arena import page_reading, page_tasks
 from formlab_arena.actions import Click
 from formlab_arena.evaluation import read_run
 from formlab_arena.oracle import Oracle
@@ -76,7 +76,7 @@ def test_planted_faults_end_in_their_stages_and_the_oracle_has_none(tmp_path, mo
         told = {name: values.about(row["label"]) for name, row in gold.items()}
         return Hands({name: mention and mention.value for name, mention in told.items()})
 
-    monkeypatch.setitem(agent_registry.AGENTS.loaded, "hands", hands)
+    registry.register("agents", "hands", hands)
     monkeypatch.setitem(page_reading.READERS, "hands", "rules")
     misread = {"/Donor/Name": "Rufos Abara"}
     swapped = {"/Donor/By": "0 negative", "/Donor/Group": "K. Lund"}

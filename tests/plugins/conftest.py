@@ -1,13 +1,10 @@
 """A registry that forgets what a test gave it."""
 
 import copy
-from pathlib import Path
 
 import pytest
 
 from formlab import registry
-
-TOYS = Path(__file__).parents[2] / "docs" / "plugins"
 
 
 @pytest.fixture
@@ -17,11 +14,9 @@ def fresh(monkeypatch, tmp_path):
     monkeypatch.setenv("FORMLAB_CACHE", str(tmp_path / "cache"))
     # Set first, so that it is taken back whatever `load` makes of it.
     monkeypatch.setenv(registry.VARIABLE, "")
-    for name in ("registered", "registries", "files", "broken"):
+    for name in ("registered", "registries", "files"):
         monkeypatch.setattr(state, name, copy.copy(getattr(state, name)))
     monkeypatch.setattr(state, "named", "")
-    for view in state.registries.values():
-        monkeypatch.setattr(view, "loaded", dict(view.loaded))
     registry._packages.cache_clear()
     yield
     registry._packages.cache_clear()

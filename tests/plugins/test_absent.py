@@ -1,4 +1,4 @@
-"""The core without its add-ons, and what a list of commands imports."""
+"""What lists of commands and names import; the core without add-ons is in the contract (f08)."""
 
 import os
 import subprocess
@@ -8,54 +8,11 @@ from pathlib import Path
 import pytest
 
 REPOSITORY = Path(__file__).parents[2]
-# Python imports this at its start: no add-on is there, nor any entry point of formlab's.
-SITE = """
-import sys
-from importlib import metadata
-
-class Absent:
-    def find_spec(self, name, path=None, target=None):
-        if name.startswith("formlab_"):
-            raise ModuleNotFoundError(name)
-
-sys.meta_path.insert(0, Absent())
-every = metadata.EntryPoints.select
-def without(self, **chosen):
-    found = every(self, **chosen)
-    return metadata.EntryPoints(p for p in found if not p.value.startswith("formlab_"))
-metadata.EntryPoints.select = without
-"""
 HEAVY = (
     "altair", "anywidget", "cv2", "flask", "IPython", "lxml", "matplotlib", "nbformat", "numba",
     "numpy", "onnxruntime", "openai", "pandas", "papermill", "PIL", "playwright", "plotly",
     "polars", "pydantic", "rapidfuzz", "rapidocr", "sacrebleu", "scipy", "sklearn", "statsmodels",
 )  # fmt: skip
-
-
-@pytest.fixture
-def core(tmp_path):
-    """The command line of a formlab without add-ons."""
-    (tmp_path / "site").mkdir()
-    (tmp_path / "site" / "sitecustomize.py").write_text(SITE)
-    paths = [str(tmp_path / "site"), str(REPOSITORY), os.environ.get("PYTHONPATH", "")]
-    env = os.environ | {"PYTHONPATH": os.pathsep.join(paths)}
-
-    def run(*arguments, code=None):
-        command = [sys.executable, *(["-c", code] if code else ["-m", "formlab"])]
-        return subprocess.run(
-            [*command, *map(str, arguments)], cwd=tmp_path, env=env, capture_output=True, text=True
-        )
-
-    return run
-
-
-def test_notebooks_of_an_add_on_are_there_with_it_alone(core):
-    listed = "from formlab.reports import plan; print(*(p.stem for p in plan.own_notebooks()))"
-    done = core(code=f"{listed}\nimport formlab_arena")
-    assert "ModuleNotFoundError: formlab_arena" in done.stderr
-    names = done.stdout.split()
-    assert "10_content_modality" in names
-    assert not {"02_review", "40_form_filling"} & set(names)
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["list", "benchmarks"], ["score", "-h"]])

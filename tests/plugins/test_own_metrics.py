@@ -27,10 +27,8 @@ def lengths(golds, preds):
 @pytest.mark.parametrize(
     ("benchmark", "system", "task", "level"),
     [
-        ("funsd", "ocr", "text", "field"), ("formcraft", "rules", "visual", "field"),
-        ("formcraft", "rules", "marking", "field"), ("formcraft", "rules", "layout", "node"),
-        ("vrdu", "rules", "entity", "field"), ("fincriticaled", "ocr", "fact", "fact"),
-        ("fincriticaled", "ocr", "fact", "page"),
+        ("funsd", "ocr", "text", "field"), ("formcraft", "rules", "layout", "node"),
+        ("fincriticaled", "ocr", "fact", "fact"), ("fincriticaled", "ocr", "fact", "page"),
     ],
 )  # fmt: skip
 def test_metric_of_texts_has_a_score_for_each_case_of_its_task(benchmark, system, task, level):

@@ -1,10 +1,7 @@
-"""What docs/plugins shows, from an installed package; from files it is in the contract (f03)."""
+"""What docs/plugins/README.md shows, run; its files are in the contract (f03)."""
 
 import json
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import nbformat
@@ -15,23 +12,6 @@ from formlab import evaluate
 from formlab.cli import main
 
 REPOSITORY = Path(__file__).parents[2]
-FILES = sorted((REPOSITORY / "docs" / "plugins").glob("toy_*.py"))
-PROJECT = """
-[build-system]
-requires = ["hatchling"]
-build-backend = "hatchling.build"
-[project]
-name = "formlab-toys"
-version = "1.2"
-[project.entry-points."formlab.benchmarks"]
-receipts = "toys.toy_benchmark:read"
-[project.entry-points."formlab.metrics"]
-digit_accuracy = "toys.toy_metric:digit_accuracy"
-[project.entry-points."formlab.systems"]
-lines = "toys.toy_system:start"
-[tool.hatch.build.targets.wheel]
-packages = ["toys"]
-"""
 FORMS = {"a": ("10.05", "10.05"), "b": ("7.25", "7.25"), "c": ("31.90", "81.90")}
 CELLS = (
     "evaluation: str = ''  # the folder",
@@ -39,47 +19,6 @@ CELLS = (
     "formlab.charts.mean_bars(summary, 'metric', 'value')",
     "summary",
 )
-
-
-@pytest.fixture
-def forms(tmp_path):
-    """Three receipts; the text of the last has one digit of four other than its gold."""
-    folder = tmp_path / "forms"
-    folder.mkdir()
-    for name, (gold, written) in FORMS.items():
-        (folder / f"{name}.json").write_text(json.dumps({"total": gold}))
-        (folder / f"{name}.txt").write_text(f"A shop\nTotal: {written}\n")
-    return folder
-
-
-@pytest.fixture
-def formlab(tmp_path):
-    """The command line as its own process, beside an installed package of the toys."""
-    paths = [REPOSITORY, _installed(tmp_path), os.environ.get("PYTHONPATH", "")]
-    env = os.environ | {"FORMLAB_CACHE": str(tmp_path / "cache")}
-    env.pop("FORMLAB_PLUGINS", None)
-    env["PYTHONPATH"] = os.pathsep.join(map(str, paths))
-
-    def run(*arguments):
-        command = [sys.executable, "-m", "formlab", *map(str, arguments)]
-        done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
-        return done.stdout
-
-    return run
-
-
-def _installed(tmp_path):
-    project, target = tmp_path / "project", tmp_path / "site"
-    (project / "toys").mkdir(parents=True)
-    (project / "pyproject.toml").write_text(PROJECT)
-    (project / "toys" / "__init__.py").touch()
-    for file in FILES:
-        (project / "toys" / file.name).write_text(file.read_text())
-    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-index", "--no-deps"]
-    pip += ["--no-build-isolation", "--target", str(target), str(project)]
-    subprocess.run(pip, check=True, capture_output=True)
-    return target
 
 
 @pytest.mark.usefixtures("fresh")

@@ -1,4 +1,4 @@
-"""The commands about financial facts: `facts check`, `judge`, `filing` and `sums`."""
+"""The commands about financial facts: `facts check`, `judge` and `filing`."""
 
 import json
 import shutil
@@ -121,16 +121,6 @@ def test_run_shows_the_judge_html_takes_the_papers_prompt_and_keeps_every_reason
     assert (answers["0"]["overall_score"], answers["0"]["status"]) == (6.5, "ok")
     assert answers["1"]["status"] == "refused"
     assert answers["1"]["error"] == "no verdicts in the answer"
-
-
-def test_figures_that_do_not_add_up_are_listed_without_gold(formlab, tmp_path):
-    (tmp_path / "a.md").write_text("Cash  20  31\nBonds  5  6\nTotal  25  87\n")
-    result = formlab("facts", "sums", tmp_path, "--json")
-    (row,) = json.loads(result.stdout)
-    assert (row["doc_id"], row["total"], row["difference"]) == ("a.md", "87", 50)
-    assert "sums found: 2" in result.stderr
-    (tmp_path / "empty").mkdir()
-    assert "no pages here" in formlab("facts", "sums", tmp_path / "empty").stderr
 
 
 def test_a_file_for_the_answers_that_is_their_store_is_refused(formlab, root):

@@ -139,7 +139,6 @@ def test_unknown_column_is_an_error_with_the_nearest_name(evaluation, library):
         lambda: analysis.compare([evaluation, evaluation], by="kin"),
         lambda: analysis.find_slices(evaluation, columns="kin"),
         lambda: analysis.surface(evaluation, "exact_accuracy", "kin", "page"),
-        lambda: analysis.curve(evaluation, ["exact_accuracy"], "kin"),
         lambda: analysis.cause_counts(cases, by="kin"),
         lambda: charts.cause_bars(cases, by="kin"),
         lambda: tables.only(cases, kin="answer"),

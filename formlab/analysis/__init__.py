@@ -26,8 +26,7 @@ HOMES = {
     "analysis.splits": (
         "both_modes by_entity changed_entities few_shot few_shot_systems merge_splits"
     ),
-    "analysis.summarise": "curve summaries summarise surface",
-    "analysis.sum_checks": "check_sums",
+    "analysis.summarise": "summaries summarise surface",
     "analysis.verdicts": "comparison_sentence identical ranks tell_apart verdict_sentence verdicts",
     "analysis.what_if": "what_if",
     "scoring.evaluate": "evaluate",

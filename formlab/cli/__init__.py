@@ -19,7 +19,7 @@ COMMANDS = Registry(
     "commands",
     {
         "compare": ("formlab.cli.comparing:compare", "Compare systems, or runs over time."),
-        "facts": ("formlab.cli.facts:facts", "Financial facts: judge, filings, sums."),
+        "facts": ("formlab.cli.facts:facts", "Financial facts: judge, filings."),
         "init": ("formlab.cli.comparing:init", "Copy the notebooks and a manifest of reports."),
         "list": ("formlab.cli.comparing:list_known", "List benchmarks, systems, metrics …"),
         "report": ("formlab.cli.comparing:report", "Run notebooks and write an HTML page each."),

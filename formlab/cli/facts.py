@@ -1,4 +1,4 @@
-"""The commands on financial facts: a judge, a filing as pages, figures that add up."""
+"""The commands on financial facts: a judge, a filing as pages."""
 
 from __future__ import annotations
 
@@ -9,15 +9,13 @@ import click
 
 from formlab.cli import options
 from formlab.cli.options import Rows, command, corpus_of, option
-from formlab.errors import DataBroken, DataMissing, UnknownName
+from formlab.errors import DataBroken, UnknownName
 from formlab.show import plain
-
-_PAGES = (".html", ".htm", ".md", ".txt")
 
 
 @click.group()
 def facts() -> None:
-    """Financial facts: a model as judge, a filing as pages, figures that add up."""
+    """Financial facts: a model as judge, a filing as pages."""
 
 
 @command(
@@ -129,32 +127,3 @@ def filing(file: Path, out: Path, pages: int | None, dpi: int) -> Rows:
     names = ("pages", "pages not drawn", "facts", "requests blocked")
     row = {name: notes.pop(name) for name in names} | {"out": str(out)}
     return Rows([row], notes={f"in the whole filing, {name}": n for name, n in notes.items()})
-
-
-@command(
-    click.argument("pages", type=options.path),
-    option("--all holding", "Also the sums that hold.", bool),
-    group=facts,
-)
-def sums(pages: Path, holding: bool) -> Rows:
-    """Find figures that do not add up on PAGES, without gold.
-
-    PAGES is what formlab run wrote, or a folder of pages as .html, .md or .txt.
-    """
-    from formlab import files
-    from formlab.analysis import check_sums
-    from formlab.folders import Predictions
-
-    found = sorted(file for file in pages.rglob("*") if file.suffix.lower() in _PAGES)
-    texts = {file.relative_to(pages).as_posix(): file for file in found}
-    if (pages / "manifest.json").is_file():
-        table = check_sums(Predictions.load(pages))
-    elif texts:
-        table = check_sums({name: files.read_text(file) for name, file in texts.items()})
-    else:
-        remedy = f"files that end in {', '.join(_PAGES)}"
-        raise DataMissing("no pages here", where=pages, remedy=remedy)
-    broken, none = table.filter(~table["holds"]), table["holds"].null_count()
-    notes = {"sums found": table.height - none, "of them broken": broken.height}
-    rows = table.drop_nulls("holds") if holding else broken
-    return Rows(rows, notes=notes | {"pages without a sum": none})

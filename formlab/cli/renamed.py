@@ -14,7 +14,7 @@ COMMANDS = {
     "judge": "formlab facts judge, and formlab facts check",
     "open": "formlab score LOG, or formlab score BENCHMARK --predictions LOG",
     "plugins": "formlab list plugins",
-    "sums": "formlab facts sums",
+    "sums": "gone: 0.3 looks for no sums on pages",
 }
 OPTIONS = {
     "--assume-cost": "--set max_calls=N",

@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from formlab.analysis.summarise import curve, smoothed, summarise, surface
+from formlab.analysis.summarise import summarise, surface
 from formlab.errors import UnknownName
 from formlab.stats.draws import draws
 from tests.made_forms import made
@@ -101,37 +101,3 @@ def test_unknown_names_are_told(evaluation):
 
 def test_metric_that_was_not_scored_gives_an_empty_table(evaluation):
     assert surface(evaluation, "cer", "n_fields", "n_kinds").height == 0
-    assert curve(evaluation, ["cer"], "n_fields").height == 0
-
-
-def test_curve_has_a_point_for_each_value_and_is_smoothed(evaluation):
-    forms = {str(n): (n, 1, [1] * n + [0] * (4 - n)) for n in (1, 2, 4)}
-    table = curve(made(forms), ["click_accuracy"], "n_fields", window=3)
-    # Shares 1/4, 2/4, 4/4; smoothed: (1 + 2)/8, (1 + 2 + 4)/12, (2 + 4)/8.
-    assert table["x_value"].to_list() == ["1", "2", "4"]
-    assert table["value"].to_list() == [0.25, 0.5, 1.0]
-    assert table["smooth"].to_list() == pytest.approx([3 / 8, 7 / 12, 3 / 4])
-    assert table["settings"][0]["rules"].endswith("smooth=mean of 3 neighbouring values")
-    with pytest.raises(ValueError, match="odd"):
-        curve(evaluation, ["click_accuracy"], "n_fields", window=2)
-
-
-def test_curve_of_some_fields_counts_these_alone(evaluation):
-    first = evaluation.fields.group_by("doc_id", maintain_order=True).first()["path"].unique()
-    where = pl.col("path").is_in(first.implode())
-    table = curve(evaluation, ["click_accuracy"], "n_fields", where=where)
-    # The first fields of a and b are right and wrong, those of c and d as well.
-    assert table.select("x_value", "value", "n_cases").rows() == [("4", 0.5, 2), ("8", 0.5, 2)]
-
-
-def test_smoothing_equals_a_loop():
-    rng = np.random.default_rng(1)
-    values = rng.random(20)
-    values[[3, 4, 11]] = np.nan
-    for window in (1, 3, 5):
-        half = window // 2
-        expected = []
-        for i in range(20):
-            near = [v for v in values[max(0, i - half) : i + half + 1] if v == v]
-            expected.append(sum(near) / len(near) if near else np.nan)
-        assert smoothed(values, window) == pytest.approx(expected, nan_ok=True)

@@ -33,7 +33,6 @@ WORDS = {
     "check a judge": ["facts", "check"],
     "ask a judge": ["facts", "judge"],
     "pages of a filing": ["facts", "filing"],
-    "check sums": ["facts", "sums"],
     "ask again after bad answers": ["--set", "retry=bad"],
     "log-probabilities": ["--set", "logprobs=on"],
     "in batches": ["--plugin", Path(__file__).parents[2] / "docs/plugins/batch.py"],

@@ -23,9 +23,7 @@ HOMES = {
         "BASELINES of_system open_all open_compared open_evaluation open_evaluations"
     ),
     "analysis.slices": "find_slices slice_cases",
-    "analysis.splits": (
-        "both_modes by_entity changed_entities few_shot few_shot_systems merge_splits"
-    ),
+    "analysis.splits": ("by_entity changed_entities few_shot few_shot_systems merge_splits"),
     "analysis.summarise": "summaries summarise surface",
     "analysis.verdicts": "comparison_sentence identical ranks tell_apart verdict_sentence verdicts",
     "analysis.what_if": "what_if",

@@ -15,7 +15,8 @@ from scipy import special
 
 from formlab.errors import DataMissing
 from formlab.folders import Evaluation
-from formlab.stats.draws import by_document, drawn_sums, percentiles
+from formlab.metrics import ratio
+from formlab.stats.draws import by_document, intervals
 from formlab.tables import WHOLE_LEVELS
 
 TARGETS = (0.95, 0.99, 0.999)
@@ -75,22 +76,25 @@ def reliability(
     Raises `DataMissing` if no answer has a confidence.
     """
     sure, group, sums = _grouped(values, bins)
-    drawn = _drawn(sums, resamples, seed)
-    # From the surest down.
-    passed, drawn_passed = (each[..., ::-1].cumsum(axis=-1)[..., ::-1] for each in (sums, drawn))
-    (n, right, stated), (through, good, _) = sums.sum(axis=0), passed.sum(axis=0)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        shares = [each[:, 1] / each[:, 0] for each in (drawn, drawn_passed)]
-    (low, high), (good_low, good_high) = (
-        np.array([percentiles(group, level) for group in share.T]).T for share in shares
-    )
+    passed = sums[:, ::-1].cumsum(axis=1)[:, ::-1]
+    (n, right, stated), (through, good, _) = sums.sum(axis=0).T, passed.sum(axis=0).T
+    scores = [(table[:, at], _share_right) for table in (sums, passed) for at in range(len(n))]
+    ends = np.reshape(intervals(scores, resamples=resamples, level=level, seed=seed), (2, -1, 2))
     at = pl.col("confidence")
-    ends = sure.group_by(pl.Series("group", group)).agg(lowest=at.min(), highest=at.max())
-    columns = {"confidence": stated / n, "right": right / n, "ci_low": low, "ci_high": high}
-    columns |= {"n_cases": n.astype(int), "n_docs": (sums[:, 0] > 0).sum(axis=0)}
-    columns |= {"coverage": through / values.height, "risk": 1 - good / through}
-    columns |= {"risk_low": 1 - good_high, "risk_high": 1 - good_low}
-    return ends.sort("group").drop("group").hstack(pl.DataFrame(columns))
+    groups = sure.group_by(pl.Series("group", group)).agg(lowest=at.min(), highest=at.max())
+    columns = {
+        "confidence": stated / n,
+        "right": right / n,
+        "ci_low": ends[0, :, 0],
+        "ci_high": ends[0, :, 1],
+        "n_cases": n.astype(int),
+        "n_docs": (sums[:, :, 0] > 0).sum(axis=0),
+        "coverage": through / values.height,
+        "risk": 1 - good / through,
+        "risk_low": 1 - ends[1, :, 1],
+        "risk_high": 1 - ends[1, :, 0],
+    }
+    return groups.sort("group").drop("group").hstack(pl.DataFrame(columns))
 
 
 def calibration_error(
@@ -103,47 +107,30 @@ def calibration_error(
 ) -> dict[str, float]:
     """Whether confidences sort right answers from wrong ones, and how far off they are.
 
-    Returns `error`, the expected calibration error (Naeini et al., AAAI 2015, in groups of equal
-    size), within `ci_low` and `ci_high`, a band as wide as the shares of groups stray when
-    documents are drawn; `by_chance`, its mean for answers right as often as they say, and `p`, how
-    often these have as large an error; `gap`, mean confidence less share right; `area` under the
-    ROC curve with `area_low` and `area_high`, the chance that a right answer is surer than a wrong
-    one; `n_cases`, `n_docs`; `n_worth`, how many independent answers they are worth.
+    Returns `area` under the ROC curve with `area_low` and `area_high`, the chance that a right
+    answer is surer than a wrong one; `gap`, mean confidence less share right, with `gap_low` and
+    `gap_high`; `error`, the expected calibration error (Naeini et al., AAAI 2015, in groups of
+    equal size), which is above 0 by chance alone; `n_cases`, `n_docs`; `n_worth`, how many
+    independent answers they are worth.
 
     Raises `DataMissing` if no answer has a confidence.
     """
-    sure, group, sums = _grouped(values, bins)
-    n, right, stated = sums.sum(axis=0)
-    gaps, total = (stated - right) / n, n.sum()
-    error, width = float((n * np.abs(gaps)).sum() / total), math.nan
-    drawn = _drawn(sums, resamples, seed)
-    if len(drawn):
-        strays = np.abs(drawn[:, 2] - drawn[:, 1] - drawn[:, 0] * gaps).sum(axis=1) / total
-        width = float(np.quantile(strays, level))
-    generator, honest = np.random.default_rng(seed), np.empty(resamples)
-    confidence = np.clip(sure["confidence"].to_numpy(), 0, 1)
-    for draw in range(resamples):
-        is_right = generator.random(len(confidence)) < confidence
-        strayed = np.bincount(group, weights=confidence - is_right, minlength=len(n))
-        honest[draw] = np.abs(strayed).sum() / total
-    # Errors of one document come together: as many answers are drawn as the errors are worth.
-    worth = _worth(sure)
-    honest *= math.sqrt(total / worth)
-    *_, fine = _grouped(values, 50)
-    area_low, area_high = percentiles(_area(_drawn(fine, resamples, seed)), level)
+    sure, _, sums = _grouped(values, bins)
+    n, right, stated = sums.sum(axis=0).T
+    fine = _grouped(values, 50)[-1].reshape(len(sums), -1)
+    scores = [(sums.sum(axis=1), _gap), (fine, _area)]
+    gap, area = intervals(scores, resamples=resamples, level=level, seed=seed)
     return {
-        "error": error,
-        "ci_low": float(np.maximum(0.0, error - width)),
-        "ci_high": float(np.minimum(1.0, error + width)),
-        "by_chance": float(honest.mean()),
-        "gap": float((stated - right).sum() / total),
-        "p": (1 + int((honest >= error).sum())) / (1 + resamples),
-        "area": float(_area(fine.sum(axis=0)[None])[0]),
-        "area_low": area_low,
-        "area_high": area_high,
-        "n_cases": int(total),
+        "area": float(_area(fine.sum(axis=0))),
+        "area_low": area[0],
+        "area_high": area[1],
+        "gap": float((stated - right).sum() / n.sum()),
+        "gap_low": gap[0],
+        "gap_high": gap[1],
+        "error": float(np.abs(stated - right).sum() / n.sum()),
+        "n_cases": int(n.sum()),
         "n_docs": len(sums),
-        "n_worth": worth,
+        "n_worth": _worth(sure),
     }
 
 
@@ -153,17 +140,17 @@ def straight_through(
     targets: Sequence[float] = TARGETS,
     level: float = 0.95,
     price: float = math.nan,
-    by: str | Sequence[str] = (),
+    by: str = "",
 ) -> pl.DataFrame:
     """How many answers can go without review at a precision, and from which confidence on.
 
     A threshold is taken only if the exact binomial bound (Clopper and Pearson, 1934) says that at
     least `target` of the answers from there on are right. Thresholds are tested in four sequences
     from few answers to more, each of which ends with its first failure, so that the bound holds
-    for the one chosen (Bauer, 1991), for all groups of the columns `by` together. Where errors of
+    for the one chosen (Bauer, 1991), for all groups of the column `by` together. Where errors of
     one document come together, a count is worth less (`n_worth` of `calibration_error`).
 
-    Returns a row for each group and target: the columns of `by`, `target`; `threshold`, the lowest
+    Returns a row for each group and target: the column `by`, `target`; `threshold`, the lowest
     confidence passed, NaN if none holds; `through`, the share of all `values`; their `precision`
     and `at_least`, its bound; `n_through`, `n_wrong` among these, `n_review` (the rest) and its
     `cost`, each at `price`; `needed`, how many independent answers, all right, show the target.
@@ -177,17 +164,15 @@ def straight_through(
     [(1.0, 0, 86), (0.0, 400, 4380)]
     """
     groups = values.partition_by(by, maintain_order=True) if by else [values]
-    error = (1 - level) / len(_STARTS) / len(groups)
-    rows = []
+    error, rows = (1 - level) / len(_STARTS) / len(groups), []
     for group in groups:
-        key = group.select(by).row(0, named=True) if by else {}
         sure = group.drop_nulls("confidence").sort("confidence", descending=True)
         worth = _worth(sure) / sure.height if sure.height else 1.0
         # Answers of one confidence pass together.
         passed = sure.group_by("confidence", maintain_order=True).agg(pl.len(), pl.sum("right"))
         n, right = passed["len"].cum_sum().to_numpy(), passed["right"].cum_sum().to_numpy()
-        bad = special.betaincinv(right * worth, (n - right) * worth + 1, error)
-        bounds = np.where(right > 0, bad, 0.0)
+        exact = special.betaincinv(right * worth, (n - right) * worth + 1, error)
+        bounds = np.where(right > 0, exact, 0.0)
         for target in targets:
             needed = math.ceil(math.log(error) / math.log(target))
             best = max(_last(n, start * needed / worth, bounds >= target) for start in _STARTS)
@@ -204,10 +189,9 @@ def straight_through(
                 "cost": (group.height - through) * price,
                 "needed": needed,
             }
-            rows.append(key | row)
-    schema = {"threshold": pl.Float64, "cost": pl.Float64}
-    keys = values.select(by).schema if by else {}
-    return pl.DataFrame(rows, schema_overrides=schema | dict(keys))
+            rows.append(({by: group[by][0]} if by else {}) | row)
+    schema = {by: values.schema[by]} if by else {}
+    return pl.DataFrame(rows, schema_overrides=schema | {"threshold": pl.Float64})
 
 
 def _last(n: np.ndarray, count: float, holds: np.ndarray) -> int:
@@ -226,50 +210,44 @@ def _worth(values: pl.DataFrame) -> float:
     """How many independent answers they are worth, by the design effect (Kish, 1965)."""
     # How much more the errors of documents stray, about the share right of answers as sure, than
     # they would one by one.
-    sure, group, sums = _grouped(values, 10)
-    if len(sums) < 2:
-        return 1.0
-    n, right, _ = sums.sum(axis=0)
-    strays = sure["right"].to_numpy().astype(float) - (right / n)[group]
-    if not strays.any():
-        return float(sure.height)
-    together = np.bincount(_document(sure), weights=strays)
+    sums = _grouped(values, 10)[-1]
+    n, right, _ = sums.sum(axis=0).T
+    strays = sums[:, :, 1] - sums[:, :, 0] * (right / n)
+    alone = (right * (n - right) / n).sum()
+    if len(sums) < 2 or not alone:
+        return 1.0 if len(sums) < 2 else float(n.sum())
     # As for any variance from a sample, of documents here.
-    effect = (together**2).sum() / (strays**2).sum() * len(sums) / (len(sums) - 1)
-    return float(sure.height / max(effect, 1.0))
-
-
-def _document(values: pl.DataFrame) -> np.ndarray:
-    """The number of each value's document, from 0 in the order of their names."""
-    return values["doc_id"].rank("dense").to_numpy().astype(int) - 1
+    effect = (strays.sum(axis=1) ** 2).sum() / alone * len(sums) / (len(sums) - 1)
+    return float(n.sum() / max(effect, 1.0))
 
 
 def _grouped(values: pl.DataFrame, bins: int) -> tuple[pl.DataFrame, np.ndarray, np.ndarray]:
-    """The answers, their groups by confidence, and of documents × (n, right, stated) × groups."""
+    """The answers, their groups, and sums: documents × groups × (n, right, stated)."""
     sure = values.drop_nulls("confidence")
     if sure.is_empty():
         remedy = "a column `confidence` in the predictions; of a model --set logprobs=on"
         raise DataMissing("no answer has a confidence", remedy=remedy)
     rank = sure["confidence"].rank().to_numpy()
     _, group = np.unique(np.ceil(rank * bins / sure.height), return_inverse=True)
-    document, count = _document(sure), int(group.max()) + 1
-    documents = int(document.max()) + 1
+    document = sure["doc_id"].rank("dense").to_numpy().astype(int) - 1
+    count, documents = int(group.max()) + 1, int(document.max()) + 1
     columns = np.ones(sure.height), sure["right"].to_numpy(), sure["confidence"].to_numpy()
     sums = by_document(document * count + group, columns, documents * count)
-    return sure, group, sums.reshape(documents, count, 3).transpose(0, 2, 1)
+    return sure, group, sums.reshape(documents, count, 3)
 
 
-def _drawn(sums: np.ndarray, resamples: int, seed: int) -> np.ndarray:
-    """The sums of draws of documents: draws × (n, right, stated) × groups; none of one document."""
-    resamples = resamples if len(sums) > 1 else 0
-    drawn = drawn_sums(sums.reshape(len(sums), -1), resamples=resamples, seed=seed)
-    return drawn.reshape(resamples, *sums.shape[1:])
+def _gap(sums: np.ndarray) -> np.ndarray:
+    return ratio(np.stack([sums[..., 2] - sums[..., 1], sums[..., 0]], -1))
+
+
+def _share_right(sums: np.ndarray) -> np.ndarray:
+    return ratio(sums[..., 1::-1])
 
 
 def _area(sums: np.ndarray) -> np.ndarray:
-    """Area under the ROC curve of each draw: draws × (n, right, stated) × groups."""
-    right, wrong = sums[:, 1], sums[:, 0] - sums[:, 1]
-    below = wrong.cumsum(axis=1) - wrong / 2
-    pairs = right.sum(axis=1) * wrong.sum(axis=1)
-    won = (right * below).sum(axis=1)
-    return np.divide(won, pairs, out=np.full(len(sums), np.nan), where=pairs > 0)
+    """Area under the ROC curve of sums by group, the least sure first: (…, groups × 3)."""
+    groups = sums.reshape(*sums.shape[:-1], -1, 3)
+    right, wrong = groups[..., 1], groups[..., 0] - groups[..., 1]
+    below = wrong.cumsum(axis=-1) - wrong / 2
+    won = np.stack([(right * below).sum(axis=-1), right.sum(axis=-1) * wrong.sum(axis=-1)], -1)
+    return ratio(won)

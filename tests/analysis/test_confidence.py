@@ -34,42 +34,12 @@ def test_calibration_error_by_hand():
     )
     assert result["error"] == pytest.approx((1 / 30 + 0.1) / 2)
     assert result["gap"] == pytest.approx(-(1 / 30 + 0.1) / 2)
-    assert result["ci_low"] <= result["error"] <= result["ci_high"]
+    assert result["gap_low"] <= result["gap"] <= result["gap_high"]
 
 
 def test_answers_of_one_confidence_are_never_parted():
     table = reliability(values([0.5] * 7 + [0.9], [True] * 8, range(8)), bins=4)
     assert table["n_cases"].to_list() == [7, 1]
-
-
-@pytest.mark.parametrize("luck", [0.0, 0.3])
-def test_a_calibrated_system_comes_out_as_such_and_a_bad_one_too(luck):
-    def alarms(truth):
-        return np.mean([
-            calibration_error(drawn, resamples=100)["p"] <= 0.05
-            for drawn in (simulated(seed, truth=truth, luck=luck) for seed in range(60))
-        ])  # fmt: skip
-
-    # At 5 % more than 11 of 60 have a chance of 1 in 10,000.
-    assert alarms(lambda sure: sure) <= 11 / 60
-    assert alarms(lambda sure: sure**3) >= 0.99
-
-
-@pytest.mark.parametrize("power", [1, 3])
-def test_the_interval_of_the_calibration_error_covers_the_true_one(power):
-    covered = 0
-    for seed in range(SEEDS):
-        drawn = simulated(seed, truth=lambda sure: sure**power)
-        # The true error in the same groups: what their answers promise less what they keep.
-        table = reliability(drawn, resamples=2)
-        sure = drawn["confidence"].to_numpy()
-        group = np.searchsorted(table["highest"].to_numpy(), sure)
-        gaps = np.bincount(group, weights=sure - sure**power)
-        truth = np.abs(gaps).sum() / len(sure)
-        result = calibration_error(drawn, resamples=100, seed=seed)
-        covered += result["ci_low"] <= truth <= result["ci_high"]
-    # At 95 % fewer than 177 of 200 have a chance of 1 in 10,000; more than that is allowed.
-    assert covered >= 177
 
 
 def test_risk_against_coverage_by_hand():
@@ -87,15 +57,19 @@ def test_whether_confidence_sorts_is_the_share_of_pairs_in_order():
     drawn = values([0.9, 0.8, 0.5, 0.5, 0.6], [True, True, True, False, False], range(5))
     assert calibration_error(drawn)["area"] == pytest.approx(4.5 / 6)
     # A confidence that has nothing to do with being right, and one that has.
-    shown = dict.fromkeys(("useless", "useful"), 0)
+    shown, off = dict.fromkeys(("useless", "useful"), 0), 0
     for seed in range(60):
         truths = {"useless": lambda sure: 0.8 + 0 * sure, "useful": lambda sure: sure**3}
         for name, truth in truths.items():
             error = calibration_error(simulated(seed, truth=truth), resamples=100)
             shown[name] += error["area_low"] > 0.5
+        off += calibration_error(simulated(seed, luck=0.3), resamples=100)["gap_low"] > 0
     # Of useless ones, 2.5 % would be shown to sort; more than 6 of 60 have a chance of 1 in 1,000.
     assert shown["useless"] <= 6
     assert shown["useful"] == 60
+    # So it is with systems that are right as often as they say, for being surer than that.
+    assert off <= 6
+    assert error["gap_low"] > 0
 
 
 def test_without_confidences_there_is_one_clear_error():
@@ -117,14 +91,6 @@ def test_what_goes_straight_through_is_as_precise_as_it_says(luck, each):
     # At 5 % more than 23 of 200 have a chance of 1 in 10,000.
     assert broken <= 23
     assert passed / SEEDS >= 0.25
-
-
-def test_a_sequence_that_has_failed_does_not_go_on():
-    # The surest answers are wrong: all sequences begin below the target, and all 5,000 are above.
-    drawn = values(np.linspace(1, 0.5, 5000), [n >= 40 for n in range(5000)], range(5000))
-    row = straight_through(drawn, targets=[0.95]).row(0, named=True)
-    assert np.isnan(row["threshold"])
-    assert straight_through(drawn[40:], targets=[0.95])["n_through"].item() == 4960
 
 
 def test_a_document_goes_through_if_all_its_values_do():

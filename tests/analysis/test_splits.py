@@ -77,6 +77,7 @@ def test_evaluation_of_another_benchmark_gives_nothing(evaluate):
     other = [evaluate({"doc_id": "a", "text": "x"})]
     assert analysis.few_shot(other).is_empty()
     assert analysis.by_entity(other).is_empty()
+    assert analysis.changed_entities(other).is_empty()
 
 
 ANSWERS = {("mixed", 10, 0): [WHO, DAY, *TEA, *JAM], ("mixed", 10, 1): [WHO, DAY, *TEA]}
@@ -133,3 +134,38 @@ def test_entities_have_their_type_and_count_over_all_splits(splits):
     (items,) = (row for row in f1.values() if row[2] == "line items")
     assert items == (pytest.approx(6 / 7), 4, "line items")
     assert set(found["corpus"]) == {"Made"}
+
+
+TURNED = [["sum", one("6")], ["what", one("jam")]]
+SPLIT = ("mixed", 10, 0)
+
+
+@pytest.mark.parametrize("mode", ["official", "fixed"])
+def test_what_changes_between_the_modes_is_told_from_an_evaluation_in_either(tmp_path, mode):
+    answers = [WHO, ["day", one("2020-01-22")], *TURNED]
+    changes = analysis.changed_entities(evaluations(tmp_path, {SPLIT: answers}, mode=mode))
+    assert dict(changes.select("reason", "effect").rows()) == {
+        "notation of a date": "worth more when fixed",
+        "order, notation or partial credit of components": "worth more when fixed",
+        "entity without gold averaged as 0": "counted in one mode only",
+    }
+    assert "what: jam; sum: 6" in changes["gold"].to_list()
+
+
+def test_equal_and_shared_predictions_are_known_again(tmp_path):
+    tags = [["tag", [one("x")]], ["tag", [one("x.")]], ["tag", [one("y")]]]
+    elsewhere = ["tag", one("y", box=[0, 0.5, 0.5, 0.6, 0.6])]
+    answers = [["tag", one("x")], ["tag", one("y")], ["tag", one("y")], elsewhere]
+    ones = evaluations(tmp_path, {SPLIT: answers}, gold=tags)
+    # One y equals the right one in place too and is forgiven, the other is wrong.
+    changes = analysis.changed_entities(ones)["reason"]
+    assert changes.filter(changes.str.starts_with("e") & changes.str.contains("counted")).len() == 1
+    assert "one prediction, several golds" in changes.to_list()
+
+
+def test_nothing_changes_where_all_is_right_in_both(tmp_path):
+    tags = [["who", [one("Ann Lee")]], ["tag", [one("x")]], ["day", [one("1/22/20")]]]
+    items = [[["what", "sum"], [[one("jam"), one("6")]]]]
+    answers = [WHO, ["tag", one("x")], DAY, *JAM]
+    ones = evaluations(tmp_path, {SPLIT: answers}, gold=[*tags, *items])
+    assert analysis.changed_entities(ones).is_empty()

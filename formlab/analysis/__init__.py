@@ -10,7 +10,6 @@ HOMES = {
     "analysis.audit": "open_audit",
     "analysis.comparability": "common",
     "analysis.compare": "compare evaluation_pairs flips side side_by_side",
-    "analysis.confidence": "calibration_error judged reliability straight_through whole_documents",
     "analysis.finding": "OUTCOME Finding finding_table has_pages",
     "analysis.findings": "findings",
     "analysis.history": "corpora history one_corpus open_history",

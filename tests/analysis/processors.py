@@ -4,11 +4,9 @@ import random
 
 import formlab
 from formlab import analysis
-from formlab.analysis import confidence
 from formlab.analysis.summarise import surface
 from formlab.analysis.what_if import what_if
 from tests.analysis.made_pairs import built
-from tests.analysis.made_values import simulated
 from tests.analysis.test_what_if import random_cases
 
 
@@ -37,7 +35,6 @@ def answered(seed, name):
 
 def main():
     one, other = (answered(7, name) for name in ("one", "other"))
-    sure = simulated(3)
     print(
         *(repr(table.rows()) for table in (
             analysis.summarise(one, resamples=200),
@@ -46,9 +43,7 @@ def main():
             what_if(one, resamples=200),
             what_if(built(random_cases(4, documents=30), []), resamples=200),
             analysis.find_slices(one, alpha=1, min_docs=2, min_cases=4, resamples=20),
-            confidence.reliability(sure, resamples=200),
         )),
-        confidence.calibration_error(sure, resamples=200),
         sep="\n",
     )  # fmt: skip
 

@@ -74,20 +74,20 @@ def inspect_scorer(
     def over_all(types: dict[str, Any] | None, metrics: list[str], average: str) -> Any:
         def results(scores: Sequence[Any]) -> dict[str, float]:
             samples = [sample.score.metadata["formlab"] for sample in scores]
-            epochs = [_values(each, metrics, average) for each in _evaluations(samples, types)]
-            return {name: sum(each[name] for each in epochs) / len(epochs) for name in metrics}
+            epochs = [_values(epoch, metrics, average) for epoch in _evaluations(samples, types)]
+            return {name: sum(epoch[name] for epoch in epochs) / len(epochs) for name in metrics}
 
         return results
 
     @scorer(metrics=[over_all(declared, names, average)], name="formlab")
     def fields_right(types: dict[str, Any] | None, metrics: list[str], average: str) -> Any:
         async def score(state: Any, target: Any) -> Any:
-            sample = _sample(state, target)
+            sample = _sample(state, list(target))
             (evaluation,) = _evaluations([sample], types)
             return Score(
                 value=_values(evaluation, metrics, average),
                 answer=state.output.completion,
-                explanation=_explained(evaluation),
+                explanation=_explanation(evaluation.fields),
                 metadata={"formlab": sample},
             )
 
@@ -96,27 +96,23 @@ def inspect_scorer(
     return fields_right(declared, names, average)
 
 
-def _sample(state: Any, target: Any) -> dict[str, Any]:
+def _sample(state: Any, texts: list[str]) -> dict[str, Any]:
     """What formlab reads of a sample, as it stands in Inspect's logs."""
-    output, texts = state.output, list(target)
+    stops = [{"stop_reason": choice.stop_reason} for choice in state.output.choices[:1]]
     return {
         "id": state.sample_id,
         "epoch": state.epoch,
         "target": texts[0] if len(texts) == 1 else texts,
         "metadata": {name: state.metadata[name] for name in _PLACE if name in state.metadata},
-        "output": {
-            "completion": output.completion,
-            "choices": [{"stop_reason": each.stop_reason} for each in output.choices[:1]],
-        },
+        "output": {"completion": state.output.completion, "choices": stops},
     }
 
 
 def _evaluations(samples: Sequence[dict[str, Any]], types: Any) -> list[Evaluation]:
     """An evaluation for each epoch."""
     source = Source(Path("samples"))
-    read = partial(inspect.sample_of, source)
-    rows = join.by_roles(sample_rows(source, "samples", enumerate(samples), read))
-    runs = join.runs_of(rows, source, "inspect")
+    rows = sample_rows(source, "samples", enumerate(samples), partial(inspect.sample_of, source))
+    runs = join.runs_of(join.by_roles(rows), source, "inspect")
     return [join.evaluation(run, types=types) for run in runs.values()]
 
 
@@ -130,14 +126,13 @@ def _values(evaluation: Evaluation, metrics: Sequence[str], average: str) -> dic
     return {name: values[name] for name in metrics}
 
 
-def _explained(evaluation: Evaluation) -> str:
+def _explanation(fields: pl.DataFrame) -> str:
     """The fields that are wrong, with what was read and why it is wrong."""
-    fields = evaluation.fields
-    wrong = fields.filter(fields["outcome"].is_in(["mismatch", "missing", "spurious"]))
-    count = Counter(wrong["outcome"])
+    wrong = fields.filter(pl.col("outcome").is_in(["mismatch", "missing", "spurious"]))
+    counts = Counter(wrong["outcome"]).most_common()
+    counted = ", ".join(f"{count} {outcome}" for outcome, count in counts)
     lines = [
         f"{row['path']}: {row['gold']!r}, answered {row['pred']!r} ({row['cause']})"
         for row in wrong.head(_NAMED).iter_rows(named=True)
     ]
-    counts = ", ".join(f"{n} {outcome}" for outcome, n in count.most_common())
-    return "\n".join([f"{counts} of {fields.height} fields" if counts else "all right", *lines])
+    return "\n".join([f"{counted} of {fields.height} fields" if counts else "all right", *lines])

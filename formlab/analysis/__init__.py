@@ -16,7 +16,7 @@ HOMES = {
     "analysis.label_corrections": "corrected_scores with_label_corrections",
     "analysis.overview": (
         "LEVELS answers cause_counts headlines rungs runs select tasks_by_level top_errors "
-        "tree_sizes worst_pages"
+        "worst_pages"
     ),
     "analysis.samples": (
         "BASELINES of_system open_all open_compared open_evaluation open_evaluations"

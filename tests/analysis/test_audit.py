@@ -108,7 +108,7 @@ def test_check_equals_the_released_code(shared):
 
 def test_without_a_judge_the_audit_is_empty(evaluation):
     audit = open_audit(evaluation)
-    assert (audit.table.height, audit.kappas.height, audit.notes) == (0, 0, {})
+    assert (audit.table.height, audit.kappas.height, dict(audit.notes)) == (0, 0, {})
 
 
 def test_audit_reads_the_predictions_beside_the_gold_(evaluation, judge):
@@ -140,14 +140,9 @@ def test_a_broken_human_csv_says_where(evaluation, judge, tmp_path, content, mes
         open_audit(evaluation, judge, humans=file)
 
 
-def test_predictions_that_are_not_beside_the_gold_are_asked_for(evaluation, judge, tmp_path):
-    (tmp_path / "pred").rename(tmp_path / "elsewhere")
-    # An evaluation keeps what was scored; one that does not needs the predictions again.
-    assert open_audit(evaluation, judge, resamples=0).table.height == 6
-    evaluation = dataclasses.replace(evaluation, predictions=None)
-    with pytest.raises(DataMissing, match="predictions"):
-        open_audit(evaluation, judge)
-    assert open_audit(evaluation, judge, predictions=tmp_path / "elsewhere").table.height == 6
+def test_an_evaluation_without_what_it_scored_cannot_be_audited(evaluation, judge):
+    with pytest.raises(DataMissing, match="no pages to audit"):
+        open_audit(dataclasses.replace(evaluation, predictions=None), judge)
 
 
 def figures(scores, mode):

@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 from formlab import analysis, benchmarks, tables
-from formlab.folders import Corpus, Predictions
+from formlab.folders import Predictions
 from formlab.systems import chat
 from tests.analysis.made_pairs import built
 from tests.systems.scripted_server import serving
@@ -93,53 +93,3 @@ def test_pages_come_by_word_errors_and_the_parts_sum(evaluate):
     # "Name:" is found; "Ada Berg" is not; the empty field is rightly empty.
     assert (second["fields"], second["wrong"], second["missed"]) == (3, 1, 1)
     assert analysis.worst_pages(result, limit=1)["doc_id"].to_list() == ["b"]
-
-
-FORMS = {"benchmark": "funsd", "split": "test"}
-
-
-def tree(role, *paths, doc, system=None):
-    for path in paths:
-        kind = "group" if path in ("/A", "/A/B") else "string"
-        yield FORMS | {
-            "doc_id": doc, "role": role, "system": system, "status": "ok", "path": path,
-            "kind": kind, "task": "layout" if kind == "group" else "text",
-            "value": path.rpartition("/")[2],
-        }  # fmt: skip
-
-
-@pytest.fixture
-def trees():
-    """Form 1 has a group in a group; the system finds it without its field z and without B."""
-    gold = [
-        *tree("gold", "/A", "/A/x", "/A/B", "/A/B/y", "/z", doc="1"),
-        *tree("gold", "/q", doc="2"),
-    ]
-    answer = tree("prediction", "/A", "/A/x", "/A/y", doc="1", system="x")
-    corpus = Corpus(
-        documents=tables.table("documents", [FORMS | {"doc_id": name} for name in ("1", "2")]),
-        records=tables.table("records", gold), benchmark="funsd", split="test",
-    )  # fmt: skip
-    predictions = Predictions(
-        records=tables.table("records", answer),
-        responses=tables.table("responses", []),
-        system="x",
-    )
-    return analysis.evaluate(corpus, predictions)
-
-
-def test_sizes_are_counted_on_the_gold_tree(trees):
-    table = analysis.tree_sizes(trees)
-    names = ["doc_id", "nodes", "groups", "levels", "given"]
-    # Form 1: A, x, B, y and z, of which A and B hold others, y three levels down.
-    assert table.select(names).sort("doc_id").rows() == [("1", 5, 2, 3, 3), ("2", 1, 0, 1, 0)]
-    settings = tables.readable(table)["settings"]
-    assert settings.str.starts_with("funsd:test|tree_edit_distance").all()
-
-
-def test_largest_distance_comes_first(trees):
-    table = analysis.tree_sizes(trees)
-    # Form 1 loses z (a half) and B (a third), and y is elsewhere; form 2 loses q (a half).
-    assert table["doc_id"].to_list() == ["1", "2"]
-    assert table["distance"][1] == 0.5
-    assert table["distance"][0] > 0.5

@@ -13,18 +13,17 @@ if TYPE_CHECKING:
     from formlab.frames import options
     from formlab.readers import read_predictions
     from formlab.readers.logs import open_log
-    from formlab.scorers import inspect_scorer
     from formlab.systems import run
 
 __all__ = [
     "agent", "analysis", "benchmark", "chart", "charts", "command", "compare", "evaluate",
-    "gallery", "inspect_scorer", "load", "metric", "notebook", "open_evaluation", "open_log",
+    "gallery", "load", "metric", "notebook", "open_evaluation", "open_log",
     "options", "plugin", "read_predictions", "reader", "readers", "reports", "run",
     "summarise", "system", "testing",
 ]  # fmt: skip
 
 _HOME = {
-    "compare": "analysis", "evaluate": "analysis", "inspect_scorer": "scorers",
+    "compare": "analysis", "evaluate": "analysis",
     "load": "benchmarks", "open_evaluation": "analysis", "open_log": "readers.logs",
     "options": "frames", "read_predictions": "readers", "run": "systems", "summarise": "analysis",
 }  # fmt: skip

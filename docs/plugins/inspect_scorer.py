@@ -1,4 +1,9 @@
-"""formlab's scoring inside of another harness: a scorer of Inspect."""
+"""formlab's scoring inside of Inspect: a scorer for its tasks, in a file of your own.
+
+from inspect_scorer import inspect_scorer
+
+Task(dataset=forms, solver=generate(), scorer=inspect_scorer("types.yaml"), score_on_error=True)
+"""
 
 from __future__ import annotations
 
@@ -9,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+from inspect_ai.scorer import Score, metric, scorer
 
 from formlab import metrics as registry
-from formlab import resources
 from formlab.analysis.summarise import summarise
 from formlab.errors import UnknownName
 from formlab.folders import Evaluation
@@ -44,10 +49,7 @@ def inspect_scorer(
     Inspect shows no scorer the samples that failed, unless the task sets ``score_on_error``;
     `formlab score LOG` counts them as nothing found.
 
-    It is for ``Task(scorer=…)``.
-
-    Raises `NotAvailable` without `inspect_ai`; `UnknownName` if there is no such metric, or none of
-    fields.
+    Raises `UnknownName` if there is no such metric, or none of fields.
 
     Parameters
     ----------
@@ -58,15 +60,7 @@ def inspect_scorer(
         Names of metrics of fields.
     average
         ``pooled`` or ``macro``, the mean over documents.
-
-    Examples
-    --------
-    >>> from inspect_ai import Task  # doctest: +SKIP
-    >>> Task(dataset=forms, scorer=formlab.inspect_scorer("types.yaml"))  # doctest: +SKIP
     """
-    resources.need("inspect")
-    from inspect_ai.scorer import Score, metric, scorer
-
     declared = None if types is None else FieldTypes.read(types).stated()
     names = [registry.get(name).name for name in metrics]
 

@@ -173,7 +173,7 @@ def test_a_field_to_fill_in_is_left_out_for_its_place_is_not_known(tmp_path):
     assert kept["meta"] == first["meta"]
 
 
-def test_scores_stand_as_labelled_corrected_and_without_ambiguous_labels(read_as):
+def test_scores_stand_as_labelled_and_corrected(read_as):
     one = read_as("x", a1="Ada Borg", b0="")
     errors = decided(verdict("a", 1, value="Ada Borg"))
     scores, counts = corrected_scores([one], errors, resamples=20)
@@ -182,12 +182,6 @@ def test_scores_stand_as_labelled_corrected_and_without_ambiguous_labels(read_as
     assert (row["value"], row["corrected"], row["change"]) == (0.5, 0.75, 0.25)
     assert (row["n_cases"], row["n_corrected"]) == (4, 4)
     assert counts == {"labels corrected": 1, "found label_error": 1}
-    unclear = decided(verdict("a", 1, "ambiguous"), verdict("b", 0, "wrong"))
-    (row,) = tables.only(
-        corrected_scores([one], unclear, resamples=0)[0], metric="exact_accuracy"
-    ).to_dicts()
-    # Without the ambiguous label 2 of 3.
-    assert (row["corrected"], row["unambiguous"]) == (0.5, pytest.approx(2 / 3))
 
 
 def test_systems_are_corrected_side_by_side(read_as):

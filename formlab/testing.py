@@ -57,23 +57,12 @@ def assert_not_worse(
     the most; `DataBroken` or `UnknownName` if the evaluations cannot be compared, or the metric was
     not scored; `ValueError` if margin or alpha are out of range.
 
-    Parameters
-    ----------
-    evaluation, baseline
-        Of the same documents, or the folders that they are saved in.
-    metric
-        One that both were scored by.
-    margin
-        The loss from which on the system is worse, in the unit of the metric, 0 and more. With 0
-        it must be shown to be better.
-    alpha
-        The level of the one-sided test, in (0, 1).
-    average
-        ``pooled`` or ``macro``, the mean over documents.
-    level
-        What the scores are of (``field``, ``page`` …), for a metric that is taken of several.
-    resamples, permutations, seed
-        Of the interval, of the test and of both.
+    `evaluation`, `baseline`: of the same documents, or the folders that they are saved in;
+    `margin`: the loss from which on the system is worse, in the unit of the metric, 0 and more
+    (with 0 it must be shown to be better); `alpha`: the level of the one-sided test, in (0, 1);
+    `average`: ``pooled`` or ``macro``, the mean over documents; `level`: what the scores are of
+    (``field``, ``page`` …), for a metric that is taken of several; `resamples`, `permutations`,
+    `seed`: of the interval, of the test and of both.
 
     Examples
     --------

@@ -236,19 +236,12 @@ def open_audit(
 ) -> Audit:
     """The audit of a judge's answers on what an evaluation scored; without answers, an empty one.
 
+    `evaluation` is of the pages that were judged; `judge` the judge's JSON file; `humans` a CSV of
+    verdicts with columns `doc_id path correct`, and `reason` if known; `draws` are as for
+    `summarise`, where pages are drawn.
+
     Raises `DataMissing` or `DataBroken` if a file is absent or unreadable, or the evaluation does
     not hold what it scored.
-
-    Parameters
-    ----------
-    evaluation
-        Of a benchmark with facts: of the pages that were judged.
-    judge
-        The judge's JSON file.
-    humans
-        A CSV of verdicts with columns `doc_id path correct`, and `reason` if known.
-    **draws
-        `resamples` and `seed` of the intervals, as for `summarise`; pages are drawn.
     """
     if not str(judge):
         return Audit()

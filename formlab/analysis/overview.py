@@ -12,8 +12,7 @@ import polars as pl
 
 from formlab import benchmarks, selection
 from formlab.analysis.comparability import of_gold
-from formlab.analysis.finding import KEYS, Finding, asked, in_fields, origin
-from formlab.errors import UnknownName
+from formlab.analysis.finding import asked, in_fields, origin
 from formlab.folders import Evaluation
 from formlab.metrics.page import ERRORS
 from formlab.scoring.bands import sliced
@@ -309,17 +308,17 @@ _NUMBER = r"(-?\d+(?:\.\d+)?(?:e[-+]?\d+)?)"
 _BAND = re.compile(rf"under {_NUMBER}|{_NUMBER}–{_NUMBER}|{_NUMBER} and more")
 
 
-def select(evaluation: Evaluation, line: str, *, findings: Sequence[Finding] = ()) -> pl.DataFrame:
+def select(evaluation: Evaluation, line: str) -> pl.DataFrame:
     """The cases that a line selects, right ones among them, in the order of the evaluation.
 
     `line` is as in the address of a report that shows cases: ``slice=column:value``, or a column
     of its own such as ``cause=clipped``, joined by ``&``. Values of one column are alternatives,
     columns must all fit; ``slice=column`` is of cases without a value. Columns are those of *cases*
-    and *documents*, the bands (``length`` …) and ``position``. ``finding=2`` is of the cases of the
-    second of `findings`, those of the report.
+    and *documents*, the bands (``length`` …) and ``position``. The cases behind a finding are its
+    `cases`.
 
-    Raises `DataBroken` if the line cannot be read; `UnknownName` if it names a column or the number
-    of a finding that there is not.
+    Raises `DataBroken` if the line cannot be read; `UnknownName` if it names a column that there is
+    not.
 
     Examples
     --------
@@ -330,33 +329,12 @@ def select(evaluation: Evaluation, line: str, *, findings: Sequence[Finding] = (
     (['answer'], 4)
     """
     chosen = selection.read(line)
-    keys = []
-    for number in chosen.pop("finding", []):
-        if number not in (known := [str(n + 1) for n in range(len(findings))]):
-            raise UnknownName.of("number of a finding", number, known)
-        keys.append(_keys(findings[int(number) - 1], evaluation))
 
     def selected(part: Evaluation) -> pl.DataFrame:
-        columns = {column: sliced(part.cases, part.documents, column) for column in chosen}
-        cases = part.cases.filter(
-            *(_fits(values, chosen[name]) for name, values in columns.items())
-        )
-        if not keys:
-            return cases
-        behind = pl.concat(keys).unique()
-        return cases.join(
-            behind, on=list(KEYS), how="semi", nulls_equal=True, maintain_order="left"
-        )
+        columns = ((sliced(part.cases, part.documents, name), name) for name in chosen)
+        return part.cases.filter(*(_fits(values, chosen[name]) for values, name in columns))
 
     return evaluation.gathered(selected)
-
-
-def _keys(finding: Finding, evaluation: Evaluation) -> pl.DataFrame:
-    """The keys of the cases behind a finding; none of one about another evaluation."""
-    # Those of a comparison name both systems.
-    names = {"benchmark", "split"} | ({"system"} if finding.about != "systems" else set())
-    same = all(getattr(finding, name) in ("", getattr(evaluation, name)) for name in names)
-    return finding.cases.select(KEYS).filter(same)
 
 
 def _fits(values: pl.Series, chosen: Sequence[str | None]) -> pl.Series:

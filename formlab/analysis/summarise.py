@@ -45,18 +45,10 @@ def summarise(
     `n_ambiguous` the dates that are equal only with day and month exchanged; all are among
     `n_cases`.
 
-    Raises `UnknownName` if a column of `by` is in neither table.
-
-    Parameters
-    ----------
-    by
-        Columns of *cases* or *documents*, a user's own among them, to slice the field scores by;
-        ``kind`` if left out.
-    average
-        Only ``pooled`` or only ``macro``; both if left out.
-    resamples, level, seed
-        Draws of documents with replacement, all scores of a draw together, for the percentile
-        interval at `level`, in (0, 1).
+    `by`: columns of *cases* or *documents*, a user's own among them, to slice the field scores by
+    (``kind`` if left out; `UnknownName` for one in neither table); `average`: only ``pooled`` or
+    only ``macro``; `resamples`, `seed`: draws of documents with replacement, all scores of a draw
+    together, for the percentile interval at `level`, in (0, 1).
     """
     rows = document_sums(evaluation, ("kind",) if by is None else tuple(by), average=average)
     return summary_of(rows, resamples=resamples, level=level, seed=seed)
@@ -105,18 +97,12 @@ def surface(
     `n_undefined` and `settings`. An empty cell has null and counts of 0; in a cell of a single
     document the interval is NaN. Unknown values stand under ``unknown``.
 
-    Raises `UnknownName` if there is no such metric or column.
+    `x`, `y`: columns of *documents* or of *cases*, the bands (``length`` …) among them; `bins`:
+    column to the ascending edges that cut it, where the first band lies under the first edge.
+    Without edges every value is its own row of cells, and a number with more than twelve values is
+    cut into six bands of about equal counts. `draws` are as for `summarise`.
 
-    Parameters
-    ----------
-    x, y
-        Columns of *documents* or of *cases*, a column of the bands (``length`` …) among them.
-    bins
-        Column to the ascending edges that cut it; the first band lies under the first edge.
-        Without edges every value is its own row of cells, and a number with more than twelve
-        values is cut into six bands of about equal counts.
-    **draws
-        As for `summarise`.
+    Raises `UnknownName` if there is no such metric or column.
     """
     name, cases, axes = metrics.get(metric).name, evaluation.fields, _AXES[2:]
     values = (sliced(cases, evaluation.documents, column) for column in (x, y))

@@ -59,16 +59,11 @@ def what_if(
     gain, ci_low, ci_high, lowest, highest, n_cases and n_docs (values with errors of the stage, and
     their documents), causes (the most frequent first). Intervals draw documents; of one it is NaN.
 
-    Raises `UnknownName` if there is no such metric or cause.
+    `metrics`: of ``fields``, the share of the gold's values that are right, and ``documents``, the
+    share of documents whose values are all right, with none that the gold does not have. `stages`:
+    the causes of each stage; errors of no stage make the stage ``other``.
 
-    Parameters
-    ----------
-    metrics
-        Of ``fields``, the share of the gold's values that are right, and ``documents``, the share
-        of documents whose values are all right, with none that the gold does not have.
-    stages
-        The causes of each stage. Errors of no stage make the stage ``other``; with a stage of one
-        cause, that cause is fixed alone.
+    Raises `UnknownName` if there is no such metric or cause.
 
     Examples
     --------

@@ -72,17 +72,6 @@ def test_rows_of_a_summary_select_as_many_cases_as_they_count(result):
     assert counts == rows["n_cases"].to_list()
 
 
-def test_findings_are_counted_from_one_as_a_report_counts_them(result):
-    findings = analysis.findings([result], resamples=50)
-    chosen = analysis.select(result, "finding=2", findings=findings)
-    keys = ["doc_id", "task", "path"]
-    assert sorted(chosen.select(keys).rows()) == sorted(findings[1].cases.unique().rows())
-    other = [dataclasses.replace(findings[1], benchmark="sroie")]
-    assert analysis.select(result, "finding=1", findings=other).height == 0
-    with pytest.raises(UnknownName, match="number of a finding '9'"):
-        analysis.select(result, "finding=9", findings=findings[:2])
-
-
 def test_what_cannot_be_selected_is_said_in_one_error(result):
     with pytest.raises(UnknownName, match="'knd'"):
         analysis.select(result, "slice=knd:answer")

@@ -8,7 +8,7 @@ from formlab import frames
 HOMES = {
     "analysis.agreement": "item_difficulty shared_failures",
     "analysis.audit": "open_audit",
-    "analysis.comparability": "common",
+    "analysis.comparability": "common named",
     "analysis.compare": "compare evaluation_pairs flips side side_by_side",
     "analysis.finding": "OUTCOME Finding finding_table has_pages",
     "analysis.findings": "findings",
@@ -22,7 +22,7 @@ HOMES = {
         "BASELINES of_system open_all open_compared open_evaluation open_evaluations"
     ),
     "analysis.slices": "find_slices slice_cases",
-    "analysis.splits": ("by_entity changed_entities few_shot few_shot_systems merge_splits"),
+    "analysis.splits": ("by_entity changed_entities few_shot merge_splits"),
     "analysis.summarise": "summaries summarise surface",
     "analysis.verdicts": "comparison_sentence identical ranks tell_apart verdict_sentence verdicts",
     "analysis.what_if": "what_if",

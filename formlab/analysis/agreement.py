@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 import polars as pl
 
-from formlab.analysis.comparability import KEY, common, fields, of_gold
+from formlab.analysis.comparability import KEY, common, fields, named, of_gold
 from formlab.errors import DataBroken
 from formlab.folders import Evaluation
 from formlab.stats.draws import by_document, intervals
@@ -23,9 +23,9 @@ def item_difficulty(evaluations: Sequence[Evaluation]) -> pl.DataFrame:
     """How many systems have each value of the gold right.
 
     Returns a row for each value of the gold: doc_id, task, path, level, kind, modality, subtype,
-    field, gold, n_right (systems), group (``all right``, ``none right``, ``only … wrong``, ``only …
-    right`` or ``some right``), separates (whether any two systems differ on it) and difficulty (the
-    share of systems that have it wrong).
+    field, gold, right (of each system in turn), n_right, group (``all right``, ``none right``,
+    ``only … wrong``, ``only … right`` or ``some right``), separates (whether any two systems differ
+    on it) and difficulty (the share of systems that have it wrong).
 
     Raises `DataBroken` if the evaluations cannot be compared, or have no field in common.
 
@@ -38,11 +38,27 @@ def item_difficulty(evaluations: Sequence[Evaluation]) -> pl.DataFrame:
     >>> item_difficulty(both).select("path", "n_right", "separates").rows()
     [('/x', 2, False), ('/y', 1, True), ('/z', 0, False)]
     """
-    systems, items = _items(evaluations)
-    separates = pl.col("n_right").is_between(1, len(systems) - 1)
-    difficulty = 1 - pl.col("n_right") / len(systems)
-    columns = [*KEY[:3], *_OF_GOLD, "n_right", "group"]
-    return items.select(columns, separates=separates, difficulty=difficulty)
+    shared = common(evaluations).evaluations
+    systems, right = [evaluation.system for evaluation in shared], pl.col("outcome") == "match"
+    # The key may stand twice in the gold: its first value is compared.
+    rows = [
+        fields(evaluation).filter(of_gold(), turn=1).select(*KEY, *_OF_GOLD, right=right)
+        for evaluation in shared
+    ]
+    items = pl.concat(rows).group_by(KEY).agg(pl.col(_OF_GOLD).first(), "right")
+    items = items.filter(pl.col("right").list.len() == len(systems)).sort(KEY).drop("turn")
+    if not items.height:
+        problem = "these evaluations have no field in common that was scored"
+        raise DataBroken(problem, remedy="formlab score with the same gold for each")
+    group = pl.lit(_SEVERAL)
+    for name, pattern in _patterns(systems).items():
+        if pattern is not None:
+            is_it = [pl.col("right").list.get(at) == bit for at, bit in enumerate(pattern)]
+            group = pl.when(pl.all_horizontal(is_it)).then(pl.lit(name)).otherwise(group)
+    n_right = pl.col("right").list.sum().cast(pl.Int64)
+    separates, difficulty = n_right.is_between(1, len(systems) - 1), 1 - n_right / len(systems)
+    columns = {"n_right": n_right, "separates": separates, "difficulty": difficulty}
+    return items.with_columns(group=group, **columns)
 
 
 def shared_failures(
@@ -57,7 +73,8 @@ def shared_failures(
 
     Raises what `item_difficulty` raises.
     """
-    systems, items = _items(evaluations)
+    items = item_difficulty(evaluations)
+    systems = [evaluation.system for evaluation in named(evaluations)]
     patterns = _patterns(systems)
     sums = [(pl.col("group") == name).sum().alias(name) for name in patterns]
     sums += [pl.col("right").list.get(at).sum().alias(f"right {at}") for at in range(len(systems))]
@@ -75,29 +92,6 @@ def shared_failures(
         row |= dict(zip(("excess_low", "excess_high"), ends[2 * at + 1], strict=True))
         rows.append(row | {"n_docs": int((counts[:, at] > 0).sum())})
     return pl.DataFrame(rows)
-
-
-def _items(evaluations: Sequence[Evaluation]) -> tuple[list[str], pl.DataFrame]:
-    """The systems, and a row for each value of the gold: which are `right` on it, and its group."""
-    shared = common(evaluations).evaluations
-    systems, right = [evaluation.system for evaluation in shared], pl.col("outcome") == "match"
-    # The key may stand twice in the gold: its first value is compared.
-    rows = [
-        fields(evaluation).filter(of_gold(), turn=1).select(*KEY, *_OF_GOLD, right=right)
-        for evaluation in shared
-    ]
-    items = pl.concat(rows).group_by(KEY).agg(pl.col(_OF_GOLD).first(), "right")
-    items = items.filter(pl.col("right").list.len() == len(systems)).sort(KEY)
-    if not items.height:
-        problem = "these evaluations have no field in common that was scored"
-        raise DataBroken(problem, remedy="formlab score with the same gold for each")
-    group = pl.lit(_SEVERAL)
-    for name, pattern in _patterns(systems).items():
-        if pattern is not None:
-            is_it = [pl.col("right").list.get(at) == bit for at, bit in enumerate(pattern)]
-            group = pl.when(pl.all_horizontal(is_it)).then(pl.lit(name)).otherwise(group)
-    n_right = pl.col("right").list.sum().cast(pl.Int64)
-    return systems, items.with_columns(group=group, n_right=n_right)
 
 
 def _patterns(systems: Sequence[str]) -> dict[str, np.ndarray | None]:

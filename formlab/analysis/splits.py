@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,6 @@ import polars as pl
 import scipy
 
 from formlab import tables
-from formlab.analysis.comparability import named
 from formlab.analysis.summarise import summarise
 from formlab.benchmarks import vrdu
 from formlab.benchmarks.vrdu import Schema
@@ -119,33 +118,6 @@ def _mean(group: pl.DataFrame) -> dict[str, Any]:
     row |= {"settings": first["settings"] | {"interval": f"t,splits,level={_LEVEL:g}"}}
     row |= {"split": f"{first['corpus']}, {first['task']}, {group.height} splits"}
     return row | {"n_docs": group["n_docs"].sum()}
-
-
-def few_shot_systems(evaluations: Iterable[Evaluation]) -> dict[str, list[Evaluation]]:
-    """The evaluations of few-shot splits by system.
-
-    Where a split has several evaluations of one system, all but the first are of a system with a
-    number: ``rules``, ``rules (2)``. Splits that belong to no task, such as that of all documents,
-    overlap the few-shot splits, so that they are dropped beside these.
-
-    Examples
-    --------
-    >>> from formlab.analysis import open_evaluation
-    >>> one = open_evaluation(benchmark="vrdu", system="rules")
-    >>> list(few_shot_systems([one, one]))
-    ['rules', 'rules (2)']
-    """
-    splits: dict[str, list[Evaluation]] = {}
-    for evaluation in evaluations:
-        splits.setdefault(evaluation.split, []).append(evaluation)
-    systems: dict[str, list[Evaluation]] = {}
-    for members in splits.values():
-        for evaluation in named(members):
-            systems.setdefault(evaluation.system, []).append(evaluation)
-    return {
-        name: [split for split in members if cell_of(split)[1] != TASKS[-1]] or members
-        for name, members in systems.items()
-    }
 
 
 def merge_splits(evaluations: Sequence[Evaluation]) -> Evaluation:

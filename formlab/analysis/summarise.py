@@ -6,7 +6,6 @@ import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 from formlab import metrics, tables
@@ -15,8 +14,6 @@ from formlab.scoring.bands import band, cut, sliced
 from formlab.stats.draws import intervals
 from formlab.stats.sums import Row, document_sums
 
-# A number with more distinct values than this is cut into bands of about equal counts.
-MOST, BANDS_OF_MANY = 12, 6
 UNKNOWN = "unknown"
 _COUNTS = ("n_docs", "n_cases", "n_undefined")
 _SAME = ("benchmark", "split", "metric", "level", "mode", "settings")
@@ -99,8 +96,7 @@ def surface(
 
     `x`, `y`: columns of *documents* or of *cases*, the bands (``length`` …) among them; `bins`:
     column to the ascending edges that cut it, where the first band lies under the first edge.
-    Without edges every value is its own row of cells, and a number with more than twelve values is
-    cut into six bands of about equal counts. `draws` are as for `summarise`.
+    Without edges every value is its own row of cells. `draws` are as for `summarise`.
 
     Raises `UnknownName` if there is no such metric or column.
     """
@@ -134,10 +130,6 @@ def _words(values: pl.Series, edges: Sequence[float] | None) -> pl.Series:
     if values.dtype.is_numeric():
         numbers = values.cast(pl.Float64).fill_nan(None)
         distinct = numbers.drop_nulls().unique().sort()
-        if edges is None and len(distinct) > MOST:
-            shares = np.linspace(0, 1, BANDS_OF_MANY + 1)[1:-1]
-            cuts = np.quantile(numbers.drop_nulls().to_numpy(), shares, method="higher")
-            edges = [edge for edge in np.unique(cuts).tolist() if edge > distinct[0]]
         if edges:
             whole = values.dtype.is_integer()
             values = cut(pl.DataFrame({"at": values}), band("", pl.col("at"), edges, whole=whole))

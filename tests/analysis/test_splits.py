@@ -1,7 +1,5 @@
-import dataclasses
 import math
 
-import polars as pl
 import pytest
 from scipy import stats
 
@@ -60,39 +58,11 @@ def test_line_items_stand_beside_simple_entities(few):
     assert few["task"].unique().sort().to_list() == ["mixed", "unseen"]
 
 
-def test_splits_without_a_task_are_left_out_only_beside_others(tmp_path):
-    ones = evaluations(tmp_path, {("mixed", 10, 0): [WHO], ("mixed", 10, 1): [WHO]})
-    plain = ones[1].documents.with_columns(
-        pl.col("meta").str.replace('"task": "mixed"', '"task": null')
-    )
-    untasked = type(ones[1])(**{**vars(ones[1]), "documents": plain})
-    untasked = dataclasses.replace(untasked, split="all")
-    for given, kept in (([ones[0], untasked], ones[0]), ([untasked], untasked)):
-        ((split,),) = analysis.few_shot_systems(given).values()
-        assert split.split == kept.split
-    assert analysis.few_shot([untasked])["task"].unique().to_list() == ["all documents"]
-
-
 def test_evaluation_of_another_benchmark_gives_nothing(evaluate):
     other = [evaluate({"doc_id": "a", "text": "x"})]
     assert analysis.few_shot(other).is_empty()
     assert analysis.by_entity(other).is_empty()
     assert analysis.changed_entities(other).is_empty()
-
-
-ANSWERS = {("mixed", 10, 0): [WHO, DAY, *TEA, *JAM], ("mixed", 10, 1): [WHO, DAY, *TEA]}
-
-
-@pytest.fixture
-def systems(tmp_path):
-    first = evaluations(tmp_path / "first", ANSWERS)
-    second = evaluations(tmp_path / "second", {key: [WHO] for key in ANSWERS})
-    return analysis.few_shot_systems([*first, *second])
-
-
-def test_a_second_evaluation_of_a_split_is_of_a_system_with_a_number(systems):
-    assert {name: len(splits) for name, splits in systems.items()} == {"demo": 2, "demo (2)": 2}
-    assert {split.system for split in systems["demo (2)"]} == {"demo (2)"}
 
 
 @pytest.fixture

@@ -15,8 +15,7 @@ HOMES = {
     "analysis.history": "corpora history one_corpus open_history",
     "analysis.label_corrections": "corrected_scores with_label_corrections",
     "analysis.overview": (
-        "LEVELS answers cause_counts headlines rungs runs select tasks_by_level top_errors "
-        "worst_pages"
+        "LEVELS answers cause_counts headlines rungs runs select top_errors worst_pages"
     ),
     "analysis.samples": (
         "BASELINES of_system open_all open_compared open_evaluation open_evaluations"

@@ -1,4 +1,4 @@
-"""What was run and how it went: counts, costs, worst pages, causes, levels, and single cases."""
+"""What was run and how it went: counts, costs, worst pages, causes and levels."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ import polars as pl
 
 from formlab import benchmarks, selection
 from formlab.analysis.comparability import of_gold
-from formlab.analysis.finding import asked, in_fields, origin
+from formlab.analysis.finding import KEYS, Finding, asked, in_fields, origin
+from formlab.errors import UnknownName
 from formlab.folders import Evaluation
 from formlab.metrics.page import ERRORS
 from formlab.scoring.bands import sliced
@@ -218,14 +219,6 @@ MEASURES = (
     Measure("acting", "form_completed", "document", "forms"),
 )
 LEVELS = tuple(dict.fromkeys(measure.level for measure in MEASURES))
-# The tasks of each level; a form is filled in by finding its fields, and by what is entered there.
-_LEVEL_TASKS = {
-    "reading": (*_READ, "fact"),
-    "locating": ("entity", "value", "click"),
-    "structuring": ("layout",),
-    "relating": ("vqa", "consistency"),
-    "acting": ("click",),
-}
 HEADLINES: dict[str, Any] = {
     **dict.fromkeys(("level", "over", "tasks", "panel"), pl.String),
     **{name: kind for name, kind in SUMMARY.items() if name != "level"},
@@ -291,34 +284,22 @@ def rungs(summary: pl.DataFrame, by: str | None = None) -> pl.DataFrame:
     return rows.select(rung.alias("rung"), of.alias("tasks"), *columns)
 
 
-def tasks_by_level(benchmark: str) -> dict[str, str | None]:
-    """The tasks of each level that the gold of a benchmark can be scored on.
-
-    Examples
-    --------
-    >>> tasks_by_level("vrdu")["locating"]
-    'entity'
-    """
-    tasks = {level: _tasks(benchmark, own) for level, own in _LEVEL_TASKS.items()}
-    return {level: ", ".join(own) or None for level, own in tasks.items()}
-
-
 # The names of bands of numbers, as `bands.band` writes them.
 _NUMBER = r"(-?\d+(?:\.\d+)?(?:e[-+]?\d+)?)"
 _BAND = re.compile(rf"under {_NUMBER}|{_NUMBER}–{_NUMBER}|{_NUMBER} and more")
 
 
-def select(evaluation: Evaluation, line: str) -> pl.DataFrame:
+def select(evaluation: Evaluation, line: str, *, findings: Sequence[Finding] = ()) -> pl.DataFrame:
     """The cases that a line selects, right ones among them, in the order of the evaluation.
 
     `line` is as in the address of a report that shows cases: ``slice=column:value``, or a column
     of its own such as ``cause=clipped``, joined by ``&``. Values of one column are alternatives,
     columns must all fit; ``slice=column`` is of cases without a value. Columns are those of *cases*
-    and *documents*, the bands (``length`` …) and ``position``. The cases behind a finding are its
-    `cases`.
+    and *documents*, the bands (``length`` …) and ``position``. ``finding=2`` is of the cases of the
+    second of `findings`, those of the report.
 
-    Raises `DataBroken` if the line cannot be read; `UnknownName` if it names a column that there is
-    not.
+    Raises `DataBroken` if the line cannot be read; `UnknownName` if it names a column or the number
+    of a finding that there is not.
 
     Examples
     --------
@@ -328,11 +309,21 @@ def select(evaluation: Evaluation, line: str) -> pl.DataFrame:
     >>> cases["kind"].unique().to_list(), cases["gold"].str.len_chars().max()
     (['answer'], 4)
     """
-    chosen = selection.read(line)
+    chosen, keys = selection.read(line), []
+    for number in chosen.pop("finding", []):
+        if number not in (known := [str(n + 1) for n in range(len(findings))]):
+            raise UnknownName.of("number of a finding", number, known)
+        finding = findings[int(number) - 1]
+        # Those of a comparison name both systems; one about another evaluation selects nothing.
+        names = ["benchmark", "split", *(["system"] if finding.about != "systems" else [])]
+        same = all(getattr(finding, name) in ("", getattr(evaluation, name)) for name in names)
+        keys.append(finding.cases.select(KEYS).filter(same))
 
     def selected(part: Evaluation) -> pl.DataFrame:
         columns = ((sliced(part.cases, part.documents, name), name) for name in chosen)
-        return part.cases.filter(*(_fits(values, chosen[name]) for values, name in columns))
+        cases = part.cases.filter(*(_fits(values, chosen[name]) for values, name in columns))
+        same = {"on": list(KEYS), "nulls_equal": True, "maintain_order": "left"}
+        return cases.join(pl.concat(keys), how="semi", **same) if keys else cases
 
     return evaluation.gathered(selected)
 

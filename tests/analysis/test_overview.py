@@ -240,6 +240,17 @@ def test_rows_of_a_summary_select_as_many_cases_as_they_count(sample):
     assert counts == rows["n_cases"].to_list()
 
 
+def test_findings_are_counted_from_one_as_a_report_counts_them(sample):
+    findings = analysis.findings([sample], resamples=50)
+    chosen = analysis.select(sample, "finding=2", findings=findings)
+    keys = ["doc_id", "task", "path"]
+    assert sorted(chosen.select(keys).rows()) == sorted(findings[1].cases.unique().rows())
+    other = [dataclasses.replace(findings[1], benchmark="sroie")]
+    assert analysis.select(sample, "finding=1", findings=other).height == 0
+    with pytest.raises(UnknownName, match="number of a finding '9'"):
+        analysis.select(sample, "finding=9", findings=findings[:2])
+
+
 def test_what_cannot_be_selected_is_said_in_one_error(sample):
     with pytest.raises(UnknownName, match="'knd'"):
         analysis.select(sample, "slice=knd:answer")

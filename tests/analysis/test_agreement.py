@@ -50,21 +50,6 @@ def test_groups_of_five_systems_add_up_and_parts_change_nothing():
     assert analysis.item_difficulty(parts).equals(analysis.item_difficulty(systems))
 
 
-def test_independent_failures_leave_no_excess_and_shared_ones_do():
-    holds = 0
-    for seed in range(20):
-        drawn = np.random.default_rng(seed)
-        right = (drawn.random((30, 10, 3)) < [0.5, 0.7, 0.8]).astype(float)
-        row = analysis.shared_failures(evaluations_of(right), resamples=200).row(0, named=True)
-        holds += row["excess_low"] <= 0 <= row["excess_high"]
-        if seed < 3:
-            right[:, :2] = 0
-            row = analysis.shared_failures(evaluations_of(right), resamples=200).row(0, named=True)
-            assert row["excess_low"] > 0
-    # At 95 %, 3 misses of 20 or more have a chance of 8 %.
-    assert holds >= 17
-
-
 def test_what_cannot_be_compared_is_refused():
     gold = {"a": {"x": "1", "y": "2"}, "b": {"x": "3", "y": "4"}}
     whole = formlab.evaluate(gold, gold)

@@ -8,7 +8,7 @@ import pytest
 
 from formlab import tables
 from formlab.analysis import evaluate, open_audit
-from formlab.analysis.audit import answers, audit, check, judge_scores
+from formlab.analysis.audit import answers, check, judge_scores
 from formlab.benchmarks._own import OWN
 from formlab.errors import DataBroken, DataMissing
 from formlab.readers import read_predictions
@@ -60,21 +60,6 @@ def judge(tmp_path):
     file = tmp_path / "judge.json"
     file.write_text(json.dumps({str(n): judged((True, True)) for n in range(3)}))
     return file
-
-
-def audited(root):
-    corpus = OWN["fincriticaled"].load("test", root)
-    raw = {"0": judged((True, True)), "1": judged((False, True))}
-    return audit(evaluate(corpus, read_predictions(root / "pred", corpus)), raw)
-
-
-def test_rule_and_judge_stand_side_by_side_and_the_rules_overrule(root):
-    table, notes = audited(root)
-    # The judge calls 1,250 correct on both pages, where neither prediction has it in whole.
-    assert table["rule"].to_list() == [True, False, True, False]
-    assert table["judge"].to_list() == [True, False, False, False]
-    assert table["override"].to_list() == [None, None, "rule", None]
-    assert notes["judge: called correct, not in the prediction"] == 2
 
 
 def test_check_takes_the_released_array_and_pages_without_gold_are_counted(root):

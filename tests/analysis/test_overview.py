@@ -51,16 +51,6 @@ def test_runs_count_documents_and_values_by_what_became_of_them():
     assert row["calls"] is None
 
 
-def test_time_and_money_are_summed_where_they_are_told():
-    responses = [
-        {"seconds": 1.5, "tokens_in": 10, "tokens_out": 5, "cost": None},
-        {"seconds": 0.5, "tokens_in": 20, "tokens_out": None, "cost": None},
-    ]
-    row = analysis.runs([evaluation(FIELDS, responses=responses)]).row(0, named=True)
-    assert (row["calls"], row["seconds"], row["tokens"], row["cost"]) == (2, 2.0, 15, None)
-    assert row["page_cer"] is None
-
-
 FORM = '{"fields": [{"label": "Name", "value": "Ada"}]}'
 STEPS = (FORM, f"Here: {FORM}", "no form", "refused", "truncated", "too_large", FORM, "{}")
 
@@ -165,15 +155,6 @@ def test_panel_is_shared_where_the_rules_are_the_same_and_only_there():
     assert rules(one) == "cer|level=page|mode=fixed"
     normalised = part | {"rules": "norm=lower"}
     assert rules(one | {"settings": normalised}) == "cer|level=page|mode=fixed|norm=lower"
-
-
-def test_rungs_are_those_of_all_fields():
-    summary = tables.table("summary", [
-        row("exact_accuracy", "fields", 0.5), row("exact_accuracy", "kind=a", 0.1),
-        row("fuzzy_accuracy", "fields", 0.8), row("cer", "fields", 0.1),
-    ])  # fmt: skip
-    found = analysis.rungs(summary).select("rung", "tasks", "value").rows()
-    assert found == [("exact", "text", 0.5), ("fuzzy", "text", 0.8)]
 
 
 SHORT = pl.col("gold").str.strip_chars().str.len_chars().is_between(1, 4)

@@ -1,12 +1,9 @@
-import math
-
 import numpy as np
 import polars as pl
 import pytest
 
-from formlab import analysis, metrics
+from formlab import analysis
 from formlab.errors import UnknownName
-from formlab.stats.draws import draws
 from formlab.tables import only, readable
 from tests.analysis.made_pairs import built
 from tests.made_forms import made
@@ -96,21 +93,6 @@ def test_one_document_has_no_interval_and_none_has_no_rows():
     assert analysis.summarise(evaluation([])).height == 0
 
 
-def test_bleu_of_a_corpus_comes_from_summed_statistics():
-    pairs = [("the cat sat on the mat", "the cat sat on a mat"), ("a b c d e f", "a b c d e f")]
-    tallies = metrics.get("bleu").tallies(*map(list, zip(*pairs, strict=True)))
-    rows = [
-        {"doc_id": str(n), "level": "page", "metric": "bleu", "stats": t.tolist(),
-         "value": float(metrics.get("bleu").values(t[None])[0])}
-        for n, t in enumerate(tallies)
-    ]  # fmt: skip
-    data = built(scores=rows)
-    import sacrebleu
-
-    expected = sacrebleu.corpus_bleu([p for _, p in pairs], [[g for g, _ in pairs]]).score / 100
-    assert get(analysis.summarise(data), "bleu", "all") == pytest.approx(expected, abs=1e-12)
-
-
 def test_every_metric_has_a_mean_over_documents_beside_what_is_a_mean_itself():
     # Per document 2/4 and 1/1, pooled 3/5; of VRDU's macro F1, a mean over entities, there is none.
     rows = [
@@ -176,19 +158,6 @@ def test_empty_cell_is_null_and_counts_nothing(filled):
     assert (empty["n_docs"], empty["n_cases"], empty["n_undefined"]) == (0, 0, 0)
 
 
-def test_interval_is_that_of_drawn_documents_and_unknown_for_a_single_one(filled):
-    table = analysis.surface(filled, "click_accuracy", "n_fields", "n_kinds", resamples=400, seed=3)
-    weights = np.concatenate(list(draws(4, resamples=400, seed=3)))
-    # In the cell of a and b a draw has 3 of 4 right for each time it draws a, 1 of 4 for each b.
-    right, total = weights @ [3, 1, 0, 0], weights @ [4, 4, 0, 0]
-    values = right[total > 0] / total[total > 0]
-    first = cell(table, "4", "2")
-    assert (first["ci_low"], first["ci_high"]) == pytest.approx(
-        tuple(np.quantile(values, [0.025, 0.975]))
-    )
-    assert math.isnan(cell(table, "8", "2")["ci_low"])
-
-
 def test_edges_cut_a_number_and_label_it(filled):
     table = analysis.surface(
         filled, "click_accuracy", "n_fields", "n_kinds", bins={"n_fields": [5, 9]}
@@ -217,7 +186,3 @@ def test_unknown_names_are_told(filled):
         analysis.surface(filled, "nothing", "n_fields", "n_kinds")
     with pytest.raises(UnknownName, match="column"):
         analysis.surface(filled, "click_accuracy", "n_field", "n_kinds")
-
-
-def test_metric_that_was_not_scored_gives_an_empty_table(filled):
-    assert analysis.surface(filled, "cer", "n_fields", "n_kinds").height == 0

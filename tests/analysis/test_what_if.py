@@ -104,32 +104,6 @@ def test_a_check_with_wrong_sources_is_right_once_its_sources_are():
     assert what_if(built(lone), metrics=["fields"], resamples=0)["stage"].to_list() == ["relation"]
 
 
-def test_intervals_of_gains_cover_the_gain_of_all_documents():
-    """So do most of 60 corpora of 60 documents, by intervals as wide as the spread of gains."""
-    names = [None, "digit", "clipped"]
-    covered, widths = {"fields": 0, "documents": 0}, {"fields": 0.0, "documents": 0.0}
-    # A document has 2 values, each wrong in reading with 0.2 and in extent with 0.1. It has errors
-    # of reading alone with 0.9² - 0.7² = 0.32, of both with 2 · 0.2 · 0.1 = 0.04, shared by halves.
-    truth = {"fields": 0.2, "documents": 0.34}
-    # The gains of a document have these variances: 0.2 · 0.8 of each value, halved for the mean of
-    # two, and 0.32 + 0.04 / 4 - 0.34².
-    spread = {"fields": math.sqrt(0.08 / 60), "documents": math.sqrt(0.2144 / 60)}
-    for seed in range(60):
-        drawn = np.random.default_rng(seed).choice(3, size=(60, 2), p=[0.7, 0.2, 0.1])
-        cases = [
-            case(f"{d:02}", n, names[c]) for d, row in enumerate(drawn) for n, c in enumerate(row)
-        ]
-        table = what_if(built(cases), metrics=list(covered), resamples=200, seed=seed)
-        for row in table.filter(stage="reading").iter_rows(named=True):
-            covered[row["metric"]] += row["ci_low"] <= truth[row["metric"]] <= row["ci_high"]
-            widths[row["metric"]] += (row["ci_high"] - row["ci_low"]) / 60
-    # At 95 % fewer than 49 of 60 have a chance of 1 in 10,000.
-    assert all(count >= 49 for count in covered.values()), covered
-    for name, width in widths.items():
-        # 1.96 standard errors to each side; intervals of 90 % would be a sixth narrower.
-        assert width == pytest.approx(2 * 1.96 * spread[name], rel=0.08), widths
-
-
 def test_edges():
     empty = what_if(built([case("a", 0)]))
     assert empty.height == 0

@@ -13,7 +13,8 @@ from formlab.folders import Evaluation
 from formlab.tables import WHOLE_LEVELS
 
 KEY = ("doc_id", "task", "path", "turn")
-_REMEDY = "formlab score with the same files, --split and --mode for each"
+_SETTINGS = {"threshold": "threshold", "reading rule": "reader"}
+_REMEDY = "formlab score with the same files, --split, --mode and --documents for each"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,9 +39,11 @@ def common(evaluations: Sequence[Evaluation]) -> Common:
         remedy = "formlab compare EVAL_A EVAL_B"
         raise DataBroken("a comparison takes two evaluations or more", remedy=remedy)
     systems, notes = named(evaluations), Counter[str]()
-    _check_alike(systems)
+    for other in systems[1:]:
+        _check_alike(systems[0], other)
     systems = _shared_cases(systems, notes)
-    _check_gold(systems)
+    for other in systems[1:]:
+        _check_gold(systems[0], other)
     systems = _shared_metrics(systems, notes)
     return Common(tuple(systems), dict(notes))
 
@@ -110,36 +113,27 @@ def digests(evaluation: Evaluation, read: Callable[[Evaluation], pl.DataFrame]) 
     return evaluation.gathered(summed).sort("doc_id")
 
 
-def _unlike(difference: str, *, remedy: str = _REMEDY) -> DataBroken:
-    return DataBroken(f"these evaluations cannot be compared: {difference}", remedy=remedy)
+def _unlike(difference: str) -> DataBroken:
+    return DataBroken(f"these evaluations cannot be compared: {difference}", remedy=_REMEDY)
 
 
-def _check_alike(evaluations: Sequence[Evaluation]) -> None:
-    facts = {
-        name: [getattr(evaluation, name) for evaluation in evaluations]
-        for name in ("benchmark", "split", "mode")
-    }
-    for name, setting in {"threshold": "threshold", "reading rule": "reader"}.items():
-        facts[name] = [evaluation.settings.get(setting) for evaluation in evaluations]
-    systems = [evaluation.system for evaluation in evaluations]
+def _check_alike(first: Evaluation, other: Evaluation) -> None:
+    facts = []
+    for evaluation in (first, other):
+        settings = {name: evaluation.settings.get(key) for name, key in _SETTINGS.items()}
+        origin = {name: getattr(evaluation, name) for name in ("benchmark", "split", "mode")}
+        facts.append(origin | settings)
     texts = [
-        f"{name} is " + ", ".join(f"{v} in {s}" for v, s in zip(values, systems, strict=True))
-        for name, values in facts.items()
-        if len(set(values)) > 1
+        f"{name} is {value} in {first.system}, {facts[1][name]} in {other.system}"
+        for name, value in facts[0].items()
+        if value != facts[1][name]
     ]
+    names, others = set(first.document_names), set(other.document_names)
+    for system, alone in ((first.system, names - others), (other.system, others - names)):
+        if alone:
+            texts.append(f"{len(alone)} documents are only in {system}, such as {min(alone)}")
     if texts:
         raise _unlike("; ".join(texts))
-    documents = [set(evaluation.document_names) for evaluation in evaluations]
-    for system, names in zip(systems[1:], documents[1:], strict=True):
-        pairs = ((systems[0], documents[0] - names), (system, names - documents[0]))
-        texts = [
-            f"{len(alone)} documents are only in {name}, such as {min(alone)}"
-            for name, alone in pairs
-            if alone
-        ]
-        if texts:
-            remedy = "formlab score with the same files and --documents for each"
-            raise _unlike(", ".join(texts), remedy=remedy)
 
 
 def _shared_cases(evaluations: list[Evaluation], notes: Counter[str]) -> list[Evaluation]:
@@ -198,31 +192,28 @@ def _gold(part: Evaluation) -> pl.DataFrame:
     return _with_turns(cases).filter(turn=1).select(*KEY, "gold", accepted)
 
 
-def _check_gold(evaluations: Sequence[Evaluation]) -> None:
+def _check_gold(first: Evaluation, other: Evaluation) -> None:
     """The gold of fields and pages is the same; nodes of trees follow from it."""
-    first, *others = evaluations
-    sums = set(digests(first, _gold).rows())
-    for other in others:
-        if not (unlike := [row[0] for row in sums ^ set(digests(other, _gold).rows())]):
-            continue
-        differs = pl.col("doc_id").is_in(unlike)
-        golds = [
-            evaluation.gathered(lambda part, rows=differs: _gold(part).filter(rows))
-            for evaluation in (first, other)
-        ]
-        odd = golds[0].join(
-            golds[1], on=KEY, how="full", coalesce=True, nulls_equal=True, suffix="_other"
+    sums = [set(digests(evaluation, _gold).rows()) for evaluation in (first, other)]
+    if not (unlike := [doc_id for doc_id, *_ in sums[0] ^ sums[1]]):
+        return
+    golds = [
+        evaluation.gathered(lambda part: _gold(part).filter(pl.col("doc_id").is_in(unlike)))
+        for evaluation in (first, other)
+    ]
+    odd = golds[0].join(
+        golds[1], on=KEY, how="full", coalesce=True, nulls_equal=True, suffix="_other"
+    )
+    same = (pl.col(name).eq_missing(pl.col(f"{name}_other")) for name in ("gold", "accepted"))
+    odd = odd.filter(~pl.all_horizontal(same)).sort(KEY, nulls_last=True)
+    for row in odd.head(1).iter_rows(named=True):
+        texts = [row["gold"], row["gold_other"]]
+        texts = ["nothing" if text is None else repr(text[:40]) for text in texts]
+        place = f"{row['doc_id']} {row['path'] or '(whole page)'}"
+        raise _unlike(
+            f"the gold of {odd.height} cases differs between {first.system} and "
+            f"{other.system}, first {place}: {' against '.join(texts)}"
         )
-        same = (pl.col(n).eq_missing(pl.col(f"{n}_other")) for n in ("gold", "accepted"))
-        odd = odd.filter(~pl.all_horizontal(same)).sort(KEY, nulls_last=True)
-        for row in odd.head(1).iter_rows(named=True):
-            texts = [row["gold"], row["gold_other"]]
-            texts = ["nothing" if text is None else repr(text[:40]) for text in texts]
-            place = f"{row['doc_id']} {row['path'] or '(whole page)'}"
-            raise _unlike(
-                f"the gold of {odd.height} cases differs between {first.system} and "
-                f"{other.system}, first {place}: {' against '.join(texts)}"
-            )
 
 
 def _shared_metrics(evaluations: list[Evaluation], notes: Counter[str]) -> list[Evaluation]:

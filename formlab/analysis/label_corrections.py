@@ -123,9 +123,8 @@ def corrected_scores(
     values = ["value", "ci_low", "ci_high", "corrected", "corrected_low", "corrected_high"]
     for splits in groups.values():
         mended = [with_label_corrections(split, decisions) for split in splits]
-        for split in mended:
-            found = {n.removeprefix(NOTE): c for n, c in split.notes.items() if n.startswith(NOTE)}
-            counts.update(found)
+        for split in splits:
+            counts.update(corrected(split.corpus, decisions)[1])
         pool = merge_splits(splits)
         before, after = (
             summarise(merge_splits(group), by=(), average="pooled", **draws)

@@ -126,19 +126,16 @@ def surface(
 
 
 def _words(values: pl.Series, edges: Sequence[float] | None) -> pl.Series:
-    """Each value as a word of those that occur, in order; the unknown comes last."""
-    if values.dtype.is_numeric():
-        numbers = values.cast(pl.Float64).fill_nan(None)
-        distinct = numbers.drop_nulls().unique().sort()
-        if edges:
-            whole = values.dtype.is_integer()
-            values = cut(pl.DataFrame({"at": values}), band("", pl.col("at"), edges, whole=whole))
-        else:
-            names = {value: f"{value:g}" for value in distinct}
-            kind = pl.Enum(list(dict.fromkeys(names.values())))
-            values = numbers.replace_strict(names, default=None, return_dtype=kind)
-    elif not isinstance(values.dtype, pl.Enum):
-        text = values.cast(pl.String)
-        values = text.cast(pl.Enum(text.drop_nulls().unique().sort()))
-    words = [word for word in values.dtype.categories if word != UNKNOWN]
-    return values.cast(pl.String).fill_null(UNKNOWN).cast(pl.Enum([*words, UNKNOWN]))
+    """Each value as a word, in the order of the values; the unknown comes last."""
+    words = values = values.fill_nan(None) if values.dtype.is_float() else values
+    if edges:
+        whole = values.dtype.is_integer()
+        words = cut(pl.DataFrame({"at": values}), band("", pl.col("at"), edges, whole=whole))
+    elif values.dtype.is_float():
+        names = {value: f"{value:g}" for value in values.drop_nulls().unique()}
+        words = values.replace_strict(names, default=None, return_dtype=pl.String)
+    words = words.cast(pl.String).fill_null(UNKNOWN)
+    # Of words whose order is their own, such as bands, the numbers tell it.
+    order = pl.DataFrame({"word": words, "value": values.to_physical()}).group_by("word")
+    order = order.agg(pl.col("value").min()).sort("value", nulls_last=True)["word"]
+    return words.cast(pl.Enum(order))

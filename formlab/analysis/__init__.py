@@ -22,7 +22,7 @@ HOMES = {
     ),
     "analysis.slices": "find_slices slice_cases",
     "analysis.splits": ("by_entity changed_entities few_shot merge_splits"),
-    "analysis.summarise": "summaries summarise surface",
+    "analysis.summarise": "summarise surface",
     "analysis.verdicts": "comparison_sentence identical ranks tell_apart verdict_sentence verdicts",
     "analysis.what_if": "what_if",
     "scoring.evaluate": "evaluate",

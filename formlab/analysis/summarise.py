@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import polars as pl
@@ -12,7 +12,7 @@ from formlab import metrics, tables
 from formlab.folders import Evaluation
 from formlab.scoring.bands import band, cut, sliced
 from formlab.stats.draws import intervals
-from formlab.stats.sums import Row, document_sums
+from formlab.stats.sums import document_sums
 
 UNKNOWN = "unknown"
 _COUNTS = ("n_docs", "n_cases", "n_undefined")
@@ -47,25 +47,8 @@ def summarise(
     only ``macro``; `resamples`, `seed`: draws of documents with replacement, all scores of a draw
     together, for the percentile interval at `level`, in (0, 1).
     """
-    rows = document_sums(evaluation, ("kind",) if by is None else tuple(by), average=average)
-    return summary_of(rows, resamples=resamples, level=level, seed=seed)
-
-
-def summaries(evaluations: Iterable[Evaluation], **draws: Any) -> pl.DataFrame:
-    """The summary tables of several evaluations below each other; `draws` as for `summarise`.
-
-    Examples
-    --------
-    >>> summaries([]).columns == list(tables.SUMMARY)
-    True
-    """
-    rows = [summarise(evaluation, **draws) for evaluation in evaluations]
-    return pl.concat([pl.DataFrame(schema=tables.SUMMARY), *rows])
-
-
-def summary_of(rows: Iterable[Row], *, resamples: int, level: float, seed: int) -> pl.DataFrame:
-    """The summary table of the sums of documents."""
-    rows = list(rows)
+    columns = ("kind",) if by is None else tuple(by)
+    rows = list(document_sums(evaluation, columns, average=average))
     scores = [(row.tally, row.score) for row in rows]
     ends = intervals(scores, resamples=resamples, level=level, seed=seed)
     interval = f"bootstrap,documents,n={resamples},level={level:g},seed={seed}"

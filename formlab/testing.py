@@ -75,9 +75,7 @@ def assert_not_worse(
     __tracebackhide__ = True
     if not (margin >= 0 and 0 < alpha < 1):
         raise ValueError(f"margin {margin} must be 0 or more, alpha {alpha} in (0, 1)")
-    given = (evaluation, baseline)
-    loaded = [each if isinstance(each, Evaluation) else Evaluation.load(each) for each in given]
-    systems = common(loaded).evaluations
+    systems = common([_loaded(evaluation), _loaded(baseline)]).evaluations
     pair = _pair(systems, metric, average, level)
     labels, draws = pair.labels, {"resamples": resamples, "seed": seed}
     (row,) = paired_differences([pair], permutations=0, level=1 - 2 * alpha, **draws)
@@ -107,6 +105,10 @@ def assert_not_worse(
     rows = zip(systems[0].document_names.gather(worst), *columns, strict=True)
     documents = [f"  {name}: {old:.3g} to {new:.3g}" for name, old, new in rows]
     raise AssertionError(_message(labels | numbers, alpha, kinds.to_dicts(), documents))
+
+
+def _loaded(evaluation: Evaluation | str | Path) -> Evaluation:
+    return evaluation if isinstance(evaluation, Evaluation) else Evaluation.load(evaluation)
 
 
 def _pair(

@@ -153,13 +153,13 @@ def rater_agreement(
     for names in groups:
         rated = table.select(unit, *names).drop_nulls()
         answers = rated.select(names).to_numpy()
-        known = sorted({value for row in answers.tolist() for value in row}, key=str)
+        words = sorted({value for row in answers.tolist() for value in row}, key=str)
         # Items, raters and answers: who uses which.
-        used = (answers[:, :, None] == np.array(known, dtype=answers.dtype)).astype(float)
+        used = (answers[:, :, None] == np.array(words, dtype=answers.dtype)).astype(float)
         totals = used.sum(axis=1)
         same = (totals * (totals - 1)).sum(axis=1) / (len(names) * (len(names) - 1))
         # Of two raters each has uses of its own (Cohen), of several all together (Fleiss).
-        uses = used.reshape(len(used), 2 * len(known)) if len(names) == 2 else totals
+        uses = used.reshape(len(used), 2 * len(words)) if len(names) == 2 else totals
         documents, number = np.unique(rated[unit].to_numpy(), return_inverse=True)
         columns = [np.ones(len(used)), same, *uses.T]
         sums = by_document(number.reshape(-1), columns, len(documents))

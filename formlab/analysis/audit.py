@@ -147,13 +147,13 @@ def ask_judge(
     golds = dict(corpus.records.filter(pl.col("path").is_null()).select("doc_id", "value").rows())
     pages = [page for page in golds if page in texts and facts[page]]
 
-    def asked(page: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    def answer(page: str) -> tuple[dict[str, Any], dict[str, Any]]:
         return ask(page, facts[page], golds[page], texts[page], call=call, **shown)
 
     # If the caller stops, calls not yet begun are cancelled; those under way reach the store.
     ready: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {}
     waiting = list(reversed(pages))
-    with closing(threads(asked, pages, workers=workers, name="judge")) as answered:
+    with closing(threads(answer, pages, workers=workers, name="judge")) as answered:
         for asked_page, both in answered:
             ready[asked_page] = both
             while waiting and waiting[-1] in ready:
@@ -254,7 +254,7 @@ def open_audit(
     words = [{name: str(row[name]) if name in row else None for name in _WORDS} for row in words]
     raters = [name for name in RATERS if table[name].null_count() < table.height]
     modes = [replace(evaluation, scores=scores.filter(mode=mode)) for mode in MODES]
-    summary = pl.concat([summarise(each, by=(), average="pooled", **draws) for each in modes])
+    summary = pl.concat([summarise(mode, by=(), average="pooled", **draws) for mode in modes])
     pages = pl.DataFrame(words, schema=dict.fromkeys(_WORDS, pl.String))
     return Audit(table, rater_agreement(table, raters, **draws), dict(+notes), summary, pages)
 

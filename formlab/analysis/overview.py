@@ -234,8 +234,8 @@ def headlines(summary: pl.DataFrame) -> pl.DataFrame:
     scores may share an axis if and only if their `panel` is the same: the same metric of the same
     level and tasks, by the same rules.
     """
-    rows, whole = [], pl.col("slice_by").is_null()
-    for row in _defined(summary).filter(whole).iter_rows(named=True):
+    rows, overall = [], pl.col("slice_by").is_null()
+    for row in _defined(summary).filter(overall).iter_rows(named=True):
         for number, measure in enumerate(MEASURES):
             tasks = _tasks(row["benchmark"], measure.tasks)
             is_it = (row["metric"], row["level"]) == (measure.metric, measure.of)
@@ -253,18 +253,18 @@ def _defined(summary: pl.DataFrame) -> pl.DataFrame:
 
 def _tasks(benchmark: str, tasks: tuple[str, ...]) -> list[str]:
     """Of the tasks of a level those that fields of a benchmark are of."""
-    known = benchmarks.BENCHMARKS.get(benchmark)
-    if known is None or not tasks:
+    entry = benchmarks.BENCHMARKS.get(benchmark)
+    if entry is None or not tasks:
         return list(tasks)
     # Text fields among marks and pictures are scored with them, under no task of their own.
-    more = content.TASKS if set(content.TASKS) & set(known.tasks) - {"text"} else ()
-    return [task for task in tasks if task in {*known.tasks, *more}]
+    text = content.TASKS if set(content.TASKS) & set(entry.tasks) - {"text"} else ()
+    return [task for task in tasks if task in {*entry.tasks, *text}]
 
 
 def rules(row: Mapping[str, Any]) -> str:
     """How a score is measured, without its data, its system and its interval."""
-    kept = {name: row["settings"].get(name) for name in ("rules", "read", "average")}
-    settings = dataclasses.asdict(Settings(**kept))
+    measured = {name: row["settings"].get(name) for name in ("rules", "read", "average")}
+    settings = dataclasses.asdict(Settings(**measured))
     return settings_text({**row, "benchmark": None, "split": None, "settings": settings})
 
 
@@ -311,8 +311,8 @@ def select(evaluation: Evaluation, line: str, *, findings: Sequence[Finding] = (
     """
     chosen, keys = selection.read(line), []
     for number in chosen.pop("finding", []):
-        if number not in (known := [str(n + 1) for n in range(len(findings))]):
-            raise UnknownName.of("number of a finding", number, known)
+        if number not in (numbers := [str(n + 1) for n in range(len(findings))]):
+            raise UnknownName.of("number of a finding", number, numbers)
         finding = findings[int(number) - 1]
         # Those of a comparison name both systems; one about another evaluation selects nothing.
         names = ["benchmark", "split", *(["system"] if finding.about != "systems" else [])]

@@ -82,11 +82,11 @@ def few_shot(evaluations: Sequence[Evaluation], **draws: int) -> pl.DataFrame:
 
 def _split_scores(split: Evaluation, draws: Mapping[str, int]) -> pl.DataFrame:
     corpus, task, train_size = cell_of(split)
-    whole = pl.col("slice_by").is_null() & pl.col("metric").is_in(["micro_f1", "macro_f1"])
+    overall = pl.col("slice_by").is_null() & pl.col("metric").is_in(["micro_f1", "macro_f1"])
     group = pl.struct("slice_by", "slice_value")
     nested = [{"slice_by": "entity", "slice_value": name} for name in schema_of(split).groups]
     simple = pl.col("slice_by").eq("group") & pl.col("slice_value").eq("unrepeated")
-    part = pl.when(whole).then(pl.lit(WHOLE)).when(pl.col("metric") != "f1").then(None)
+    part = pl.when(overall).then(pl.lit(WHOLE)).when(pl.col("metric") != "f1").then(None)
     part = part.when(simple).then(pl.lit(SIMPLE)).when(group.is_in(nested)).then(pl.lit(NESTED))
     scores = summarise(split, by=(), average="pooled", level=_LEVEL, **draws)
     scores = scores.filter(level="document").with_columns(part=part).drop_nulls("part")
@@ -205,8 +205,8 @@ def changed_entities(evaluations: Sequence[Evaluation]) -> pl.DataFrame:
 def mode_changes(corpus: Corpus, predictions: Predictions) -> pl.DataFrame:
     """The rows of `changed_entities` of one corpus, without its name and the effect."""
     entities = Schema.of(corpus)
-    known = pl.col("doc_id").is_in(corpus.documents["doc_id"].implode())
-    claims = dataclasses.replace(predictions, records=predictions.records.filter(known))
+    of_corpus = pl.col("doc_id").is_in(corpus.documents["doc_id"].implode())
+    claims = dataclasses.replace(predictions, records=predictions.records.filter(of_corpus))
     both = leaves(corpus, claims, entities)
     preds = _items(both.pred, both.pred_records)
     table, matches = _items(both.gold, both.gold_records), {}

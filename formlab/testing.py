@@ -45,13 +45,13 @@ def assert_not_worse(
 
     A paired test of non-inferiority by documents (`stats.tests.loss_test`): a system that truly
     loses the margin passes in about `alpha` of corpora, whatever their size. Too few documents
-    therefore fail, also where the systems are equal; the message says which margin they could show.
-    Where the tallies of every document are the same, any margin passes. A kind of fields that is
-    shown by `compare` to lose more than the margin fails as well, whatever the others gain.
+    therefore fail, also where the systems are equal. Where the tallies of every document are the
+    same, any margin passes. A kind of fields that is shown by `compare` to lose more than the
+    margin fails as well, whatever the others gain.
 
-    Returns `value baseline difference ci_low ci_high p least_margin margin n_docs n_worse
-    n_better`. `difference` is by how much the system is better. Its interval is that of `compare`
-    at 1 - 2 `alpha`; `least_margin` the loss that these documents can exclude.
+    Returns `value baseline difference ci_low ci_high p margin n_docs n_worse n_better`.
+    `difference` is by how much the system is better. Its interval is that of `compare` at
+    1 - 2 `alpha`.
 
     Raises `AssertionError` with these numbers, the kinds that are worse and the documents that lost
     the most; `DataBroken` or `UnknownName` if the evaluations cannot be compared, or the metric was
@@ -79,14 +79,13 @@ def assert_not_worse(
     pair = _pair(systems, metric, average, level)
     labels, draws = pair.labels, {"resamples": resamples, "seed": seed}
     (row,) = paired_differences([pair], permutations=0, level=1 - 2 * alpha, **draws)
-    p, least_margin = loss_test(pair, margin, alpha=alpha, permutations=permutations, seed=seed)
+    p, _ = loss_test(pair, margin, alpha=alpha, permutations=permutations, seed=seed)
     leads = np.nan_to_num(pair.lead(pair.first, pair.second))
     numbers = {
         "value": row["value_a"],
         "baseline": row["value_b"],
         **{name: row[name] for name in ("difference", "ci_low", "ci_high")},
         "p": p,
-        "least_margin": least_margin,
         "margin": margin,
         "n_docs": labels["n_docs"],
         "n_worse": int((leads < 0).sum()),
@@ -144,8 +143,6 @@ def _message(
         verdict = "A loss of the margin is excluded overall"
     elif row["n_docs"] < needed:
         verdict = f"With {row['n_docs']} documents nothing can be shown, {needed} are needed"
-    if np.isfinite(row["least_margin"]):
-        verdict += f"; a loss beyond {max(row['least_margin'], 0):.3g} can be excluded"
     score = "{metric} ({average} {level}) of {system_a} on {benchmark}:{split}".format(**row)
     score = score.replace("(pooled ", "(")
     says = "loses on some kinds more than" if shown else "is not shown to lose less than"

@@ -92,7 +92,7 @@ def test_too_few_documents_fail_and_the_message_says_what_they_could_show():
     old, new = from_matrix("a", [[1, 0], [0, 1]] * 4), from_matrix("b", [[0, 0], [1, 1]] * 4)
     # Half of the documents gain half of their values and half lose them.
     assert assert_not_worse(new, old, METRIC, margin=0.51)["difference"] == 0
-    with pytest.raises(AssertionError, match=r"its absence is shown; a loss beyond 0\.5 can be"):
+    with pytest.raises(AssertionError, match="its absence is shown"):
         assert_not_worse(new, old, METRIC, margin=0.1)
     with pytest.raises(AssertionError, match="With 1 documents nothing can be shown, 5 are needed"):
         assert_not_worse(from_matrix("b", [[1, 0]]), from_matrix("a", [[1, 1]]), METRIC, margin=0.9)
@@ -115,7 +115,7 @@ def test_a_kind_that_loses_more_than_the_margin_fails_whatever_the_others_gain()
     with pytest.raises(AssertionError, match="loses on some kinds more than 0.02") as failure:
         assert_not_worse(new, old, METRIC, margin=0.02)
     lines = str(failure.value).splitlines()
-    assert "A loss of the margin is excluded overall; a loss beyond 0.00" in lines[2]
+    assert "A loss of the margin is excluded overall" in lines[2]
     assert lines[3] == "Shown on kinds:"
     # 10 of 40 dates; two of the 2^10 swaps are as extreme. Of the two kinds texts have the least p.
     assert lines[4].startswith("  date: difference -0.25, 95% interval -0.")

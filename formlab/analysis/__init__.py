@@ -8,26 +8,21 @@ from formlab import frames
 HOMES = {
     "analysis.agreement": "item_difficulty shared_failures",
     "analysis.audit": "open_audit",
-    "analysis.comparability": "common",
+    "analysis.comparability": "common named",
     "analysis.compare": "compare evaluation_pairs flips side side_by_side",
-    "analysis.confidence": "calibration_error judged reliability straight_through whole_documents",
     "analysis.finding": "OUTCOME Finding finding_table has_pages",
     "analysis.findings": "findings",
     "analysis.history": "corpora history one_corpus open_history",
     "analysis.label_corrections": "corrected_scores with_label_corrections",
     "analysis.overview": (
-        "LEVELS answers cause_counts headlines rungs runs select tasks_by_level top_errors "
-        "tree_sizes worst_pages"
+        "LEVELS answers cause_counts headlines rungs runs select top_errors worst_pages"
     ),
     "analysis.samples": (
         "BASELINES of_system open_all open_compared open_evaluation open_evaluations"
     ),
     "analysis.slices": "find_slices slice_cases",
-    "analysis.splits": (
-        "both_modes by_entity changed_entities few_shot few_shot_systems merge_splits"
-    ),
-    "analysis.summarise": "curve summaries summarise surface",
-    "analysis.sum_checks": "check_sums",
+    "analysis.splits": ("by_entity changed_entities few_shot merge_splits"),
+    "analysis.summarise": "summarise surface",
     "analysis.verdicts": "comparison_sentence identical ranks tell_apart verdict_sentence verdicts",
     "analysis.what_if": "what_if",
     "scoring.evaluate": "evaluate",

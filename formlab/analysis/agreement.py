@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import itertools
-import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 
 import numpy as np
 import polars as pl
 
-from formlab.analysis.comparability import KEY, common, fields, of_gold
+from formlab.analysis.comparability import KEY, common, fields, named, of_gold
 from formlab.errors import DataBroken
 from formlab.folders import Evaluation
-from formlab.stats.draws import by_document, drawn_sums, percentiles
+from formlab.stats.draws import by_document, intervals
 
 _OF_GOLD = ("level", "kind", "modality", "subtype", "field", "gold")
 _SEVERAL = "some right"
@@ -23,9 +23,9 @@ def item_difficulty(evaluations: Sequence[Evaluation]) -> pl.DataFrame:
     """How many systems have each value of the gold right.
 
     Returns a row for each value of the gold: doc_id, task, path, level, kind, modality, subtype,
-    field, gold, n_right (systems), group (``all right``, ``none right``, ``only … wrong``, ``only …
-    right`` or ``some right``), separates (whether any two systems differ on it) and difficulty (the
-    share of systems that have it wrong).
+    field, gold, right (of each system in turn), n_right, group (``all right``, ``none right``,
+    ``only … wrong``, ``only … right`` or ``some right``), separates (whether any two systems differ
+    on it) and difficulty (the share of systems that have it wrong).
 
     Raises `DataBroken` if the evaluations cannot be compared, or have no field in common.
 
@@ -38,16 +38,27 @@ def item_difficulty(evaluations: Sequence[Evaluation]) -> pl.DataFrame:
     >>> item_difficulty(both).select("path", "n_right", "separates").rows()
     [('/x', 2, False), ('/y', 1, True), ('/z', 0, False)]
     """
-    systems, items = _items(evaluations)
-    n_right = pl.sum_horizontal(pl.col("^right .*$")).cast(pl.Int64)
-    return items.select(
-        *KEY[:3],
-        *_OF_GOLD,
-        n_right=n_right,
-        group="group",
-        separates=n_right.is_between(1, len(systems) - 1),
-        difficulty=1 - n_right / len(systems),
-    )
+    shared = common(evaluations).evaluations
+    systems, right = [evaluation.system for evaluation in shared], pl.col("outcome") == "match"
+    # The key may stand twice in the gold: its first value is compared.
+    rows = [
+        fields(evaluation).filter(of_gold(), turn=1).select(*KEY, *_OF_GOLD, right=right)
+        for evaluation in shared
+    ]
+    items = pl.concat(rows).group_by(KEY).agg(pl.col(_OF_GOLD).first(), "right")
+    items = items.filter(pl.col("right").list.len() == len(systems)).sort(KEY).drop("turn")
+    if not items.height:
+        problem = "these evaluations have no field in common that was scored"
+        raise DataBroken(problem, remedy="formlab score with the same gold for each")
+    group = pl.lit(_SEVERAL)
+    for name, pattern in _patterns(systems).items():
+        if pattern is not None:
+            is_it = [pl.col("right").list.get(at) == bit for at, bit in enumerate(pattern)]
+            group = pl.when(pl.all_horizontal(is_it)).then(pl.lit(name)).otherwise(group)
+    n_right = pl.col("right").list.sum().cast(pl.Int64)
+    separates, difficulty = n_right.is_between(1, len(systems) - 1), 1 - n_right / len(systems)
+    columns = {"n_right": n_right, "separates": separates, "difficulty": difficulty}
+    return items.with_columns(group=group, **columns)
 
 
 def shared_failures(
@@ -62,74 +73,54 @@ def shared_failures(
 
     Raises what `item_difficulty` raises.
     """
-    systems, items = _items(evaluations)
+    items = item_difficulty(evaluations)
+    systems = [evaluation.system for evaluation in named(evaluations)]
     patterns = _patterns(systems)
     sums = [(pl.col("group") == name).sum().alias(name) for name in patterns]
-    by_document = items.group_by("doc_id").agg(*sums, pl.col("^right .*$").sum()).sort("doc_id")
-    counts = by_document.drop("doc_id").to_numpy().astype(float)
-    shares, chances = _shares(counts.sum(axis=0)[None], patterns)
-    drawn, drawn_chances = _shares(drawn_sums(counts, resamples=resamples, seed=seed), patterns)
+    sums += [pl.col("right").list.get(at).sum().alias(f"right {at}") for at in range(len(systems))]
+    counts = items.group_by("doc_id").agg(sums).sort("doc_id").drop("doc_id").to_numpy()
+    scores = [partial(_share, at=at, patterns=patterns) for at in range(2 * len(patterns))]
+    values = [float(score(counts.sum(axis=0, dtype=float))) for score in scores]
+    draws = {"resamples": resamples, "level": level, "seed": seed}
+    ends = intervals([(counts, score) for score in scores], **draws)
     rows = []
     for at, name in enumerate(patterns):
-        draws = drawn[:, at], drawn[:, at] - drawn_chances[:, at]
-        ends = [percentiles(each, level) for each in draws]
-        ends = ends if len(counts) > 1 else [(math.nan, math.nan)] * 2
-        own, share, expected = counts[:, at], shares[0, at], chances[0, at]
-        counted = (int(own.sum()), share, *ends[0], expected, share - expected, *ends[1])
-        rows.append((name, *counted, int((own > 0).sum())))
-    columns = "group n_items share ci_low ci_high expected excess excess_low excess_high n_docs"
-    return pl.DataFrame(rows, schema=columns.split(), orient="row")
-
-
-def _items(evaluations: Sequence[Evaluation]) -> tuple[list[str], pl.DataFrame]:
-    """The systems, and a row for each value of the gold: its group, and who is `right …` on it."""
-    shared = common(evaluations).evaluations
-    systems, key = [evaluation.system for evaluation in shared], [*KEY[:3], "turn"]
-    for at, evaluation in enumerate(shared):
-        # The key may stand twice in the gold: its first value is compared.
-        known = fields(evaluation).filter(of_gold(), turn=1)
-        right = (pl.col("outcome") == "match").alias(f"right {at}")
-        if at == 0:
-            items = known.select(*KEY, *_OF_GOLD, right)
-        else:
-            items = items.join(known.select(*key, right), on=key, nulls_equal=True)
-    if not items.height:
-        what = "these evaluations have no field in common that was scored"
-        raise DataBroken(what, remedy="formlab score with the same gold for each")
-    group = pl.lit(_SEVERAL)
-    for name, pattern in _patterns(systems).items():
-        if pattern is not None:
-            is_right = [pl.col(f"right {at}") == bit for at, bit in enumerate(pattern)]
-            group = pl.when(pl.all_horizontal(is_right)).then(pl.lit(name)).otherwise(group)
-    return systems, items.sort(key).with_columns(group=group)
+        share, excess = values[2 * at : 2 * at + 2]
+        row = {"group": name, "n_items": int(counts[:, at].sum()), "share": share}
+        row |= dict(zip(("ci_low", "ci_high"), ends[2 * at], strict=True))
+        row |= {"expected": share - excess, "excess": excess}
+        row |= dict(zip(("excess_low", "excess_high"), ends[2 * at + 1], strict=True))
+        rows.append(row | {"n_docs": int((counts[:, at] > 0).sum())})
+    return pl.DataFrame(rows)
 
 
 def _patterns(systems: Sequence[str]) -> dict[str, np.ndarray | None]:
     """The groups of fields by which systems are right on them; None is what no other group has."""
-    alone = np.eye(len(systems), dtype=bool)
+    alone = dict(zip(systems, np.eye(len(systems), dtype=bool), strict=True))
     groups: dict[str, np.ndarray | None] = {"none right": np.zeros(len(systems), bool)}
-    groups |= {f"only {name} wrong": ~row for name, row in zip(systems, alone, strict=True)}
+    groups |= {f"only {name} wrong": ~row for name, row in alone.items()}
     # Of two systems, only one wrong is only the other right.
     if len(systems) > 2:
-        groups |= {f"only {name} right": row for name, row in zip(systems, alone, strict=True)}
+        groups |= {f"only {name} right": row for name, row in alone.items()}
     if len(systems) > 3:
         groups[_SEVERAL] = None
     return groups | {"all right": np.ones(len(systems), bool)}
 
 
-def _shares(
-    sums: np.ndarray, patterns: dict[str, np.ndarray | None]
-) -> tuple[np.ndarray, np.ndarray]:
-    """Shares of each group in draws, and those of failures that are independent of each other."""
-    counts, rights = np.split(sums, [len(patterns)], axis=1)
-    total = counts.sum(axis=1, keepdims=True)
-    right, chances = rights / total, np.zeros_like(counts)
-    for at, pattern in enumerate(patterns.values()):
-        if pattern is not None:
-            chances[:, at] = np.where(pattern, right, 1 - right).prod(axis=1)
-    if _SEVERAL in patterns:
-        chances[:, list(patterns).index(_SEVERAL)] = 1 - chances.sum(axis=1)
-    return counts / total, chances
+def _share(sums: np.ndarray, *, at: int, patterns: Mapping[str, np.ndarray | None]) -> np.ndarray:
+    """Share of a group (even `at`), or what it has above failures independent of each other."""
+    counts, rights = np.split(sums, [len(patterns)], axis=-1)
+    total = counts.sum(axis=-1, keepdims=True)
+    share, right = (counts / total)[..., at // 2], rights / total
+    if at % 2 == 0:
+        return share
+    chances = {
+        name: np.where(pattern, right, 1 - right).prod(axis=-1)
+        for name, pattern in patterns.items()
+        if pattern is not None
+    }
+    name = list(patterns)[at // 2]
+    return share - (1 - sum(chances.values()) if name == _SEVERAL else chances[name])
 
 
 def rater_agreement(
@@ -162,22 +153,21 @@ def rater_agreement(
     for names in groups:
         rated = table.select(unit, *names).drop_nulls()
         answers = rated.select(names).to_numpy()
-        known = sorted({value for row in answers.tolist() for value in row}, key=str)
+        words = sorted({value for row in answers.tolist() for value in row}, key=str)
         # Items, raters and answers: who uses which.
-        used = (answers[:, :, None] == np.array(known, dtype=answers.dtype)).astype(float)
+        used = (answers[:, :, None] == np.array(words, dtype=answers.dtype)).astype(float)
         totals = used.sum(axis=1)
         same = (totals * (totals - 1)).sum(axis=1) / (len(names) * (len(names) - 1))
         # Of two raters each has uses of its own (Cohen), of several all together (Fleiss).
-        uses = used.reshape(len(used), 2 * len(known)) if len(names) == 2 else totals
+        uses = used.reshape(len(used), 2 * len(words)) if len(names) == 2 else totals
         documents, number = np.unique(rated[unit].to_numpy(), return_inverse=True)
         columns = [np.ones(len(used)), same, *uses.T]
         sums = by_document(number.reshape(-1), columns, len(documents))
-        draws = resamples if len(sums) > 1 else 0
-        drawn = _kappa(drawn_sums(sums, resamples=draws, seed=seed), len(names))
-        kappa = _kappa(sums.sum(axis=0, keepdims=True), len(names))[0]
+        kappa = partial(_kappa, raters=len(names))
+        (ends,) = intervals([(sums, kappa)], resamples=resamples, level=level, seed=seed)
         n_same = int((totals.max(axis=1, initial=0) == len(names)).sum())
-        ends = percentiles(drawn, level)
-        rows.append((" × ".join(names), kappa, *ends, rated.height, n_same))
+        value = float(kappa(sums.sum(axis=0)))
+        rows.append((" × ".join(names), value, *ends, rated.height, n_same))
     schema = {"raters": pl.String} | dict.fromkeys(_NUMBERS, pl.Float64)
     schema |= dict.fromkeys(("n_items", "n_same"), pl.Int64)
     return pl.DataFrame(rows, schema=schema, orient="row")
@@ -185,13 +175,13 @@ def rater_agreement(
 
 def _kappa(sums: np.ndarray, raters: int) -> np.ndarray:
     """Kappa of each row of sums; undefined without items, or where there is one answer only."""
-    items, same, uses = sums[:, 0], sums[:, 1], sums[:, 2:]
+    items, same, uses = sums[..., 0], sums[..., 1], sums[..., 2:]
     if raters == 2:
-        first, second = np.split(uses, 2, axis=1)
-        chance, uses = (first * second).sum(axis=1), first + second
+        first, second = np.split(uses, 2, axis=-1)
+        chance, uses = (first * second).sum(axis=-1), first + second
     else:
-        chance = ((uses / raters) ** 2).sum(axis=1)
+        chance = ((uses / raters) ** 2).sum(axis=-1)
     with np.errstate(divide="ignore", invalid="ignore"):
         chance = chance / items**2
         kappa = (same / items - chance) / (1 - chance)
-    return np.where((uses > 0).sum(axis=1) < 2, np.nan, kappa)
+    return np.where((uses > 0).sum(axis=-1) < 2, np.nan, kappa)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
-from formlab import benchmarks, files, metrics, readers, tables
+from formlab import files, metrics, readers, tables
 from formlab.analysis.agreement import rater_agreement
 from formlab.analysis.summarise import summarise
 from formlab.benchmarks import fincriticaled
@@ -21,7 +21,6 @@ from formlab.folders import Corpus, Evaluation, Predictions
 from formlab.metrics import judge as judging
 from formlab.metrics.judge import METRICS, page_scores
 from formlab.metrics.places import Places
-from formlab.scoring.evaluate import evaluate
 from formlab.scoring.tasks._kit import made_by, score_rows
 from formlab.tables import USABLE
 from formlab.text.flow import read
@@ -32,8 +31,7 @@ if TYPE_CHECKING:
 
 MODES = ("fixed", "official")
 RATERS = ("rule", "judge", "human")
-_FACT = ("doc_id", "path", "kind", "gold", "text")
-COLUMNS = (*_FACT, *RATERS, "final", "override", "reason")
+COLUMNS = ("doc_id", "path", "kind", "gold", "text", *RATERS, "final", "override", "reason")
 _WORDS = ("doc_id", "judge", "status", "error", "structure_explanation", "overall_explanation")
 _FLAWS = ("facts listed twice", "facts skipped", "entries for no fact")
 _VERDICTS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
@@ -48,19 +46,18 @@ class Checked(NamedTuple):
     notes: dict[str, int]
 
 
-@dataclass(frozen=True)
-class Audit:
+class Audit(NamedTuple):
     """The verdicts on each fact (`COLUMNS`), their agreement, scores of pages, the judge's words.
 
     `kappas` are from `rater_agreement`, `summary` is of the `judge_scores` in both modes; all are
     empty where nothing was judged. `notes` count what was odd in the judge's answers.
     """
 
-    table: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=COLUMNS))
-    kappas: pl.DataFrame = field(default_factory=lambda: rater_agreement(pl.DataFrame(), ()))
-    notes: dict[str, int] = field(default_factory=dict)
-    summary: pl.DataFrame = field(default_factory=lambda: tables.table("summary", []))
-    pages: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=_WORDS))
+    table: pl.DataFrame = pl.DataFrame()
+    kappas: pl.DataFrame = pl.DataFrame()
+    notes: Mapping[str, int] = {}
+    summary: pl.DataFrame = pl.DataFrame()
+    pages: pl.DataFrame = pl.DataFrame()
 
 
 def texts_of(predictions: Predictions) -> dict[str, str]:
@@ -78,13 +75,12 @@ def _facts(corpus: Corpus) -> dict[str, list[dict[str, Any]]]:
     return facts
 
 
-def _usable(raw: Answers) -> dict[str, Mapping[str, Any]]:
-    return {page: answer for page, answer in raw.items() if answer.get("status", "ok") in USABLE}
-
-
-def _unusable(raw: Answers) -> Counter[str]:
-    words = (answer.get("status", "ok") for answer in raw.values())
-    return Counter(f"judge: pages without verdicts, {w}" for w in words if w not in USABLE)
+def _usable(raw: Answers) -> tuple[dict[str, Mapping[str, Any]], Counter[str]]:
+    """The answers with verdicts, and how many pages have none, by status."""
+    statuses = {page: answer.get("status", "ok") for page, answer in raw.items()}
+    odd = (status for status in statuses.values() if status not in USABLE)
+    notes = Counter(f"judge: pages without verdicts, {status}" for status in odd)
+    return {page: raw[page] for page, status in statuses.items() if status in USABLE}, notes
 
 
 def answers(path: Path) -> dict[str, dict[str, Any]]:
@@ -101,8 +97,7 @@ def answers(path: Path) -> dict[str, dict[str, Any]]:
         if twice := [page for page, count in Counter(map(str, numbers)).items() if count > 1]:
             raise DataBroken(f"pages answered twice: {', '.join(twice)}", where=path)
         answers = dict(zip(map(str, numbers), answers, strict=True))
-    objects = answers.values() if isinstance(answers, dict) else [None]
-    if not all(isinstance(item, dict) for item in objects):
+    if not isinstance(answers, dict) or not all(isinstance(a, dict) for a in answers.values()):
         raise DataBroken("judge answers are an object by page or an array", where=path)
     return {page: judging.released_form(answer) or answer for page, answer in answers.items()}
 
@@ -120,16 +115,15 @@ def check(raw: str | Path, *, root: str | Path, predictions: str | Path | None =
     if reader is None or reader.name != corpus.benchmark:
         raise DataMissing("no pred_<i>.txt", where=where, remedy="--predictions with their folder")
     texts, facts = texts_of(readers.read_predictions(where, corpus)), _facts(corpus)
-    given = answers(Path(raw))
-    notes, checked = _unusable(given), {}
-    for page, answer in _usable(given).items():
+    (usable, notes), checked = _usable(answers(Path(raw))), {}
+    for page, answer in usable.items():
         if page not in facts or page not in texts:
             lacking = "gold" if page not in facts else "a prediction"
             notes[f"answers for pages without {lacking}"] += 1
             continue
         # The released code puts the page's number into the answer before it counts.
-        known = answer | {"id": int(page) if page.isdecimal() else page}
-        checked[page] = judging.official(known, facts[page], judging.plain_text(texts[page]))
+        numbered = answer | {"id": int(page) if page.isdecimal() else page}
+        checked[page] = judging.official(numbered, facts[page], judging.plain_text(texts[page]))
         # Counted: what the released code takes as it is.
         odd: Counter[str] = Counter()
         judging.settled(answer, facts[page], Places(read("")), odd)
@@ -153,17 +147,17 @@ def ask_judge(
     golds = dict(corpus.records.filter(pl.col("path").is_null()).select("doc_id", "value").rows())
     pages = [page for page in golds if page in texts and facts[page]]
 
-    def asked(page: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    def answer(page: str) -> tuple[dict[str, Any], dict[str, Any]]:
         return ask(page, facts[page], golds[page], texts[page], call=call, **shown)
 
     # If the caller stops, calls not yet begun are cancelled; those under way reach the store.
     ready: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {}
-    left = list(reversed(pages))
-    with closing(threads(asked, pages, workers=workers, name="judge")) as answered:
+    waiting = list(reversed(pages))
+    with closing(threads(answer, pages, workers=workers, name="judge")) as answered:
         for asked_page, both in answered:
             ready[asked_page] = both
-            while left and left[-1] in ready:
-                yield (page := left.pop()), *ready.pop(page)
+            while waiting and waiting[-1] in ready:
+                yield (page := waiting.pop()), *ready.pop(page)
 
 
 def audit(
@@ -175,14 +169,13 @@ def audit(
     `answers`; `humans` the columns `doc_id path correct reason`: the last word on these facts. The
     table has `COLUMNS`. The counts are of what was odd in the judge's answers.
     """
-    texts, facts, usable = texts_of(evaluation.predictions), _facts(evaluation.corpus), _usable(raw)
-    notes, verdicts = _unusable(raw), []
-    for page, own in facts.items():
+    texts, (usable, notes), verdicts = texts_of(evaluation.predictions), _usable(raw), []
+    for page, facts in _facts(evaluation.corpus).items():
         # Counts without verdicts say nothing of a single fact.
         if usable.get(page, {}).get(judging.ENTRIES):
             pred = Places(read(texts.get(page, "")))
-            settled = judging.settled(usable[page], own, pred, notes)
-            verdicts += [(page, f["path"], v.correct) for f, v in zip(own, settled, strict=True)]
+            settled = judging.settled(usable[page], facts, pred, notes)
+            verdicts += [(page, f["path"], v.correct) for f, v in zip(facts, settled, strict=True)]
     key = {"doc_id": pl.String, "path": pl.String}
     judge = pl.DataFrame(verdicts, schema=key | {"judge": pl.Boolean}, orient="row")
     human = pl.DataFrame(schema=key | {"correct": pl.Boolean, "reason": pl.String})
@@ -190,8 +183,8 @@ def audit(
     columns = {"text": "pred", "rule": pl.col("outcome") == "match"}
     cases = evaluation.scan("cases").filter(pl.col("level") == "fact")
     table = cases.select("doc_id", "path", "kind", "gold", **columns).collect()
-    for more in (judge, human):
-        table = table.join(more, on=list(key), how="left", maintain_order="left")
+    for verdicts_of in (judge, human):
+        table = table.join(verdicts_of, on=list(key), how="left", maintain_order="left")
     # A human overrules the judge; without one the rules do, as their verdict can be retraced.
     by = pl.when(pl.col("human").is_not_null()).then(pl.lit("human")).otherwise(pl.lit("rule"))
     why = pl.coalesce("reason", by + pl.lit(": ") + pl.coalesce("text", pl.lit("not found")))
@@ -211,12 +204,12 @@ def judge_scores(
     rows have the schema SCORES; summarise those of one mode at a time.
     """
     notes = Counter() if notes is None else notes
-    texts, facts, usable = texts_of(predictions), _facts(corpus), _usable(raw)
+    texts, facts, (usable, _) = texts_of(predictions), _facts(corpus), _usable(raw)
     notes["judge: pages cut for their length"] += sum("cut_at" in a for a in usable.values())
     pages = [page for page in corpus.documents["doc_id"] if page in texts and facts.get(page)]
-    known = {"benchmark": corpus.benchmark, "split": corpus.split, "system": predictions.system}
-    known |= {"path": None, "task": "fact", "status": "ok"}
-    base = pl.DataFrame([{"doc_id": page} | known for page in pages])
+    origin = {"benchmark": corpus.benchmark, "split": corpus.split, "system": predictions.system}
+    origin |= {"path": None, "task": "fact", "status": "ok"}
+    base = pl.DataFrame([{"doc_id": page} | origin for page in pages])
     named = ("judge", "prompt", "view")
     rules = {f"{key}={answer[key]}" for answer in usable.values() for key in named if key in answer}
     made: dict[str, Any] = {"settings": made_by("judge", *sorted(rules)), "level": "page"}
@@ -239,43 +232,21 @@ def judge_scores(
 
 
 def open_audit(
-    evaluation: Evaluation,
-    judge: str | Path = "",
-    *,
-    predictions: str | Path = "",
-    humans: str | Path = "",
-    **draws: int,
+    evaluation: Evaluation, judge: str | Path = "", *, humans: str | Path = "", **draws: int
 ) -> Audit:
-    """The audit of a judge's answers on an evaluation; without answers, an empty one.
+    """The audit of a judge's answers on what an evaluation scored; without answers, an empty one.
 
-    Raises `DataMissing` or `DataBroken` if a file is absent or unreadable, or the gold is no longer
-    at its root.
+    `evaluation` is of the pages that were judged; `judge` the judge's JSON file; `humans` a CSV of
+    verdicts with columns `doc_id path correct`, and `reason` if known; `draws` are as for
+    `summarise`, where pages are drawn.
 
-    Parameters
-    ----------
-    evaluation
-        Of a benchmark with facts; its gold is read again from its root for other predictions.
-    judge
-        The judge's JSON file.
-    predictions
-        What was judged; if left out, what was scored, or the folder ``pred`` beside the gold.
-    humans
-        A CSV of verdicts with columns `doc_id path correct`, and `reason` if known.
-    **draws
-        `resamples` and `seed` of the intervals, as for `summarise`; pages are drawn.
+    Raises `DataMissing` or `DataBroken` if a file is absent or unreadable, or the evaluation does
+    not hold what it scored.
     """
     if not str(judge):
         return Audit()
-    if str(predictions) or evaluation.predictions is None:
-        if evaluation.root is None:
-            raise DataMissing("the evaluation names no folder of gold", remedy="score it again")
-        where = Path(predictions) if str(predictions) else evaluation.root / "pred"
-        if not where.is_dir() and not str(predictions):
-            remedy = "the parameter predictions with what was judged"
-            raise DataMissing("no predictions to audit", where=where, remedy=remedy)
-        known = {"root": evaluation.root, "split": evaluation.split}
-        corpus = benchmarks.load(evaluation.benchmark, **known)
-        evaluation = evaluate(corpus, readers.read_predictions(where, corpus))
+    if evaluation.predictions is None or evaluation.corpus is None:
+        raise DataMissing("the evaluation holds no pages to audit", remedy="formlab score again")
     raw = answers(Path(judge))
     table, notes = audit(evaluation, raw, humans=_humans(Path(humans)) if str(humans) else None)
     scores = judge_scores(evaluation.corpus, evaluation.predictions, raw, notes)
@@ -283,16 +254,14 @@ def open_audit(
     words = [{name: str(row[name]) if name in row else None for name in _WORDS} for row in words]
     raters = [name for name in RATERS if table[name].null_count() < table.height]
     modes = [replace(evaluation, scores=scores.filter(mode=mode)) for mode in MODES]
-    summary = pl.concat([summarise(each, by=(), average="pooled", **draws) for each in modes])
+    summary = pl.concat([summarise(mode, by=(), average="pooled", **draws) for mode in modes])
     pages = pl.DataFrame(words, schema=dict.fromkeys(_WORDS, pl.String))
-    kappas = rater_agreement(table, raters, **draws)
-    return Audit(table, kappas, dict(+notes), summary, pages)
+    return Audit(table, rater_agreement(table, raters, **draws), dict(+notes), summary, pages)
 
 
 def _humans(file: Path) -> pl.DataFrame:
-    text = files.read_text(file)
     try:
-        table = pl.read_csv(text.encode(), infer_schema=False)
+        table = pl.read_csv(files.read_text(file).encode(), infer_schema=False)
     except pl.exceptions.PolarsError as error:
         raise DataBroken(f"not a readable CSV: {error}", where=file) from error
     if missing := [name for name in ("doc_id", "path", "correct") if name not in table.columns]:
@@ -302,6 +271,5 @@ def _humans(file: Path) -> pl.DataFrame:
     if None in table["correct"]:
         where = f"{file}:{2 + table['correct'].to_list().index(None)}"
         raise DataBroken("a verdict is true or false", where=where, remedy="true or false")
-    return (
-        table if "reason" in table.columns else table.with_columns(reason=pl.lit(None, pl.String))
-    )
+    reason = "reason" if "reason" in table.columns else pl.lit(None, pl.String).alias("reason")
+    return table.with_columns(reason)

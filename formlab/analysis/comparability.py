@@ -5,15 +5,16 @@ from __future__ import annotations
 import dataclasses
 from collections import Counter
 from collections.abc import Callable, Sequence
-from functools import partial
 
 import polars as pl
 
 from formlab.errors import DataBroken
 from formlab.folders import Evaluation
-from formlab.tables import WHOLE_LEVELS, settings_text
+from formlab.tables import WHOLE_LEVELS
 
 KEY = ("doc_id", "task", "path", "turn")
+_SETTINGS = {"threshold": "threshold", "reading rule": "reader"}
+_REMEDY = "formlab score with the same files, --split, --mode and --documents for each"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,16 +36,14 @@ def common(evaluations: Sequence[Evaluation]) -> Common:
     threshold, reading rule, documents or gold; the message names what differs.
     """
     if len(evaluations) < 2:
-        raise DataBroken(
-            "a comparison takes two evaluations or more", remedy="formlab compare EVAL_A EVAL_B"
-        )
-    systems = named(evaluations)
-    _check_alike(systems)
-    _check_documents(systems)
-    notes: Counter[str] = Counter()
-    systems = _shared_tasks(systems, notes)
-    _check_gold(systems)
-    systems = _shared_fields(systems, notes)
+        remedy = "formlab compare EVAL_A EVAL_B"
+        raise DataBroken("a comparison takes two evaluations or more", remedy=remedy)
+    systems, notes = named(evaluations), Counter[str]()
+    for other in systems[1:]:
+        _check_alike(systems[0], other)
+    systems = _shared_cases(systems, notes)
+    for other in systems[1:]:
+        _check_gold(systems[0], other)
     systems = _shared_metrics(systems, notes)
     return Common(tuple(systems), dict(notes))
 
@@ -55,7 +54,7 @@ def fields(evaluation: Evaluation) -> pl.DataFrame:
     `turn` counts cases at the same path of a document in the order of their gold, so that the same
     gold has the same key in every evaluation.
     """
-    return _turns(evaluation.fields)
+    return _with_turns(evaluation.fields)
 
 
 def of_gold() -> pl.Expr:
@@ -67,7 +66,7 @@ def of_gold() -> pl.Expr:
     return pl.col("gold").is_not_null() & (pl.col("outcome") != "unscored")
 
 
-def _turns(cases: pl.DataFrame) -> pl.DataFrame:
+def _with_turns(cases: pl.DataFrame) -> pl.DataFrame:
     claimed = pl.col("gold").is_null()
     place = ["doc_id", "task", "path", claimed]
     turn = pl.lit(1, pl.Int64)
@@ -79,17 +78,16 @@ def _turns(cases: pl.DataFrame) -> pl.DataFrame:
 
 def named(evaluations: Sequence[Evaluation]) -> list[Evaluation]:
     """The evaluations with systems of one name numbered, in their cases and scores as well."""
-    seen: Counter[str] = Counter()
-    systems = []
+    counts, systems = Counter[str](), []
     for evaluation in evaluations:
-        seen[evaluation.system] += 1
-        if (number := seen[evaluation.system]) > 1:
+        counts[evaluation.system] += 1
+        if (number := counts[evaluation.system]) > 1:
             name = f"{evaluation.system} ({number})"
-
-            def renamed(part: Evaluation, table: str, name: str = name) -> pl.DataFrame:
-                return getattr(part, table).with_columns(system=pl.lit(name))
-
-            tables = {table: partial(renamed, table=table) for table in ("cases", "scores")}
+            column = pl.lit(name).alias("system")
+            tables = {
+                table: lambda part, t=table, c=column: getattr(part, t).with_columns(c)
+                for table in ("cases", "scores")
+            }
             evaluation = evaluation.changed(tables, system=name)
         systems.append(evaluation)
     return systems
@@ -97,84 +95,7 @@ def named(evaluations: Sequence[Evaluation]) -> list[Evaluation]:
 
 def scored_metrics(evaluation: Evaluation) -> set[str]:
     """The metrics of an evaluation's scores."""
-    return set(evaluation.gathered(lambda each: each.scores.select("metric").unique())["metric"])
-
-
-def _check_alike(evaluations: Sequence[Evaluation]) -> None:
-    facts = {
-        name: [getattr(e, name) for e in evaluations] for name in ("benchmark", "split", "mode")
-    }
-    facts["threshold"] = [each.settings.get("threshold") for each in evaluations]
-    facts["reading rule"] = [each.settings.get("reader") for each in evaluations]
-    systems = [each.system for each in evaluations]
-    texts = [
-        f"{name} is " + ", ".join(f"{v} in {s}" for v, s in zip(values, systems, strict=True))
-        for name, values in facts.items()
-        if len(set(values)) > 1
-    ]
-    if texts:
-        raise _unlike("; ".join(texts))
-
-
-def _unlike(
-    what: str, *, remedy: str = "formlab score with the same files, --split and --mode for each"
-) -> DataBroken:
-    return DataBroken(f"these evaluations cannot be compared: {what}", remedy=remedy)
-
-
-def _check_documents(evaluations: Sequence[Evaluation]) -> None:
-    first, *others = [(each.system, set(each.document_names)) for each in evaluations]
-    for other in others:
-        texts = [
-            f"{len(only)} documents are only in {a[0]}, such as {min(only)}"
-            for a, b in ((first, other), (other, first))
-            if (only := a[1] - b[1])
-        ]
-        if texts:
-            remedy = "formlab score with the same files and --documents for each"
-            raise _unlike(", ".join(texts), remedy=remedy)
-
-
-def _shared_tasks(evaluations: list[Evaluation], notes: Counter[str]) -> list[Evaluation]:
-    """Cases of tasks that every system was scored on, whole pages apart from fields."""
-    key, page = ["task", "page"], pl.col("path").is_null()
-    scored = (pl.col("outcome") != "unscored").any()
-
-    def counted(part: Evaluation) -> pl.DataFrame:
-        return part.cases.group_by("task", page=page).agg(pl.len(), scored=scored)
-
-    counts = [
-        each.gathered(counted).group_by(key).agg(pl.col("len").sum(), pl.any("scored"))
-        for each in evaluations
-    ]
-    groups = [set(each.filter("scored")[key].rows()) for each in counts]
-    shared = set.intersection(*groups)
-    if not shared:
-        raise _unlike("no task was scored for all of them")
-    for task, whole in sorted(set.union(*groups) - shared):
-        pairs = zip(evaluations, groups, strict=True)
-        systems = ", ".join(each.system for each, group in pairs if (task, whole) in group)
-        note = f"{'whole pages' if whole else 'fields'} of task {task}, scored for {systems} only"
-        notes[note] += max(each.filter(page=whole, task=task)["len"].sum() for each in counts)
-    kept = pl.any_horizontal((pl.col("task") == task) & (page == whole) for task, whole in shared)
-    return [
-        each
-        if set(count[key].rows()) == shared
-        else _with_cases(each, lambda part: part.cases.filter(kept))
-        for each, count in zip(evaluations, counts, strict=True)
-    ]
-
-
-def _with_cases(evaluation: Evaluation, chosen: Callable[[Evaluation], pl.DataFrame]) -> Evaluation:
-    """Without the cases left out, and without the scores of those that are fields."""
-    key = ["doc_id", "path"]
-
-    def scores(part: Evaluation) -> pl.DataFrame:
-        kept = chosen(part).filter(~pl.col("level").is_in(WHOLE_LEVELS))
-        gone = part.fields.select(key).unique().join(kept.select(key), on=key, how="anti")
-        return part.scores.join(gone, on=key, how="anti", maintain_order="left")
-
-    return evaluation.changed({"cases": chosen, "scores": scores})
+    return set(evaluation.gathered(lambda part: part.scores.select("metric").unique())["metric"])
 
 
 def digests(evaluation: Evaluation, read: Callable[[Evaluation], pl.DataFrame]) -> pl.DataFrame:
@@ -189,85 +110,128 @@ def digests(evaluation: Evaluation, read: Callable[[Evaluation], pl.DataFrame]) 
         hashed = rows.select("doc_id", rows.hash_rows().alias("hash"))
         return hashed.group_by("doc_id").agg(pl.len(), pl.col("hash").sum())
 
-    sums = evaluation.gathered(summed).group_by("doc_id").agg(pl.col("len", "hash").sum())
-    return sums.sort("doc_id")
+    return evaluation.gathered(summed).sort("doc_id")
+
+
+def _unlike(difference: str) -> DataBroken:
+    return DataBroken(f"these evaluations cannot be compared: {difference}", remedy=_REMEDY)
+
+
+def _check_alike(first: Evaluation, other: Evaluation) -> None:
+    facts = []
+    for evaluation in (first, other):
+        settings = {name: evaluation.settings.get(key) for name, key in _SETTINGS.items()}
+        origin = {name: getattr(evaluation, name) for name in ("benchmark", "split", "mode")}
+        facts.append(origin | settings)
+    texts = [
+        f"{name} is {value} in {first.system}, {facts[1][name]} in {other.system}"
+        for name, value in facts[0].items()
+        if value != facts[1][name]
+    ]
+    names, others = set(first.document_names), set(other.document_names)
+    for system, alone in ((first.system, names - others), (other.system, others - names)):
+        if alone:
+            texts.append(f"{len(alone)} documents are only in {system}, such as {min(alone)}")
+    if texts:
+        raise _unlike("; ".join(texts))
+
+
+def _shared_cases(evaluations: list[Evaluation], notes: Counter[str]) -> list[Evaluation]:
+    """Cases of tasks and fields that every system was scored on, whole pages apart from fields."""
+    task, scored = ["task", "is_page"], pl.col("outcome") != "unscored"
+    is_page = pl.col("path").is_null().alias("is_page")
+
+    def counted(part: Evaluation) -> pl.DataFrame:
+        rows = part.cases.group_by("task", is_page).agg(pl.len(), scored=scored.any())
+        return rows.with_columns(system=pl.lit(part.system))
+
+    counts = pl.concat(evaluation.gathered(counted) for evaluation in evaluations)
+    counts = counts.group_by(*task, "system", maintain_order=True).agg(
+        pl.col("len").sum(), pl.any("scored")
+    )
+    groups = counts.filter("scored").group_by(task).agg("system", pl.col("len").max())
+    is_shared = pl.col("system").list.len() == len(evaluations)
+    shared = groups.filter(is_shared).select(task)
+    if not shared.height:
+        raise _unlike("no task was scored for all of them")
+    for name, whole, systems, count in groups.filter(~is_shared).sort(task).iter_rows():
+        part = "whole pages" if whole else "fields"
+        notes[f"{part} of task {name}, scored for {', '.join(systems)} only"] = count
+
+    def shared_cases(part: Evaluation) -> pl.DataFrame:
+        cases = _with_turns(part.cases).with_columns(is_page)
+        return cases.join(shared, on=task, how="semi", maintain_order="left").drop("is_page")
+
+    unscored = ~pl.col("level").is_in(WHOLE_LEVELS) & ~scored & pl.col("gold").is_not_null()
+    blind = pl.concat(
+        evaluation.gathered(lambda part: shared_cases(part).filter(unscored).select(KEY))
+        for evaluation in evaluations
+    ).unique()
+    if blind.height:
+        notes["fields that could not be scored for every system"] = blind.height
+
+    def cases(part: Evaluation) -> pl.DataFrame:
+        rows = shared_cases(part).join(blind, on=KEY, how="anti", maintain_order="left")
+        return rows.drop("turn")
+
+    def scores(part: Evaluation) -> pl.DataFrame:
+        key, is_field = ["doc_id", "path"], ~pl.col("level").is_in(WHOLE_LEVELS)
+        rest = cases(part).filter(is_field).select(key)
+        gone = part.fields.select(key).join(rest, on=key, how="anti").unique()
+        return part.scores.join(gone, on=key, how="anti", maintain_order="left")
+
+    if groups.height == shared.height and not blind.height:
+        return evaluations
+    return [evaluation.changed({"cases": cases, "scores": scores}) for evaluation in evaluations]
 
 
 def _gold(part: Evaluation) -> pl.DataFrame:
     accepted = pl.col("accepted").list.join("\x1f").fill_null("").alias("accepted")
-    known = (pl.col("level") != "node") & pl.col("gold").is_not_null()
+    cases = part.cases.filter(pl.col("level") != "node", pl.col("gold").is_not_null())
     # Gold beside which a model gave two values is one gold.
-    return _turns(part.cases.filter(known)).filter(turn=1).select(*KEY, "gold", accepted)
+    return _with_turns(cases).filter(turn=1).select(*KEY, "gold", accepted)
 
 
-def _check_gold(evaluations: Sequence[Evaluation]) -> None:
+def _check_gold(first: Evaluation, other: Evaluation) -> None:
     """The gold of fields and pages is the same; nodes of trees follow from it."""
-    first, *others = evaluations
-    sums = digests(first, _gold)
-    for other in others:
-        theirs = digests(other, _gold)
-        alike = sums.join(theirs, on=sums.columns, how="semi")["doc_id"]
-        if len(alike) == len(sums) == len(theirs):
-            continue
-        differs = ~pl.col("doc_id").is_in(alike.implode())
-        golds = [
-            each.gathered(lambda part, where=differs: _gold(part).filter(where))
-            for each in (first, other)
-        ]
-        odd = golds[0].join(
-            golds[1], on=KEY, how="full", coalesce=True, nulls_equal=True, suffix="_other"
+    sums = [set(digests(evaluation, _gold).rows()) for evaluation in (first, other)]
+    if not (unlike := [doc_id for doc_id, *_ in sums[0] ^ sums[1]]):
+        return
+    golds = [
+        evaluation.gathered(lambda part: _gold(part).filter(pl.col("doc_id").is_in(unlike)))
+        for evaluation in (first, other)
+    ]
+    odd = golds[0].join(
+        golds[1], on=KEY, how="full", coalesce=True, nulls_equal=True, suffix="_other"
+    )
+    same = (pl.col(name).eq_missing(pl.col(f"{name}_other")) for name in ("gold", "accepted"))
+    odd = odd.filter(~pl.all_horizontal(same)).sort(KEY, nulls_last=True)
+    for row in odd.head(1).iter_rows(named=True):
+        texts = [row["gold"], row["gold_other"]]
+        texts = ["nothing" if text is None else repr(text[:40]) for text in texts]
+        place = f"{row['doc_id']} {row['path'] or '(whole page)'}"
+        raise _unlike(
+            f"the gold of {odd.height} cases differs between {first.system} and "
+            f"{other.system}, first {place}: {' against '.join(texts)}"
         )
-        same = (pl.col(n).eq_missing(pl.col(f"{n}_other")) for n in ("gold", "accepted"))
-        odd = odd.filter(~pl.all_horizontal(same)).sort(KEY, nulls_last=True)
-        if odd.height:
-            row = odd.row(0, named=True)
-            texts = [row["gold"], row["gold_other"]]
-            texts = ["nothing" if text is None else repr(text[:40]) for text in texts]
-            place = f"{row['doc_id']} {row['path'] or '(whole page)'}"
-            raise _unlike(
-                f"the gold of {odd.height} cases differs between {first.system} and "
-                f"{other.system}, first {place}: {' against '.join(texts)}"
-            )
-
-
-def _shared_fields(evaluations: list[Evaluation], notes: Counter[str]) -> list[Evaluation]:
-    """Without fields that could not be scored for one of the systems."""
-    blind = (pl.col("outcome") == "unscored") & pl.col("gold").is_not_null()
-    keys = pl.concat(
-        each.gathered(lambda part: fields(part).filter(blind).select(KEY)) for each in evaluations
-    ).unique()
-    if not keys.height:
-        return evaluations
-    notes["fields that could not be scored for every system"] = keys.height
-
-    def kept(part: Evaluation) -> pl.DataFrame:
-        rest = fields(part).join(keys, on=KEY, how="anti", maintain_order="left").drop("turn")
-        return pl.concat([part.cases.filter(pl.col("level").is_in(WHOLE_LEVELS)), rest])
-
-    return [_with_cases(each, kept) for each in evaluations]
 
 
 def _shared_metrics(evaluations: list[Evaluation], notes: Counter[str]) -> list[Evaluation]:
-    """Scores by metrics that every system has; what made them may differ and is noted."""
-    on = ["metric", "level"]
-    columns = [*on, "mode", "settings"]
+    """Scores by metrics that every system has."""
+    key = ["metric", "level"]
     made = [
-        each.gathered(lambda part: part.scores.select(columns).unique()) for each in evaluations
+        set(evaluation.gathered(lambda part: part.scores.select(key).unique()).rows())
+        for evaluation in evaluations
     ]
-    levels = [set(each.select(on).unique().rows()) for each in made]
-    shared = set.intersection(*levels)
-    if odd := sorted({metric for metric, _ in set.union(*levels) - shared}):
+    shared = set.intersection(*made)
+    if odd := sorted({metric for metric, _ in set.union(*made) - shared}):
         notes[f"metrics not scored for every system: {', '.join(odd)}"] = len(odd)
-    rows = pl.DataFrame(sorted(shared), schema=dict.fromkeys(on, pl.String), orient="row")
-    kept = [each.join(rows, on=on, how="semi").iter_rows(named=True) for each in made]
-    lines = [set(map(settings_text, each)) for each in kept]
-    if odd := set.union(*lines) - set.intersection(*lines):
-        notes["settings of scores that are not the same for every system"] = len(odd)
+    rows = pl.DataFrame(sorted(shared), schema=dict.fromkeys(key, pl.String), orient="row")
 
     def scores(part: Evaluation) -> pl.DataFrame:
-        return part.scores.join(rows, on=on, how="semi", maintain_order="left")
+        return part.scores.join(rows, on=key, how="semi", maintain_order="left")
 
     return [
-        each if own == shared else each.changed({"scores": scores})
-        for each, own in zip(evaluations, levels, strict=True)
+        evaluation if metrics == shared else evaluation.changed({"scores": scores})
+        for evaluation, metrics in zip(evaluations, made, strict=True)
     ]

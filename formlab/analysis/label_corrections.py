@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import polars as pl
 
 from formlab import decisions as decided
-from formlab import tables
 from formlab.analysis.splits import merge_splits
 from formlab.analysis.summarise import summarise
 from formlab.errors import NotAvailable
@@ -45,20 +44,17 @@ def resolved_decisions(
     )
 
 
-def corrected(
-    corpus: Corpus, decisions: pl.DataFrame, *, ambiguous: bool = False
-) -> tuple[Corpus, Counter[str]]:
+def corrected(corpus: Corpus, decisions: pl.DataFrame) -> tuple[Corpus, Counter[str]]:
     """A corpus without the label errors that verdicts found, and what was done, in counts.
 
     A label error gets the right value, which is then the only one accepted; without a right value,
     and where the label stands elsewhere too (facts, fields to fill in), it is no longer scored. Of
     an entity all values in that document are left out together: which prediction was for which of
     them is not known. A verdict on a label that reads otherwise by now, on which reviewers differ
-    or of another benchmark or split changes nothing. Labels found `ambiguous` are left out where
-    asked.
+    or of another benchmark or split changes nothing.
     """
-    here = pl.col("split").is_null() | (pl.col("split") == corpus.split)
-    ruled = resolved_decisions(decisions).filter(pl.col("benchmark") == corpus.benchmark, here)
+    of_split = pl.col("split").is_null() | (pl.col("split") == corpus.split)
+    ruled = resolved_decisions(decisions).filter(of_split, benchmark=corpus.benchmark)
     # A verdict on this split is closer than one on every split.
     ruled = ruled.sort(pl.col("split").is_null()).unique(_KEY, keep="first", maintain_order=True)
     ruled = ruled.select(*_KEY, "label", "decision", right="value")
@@ -66,7 +62,7 @@ def corrected(
     fresh = pl.col("label").eq_missing(pl.col("value"))
     error = fresh & (pl.col("decision") == "label_error")
     mended = error & pl.col("right").is_not_null() & ~pl.col("task").is_in(_ELSEWHERE)
-    out = (error & ~mended) | (fresh & (pl.col("decision") == "ambiguous") & ambiguous)
+    out = error & ~mended
     entity = pl.when(pl.col("task") == "entity").then(pl.col("path").str.extract("^/([^/]*)"))
     together = out.any().over("doc_id", entity.fill_null(pl.col("path")))
     gold = gold.with_columns(
@@ -87,26 +83,21 @@ def corrected(
     return dataclasses.replace(corpus, records=records), +done
 
 
-def with_label_corrections(
-    evaluation: Evaluation, decisions: pl.DataFrame, *, ambiguous: bool = False
-) -> Evaluation:
+def with_label_corrections(evaluation: Evaluation, decisions: pl.DataFrame) -> Evaluation:
     """The evaluation scored again as it would be had the labels been as the verdicts say.
 
     `decisions` are as from `formlab.decisions.read`; those of other benchmarks and splits are
-    ignored. Labels found `ambiguous` are left out too where asked. `settings` of every score end in
-    the version of the verdicts, and `notes` tell what they did.
+    ignored. `settings` of every score end in the version of the verdicts, and `notes` tell what
+    they did.
 
     Raises `NotAvailable` if the evaluation does not hold what was scored.
     """
-    again = score_again(
-        evaluation,
-        labels=decided.version(decisions) + (",ambiguous=out" if ambiguous else ""),
-        gold=lambda corpus: corrected(corpus, decisions, ambiguous=ambiguous)[0],
-    )
+    version = decided.version(decisions)
+    again = score_again(evaluation, labels=version, gold=lambda gold: corrected(gold, decisions)[0])
     if again is None or evaluation.corpus is None:
-        what = f"the evaluation of {evaluation.system} does not hold what it scored"
-        raise NotAvailable(what, remedy="formlab score … --out, with this version of formlab")
-    done = corrected(evaluation.corpus, decisions, ambiguous=ambiguous)[1]
+        problem = f"the evaluation of {evaluation.system} does not hold what it scored"
+        raise NotAvailable(problem, remedy="formlab score … --out, with this version of formlab")
+    done = corrected(evaluation.corpus, decisions)[1]
     notes = {f"{NOTE}{name}": count for name, count in done.items()}
     return again.changed(notes=again.notes | notes, made={})
 
@@ -114,42 +105,38 @@ def with_label_corrections(
 def corrected_scores(
     evaluations: Sequence[Evaluation], decisions: pl.DataFrame, **draws: int
 ) -> tuple[pl.DataFrame, dict[str, int]]:
-    """The scores as labelled, without the label errors, and without ambiguous labels too.
+    """The scores as labelled, and without the label errors.
 
     The splits of one system on one benchmark are pooled.
 
     Returns a table of `of` (system, benchmark and split), `metric`, `level`; `value`, `ci_low`,
-    `ci_high` and `n_cases` as labelled; `corrected` with its interval and `n_corrected` cases,
-    `change` against the value as labelled, and `unambiguous`; and what the verdicts did, in counts.
-    `draws` are as for `summarise`.
+    `ci_high` and `n_cases` as labelled; `corrected` with its interval and `n_corrected` cases, and
+    `change` against the value as labelled; and what the verdicts did, in counts. `draws` are as
+    for `summarise`.
 
     Raises `NotAvailable` if an evaluation does not hold what was scored.
     """
     groups: dict[tuple[str, ...], list[Evaluation]] = {}
-    for each in evaluations:
-        groups.setdefault((each.benchmark, each.system, each.mode), []).append(each)
+    for split in evaluations:
+        groups.setdefault((split.benchmark, split.system, split.mode), []).append(split)
     frames, counts, key = [], Counter[str](), ["metric", "level"]
+    values = ["value", "ci_low", "ci_high", "corrected", "corrected_low", "corrected_high"]
     for splits in groups.values():
         mended = [with_label_corrections(split, decisions) for split in splits]
-        clear = [with_label_corrections(split, decisions, ambiguous=True) for split in splits]
-        for split in mended:
-            found = {n.removeprefix(NOTE): c for n, c in split.notes.items() if n.startswith(NOTE)}
-            counts.update(found)
-        pools = [merge_splits(group) for group in (splits, mended, clear)]
-        before, after, without = (_totals(pool, draws) for pool in pools)
-        names = {"value": "corrected", "ci_low": "corrected_low", "ci_high": "corrected_high"}
-        after = after.rename(names | {"n_cases": "n_corrected"})
-        joined = before.join(after, on=key, how="left", maintain_order="left")
-        without = without.select(*key, unambiguous="value")
-        joined = joined.join(without, on=key, how="left", maintain_order="left")
-        of = pl.lit(f"{pools[0].system} on {pools[0].benchmark}:{pools[0].split}").alias("of")
+        for split in splits:
+            counts.update(corrected(split.corpus, decisions)[1])
+        pool = merge_splits(splits)
+        before, after = (
+            summarise(merge_splits(group), by=(), average="pooled", **draws)
+            .filter(pl.col("slice_by").is_null())
+            .select(*key, *values[:3], "n_cases")
+            for group in (splits, mended)
+        )
+        after = after.rename(
+            dict(zip(values, values[3:], strict=False)) | {"n_cases": "n_corrected"}
+        )
+        of = pl.lit(f"{pool.system} on {pool.benchmark}:{pool.split}").alias("of")
         change = (pl.col("corrected") - pl.col("value")).alias("change")
-        values = ["value", "ci_low", "ci_high", *names.values(), change, "unambiguous"]
-        frames.append(joined.select(of, *key, *values, "n_cases", "n_corrected"))
+        joined = before.join(after, on=key, how="left", maintain_order="left")
+        frames.append(joined.select(of, *key, *values, change, "n_cases", "n_corrected"))
     return pl.concat(frames), dict(counts)
-
-
-def _totals(evaluation: Evaluation, draws: Mapping[str, int]) -> pl.DataFrame:
-    rows = summarise(evaluation, by=(), average="pooled", **draws)
-    columns = ("metric", "level", "value", "ci_low", "ci_high", "n_cases")
-    return tables.only(rows, slice_by=None).select(columns)

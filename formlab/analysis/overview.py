@@ -1,4 +1,4 @@
-"""What was run and how it went: counts, costs, worst pages, causes, levels, and single cases."""
+"""What was run and how it went: counts, costs, worst pages, causes and levels."""
 
 from __future__ import annotations
 
@@ -32,7 +32,6 @@ RUNS: dict[str, Any] = {
     "cost": pl.Float64,
     "settings": pl.String,
 }
-_SPENT = {"tokens": pl.sum_horizontal("tokens_in", "tokens_out", ignore_nulls=False)}
 
 
 def runs(evaluations: Sequence[Evaluation]) -> pl.DataFrame:
@@ -50,21 +49,21 @@ def runs(evaluations: Sequence[Evaluation]) -> pl.DataFrame:
 def _run(evaluation: Evaluation) -> dict[str, Any]:
     outcome, cases = pl.col("outcome"), evaluation.scan("cases")
     outcomes = {"right": "match", "wrong": "mismatch", "missing": "missing"}
-    counts = {name: of_gold() & (outcome == word) for name, word in outcomes.items()}
-    counts |= {"values": of_gold(), "spurious": outcome == "spurious"}
-    row = origin(evaluation) | {"mode": evaluation.mode}
-    sums = {name: chosen.sum() for name, chosen in counts.items()}
-    row |= cases.filter(in_fields()).select(**sums).collect().row(0, named=True)
+    counts = {name: (of_gold() & (outcome == word)).sum() for name, word in outcomes.items()}
+    counts |= {"values": of_gold().sum(), "spurious": (outcome == "spurious").sum()}
     usable = cases.filter(pl.col("status").is_in(USABLE)).select(pl.col("doc_id").n_unique())
-    row |= {"documents": len(evaluation.document_names), "answered": usable.collect().item()}
     of_pages = pl.col("metric") == "cer", pl.col("level") == "page", pl.col("slice_by").is_null()
     pages = evaluation.scan("scores").filter(*of_pages).select("value").collect()["value"]
     pages = pages.drop_nans().drop_nulls()
-    row["page_cer"] = math.fsum(pages) / len(pages) if len(pages) else None
     settings = evaluation.settings.get("system") or {}
-    row["settings"] = ", ".join(f"{name} {value}" for name, value in settings.items())
+    row = origin(evaluation) | {"mode": evaluation.mode}
+    row |= cases.filter(in_fields()).select(**counts).collect().row(0, named=True)
+    row |= {"documents": len(evaluation.document_names), "answered": usable.collect().item()}
+    row |= {"settings": ", ".join(f"{name} {value}" for name, value in settings.items())}
+    row |= {"page_cer": math.fsum(pages) / len(pages) if len(pages) else None}
     if evaluation.predictions is not None:
-        spent = evaluation.predictions.responses.select("seconds", "cost", **_SPENT)
+        tokens = pl.sum_horizontal("tokens_in", "tokens_out", ignore_nulls=False)
+        spent = evaluation.predictions.responses.select("seconds", "cost", tokens=tokens)
         row |= {c.name: math.fsum(c.drop_nulls()) for c in spent if c.count()}
         row |= {"calls": spent.height}
     return row
@@ -131,32 +130,6 @@ def worst_pages(evaluation: Evaluation, *, limit: int | None = 10) -> pl.DataFra
         rate, "doc_id", descending=[True, False], nulls_last=True
     )
     return ranked if limit is None else ranked.head(limit)
-
-
-def tree_sizes(evaluation: Evaluation) -> pl.DataFrame:
-    """A row per document whose trees were compared, the largest distance first.
-
-    Returns doc_id, system, the columns that say how `distance` was made; of the gold tree `nodes`,
-    `groups` (nodes with others below) and `levels`, the root not counted; `given`, the nodes of the
-    predicted tree; `distance` and `similarity`, NaN where undefined. Empty where the evaluation
-    compares no trees.
-    """
-    scores = evaluation.scan("scores").filter(pl.col("level") == "document").collect()
-    distances = scores.filter(metric="tree_edit_distance").rename({"value": "distance"})
-    similar = scores.filter(metric="tree_similarity").select("doc_id", similarity="value")
-    columns = ["doc_id", "path", "pred_path", "depth"]
-    cases = evaluation.scan("cases").filter(pl.col("task") == "layout").select(columns).collect()
-    # In reading order a node that has others below stands right before the first of them.
-    groups = (pl.col("depth").shift(-1) > pl.col("depth")).sum()
-    gold = cases.filter(pl.col("path").is_not_null()).group_by("doc_id")
-    gold = gold.agg(nodes=pl.len(), groups=groups, levels=pl.col("depth").max())
-    given = cases.drop_nulls("pred_path").group_by("doc_id").agg(given=pl.len())
-    table = distances.join(similar, on="doc_id")
-    table = table.join(gold, on="doc_id", how="left").join(given, on="doc_id", how="left")
-    sizes = pl.col("nodes", "groups", "levels", "given").fill_null(0).cast(pl.Int64)
-    made = ["benchmark", "split", "metric", "level", "mode", "settings"]
-    table = table.select("doc_id", "system", sizes, "distance", "similarity", *made)
-    return table.sort(-pl.col("distance"), "doc_id")
 
 
 def wrong_fields(cases: pl.DataFrame) -> pl.DataFrame:
@@ -246,14 +219,6 @@ MEASURES = (
     Measure("acting", "form_completed", "document", "forms"),
 )
 LEVELS = tuple(dict.fromkeys(measure.level for measure in MEASURES))
-# The tasks of each level; a form is filled in by finding its fields, and by what is entered there.
-_LEVEL_TASKS = {
-    "reading": (*_READ, "fact"),
-    "locating": ("entity", "value", "click"),
-    "structuring": ("layout",),
-    "relating": ("vqa", "consistency"),
-    "acting": ("click",),
-}
 HEADLINES: dict[str, Any] = {
     **dict.fromkeys(("level", "over", "tasks", "panel"), pl.String),
     **{name: kind for name, kind in SUMMARY.items() if name != "level"},
@@ -269,18 +234,17 @@ def headlines(summary: pl.DataFrame) -> pl.DataFrame:
     scores may share an axis if and only if their `panel` is the same: the same metric of the same
     level and tasks, by the same rules.
     """
-    rows = []
-    for row in _defined(summary).filter(pl.col("slice_by").is_null()).iter_rows(named=True):
+    rows, overall = [], pl.col("slice_by").is_null()
+    for row in _defined(summary).filter(overall).iter_rows(named=True):
         for number, measure in enumerate(MEASURES):
             tasks = _tasks(row["benchmark"], measure.tasks)
             is_it = (row["metric"], row["level"]) == (measure.metric, measure.of)
             if is_it and bool(tasks) == bool(measure.tasks):
-                panel = f"{number:02}|{','.join(tasks)}|{rules(row)}"
-                facts = {"level": measure.level, "over": measure.over, "panel": panel}
-                facts |= {"tasks": ", ".join(tasks) or None, "score_level": row["level"]}
-                rows.append(row | facts)
-    table = pl.DataFrame(rows, schema=HEADLINES)
-    return table.sort("panel", "benchmark", "split", "system", maintain_order=True)
+                facts = {"level": measure.level, "over": measure.over, "score_level": row["level"]}
+                facts["panel"] = f"{number:02}|{','.join(tasks)}|{rules(row)}"
+                rows.append(row | facts | {"tasks": ", ".join(tasks) or None})
+    order = ["panel", "benchmark", "split", "system"]
+    return pl.DataFrame(rows, schema=HEADLINES).sort(order, maintain_order=True)
 
 
 def _defined(summary: pl.DataFrame) -> pl.DataFrame:
@@ -289,20 +253,19 @@ def _defined(summary: pl.DataFrame) -> pl.DataFrame:
 
 def _tasks(benchmark: str, tasks: tuple[str, ...]) -> list[str]:
     """Of the tasks of a level those that fields of a benchmark are of."""
-    known = benchmarks.BENCHMARKS.get(benchmark)
-    if known is None or not tasks:
+    entry = benchmarks.BENCHMARKS.get(benchmark)
+    if entry is None or not tasks:
         return list(tasks)
     # Text fields among marks and pictures are scored with them, under no task of their own.
-    more = content.TASKS if set(content.TASKS) & set(known.tasks) - {"text"} else ()
-    return [task for task in tasks if task in {*known.tasks, *more}]
+    text = content.TASKS if set(content.TASKS) & set(entry.tasks) - {"text"} else ()
+    return [task for task in tasks if task in {*entry.tasks, *text}]
 
 
 def rules(row: Mapping[str, Any]) -> str:
     """How a score is measured, without its data, its system and its interval."""
-    settings = Settings(**row["settings"])
-    kept = Settings(rules=settings.rules, read=settings.read, average=settings.average)
-    whose = dict.fromkeys(("benchmark", "split"))
-    return settings_text(dict(row) | whose | {"settings": dataclasses.asdict(kept)})
+    measured = {name: row["settings"].get(name) for name in ("rules", "read", "average")}
+    settings = dataclasses.asdict(Settings(**measured))
+    return settings_text({**row, "benchmark": None, "split": None, "settings": settings})
 
 
 def rungs(summary: pl.DataFrame, by: str | None = None) -> pl.DataFrame:
@@ -311,25 +274,14 @@ def rungs(summary: pl.DataFrame, by: str | None = None) -> pl.DataFrame:
     They are rows of `summary` with `rung`, and the `tasks` that the fields are of.
     """
     names = {f"{rung}_accuracy": rung for rung in LADDER}
-    tasks = {n: ", ".join(_tasks(n, _READ + _NAMED)) for n in summary["benchmark"].unique()}
-    slices = pl.col("slice_by")
-    chosen = slices == by if by else slices.is_null() & (pl.col("level") == "field")
-    rung, of = pl.col("metric").replace(names), pl.col("benchmark").replace(tasks)
+    tasks = {name: ", ".join(_tasks(name, _READ + _NAMED)) for name in set(summary["benchmark"])}
+    chosen = pl.col("slice_by").is_null() & (pl.col("level") == "field")
+    rows = _defined(summary).filter(
+        pl.col("slice_by") == by if by else chosen, pl.col("metric").is_in([*names])
+    )
     columns = [name for name in SUMMARY if name != "task"]
-    rows = _defined(summary).filter(chosen, pl.col("metric").is_in([*names]))
+    of, rung = pl.col("benchmark").replace(tasks), pl.col("metric").replace(names)
     return rows.select(rung.alias("rung"), of.alias("tasks"), *columns)
-
-
-def tasks_by_level(benchmark: str) -> dict[str, str | None]:
-    """The tasks of each level that the gold of a benchmark can be scored on.
-
-    Examples
-    --------
-    >>> tasks_by_level("vrdu")["locating"]
-    'entity'
-    """
-    tasks = {level: _tasks(benchmark, own) for level, own in _LEVEL_TASKS.items()}
-    return {level: ", ".join(own) or None for level, own in tasks.items()}
 
 
 # The names of bands of numbers, as `bands.band` writes them.
@@ -357,34 +309,23 @@ def select(evaluation: Evaluation, line: str, *, findings: Sequence[Finding] = (
     >>> cases["kind"].unique().to_list(), cases["gold"].str.len_chars().max()
     (['answer'], 4)
     """
-    chosen = selection.read(line)
-    keys = []
+    chosen, keys = selection.read(line), []
     for number in chosen.pop("finding", []):
-        if number not in (known := [str(n + 1) for n in range(len(findings))]):
-            raise UnknownName.of("number of a finding", number, known)
-        keys.append(_keys(findings[int(number) - 1], evaluation))
+        if number not in (numbers := [str(n + 1) for n in range(len(findings))]):
+            raise UnknownName.of("number of a finding", number, numbers)
+        finding = findings[int(number) - 1]
+        # Those of a comparison name both systems; one about another evaluation selects nothing.
+        names = ["benchmark", "split", *(["system"] if finding.about != "systems" else [])]
+        same = all(getattr(finding, name) in ("", getattr(evaluation, name)) for name in names)
+        keys.append(finding.cases.select(KEYS).filter(same))
 
     def selected(part: Evaluation) -> pl.DataFrame:
-        columns = {column: sliced(part.cases, part.documents, column) for column in chosen}
-        cases = part.cases.filter(
-            *(_fits(values, chosen[name]) for name, values in columns.items())
-        )
-        if not keys:
-            return cases
-        behind = pl.concat(keys).unique()
-        return cases.join(
-            behind, on=list(KEYS), how="semi", nulls_equal=True, maintain_order="left"
-        )
+        columns = ((sliced(part.cases, part.documents, name), name) for name in chosen)
+        cases = part.cases.filter(*(_fits(values, chosen[name]) for values, name in columns))
+        same = {"on": list(KEYS), "nulls_equal": True, "maintain_order": "left"}
+        return cases.join(pl.concat(keys), how="semi", **same) if keys else cases
 
     return evaluation.gathered(selected)
-
-
-def _keys(finding: Finding, evaluation: Evaluation) -> pl.DataFrame:
-    """The keys of the cases behind a finding; none of one about another evaluation."""
-    # Those of a comparison name both systems.
-    names = {"benchmark", "split"} | ({"system"} if finding.about != "systems" else set())
-    same = all(getattr(finding, name) in ("", getattr(evaluation, name)) for name in names)
-    return finding.cases.select(KEYS).filter(same)
 
 
 def _fits(values: pl.Series, chosen: Sequence[str | None]) -> pl.Series:

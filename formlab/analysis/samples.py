@@ -39,7 +39,13 @@ def open_evaluation(
     score … --out``; `NotAvailable` if the system needs an extra that is not installed, or a
     Chromium.
     """
-    return _loaded(folder) if str(folder) else _of_sample(benchmark, system)
+    if not str(folder):
+        return _of_sample(benchmark, system)
+    evaluation = Evaluation.load(folder)
+    if sentence := part_run(evaluation):
+        where = plain(f"{evaluation.system} on {evaluation.benchmark}:{evaluation.split}")
+        print(f"{where}: {sentence}", file=sys.stderr)
+    return evaluation
 
 
 def open_evaluations(
@@ -55,16 +61,16 @@ def open_evaluations(
         return [_of_sample(benchmark, system, split) for split in shipped or splits]
     folder = Path(folder)
     if (folder / "manifest.json").is_file():
-        return [_loaded(folder)]
+        return [open_evaluation(folder)]
     found = sorted(folder.glob("*/manifest.json"))
-    evaluations = [_loaded(file.parent) for file in found if not is_hidden(file, folder)]
+    evaluations = [open_evaluation(file.parent) for file in found if not is_hidden(file, folder)]
     if not evaluations:
         remedy = "the folder that formlab score wrote with --out"
         raise DataMissing("no evaluation here or in its folders", where=folder, remedy=remedy)
     for name in ("benchmark", "system", "mode", "root"):
-        if len(values := sorted({str(getattr(each, name)) for each in evaluations})) > 1:
-            what = f"evaluations that differ in their {name}: {', '.join(values)}"
-            raise DataBroken(what, where=folder, remedy="a folder for each of them")
+        if len(values := sorted({str(getattr(split, name)) for split in evaluations})) > 1:
+            difference = f"evaluations that differ in their {name}: {', '.join(values)}"
+            raise DataBroken(difference, where=folder, remedy="a folder for each of them")
     return evaluations
 
 
@@ -82,10 +88,16 @@ def open_compared(
     `DataMissing` or `DataBroken` if a folder holds no evaluation.
     """
     if folders:
-        return [_loaded(folder) for folder in folders]
+        return [open_evaluation(folder) for folder in folders]
     if isinstance(system, str):
         return [_of_sample(benchmark, system, None, change) for change in changes]
-    return [_of_sample(benchmark, name) for name in system or _readers(benchmark)]
+    names = list(system)
+    if not names:
+        start = _shipped(benchmark, benchmarks.load(benchmark).split, "")
+        runs = start.parent.glob(f"{start.name}*")
+        names = sorted(run.name.removeprefix(start.name) for run in runs)
+        names.sort(key=lambda name: (benchmark, name) not in BASELINES)
+    return [_of_sample(benchmark, name) for name in names]
 
 
 def open_all(folders: Sequence[str | Path] = ()) -> list[Evaluation]:
@@ -96,12 +108,12 @@ def open_all(folders: Sequence[str | Path] = ()) -> list[Evaluation]:
     `DataMissing` or `DataBroken` if a folder holds no evaluation.
     """
     if folders:
-        return [_loaded(folder) for folder in folders]
+        return [open_evaluation(folder) for folder in folders]
     evaluations = []
     for benchmark, system in BASELINES:
-        readers = _readers(benchmark) if benchmark == "formcraft" else [system]
         try:
-            evaluations += [_of_sample(benchmark, name) for name in readers]
+            names = () if benchmark == "formcraft" else (system,)
+            evaluations += open_compared(benchmark=benchmark, system=names)
         except NotAvailable as error:
             print(f"note: the sample of {benchmark} is left out: {error}", file=sys.stderr)
     return evaluations
@@ -121,15 +133,6 @@ def of_system(evaluations: Sequence[Evaluation], system: str = "") -> Evaluation
     return by_name[system or next(iter(by_name))]
 
 
-def _loaded(folder: str | Path) -> Evaluation:
-    """A saved evaluation; if it is of a part of its corpus, stderr says so."""
-    evaluation = Evaluation.load(folder)
-    if sentence := part_run(evaluation):
-        where = plain(f"{evaluation.system} on {evaluation.benchmark}:{evaluation.split}")
-        print(f"{where}: {sentence}", file=sys.stderr)
-    return evaluation
-
-
 def _of_sample(
     benchmark: str,
     system: str,
@@ -140,22 +143,21 @@ def _of_sample(
     if benchmark in SAMPLES:
         import yaml
 
-        name, _, more = system.rstrip(")").partition("(")
-        named_settings = (item.partition("=") for item in more.split(",") if more)
-        settings = {key: yaml.safe_load(value) for key, _, value in named_settings}
+        name, _, texts = system.rstrip(")").partition("(")
+        settings = yaml.safe_load(f"{{{texts.replace('=', ': ')}}}")
         return SAMPLES[benchmark](corpus, name, settings | change)
     if "click" in benchmarks.get(benchmark).tasks:
         absent = "nothing is installed that fills in forms (the add-on formlab_arena)"
         raise NotAvailable(f"the sample of {benchmark} cannot be opened: {absent}")
-    name, settings, reader = system, {}, None
     # What comes with formlab as read needs neither the system nor its engine.
-    if change or not _shipped(benchmark, corpus.split, system).is_dir():
-        reader = systems.get(system)
-        settings = reader.settings({key: str(value) for key, value in change.items()})
-        name = reader.run_name(settings)
+    if not change and (folder := _shipped(benchmark, corpus.split, system)).is_dir():
+        return evaluate(corpus, Predictions.load(folder))
+    reader = systems.get(system)
+    settings = reader.settings({key: str(value) for key, value in change.items()})
+    name = reader.run_name(settings)
     if (folder := _shipped(benchmark, corpus.split, name)).is_dir():
         shipped = Predictions.load(folder)
-        if reader is None or settings.items() <= shipped.settings.items():
+        if settings.items() <= shipped.settings.items():
             return evaluate(corpus, shipped)
     if reader.extra:
         resources.need(reader.extra)
@@ -171,20 +173,12 @@ def _shipped(benchmark: str, split: str, name: str) -> Path:
     return benchmarks.SAMPLES / "runs" / f"{benchmark}-{split}-{name}"
 
 
-def _readers(benchmark: str) -> list[str]:
-    """The systems whose reading of a benchmark's sample comes with formlab, its baseline first."""
-    start = _shipped(benchmark, benchmarks.load(benchmark).split, "")
-    names = sorted(run.name.removeprefix(start.name) for run in start.parent.glob(f"{start.name}*"))
-    return sorted(names, key=lambda name: (benchmark, name) not in BASELINES)
-
-
 def state_of(
     reader: systems.System, *, folders: Sequence[ModuleType] = (systems,), more: str = ""
 ) -> str:
     """A short name for how the system reads now: its code, its settings, its libraries."""
-    digest = hashlib.sha256(repr((reader.defaults, reader.versions)).encode() + more.encode())
-    for name in reader.versions:
-        digest.update(metadata.version(name).encode())
+    libraries = [(name, metadata.version(name)) for name in reader.versions]
+    digest = hashlib.sha256(repr((reader.defaults, reader.versions, libraries, more)).encode())
     package = sys.modules.get(reader.start.__module__.rpartition(".")[0], systems)
     for folder in dict.fromkeys((*folders, package)):
         # Code, and the prompts, forms and pages beside it.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,14 +12,12 @@ import polars as pl
 import scipy
 
 from formlab import tables
-from formlab.analysis.comparability import named
 from formlab.analysis.summarise import summarise
 from formlab.benchmarks import vrdu
 from formlab.benchmarks.vrdu import Schema
 from formlab.errors import FormlabError
 from formlab.folders import Corpus, Evaluation, Predictions
 from formlab.metrics.entities import match_entities
-from formlab.scoring.evaluate import THRESHOLD, evaluate
 from formlab.scoring.tasks.entities import leaves
 
 TASK_TITLES = {
@@ -33,10 +31,8 @@ SIMPLE, NESTED, WHOLE = "simple entities", "line items", "all entities"
 CELL = {"corpus": pl.String, "task": pl.Enum(TASKS), "train_size": pl.Int64, "n_splits": pl.Int64}
 FEW_SHOT: dict[str, Any] = tables.SCHEMAS["summary"] | CELL
 FEW_SHOT |= {"part": pl.String, "lowest": pl.Float64, "highest": pl.Float64, "interval": pl.String}
-_GROUP = ("corpus", "task", "train_size", "system", "part", "metric")
 _LEVEL = 0.95
 MODES = ("official", "fixed")
-SCORES = ("micro_f1", "macro_f1")
 CHANGES: dict[str, Any] = {
     **dict.fromkeys(("corpus", "split", "doc_id", "name", "path", "gold"), pl.String),
     **dict.fromkeys(("official_pred", "fixed_pred"), pl.String),
@@ -50,16 +46,6 @@ MORE, LESS, ELSE = "worth more when fixed", "worth less when fixed", "counted in
 _BY_FUNCTION = {"DateMatch": "notation of a date", "PriceMatch": "sign or notation of an amount"}
 
 
-def split_of(evaluation: Evaluation) -> dict[str, Any]:
-    """The task, training size and seed of the split, where the documents know them."""
-    return vrdu.split_meta(evaluation.documents)
-
-
-def corpus_name(evaluation: Evaluation) -> str:
-    """What the data set calls itself; else the benchmark."""
-    return evaluation.documents["domain"].drop_nulls().first() or evaluation.benchmark
-
-
 def schema_of(evaluation: Evaluation) -> Schema | None:
     """What may be extracted, as the documents say; None if they do not."""
     try:
@@ -69,9 +55,10 @@ def schema_of(evaluation: Evaluation) -> Schema | None:
 
 
 def cell_of(split: Evaluation) -> tuple[str, str, int | None]:
-    """Corpus, task and training size of a split."""
-    info = split_of(split)
-    return corpus_name(split), info.get("task") or TASKS[-1], info.get("train_size")
+    """Corpus (what the data set calls itself), task and training size of a split."""
+    corpus = split.documents["domain"].drop_nulls().first() or split.benchmark
+    info = vrdu.split_meta(split.documents)
+    return corpus, info.get("task") or TASKS[-1], info.get("train_size")
 
 
 def few_shot(evaluations: Sequence[Evaluation], **draws: int) -> pl.DataFrame:
@@ -87,31 +74,35 @@ def few_shot(evaluations: Sequence[Evaluation], **draws: int) -> pl.DataFrame:
     """
     rows = [pl.DataFrame(schema=FEW_SHOT)]
     rows += [_split_scores(split, draws) for split in evaluations if schema_of(split)]
-    groups = pl.concat(rows).group_by(*_GROUP, maintain_order=True)
-    means = [_mean_of_splits(group) for _, group in groups]
-    return pl.DataFrame(means, schema=FEW_SHOT).sort(
-        "corpus", "part", "metric", "task", "train_size", maintain_order=True
-    )
+    key = ["corpus", "task", "train_size", "system", "part", "metric"]
+    means = [_mean(group) for _, group in pl.concat(rows).group_by(key, maintain_order=True)]
+    order = ["corpus", "part", "metric", "task", "train_size"]
+    return pl.DataFrame(means, schema=FEW_SHOT).sort(order, maintain_order=True)
 
 
 def _split_scores(split: Evaluation, draws: Mapping[str, int]) -> pl.DataFrame:
-    parts = {(None, None, "micro_f1"): WHOLE, (None, None, "macro_f1"): WHOLE}
-    parts[("group", "unrepeated", "f1")] = SIMPLE
-    parts |= {("entity", group, "f1"): NESTED for group in schema_of(split).groups}
+    corpus, task, train_size = cell_of(split)
+    overall = pl.col("slice_by").is_null() & pl.col("metric").is_in(["micro_f1", "macro_f1"])
+    group = pl.struct("slice_by", "slice_value")
+    nested = [{"slice_by": "entity", "slice_value": name} for name in schema_of(split).groups]
+    simple = pl.col("slice_by").eq("group") & pl.col("slice_value").eq("unrepeated")
+    part = pl.when(overall).then(pl.lit(WHOLE)).when(pl.col("metric") != "f1").then(None)
+    part = part.when(simple).then(pl.lit(SIMPLE)).when(group.is_in(nested)).then(pl.lit(NESTED))
     scores = summarise(split, by=(), average="pooled", level=_LEVEL, **draws)
-    scores = scores.filter(level="document")
-    named_parts = [parts.get(key) for key in scores["slice_by", "slice_value", "metric"].rows()]
-    cell = dict(zip(CELL, (*cell_of(split), 1), strict=True)) | {"interval": "documents"}
+    scores = scores.filter(level="document").with_columns(part=part).drop_nulls("part")
     scores = scores.with_columns(
-        *(pl.lit(value).alias(name) for name, value in cell.items()),
-        pl.Series("part", named_parts, dtype=pl.String),
+        corpus=pl.lit(corpus),
+        task=pl.lit(task),
+        train_size=pl.lit(train_size),
+        n_splits=1,
         lowest="value",
         highest="value",
-    ).drop_nulls("part")
+        interval=pl.lit("documents"),
+    )
     return scores.select(pl.col(name).cast(kind) for name, kind in FEW_SHOT.items())
 
 
-def _mean_of_splits(group: pl.DataFrame) -> dict[str, Any]:
+def _mean(group: pl.DataFrame) -> dict[str, Any]:
     """The row of one split, or the mean of several with its t interval."""
     first = group.row(0, named=True)
     if group.height == 1:
@@ -122,44 +113,11 @@ def _mean_of_splits(group: pl.DataFrame) -> dict[str, Any]:
         error = scipy.stats.sem(values.to_numpy())
         half = scipy.stats.t.ppf((1 + _LEVEL) / 2, len(values) - 1) * error
     low, high = np.clip([mean - half, mean + half], 0.0, 1.0).tolist()
-    return first | {
-        "value": mean,
-        "ci_low": low,
-        "ci_high": high,
-        "lowest": values.min(),
-        "highest": values.max(),
-        "interval": "splits",
-        "n_splits": len(values),
-        "n_docs": group["n_docs"].sum(),
-        "split": f"{first['corpus']}, {first['task']}, {group.height} splits",
-        "settings": first["settings"] | {"interval": f"t,splits,level={_LEVEL:g}"},
-    }
-
-
-def few_shot_systems(evaluations: Iterable[Evaluation]) -> dict[str, list[Evaluation]]:
-    """The evaluations of few-shot splits by system.
-
-    Where a split has several evaluations of one system, all but the first are of a system with a
-    number: ``rules``, ``rules (2)``. Splits that belong to no task, such as that of all documents,
-    overlap the few-shot splits, so that they are dropped beside these.
-
-    Examples
-    --------
-    >>> from formlab.analysis import open_evaluation
-    >>> one = open_evaluation(benchmark="vrdu", system="rules")
-    >>> list(few_shot_systems([one, one]))
-    ['rules', 'rules (2)']
-    """
-    splits: dict[str, list[Evaluation]] = {}
-    for evaluation in evaluations:
-        splits.setdefault(evaluation.split, []).append(evaluation)
-    systems: dict[str, list[Evaluation]] = {}
-    for evaluation in (each for alike in splits.values() for each in named(alike)):
-        systems.setdefault(evaluation.system, []).append(evaluation)
-    return {
-        name: [split for split in members if split_of(split).get("task")] or members
-        for name, members in systems.items()
-    }
+    row = first | {"value": mean, "ci_low": low, "ci_high": high, "interval": "splits"}
+    row |= {"lowest": values.min(), "highest": values.max(), "n_splits": len(values)}
+    row |= {"settings": first["settings"] | {"interval": f"t,splits,level={_LEVEL:g}"}}
+    row |= {"split": f"{first['corpus']}, {first['task']}, {group.height} splits"}
+    return row | {"n_docs": group["n_docs"].sum()}
 
 
 def merge_splits(evaluations: Sequence[Evaluation]) -> Evaluation:
@@ -168,31 +126,26 @@ def merge_splits(evaluations: Sequence[Evaluation]) -> Evaluation:
     It stays one document, so intervals over documents draw all its splits together. Means over
     entities are left out where the splits have different entities.
 
-    Parameters
-    ----------
-    evaluations
-        At least one; all of one benchmark, system, mode and root.
+    `evaluations`: at least one; all of one benchmark, system, mode and root.
     """
     first = evaluations[0]
     if len(evaluations) == 1:
         return first
-    name = (
-        f"{' and '.join(dict.fromkeys(map(corpus_name, evaluations)))}, {len(evaluations)} splits"
-    )
-    every = {
-        table: pl.concat([getattr(split, table) for split in evaluations], how="diagonal")
-        for table in Evaluation.TABLES
-    }
+    corpora = dict.fromkeys(cell_of(split)[0] for split in evaluations)
+    name = f"{' and '.join(corpora)}, {len(evaluations)} splits"
     # Cases stay of their own split, so that one of a document in several is known by it.
-    documents = every["documents"].unique("doc_id", keep="first", maintain_order=True)
-    scores = every["scores"].with_columns(split=pl.lit(name))
+    documents, cases, scores = (
+        pl.concat([getattr(split, table) for split in evaluations], how="diagonal")
+        for table in Evaluation.TABLES
+    )
     if scores.filter(metric="macro_f1")["stats"].list.len().n_unique() > 1:
         scores = scores.filter(~pl.col("metric").str.starts_with("macro_"))
+    documents = documents.unique("doc_id", keep="first", maintain_order=True)
     return dataclasses.replace(
         first,
         documents=documents.with_columns(split=pl.lit(name)),
-        cases=every["cases"],
-        scores=scores,
+        cases=cases,
+        scores=scores.with_columns(split=pl.lit(name)),
         split=name,
         notes=dict(sum((Counter(split.notes) for split in evaluations), Counter())),
         sources={name: code for split in evaluations for name, code in split.sources.items()},
@@ -212,26 +165,20 @@ def by_entity(evaluations: Sequence[Evaluation], **draws: int) -> pl.DataFrame:
     """
     corpora: dict[str, list[Evaluation]] = {}
     for evaluation in evaluations:
-        corpora.setdefault(corpus_name(evaluation), []).append(evaluation)
-    more = {"corpus": pl.String, "type": pl.String, "n_gold": pl.Int64}
-    found = [pl.DataFrame(schema=tables.SUMMARY | more)]
+        if schema_of(evaluation):
+            corpora.setdefault(cell_of(evaluation)[0], []).append(evaluation)
+    columns = tables.SUMMARY | {"corpus": pl.String, "type": pl.String, "n_gold": pl.Int64}
+    found, key = [pl.DataFrame(schema=columns)], ["slice_by", "slice_value"]
     for name, members in corpora.items():
         schema, whole = schema_of(members[0]), merge_splits(members)
-        if schema is None:
-            continue
-        types = {
-            entity: NESTED if entity in schema.groups else schema.type_of(entity)
-            for entity in schema.entities
-        }
-        key = ["slice_by", "slice_value"]
+        types = {entity: schema.type_of(entity) for entity in schema.entities}
+        types |= dict.fromkeys(schema.groups, NESTED)
         golds = whole.scores.filter(metric="f1", level="document").group_by(key)
         golds = golds.agg(n_gold=pl.col("stats").list.get(1).sum().cast(pl.Int64))
-        summary = summarise(whole, by=(), average="pooled", **draws)
-        rows = summary.filter(level="document").join(
-            golds, on=key, how="left", nulls_equal=True, maintain_order="left"
-        )
-        kind = pl.col("slice_value").replace_strict(types, default=pl.col("slice_value"))
-        found.append(rows.with_columns(corpus=pl.lit(name), type=kind).select(found[0].columns))
+        rows = summarise(whole, by=(), average="pooled", **draws).filter(level="document")
+        rows = rows.join(golds, on=key, how="left", nulls_equal=True, maintain_order="left")
+        kind = pl.col("slice_value").replace(types)
+        found.append(rows.with_columns(corpus=pl.lit(name), type=kind).select(*columns))
     return pl.concat(found)
 
 
@@ -241,102 +188,74 @@ def changed_entities(evaluations: Sequence[Evaluation]) -> pl.DataFrame:
     Returns a row per gold entity that earns another share of itself: what either mode set beside
     it, the share in [0, 1], the reason and the effect; per prediction that one mode does not count
     (`gold` and `path` are null); and per entity name that no gold has (`doc_id` is null too), which
-    ``official`` averages as 0.
+    ``official`` averages as 0. Only of evaluations of entities that hold what they scored.
     """
-    changes = [
-        pl.DataFrame(
-            [
-                {"corpus": corpus_name(each), "split": each.split} | row
-                for row in mode_changes(each.corpus, each.predictions)
-            ],
-            schema=CHANGES,
-        )
-        for each in _scorable(evaluations)
-    ]
+    changes = [pl.DataFrame(schema=CHANGES)]
+    for split in evaluations:
+        if schema_of(split) and split.corpus and split.predictions:
+            rows = mode_changes(split.corpus, split.predictions)
+            origin = {"corpus": pl.lit(cell_of(split)[0]), "split": pl.lit(split.split)}
+            changes.append(rows.with_columns(**origin))
     more = pl.col("fixed") > pl.col("official")
     effect = pl.when(more).then(pl.lit(MORE)).when(~more).then(pl.lit(LESS)).otherwise(pl.lit(ELSE))
-    return pl.concat([pl.DataFrame(schema=CHANGES), *changes]).with_columns(effect=effect)
+    table = pl.concat(changes, how="diagonal").with_columns(effect=effect)
+    return table.select(*CHANGES)
 
 
-def both_modes(evaluations: Sequence[Evaluation]) -> pl.DataFrame:
-    """Micro and macro F1 of each split in both modes.
-
-    Returns the rows of `summarise` in mode ``official``, with `corpus`, `task` and `train_size` of
-    the split, the values of both modes under their names, and `difference`, fixed minus official.
-    """
-    corpora = {name: kind for name, kind in CELL.items() if name != "n_splits"}
-    more = corpora | dict.fromkeys((*MODES, "difference"), pl.Float64)
-    rows = [pl.DataFrame(schema=tables.SUMMARY | more)]
-    for evaluation in _scorable(evaluations):
-        both = evaluation.corpus, evaluation.predictions
-        threshold = evaluation.settings.get("threshold", THRESHOLD)
-        scored = [evaluate(*both, mode=mode, threshold=threshold) for mode in MODES]
-        first, second = (
-            summarise(each, by=(), average="pooled", resamples=0).filter(
-                pl.col("metric").is_in(SCORES)
-            )
-            for each in scored
-        )
-        cell = zip(corpora.items(), cell_of(evaluation), strict=False)
-        rows.append(
-            first.with_columns(
-                *(pl.lit(value, kind).alias(name) for (name, kind), value in cell),
-                official="value",
-                fixed=second["value"],
-                difference=second["value"] - first["value"],
-            ).select(rows[0].columns)
-        )
-    return pl.concat(rows)
-
-
-def _scorable(evaluations: Sequence[Evaluation]) -> list[Evaluation]:
-    """Those of entities that hold what they scored."""
-    return [each for each in evaluations if schema_of(each) and each.corpus and each.predictions]
-
-
-def mode_changes(corpus: Corpus, predictions: Predictions) -> Iterator[dict[str, Any]]:
+def mode_changes(corpus: Corpus, predictions: Predictions) -> pl.DataFrame:
     """The rows of `changed_entities` of one corpus, without its name and the effect."""
-    schema = Schema.of(corpus)
-    known = pl.col("doc_id").is_in(corpus.documents["doc_id"].implode())
-    claims = dataclasses.replace(predictions, records=predictions.records.filter(known))
-    both = leaves(corpus, claims, schema)
-    golds, preds = _items(both.gold, both.gold_records), _items(both.pred, both.pred_records)
-    official, fixed = (
-        match_entities(both.gold, both.pred, schema.matches, mode=mode) for mode in MODES
+    entities = Schema.of(corpus)
+    of_corpus = pl.col("doc_id").is_in(corpus.documents["doc_id"].implode())
+    claims = dataclasses.replace(predictions, records=predictions.records.filter(of_corpus))
+    both = leaves(corpus, claims, entities)
+    preds = _items(both.pred, both.pred_records)
+    table, matches = _items(both.gold, both.gold_records), {}
+    for mode in MODES:
+        matches[mode] = match_entities(both.gold, both.pred, entities.matches, mode=mode)
+        texts = preds.select(pred="item", **{f"{mode}_pred": "gold"})
+        pairs = matches[mode].pairs.join(texts, on="pred", how="left")
+        pairs = pairs.rename({"gold": "item", "pred": f"{mode}_item", "credit": mode})
+        table = table.join(pairs, on="item", how="left", maintain_order="left")
+    table = table.with_columns(pl.col(MODES).fill_null(0.0))
+    pairs = matches["official"].pairs["pred"]
+    is_shared = pl.col("official_item").is_in(pairs.filter(pairs.is_duplicated()).implode())
+    is_shared &= pl.col("official_item").ne_missing(pl.col("fixed_item"))
+    function = pl.col("name").replace_strict(entities.matches, default="", return_dtype=pl.String)
+    reason = (
+        pl.when(is_shared & (pl.col("fixed") < pl.col("official")))
+        .then(pl.lit(SHARED))
+        .when(pl.col("name").is_in(entities.groups))
+        .then(pl.lit(PARTS))
+        .otherwise(function.replace_strict(_BY_FUNCTION, default=OTHER))
     )
-    credits = [
-        {gold: (pred, credit) for gold, pred, credit in match.pairs.iter_rows()}
-        for match in (official, fixed)
+    table = table.filter(pl.col("official") != pl.col("fixed")).with_columns(reason=reason)
+    is_used = pl.col("item").is_in(matches["fixed"].pairs["pred"].implode())
+    forgiven = preds.filter(pl.col("item").is_in(matches["official"].forgiven.tolist())).select(
+        "doc_id",
+        "name",
+        official_pred="gold",
+        fixed_pred=pl.when(is_used).then("gold"),
+        reason=pl.lit(EQUAL),
+    )
+    labelled = set(both.gold["name"])
+    absent = [
+        {"name": name, "reason": ABSENT} for name in entities.entities if name not in labelled
     ]
-    taken = Counter(official.pairs["pred"])
-    for item, gold in golds.items():
-        (old, was), (new, now) = (credit.get(item, (None, 0.0)) for credit in credits)
-        if was != now:
-            reason = _BY_FUNCTION.get(schema.matches.get(gold["name"], ""), OTHER)
-            reason = PARTS if gold["name"] in schema.groups else reason
-            reason = SHARED if now < was and taken[old] > 1 and old != new else reason
-            texts = (None if pred is None else preds[pred]["gold"] for pred in (old, new))
-            row = dict(zip(("official_pred", "fixed_pred"), texts, strict=True))
-            yield gold | row | {"official": was, "fixed": now, "reason": reason}
-    used = set(fixed.pairs["pred"])
-    for item in official.forgiven.tolist():
-        row = {name: preds[item][name] for name in ("doc_id", "name")} | {"reason": EQUAL}
-        text = preds[item]["gold"]
-        yield row | {"official_pred": text, "fixed_pred": text if item in used else None}
-    named = set(both.gold["name"])
-    yield from ({"name": n, "reason": ABSENT} for n in schema.entities if n not in named)
+    schema = {"name": pl.String, "reason": pl.String}
+    return pl.concat([table, forgiven, pl.DataFrame(absent, schema=schema)], how="diagonal")
 
 
-def _items(leaf: pl.DataFrame, records: pl.DataFrame) -> dict[int, dict[str, str]]:
+def _items(leaf: pl.DataFrame, records: pl.DataFrame) -> pl.DataFrame:
     """By number the document, name, path and text of each entity, of line items all components."""
-    items: dict[int, dict[str, str]] = {}
-    columns = leaf.select("item", "doc", "name", "row", "component", pl.col("value").fill_null(""))
-    for item, doc, name, row, component, text in columns.iter_rows():
-        path = records["path"][row]
-        if component is not None:
-            path, text = "/".join(path.split("/")[:3]), f"{component}: {text}"
-        if item in items:
-            items[item]["gold"] += f"; {text}"
-        else:
-            items[item] = {"doc_id": doc, "name": name, "path": path, "gold": text}
-    return items
+    path, value = records["path"].gather(leaf["row"]), pl.col("value").fill_null("")
+    part = pl.format("{}: {}", "component", value)
+    home = pl.when(pl.col("component").is_null()).then("path")
+    rows = leaf.with_columns(path=path).select(
+        "item",
+        "name",
+        doc_id="doc",
+        path=home.otherwise(pl.col("path").str.extract("^(/[^/]*/[^/]*)")),
+        gold=pl.coalesce(part, value),
+    )
+    firsts = pl.col("doc_id", "name", "path").first()
+    return rows.group_by("item", maintain_order=True).agg(firsts, pl.col("gold").str.join("; "))

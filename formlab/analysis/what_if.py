@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 from formlab.analysis.comparability import of_gold
 from formlab.analysis.finding import in_fields
-from formlab.errors import DataBroken, UnknownName
+from formlab.errors import UnknownName
 from formlab.folders import Evaluation
 from formlab.scoring import causes
-from formlab.stats.draws import by_document, drawn_sums, percentiles
+from formlab.stats.draws import share
 
 _OF = causes.STAGES
 # The stages that can be fixed, in the order in which a page is read, each with its causes.
@@ -32,12 +30,9 @@ STAGES: dict[str, tuple[str, ...]] = {
 }
 OTHER = "other"
 METRICS = {"fields": "share of values right", "documents": "share of documents wholly right"}
-# Twice as many combinations for each further stage.
-_MOST = 12
 _SCHEMA: dict[str, Any] = {
     **dict.fromkeys(("metric", "stage"), pl.String),
-    **dict.fromkeys(("value", "gain", "ci_low", "ci_high"), pl.Float64),
-    **dict.fromkeys(("lowest", "highest", "alone", "total"), pl.Float64),
+    **dict.fromkeys(("value", "gain", "ci_low", "ci_high", "lowest", "highest"), pl.Float64),
     **dict.fromkeys(("n_cases", "n_docs"), pl.Int64),
     "causes": pl.List(pl.String),
 }
@@ -55,26 +50,20 @@ def what_if(
     """How much each metric gains if gold takes the place of the answer, one stage at a time.
 
     What a stage gains depends on what was fixed before it: a document is wholly right only once
-    its last error is. `gain` is the mean over all orders (the Shapley value, 1953), so that the
-    gains of all stages add up to ``total - value``; `lowest` and `highest` are the least and the
-    most that the stage gains in any order. A check whose sources are wrong is right once they are.
+    its last error is. `gain` is the mean over all orders (the Shapley value, 1953): of what has
+    errors of k stages, each of these gains a kth, so that the gains of all stages add up to
+    ``1 - value``. `lowest` and `highest` are the least and the most that the stage gains in any
+    order: fixed first, and fixed last. A check whose sources are wrong is right once they are.
 
     Returns a row for each metric and each stage that has errors: metric, stage, value (as it is),
-    gain, ci_low, ci_high, lowest, highest, alone (the gain if nothing else is fixed), total (with
-    all fixed), n_cases and n_docs (values with errors of the stage, and their documents), causes
-    (the most frequent first). Intervals draw documents; of one it is NaN.
+    gain, ci_low, ci_high, lowest, highest, n_cases and n_docs (values with errors of the stage, and
+    their documents), causes (the most frequent first). Intervals draw documents; of one it is NaN.
 
-    Raises `UnknownName` if there is no such metric or cause; `DataBroken` if errors of more than 12
-    stages occur.
+    `metrics`: of ``fields``, the share of the gold's values that are right, and ``documents``, the
+    share of documents whose values are all right, with none that the gold does not have. `stages`:
+    the causes of each stage; errors of no stage make the stage ``other``.
 
-    Parameters
-    ----------
-    metrics
-        Of ``fields``, the share of the gold's values that are right, and ``documents``, the share
-        of documents whose values are all right, with none that the gold does not have.
-    stages
-        The causes of each stage. Errors of no stage make the stage ``other``; with a stage of one
-        cause, that cause is fixed alone.
+    Raises `UnknownName` if there is no such metric or cause.
 
     Examples
     --------
@@ -93,56 +82,27 @@ def what_if(
     bits = {name: 1 << at for at, name in enumerate(dict.fromkeys([*stages, OTHER]))}
     of_cause = {cause: bits[name] for name, names in stages.items() for cause in names}
     cases = evaluation.gathered(lambda part: _masks(part, of_cause, bits[OTHER]))
-    errors = cases.filter(pl.col("mask") > 0)
-    counts = {name: _counts(errors.filter(pl.col("mask") & bit > 0)) for name, bit in bits.items()}
-    present = [name for name, count in counts.items() if count["n_cases"]]
-    if len(present) > _MOST:
-        what = f"errors of {len(present)} stages: {', '.join(present)}"
-        raise DataBroken(what, remedy=f"at most {_MOST}, with several causes in one stage")
     documents = cases.group_by("doc_id").agg(pl.col("mask").bitwise_or(), pl.any("asked"))
-    units = {"fields": cases, "documents": documents}
-    rows: list[dict[str, Any]] = []
-    for metric in metrics if present else ():
-        unit = units[metric].filter("asked").sort("doc_id")
-        if not unit.height:
-            continue
-        counted, parts = _combinations(unit, [bits[name] for name in present])
-        worth = parts.sum(axis=0) @ counted / parts.sum()
-        drawn = drawn_sums(parts, resamples=resamples if len(parts) > 1 else 0, seed=seed)
-        drawn_worth = drawn @ counted / drawn.sum(axis=1, keepdims=True)
-        for at, name in enumerate(present):
-            numbers = np.arange(2 ** len(present))
-            without = numbers[numbers >> at & 1 == 0]
-            # The share of orders in which just these stages were fixed before.
-            chances = [math.comb(len(present) - 1, n.bit_count()) for n in without.tolist()]
-            shares = 1 / (len(present) * np.array(chances))
-            steps = worth[without | 1 << at] - worth[without]
-            gains = drawn_worth[:, without | 1 << at] - drawn_worth[:, without]
-            low, high = percentiles((gains * shares).sum(axis=1), level)
-            row = {"metric": metric, "stage": name, "value": worth[0], "total": worth[-1]}
-            row |= {"gain": (steps * shares).sum(), "ci_low": low, "ci_high": high}
-            row |= {"lowest": steps.min(), "highest": steps.max(), "alone": steps[0]}
-            rows.append(row | counts[name])
+    units, rows = {"fields": cases, "documents": documents}, []
+    for metric in metrics:
+        unit = units[metric].filter("asked")
+        for name, bit in bits.items():
+            errors, is_of_stage = cases.filter(pl.col("mask") & bit > 0), pl.col("mask") & bit > 0
+            if not errors.height or not unit.height:
+                continue
+            part = is_of_stage / pl.max_horizontal(1, pl.col("mask").bitwise_count_ones())
+            ends = share(unit, part, resamples=resamples, level=level, seed=seed)
+            row = {"metric": metric, "stage": name, "value": (unit["mask"] == 0).mean()}
+            row |= dict(zip(("gain", "ci_low", "ci_high"), ends, strict=True))
+            row |= {
+                "lowest": (unit["mask"] == bit).mean(),
+                "highest": (unit["mask"] & bit > 0).mean(),
+            }
+            row |= {"n_cases": errors.height, "n_docs": errors["doc_id"].n_unique()}
+            counts = errors["cause"].drop_nulls().value_counts()
+            counts = counts.sort("count", "cause", descending=[True, False])
+            rows.append(row | {"causes": counts["cause"].to_list()})
     return pl.DataFrame(rows, schema=_SCHEMA)
-
-
-def _combinations(unit: pl.DataFrame, bits: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
-    """Which combinations of stages make rows of each mask right, and rows: documents × masks."""
-    numbers = np.arange(2 ** len(bits))
-    fixed = sum((numbers >> at & 1) * bit for at, bit in enumerate(bits))
-    masks, mask = np.unique(unit["mask"].to_numpy(), return_inverse=True)
-    names, number = np.unique(unit["doc_id"].to_numpy(), return_inverse=True)
-    cells = len(names) * len(masks)
-    parts = by_document(number * len(masks) + mask, [np.ones(len(mask))], cells)
-    counted = (fixed & masks[:, None] == masks[:, None]).astype(float)
-    return counted, parts.reshape(len(names), len(masks))
-
-
-def _counts(errors: pl.DataFrame) -> dict[str, Any]:
-    by_cause = errors.drop_nulls("cause").group_by("cause").len()
-    by_cause = by_cause.sort("len", "cause", descending=[True, False])
-    counts = {"n_cases": errors.height, "n_docs": errors["doc_id"].n_unique()}
-    return counts | {"causes": by_cause["cause"].to_list()}
 
 
 def _masks(part: Evaluation, of_cause: Mapping[str, int], other: int) -> pl.DataFrame:

@@ -18,11 +18,9 @@ from formlab.analysis.overview import (
     LEVELS,
     cause_counts,
     rungs,
-    tasks_by_level,
     worst_pages,
     wrong_fields,
 )
-from formlab.benchmarks import BENCHMARKS
 from formlab.charts import theme
 from formlab.charts._bars import stacked
 from formlab.charts._dots import dots
@@ -285,15 +283,6 @@ def _report_of(finding: Finding, reports: Mapping[str, str]) -> str | None:
     if not named:
         named = [n for n in (notebook,) if n in built and not built[n]]
     return f"{min(named, key=lambda n: (len(built[n]), n))}.html" if named else None
-
-
-def levels_table() -> Table | Caption:
-    """A row per registered benchmark: on each level the tasks that its gold can be scored on."""
-    rows = [
-        {"benchmark": name, **tasks_by_level(name), "title": entry.title}
-        for name, entry in BENCHMARKS.items()
-    ]
-    return table(pl.DataFrame(rows, infer_schema_length=None))
 
 
 def headline_table(heads: pl.DataFrame) -> Table | Caption:

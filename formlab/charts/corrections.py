@@ -22,7 +22,7 @@ NONE = (
 )
 _TITLES = {
     "level": "over", "value": "as labelled", "corrected": "without label errors",
-    "corrected_low": "low", "corrected_high": "high", "unambiguous": "without ambiguous ones too",
+    "corrected_low": "low", "corrected_high": "high",
     "n_cases": "cases", "n_corrected": "cases left",
 }  # fmt: skip
 

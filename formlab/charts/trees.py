@@ -28,7 +28,7 @@ def edit_trees(
 ) -> list[alt.LayerChart | Caption]:
     """A caption and a drawing for each of the `limit` forms with the largest distance.
 
-    `sizes`, from `analysis.tree_sizes`, are in the order in which forms are taken.
+    `sizes` are tree edit distances with `nodes`, `given` and `similarity`, the largest first.
     """
     worst = sizes.filter(pl.col("distance") > 0).head(limit)
     if not worst.height:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -45,16 +44,9 @@ def select(
     evaluation: Evaluation, among: pl.DataFrame, line: str, findings: Sequence[Finding]
 ) -> pl.DataFrame:
     """Those `among` the cases that a line selects; all columns that it names must be there."""
-    # A finding about another system chooses none of this one's cases.
-    own = [
-        each if all(getattr(each, n) in ("", getattr(evaluation, n)) for n in names)
-        else dataclasses.replace(each, cases=each.cases.clear())
-        for each in findings
-        for names in [("benchmark", "split", *(["system"] if each.about != "systems" else []))]
-    ]  # fmt: skip
     names = {name: getattr(evaluation, name) for name in ("benchmark", "split", "system")}
     chosen = Evaluation(evaluation.documents, among, tables.table("scores", []), **names)
-    return analysis.select(chosen, line, findings=own)
+    return analysis.select(chosen, line, findings=findings)
 
 
 def offered(evaluation: Evaluation) -> list[str]:

@@ -1,8 +1,10 @@
 import numpy as np
+import polars as pl
 import pytest
 
 import formlab
 from formlab import analysis
+from formlab.analysis import agreement
 from formlab.errors import DataBroken
 from tests.analysis.made_pairs import from_matrix
 from tests.made_parts import cut
@@ -48,21 +50,6 @@ def test_groups_of_five_systems_add_up_and_parts_change_nothing():
     assert analysis.item_difficulty(parts).equals(analysis.item_difficulty(systems))
 
 
-def test_independent_failures_leave_no_excess_and_shared_ones_do():
-    holds = 0
-    for seed in range(20):
-        drawn = np.random.default_rng(seed)
-        right = (drawn.random((30, 10, 3)) < [0.5, 0.7, 0.8]).astype(float)
-        row = analysis.shared_failures(evaluations_of(right), resamples=200).row(0, named=True)
-        holds += row["excess_low"] <= 0 <= row["excess_high"]
-        if seed < 3:
-            right[:, :2] = 0
-            row = analysis.shared_failures(evaluations_of(right), resamples=200).row(0, named=True)
-            assert row["excess_low"] > 0
-    # At 95 %, 3 misses of 20 or more have a chance of 8 %.
-    assert holds >= 17
-
-
 def test_what_cannot_be_compared_is_refused():
     gold = {"a": {"x": "1", "y": "2"}, "b": {"x": "3", "y": "4"}}
     whole = formlab.evaluate(gold, gold)
@@ -72,3 +59,39 @@ def test_what_cannot_be_compared_is_refused():
         analysis.shared_failures(
             [whole, formlab.evaluate({"a": {"x": "7"}, "b": {"x": "3"}}, gold)]
         )
+
+
+def table(seed=0, items=60, raters=4):
+    draw = np.random.default_rng(seed)
+    truth = draw.integers(0, 3, items)
+    said = {
+        f"r{n}": np.where(draw.random(items) < 0.8, truth, draw.integers(0, 3, items))
+        for n in range(raters)
+    }
+    return pl.DataFrame({"doc_id": [str(n // 6) for n in range(items)]} | said)
+
+
+def test_cohen_equals_scikit_learn_and_fleiss_equals_statsmodels():
+    sklearn = pytest.importorskip("sklearn.metrics")
+    inter_rater = pytest.importorskip("statsmodels.stats.inter_rater")
+    data = table()
+    names = data.columns[1:]
+    ours = dict(
+        agreement.rater_agreement(data, names, resamples=0).select("raters", "kappa").iter_rows()
+    )
+    assert len(ours) == 7
+    for one, other in (("r0", "r1"), ("r2", "r3")):
+        known = sklearn.cohen_kappa_score(data[one].to_numpy(), data[other].to_numpy())
+        assert ours[f"{one} × {other}"] == pytest.approx(known, abs=1e-12)
+    uses, _ = inter_rater.aggregate_raters(data.select(names).to_numpy())
+    assert ours[" × ".join(names)] == pytest.approx(inter_rater.fleiss_kappa(uses), abs=1e-12)
+
+
+def test_what_is_undefined_or_left_out():
+    data = pl.DataFrame({"doc_id": ["a", "b"], "x": [True, True], "y": [True, True]})
+    assert np.isnan(agreement.rater_agreement(data, ["x", "y"])["kappa"][0])
+    data = pl.DataFrame({"doc_id": ["a", "b", "c"], "x": [1, 0, None], "y": [1, 0, 1]})
+    row = agreement.rater_agreement(data, ["x", "y"], resamples=0).row(0, named=True)
+    assert (row["kappa"], row["n_items"], row["n_same"]) == (1.0, 2, 2)
+    nothing = pl.DataFrame(schema=dict.fromkeys(("doc_id", "x", "y"), pl.String))
+    assert np.isnan(agreement.rater_agreement(nothing, ["x", "y"])["kappa"][0])

@@ -8,7 +8,7 @@ import pytest
 from formlab import analysis, charts, explore, gallery
 from formlab.analysis.compare import flips
 from formlab.analysis.finding import finding_table
-from formlab.analysis.overview import answers, failures, runs, select, tree_sizes, worst_pages
+from formlab.analysis.overview import answers, failures, runs, select, worst_pages
 from formlab_arena import click_and_value, loss_stages, misses, propagation
 from tests.analysis.made_pairs import in_parts
 from tests.analysis.test_findings import random
@@ -32,7 +32,7 @@ SAME = {
     "runs": lambda e: [runs([e]).rows(), answers([e]).rows(), failures(e)],
     "faults": lambda e: [propagation(e, required=False), loss_stages(e, required=False)],
     "clicks": lambda e: [click_and_value(e), misses(e)],
-    "pages": lambda e: [worst_pages(e, limit=None), tree_sizes(e)],
+    "pages": lambda e: worst_pages(e, limit=None),
     "selected": lambda e: select(e, "outcome=mismatch").sort(KEY),
     "rates": lambda e: explore.rates(e, by="outcome", measure="errors", resamples=20),
     "cases": lambda e: explore.cases(e, "outcome=mismatch").sort(KEY),

@@ -3,8 +3,8 @@
 import polars as pl
 import pytest
 
-from formlab import analysis, benchmarks, decisions, folders, tables
-from formlab.analysis.label_corrections import corrected, corrected_scores, resolved_decisions
+from formlab import analysis, decisions, folders, tables
+from formlab.analysis.label_corrections import corrected, corrected_scores
 from formlab.benchmarks import formfactory
 from formlab.errors import NotAvailable
 from formlab.folders import Evaluation
@@ -95,13 +95,6 @@ def test_a_verdict_without_a_split_holds_in_every_split_unless_one_is_closer(cor
     assert "y" in mended.records["value"].to_list()
 
 
-def test_judges_who_agree_make_one_ruling():
-    rows = [verdict("a", 1, value="x"), verdict("a", 1, value="x", reviewer="ben")]
-    assert resolved_decisions(decided(*rows)).select("decision", "value", "n_reviewers").rows() == [
-        ("label_error", "x", 2)
-    ]
-
-
 def test_an_evaluation_comes_back_from_disk_ready_to_be_scored_again(read_as, tmp_path):
     said = decided(verdict("a", 1, value="Ada Borg"))
     one = read_as("x", a1="Ada Borg")
@@ -141,26 +134,6 @@ def test_an_entity_is_left_out_with_all_its_values_in_the_document(tmp_path):
     assert f1(without) == [2, 2, 2]
 
 
-def test_a_fact_is_left_out_and_its_page_is_not_rewritten(tmp_path):
-    corpus = benchmarks.load("fincriticaled")
-    first = corpus.records.filter(pl.col("path").is_not_null()).row(0, named=True)
-    said = decided(
-        {name: first[name] for name in decisions.KEY}
-        | {"decision": "label_error", "label": first["value"], "value": "x", "reviewer": "ada"}
-    )
-    mended, done = corrected(corpus, said)
-    assert (done["labels corrected"], done["labels left out"]) == (0, 1)
-    whole = corpus.records.filter(pl.col("path").is_null()).with_columns(
-        role=pl.lit("prediction"), system=pl.lit("copy")
-    )
-    answers = folders.Predictions(whole, tables.table("responses", []), "copy")
-    counts = [
-        tables.only(analysis.evaluate(one, answers).scores, metric="fact_accuracy")
-        for one in (corpus, mended)
-    ]
-    assert counts[0].height - counts[1].height == 1
-
-
 def test_a_field_to_fill_in_is_left_out_for_its_place_is_not_known(tmp_path):
     corpus = formfactory.read("all", make(tmp_path))
     first = corpus.records.filter(path="/Gender").row(0, named=True)
@@ -173,7 +146,7 @@ def test_a_field_to_fill_in_is_left_out_for_its_place_is_not_known(tmp_path):
     assert kept["meta"] == first["meta"]
 
 
-def test_scores_stand_as_labelled_corrected_and_without_ambiguous_labels(read_as):
+def test_scores_stand_as_labelled_and_corrected(read_as):
     one = read_as("x", a1="Ada Borg", b0="")
     errors = decided(verdict("a", 1, value="Ada Borg"))
     scores, counts = corrected_scores([one], errors, resamples=20)
@@ -182,19 +155,3 @@ def test_scores_stand_as_labelled_corrected_and_without_ambiguous_labels(read_as
     assert (row["value"], row["corrected"], row["change"]) == (0.5, 0.75, 0.25)
     assert (row["n_cases"], row["n_corrected"]) == (4, 4)
     assert counts == {"labels corrected": 1, "found label_error": 1}
-    unclear = decided(verdict("a", 1, "ambiguous"), verdict("b", 0, "wrong"))
-    (row,) = tables.only(
-        corrected_scores([one], unclear, resamples=0)[0], metric="exact_accuracy"
-    ).to_dicts()
-    # Without the ambiguous label 2 of 3.
-    assert (row["corrected"], row["unambiguous"]) == (0.5, pytest.approx(2 / 3))
-
-
-def test_systems_are_corrected_side_by_side(read_as):
-    ones = [read_as("x", a1="?"), read_as("y")]
-    scores, counts = corrected_scores(ones, decided(verdict("a", 1, value="?")), resamples=0)
-    exact = tables.only(scores, metric="exact_accuracy")
-    assert exact.select("of", "value", "corrected").rows() == [
-        ("x on funsd:test", 0.75, 1.0), ("y on funsd:test", 1.0, 0.75),
-    ]  # fmt: skip
-    assert counts["labels corrected"] == 2

@@ -1,12 +1,17 @@
 import dataclasses
+import math
 
 import polars as pl
 import pytest
 
-from formlab import analysis, benchmarks, tables
-from formlab.folders import Corpus, Predictions
+from formlab import analysis, benchmarks, selection, tables
+from formlab.analysis.overview import MEASURES, rules
+from formlab.errors import DataBroken, UnknownName
+from formlab.folders import Predictions
+from formlab.metrics import METRICS
 from formlab.systems import chat
 from tests.analysis.made_pairs import built
+from tests.made_slices import of
 from tests.systems.scripted_server import serving
 
 KEY = {"benchmark": "funsd", "split": "test", "system": "x"}
@@ -44,16 +49,6 @@ def test_runs_count_documents_and_values_by_what_became_of_them():
     assert [row[name] for name in ("documents", "answered", "values")] == [2, 2, 5]
     assert [row[name] for name in ("right", "wrong", "missing", "spurious")] == [1, 2, 2, 1]
     assert row["calls"] is None
-
-
-def test_time_and_money_are_summed_where_they_are_told():
-    responses = [
-        {"seconds": 1.5, "tokens_in": 10, "tokens_out": 5, "cost": None},
-        {"seconds": 0.5, "tokens_in": 20, "tokens_out": None, "cost": None},
-    ]
-    row = analysis.runs([evaluation(FIELDS, responses=responses)]).row(0, named=True)
-    assert (row["calls"], row["seconds"], row["tokens"], row["cost"]) == (2, 2.0, 15, None)
-    assert row["page_cer"] is None
 
 
 FORM = '{"fields": [{"label": "Name", "value": "Ada"}]}'
@@ -95,51 +90,185 @@ def test_pages_come_by_word_errors_and_the_parts_sum(evaluate):
     assert analysis.worst_pages(result, limit=1)["doc_id"].to_list() == ["b"]
 
 
-FORMS = {"benchmark": "funsd", "split": "test"}
+def row(metric, part, value, **more):
+    counts = {"n_docs": 2, "n_cases": 4, "n_missing": 0, "n_undefined": 0, "settings": {}}
+    bounds = {"ci_low": value, "ci_high": value}
+    return KEY | counts | bounds | of(part) | {"metric": metric, "value": value} | more
 
 
-def tree(role, *paths, doc, system=None):
-    for path in paths:
-        kind = "group" if path in ("/A", "/A/B") else "string"
-        yield FORMS | {
-            "doc_id": doc, "role": role, "system": system, "status": "ok", "path": path,
-            "kind": kind, "task": "layout" if kind == "group" else "text",
-            "value": path.rpartition("/")[2],
-        }  # fmt: skip
+def levels(*rows):
+    heads = analysis.headlines(tables.table("summary", list(rows)))
+    return heads.select("level", "metric", "over", "value").rows()
 
 
-@pytest.fixture
-def trees():
-    """Form 1 has a group in a group; the system finds it without its field z and without B."""
-    gold = [
-        *tree("gold", "/A", "/A/x", "/A/B", "/A/B/y", "/z", doc="1"),
-        *tree("gold", "/q", doc="2"),
-    ]
-    answer = tree("prediction", "/A", "/A/x", "/A/y", doc="1", system="x")
-    corpus = Corpus(
-        documents=tables.table("documents", [FORMS | {"doc_id": name} for name in ("1", "2")]),
-        records=tables.table("records", gold), benchmark="funsd", split="test",
+def test_every_measure_is_a_registered_metric():
+    assert {measure.metric for measure in MEASURES} <= set(METRICS)
+
+
+def test_scores_that_are_defined_speak_for_their_level():
+    assert levels(
+        row("normalised_accuracy", "fields", 0.5), row("normalised_accuracy", "all", 0.9),
+        row("fact_accuracy", "fields", math.nan, level="fact"),
+        row("tree_similarity", "all", 0.7, level="document"),
+        row("rougeL", "all", 0.1),
+    ) == [
+        ("reading", "normalised_accuracy", "fields", 0.5),
+        ("structuring", "tree_similarity", "trees", 0.7),
+    ]  # fmt: skip
+
+
+def test_same_accuracy_of_entities_is_of_locating_and_of_another_panel():
+    both = analysis.headlines(
+        tables.table("summary", [
+            row("normalised_accuracy", "fields", 0.5),
+            row("normalised_accuracy", "fields", 0.6, benchmark="vrdu"),
+            row("normalised_accuracy", "fields", 0.7, benchmark="formcraft"),
+            row("normalised_accuracy", "fields", 0.8, benchmark="formfactory"),
+        ])
     )  # fmt: skip
-    predictions = Predictions(
-        records=tables.table("records", answer),
-        responses=tables.table("responses", []),
-        system="x",
+    found = {row["benchmark"]: (row["level"], row["tasks"]) for row in both.to_dicts()}
+    assert found == {
+        "funsd": ("reading", "text"), "vrdu": ("locating", "entity"),
+        "formcraft": ("reading", "text, marking, visual, cross"),
+    }  # fmt: skip
+    assert both["panel"].n_unique() == 3
+
+
+def test_panel_is_shared_where_the_rules_are_the_same_and_only_there():
+    def said(norm, version, interval):
+        return {"mode": "fixed", "settings": {
+            "rules": f"norm={norm}", "formlab": version, "average": "micro", "interval": interval,
+        }}  # fmt: skip
+
+    heads = analysis.headlines(
+        tables.table("summary", [
+            row("cer", "all", 0.1, **said("space", "0.1", "n1")),
+            row("cer", "all", 0.2, benchmark="sroie", **said("space", "0.2", "n9")),
+            row("cer", "all", 0.3, system="y", **said("none", "0.1", "n1")),
+        ])
+    )  # fmt: skip
+    panels = dict(heads.select("value", "panel").rows())
+    assert panels[0.1] == panels[0.2] != panels[0.3]
+    assert heads["mode"].to_list() == ["fixed"] * 3
+    part = {"formlab": "1", "documents": "answered: 8 of 50, sha256 0a"}
+    one = {"benchmark": "b", "metric": "cer", "level": "page", "mode": "fixed", "settings": part}
+    assert rules(one) == "cer|level=page|mode=fixed"
+    normalised = part | {"rules": "norm=lower"}
+    assert rules(one | {"settings": normalised}) == "cer|level=page|mode=fixed|norm=lower"
+
+
+SHORT = pl.col("gold").str.strip_chars().str.len_chars().is_between(1, 4)
+
+
+@pytest.fixture(scope="module")
+def sample():
+    whole = analysis.open_evaluation(benchmark="funsd", system="ocr")
+    # Forms of 3, 4, … fields; a share; the last form without either.
+    numbers = list(range(3, 3 + whole.documents.height))
+    documents = whole.documents.with_columns(
+        size=pl.Series([*numbers[:-1], None]),
+        share=pl.Series([n / 4 for n in numbers[:-1]] + [None]),
     )
-    return analysis.evaluate(corpus, predictions)
+    return dataclasses.replace(whole, documents=documents)
 
 
-def test_sizes_are_counted_on_the_gold_tree(trees):
-    table = analysis.tree_sizes(trees)
-    names = ["doc_id", "nodes", "groups", "levels", "given"]
-    # Form 1: A, x, B, y and z, of which A and B hold others, y three levels down.
-    assert table.select(names).sort("doc_id").rows() == [("1", 5, 2, 3, 3), ("2", 1, 0, 1, 0)]
-    settings = tables.readable(table)["settings"]
-    assert settings.str.starts_with("funsd:test|tree_edit_distance").all()
+def of_documents(sample, where):
+    names = sample.documents.filter(where)["doc_id"]
+    return sample.cases.filter(pl.col("doc_id").is_in(names.implode()))
 
 
-def test_largest_distance_comes_first(trees):
-    table = analysis.tree_sizes(trees)
-    # Form 1 loses z (a half) and B (a third), and y is elsewhere; form 2 loses q (a half).
-    assert table["doc_id"].to_list() == ["1", "2"]
-    assert table["distance"][1] == 0.5
-    assert table["distance"][0] > 0.5
+@pytest.mark.parametrize(
+    ("line", "where"),
+    [
+        ("", pl.lit(True)),
+        ("slice=kind:answer", pl.col("kind") == "answer"),
+        ("slice=kind:answer&slice=kind:header", pl.col("kind").is_in(["answer", "header"])),
+        ("cause=clipped&slice=kind:answer", pl.concat_str("cause", "kind") == "clippedanswer"),
+        ("slice=cause", pl.col("cause").is_null()),
+        ("report.html#slice=length:1%E2%80%934&case=0123456789", SHORT),
+    ],
+)  # fmt: skip
+def test_values_are_alternatives_and_columns_must_all_fit(sample, line, where):
+    chosen = analysis.select(sample, line)
+    assert chosen.equals(sample.cases.filter(where))
+    assert chosen.height
+
+
+@pytest.mark.parametrize(
+    ("name", "where"),
+    [
+        ("size:5", pl.col("size") == 5),
+        ("size:under 5", pl.col("size") < 5),
+        ("size:4–6", pl.col("size").is_between(4, 6)),
+        ("size:7 and more", pl.col("size") >= 7),
+        ("size", pl.col("size").is_null()),
+        # Bands of numbers that are not whole end before the next begins.
+        ("share:1–1.5", pl.col("share").is_between(1, 1.25)),
+        ("share:1", pl.col("share") == 1),
+        ("share:under x", pl.lit(False)),
+    ],
+)
+def test_a_number_is_in_its_bands(sample, name, where):
+    chosen = analysis.select(sample, f"slice={name}")
+    assert chosen.equals(of_documents(sample, where))
+
+
+def test_rows_of_a_summary_select_as_many_cases_as_they_count(sample):
+    summary = analysis.summarise(sample, by=["kind", "position", "certainty"], average="pooled")
+    rows = summary.drop_nulls("slice_by").filter(metric="exact_accuracy")
+    counts = [analysis.select(sample, line).height for line in selection.of_rows(rows)]
+    assert rows.height > 15
+    assert counts == rows["n_cases"].to_list()
+
+
+def test_findings_are_counted_from_one_as_a_report_counts_them(sample):
+    findings = analysis.findings([sample], resamples=50)
+    chosen = analysis.select(sample, "finding=2", findings=findings)
+    keys = ["doc_id", "task", "path"]
+    assert sorted(chosen.select(keys).rows()) == sorted(findings[1].cases.unique().rows())
+    other = [dataclasses.replace(findings[1], benchmark="sroie")]
+    assert analysis.select(sample, "finding=1", findings=other).height == 0
+    with pytest.raises(UnknownName, match="number of a finding '9'"):
+        analysis.select(sample, "finding=9", findings=findings[:2])
+
+
+def test_what_cannot_be_selected_is_said_in_one_error(sample):
+    with pytest.raises(UnknownName, match="'knd'"):
+        analysis.select(sample, "slice=knd:answer")
+    with pytest.raises(DataBroken, match="selects no cases"):
+        analysis.select(sample, "kind=answer")
+
+
+def case(number, outcome, cause, similarity):
+    said = {"path": f"/{number:03d}", "outcome": outcome, "cause": cause, "gold": "g"}
+    return KEY | {"task": "text", "doc_id": "1"} | said | {"similarity": similarity}
+
+
+def made(**counts):
+    names = {"missed": "missing", "spurious": "spurious"}
+    rows, number = [case(999, "match", None, 1.0)], 0
+    for cause, count in counts.items():
+        for place in range(count):
+            number += 1
+            outcome = "match" if cause == "wrong_order" else names.get(cause, "mismatch")
+            rows.append(case(number, outcome, cause, place / 100))
+    return tables.table("cases", rows)
+
+
+def counted(cases):
+    return dict(cases["cause"].value_counts().iter_rows())
+
+
+def test_each_cause_has_its_share_and_the_commonest_stands_first():
+    shown = analysis.top_errors(made(digit=30, missed=60, space=10), limit=10)
+    assert counted(shown) == {"missed": 6, "digit": 3, "space": 1}
+    assert shown["cause"][0] == "missed"
+
+
+def test_of_each_cause_the_least_similar_are_shown():
+    shown = analysis.top_errors(made(digit=30, missed=60), limit=9)
+    assert shown.filter(shown["cause"] == "digit")["similarity"].to_list() == [0, 0.01, 0.02]
+
+
+def test_a_field_read_right_and_out_of_order_is_shown_and_one_in_order_is_not():
+    assert counted(analysis.top_errors(made(wrong_order=2))) == {"wrong_order": 2}

@@ -25,11 +25,6 @@ def test_a_folder_for_each_split_gives_all_in_order(ones, tmp_path):
     assert found[0].scores.equals(ones[0].scores)
 
 
-def test_the_folder_of_one_evaluation_gives_that_one(ones, tmp_path):
-    folder = ones[0].save(tmp_path / "one")
-    assert [one.split for one in analysis.open_evaluations(folder)] == [ones[0].split]
-
-
 def test_a_folder_without_any_is_named(tmp_path):
     with pytest.raises(DataMissing, match="no evaluation here"):
         analysis.open_evaluations(tmp_path)

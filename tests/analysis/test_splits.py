@@ -1,7 +1,5 @@
-import dataclasses
 import math
 
-import polars as pl
 import pytest
 from scipy import stats
 
@@ -60,38 +58,11 @@ def test_line_items_stand_beside_simple_entities(few):
     assert few["task"].unique().sort().to_list() == ["mixed", "unseen"]
 
 
-def test_splits_without_a_task_are_left_out_only_beside_others(tmp_path):
-    ones = evaluations(tmp_path, {("mixed", 10, 0): [WHO], ("mixed", 10, 1): [WHO]})
-    plain = ones[1].documents.with_columns(
-        pl.col("meta").str.replace('"task": "mixed"', '"task": null')
-    )
-    untasked = type(ones[1])(**{**vars(ones[1]), "documents": plain})
-    untasked = dataclasses.replace(untasked, split="all")
-    for given, kept in (([ones[0], untasked], ones[0]), ([untasked], untasked)):
-        ((split,),) = analysis.few_shot_systems(given).values()
-        assert split.split == kept.split
-    assert analysis.few_shot([untasked])["task"].unique().to_list() == ["all documents"]
-
-
 def test_evaluation_of_another_benchmark_gives_nothing(evaluate):
     other = [evaluate({"doc_id": "a", "text": "x"})]
     assert analysis.few_shot(other).is_empty()
     assert analysis.by_entity(other).is_empty()
-
-
-ANSWERS = {("mixed", 10, 0): [WHO, DAY, *TEA, *JAM], ("mixed", 10, 1): [WHO, DAY, *TEA]}
-
-
-@pytest.fixture
-def systems(tmp_path):
-    first = evaluations(tmp_path / "first", ANSWERS)
-    second = evaluations(tmp_path / "second", {key: [WHO] for key in ANSWERS})
-    return analysis.few_shot_systems([*first, *second])
-
-
-def test_a_second_evaluation_of_a_split_is_of_a_system_with_a_number(systems):
-    assert {name: len(splits) for name, splits in systems.items()} == {"demo": 2, "demo (2)": 2}
-    assert {split.system for split in systems["demo (2)"]} == {"demo (2)"}
+    assert analysis.changed_entities(other).is_empty()
 
 
 @pytest.fixture
@@ -133,3 +104,38 @@ def test_entities_have_their_type_and_count_over_all_splits(splits):
     (items,) = (row for row in f1.values() if row[2] == "line items")
     assert items == (pytest.approx(6 / 7), 4, "line items")
     assert set(found["corpus"]) == {"Made"}
+
+
+TURNED = [["sum", one("6")], ["what", one("jam")]]
+SPLIT = ("mixed", 10, 0)
+
+
+@pytest.mark.parametrize("mode", ["official", "fixed"])
+def test_what_changes_between_the_modes_is_told_from_an_evaluation_in_either(tmp_path, mode):
+    answers = [WHO, ["day", one("2020-01-22")], *TURNED]
+    changes = analysis.changed_entities(evaluations(tmp_path, {SPLIT: answers}, mode=mode))
+    assert dict(changes.select("reason", "effect").rows()) == {
+        "notation of a date": "worth more when fixed",
+        "order, notation or partial credit of components": "worth more when fixed",
+        "entity without gold averaged as 0": "counted in one mode only",
+    }
+    assert "what: jam; sum: 6" in changes["gold"].to_list()
+
+
+def test_equal_and_shared_predictions_are_known_again(tmp_path):
+    tags = [["tag", [one("x")]], ["tag", [one("x.")]], ["tag", [one("y")]]]
+    elsewhere = ["tag", one("y", box=[0, 0.5, 0.5, 0.6, 0.6])]
+    answers = [["tag", one("x")], ["tag", one("y")], ["tag", one("y")], elsewhere]
+    ones = evaluations(tmp_path, {SPLIT: answers}, gold=tags)
+    # One y equals the right one in place too and is forgiven, the other is wrong.
+    changes = analysis.changed_entities(ones)["reason"]
+    assert changes.filter(changes.str.starts_with("e") & changes.str.contains("counted")).len() == 1
+    assert "one prediction, several golds" in changes.to_list()
+
+
+def test_nothing_changes_where_all_is_right_in_both(tmp_path):
+    tags = [["who", [one("Ann Lee")]], ["tag", [one("x")]], ["day", [one("1/22/20")]]]
+    items = [[["what", "sum"], [[one("jam"), one("6")]]]]
+    answers = [WHO, ["tag", one("x")], DAY, *JAM]
+    ones = evaluations(tmp_path, {SPLIT: answers}, gold=[*tags, *items])
+    assert analysis.changed_entities(ones).is_empty()

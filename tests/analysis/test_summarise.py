@@ -2,10 +2,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-from formlab import analysis, metrics
+from formlab import analysis
 from formlab.errors import UnknownName
 from formlab.tables import only, readable
 from tests.analysis.made_pairs import built
+from tests.made_forms import made
 
 
 def evaluation(rows, templates=None):
@@ -60,11 +61,6 @@ def test_slices_go_by_case_by_document_and_by_band_in_order():
     ]  # fmt: skip
 
 
-def test_unknown_slice_column_says_what_is_known():
-    with pytest.raises(UnknownName, match="'kind'"):
-        analysis.summarise(evaluation(ROWS), by=["kinds"])
-
-
 def test_interval_is_that_of_a_plain_bootstrap():
     generator = np.random.default_rng(1)
     rows = [
@@ -97,21 +93,6 @@ def test_one_document_has_no_interval_and_none_has_no_rows():
     assert analysis.summarise(evaluation([])).height == 0
 
 
-def test_bleu_of_a_corpus_comes_from_summed_statistics():
-    pairs = [("the cat sat on the mat", "the cat sat on a mat"), ("a b c d e f", "a b c d e f")]
-    tallies = metrics.get("bleu").tallies(*map(list, zip(*pairs, strict=True)))
-    rows = [
-        {"doc_id": str(n), "level": "page", "metric": "bleu", "stats": t.tolist(),
-         "value": float(metrics.get("bleu").values(t[None])[0])}
-        for n, t in enumerate(tallies)
-    ]  # fmt: skip
-    data = built(scores=rows)
-    import sacrebleu
-
-    expected = sacrebleu.corpus_bleu([p for _, p in pairs], [[g for g, _ in pairs]]).score / 100
-    assert get(analysis.summarise(data), "bleu", "all") == pytest.approx(expected, abs=1e-12)
-
-
 def test_every_metric_has_a_mean_over_documents_beside_what_is_a_mean_itself():
     # Per document 2/4 and 1/1, pooled 3/5; of VRDU's macro F1, a mean over entities, there is none.
     rows = [
@@ -126,8 +107,7 @@ def test_every_metric_has_a_mean_over_documents_beside_what_is_a_mean_itself():
         for doc, stats, f1 in (("1", [1.0, 2, 2], 0.5), ("2", [1.0, 1, 1], 1.0))
     ]
     cases = [{"doc_id": doc, "path": "/a", "kind": "x", "task": "text"} for doc in "12"]
-    made = built(cases, rows)
-    summary = analysis.summarise(made)
+    summary = analysis.summarise(built(cases, rows))
     for name in ("click_accuracy", "fact_accuracy", "mark_f1", "vqa_accuracy"):
         assert get(summary, name, "fields") == pytest.approx(3 / 5)
         mean = get(summary, name, "fields", average="macro")
@@ -143,3 +123,66 @@ def test_a_mean_counts_the_documents_that_it_leaves_out():
     # The third document has nothing but a field of no length; it has one field, as fields go.
     assert get(summary, "cer", "fields", "n_undefined", "macro") == 1
     assert get(summary, "cer", "kind=total", "n_undefined", "macro") == 0
+
+
+FORMS = {
+    "a": (4, 2, [1, 1, 0, 1]),
+    "b": (4, 2, [0, 1, 0, 0]),
+    "c": (8, 2, [1, 1]),
+    "d": (8, 3, [0, 0, 1]),
+}
+
+
+@pytest.fixture
+def filled():
+    return made(FORMS)
+
+
+def cell(table, x, y):
+    return table.filter(pl.col("x_value") == x, pl.col("y_value") == y).row(0, named=True)
+
+
+def test_every_cell_has_its_pooled_score_and_counts(filled):
+    table = analysis.surface(filled, "click_accuracy", "n_fields", "n_kinds")
+    # 4 fields and 2 types: forms a and b, 3 + 1 right of 8.
+    assert table.height == 4
+    first = cell(table, "4", "2")
+    assert (first["value"], first["n_docs"], first["n_cases"]) == (0.5, 2, 8)
+    assert (cell(table, "8", "2")["value"], cell(table, "8", "2")["n_docs"]) == (1.0, 1)
+    assert cell(table, "8", "3")["value"] == pytest.approx(1 / 3)
+
+
+def test_empty_cell_is_null_and_counts_nothing(filled):
+    empty = cell(analysis.surface(filled, "click_accuracy", "n_fields", "n_kinds"), "4", "3")
+    assert [empty[name] for name in ("value", "ci_low", "ci_high")] == [None] * 3
+    assert (empty["n_docs"], empty["n_cases"], empty["n_undefined"]) == (0, 0, 0)
+
+
+def test_edges_cut_a_number_and_label_it(filled):
+    table = analysis.surface(
+        filled, "click_accuracy", "n_fields", "n_kinds", bins={"n_fields": [5, 9]}
+    )
+    assert table["x_value"].unique().sort().to_list() == ["under 5", "5–8"]
+
+
+def test_columns_of_cases_and_unknown_values_have_cells_too():
+    whole = made(FORMS, kinds=["date", "string", "date", None])
+    table = analysis.surface(whole, "click_accuracy", "n_fields", "kind")
+    assert table["y_value"].unique().sort().to_list() == ["date", "string", "unknown"]
+    # Form a and b: dates /0 and /2 are right once in four, /3 is of no known kind.
+    assert cell(table, "4", "date")["value"] == 0.25
+    assert cell(table, "4", "unknown")["n_cases"] == 2
+    assert table["n_cases"].sum() == 13
+
+
+def test_undefined_scores_are_counted_and_not_pooled():
+    whole = made({"a": (4, 2, [1, None, 0]), "b": (4, 2, [None])})
+    row = cell(analysis.surface(whole, "click_accuracy", "n_fields", "n_kinds"), "4", "2")
+    assert (row["value"], row["n_cases"], row["n_undefined"]) == (0.5, 4, 2)
+
+
+def test_unknown_names_are_told(filled):
+    with pytest.raises(UnknownName, match="metric"):
+        analysis.surface(filled, "nothing", "n_fields", "n_kinds")
+    with pytest.raises(UnknownName, match="column"):
+        analysis.surface(filled, "click_accuracy", "n_field", "n_kinds")

@@ -123,7 +123,7 @@ def test_fixed_mode_mends_each_and_the_changes_are_listed_with_their_reasons(roo
     # tag is in no gold: the mean is over who, day and line items.
     assert values["all", "macro_f1"] == pytest.approx(2.75 / 3)
     names, parts = ("path", "official", "fixed", "reason"), "order, notation or partial credit"
-    changes = mode_changes(corpus, predictions)
+    changes = mode_changes(corpus, predictions).to_dicts()
     assert [tuple(row.get(name) for name in names) for row in changes] == [
         ("/day", 0, 1, "notation of a date"),
         ("/line_item/0", 1, 0.5, f"{parts} of components"),
@@ -143,7 +143,7 @@ def test_shared_and_equal_predictions_are_listed(root, tmp_path):
     assert summed(scored(corpus, predictions, "fixed").scores)["entity=tag", "f1"] == pytest.approx(
         2 / 3
     )
-    changes = [row for row in mode_changes(corpus, predictions) if row["name"] == "tag"]
+    changes = [row for row in mode_changes(corpus, predictions).to_dicts() if row["name"] == "tag"]
     assert [row["reason"] for row in changes] == [
         "one prediction, several golds",
         "equal predictions counted as one",

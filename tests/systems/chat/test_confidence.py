@@ -70,7 +70,9 @@ def test_a_value_is_as_sure_as_the_product_of_its_tokens(tmp_path, monkeypatch, 
         again = ran(silent, tmp_path / "x", corpus=corpus(tmp_path), tasks="", logprobs=True,
                     store=str(tmp_path / "answers.sqlite"), base_url=server.url)  # fmt: skip
     assert confidences(again) == sure
-    values = analysis.judged(analysis.evaluate(corpus(tmp_path), again))
+    values = analysis.evaluate(corpus(tmp_path), again).fields.filter(
+        pl.col("outcome") != "missing"
+    )
     assert values["confidence"].null_count() == 0
 
 

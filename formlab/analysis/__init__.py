@@ -9,10 +9,11 @@ HOMES = {
     "analysis.agreement": "item_difficulty shared_failures",
     "analysis.audit": "open_audit",
     "analysis.comparability": "common",
-    "analysis.compare": "compare evaluation_pairs flips side side_by_side",
+    "analysis.compare": "compare evaluation_pairs",
     "analysis.confidence": "calibration_error judged reliability straight_through whole_documents",
     "analysis.finding": "OUTCOME Finding finding_table has_pages",
     "analysis.findings": "findings",
+    "analysis.flips": "flips side",
     "analysis.history": "corpora history one_corpus open_history",
     "analysis.label_corrections": "corrected_scores with_label_corrections",
     "analysis.overview": (
@@ -28,7 +29,9 @@ HOMES = {
     ),
     "analysis.summarise": "curve summaries summarise surface",
     "analysis.sum_checks": "check_sums",
-    "analysis.verdicts": "comparison_sentence identical ranks tell_apart verdict_sentence verdicts",
+    "analysis.verdicts": (
+        "comparison_sentence identical ranks side_by_side tell_apart verdict_sentence verdicts"
+    ),
     "analysis.what_if": "what_if",
     "scoring.evaluate": "evaluate",
 }

@@ -13,7 +13,10 @@ from formlab import metrics
 from formlab.analysis.comparability import of_gold
 from formlab.errors import UnknownName
 from formlab.folders import Evaluation
+from formlab.scoring.across import OFFSET, OTHER_DOCUMENT
 from formlab.scoring.bands import DERIVED, roots
+from formlab.scoring.causes import IN_WORDS
+from formlab.stats.exchange import drawn_p
 from formlab.stats.tests import ALPHA, documents_needed
 from formlab.tables import WHOLE_LEVELS
 
@@ -25,6 +28,8 @@ KEYS = ("doc_id", "task", "path")
 # What a sentence calls the cases of a level.
 COUNTED = {"field": "fields", "fact": "facts"}
 COUNTED |= dict.fromkeys(("question", "check", "contradiction"), "answers")
+# Below so many cases or documents they are listed, and a sentence does not say "often".
+FEW_CASES, FEW_DOCS = 5, 3
 # No claim may rest on these alone: formlab's own reading rule, and labels that may be wrong.
 READER, LABEL = "reader", "label_error"
 FINDINGS: dict[str, Any] = {
@@ -146,6 +151,30 @@ def origin(evaluation: Evaluation) -> dict[str, str]:
 def keys(cases: pl.DataFrame) -> pl.DataFrame:
     """The keys of the cases behind a finding, in their order."""
     return cases.select(KEYS).sort(KEYS)
+
+
+def ranked(rows: pl.DataFrame, name: str) -> pl.DataFrame:
+    """The values of a column and how many cases have each, the commonest first."""
+    counts = rows.drop_nulls(name).group_by(name).agg(count=pl.len())
+    return counts.sort("count", name, descending=[True, False])
+
+
+def cause_apart(
+    wrong: pl.DataFrame, rest: pl.DataFrame, *, clear: Sequence[str] = (OTHER_DOCUMENT, OFFSET)
+) -> str | None:
+    """The commonest cause of some errors, if its share is larger than among the other errors.
+
+    `clear` causes, which are told from many cases together, need no comparison.
+    """
+    causes = ranked(wrong, "cause")
+    if not causes.height or causes["count"][0] < FEW_CASES:
+        return None
+    cause, count = causes.row(0)
+    if cause in clear:
+        return cause
+    other = rest.filter(cause=cause).height
+    p = drawn_p(count, wrong.height, count + other, wrong.height + rest.height)
+    return cause if p <= ALPHA and cause in IN_WORDS else None
 
 
 def word(name: str) -> str:

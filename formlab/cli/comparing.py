@@ -38,7 +38,6 @@ _MAIN_FLIPS = ("slice", "only_a", "only_b", "difference", "p_holm")
     option("--over-time", "EVAL is a folder of runs: what each changed.", bool),
     option("--resamples", "Draws for intervals [1000] and tests [9999].", options.FROM_ZERO),
     options.SEED,
-    options.WORKERS,
     options.EVERYTHING,
 )
 def compare(folders: tuple[Path, ...], everything: bool, over_time: bool, **how: Any) -> Rows:
@@ -61,9 +60,8 @@ def compare(folders: tuple[Path, ...], everything: bool, over_time: bool, **how:
             raise DataBroken("--over-time beside several folders", remedy="the folder around them")
         draws |= {"metric": metric, "average": average}
         return _history(folders[0], everything=everything, **draws)
-    # Whole paths: workers open what is in them by themselves.
-    evaluations = [Evaluation.load(folder.absolute()) for folder in folders]
-    draws |= {name: how[name] for name in ("by", "reference", "average", "workers")}
+    evaluations = [Evaluation.load(folder) for folder in folders]
+    draws |= {name: how[name] for name in ("by", "reference", "average")}
     table = analysis.compare(evaluations, metric=metric or None, **draws)
     tables, hints = _pairs(table, everything=everything, average=average)
     if rules := table["rules"].drop_nulls().to_list():

@@ -7,7 +7,8 @@ import pytest
 from statsmodels.stats.multitest import multipletests
 
 from formlab import analysis
-from formlab.analysis.compare import COMPARISON, compare, flips, system_pairs, under_other_rules
+from formlab.analysis.compare import COMPARISON, compare, system_pairs, under_other_rules
+from formlab.analysis.flips import flips
 from formlab.errors import DataBroken, UnknownName
 from formlab.scoring.evaluate import read_again
 from formlab.scoring.fields import READERS

@@ -9,7 +9,6 @@ import pytest
 from formlab import analysis
 from formlab.analysis.verdicts import (
     VERDICTS,
-    _groups,
     identical,
     ranks,
     tell_apart,
@@ -96,13 +95,6 @@ def test_of_several_systems_each_pair_has_a_verdict_and_the_sentence_names_the_b
     assert sentence.endswith(f"; no difference from {rest} was shown.")
     first, *_ = judged(*systems, reference="o")
     assert first.select("system_a", "verdict").unique().rows() == [("o", "<")]
-
-
-def test_groups_are_the_longest_runs_of_which_no_pair_is_apart():
-    apart = {frozenset(pair) for pair in ("ac", "ad", "bd")}
-    assert _groups("abcd", apart) == [["a", "b"], ["b", "c"], ["c", "d"]]
-    assert _groups("abcd", {frozenset("ad")}) == [["a", "b", "c"], ["b", "c", "d"]]
-    assert _groups("ab", {frozenset("ab")}) == []
 
 
 def test_whole_documents_stand_beside_fields_or_alone():

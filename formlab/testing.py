@@ -18,7 +18,7 @@ from formlab.stats.tests import (
     Pair,
     contributions,
     documents_needed,
-    loss_test,
+    loss_p,
     paired_differences,
 )
 
@@ -43,15 +43,15 @@ def assert_not_worse(
 ) -> dict[str, Any]:
     """Fail unless a loss of `margin` or more against the baseline can be excluded.
 
-    A paired test of non-inferiority by documents (`stats.tests.loss_test`): a system that truly
+    A paired test of non-inferiority by documents (`stats.tests.loss_p`): a system that truly
     loses the margin passes in about `alpha` of corpora, whatever their size. Too few documents
-    therefore fail, also where the systems are equal; the message says which margin they could show.
+    therefore fail, also where the systems are equal.
     Where the tallies of every document are the same, any margin passes. A kind of fields that is
     shown by `compare` to lose more than the margin fails as well, whatever the others gain.
 
-    Returns `value baseline difference ci_low ci_high p least_margin margin n_docs n_worse
-    n_better`. `difference` is by how much the system is better. Its interval is that of `compare`
-    at 1 - 2 `alpha`; `least_margin` the loss that these documents can exclude.
+    Returns `value baseline difference ci_low ci_high p margin n_docs n_worse n_better`.
+    `difference` is by how much the system is better. Its interval is that of `compare` at
+    1 - 2 `alpha`.
 
     Raises `AssertionError` with both values, the difference, its interval, p, n, the kinds that are
     worse and the documents that lost the most; `DataBroken` or `UnknownName` if the evaluations
@@ -93,14 +93,13 @@ def assert_not_worse(
     whole = _pair(systems, metric, average, level)
     draws = {"resamples": resamples, "seed": seed}
     (row,) = paired_differences([whole], permutations=0, level=1 - 2 * alpha, **draws)
-    p, least_margin = loss_test(whole, margin, alpha=alpha, permutations=permutations, seed=seed)
+    p = loss_p(whole, margin, permutations=permutations, seed=seed)
     leads = np.nan_to_num(whole.lead(whole.first, whole.second))
     numbers = {
         "value": row["value_a"],
         "baseline": row["value_b"],
         **{name: row[name] for name in ("difference", "ci_low", "ci_high")},
         "p": p,
-        "least_margin": least_margin,
         "margin": margin,
         "n_docs": whole.labels["n_docs"],
         "n_worse": int((leads < 0).sum()),
@@ -167,8 +166,6 @@ def _message(
         verdict = "The score is undefined, or is so without one of the documents"
     else:
         verdict = "Neither a loss of the margin nor its absence is shown"
-    if np.isfinite(row["least_margin"]):
-        verdict += f"; a loss beyond {max(row['least_margin'], 0):.3g} can be excluded"
     mean = ", mean over documents" if row["average"] == metrics.MACRO else ""
     score = f"{row['metric']} ({row['level']}{mean}) of {row['system_a']}"
     score += f" on {row['benchmark']}:{row['split']}"

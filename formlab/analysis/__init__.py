@@ -9,11 +9,10 @@ HOMES = {
     "analysis.agreement": "item_difficulty shared_failures",
     "analysis.audit": "open_audit",
     "analysis.comparability": "common",
-    "analysis.compare": "compare evaluation_pairs",
+    "analysis.compare": "compare evaluation_pairs flips side",
     "analysis.confidence": "calibration_error judged reliability straight_through whole_documents",
     "analysis.finding": "OUTCOME Finding finding_table has_pages",
     "analysis.findings": "findings",
-    "analysis.flips": "flips side",
     "analysis.history": "corpora history one_corpus open_history",
     "analysis.label_corrections": "corrected_scores with_label_corrections",
     "analysis.overview": (

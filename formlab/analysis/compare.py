@@ -12,20 +12,20 @@ import numpy as np
 import polars as pl
 
 from formlab import metrics, tables
-from formlab.analysis.comparability import KEY, common
+from formlab.analysis.comparability import KEY, common, fields, of_gold
 from formlab.analysis.finding import LABEL, OUTCOME, READER
-from formlab.analysis.flips import FLIPS, flip, flips_of_common
 from formlab.errors import DataBroken, UnknownName
 from formlab.folders import Evaluation
 from formlab.metrics import ratio
+from formlab.scoring.align import rights
 from formlab.scoring.bands import BANDS, roots, sliced
-from formlab.scoring.evaluate import read_again
+from formlab.scoring.evaluate import THRESHOLD, read_again
 from formlab.scoring.fields import READER as DEFAULT_RULE
 from formlab.scoring.fields import others
 from formlab.stats.draws import by_document
 from formlab.stats.sums import SLICE, Row, document_sums, slice_order
 from formlab.stats.tests import Pair, compared, paired_differences
-from formlab.tables import BOX, DOCUMENTS, Settings
+from formlab.tables import BOX, CASES, DOCUMENTS, LADDER, Settings, own_columns
 
 COMPARISON: dict[str, Any] = {
     **dict.fromkeys(("benchmark", "split"), pl.String),
@@ -42,8 +42,13 @@ COMPARISON: dict[str, Any] = {
 # The columns of a case that come from the gold; the others differ by system.
 OF_GOLD = ("task", "path", "kind", "modality", "subtype", "field", "page")
 OF_GOLD += ("scope", "reference", "complexity", "modal", "gold")
-OF_SYSTEM = ("certainty",)
 ROW = ("metric", "average", *SLICE)
+FLIPS = ("both right", "only a", "only b", "both wrong")
+# Columns of *cases* that are the system's: each is there once a system, as `pred_a`, `pred_b` …
+SYSTEM = ("system", "pred_path", "pred", "pred_page", *(f"pred_{edge}" for edge in BOX))
+SYSTEM += ("confidence", "status", "outcome", *LADDER, "similarity", "cause", "pred_origin")
+SYSTEM += ("readings", "at", "ambiguous", "failed")
+_RIGHT = ("right", "rights")
 DRAWS = {"resamples": 1000, "permutations": 9999, "level": 0.95, "power": 0.8, "seed": 0}
 # The metric, average and slice that a row is of.
 Key = tuple[str | None, ...]
@@ -112,16 +117,14 @@ def compare(
         return values[0]
     _check_columns(systems, by)
 
-    def tested(systems: Sequence[Evaluation]) -> Tests:
-        return _score_tests(score_rows(systems, by, average), scores, reference, options)
-
+    details = {"names": scores, "by": by, "average": average}
+    tested = partial(_score_tests, **details, reference=reference, options=options)
     found, by_rule = tested(systems), []
     # Scoring anew under the other rules takes most of the time: only where a rule has a say.
     if any(row["read"] for row in found):
         by_rule = [tested(common(rule).evaluations) for rule in under_other_rules(evaluations)]
-    return pl.concat(
-        [*values, _table(compared(found, by_other_rules=by_rule, level=options["level"]))]
-    )
+    found = compared(found, by_other_rules=by_rule, level=options["level"])
+    return pl.concat([*values, _table(found)])
 
 
 def _table(rows: Tests) -> pl.DataFrame:
@@ -133,12 +136,11 @@ def _table(rows: Tests) -> pl.DataFrame:
 
 def _check_columns(evaluations: Sequence[Evaluation], by: Sequence[str]) -> None:
     """Every column is the same whichever system is looked at; a user's own are."""
-    users = dict.fromkeys(name for evaluation in evaluations for name in evaluation.own)
-    bands = [name for name in BANDS if name not in OF_SYSTEM]
-    known = dict.fromkeys([*OF_GOLD, *DOCUMENTS, "position", *bands, *users])
-    for column in by:
-        if column not in known:
-            raise UnknownName.of("column of the gold to compare by", column, known)
+    users = [name for evaluation in evaluations for name in evaluation.own]
+    columns = dict.fromkeys([*OF_GOLD, *DOCUMENTS, "position", *BANDS, *users])
+    del columns["certainty"]
+    if unknown := [name for name in by if name not in columns]:
+        raise UnknownName.of("column of the gold to compare by", unknown[0], columns)
 
 
 def under_other_rules(evaluations: Sequence[Evaluation]) -> list[list[Evaluation]]:
@@ -160,22 +162,17 @@ def under_other_rules(evaluations: Sequence[Evaluation]) -> list[list[Evaluation
     return found
 
 
-def system_pairs(systems: Iterable[str], reference: str | None) -> list[tuple[str, str]]:
-    """All pairs of systems in their order, or those of `reference` with every other."""
-    names = list(systems)
-    if not reference:
-        return list(itertools.combinations(names, 2))
-    if reference not in names:
-        raise UnknownName.of("system to compare with", reference, names)
-    return [(reference, name) for name in names if name != reference]
-
-
 def evaluation_pairs(
     evaluations: Sequence[Evaluation], reference: str | None = None
 ) -> list[tuple[Evaluation, Evaluation]]:
-    """The evaluations of `system_pairs`; `common` numbers systems of one name."""
-    by_name = {evaluation.system: evaluation for evaluation in evaluations}
-    return [(by_name[a], by_name[b]) for a, b in system_pairs(by_name, reference)]
+    """All pairs of systems in their order, or those of `reference` with every other."""
+    systems = {evaluation.system: evaluation for evaluation in evaluations}
+    if not reference:
+        return list(itertools.combinations(systems.values(), 2))
+    if reference not in systems:
+        raise UnknownName.of("system to compare with", reference, systems)
+    first = systems.pop(reference)
+    return [(first, other) for other in systems.values()]
 
 
 def score_rows(
@@ -231,16 +228,20 @@ def _together(several: Sequence[Settings]) -> Settings:
 
 
 def _score_tests(
-    rows: Mapping[str, Mapping[Key, Row]],
+    systems: Sequence[Evaluation],
     names: Sequence[str] | None,
+    by: Sequence[str],
+    average: str | None,
     reference: str | None,
     options: Mapping[str, Any],
 ) -> Tests:
     """The test of every pair of systems by every metric and slice."""
-    pairs = [pair for ab in system_pairs(rows, reference) for pair in score_pairs(rows, ab, names)]
+    rows = score_rows(systems, by, average)
+    several = [(a.system, b.system) for a, b in evaluation_pairs(systems, reference)]
+    pairs = [pair for names_of in several for pair in score_pairs(rows, names_of, names)]
     for name in {*(names or ())} - {pair.labels["metric"] for pair in pairs}:
         metrics.refuse_mean(name)
-        scored = dict.fromkeys(key[0] for system in rows.values() for key in system)
+        scored = dict.fromkeys(key[0] for of in rows.values() for key in of)
         raise UnknownName.of("metric scored for all systems", name, scored)
     made = _settings_of_tests(**options)
     tests = paired_differences(pairs, **options)
@@ -265,91 +266,142 @@ def values_compared(
 ) -> pl.DataFrame:
     """`compare` of the values right by systems of one `common(…)`."""
     _check_columns(systems, by)
-    options = DRAWS | draws
-    tested = [_value_tests(*pair, by, options) for pair in evaluation_pairs(systems, reference)]
-    # A pair on which the other reading rules have no say is the same under each of them.
+    options, pairs = DRAWS | draws, evaluation_pairs(systems, reference)
+    needed = [*KEY, "page", *BOX, "kind", *by, *(root for name in by for root in roots(name))]
+    needed += [f"{name}_{which}" for name in ("cause", "right", "rights") for which in "ab"]
+    tables = [flips_of_common(*pair, columns=list(dict.fromkeys(needed))) for pair in pairs]
+    counts = [table[f"rights_{which}"].list.len().max() or 0 for table in tables for which in "ab"]
     rows, *elsewhere = (
-        [row for rules in tested for row in rules[min(number, len(rules) - 1)]]
-        for number in range(max(map(len, tested), default=1))
+        [
+            test
+            for pair, table in zip(pairs, tables, strict=True)
+            for test in _value_tests(*pair, table.with_columns(_right(rule)), by, options)
+        ]
+        for rule in (None, *range(max(counts, default=0)))
     )
     return _table(compared(rows, by_other_rules=elsewhere, level=options["level"]))
 
 
-def _value_tests(
-    first: Evaluation, second: Evaluation, by: Sequence[str], options: Mapping[str, Any]
-) -> list[Tests]:
-    """The tests of the values right of two systems, under their own and each other reading rule.
-
-    All fields come first, with the greater p (`surest`) with and without those that no claim may
-    rest on. The slices are by columns of the gold, of documents or a user's own.
-    """
-    needed = [
-        *KEY,
-        "page",
-        *BOX,
-        "flip",
-        "kind",
-        *by,
-        *(root for name in by for root in roots(name)),
-    ]
-    needed += [f"{name}_{which}" for name in ("cause", "right", "rights") for which in "ab"]
-    table = flips_of_common(first, second, columns=list(dict.fromkeys(needed)))
-    settings = Settings(rules="right", **_settings_of_tests(**options))
-    labels = {name: getattr(first, name) for name in ("benchmark", "split", "mode")}
-    labels |= {"system_a": first.system, "system_b": second.system, "settings": settings}
-    pair = partial(_value_pair, names=first.document_names, labels=labels)
-    rules = [table, *_by_other_rules(table)] if table.height else []
-    tests = [
-        paired_differences(
-            [pair(rows, **of) for of, rows in _slices(rule, first.documents, by)], **options
+def _right(rule: int | None) -> Iterator[pl.Expr]:
+    """Whether fields are right as one of the other reading rules has it, where it has a say."""
+    for which in "ab":
+        right, read = pl.col(f"right_{which}"), pl.col(f"rights_{which}")
+        yield (
+            right
+            if rule is None
+            else pl.coalesce(read.list.get(rule, null_on_oob=True).alias(f"right_{which}"), right)
         )
-        for rule in rules
-    ]
-    if not tests:
-        return [[]]
-    odd = pl.any_horizontal(pl.col(f"cause_{which}").is_in([READER, LABEL]) for which in "ab")
-    sure, row = table.filter(~odd.fill_null(False)), tests[0][0]
+
+
+def _value_tests(
+    first: Evaluation,
+    second: Evaluation,
+    table: pl.DataFrame,
+    by: Sequence[str],
+    options: Mapping[str, Any],
+) -> Tests:
+    """The tests of the values right of two systems: of all fields, then by slices.
+
+    That of all has the greater p (`surest`) with and without those that no claim may rest on.
+    """
+    if not table.height:
+        return []
+    labels = {name: getattr(first, name) for name in ("benchmark", "split", "mode")}
+    labels |= {"system_a": first.system, "system_b": second.system, "metric": OUTCOME}
+    labels |= {"average": metrics.POOLED, "level": "field", "read": True}
+    labels["settings"] = Settings(rules="right", **_settings_of_tests(**options))
+    names = first.document_names
+
+    def pair(rows: pl.DataFrame, column: str | None = None, value: str | None = None) -> Pair:
+        number = rows["doc_id"].cast(pl.Enum(names)).to_physical().to_numpy()
+        a, b = rows["right_a"].to_numpy(), rows["right_b"].to_numpy()
+        parts = (by_document(number, [of, np.ones(len(of))], len(names)) for of in (a, b))
+        counts = {"n_cases": rows.height, "n_docs": rows["doc_id"].n_unique()}
+        counts |= {"both_right": (a & b).sum(), "only_a": (a & ~b).sum()}
+        counts |= {"only_b": (b & ~a).sum(), "both_wrong": (~a & ~b).sum()}
+        task = rows["task"].first() if rows["task"].n_unique() == 1 else None
+        of = {"task": task, "slice_by": column, "slice_value": value}
+        return Pair(*parts, ratio, labels=labels | of | {n: int(x) for n, x in counts.items()})
+
+    pairs = [pair(table)]
+    for column in by:
+        text = sliced(table, first.documents, column).cast(pl.String).fill_null("none")
+        groups = dict(iter(table.group_by(text.alias("_slice"), maintain_order=True)))
+        for (value,) in sorted(groups, key=lambda key: slice_order(column, key[0])):
+            # One slice that holds everything would only be tested once more.
+            if len(groups) > 1:
+                pairs.append(pair(groups[value,], column, value))
+    row, *rest = paired_differences(pairs, **options)
+    odd = pl.any_horizontal(pl.col("cause_a", "cause_b").is_in([READER, LABEL]))
+    sure = table.filter(~odd.fill_null(False))
     if sure.height < table.height:
         (again,) = paired_differences([pair(sure)], **{**options, "resamples": 0})
         is_same = np.sign(again["difference"]) == np.sign(row["difference"])
         row["surest"] = max(row["p"], again["p"]) if is_same else 1.0
-    return tests
+    return [row, *rest]
 
 
-def _by_other_rules(table: pl.DataFrame) -> Iterator[pl.DataFrame]:
-    """The flips as each other reading rule makes them; none where nothing was read under boxes."""
-    for rule in range(max(table[f"rights_{which}"].list.len().max() or 0 for which in "ab")):
-        yield table.with_columns(
-            pl.col(f"rights_{which}")
-            .list.get(rule, null_on_oob=True)
-            .fill_null(pl.col(f"right_{which}"))
-            .alias(f"right_{which}")
-            for which in "ab"
-        ).with_columns(flip())
+def flips(first: Evaluation, second: Evaluation) -> pl.DataFrame:
+    """Every field with what both systems made of it.
+
+    Returns the gold's columns of *cases*; the systems' with the suffix ``_a`` and ``_b``;
+    `right_a`, `right_b` and `flip`, one of `FLIPS`; `rights_a` and `rights_b`, whether a field is
+    right as each other reading rule reads it, null where nothing was read under a box. Fields that
+    could not be scored for one of the two are left out, and so is what no gold asks for, which
+    `spurious_rate` counts.
+
+    Raises `DataBroken` if the evaluations cannot be compared; the message says what differs.
+
+    `first`, `second`: evaluations of the same corpus.
+    """
+    return flips_of_common(*common([first, second]).evaluations)
 
 
-def _slices(
-    table: pl.DataFrame, documents: pl.DataFrame, by: Sequence[str]
-) -> Iterator[tuple[dict[str, Any], pl.DataFrame]]:
-    yield {"slice_by": None, "slice_value": None}, table
-    for column in by:
-        text = sliced(table, documents, column).cast(pl.String).fill_null("none")
-        groups = table.group_by(text.alias("_slice"), maintain_order=True)
-        for (value,), rows in sorted(groups, key=lambda item: slice_order(column, item[0][0])):
-            # One slice that holds everything would only be tested once more.
-            if rows.height < table.height:
-                yield {"slice_by": column, "slice_value": value}, rows
+def flips_of_common(
+    first: Evaluation, second: Evaluation, columns: Sequence[str] | None = None
+) -> pl.DataFrame:
+    """`flips` of two evaluations of one `common(…)`; `columns` that are nowhere are left out."""
+    pair = first, second
+    ids = [[part.documents["doc_id"].to_list() for part in of.parts()] for of in pair]
+    # Parts that hold other documents are looked at together.
+    parts = zip(*(of.parts() for of in pair), strict=True) if ids[0] == ids[1] else [pair]
+    found = []
+    for both in parts:
+        table = _flipped(*both)
+        names = table.columns if columns is None else columns
+        found.append(table.select(name for name in names if name in table.columns))
+    return pl.concat(found, how="diagonal_relaxed")
 
 
-def _value_pair(
-    rows: pl.DataFrame, *, names: pl.Series, labels: Mapping[str, Any], **of: Any
-) -> Pair:
-    number = rows["doc_id"].cast(pl.Enum(names)).to_physical().to_numpy()
-    total = np.ones(rows.height)
-    parts = [by_document(number, [rows[f"right_{which}"], total], len(names)) for which in "ab"]
-    flipped = dict(rows["flip"].value_counts().iter_rows())
-    counts = {name.replace(" ", "_"): flipped.get(name, 0) for name in FLIPS}
-    counts |= {"n_cases": rows.height, "n_docs": rows["doc_id"].n_unique()}
-    known = {"metric": OUTCOME, "average": metrics.POOLED, "level": "field", "read": True}
-    known["task"] = rows["task"].first() if rows["task"].n_unique() == 1 else None
-    return Pair(*parts, ratio, labels={**labels, **known, **counts, **of})
+def _flipped(*pair: Evaluation) -> pl.DataFrame:
+    """The fields of two evaluations beside each other."""
+    users = dict.fromkeys(name for of in pair for name in own_columns("cases", of.cases))
+    gold = [name for name in [*CASES, *users] if name not in SYSTEM and name not in KEY]
+    frames = []
+    for of in pair:
+        cases = fields(of).filter(of_gold())
+        cases = cases.with_columns(pl.lit(None).alias(n) for n in users if n not in cases.columns)
+        cases = cases.with_columns(right=(pl.col("outcome") == "match").fill_null(False))
+        threshold = of.settings.get("threshold", THRESHOLD)
+        cases = cases.with_columns(rights(cases, "normalised", threshold=threshold))
+        frames.append(cases.select(*KEY, *gold, *SYSTEM, *_RIGHT))
+    a, b = frames
+    joined = a.join(b, on=KEY, nulls_equal=True, suffix="_b", maintain_order="left")
+    joined = joined.with_columns(pl.coalesce(name, f"{name}_b") for name in gold)
+    joined = joined.drop(f"{name}_b" for name in gold)
+    joined = joined.rename({name: f"{name}_a" for name in (*SYSTEM, *_RIGHT)})
+    place = 3 - 2 * pl.col("right_a").cast(pl.Int8) - pl.col("right_b").cast(pl.Int8)
+    flip = place.replace_strict(dict(enumerate(FLIPS)), return_dtype=pl.Enum(FLIPS))
+    return joined.with_columns(flip=flip)
+
+
+def side(flipped: pl.DataFrame, which: str) -> pl.DataFrame:
+    """The cases (schema CASES) of system ``a`` or ``b``, row for row: two tables to compare."""
+    columns = [
+        pl.col(f"{name}_{which}" if name in SYSTEM else name).cast(kind).alias(name)
+        for name, kind in CASES.items()
+    ]
+    of_both = {f"{name}_{other}" for name in (*SYSTEM, *_RIGHT) for other in "ab"}
+    of_both |= {*CASES, "turn", "flip"}
+    users = [name for name in flipped.columns if name not in of_both]
+    return tables.check("cases", flipped.select(*columns, *users))

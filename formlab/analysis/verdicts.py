@@ -11,7 +11,14 @@ import polars as pl
 
 from formlab import metrics, tables
 from formlab.analysis.comparability import common, digests, named, of_gold, scored_metrics
-from formlab.analysis.compare import COMPARISON, ROW, compare, evaluation_pairs, values_compared
+from formlab.analysis.compare import (
+    COMPARISON,
+    ROW,
+    compare,
+    evaluation_pairs,
+    flips_of_common,
+    values_compared,
+)
 from formlab.analysis.finding import (
     KEYS,
     OUTCOME,
@@ -23,7 +30,6 @@ from formlab.analysis.finding import (
     seen_text,
     word,
 )
-from formlab.analysis.flips import flips_of_common
 from formlab.analysis.summarise import summarise
 from formlab.folders import Evaluation
 from formlab.metrics import ratio
@@ -56,12 +62,14 @@ def identical(first: Evaluation, second: Evaluation) -> bool:
 
     Both are from one `common(…)`.
     """
-    return all(
-        digests(first, lambda part, t=table, n=names: getattr(part, t).select(n)).equals(
-            digests(second, lambda part, t=table, n=names: getattr(part, t).select(n))
-        )
-        for table, names in _COMPARED.items()
-    )
+
+    def sums(of: Evaluation) -> list[pl.DataFrame]:
+        return [
+            digests(of, lambda part, t=table, n=names: getattr(part, t).select(n))
+            for table, names in _COMPARED.items()
+        ]
+
+    return all(one.equals(other) for one, other in zip(sums(first), sums(second), strict=True))
 
 
 def verdicts(
@@ -97,10 +105,10 @@ def verdicts(
         found.append(rows.filter(*whole, pl.col("difference").is_not_nan()))
     table = pl.concat(found)
     pairs = evaluation_pairs(evaluations, reference or None)
-    same = [f"{a.system}\0{b.system}" for a, b in pairs if identical(a, b)]
-    is_same = pl.concat_str("system_a", "system_b", separator="\0").is_in(same)
-    ahead = pl.when(pl.col("better") == pl.col("system_a")).then(pl.lit(BETTER))
-    ahead = ahead.when(pl.col("better").is_not_null()).then(pl.lit(WORSE))
+    same = [{"system_a": a.system, "system_b": b.system} for a, b in pairs if identical(a, b)]
+    is_same = pl.struct("system_a", "system_b").is_in(same) if same else pl.lit(False)
+    first = pl.when(pl.col("better") == pl.col("system_a")).then(pl.lit(BETTER))
+    ahead = first.when(pl.col("better").is_not_null()).then(pl.lit(WORSE))
     counted = pl.col("p").is_not_nan().sum().over("metric", "slice_by")
     return table.with_columns(
         verdict=ahead.when(is_same).then(pl.lit(SAME)).otherwise(pl.lit(ALIKE)),

@@ -120,35 +120,31 @@ def _added(part: Evaluation, by: Sequence[str]) -> pl.DataFrame:
     flagged = fields.group_by(_CASE).agg(
         f.fill_null(False).any().alias(n) for n, f in flags.items()
     )
-    stats = pl.col("stats")
     scores = part.scan("scores").select(
         *("doc_id", "path", *SLICE, "metric", *_MADE, "hits", "total", "stats", "value"),
         n_missing=~pl.col("status").is_in(USABLE).fill_null(value=True),
         n_undefined=pl.col("value").is_nan().fill_null(value=True),
-        width=stats.list.len().fill_null(2),
+        width=pl.col("stats").list.len().fill_null(2),
         by_column=False,
     )
-    scores = scores.collect()
-    # Scores of two parts, and those of more.
-    two = scores.filter(stats.is_null()).rename({"hits": "part0", "total": "part1"})
-    more = scores.filter(stats.is_not_null()).drop("hits", "total")
-    parts = {
-        f"part{at}": stats.list.get(at, null_on_oob=True).cast(pl.Float64)
-        for at in range(more["width"].max() or 0)
-    }
-    groups = []
-    for rows in (two.drop("stats"), more.with_columns(**parts).drop("stats")):
-        marked = rows.join(flagged, on=_CASE, how="left", maintain_order="left")
-        marked = marked.with_columns(pl.col(*flags).fill_null(value=False))
-        groups.append(_summed(marked))
-        loose = marked.filter(of_cases()).drop("slice_by", "slice_value", "by_column")
-        for name in by:
-            # Two cases at one path may be of two slices, or of one.
-            text = sliced(fields, part.documents, name).cast(pl.String).fill_null("none")
-            named = fields.select(*_CASE, slice_value=text).unique()
-            named = named.with_columns(by_column=True, slice_by=pl.lit(name))
-            groups.append(_summed(loose.join(named, on=_CASE)))
-    return pl.concat(groups, how="diagonal").with_columns(pl.col("^part[0-9]+$").fill_null(0.0))
+    scores = scores.join(flagged.lazy(), on=_CASE, how="left", maintain_order="left").collect()
+    stats = [
+        pl.col("stats").list.get(at, null_on_oob=True).cast(pl.Float64).alias(f"part{at}")
+        for at in range(max(2, scores["width"].max() or 0))
+    ]
+    stats[:2] = map(pl.coalesce, stats, ("hits", "total"))
+    scores = scores.with_columns(*stats, pl.col(*flags).fill_null(value=False))
+    scores = scores.drop("stats", "hits", "total")
+    groups, loose = [_summed(scores)], scores.filter(of_cases())
+    for name in by:
+        # Two cases at one path may be of two slices, or of one.
+        text = sliced(fields, part.documents, name).cast(pl.String).fill_null("none")
+        named = fields.select(*_CASE, slice_value=text).unique()
+        named = named.with_columns(by_column=True, slice_by=pl.lit(name))
+        groups.append(
+            _summed(loose.drop("slice_by", "slice_value", "by_column").join(named, on=_CASE))
+        )
+    return pl.concat(groups).with_columns(pl.col("^part[0-9]+$").fill_null(0.0))
 
 
 def _summed(scores: pl.DataFrame) -> pl.DataFrame:
@@ -169,14 +165,7 @@ def _fields(part: Evaluation, by: Sequence[str]) -> pl.DataFrame:
     everywhere = dict.fromkeys([*columns, *part.documents.columns, *DERIVED])
     if unknown := [name for name in by if name not in everywhere]:
         raise UnknownName.of("column to slice by", unknown[0], everywhere)
-    needed = {
-        *_CASE,
-        "cause",
-        "ambiguous",
-        *BOX,
-        *by,
-        *(root for name in by for root in roots(name)),
-    }
+    needed = {*_CASE, "cause", "ambiguous", *BOX, *by}.union(*map(roots, by))
     return rows.select(name for name in columns if name in needed).collect()
 
 
@@ -187,9 +176,7 @@ def _rows(evaluation: Evaluation, key: tuple, pieces: Sequence[tuple], count: in
     for number, sums in zip(numbers, parts, strict=True):
         # A document may have scores of several tasks.
         np.add.at(table, number, sums)
-    scored = [
-        (task, mode or "", Settings(**settings)) for rows in made for task, mode, settings in rows
-    ]
+    scored = [(task, mode or "", Settings(**how)) for rows in made for task, mode, how in rows]
     # Of scores that were made differently, the settings of the first task stand for all.
     order = {task: at for at, task in enumerate(TASKS)}
     task, mode, settings = min(scored, key=lambda of: (order.get(of[0], -1), of[1], of[2].text()))
@@ -211,10 +198,6 @@ def _rows(evaluation: Evaluation, key: tuple, pieces: Sequence[tuple], count: in
         own[np.searchsorted(present, number)] = np.concatenate(values)
     means = np.zeros((count, 2))
     means[present] = np.stack([np.nan_to_num(own), ~np.isnan(own)], axis=1)
-    settings = dataclasses.replace(settings, average="macro")
-    labels = {
-        "average": metrics.MACRO,
-        "settings": settings,
-        "n_undefined": int(np.isnan(own).sum()),
-    }
+    labels = {"average": metrics.MACRO, "n_undefined": int(np.isnan(own).sum())}
+    labels["settings"] = dataclasses.replace(settings, average="macro")
     yield Row(base | labels, small(means), ratio)

@@ -153,39 +153,25 @@ def swaps(count: int, *, permutations: int, seed: int) -> Iterator[np.ndarray]:
         yield np.unpackbits(bits.reshape(size, -1), axis=1, count=count).astype(float)
 
 
-def loss_test(
-    pair: Pair, margin: float, *, alpha: float = ALPHA, permutations: int = 9999, seed: int = 0
-) -> tuple[float, float]:
-    """Whether the first system of a pair loses less than `margin` against the second.
+def loss_p(pair: Pair, margin: float, *, permutations: int = 9999, seed: int = 0) -> float:
+    """p under the hypothesis that the first system of a pair loses `margin` or more, 0 or above.
 
     A one-sided sign-flip test of what each document adds to the difference (its jackknife value),
     moved by the margin (S. Wellek, Testing Statistical Hypotheses of Equivalence and
     Noninferiority, 2010); documents without what the metric counts have no say. With up to twelve
-    documents every flip is made and p is exact; then 1 / 2^n is the least p of n documents.
-
-    Returns p in (0, 1] under the hypothesis that `margin` or more is lost, and the loss from which
-    on it is at most `alpha`, infinite where no margin will do. Both NaN for fewer than two
-    documents, or where the score is undefined without one of them.
-
-    `pair`: the baseline second; `margin`: in the unit of the score, 0 and more.
+    documents every flip is made and p is exact; then 1 / 2^n is the least p of n documents. NaN for
+    fewer than two documents, or where the score is undefined without one of them.
     """
     counted = (pair.first != 0).any(axis=1) | (pair.second != 0).any(axis=1)
     losses = -contributions(Pair(pair.first[counted], pair.second[counted], pair.score, pair.up))
-    count = len(losses)
-    if count < 2 or np.isnan(losses).any():
-        return NAN, NAN
-    exact = count <= EXACT
-    flips = [_every_swap(count)] if exact else swaps(count, permutations=permutations, seed=seed)
-    # Flipping documents leaves the sum as large as it is as long as the margin is at most their
-    # mean loss. No flip at all always does; it is in `flips` where these are exact.
-    with np.errstate(invalid="ignore", divide="ignore"):
-        means = np.concatenate([(block @ losses) / block.sum(axis=1) for block in flips])
-    means = np.nan_to_num(means, nan=np.inf)
-    means = np.sort(means if exact else np.append(means, np.inf))[::-1]
-    slack = ROUNDING * np.abs(losses).max()
-    allowed = int(alpha * len(means) + ROUNDING)
-    most = means[allowed] if allowed < len(means) else -np.inf
-    return float((means >= margin - slack).mean()), float(most)
+    gains, count = margin - losses, len(losses)
+    if count < 2 or np.isnan(gains).any():
+        return NAN
+    is_exact = count <= EXACT
+    flips = [_every_swap(count)] if is_exact else swaps(count, permutations=permutations, seed=seed)
+    # Flipped documents add to the sum what they took from it; no flip at all is one of the flips.
+    moved = np.concatenate([block @ gains for block in flips] + [[0.0]] * (not is_exact))
+    return float((moved <= ROUNDING * np.abs(gains).sum()).mean())
 
 
 def contributions(pair: Pair) -> np.ndarray:

@@ -6,8 +6,8 @@ import polars as pl
 import pytest
 
 from formlab import analysis, charts, explore, gallery
+from formlab.analysis.compare import flips
 from formlab.analysis.finding import finding_table
-from formlab.analysis.flips import flips
 from formlab.analysis.overview import answers, failures, runs, select, tree_sizes, worst_pages
 from formlab_arena import click_and_value, loss_stages, misses, propagation
 from tests.analysis.made_pairs import in_parts

@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
 
-from formlab.analysis.compare import compare
-from formlab.analysis.flips import flips, side
+from formlab.analysis.compare import compare, flips, side
 from formlab.errors import UnknownName
 from formlab.tables import slice_name
 from tests.analysis.made_pairs import from_matrix, made

@@ -32,16 +32,21 @@ _EARNED = 3.0
 # By so much a cut at another place must: more than by one loss alone.
 _MOVED = 5.0
 AT_LEAST, UNDER = "at least ", "under "
-# How a sentence says that a column has a value; of a number that it is at least so much, or less.
+_THIRD = "the value stands in the {} third of the page"
+# How a sentence says that a column has a value, or a number is at least so much, or less.
 _PHRASES = {
-    "case": ("the value has {}",),
-    "field": ("the field is {}",),
-    "vertical": ("the value stands in the {} third of the page",),
-    "horizontal": ("the value stands in the {} third of the page",),
-    "year": ("the year is {} or later", "the year is before {}"),
-    "magnitude": ("the amount is {} or more", "the amount is under {}"),
-    "length": ("the value has {} characters or more", "the value has fewer than {} characters"),
-    "index": ("the number of the item is {} or more", "the number of the item is under {}"),
+    ("case", ""): "the value has {}",
+    ("field", ""): "the field is {}",
+    ("vertical", ""): _THIRD,
+    ("horizontal", ""): _THIRD,
+    ("year", AT_LEAST): "the year is {} or later",
+    ("year", UNDER): "the year is before {}",
+    ("magnitude", AT_LEAST): "the amount is {} or more",
+    ("magnitude", UNDER): "the amount is under {}",
+    ("length", AT_LEAST): "the value has {} characters or more",
+    ("length", UNDER): "the value has fewer than {} characters",
+    ("index", AT_LEAST): "the number of the item is {} or more",
+    ("index", UNDER): "the number of the item is under {}",
 }
 Words = tuple[str, ...]
 # Columns that say which field a value is of; others are looked at within each of their values too.
@@ -86,23 +91,23 @@ class Weakness:
     @property
     def name(self) -> str:
         """As a sentence has it: ``kind is date and the year is 2016 or later``."""
-        texts = []
-        for column, value in zip(self.columns, self.values, strict=True):
-            usual = f"{column.replace('_', ' ')} is {{}}"
-            phrases = _PHRASES.get(column, (usual,))
-            if len(phrases) > 1:
-                value, usual = value.removeprefix(AT_LEAST), phrases[value.startswith(UNDER)]
-                value = value.removeprefix(UNDER)
-            texts.append((usual if len(phrases) > 1 else phrases[0]).format(value))
-        return " and ".join(texts)
+        return " and ".join(map(_phrase, self.columns, self.values))
+
+
+def _phrase(column: str, value: str) -> str:
+    start = next((start for start in (AT_LEAST, UNDER) if value.startswith(start)), "")
+    if phrase := _PHRASES.get((column, start)):
+        return phrase.format(value.removeprefix(start))
+    return f"{column.replace('_', ' ')} is {value}"
 
 
 def _is_inside(column: pl.Series, value: str) -> np.ndarray:
     """Which values of a column a slice holds."""
-    inside = column.cast(pl.String) == value
     if column.dtype.is_numeric() and value.startswith((AT_LEAST, UNDER)):
         edge = float(value.rpartition(" ")[2].replace(",", ""))
         inside = column >= edge if value.startswith(AT_LEAST) else column < edge
+    else:
+        inside = (column.cast(pl.String) if column.dtype.is_numeric() else column) == value
     return inside.fill_null(False).to_numpy()
 
 
@@ -118,16 +123,9 @@ def _edge(below: float, number: float) -> str:
 class Search:
     """All slices of the gold's values of one evaluation, tested at once.
 
-    Parameters
-    ----------
-    table
-        Of each value `doc_id`, whether it is `right`, and `sure`, that its label is not in doubt.
-    columns
-        What values are sliced by: numbers or words.
-    heads
-        The columns within whose values others are looked at; any pair of columns if left out.
-    depth, min_docs, min_cases
-        The most columns of a slice, and its least support.
+    `table` has of each value `doc_id`, whether it is `right`, and `sure`, that its label is not in
+    doubt; `columns` are numbers or words to slice by, `heads` those within whose values others are
+    looked at (without any every pair is), `depth` is how many columns a slice has at most.
     """
 
     def __init__(
@@ -152,10 +150,13 @@ class Search:
             words = column.drop_nulls().unique().sort()
             is_number = column.dtype.is_numeric() and (name in NUMBERS or len(words) > _CUTS)
             several = len(words) + bool(column.null_count()) > 1
-            if several and (is_number or len(words) <= _WORDS):
+            if several and is_number:
                 self.columns[name], self.words[name] = column, words.to_list()
-                if is_number:
-                    self.cuts[name] = _cut_places(name, column.drop_nulls().sort(), words)
+                self.cuts[name] = _cut_places(name, column.drop_nulls().sort(), words)
+            elif several and len(words) <= _WORDS:
+                self.words[name] = words.cast(pl.String).to_list()
+                # Categories are compared as numbers.
+                self.columns[name] = column.cast(pl.String).cast(pl.Enum(self.words[name]))
         self.heads = [name for name in heads if name in self.columns]
 
     def atoms(self) -> Iterator[tuple[str, str]]:
@@ -165,7 +166,7 @@ class Search:
                 for at in self.cuts[name]:
                     yield from ((name, self.cut(name, at, prefix)) for prefix in (AT_LEAST, UNDER))
             else:
-                yield from ((name, str(word)) for word in words)
+                yield from ((name, word) for word in words)
 
     def cut(self, name: str, at: int, prefix: str) -> str:
         """The value of a slice that ends before the number at a place."""
@@ -310,10 +311,10 @@ class Search:
         """Weaknesses with their shares, that of the values in none of them, and the difference."""
         elsewhere = ~np.logical_or.reduce([weakness.inside for weakness in found] or [[False]])
         for weakness in found:
-            sides = []
-            for at in (weakness.inside, elsewhere):
-                right = 1 - self.loss[at]
-                sides.append(by_document(self.document[at], [right, right * 0 + 1], self.count))
+            sides = [
+                by_document(self.document[at], [1 - self.loss[at], at[at]], self.count)
+                for at in (weakness.inside, elsewhere)
+            ]
             value, rest = (float(ratio(side.sum(axis=0))) for side in sides)
             span = apart = (np.nan, np.nan)
             if resamples:

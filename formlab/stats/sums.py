@@ -135,15 +135,14 @@ def _added(part: Evaluation, by: Sequence[str]) -> pl.DataFrame:
     stats[:2] = map(pl.coalesce, stats, ("hits", "total"))
     scores = scores.with_columns(*stats, pl.col(*flags).fill_null(value=False))
     scores = scores.drop("stats", "hits", "total")
-    groups, loose = [_summed(scores)], scores.filter(of_cases())
+    groups = [_summed(scores)]
+    loose = scores.filter(of_cases()).drop("slice_by", "slice_value", "by_column")
     for name in by:
         # Two cases at one path may be of two slices, or of one.
         text = sliced(fields, part.documents, name).cast(pl.String).fill_null("none")
         named = fields.select(*_CASE, slice_value=text).unique()
         named = named.with_columns(by_column=True, slice_by=pl.lit(name))
-        groups.append(
-            _summed(loose.drop("slice_by", "slice_value", "by_column").join(named, on=_CASE))
-        )
+        groups.append(_summed(loose.join(named, on=_CASE)))
     return pl.concat(groups).with_columns(pl.col("^part[0-9]+$").fill_null(0.0))
 
 

@@ -30,7 +30,7 @@ from formlab.analysis.finding import (
     ranked,
     word,
 )
-from formlab.analysis.slices import Weakness, search_of
+from formlab.analysis.slices import search_of, slice_name, slice_rows
 from formlab.analysis.verdicts import tell_apart, verdicts
 from formlab.errors import DataBroken
 from formlab.folders import Evaluation
@@ -38,6 +38,7 @@ from formlab.scoring.across import OFFSET, offset_text
 from formlab.scoring.bands import pattern
 from formlab.scoring.causes import IN_WORDS, advice
 from formlab.stats.draws import share
+from formlab.stats.exchange import Weakness
 from formlab.tables import STATUSES, USABLE, settings_text
 
 # No more than so many findings of one of several evaluations, so that none hides the others.
@@ -229,7 +230,7 @@ class _Look:
         """What is worse than the rest by test, each with its cause where that differs as well."""
         search = search_of(self.evaluation, answered=True)
         found = search.weaknesses(self.bar)
-        for weakness, row in zip(found, search.rows(found, **self.draws), strict=True):
+        for weakness, row in zip(found, slice_rows(search, found, **self.draws), strict=True):
             errors = search.table.with_columns(inside=pl.Series(weakness.inside))
             errors = errors.filter(~pl.col("right"))
             wrong, rest = errors.filter("inside"), errors.filter(~pl.col("inside"))
@@ -261,13 +262,13 @@ class _Look:
         single = len(weakness.columns) == 1
         if row["value"] == 0 and (wrong["outcome"] == "missing").all() and single:
             return (
-                f"{self.evaluation.system} never gives a value where {weakness.name}: all "
+                f"{self.evaluation.system} never gives a value where {slice_name(weakness)}: all "
                 f"{row['n_cases']:,}, in {row['n_docs']:,} documents, are missing"
             )
         rates = f"{row['value']:.0%} of {row['n_cases']:,} values are right, {row['rest']:.0%}"
         if row["value"] == 0:
             rates = f"none of {row['n_cases']:,} values is right, {row['rest']:.0%}"
-        return f"Where {weakness.name}, {rates.replace('%', ' %')} elsewhere"
+        return f"Where {slice_name(weakness)}, {rates.replace('%', ' %')} elsewhere"
 
     def _causes(self, most: int) -> Iterator[Finding]:
         """The largest causes of error as counts: no test says that they are more than elsewhere."""

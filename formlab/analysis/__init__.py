@@ -11,7 +11,7 @@ HOMES = {
     "analysis.comparability": "common",
     "analysis.compare": "compare evaluation_pairs flips side",
     "analysis.confidence": "calibration_error judged reliability straight_through whole_documents",
-    "analysis.finding": "OUTCOME Finding finding_table has_pages",
+    "analysis.finding": "OUTCOME Finding comparison_sentence finding_table has_pages",
     "analysis.findings": "findings",
     "analysis.history": "corpora history one_corpus open_history",
     "analysis.label_corrections": "corrected_scores with_label_corrections",
@@ -28,9 +28,7 @@ HOMES = {
     ),
     "analysis.summarise": "curve summaries summarise surface",
     "analysis.sum_checks": "check_sums",
-    "analysis.verdicts": (
-        "comparison_sentence identical ranks side_by_side tell_apart verdict_sentence verdicts"
-    ),
+    "analysis.verdicts": ("identical ranks side_by_side tell_apart verdict_sentence verdicts"),
     "analysis.what_if": "what_if",
     "scoring.evaluate": "evaluate",
 }

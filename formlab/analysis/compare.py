@@ -103,8 +103,7 @@ def compare(
 
     References
     ----------
-    P. Koehn, EMNLP 2004 (bootstrap). A. Yeh, COLING 2000 (permutation). Holm, Scand. J. Statist. 6,
-    1979.
+    P. Koehn, EMNLP 2004 (bootstrap). A. Yeh, COLING 2000 (permutation).
     """
     names = [metric] if isinstance(metric, str) else metric
     if OUTCOME in (names or ()) and average == metrics.MACRO:
@@ -270,7 +269,7 @@ def values_compared(
     needed = [*KEY, "page", *BOX, "kind", *by, *(root for name in by for root in roots(name))]
     needed += [f"{name}_{which}" for name in ("cause", "right", "rights") for which in "ab"]
     tables = [flips_of_common(*pair, columns=list(dict.fromkeys(needed))) for pair in pairs]
-    counts = [table[f"rights_{which}"].list.len().max() or 0 for table in tables for which in "ab"]
+    counts = [table[f"rights_{of}"].list.len().max() or 0 for table in tables for of in "ab"]
     rows, *elsewhere = (
         [
             test
@@ -300,10 +299,7 @@ def _value_tests(
     by: Sequence[str],
     options: Mapping[str, Any],
 ) -> Tests:
-    """The tests of the values right of two systems: of all fields, then by slices.
-
-    That of all has the greater p (`surest`) with and without those that no claim may rest on.
-    """
+    """The tests of the values right: of all fields, with its `surest` p, then by slices."""
     if not table.height:
         return []
     labels = {name: getattr(first, name) for name in ("benchmark", "split", "mode")}
@@ -351,8 +347,6 @@ def flips(first: Evaluation, second: Evaluation) -> pl.DataFrame:
     `spurious_rate` counts.
 
     Raises `DataBroken` if the evaluations cannot be compared; the message says what differs.
-
-    `first`, `second`: evaluations of the same corpus.
     """
     return flips_of_common(*common([first, second]).evaluations)
 

@@ -17,10 +17,13 @@ from formlab.scoring.across import OFFSET, OTHER_DOCUMENT
 from formlab.scoring.bands import DERIVED, roots
 from formlab.scoring.causes import IN_WORDS
 from formlab.stats.exchange import drawn_p
-from formlab.stats.tests import ALPHA, documents_needed
+from formlab.stats.tests import ALPHA, DEPENDS, documents_needed
 from formlab.tables import WHOLE_LEVELS
 
 NAN = float("nan")
+# The verdict on two systems of which every answer is the same.
+SAME = "="
+Row = Mapping[str, Any]
 # The share of gold values right, where a metric is named.
 OUTCOME = "outcome"
 # The columns that identify a case.
@@ -279,3 +282,66 @@ def cases_at(evaluation: Evaluation, places: Sequence[int], *where: pl.Expr) -> 
         begin += cases.select(pl.len()).collect().item()
     together = pl.concat(rows, how="diagonal_relaxed")
     return wanted.join(together, on="_place", maintain_order="left").drop("_place")
+
+
+def comparison_sentence(row: Row) -> str:
+    """The verdict on two systems, a row of `verdicts`, as one sentence without a full stop."""
+    a, b, better = row["system_a"], row["system_b"], row["better"]
+    if row["verdict"] == SAME:
+        return f"{a} and {b} are identical: every answer is the same ({counts_text(row)})"
+    is_share = row["metric"] == OUTCOME
+    texts = [
+        f"{100 * v:.1f} %" if is_share else f"{v:.3f}" for v in (row["value_a"], row["value_b"])
+    ]
+    over = f"of {counts_text(row)} are right" if is_share else f"over {counts_text(row)}"
+    size = by_text(row, size_only=better is not None)
+    tested = f"(difference {size}; {tested_text(row)}{detectable_text(row)})"
+    does, aspect = verdict_words(row)
+    if better is None:
+        turned = row.get("rules") == DEPENDS
+        rule = ", and which of them is ahead depends on the rule by which words go to fields"
+        values = f"{texts[0]} and {texts[1]} {over} {tested}{rule * turned}"
+        return f"No difference in {aspect} was shown between {a} and {b}: {values}"
+    first, second = texts if better == a else texts[::-1]
+    values = f"{first} against {second} {over} {tested}"
+    return f"{better} {does} than {other_system(row, better)}: {values}"
+
+
+def other_system(row: Row, name: str) -> str:
+    """The system of a comparison that is not the one named."""
+    return row["system_b"] if row["system_a"] == name else row["system_a"]
+
+
+def is_up(metric: str) -> bool:
+    """Whether more of a metric is better."""
+    return metric == OUTCOME or metrics.get(metric).direction == "up"
+
+
+def verdict_words(row: Row) -> tuple[str, str]:
+    """What the better system does, and in what systems may differ."""
+    if row["metric"] == OUTCOME:
+        kind = f"{word(row['slice_value'])} values" if row["slice_value"] else "fields"
+        return f"gets more {kind} right", "fields right"
+    aspect = f"{metrics.title(row['metric'])} of whole documents"
+    return f"has the {'higher' if is_up(row['metric']) else 'lower'} {aspect}", aspect
+
+
+def tested_text(row: Row) -> str:
+    """The p of a comparison, and what it is adjusted for."""
+    if math.isnan(row["p_holm"]):
+        return "a single document cannot be tested"
+    tests = f", adjusted for {row['n_tested']} tests" if row["n_tested"] > 1 else ""
+    return p_text(row["p_holm"]) + tests
+
+
+def counts_text(row: Row) -> str:
+    """How many fields and documents were compared."""
+    documents = f"{row['n_docs']:,} document{'s' * (row['n_docs'] != 1)}"
+    return documents if row["metric"] != OUTCOME else f"{row['n_cases']:,} fields in {documents}"
+
+
+def detectable_text(row: Row) -> str:
+    """What a comparison would have shown, as from `seen_text`."""
+    counts = {"n_docs": row["n_docs"], "n_tested": row["n_tested"]}
+    is_share = row["metric"] == OUTCOME
+    return seen_text(row["difference"], row["least_difference"], share=is_share, **counts)

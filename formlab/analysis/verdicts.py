@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -22,12 +21,19 @@ from formlab.analysis.compare import (
 from formlab.analysis.finding import (
     KEYS,
     OUTCOME,
+    SAME,
     Finding,
+    Row,
     by_text,
     cause_apart,
+    comparison_sentence,
+    counts_text,
+    detectable_text,
+    is_up,
     keys,
-    p_text,
-    seen_text,
+    other_system,
+    tested_text,
+    verdict_words,
     word,
 )
 from formlab.analysis.summarise import summarise
@@ -35,10 +41,9 @@ from formlab.folders import Evaluation
 from formlab.metrics import ratio
 from formlab.scoring.causes import IN_WORDS
 from formlab.stats.draws import by_document, intervals
-from formlab.stats.tests import DEPENDS
 from formlab.tables import BOX, settings_text
 
-BETTER, WORSE, ALIKE, SAME = ">", "<", "≈", "="
+BETTER, WORSE, ALIKE = ">", "<", "≈"
 VERDICTS: dict[str, Any] = COMPARISON | {"verdict": pl.String, "n_tested": pl.Int64}
 RANKS: dict[str, Any] = {
     **dict.fromkeys(("system", "metric"), pl.String),
@@ -54,7 +59,6 @@ _COMPARED = {
     "scores": ("doc_id", "task", "level", "path", "metric", "value"),
 }
 _OF_DOCUMENTS = ~pl.col("level").is_in([*tables.FIELD_LEVELS, "answer"])
-Row = Mapping[str, Any]
 
 
 def identical(first: Evaluation, second: Evaluation) -> bool:
@@ -191,7 +195,7 @@ def ranks(evaluations: Sequence[Evaluation], table: pl.DataFrame, **draws: Any) 
         scored = pl.concat([summarise(e, average="pooled", **draws) for e in evaluations])
         known = pl.col("value").is_not_nan() & _OF_DOCUMENTS
         rows = tables.only(scored, metric=metric, slice_by=None).filter(known).to_dicts()
-    rows.sort(key=lambda row: row["value"], reverse=_is_up(metric))
+    rows.sort(key=lambda row: row["value"], reverse=is_up(metric))
     shown = _over_all(table).filter(pl.col("metric") == metric).drop_nulls("better")
     apart = {frozenset(pair) for pair in shown["system_a", "system_b"].rows()}
     # The longest runs of neighbours of which no pair is told apart; none of a system alone.
@@ -286,7 +290,7 @@ def side_by_side(
             scored = set.intersection(*map(scored_metrics, alike))
             shared = [name for name in shared if name in scored]
             pairs.append(compare(alike, metric=shared, permutations=permutations, **draws))
-    ups = [name for name in rows["metric"].unique() if _is_up(name)]
+    ups = [name for name in rows["metric"].unique() if is_up(name)]
     height = pl.when(pl.col("metric").is_in(ups)).then("value").otherwise(-pl.col("value"))
     height = height.fill_nan(None)
     best = (height == height.max().over(ROW)).fill_null(False) & (pl.len().over(ROW) > 1)
@@ -338,7 +342,9 @@ def verdict_sentence(table: pl.DataFrame, ranked: pl.DataFrame) -> str:
     pages = table.filter(pl.col("metric") != metric).to_dicts()
     if all(row["verdict"] == SAME for row in rows):
         systems = dict.fromkeys(n for row in rows for n in (row["system_a"], row["system_b"]))
-        return f"{_list([*systems])} are identical: every answer is the same ({_counts(rows[0])})."
+        return (
+            f"{_list([*systems])} are identical: every answer is the same ({counts_text(rows[0])})."
+        )
     if len(rows) == 1:
         kinds = [
             f"On {word(row['slice_value'])}: {comparison_sentence(row)}"
@@ -351,78 +357,23 @@ def verdict_sentence(table: pl.DataFrame, ranked: pl.DataFrame) -> str:
     return ". ".join(parts) + "."
 
 
-def comparison_sentence(row: Row) -> str:
-    """The verdict on two systems, a row of `verdicts`, as one sentence without a full stop."""
-    a, b, better = row["system_a"], row["system_b"], row["better"]
-    if row["verdict"] == SAME:
-        return f"{a} and {b} are identical: every answer is the same ({_counts(row)})"
-    is_share = row["metric"] == OUTCOME
-    texts = [
-        f"{100 * v:.1f} %" if is_share else f"{v:.3f}" for v in (row["value_a"], row["value_b"])
-    ]
-    over = f"of {_counts(row)} are right" if is_share else f"over {_counts(row)}"
-    size = by_text(row, size_only=better is not None)
-    tested = f"(difference {size}; {_tested(row)}{_detectable(row)})"
-    does, aspect = _words(row)
-    if better is None:
-        turned = row.get("rules") == DEPENDS
-        rule = ", and which of them is ahead depends on the rule by which words go to fields"
-        values = f"{texts[0]} and {texts[1]} {over} {tested}{rule * turned}"
-        return f"No difference in {aspect} was shown between {a} and {b}: {values}"
-    first, second = texts if better == a else texts[::-1]
-    return f"{better} {does} than {_other(row, better)}: {first} against {second} {over} {tested}"
-
-
 def _sentence_of_several(rows: Sequence[Row], names: Sequence[str]) -> str:
     wins = {name: [row for row in rows if row["better"] == name] for name in names}
     # Where the best value is not shown to beat anyone, the sentence is of the first that does.
     best = next((name for name in names if wins[name]), None)
-    does, aspect = _words(rows[0])
+    does, aspect = verdict_words(rows[0])
     if best is None:
         most = max(rows, key=lambda row: np.nan_to_num(row["least_difference"]))
-        return f"No difference in {aspect} was shown among {_list(names)}{_detectable(most)}"
-    beaten = [_other(row, best) for row in wins[best]]
+        return f"No difference in {aspect} was shown among {_list(names)}{detectable_text(most)}"
+    beaten = [other_system(row, best) for row in wins[best]]
     least = min(wins[best], key=lambda row: abs(row["difference"]))
-    which = f"least ahead of {_other(least, best)}: " if len(beaten) > 1 else ""
+    which = f"least ahead of {other_system(least, best)}: " if len(beaten) > 1 else ""
     rest = [name for name in names if name not in (best, *beaten)]
     ends = f"; no difference from {_list(rest)} was shown" if rest else ""
-    details = f"{which}by {by_text(least, size_only=True)}; {_counts(least)}, {_tested(least)}"
+    details = (
+        f"{which}by {by_text(least, size_only=True)}; {counts_text(least)}, {tested_text(least)}"
+    )
     return f"{best} {does} than {_list(beaten)} ({details}){ends}"
-
-
-def _other(row: Row, name: str) -> str:
-    return row["system_b"] if row["system_a"] == name else row["system_a"]
-
-
-def _is_up(metric: str) -> bool:
-    return metric == OUTCOME or metrics.get(metric).direction == "up"
-
-
-def _words(row: Row) -> tuple[str, str]:
-    """What the better system does, and in what systems may differ."""
-    if row["metric"] == OUTCOME:
-        kind = f"{word(row['slice_value'])} values" if row["slice_value"] else "fields"
-        return f"gets more {kind} right", "fields right"
-    aspect = f"{metrics.title(row['metric'])} of whole documents"
-    return f"has the {'higher' if _is_up(row['metric']) else 'lower'} {aspect}", aspect
-
-
-def _tested(row: Row) -> str:
-    if math.isnan(row["p_holm"]):
-        return "a single document cannot be tested"
-    tests = f", adjusted for {row['n_tested']} tests" if row["n_tested"] > 1 else ""
-    return p_text(row["p_holm"]) + tests
-
-
-def _counts(row: Row) -> str:
-    documents = f"{row['n_docs']:,} document{'s' * (row['n_docs'] != 1)}"
-    return documents if row["metric"] != OUTCOME else f"{row['n_cases']:,} fields in {documents}"
-
-
-def _detectable(row: Row) -> str:
-    counts = {"n_docs": row["n_docs"], "n_tested": row["n_tested"]}
-    is_share = row["metric"] == OUTCOME
-    return seen_text(row["difference"], row["least_difference"], share=is_share, **counts)
 
 
 def _list(names: Sequence[str]) -> str:

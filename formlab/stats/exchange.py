@@ -245,11 +245,12 @@ class Search:
         for name, column in columns.items():
             words = column.drop_nulls().unique().sort()
             is_number = column.dtype.is_numeric() and (name in NUMBERS or len(words) > _CUTS)
-            several = len(words) + bool(column.null_count()) > 1
-            if several and is_number:
+            if len(words) + bool(column.null_count()) < 2:
+                continue
+            if is_number:
                 self.columns[name], self.words[name] = column, words.to_list()
                 self.cuts[name] = _cut_places(name, column.drop_nulls().sort(), words)
-            elif several and len(words) <= _WORDS:
+            elif len(words) <= _WORDS:
                 self.words[name] = words.cast(pl.String).to_list()
                 # Categories are compared as numbers.
                 self.columns[name] = column.cast(pl.String).cast(pl.Enum(self.words[name]))
@@ -301,10 +302,8 @@ class Search:
     def _beside(self, columns: Words) -> set[str]:
         """The columns that go with those before: with a head all that are none, else later ones."""
         order = list(self.columns)
-        later = set(order[order.index(columns[-1]) + 1 :])
-        if not self.heads:
-            return later
-        return later - set(self.heads) if columns[0] in self.heads else set()
+        later = set(order[order.index(columns[-1]) + 1 :]) - set(self.heads)
+        return later if not self.heads or columns[0] in self.heads else set()
 
     def weaknesses(self, alpha: float) -> list[Weakness]:
         """One after the other, each with its values taken away before the next is looked for."""

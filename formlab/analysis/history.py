@@ -18,7 +18,7 @@ from formlab.analysis.summarise import summarise
 from formlab.analysis.verdicts import identical, shown_kinds, values_right
 from formlab.errors import DataBroken, DataMissing, UnknownName
 from formlab.folders import Evaluation, is_hidden
-from formlab.stats.tests import ALPHA, adjusted_p, documents_needed, holds
+from formlab.stats.tests import compared
 
 BETTER, WORSE, NOT_SHOWN = "better", "worse", "not shown"
 SAME, INCOMPARABLE = "identical", "not comparable"
@@ -156,11 +156,15 @@ def history(
     draws = {"resamples": resamples, "permutations": permutations, "seed": seed}
     rows = []
     for corpus, runs in corpora(evaluations).items():
-        before = [None, *runs.values()]
+        before, earlier, last = [None, *runs.values()], [], []
         for (name, run), previous in zip(runs.items(), before, strict=False):
-            of = {"corpus": corpus, "run": name, "family": (corpus, name == list(runs)[-1])}
-            rows += [row | of for row in _rows(previous, run, metric, average, draws)]
-    _judge(rows)
+            earlier += last
+            scores = _rows(previous, run, metric, average, draws)
+            last = [row | {"corpus": corpus, "run": name} for row in scores]
+        # The last run was looked at first: the others are adjusted together.
+        _judge(earlier)
+        _judge(last)
+        rows += earlier + last
     return pl.DataFrame([{n: row.get(n) for n in HISTORY} for row in rows], schema=HISTORY)
 
 
@@ -204,30 +208,25 @@ def _tests(
         rows += tables.only(table, slice_by=None).to_dicts()
     kinds = [{"kind": kind["slice_value"], **kind} for kind in shown_kinds(values)]
     more = {"verdict": SAME if identical(*pair) else None, "note": None}
-    tests = {}
-    for row in rows:
-        test = {name: row[name] for name in ("difference", "p", "least_difference", "rules")} | more
-        test |= {"difference_low": row["ci_low"], "difference_high": row["ci_high"]}
-        if row["metric"] == OUTCOME:
-            test |= {"fixed": row["only_a"], "broken": row["only_b"], "kinds": kinds}
-        tests[row["metric"], row["level"]] = test
+    tests = {(row["metric"], row["level"]): {"test": row} | more for row in rows}
+    if (OUTCOME, "field") in tests:
+        row = tests[OUTCOME, "field"]["test"]
+        flips = {"fixed": row["only_a"], "broken": row["only_b"], "kinds": kinds}
+        tests[OUTCOME, "field"] |= flips
     return tests
 
 
 def _judge(rows: list[dict[str, Any]]) -> None:
-    """Adjust p within each family of tests, and give the verdicts."""
-    families: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
-    for row in rows:
-        if "p" in row:
-            families.setdefault((row["metric"], row["level"], row["family"]), []).append(row)
-    for family in families.values():
-        for row, p in zip(family, adjusted_p([row["p"] for row in family]).tolist(), strict=True):
-            row["p_adjusted"] = p
-            if row["n_docs"] < documents_needed(ALPHA / len(family)):
-                row["least_difference"] = float("nan")
-            shown = holds(p, row["difference_low"], row["difference_high"], row["rules"])
-            verdict = (BETTER if row["difference"] > 0 else WORSE) if shown else NOT_SHOWN
-            row["verdict"] = row["verdict"] or verdict
+    """Adjust the p of tests together, and give the verdicts."""
+    rows = [row for row in rows if "test" in row]
+    # The p of `compare` is adjusted once more, for the other runs.
+    tests = [row["test"] | {"surest": row["test"]["p_holm"]} for row in rows]
+    for row, test in zip(rows, compared(tests), strict=True):
+        row |= {name: test[name] for name in ("difference", "p", "least_difference")}
+        row |= {"difference_low": test["ci_low"], "difference_high": test["ci_high"]}
+        row["p_adjusted"] = test["p_holm"]
+        shown = BETTER if test["better"] == test["system_a"] else WORSE
+        row["verdict"] = row["verdict"] or (shown if test["better"] else NOT_SHOWN)
 
 
 def _changes(before: Evaluation, run: Evaluation) -> str | None:

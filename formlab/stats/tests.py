@@ -227,9 +227,8 @@ def compared(
     """Tests of pairs, with p adjusted over its family, `rules`, and who is `better`.
 
     `tests` are as from `paired_differences`, with the labels `KEY`, `n_docs` and `read`, whether a
-    reading rule has a say; one may have a `surest` p, greater than that of all its cases, which is
-    adjusted instead. `by_other_rules` are the same tests under each other rule of reading fields
-    from pages.
+    reading rule has a say; one may have `rules`, and a `surest` p that is adjusted instead of p.
+    `by_other_rules` are the same tests under each other rule of reading fields from pages.
 
     `p_holm` is adjusted over the pairs and slices of a metric, average and level. Rows of no slice
     are a family apart, and so are kinds: both were planned, and looking at other slices costs them
@@ -243,7 +242,7 @@ def compared(
         adjusted = adjusted_p([row.get("surest", row["p"]) for row in family])
         tested = sum(not isnan(row["p"]) for row in family)
         for row, p in zip(family, adjusted.tolist(), strict=True):
-            row["p_holm"], row["rules"] = p, None
+            row |= {"p_holm": p, "rules": row.get("rules")}
             # With fewer documents the least p there can be, counted for all tests, shows nothing.
             if row["n_docs"] < documents_needed(alpha / max(tested, 1)):
                 row["least_difference"] = NAN

@@ -214,26 +214,19 @@ def by_text(row: Mapping[str, Any], *, size_only: bool = False) -> str:
     return text if math.isnan(row["ci_low"]) else f"{text}, 95 % interval {low} to {high}"
 
 
-def seen_text(
-    difference: float,
-    least: float,
-    *,
-    share: bool = False,
-    n_docs: int | None = None,
-    n_tested: int = 1,
-) -> str:
+def detectable_text(row: Row) -> str:
     """The end of a sentence that says which difference would have been seen, if it was larger.
 
-    `share`: the difference is one of shares, and is given in percentage points. With fewer of the
-    `n_docs` documents than `n_tested` tests need, that nothing can be shown.
+    With fewer than the documents that `n_tested` tests need, that nothing can be shown.
     """
-    needed = documents_needed(ALPHA / max(n_tested, 1))
-    if n_docs is not None and n_docs < needed:
-        counted = f"{n_docs:,} document{'s' * (n_docs != 1)}"
+    count, least = row["n_docs"], row["least_difference"]
+    needed = documents_needed(ALPHA / max(row["n_tested"], 1))
+    if count < needed:
+        counted = f"{count:,} document{'s' * (count != 1)}"
         return f"; {counted}: nothing can be shown, {needed} are needed"
-    if not abs(difference) < least < 1 or least < 0.005:
+    if not abs(row["difference"]) < least < 1 or least < 0.005:
         return ""
-    size = f"{100 * least:.2g} points" if share else f"{least:.2f}"
+    size = f"{100 * least:.2g} points" if row["metric"] == OUTCOME else f"{least:.2f}"
     return f"; a difference of about {size} would have been seen"
 
 
@@ -338,10 +331,3 @@ def counts_text(row: Row) -> str:
     """How many fields and documents were compared."""
     documents = f"{row['n_docs']:,} document{'s' * (row['n_docs'] != 1)}"
     return documents if row["metric"] != OUTCOME else f"{row['n_cases']:,} fields in {documents}"
-
-
-def detectable_text(row: Row) -> str:
-    """What a comparison would have shown, as from `seen_text`."""
-    counts = {"n_docs": row["n_docs"], "n_tested": row["n_tested"]}
-    is_share = row["metric"] == OUTCOME
-    return seen_text(row["difference"], row["least_difference"], share=is_share, **counts)

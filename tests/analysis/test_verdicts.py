@@ -161,6 +161,8 @@ def test_no_verdict_rests_on_the_reading_rule_or_on_labels(cause):
     assert one.p < 0.01
     assert not one.holds
     assert one.claim.startswith("No difference in fields right was shown")
+    runs = analysis.history([first, second], **FEW).filter(metric="outcome", run="run 2")
+    assert (runs["verdict"][0], runs["p_adjusted"][0]) == ("not shown", one.p_adjusted)
     sound = first.cases.with_columns(pl.lit("digit").alias("cause"))
     (held,) = told(dataclasses.replace(first, cases=sound), second)
     assert held.holds

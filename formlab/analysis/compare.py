@@ -106,31 +106,28 @@ def compare(
     P. Koehn, EMNLP 2004 (bootstrap). A. Yeh, COLING 2000 (permutation).
     """
     names = [metric] if isinstance(metric, str) else metric
-    if OUTCOME in (names or ()) and average == metrics.MACRO:
+    has_values = OUTCOME in (names or ())
+    if has_values and average == metrics.MACRO:
         problem = f"{OUTCOME} is the share of all values right and has no mean over documents"
         raise DataBroken(problem, remedy=f"average={metrics.POOLED!r}, or another metric")
     systems, options = common(evaluations).evaluations, DRAWS | draws
-    values = [values_compared(systems, by, reference, **draws)] if OUTCOME in (names or ()) else []
-    scores = None if names is None else [name for name in names if name != OUTCOME]
-    if scores == [] and values:
-        return values[0]
     _check_columns(systems, by)
-
-    details = {"names": scores, "by": by, "average": average}
-    tested = partial(_score_tests, **details, reference=reference, options=options)
-    found, by_rule = tested(systems), []
-    # Scoring anew under the other rules takes most of the time: only where a rule has a say.
-    if any(row["read"] for row in found):
-        by_rule = [tested(common(rule).evaluations) for rule in under_other_rules(evaluations)]
-    found = compared(found, by_other_rules=by_rule, level=options["level"])
-    return pl.concat([*values, _table(found)])
+    found = [values_compared(systems, by, reference, **draws)] if has_values else []
+    scores = None if names is None else [name for name in names if name != OUTCOME]
+    if scores != [] or not found:
+        details = {"names": scores, "by": by, "average": average}
+        tested = partial(_score_tests, **details, reference=reference, options=options)
+        tests, by_rule = tested(systems), []
+        # Scoring anew under the other rules takes most of the time: only where a rule has a say.
+        if any(row["read"] for row in tests):
+            by_rule = [tested(common(rule).evaluations) for rule in under_other_rules(evaluations)]
+        found.append(_table(compared(tests, by_other_rules=by_rule, level=options["level"])))
+    return pl.concat(found)
 
 
 def _table(rows: Tests) -> pl.DataFrame:
     rows = [row | {"settings": dataclasses.asdict(row["settings"])} for row in rows]
-    return pl.DataFrame(
-        [{name: row.get(name) for name in COMPARISON} for row in rows], schema=COMPARISON
-    )
+    return pl.DataFrame([{n: row.get(n) for n in COMPARISON} for row in rows], schema=COMPARISON)
 
 
 def _check_columns(evaluations: Sequence[Evaluation], by: Sequence[str]) -> None:

@@ -238,8 +238,7 @@ class Search:
         self.table, self.depth, self.min_docs, self.min_cases = table, depth, min_docs, min_cases
         self.document = (table["doc_id"].rank("dense").cast(pl.Int64) - 1).to_numpy()
         self.count = int(self.document.max(initial=-1)) + 1
-        self.loss = (~table["right"]).cast(float).to_numpy()
-        self.sure = table["sure"].to_numpy()
+        self.loss, self.sure = (~table["right"]).cast(float).to_numpy(), table["sure"].to_numpy()
         # Of each number the places in its `words` where it is cut.
         self.columns, self.words, self.cuts = {}, {}, {}
         for name, column in columns.items():

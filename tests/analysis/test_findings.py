@@ -9,6 +9,7 @@ import pytest
 
 import formlab
 from formlab import analysis, tables
+from formlab.analysis.finding import FINDINGS, Finding, finding_table, p_text
 from tests.analysis import planted as plants
 from tests.analysis.made_pairs import from_matrix, made, pages_alone, with_pages
 from tests.analysis.test_overview import FIELDS as RUN
@@ -272,3 +273,17 @@ def test_nothing_and_one_document_are_no_error():
     empty = made("m", [], documents=["1"])
     assert analysis.findings([empty, empty]) == []
     assert tables.check("cases", empty.cases).height == 0
+
+
+def test_findings_become_a_table_with_all_they_rest_on():
+    one = Finding("so", "kinds", effect=0.5, p=0.01, p_adjusted=0.03, n_tested=3, n_docs=4)
+    table = finding_table([one])
+    assert list(table.schema) == list(FINDINGS)
+    row = table.row(0, named=True)
+    names = ("finding", "effect", "p_adjusted", "n_tested")
+    assert [row[name] for name in names] == ["so", 0.5, 0.03, 3]
+    assert finding_table([]).height == 0
+
+
+def test_p_is_said_with_two_digits_and_small_ones_are_small():
+    assert [p_text(p) for p in (0.5, 0.0312, 0.00009)] == ["p = 0.5", "p = 0.031", "p < 0.0001"]

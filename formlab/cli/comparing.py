@@ -60,7 +60,7 @@ def compare(folders: tuple[Path, ...], everything: bool, over_time: bool, **how:
             raise DataBroken("--over-time beside several folders", remedy="the folder around them")
         draws |= {"metric": metric, "average": average}
         return _history(folders[0], everything=everything, **draws)
-    evaluations = [Evaluation.load(folder) for folder in folders]
+    evaluations = [Evaluation.load(folder.absolute()) for folder in folders]
     draws |= {name: how[name] for name in ("by", "reference", "average")}
     table = analysis.compare(evaluations, metric=metric or None, **draws)
     tables, hints = _pairs(table, everything=everything, average=average)

@@ -288,7 +288,7 @@ def comparison_sentence(row: Row) -> str:
     ]
     over = f"of {counts_text(row)} are right" if is_share else f"over {counts_text(row)}"
     size = by_text(row, size_only=better is not None)
-    tested = f"(difference {size}; {tested_text(row)}{detectable_text(row)})"
+    tested = f"(difference {size}; {adjusted_text(row)}{detectable_text(row)})"
     does, aspect = verdict_words(row)
     if better is None:
         turned = row.get("rules") == DEPENDS
@@ -319,7 +319,7 @@ def verdict_words(row: Row) -> tuple[str, str]:
     return f"has the {'higher' if is_up(row['metric']) else 'lower'} {aspect}", aspect
 
 
-def tested_text(row: Row) -> str:
+def adjusted_text(row: Row) -> str:
     """The p of a comparison, and what it is adjusted for."""
     if math.isnan(row["p_holm"]):
         return "a single document cannot be tested"

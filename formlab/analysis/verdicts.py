@@ -24,6 +24,7 @@ from formlab.analysis.finding import (
     SAME,
     Finding,
     Row,
+    adjusted_text,
     by_text,
     cause_apart,
     comparison_sentence,
@@ -32,7 +33,6 @@ from formlab.analysis.finding import (
     is_up,
     keys,
     other_system,
-    tested_text,
     verdict_words,
     word,
 )
@@ -371,7 +371,7 @@ def _sentence_of_several(rows: Sequence[Row], names: Sequence[str]) -> str:
     rest = [name for name in names if name not in (best, *beaten)]
     ends = f"; no difference from {_list(rest)} was shown" if rest else ""
     details = (
-        f"{which}by {by_text(least, size_only=True)}; {counts_text(least)}, {tested_text(least)}"
+        f"{which}by {by_text(least, size_only=True)}; {counts_text(least)}, {adjusted_text(least)}"
     )
     return f"{best} {does} than {_list(beaten)} ({details}){ends}"
 

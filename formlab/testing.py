@@ -18,7 +18,7 @@ from formlab.stats.tests import (
     Pair,
     contributions,
     documents_needed,
-    loss_test,
+    loss_p,
     paired_differences,
 )
 
@@ -43,7 +43,7 @@ def assert_not_worse(
 ) -> dict[str, Any]:
     """Fail unless a loss of `margin` or more against the baseline can be excluded.
 
-    A paired test of non-inferiority by documents (`stats.tests.loss_test`): a system that truly
+    A paired test of non-inferiority by documents (`stats.tests.loss_p`): a system that truly
     loses the margin passes in about `alpha` of corpora, whatever their size. Too few documents
     therefore fail, also where the systems are equal. Where the tallies of every document are the
     same, any margin passes. A kind of fields that is shown by `compare` to lose more than the
@@ -79,7 +79,7 @@ def assert_not_worse(
     pair = _pair(systems, metric, average, level)
     labels, draws = pair.labels, {"resamples": resamples, "seed": seed}
     (row,) = paired_differences([pair], permutations=0, level=1 - 2 * alpha, **draws)
-    p, _ = loss_test(pair, margin, alpha=alpha, permutations=permutations, seed=seed)
+    p = loss_p(pair, margin, permutations=permutations, seed=seed)
     leads = np.nan_to_num(pair.lead(pair.first, pair.second))
     numbers = {
         "value": row["value_a"],

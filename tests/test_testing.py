@@ -14,7 +14,7 @@ import pytest
 
 from formlab.errors import DataBroken, UnknownName
 from formlab.metrics import ratio
-from formlab.stats.tests import Pair, contributions, loss_test
+from formlab.stats.tests import Pair, contributions, loss_p
 from formlab.testing import assert_not_worse
 from tests.analysis.made_pairs import built, from_matrix, made
 
@@ -25,10 +25,6 @@ REPOSITORY = Path(__file__).parents[1]
 def pair(right, total, more=None):
     sides = (right if more is None else more, right)
     return Pair(*(np.stack([side, total], axis=1).astype(float) for side in sides), ratio)
-
-
-def p_of_loss(*args, **options):
-    return loss_test(*args, **options)[0]
 
 
 def forms(generator, count, loss=0.0):
@@ -44,26 +40,14 @@ def test_p_is_the_share_of_flips_that_are_as_good():
     # other signs they make 0.5, 0.3, 0.1 and the negatives of all: three of eight are as large.
     one = pair(np.array([5, 5, 5]), np.full(3, 10), np.array([6, 4, 2]))
     assert contributions(one) == pytest.approx([0.1, -0.1, -0.3])
-    assert p_of_loss(one, 0.2) == pytest.approx(3 / 8)
-
-
-def test_least_margin_is_the_one_from_which_on_p_is_at_most_alpha():
-    for count, up in ((9, True), (30, False)):
-        one = forms(np.random.default_rng(count), count, 0.03)
-        one.up = up
-        most = loss_test(one, 0.0, permutations=999)[1]
-        for margin, passes in ((most + 1e-6, True), (most - 1e-6, False)):
-            p = p_of_loss(one, margin, permutations=999)
-            assert (p <= 0.05) == passes
-    # Of four documents no flip has a p below 1/16.
-    assert loss_test(forms(np.random.default_rng(1), 4), 0.5)[1] == math.inf
+    assert loss_p(one, 0.2) == pytest.approx(3 / 8)
 
 
 def test_a_margin_that_is_truly_lost_passes_in_alpha_of_corpora():
     for count, seed in ((8, 1), (30, 2)):
         generator = np.random.default_rng(seed)
         trials = [forms(generator, count, 0.05) for _ in range(300)]
-        passed = np.mean([p_of_loss(one, 0.05, permutations=499) <= 0.05 for one in trials])
+        passed = np.mean([loss_p(one, 0.05, permutations=499) <= 0.05 for one in trials])
         # 0.05 and three standard errors of 300 trials.
         assert passed < 0.088
 

@@ -9,8 +9,8 @@ HOMES = {
     "analysis.agreement": "item_difficulty shared_failures",
     "analysis.audit": "open_audit",
     "analysis.comparability": "common named",
-    "analysis.compare": "compare evaluation_pairs flips side side_by_side",
-    "analysis.finding": "OUTCOME Finding finding_table has_pages",
+    "analysis.compare": "compare evaluation_pairs flips side",
+    "analysis.finding": "OUTCOME Finding comparison_sentence finding_table has_pages",
     "analysis.findings": "findings",
     "analysis.history": "corpora history one_corpus open_history",
     "analysis.label_corrections": "corrected_scores with_label_corrections",
@@ -21,9 +21,9 @@ HOMES = {
         "BASELINES of_system open_all open_compared open_evaluation open_evaluations"
     ),
     "analysis.slices": "find_slices slice_cases",
-    "analysis.splits": ("by_entity changed_entities few_shot merge_splits"),
+    "analysis.splits": "by_entity changed_entities few_shot merge_splits",
     "analysis.summarise": "summarise surface",
-    "analysis.verdicts": "comparison_sentence identical ranks tell_apart verdict_sentence verdicts",
+    "analysis.verdicts": "identical ranks side_by_side tell_apart verdict_sentence verdicts",
     "analysis.what_if": "what_if",
     "scoring.evaluate": "evaluate",
 }

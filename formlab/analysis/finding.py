@@ -13,11 +13,17 @@ from formlab import metrics
 from formlab.analysis.comparability import of_gold
 from formlab.errors import UnknownName
 from formlab.folders import Evaluation
+from formlab.scoring.across import OFFSET, OTHER_DOCUMENT
 from formlab.scoring.bands import DERIVED, roots
-from formlab.stats.tests import ALPHA, documents_needed
+from formlab.scoring.causes import IN_WORDS
+from formlab.stats.exchange import drawn_p
+from formlab.stats.tests import ALPHA, DEPENDS, documents_needed
 from formlab.tables import WHOLE_LEVELS
 
 NAN = float("nan")
+# The verdict on two systems of which every answer is the same.
+SAME = "="
+Row = Mapping[str, Any]
 # The share of gold values right, where a metric is named.
 OUTCOME = "outcome"
 # The columns that identify a case.
@@ -25,6 +31,8 @@ KEYS = ("doc_id", "task", "path")
 # What a sentence calls the cases of a level.
 COUNTED = {"field": "fields", "fact": "facts"}
 COUNTED |= dict.fromkeys(("question", "check", "contradiction"), "answers")
+# Below so many cases or documents they are listed, and a sentence does not say "often".
+FEW_CASES, FEW_DOCS = 5, 3
 # No claim may rest on these alone: formlab's own reading rule, and labels that may be wrong.
 READER, LABEL = "reader", "label_error"
 FINDINGS: dict[str, Any] = {
@@ -148,6 +156,30 @@ def keys(cases: pl.DataFrame) -> pl.DataFrame:
     return cases.select(KEYS).sort(KEYS)
 
 
+def ranked(rows: pl.DataFrame, name: str) -> pl.DataFrame:
+    """The values of a column and how many cases have each, the commonest first."""
+    counts = rows.drop_nulls(name).group_by(name).agg(count=pl.len())
+    return counts.sort("count", name, descending=[True, False])
+
+
+def cause_apart(
+    wrong: pl.DataFrame, rest: pl.DataFrame, *, clear: Sequence[str] = (OTHER_DOCUMENT, OFFSET)
+) -> str | None:
+    """The commonest cause of some errors, if its share is larger than among the other errors.
+
+    `clear` causes, which are told from many cases together, need no comparison.
+    """
+    causes = ranked(wrong, "cause")
+    if not causes.height or causes["count"][0] < FEW_CASES:
+        return None
+    cause, count = causes.row(0)
+    if cause in clear:
+        return cause
+    other = rest.filter(cause=cause).height
+    p = drawn_p(count, wrong.height, count + other, wrong.height + rest.height)
+    return cause if p <= ALPHA and cause in IN_WORDS else None
+
+
 def word(name: str) -> str:
     """What a sentence calls a cause, a status or a column."""
     return name.replace("_", " ")
@@ -182,26 +214,19 @@ def by_text(row: Mapping[str, Any], *, size_only: bool = False) -> str:
     return text if math.isnan(row["ci_low"]) else f"{text}, 95 % interval {low} to {high}"
 
 
-def seen_text(
-    difference: float,
-    least: float,
-    *,
-    share: bool = False,
-    n_docs: int | None = None,
-    n_tested: int = 1,
-) -> str:
+def detectable_text(row: Row) -> str:
     """The end of a sentence that says which difference would have been seen, if it was larger.
 
-    `share`: the difference is one of shares, and is given in percentage points. With fewer of the
-    `n_docs` documents than `n_tested` tests need, that nothing can be shown.
+    With fewer than the documents that `n_tested` tests need, that nothing can be shown.
     """
-    needed = documents_needed(ALPHA / max(n_tested, 1))
-    if n_docs is not None and n_docs < needed:
-        counted = f"{n_docs:,} document{'s' * (n_docs != 1)}"
+    count, least = row["n_docs"], row["least_difference"]
+    needed = documents_needed(ALPHA / max(row["n_tested"], 1))
+    if count < needed:
+        counted = f"{count:,} document{'s' * (count != 1)}"
         return f"; {counted}: nothing can be shown, {needed} are needed"
-    if not abs(difference) < least < 1 or least < 0.005:
+    if not abs(row["difference"]) < least < 1 or least < 0.005:
         return ""
-    size = f"{100 * least:.2g} points" if share else f"{least:.2f}"
+    size = f"{100 * least:.2g} points" if row["metric"] == OUTCOME else f"{least:.2f}"
     return f"; a difference of about {size} would have been seen"
 
 
@@ -250,3 +275,59 @@ def cases_at(evaluation: Evaluation, places: Sequence[int], *where: pl.Expr) -> 
         begin += cases.select(pl.len()).collect().item()
     together = pl.concat(rows, how="diagonal_relaxed")
     return wanted.join(together, on="_place", maintain_order="left").drop("_place")
+
+
+def comparison_sentence(row: Row) -> str:
+    """The verdict on two systems, a row of `verdicts`, as one sentence without a full stop."""
+    a, b, better = row["system_a"], row["system_b"], row["better"]
+    if row["verdict"] == SAME:
+        return f"{a} and {b} are identical: every answer is the same ({counts_text(row)})"
+    is_share = row["metric"] == OUTCOME
+    texts = [
+        f"{100 * v:.1f} %" if is_share else f"{v:.3f}" for v in (row["value_a"], row["value_b"])
+    ]
+    over = f"of {counts_text(row)} are right" if is_share else f"over {counts_text(row)}"
+    size = by_text(row, size_only=better is not None)
+    tested = f"(difference {size}; {adjusted_text(row)}{detectable_text(row)})"
+    does, aspect = verdict_words(row)
+    if better is None:
+        turned = row.get("rules") == DEPENDS
+        rule = ", and which of them is ahead depends on the rule by which words go to fields"
+        values = f"{texts[0]} and {texts[1]} {over} {tested}{rule * turned}"
+        return f"No difference in {aspect} was shown between {a} and {b}: {values}"
+    first, second = texts if better == a else texts[::-1]
+    values = f"{first} against {second} {over} {tested}"
+    return f"{better} {does} than {other_system(row, better)}: {values}"
+
+
+def other_system(row: Row, name: str) -> str:
+    """The system of a comparison that is not the one named."""
+    return row["system_b"] if row["system_a"] == name else row["system_a"]
+
+
+def is_up(metric: str) -> bool:
+    """Whether more of a metric is better."""
+    return metric == OUTCOME or metrics.get(metric).direction == "up"
+
+
+def verdict_words(row: Row) -> tuple[str, str]:
+    """What the better system does, and in what systems may differ."""
+    if row["metric"] == OUTCOME:
+        kind = f"{word(row['slice_value'])} values" if row["slice_value"] else "fields"
+        return f"gets more {kind} right", "fields right"
+    aspect = f"{metrics.title(row['metric'])} of whole documents"
+    return f"has the {'higher' if is_up(row['metric']) else 'lower'} {aspect}", aspect
+
+
+def adjusted_text(row: Row) -> str:
+    """The p of a comparison, and what it is adjusted for."""
+    if math.isnan(row["p_holm"]):
+        return "a single document cannot be tested"
+    tests = f", adjusted for {row['n_tested']} tests" if row["n_tested"] > 1 else ""
+    return p_text(row["p_holm"]) + tests
+
+
+def counts_text(row: Row) -> str:
+    """How many fields and documents were compared."""
+    documents = f"{row['n_docs']:,} document{'s' * (row['n_docs'] != 1)}"
+    return documents if row["metric"] != OUTCOME else f"{row['n_cases']:,} fields in {documents}"

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from formlab import systems, tables
@@ -14,36 +14,37 @@ from formlab.analysis.comparability import common, of_gold
 from formlab.analysis.finding import (
     ALPHA,
     COUNTED,
+    FEW_CASES,
+    FEW_DOCS,
     KEYS,
     LABEL,
     OUTCOME,
     READER,
     Finding,
+    cause_apart,
     has_pages,
     in_fields,
     keys,
     origin,
     p_text,
+    ranked,
     word,
 )
-from formlab.analysis.slices import Search, Weakness, opened_values, slice_rows
+from formlab.analysis.slices import search_of, slice_name, slice_rows
 from formlab.analysis.verdicts import tell_apart, verdicts
 from formlab.errors import DataBroken
 from formlab.folders import Evaluation
-from formlab.scoring.across import OFFSET, OTHER_DOCUMENT, offset_text
+from formlab.scoring.across import OFFSET, offset_text
 from formlab.scoring.bands import pattern
 from formlab.scoring.causes import IN_WORDS, advice
 from formlab.stats.draws import share
-from formlab.stats.exchange import drawn_p
+from formlab.stats.exchange import Weakness
 from formlab.tables import STATUSES, USABLE, settings_text
 
-Draws = dict[str, Any]
 # No more than so many findings of one of several evaluations, so that none hides the others.
 _OF_ONE = 2
 # Of one evaluation alone so many causes are counted, if each has this share of its errors.
 _CAUSES, _OF_ERRORS = 3, 0.1
-# Below so many cases or documents they are listed, and a sentence does not say "often".
-_FEW_CASES, _FEW_DOCS = 5, 3
 # From this CER on a page counts as bad: as many edits as half of its characters.
 _BAD_PAGE = 0.5
 
@@ -83,29 +84,33 @@ def findings(
     """
     draws = {"resamples": resamples, "level": level, "seed": seed}
     groups: dict[tuple[str, ...], list[Evaluation]] = {}
-    for one in evaluations:
-        groups.setdefault((one.benchmark, one.split, one.mode), []).append(one)
+    for evaluation in evaluations:
+        key = evaluation.benchmark, evaluation.split, evaluation.mode
+        groups.setdefault(key, []).append(evaluation)
     compared = []
     for group in groups.values():
         # Other documents or gold, or one system alone: nothing to compare.
         with contextlib.suppress(DataBroken):
             compared.append(common(group).evaluations)
-    # Half of it is for kinds of field, where systems are compared: differences are small there.
-    left = alpha / 2 if compared else alpha
-    bar, bar_of_kinds = left / max(len(evaluations) + len(compared), 1), left / len(compared or "x")
-    ranked = []
+    # Differences of kinds are small where systems are compared.
+    rest = alpha / 2 if compared else alpha
+    bar, bar_of_kinds = (
+        rest / max(len(evaluations) + len(compared), 1),
+        rest / max(len(compared), 1),
+    )
+    found = []
     for group in compared:
         swaps = {"resamples": draws["resamples"], "seed": draws["seed"]}
         shown = verdicts(group, **swaps).drop_nulls("better")
         for finding, by in zip(tell_apart(group, shown), shown["slice_by"], strict=True):
             if finding.p_adjusted <= (bar_of_kinds if by else bar):
-                ranked.append(finding)
+                found.append(finding)
     several = len(evaluations) > 1
-    for one in evaluations:
-        look = _Look(one, draws, bar)
-        found = sorted(look.findings(1 if several else _CAUSES), key=_weight)
-        ranked += found[:_OF_ONE] if several else found
-    return sorted(ranked, key=_weight)[:most]
+    for evaluation in evaluations:
+        look = _Look(evaluation, draws, bar)
+        of_one = sorted(look.findings(1 if several else _CAUSES), key=_weight)
+        found += of_one[:_OF_ONE] if several else of_one
+    return sorted(found, key=_weight)[:most]
 
 
 def _weight(finding: Finding) -> tuple[Any, ...]:
@@ -116,39 +121,25 @@ def _weight(finding: Finding) -> tuple[Any, ...]:
 class _Look:
     """What one evaluation shows."""
 
-    def __init__(self, evaluation: Evaluation, draws: Draws, bar: float) -> None:
+    def __init__(self, evaluation: Evaluation, draws: dict[str, Any], bar: float) -> None:
         self.evaluation, self.draws, self.bar = evaluation, draws, bar
-        self.pages, self.base = has_pages(evaluation), origin(evaluation)
+        self.pages = has_pages(evaluation)
         name = evaluation.system.partition("(")[0]
         self.reads_images = systems.SYSTEMS[name].images if name in systems.SYSTEMS else self.pages
+        self.cases = evaluation.gathered(_cases)
+        self.gold = self.cases.filter("asked")
 
     def findings(self, causes: int) -> Iterator[Finding]:
         """What holds by test, and what is counted; causes alone only where no test holds."""
-        cases = self.evaluation.gathered(_cases)
-        gold = cases.filter(pl.col("asked"))
-        yield from self._extra(cases)
-        yield from self._pages(gold)
-        if not gold.height:
-            return
-        yield from self._unusable(gold)
-        found = list(self._weaknesses())
-        yield from found or self._causes(gold, causes)
+        yield from self._extra()
+        yield from self._pages()
+        if self.gold.height:
+            yield from self._unusable()
+            found = list(self._weaknesses())
+            yield from found or self._causes(causes)
 
     def advice(self, name: str) -> str:
         return advice(name, pages=self.pages and self.reads_images)
-
-    def _count(
-        self, gold: pl.DataFrame, counted: pl.Expr, about: str, claim: str, what_to_try: str
-    ) -> Finding:
-        """A share of the gold's values that needs no test because it is a count."""
-        numbers = share(gold, counted, **self.draws)
-        interval = "ci=bootstrap,documents,n={resamples},level={level:g},seed={seed}"
-        more = {
-            "settings": f"share of gold values|{interval.format(**self.draws)}",
-            "of": f"{gold.height:,} {_nouns(gold)}",
-            "at_least": _or_0(numbers[1]) * gold.height,
-        }
-        return self._finding(claim, about, gold.filter(counted), what_to_try, numbers, **more)
 
     def _finding(
         self,
@@ -160,11 +151,24 @@ class _Look:
         **more: Any,
     ) -> Finding:
         """A finding on some cases; `numbers` are its effect and the ends of its interval."""
-        known = dict(zip(("effect", "ci_low", "ci_high"), numbers, strict=False)) | self.base
+        known = dict(zip(("effect", "ci_low", "ci_high"), numbers, strict=False))
         known |= {"metric": OUTCOME, "n_cases": rows.height, "n_docs": rows["doc_id"].n_unique()}
-        return Finding(claim, about, cases=keys(rows), what_to_try=what_to_try, **known | more)
+        known |= {"cases": keys(rows), "what_to_try": what_to_try, **origin(self.evaluation)}
+        return Finding(claim, about, **known | more)
 
-    def _unusable(self, gold: pl.DataFrame) -> Iterator[Finding]:
+    def _count(self, counted: pl.Expr, about: str, claim: str, what_to_try: str) -> Finding:
+        """A share of the gold's values that needs no test because it is a count."""
+        numbers = share(self.gold, counted, **self.draws)
+        interval = "ci=bootstrap,documents,n={resamples},level={level:g},seed={seed}"
+        more = {
+            "settings": f"share of gold values|{interval.format(**self.draws)}",
+            "of": f"{self.gold.height:,} {_nouns(self.gold)}",
+            "at_least": np.nan_to_num(numbers[1]) * self.gold.height,
+        }
+        return self._finding(claim, about, self.gold.filter(counted), what_to_try, numbers, **more)
+
+    def _unusable(self) -> Iterator[Finding]:
+        gold = self.gold
         lost = gold.filter(~pl.col("answered"))
         if lost.height:
             docs, of = lost["doc_id"].n_unique(), gold["doc_id"].n_unique()
@@ -173,149 +177,136 @@ class _Look:
                 f"which loses {lost.height:,} of {gold.height:,} values"
             )
             tip = self.advice("missing_document")
-            yield self._count(gold, ~pl.col("answered"), "documents", claim, tip)
+            yield self._count(~pl.col("answered"), "documents", claim, tip)
         unusable = pl.col("answered") & ~pl.col("status").is_in([*USABLE, "missing"])
         broken = gold.filter(unusable)
         if broken.height:
-            status, count = _ranked(broken, "status").row(0)
+            status, count = ranked(broken, "status").row(0)
             claim = (
                 f"For {broken.height:,} of {gold.height:,} values the answer cannot be used "
                 f"(status “{word(status)}”: {count:,})"
             )
-            yield self._count(gold, unusable, "status", claim, self.advice(status))
+            yield self._count(unusable, "status", claim, self.advice(status))
 
-    def _extra(self, cases: pl.DataFrame) -> Iterator[Finding]:
+    def _extra(self) -> Iterator[Finding]:
         """Values that the gold does not have: they lose nothing, and are as many errors."""
-        extra = cases.filter(pl.col("outcome") == "spurious")
-        if not extra.height:
-            return
-        docs, of = extra["doc_id"].n_unique(), self.evaluation.document_names.len()
-        claim = (
-            f"{self.evaluation.system} gives {_counted(extra.height, 'value')} that the gold does "
-            f"not have, in {docs:,} of {of:,} documents"
-        )
-        claim += f": {_listed(extra)}" if _is_few(extra) else ""
-        tip = self.advice("spurious")
-        yield self._finding(claim, "extra", extra, tip, at_least=float(extra.height))
+        extra = self.cases.filter(pl.col("outcome") == "spurious")
+        if extra.height:
+            docs, of = extra["doc_id"].n_unique(), self.evaluation.document_names.len()
+            claim = (
+                f"{self.evaluation.system} gives {_counted(extra.height, 'value')} that the gold "
+                f"does not have, in {docs:,} of {of:,} documents"
+            )
+            claim += f": {_listed(extra)}" if _is_few(extra) else ""
+            tip = self.advice("spurious")
+            yield self._finding(claim, "extra", extra, tip, at_least=float(extra.height))
 
-    def _pages(self, gold: pl.DataFrame) -> Iterator[Finding]:
+    def _pages(self) -> Iterator[Finding]:
         """Pages of which half or more is wrong, and how many of them are cut short."""
         pages = self.evaluation.gathered(_page_errors)
         bad = pages.filter(pl.col("value") >= _BAD_PAGE)
         if not bad.height:
             return
-        whole = self.evaluation.gathered(_bad_pages)
-        short = whole.filter("short")["doc_id"].n_unique()
-        mean = math.fsum(pages["value"]) / pages.height
+        cases = self.evaluation.gathered(_bad_pages)
+        short = cases.filter("short")["doc_id"].n_unique()
         claim = (
             f"{bad.height:,} of {pages.height:,} pages {'has' if bad.height == 1 else 'have'} a "
-            f"CER of at least {_BAD_PAGE}; the mean is {mean:.3f}"
+            f"CER of at least {_BAD_PAGE}; the mean is {pages['value'].mean():.3f}"
         )
         if short:
             claim += f"; at least half of the text is missing from {short:,} of them"
         numbers = share(pages, pl.col("value") >= _BAD_PAGE, **self.draws)
         surely = numbers[1] * pages.height
-        if gold.height:
+        if self.gold.height:
             # A page concerns the values wrong on it: its CER may be one of reading order alone.
             wrong = ~pl.col("right") & pl.col("doc_id").is_in(bad["doc_id"].implode())
-            surely = share(gold, wrong, **self.draws)[1] * gold.height
+            surely = share(self.gold, wrong, **self.draws)[1] * self.gold.height
         tip = "Look at these pages beside their text, the longest gap first."
         more = {"metric": "cer", "settings": settings_text(pages.row(0, named=True))}
-        more |= {"n_docs": bad.height, "n_cases": bad.height, "at_least": _or_0(surely)}
-        yield self._finding(claim, "pages", whole, tip, numbers, **more)
+        more |= {"n_docs": bad.height, "n_cases": bad.height, "at_least": np.nan_to_num(surely)}
+        yield self._finding(claim, "pages", cases, tip, numbers, **more)
 
     def _weaknesses(self) -> Iterator[Finding]:
         """What is worse than the rest by test, each with its cause where that differs as well."""
-        values, heads = opened_values(self.evaluation, answered=True)
-        if not len(values.loss):
-            return
-        found = Search(values, heads, depth=2).weaknesses(self.bar)
-        for weakness, row in zip(found, slice_rows(values, found, **self.draws), strict=True):
-            inside = pl.Series(weakness.inside)
-            wrong, rest = (
-                values.table.filter(side, ~pl.col("right")) for side in (inside, ~inside)
-            )
-            cause = _cause_apart(wrong, rest)
-            numbers = [-row[n] for n in ("difference", "difference_high", "difference_low")]
-            more = {n: row[n] for n in ("n_cases", "n_docs")}
-            more["at_least"] = max(_or_0(numbers[1]), 0.0) * row["n_cases"]
-            beside = "pages" if self.pages else "gold"
-            if not weakness.columns:
-                about, where = "documents", "the answers to these documents"
-                claim = _mostly_wrong(values.count, wrong, wrong.height + rest.height)
-                errors = pl.concat([wrong.with_columns(here=True), rest.with_columns(here=False)])
-                numbers = share(errors, pl.col("here"), **self.draws)
-                more |= {"n_cases": wrong.height, "of": f"{errors.height:,} wrong values"}
-            else:
-                about, where = "slice", "the wrong values of this slice"
+        search = search_of(self.evaluation, answered=True)
+        found = search.weaknesses(self.bar)
+        for weakness, row in zip(found, slice_rows(search, found, **self.draws), strict=True):
+            errors = search.table.with_columns(inside=pl.Series(weakness.inside))
+            errors = errors.filter(~pl.col("right"))
+            wrong, rest = errors.filter("inside"), errors.filter(~pl.col("inside"))
+            counts = {"n_cases": row["n_cases"], "n_docs": row["n_docs"]}
+            if weakness.columns:
+                about, values = "slice", "the wrong values of this slice"
                 claim = self._slice_claim(weakness, row, wrong)
-            claim += self._cause_phrase(cause, wrong) if cause else ""
-            tested = p_text(weakness.p_adjusted)
-            claim += f" ({tested}, adjusted for {weakness.n_tested:,} tests)"
-            tip = self.advice(cause) if cause else f"Look at {where} beside their {beside}."
-            more |= {n: getattr(weakness, n) for n in ("p", "p_adjusted", "n_tested")}
+                numbers = [-row[n] for n in ("difference", "difference_high", "difference_low")]
+            else:
+                about, values = "documents", "the answers to these documents"
+                claim = _mostly_wrong(search.count, wrong, errors.height)
+                numbers = share(errors, pl.col("inside"), **self.draws)
+                counts |= {"n_cases": wrong.height, "of": f"{errors.height:,} wrong values"}
+            surely = -row["difference_high"] * row["n_cases"]
+            tip = f"Look at {values} beside their {'pages' if self.pages else 'gold'}."
+            if cause := cause_apart(wrong, rest):
+                of_cause = wrong.filter(cause=cause)
+                what = offset_text(of_cause) if cause == OFFSET else IN_WORDS[cause]
+                of = f"{of_cause.height:,} of {wrong.height:,}"
+                of = f"all {wrong.height:,}" if of_cause.height == wrong.height else of
+                claim, tip = f"{claim}; in {of} errors {what}", self.advice(cause)
+            claim += f" ({p_text(weakness.p_adjusted)}, adjusted for {weakness.n_tested:,} tests)"
+            more = {n: getattr(weakness, n) for n in ("p", "p_adjusted", "n_tested")} | counts
             more["settings"] = f"exchanged within documents|holm<={self.bar:.3g}"
+            more["at_least"] = max(np.nan_to_num(surely), 0.0)
             yield self._finding(claim, about, wrong, tip, numbers, **more)
 
     def _slice_claim(self, weakness: Weakness, row: dict[str, Any], wrong: pl.DataFrame) -> str:
         single = len(weakness.columns) == 1
         if row["value"] == 0 and (wrong["outcome"] == "missing").all() and single:
             return (
-                f"{self.evaluation.system} never gives a value where {weakness.name}: all "
+                f"{self.evaluation.system} never gives a value where {slice_name(weakness)}: all "
                 f"{row['n_cases']:,}, in {row['n_docs']:,} documents, are missing"
             )
         rates = f"{row['value']:.0%} of {row['n_cases']:,} values are right, {row['rest']:.0%}"
         if row["value"] == 0:
             rates = f"none of {row['n_cases']:,} values is right, {row['rest']:.0%}"
-        return f"Where {weakness.name}, {rates.replace('%', ' %')} elsewhere"
+        return f"Where {slice_name(weakness)}, {rates.replace('%', ' %')} elsewhere"
 
-    def _cause_phrase(self, cause: str, wrong: pl.DataFrame) -> str:
-        of_cause = wrong.filter(cause=cause)
-        of = f"{of_cause.height:,} of {wrong.height:,}"
-        of = f"all {wrong.height:,}" if of_cause.height == wrong.height else of
-        what = IN_WORDS[cause]
-        if cause == OFFSET:
-            what = self.evaluation.gathered(
-                lambda part: part.scan("cases").join(of_cause.lazy(), on=KEYS, how="semi").collect()
-            ).pipe(offset_text)
-        return f"; in {of} errors {what}"
-
-    def _causes(self, gold: pl.DataFrame, most: int) -> Iterator[Finding]:
+    def _causes(self, most: int) -> Iterator[Finding]:
         """The largest causes of error as counts: no test says that they are more than elsewhere."""
         # Unusable answers are findings by their status, and lost documents by themselves.
         elsewhere = [*(name for name in STATUSES if name != "missing"), READER, LABEL]
         readable = pl.col("status").is_in([*USABLE, "missing"]) & pl.col("answered")
         wrong = ~pl.col("right") & readable
-        errors = gold.filter(wrong)
-        causes = _ranked(errors.filter(~pl.col("cause").is_in(elsewhere)), "cause")
+        errors = self.gold.filter(wrong)
+        nouns = _nouns(self.gold)
+        causes = ranked(errors.filter(~pl.col("cause").is_in(elsewhere)), "cause")
         tied = causes.filter(pl.col("count") == pl.col("count").max()).height > 1
         for place, (cause, count) in enumerate(causes.head(most).iter_rows()):
             if place and count < _OF_ERRORS * errors.height:
                 break
             of_cause = wrong & pl.col("cause").eq_missing(pl.lit(cause))
-            rows = gold.filter(of_cause)
+            rows = self.gold.filter(of_cause)
             over = f"in {_counted(rows['doc_id'].n_unique(), 'document')}"
             what = IN_WORDS.get(cause, f"the cause is “{word(cause)}”")
-            counted = f"{count:,} of {errors.height:,} wrong {_nouns(gold)}, {over}"
+            counted = f"{count:,} of {errors.height:,} wrong {nouns}, {over}"
             claim = f"{'Often' if place or tied else 'Most often'} {what}: in {counted} (a count)"
             if _is_few(rows):
                 claim = f"{counted}: {what} ({_listed(rows)})"
             elif count == errors.height:
-                claim = f"In all {count:,} wrong {_nouns(gold)}, {over}, {what} (a count)"
+                claim = f"In all {count:,} wrong {nouns}, {over}, {what} (a count)"
             tip = self.advice(cause)
-            if cause == "missed" and (never := _never_given(gold, count)):
+            if cause == "missed" and (never := _never_given(self.gold, count)):
                 claim += f"; {self.evaluation.system} never gives {never}"
                 tip = "Look whether the system knows these fields at all."
-            yield self._count(gold, of_cause, "cause", claim, tip)
+            yield self._count(of_cause, "cause", claim, tip)
 
 
 def _mostly_wrong(count: int, wrong: pl.DataFrame, errors: int) -> str:
     names = wrong["doc_id"].unique().sort().to_list()
-    holds = "holds" if len(names) == 1 else "hold"
     claim = (
-        f"{len(names):,} of {count:,} documents {holds} {wrong.height:,} of {errors:,} wrong values"
+        f"{len(names):,} of {count:,} documents {'holds' if len(names) == 1 else 'hold'} "
+        f"{wrong.height:,} of {errors:,} wrong values"
     )
-    return claim + (f" ({', '.join(names)})" if len(names) < _FEW_DOCS else "")
+    return claim + (f" ({', '.join(names)})" if len(names) < FEW_DOCS else "")
 
 
 def _cases(part: Evaluation) -> pl.DataFrame:
@@ -338,44 +329,21 @@ def _page_errors(part: Evaluation) -> pl.DataFrame:
 def _bad_pages(part: Evaluation) -> pl.DataFrame:
     """The whole cases of pages of which half or more is wrong, and whether half of it is absent."""
     bad = _page_errors(part).filter(pl.col("value") >= _BAD_PAGE)["doc_id"]
-    whole = part.scan("cases").filter(pl.col("path").is_null(), pl.col("gold").is_not_null())
+    pages = part.scan("cases").filter(pl.col("path").is_null(), pl.col("gold").is_not_null())
     length = pl.col("pred").str.len_chars().fill_null(0)
     short = (length <= pl.col("gold").str.len_chars() / 2).alias("short")
-    return whole.filter(pl.col("doc_id").is_in(bad.implode())).select(*KEYS, short).collect()
-
-
-def _ranked(rows: pl.DataFrame, name: str) -> pl.DataFrame:
-    """The values of a column and how many cases have each, the commonest first."""
-    ranked = rows.drop_nulls(name).group_by(name).agg(count=pl.len())
-    return ranked.sort("count", name, descending=[True, False])
-
-
-def _cause_apart(wrong: pl.DataFrame, rest: pl.DataFrame) -> str | None:
-    """The commonest cause of some errors, if its share is larger than among the other errors."""
-    ranked = _ranked(wrong, "cause")
-    if not ranked.height or ranked["count"][0] < _FEW_CASES:
-        return None
-    cause, count = ranked.row(0)
-    if cause in (OTHER_DOCUMENT, OFFSET):
-        return cause  # What is told from many cases together needs no comparison.
-    other = rest.filter(cause=cause).height
-    p = drawn_p(count, wrong.height, count + other, wrong.height + rest.height)
-    return cause if p <= ALPHA and cause in IN_WORDS else None
+    return pages.filter(pl.col("doc_id").is_in(bad.implode())).select(*KEYS, short).collect()
 
 
 def _never_given(gold: pl.DataFrame, missed: int) -> str:
     """The fields that are missing wherever they were asked for, if these are most of the missed."""
     missing, docs = (pl.col("outcome") == "missing").all(), pl.col("doc_id").n_unique()
     never = gold.group_by(field=pattern()).agg(missing=missing, docs=docs, count=pl.len())
-    never = never.filter("missing", pl.col("docs") >= _FEW_DOCS).sort("field")
+    never = never.filter("missing", pl.col("docs") >= FEW_DOCS).sort("field")
     if 2 * never["count"].sum() <= missed:
         return ""
     more = f" and {_counted(never.height - 2, 'more field')}" if never.height > 2 else ""
     return ", ".join(never["field"].head(2)) + more
-
-
-def _or_0(value: float) -> float:
-    return 0.0 if math.isnan(value) else value
 
 
 def _counted(count: int, noun: str) -> str:
@@ -389,10 +357,10 @@ def _nouns(rows: pl.DataFrame) -> str:
 
 
 def _is_few(rows: pl.DataFrame) -> bool:
-    return rows.height < _FEW_CASES or rows["doc_id"].n_unique() < _FEW_DOCS
+    return rows.height < FEW_CASES or rows["doc_id"].n_unique() < FEW_DOCS
 
 
 def _listed(rows: pl.DataFrame) -> str:
     """The first few cases, by document and path."""
     names = [f"{doc} {path or ''}".strip() for doc, _, path in keys(rows).iter_rows()]
-    return ", ".join(names[:_FEW_CASES]) + ", …" * (len(names) > _FEW_CASES)
+    return ", ".join(names[:FEW_CASES]) + ", …" * (len(names) > FEW_CASES)

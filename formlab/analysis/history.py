@@ -18,7 +18,7 @@ from formlab.analysis.summarise import summarise
 from formlab.analysis.verdicts import identical, shown_kinds, values_right
 from formlab.errors import DataBroken, DataMissing, UnknownName
 from formlab.folders import Evaluation, is_hidden
-from formlab.stats.tests import ALPHA, adjusted_p, documents_needed, holds
+from formlab.stats.tests import compared
 
 BETTER, WORSE, NOT_SHOWN = "better", "worse", "not shown"
 SAME, INCOMPARABLE = "identical", "not comparable"
@@ -41,7 +41,6 @@ HISTORY: dict[str, Any] = {
 }
 # The share of values right comes first, and is not tested twice.
 _HEADLINES = {(m.metric, m.of) for m in MEASURES if m.metric != "normalised_accuracy"}
-_UNSCORED = {"verdict": INCOMPARABLE, "note": "the run before was not scored by it"}
 
 
 def open_history(folders: str | Path | Sequence[str | Path]) -> dict[str, Evaluation]:
@@ -67,8 +66,8 @@ def open_history(folders: str | Path | Sequence[str | Path]) -> dict[str, Evalua
         where = ", ".join(map(str, roots)) or None
         raise DataMissing("no evaluation here or in its folders", where=where, remedy=remedy)
     home = os.path.commonpath([path.parent for path in opened])
-    named = {path.relative_to(home).as_posix(): each for path, each in opened.items()}
-    return dict(sorted(named.items(), key=lambda item: (item[1].made.get("at", ""), item[0])))
+    runs = {path.relative_to(home).as_posix(): run for path, run in opened.items()}
+    return dict(sorted(runs.items(), key=lambda item: (item[1].made.get("at", ""), item[0])))
 
 
 def corpora(evaluations: Mapping[str, Evaluation]) -> dict[str, dict[str, Evaluation]]:
@@ -82,9 +81,9 @@ def corpora(evaluations: Mapping[str, Evaluation]) -> dict[str, dict[str, Evalua
     {'funsd:test': ['monday', 'tuesday']}
     """
     groups: dict[tuple[Any, ...], dict[str, Evaluation]] = {}
-    for name, each in evaluations.items():
-        key = each.benchmark, each.split, each.mode, frozenset(each.documents["doc_id"])
-        groups.setdefault(key, {})[name] = each
+    for name, run in evaluations.items():
+        key = run.benchmark, run.split, run.mode, frozenset(run.document_names)
+        groups.setdefault(key, {})[name] = run
     named: dict[str, dict[str, Evaluation]] = {}
     for (benchmark, split, mode, documents), runs in groups.items():
         name = f"{benchmark}:{split}" + (f", {mode}" if mode != "fixed" else "")
@@ -100,8 +99,7 @@ def one_corpus(evaluations: Mapping[str, Evaluation], name: str = "") -> dict[st
 
     Raises `UnknownName` if there is no such corpus.
     """
-    groups = corpora(evaluations)
-    newest = next(reversed(evaluations))
+    groups, newest = corpora(evaluations), next(reversed(evaluations))
     chosen = name or next(corpus for corpus, runs in groups.items() if newest in runs)
     if chosen not in groups:
         raise UnknownName.of("corpus", chosen, groups)
@@ -150,7 +148,7 @@ def history(
     [('run 1', None, None, None), ('run 2', 'not shown', 15, 21)]
     """
     if not isinstance(evaluations, Mapping):
-        evaluations = {f"run {number}": each for number, each in enumerate(evaluations, start=1)}
+        evaluations = {f"run {number}": run for number, run in enumerate(evaluations, start=1)}
     if not evaluations:
         raise DataMissing("there is no evaluation", remedy="formlab score … --out FOLDER")
     for name in metric:
@@ -158,18 +156,16 @@ def history(
     draws = {"resamples": resamples, "permutations": permutations, "seed": seed}
     rows = []
     for corpus, runs in corpora(evaluations).items():
-        tested = [
-            row | {"corpus": corpus, "run": name}
-            for name, (before, run) in zip(runs, _neighbours(list(runs.values())), strict=True)
-            for row in _rows(before, run, metric, average, draws)
-        ]
-        rows += _judged(tested, last=list(runs)[-1])
+        before, earlier, last = [None, *runs.values()], [], []
+        for (name, run), previous in zip(runs.items(), before, strict=False):
+            earlier += last
+            scores = _rows(previous, run, metric, average, draws)
+            last = [row | {"corpus": corpus, "run": name} for row in scores]
+        # The last run was looked at first: the others are adjusted together.
+        _judge(earlier)
+        _judge(last)
+        rows += earlier + last
     return pl.DataFrame([{n: row.get(n) for n in HISTORY} for row in rows], schema=HISTORY)
-
-
-def _neighbours(runs: list[Evaluation]) -> Iterator[tuple[Evaluation | None, Evaluation]]:
-    """Each run with the one before it."""
-    return zip([None, *runs], runs, strict=False)
 
 
 def _rows(
@@ -181,85 +177,68 @@ def _rows(
 ) -> Iterator[dict[str, Any]]:
     """The scores of one run, with the tests against the run before."""
     options = {"resamples": draws["resamples"], "seed": draws["seed"]}
-    summary = summarise(run, average=average, **options)
-    scores = [values_right(run, **options), *tables.only(summary, slice_by=None).to_dicts()]
+    summary = tables.only(summarise(run, average=average, **options), slice_by=None).to_dicts()
     scores = [
         row
-        for row in scores
-        if row
-        and (
-            row["metric"] in (OUTCOME, *chosen)
-            or (not chosen and (row["metric"], row["level"]) in _HEADLINES)
-        )
+        for row in summary
+        if row["metric"] in chosen or (not chosen and (row["metric"], row["level"]) in _HEADLINES)
     ]
-    more, tested = {"at": run.made.get("at"), "system": run.system}, {}
+    values = values_right(run, **options)
+    labels, tests = {"at": run.made.get("at"), "system": run.system}, {}
     if before is not None:
-        more |= {"changed": _changes(before, run)} | _UNSCORED
+        labels |= {"changed": _changes(before, run), "verdict": INCOMPARABLE}
+        labels["note"] = "the run before was not scored by it"
         try:
-            names = dict.fromkeys(row["metric"] for row in scores)
-            tested = _tested(*common([run, before]).evaluations, list(names), average, draws)
+            pair = common([run, before]).evaluations
+            tests = _tests(pair, {row["metric"] for row in scores}, average, draws)
         except DataBroken as error:
-            more["note"] = error.what
-    for row in scores:
-        yield row | more | tested.get((row["metric"], row["level"]), {})
+            labels["note"] = error.what
+    for row in [values] * bool(values) + scores:
+        yield row | labels | tests.get((row["metric"], row["level"]), {})
 
 
-def _tested(
-    run: Evaluation, before: Evaluation, names: Sequence[str], average: str, draws: dict[str, int]
+def _tests(
+    pair: Sequence[Evaluation], names: set[str], average: str, draws: dict[str, int]
 ) -> dict[tuple[str, str], dict[str, Any]]:
-    """By metric and level the difference from the run before, with its test."""
-    of_values = values_compared([run, before], ["kind"], **draws)
-    rows = of_values.head(1).to_dicts()
-    scored = scored_metrics(run)
-    if shared := [name for name in names if name != OUTCOME and name in scored]:
-        table = compare([run, before], metric=shared, average=average, **draws)
+    """By metric and level the difference of the first run from the second, with its test."""
+    values = values_compared(pair, ["kind"], **draws)
+    rows = values.head(1).to_dicts()
+    if shared := sorted(names & scored_metrics(pair[0])):
+        table = compare(pair, metric=shared, average=average, **draws)
         rows += tables.only(table, slice_by=None).to_dicts()
-    verdict = SAME if identical(run, before) else None
-    tests = {}
-    for row in rows:
-        test = {n: row[n] for n in ("difference", "p", "least_difference", "rules")}
-        test |= {"difference_low": row["ci_low"], "difference_high": row["ci_high"]}
-        test |= {"verdict": verdict, "note": None}
-        if row["metric"] == OUTCOME:
-            kinds = [{"kind": kind["slice_value"], **kind} for kind in shown_kinds(of_values)]
-            test |= {"fixed": row["only_a"], "broken": row["only_b"], "kinds": kinds}
-        tests[row["metric"], row["level"]] = test
+    kinds = [{"kind": kind["slice_value"], **kind} for kind in shown_kinds(values)]
+    more = {"verdict": SAME if identical(*pair) else None, "note": None}
+    tests = {(row["metric"], row["level"]): {"test": row} | more for row in rows}
+    if (OUTCOME, "field") in tests:
+        row = tests[OUTCOME, "field"]["test"]
+        flips = {"fixed": row["only_a"], "broken": row["only_b"], "kinds": kinds}
+        tests[OUTCOME, "field"] |= flips
     return tests
 
 
-def _judged(rows: list[dict[str, Any]], *, last: str) -> list[dict[str, Any]]:
-    """The rows with adjusted p and their verdicts."""
-    families: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
-    for row in rows:
-        if "p" in row:
-            key = row["metric"], row["level"], row["run"] == last
-            families.setdefault(key, []).append(row)
-    for family in families.values():
-        for row, p in zip(family, adjusted_p([row["p"] for row in family]), strict=True):
-            row["p_adjusted"] = float(p)
-            if row["n_docs"] < documents_needed(ALPHA / len(family)):
-                row["least_difference"] = float("nan")
-            shown = holds(float(p), row["difference_low"], row["difference_high"], row["rules"])
-            verdict = (BETTER if row["difference"] > 0 else WORSE) if shown else NOT_SHOWN
-            row["verdict"] = row["verdict"] or verdict
-    return rows
+def _judge(rows: list[dict[str, Any]]) -> None:
+    """Adjust the p of tests together, and give the verdicts."""
+    rows = [row for row in rows if "test" in row]
+    # The p of `compare` is adjusted once more, for the other runs.
+    tests = [row["test"] | {"surest": row["test"]["p_holm"]} for row in rows]
+    for row, test in zip(rows, compared(tests), strict=True):
+        row |= {name: test[name] for name in ("difference", "p", "least_difference")}
+        row |= {"difference_low": test["ci_low"], "difference_high": test["ci_high"]}
+        row["p_adjusted"] = test["p_holm"]
+        shown = BETTER if test["better"] == test["system_a"] else WORSE
+        row["verdict"] = row["verdict"] or (shown if test["better"] else NOT_SHOWN)
 
 
 def _changes(before: Evaluation, run: Evaluation) -> str | None:
     """The settings and versions that differ, as ``scale 1.0 → 2.0``."""
-    old, new = map(_settings, (before, run))
-    texts = [
-        f"{name} {old.get(name, 'none')} → {new.get(name, 'none')}"
-        for name in dict.fromkeys([*old, *new])
-        if old.get(name) != new.get(name)
-    ]
+    settings = []
+    for of in (before, run):
+        # The settings that are not at their default stand in a system's name as well.
+        known = {"system": of.system.partition("(")[0]}
+        known |= {name: value for name, value in of.settings.items() if name != "system"}
+        known |= of.settings.get("system") or {}
+        known |= {"formlab": of.made["formlab"]} if "formlab" in of.made else {}
+        settings.append({name: str(value) for name, value in known.items()})
+    pairs = {n: [of.get(n, "none") for of in settings] for n in {**settings[0], **settings[1]}}
+    texts = [f"{name} {old} → {new}" for name, (old, new) in pairs.items() if old != new]
     return "; ".join(texts) or None
-
-
-def _settings(run: Evaluation) -> dict[str, str]:
-    settings = dict(run.settings)
-    inner = settings.pop("system", None)
-    # The settings that are not at their default stand in a system's name as well.
-    settings = {"system": run.system.partition("(")[0], **settings, **dict(inner or {})}
-    settings |= {"formlab": run.made["formlab"]} if "formlab" in run.made else {}
-    return {name: str(value) for name, value in settings.items()}

@@ -9,7 +9,7 @@ import altair as alt
 import polars as pl
 
 from formlab import metrics
-from formlab.analysis.finding import OUTCOME, seen_text
+from formlab.analysis.finding import OUTCOME, detectable_text
 from formlab.charts import theme
 from formlab.charts._dots import dots
 from formlab.charts._output import number
@@ -102,7 +102,8 @@ def not_shown(rows: pl.DataFrame) -> Caption:
     texts = texts[:_NAMED] + rest
     pairs = rows.select("system_a", "system_b").n_unique()
     documents = whole["n_docs"].max()
-    few = "" if documents is None else seen_text(0, 0, n_docs=documents, n_tested=pairs)
+    none = {"metric": OUTCOME, "difference": 0, "least_difference": 0, "n_tested": pairs}
+    few = "" if documents is None else detectable_text(none | {"n_docs": documents})
     say = "No difference was shown in (in brackets the one that would have been seen)"
     return Caption(f"{say}: {'; '.join(texts)}{few}.", label="Note")
 

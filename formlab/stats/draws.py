@@ -27,8 +27,7 @@ def draws(count: int, *, resamples: int, seed: int) -> Iterator[np.ndarray]:
 def block_sizes(count: int, times: int) -> Iterator[int]:
     """How many rows of weights of `count` documents each block holds, `times` in all."""
     step = max(1, WEIGHTS // max(count, 1))
-    for begin in range(0, times, step):
-        yield min(step, times - begin)
+    yield from (min(step, times - begin) for begin in range(0, times, step))
 
 
 def weighted_sums(
@@ -39,25 +38,13 @@ def weighted_sums(
     `weights` makes the same blocks at every call: columns that do not fit into memory together
     are summed in turns.
     """
-    widths = np.cumsum([table.shape[1] for table in tables])
-    turn = widths // max(1, min(COLUMNS, NUMBERS // max([1, *map(len, tables)])))
-    for number in dict.fromkeys(turn.tolist()):
-        group = [tables[at] for at in np.flatnonzero(turn == number)]
-        columns = exact(np.concatenate(group, axis=1, dtype=float))
+    widths = np.array([table.shape[1] for table in tables], dtype=int)
+    turns = np.cumsum(widths) // max(1, min(COLUMNS, NUMBERS // max([1, *map(len, tables)])))
+    for turn in np.unique(turns):
+        members = np.flatnonzero(turns == turn)
+        columns = np.concatenate([tables[at] for at in members], axis=1, dtype=float)
         sums = [np.empty((0, columns.shape[1])), *(block @ columns for block in weights())]
-        ends = np.cumsum([table.shape[1] for table in group])[:-1]
-        yield from np.split(np.concatenate(sums), ends, axis=1)
-
-
-def exact(columns: np.ndarray) -> np.ndarray:
-    """Columns to multiples of a power of two, so small that sums of rows are exact in any order.
-
-    Processors add in orders of their own; rounded so, they come to the same numbers. Whole numbers
-    stay as they are.
-    """
-    most = np.abs(columns).max(axis=0, initial=0) * len(columns)
-    step = np.ldexp(1.0, np.frexp(most)[1] - 53)
-    return np.rint(columns / step) * step
+        yield from np.split(np.concatenate(sums), np.cumsum(widths[members])[:-1], axis=1)
 
 
 def drawn_parts(tables: Sequence[np.ndarray], *, resamples: int, seed: int) -> Iterator[np.ndarray]:
@@ -73,10 +60,9 @@ def drawn_sums(table: np.ndarray, *, resamples: int, seed: int) -> np.ndarray:
 
 def percentiles(values: np.ndarray, level: float) -> tuple[float, float]:
     """The ends between which the share `level` of the values lies; NaN is no value."""
-    known = values[~np.isnan(values)]
-    if not known.size:
-        return float("nan"), float("nan")
-    low, high = np.quantile(known, ((1 - level) / 2, (1 + level) / 2))
+    values = values[~np.isnan(values)]
+    ends = ((1 - level) / 2, (1 + level) / 2)
+    low, high = np.quantile(values, ends) if values.size else (np.nan, np.nan)
     return float(low), float(high)
 
 

@@ -7,20 +7,39 @@ nothing; where it holds whole documents these are exchanged.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
+import polars as pl
 from scipy import sparse, special
 
-# Sums whose mean and spread reach no further are counted exactly, others by their three moments.
+from formlab.scoring.bands import NUMBERS
+from formlab.stats.draws import by_document
+from formlab.stats.tests import adjusted_p
+
+# Sums that reach no further are counted exactly, others by their three moments.
 _LONGEST = 1024
 # From this p on, by the moments, nothing is counted exactly.
 _DOUBTFUL = 0.1
 # Draws of whole documents, up to so many of them; p of fewer hits is by three moments.
 _DRAWS, _DOCUMENTS, _HITS = 4999, 2000, 10
 # So many cells of slices and documents are tested at once.
-_CELLS = 1_000_000
+_CELLS = 250_000
 Part = tuple[np.ndarray, np.ndarray]
+Words = tuple[str, ...]
+# A number is cut at so many places at most; another column has at most so many values.
+_CUTS, _WORDS = 16, 200
+# No more weaknesses than so many are looked for, one after the other.
+_ROUNDS = 12
+# A document is mostly wrong from this share on, if it has so many values.
+_MOSTLY, _LEAST = 0.5, 5
+# By so much a further column must make the losses likelier, as a logarithm: twenty times.
+_EARNED = 3.0
+# By so much a cut at another place must: more than by one loss alone.
+_MOVED = 5.0
+AT_LEAST, UNDER = "at least ", "under "
 
 
 class Exchanged:
@@ -35,10 +54,6 @@ class Exchanged:
     def __init__(self, document: np.ndarray, loss: np.ndarray, count: int) -> None:
         self.count, self.sizes = count, np.bincount(document, minlength=count)
         self.losses = np.bincount(document, weights=loss, minlength=count)
-        self.mean = self.losses / np.maximum(self.sizes, 1)
-        self.variance = self.mean * (1 - self.mean)
-        self.third = self.variance * (1 - 2 * self.mean)
-        self.rate = self.losses.sum() / max(self.sizes.sum(), 1)
 
     def p(self, parts: Sequence[Part]) -> np.ndarray:
         """p of each part, given by document and loss of its values."""
@@ -51,115 +66,93 @@ class Exchanged:
         losses = np.stack([np.bincount(d, weights=x, minlength=self.count) for d, x in parts])
         whole = ((cells == 0) | (cells == self.sizes)).all(axis=1)
         p = np.ones(len(parts))
-        if whole.any():
-            p[whole] = self._of_documents(cells[whole] > 0)
-        if not whole.all():
-            p[~whole] = self._within(cells[~whole], losses[~whole])
+        p[whole] = self._of_documents(cells[whole] > 0)
+        p[~whole] = self._within(cells[~whole], losses[~whole])
         return p
 
     def _within(self, cells: np.ndarray, losses: np.ndarray) -> np.ndarray:
         """Exchanged within documents, and where several values are of one, also by documents."""
-        # Values of one document may fail together.
-        p = self._sums(cells, losses, any_loss=False)
+        table, number = self._chances(cells)
+        p = _sums(table, number, losses.sum(axis=1))
+        # Values of one document may fail together: then documents with any loss in the part count.
         several = (cells > 1).any(axis=1) & (p < 0.2)
-        if several.any():
-            cells, losses = cells[several], losses[several]
-            moved = losses - cells * self.mean
-            spread = np.sqrt((moved**2).sum(axis=1))
-            free = np.maximum((cells > 0).sum(axis=1) - 1, 1)
-            away = moved.sum(axis=1) / np.where(spread > 0, spread, 1)
-            by_any = self._sums(cells, losses, any_loss=True)
-            by_document = 2 * np.minimum(special.stdtr(free, -away), by_any)
-            p[several] = np.maximum(p[several], np.minimum(by_document, 1))
+        cells, losses, number = cells[several], losses[several], number[several]
+        moved = losses - cells * (self.losses / np.maximum(self.sizes, 1))
+        spread = np.sqrt((moved**2).sum(axis=1))
+        away = moved.sum(axis=1) / np.where(spread > 0, spread, 1)
+        by_spread = special.stdtr(np.maximum((cells > 0).sum(axis=1) - 1, 1), -away)
+        none = table[:, :1]
+        by_any = _sums(np.hstack([none, 1 - none]), number, (losses > 0).sum(axis=1))
+        p[several] = np.clip(2 * np.minimum(by_spread, by_any), p[several], 1)
         return p
-
-    def _sums(self, cells: np.ndarray, losses: np.ndarray, *, any_loss: bool) -> np.ndarray:
-        """p of the losses of each part; with `any_loss` of the documents that have one in it."""
-        n, m = np.maximum(self.sizes, 1), cells.astype(float)
-        seen = ((losses > 0) if any_loss else losses).sum(axis=1)
-        if any_loss:
-            table, number = self._chances(cells)
-            table = np.stack([table[:, 0], 1 - table[:, 0]], axis=1)
-            one = table[number, 1]
-            spread = one * (1 - one)
-            moments = [each.sum(axis=1) for each in (one, spread, spread * (1 - 2 * one))]
-        else:
-            share = m * (n - m) / np.maximum(n - 1, 1)
-            third = share * (n - 2 * m) @ (self.third / np.maximum(n - 2, 1))
-            moments = [m @ self.mean, share @ self.variance, third]
-        p = tail(seen - 0.5, *moments)
-        reach = np.maximum(moments[0] + 12 * np.sqrt(moments[1]) + 30, seen + 2)
-        # What is far from significant need not be exact.
-        short = (reach < _LONGEST) & (p < _DOUBTFUL)
-        if short.any():
-            if any_loss:
-                number = number[short]
-            else:
-                table, number = self._chances(cells[short])
-            if table.shape[1] < _LONGEST:
-                p[short] = self._exact(table, number, seen[short].astype(int), reach[short].max())
-        return p
-
-    @staticmethod
-    def _exact(table: np.ndarray, number: np.ndarray, seen: np.ndarray, reach: float) -> np.ndarray:
-        """The chance of `seen` losses or more, each document's chances folded by their waves."""
-        length = 1 << int(np.ceil(np.log2(max(reach, table.shape[1] + 1))))
-        waves = np.log(np.fft.rfft(table, length, axis=1) + 1e-300)
-        rows = np.repeat(np.arange(len(number)), number.shape[1])
-        each = sparse.csr_matrix(
-            (np.ones(len(rows)), (rows, number.ravel())), (len(number), len(table))
-        )
-        chances = np.fft.irfft(np.exp(each @ waves), length, axis=1)
-        above = np.arange(length) >= seen[:, None]
-        return np.clip((chances * above).sum(axis=1), 1e-15, 1)
 
     def _chances(self, cells: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Chances of 0, 1, 2 … losses in a part of a document, and which row each document has."""
         wide = int(self.sizes.max(initial=0)) + 1
         key = (self.sizes * wide + self.losses.astype(np.int64)) * wide + cells
-        known, number = np.unique(key, return_inverse=True)
-        n, lost, m = known // wide**2, known // wide % wide, known % wide
-        k = np.arange(int(np.minimum(lost, m).max(initial=0)) + 1)[None, :]
+        distinct, number = np.unique(key, return_inverse=True)
+        n, lost, m = distinct // wide**2, distinct // wide % wide, distinct % wide
         n, lost, m = n[:, None], lost[:, None], m[:, None]
+        k = np.arange(int(np.minimum(lost, m).max(initial=0)) + 1)[None, :]
         possible = (k <= np.minimum(lost, m)) & (m - k <= n - lost)
-
         table = np.exp(_ways(lost, k) + _ways(n - lost, m - k) - _ways(n, m)) * possible
         return table, number.reshape(cells.shape)
 
     def _of_documents(self, inside: np.ndarray) -> np.ndarray:
         """Exchanged between documents that a part holds whole."""
-        known = self.sizes > 0
-        inside = inside[:, known]
-        moved = self.losses[known] - self.rate * self.sizes[known]
+        present = self.sizes > 0
+        inside, sizes, losses = inside[:, present], self.sizes[present], self.losses[present]
+        moved = losses - losses.sum() / max(sizes.sum(), 1) * sizes
         seen, chosen, count = inside @ moved, inside.sum(axis=1), len(moved)
-        left = count - chosen
-        away = moved - moved.mean()
-        share = chosen * left / max(count - 1, 1)
-        variance = share * (away**2).mean()
-        third = share * (left - chosen) / max(count - 2, 1) * (away**3).mean()
-        p = tail(seen, chosen * moved.mean(), variance, third)
-        if count > _DOCUMENTS:
+        mean = moved.sum() / max(count, 1)
+        away, rest = moved - mean, count - chosen
+        share = chosen * rest / max(count - 1, 1) / max(count, 1)
+        third = share * (rest - chosen) / max(count - 2, 1) * (away**3).sum()
+        p = tail(seen, chosen * mean, share * (away**2).sum(), third)
+        if count > _DOCUMENTS or not len(inside):
             return p
         draw = np.random.default_rng(0)
         drawn = draw.permuted(np.tile(moved, (_DRAWS, 1)), axis=1)
         hits = ((inside @ drawn.T) >= seen[:, None] - 1e-9).sum(axis=1)
-        by_draws = (hits + 1) / (_DRAWS + 1)
-        return np.where(hits >= _HITS, by_draws, np.minimum(p, (_HITS + 1) / (_DRAWS + 1)))
+        by_draws = (np.maximum(hits, _HITS) + 1) / (_DRAWS + 1)
+        return np.where(hits >= _HITS, by_draws, np.minimum(p, by_draws))
 
-    @staticmethod
-    def spread_p(sizes: np.ndarray, lost: int, of: int, seen: int, share: float) -> float:
-        """p that `seen` documents or more have lost this share, if losses are independent.
 
-        `lost` of all `of` values are; a document has `sizes` of them.
-        """
-        if not seen or not len(sizes):
-            return 1.0
-        known, times = np.unique(sizes, return_counts=True)
-        least = np.ceil(share * known).astype(int)
-        chances = [
-            drawn_p(*each, lost, of) for each in zip(least.tolist(), known.tolist(), strict=True)
-        ]
-        return float(special.pdtrc(seen - 1, float(times @ np.array(chances))))
+def _sums(table: np.ndarray, number: np.ndarray, seen: np.ndarray) -> np.ndarray:
+    """The chance of `seen` or more in all documents, whose chances are rows of a table."""
+    k = np.arange(table.shape[1])
+    mean = table @ k
+    away = k - mean[:, None]
+    of_rows = mean, (table * away**2).sum(axis=1), (table * away**3).sum(axis=1)
+    moments = [of[number].sum(axis=1) for of in of_rows]
+    p = tail(seen - 0.5, *moments)
+    reach = np.maximum(moments[0] + 12 * np.sqrt(moments[1]) + 30, seen + 2)
+    # What is far from significant need not be exact.
+    short = (reach < _LONGEST) & (p < _DOUBTFUL)
+    if not short.any() or table.shape[1] >= _LONGEST:
+        return p
+    # Sums of documents have the product of their waves.
+    length = 1 << int(np.ceil(np.log2(max(reach[short].max(), table.shape[1] + 1))))
+    waves = np.log(np.fft.rfft(table, length, axis=1) + 1e-300)
+    rows = np.repeat(np.arange(short.sum()), number.shape[1])
+    marks = np.ones(len(rows)), (rows, number[short].ravel())
+    often = sparse.csr_matrix(marks, (short.sum(), len(table)))
+    chances = np.fft.irfft(np.exp(often @ waves), length, axis=1)
+    above = np.arange(length) >= seen[short, None]
+    p[short] = np.clip((chances * above).sum(axis=1), 1e-15, 1)
+    return p
+
+
+def spread_p(sizes: np.ndarray, lost: int, of: int, seen: int, share: float) -> float:
+    """p that `seen` documents or more have lost this share, if losses are independent.
+
+    `lost` of all `of` values are; a document has `sizes` of them.
+    """
+    if not seen or not len(sizes):
+        return 1.0
+    distinct, times = np.unique(sizes, return_counts=True)
+    chances = [drawn_p(int(np.ceil(share * size)), int(size), lost, of) for size in distinct]
+    return float(special.pdtrc(seen - 1, float(times @ np.array(chances))))
 
 
 def drawn_p(least: int, size: int, lost: int, of: int) -> float:
@@ -185,14 +178,223 @@ def _ways(of: np.ndarray | int, some: np.ndarray | int) -> np.ndarray:
 
 def tail(seen: np.ndarray, mean: np.ndarray, variance: np.ndarray, third: np.ndarray) -> np.ndarray:
     """The chance of `seen` or more of a sum with these moments, by a shifted gamma distribution."""
-    deviation = np.sqrt(np.where(variance > 1e-12, variance, 1))
-    skew = np.where(variance > 1e-12, third, 0) / deviation**3
-    z = (seen - mean) / deviation
-    p = special.ndtr(-z)
+    varies = variance > 1e-12
+    deviation = np.sqrt(np.where(varies, variance, 1))
+    skew, z = np.where(varies, third, 0) / deviation**3, (seen - mean) / deviation
     skewed = np.abs(skew) > 1e-3
     shape = 4 / np.where(skewed, skew, 1) ** 2
-    x = shape + np.sqrt(shape) * z * np.sign(skew)
-    x = np.maximum(x, 0)
+    x = np.maximum(shape + np.sqrt(shape) * z * np.sign(skew), 0)
     gamma = np.where(skew > 0, special.gammaincc(shape, x), special.gammainc(shape, x))
-    p = np.where(skewed, gamma, p)
-    return np.where(variance <= 1e-12, np.where(z > 1e-9, 0.0, 1.0), p)
+    return np.where(varies, np.where(skewed, gamma, special.ndtr(-z)), 1.0 * (z <= 1e-9))
+
+
+@dataclass
+class Weakness:
+    """Values of a slice on which losses are likelier; without columns those of bad documents."""
+
+    columns: Words
+    values: Words
+    inside: np.ndarray
+    p: float
+    p_adjusted: float
+    n_tested: int
+
+
+def is_inside(column: pl.Series, value: str) -> np.ndarray:
+    """Which values of a column a slice holds."""
+    if column.dtype.is_numeric() and value.startswith((AT_LEAST, UNDER)):
+        edge = float(value.rpartition(" ")[2].replace(",", ""))
+        inside = column >= edge if value.startswith(AT_LEAST) else column < edge
+    else:
+        inside = (column.cast(pl.String) if column.dtype.is_numeric() else column) == value
+    return inside.fill_null(False).to_numpy()
+
+
+def _edge(below: float, number: float) -> str:
+    """The roundest number above the first and not above the second."""
+    step = 10.0 ** math.floor(math.log10(max(abs(number), 1)))
+    while step >= 1e-3 and not below < math.floor(number / step) * step:
+        step /= 10
+    edge = math.floor(number / step) * step if isinstance(number, float) else number
+    return f"{edge:,.0f}" if isinstance(edge, float) and edge >= 1_000 else f"{edge:.12g}"
+
+
+class Search:
+    """All slices of the gold's values of one evaluation, tested at once.
+
+    `table` has `doc_id`, `right`, and `sure`, that a label is not in doubt; `columns` are numbers
+    or words, `heads` those within whose values others are looked at, or without any all are.
+    """
+
+    def __init__(
+        self,
+        table: pl.DataFrame,
+        columns: Mapping[str, pl.Series],
+        heads: Sequence[str],
+        depth: int = 2,
+        min_docs: int = 3,
+        min_cases: int = 5,
+    ) -> None:
+        self.table, self.depth, self.min_docs, self.min_cases = table, depth, min_docs, min_cases
+        self.document = (table["doc_id"].rank("dense").cast(pl.Int64) - 1).to_numpy()
+        self.count = int(self.document.max(initial=-1)) + 1
+        self.loss, self.sure = (~table["right"]).cast(float).to_numpy(), table["sure"].to_numpy()
+        # Of each number the places in its `words` where it is cut.
+        self.columns, self.words, self.cuts = {}, {}, {}
+        for name, column in columns.items():
+            words = column.drop_nulls().unique().sort()
+            is_number = column.dtype.is_numeric() and (name in NUMBERS or len(words) > _CUTS)
+            if len(words) + bool(column.null_count()) < 2:
+                continue
+            if is_number:
+                self.columns[name], self.words[name] = column, words.to_list()
+                self.cuts[name] = _cut_places(name, column.drop_nulls().sort(), words)
+            elif len(words) <= _WORDS:
+                self.words[name] = words.cast(pl.String).to_list()
+                # Categories are compared as numbers.
+                self.columns[name] = column.cast(pl.String).cast(pl.Enum(self.words[name]))
+        self.heads = [name for name in heads if name in self.columns]
+
+    def atoms(self) -> Iterator[tuple[Words, Words]]:
+        """Column and value of every slice by one column."""
+        for name, words in self.words.items():
+            places = self.cuts.get(name, ())
+            cuts = [self.cut(name, at, prefix) for at in places for prefix in (AT_LEAST, UNDER)]
+            yield from (((name,), (value,)) for value in (cuts if name in self.cuts else words))
+
+    def cut(self, name: str, at: int, prefix: str) -> str:
+        """The value of a slice that ends before the number at a place."""
+        return f"{prefix}{_edge(*self.words[name][at - 1 : at + 1])}"
+
+    def slices(self, active: np.ndarray) -> list[tuple[Words, Words, np.ndarray]]:
+        """Columns, values and places of the slices with enough support; the same ones once."""
+        marks, total = np.random.default_rng(0).random(len(active)), int(active.sum())
+        seen: set[float] = set()
+        found = []
+
+        def has_support(slice_: tuple[Words, Words, np.ndarray]) -> bool:
+            at = slice_[2]
+            enough = len(at) >= self.min_cases
+            enough &= len(np.unique(self.document[at])) >= self.min_docs
+            mark = float(marks[at].sum())
+            if enough and len(at) < total and mark not in seen:
+                seen.add(mark)
+                found.append(slice_)
+            return enough
+
+        atoms = ((*atom, np.flatnonzero(self._mask(*atom, active))) for atom in self.atoms())
+        level = singles = [slice_ for slice_ in atoms if has_support(slice_)]
+        for _ in range(1, self.depth):
+            deeper = []
+            for columns, words, at in level:
+                inside = np.zeros(len(active), dtype=bool)
+                inside[at] = True
+                beside = self._beside(columns)
+                for (name,), (value,), other in singles:
+                    if name in beside:
+                        both = other[inside[other]]
+                        if self.min_cases <= len(both) < min(len(at), len(other)):
+                            deeper.append(((*columns, name), (*words, value), both))
+            level = [slice_ for slice_ in deeper if has_support(slice_)]
+        return found
+
+    def _beside(self, columns: Words) -> set[str]:
+        """The columns that go with those before: with a head all that are none, else later ones."""
+        order = list(self.columns)
+        later = set(order[order.index(columns[-1]) + 1 :]) - set(self.heads)
+        return later if not self.heads or columns[0] in self.heads else set()
+
+    def weaknesses(self, alpha: float) -> list[Weakness]:
+        """One after the other, each with its values taken away before the next is looked for."""
+        active, found = np.ones(len(self.loss), dtype=bool), []
+        while len(found) < _ROUNDS and (weakness := self._strongest(active, alpha)):
+            found.append(weakness)
+            active &= ~weakness.inside
+        return found
+
+    def _strongest(self, active: np.ndarray, alpha: float) -> Weakness | None:
+        """The slice that explains most, or the documents that are mostly wrong."""
+        slices = self.slices(active)
+        p_documents, of_documents = self._documents(active)
+        p = np.array([p_documents, *self._p([at for *_, at in slices], active)])
+        adjusted, tested = adjusted_p(p), int((~np.isnan(p)).sum())
+        holds, best = adjusted <= alpha, None
+        if not self.sure[active].all() and holds[1:].any():
+            sure = self._p([at[self.sure[at]] for *_, at in slices], active & self.sure)
+            holds[1:] &= adjusted_p(sure) <= alpha
+        if holds[1:].any():
+            gains = {
+                number: self._gain(at, active) - _EARNED * (len(columns) - 1)
+                for number, (columns, _, at) in enumerate(slices)
+                if holds[number + 1]
+            }
+            number = max(gains, key=gains.get)
+            columns, words, _ = slices[number]
+            words = self._cut_best(columns, words, active)
+            inside = self._mask(columns, words, active)
+            best = Weakness(columns, words, inside, p[number + 1], adjusted[number + 1], tested)
+        # Documents are told first unless the slice explains why they are wrong.
+        first = holds[0] and of_documents.any()
+        if first and (best is None or self._documents(active & ~best.inside)[0] <= alpha):
+            return Weakness((), (), of_documents, p[0], adjusted[0], tested)
+        return best
+
+    def _mask(self, columns: Words, words: Words, active: np.ndarray) -> np.ndarray:
+        """Which values are in a slice."""
+        masks = (is_inside(self.columns[name], v) for name, v in zip(columns, words, strict=True))
+        return np.logical_and.reduce([active, *masks])
+
+    def _cut_best(self, columns: Words, words: Words, active: np.ndarray) -> Words:
+        """The values of a slice with its numbers cut where that explains most, near by."""
+        for place, name in enumerate(columns):
+            if name not in self.cuts:
+                continue
+            prefix = AT_LEAST if words[place].startswith(AT_LEAST) else UNDER
+            cuts = [0, *self.cuts[name], len(self.words[name])]
+            at = next(n for n in cuts[1:] if self.cut(name, n, prefix) == words[place])
+            low, high = cuts[cuts.index(at) - 1] + 1, cuts[cuts.index(at) + 1]
+            near = sorted(range(low, high), key=lambda n: abs(n - at))[:_CUTS]
+            tried = [(*words[:place], self.cut(name, n, prefix), *words[place + 1 :]) for n in near]
+            gains = [
+                self._gain(np.flatnonzero(self._mask(columns, of, active)), active) for of in tried
+            ]
+            # One error by chance beside a cut is no reason to move it. The first is as it was.
+            best = int(np.argmax(gains))
+            words = tried[best] if gains[best] > gains[0] + _MOVED else words
+        return words
+
+    def _gain(self, at: np.ndarray, active: np.ndarray) -> float:
+        """The logarithm of how much likelier the losses are with a rate of its own for a slice."""
+
+        def likelihood(wrong: float, of: float) -> float:
+            parts = np.array([wrong, of - wrong])
+            return float((parts * np.log(np.maximum(parts, 1e-12) / max(of, 1e-12))).sum())
+
+        inside, lost, total = float(self.loss[at].sum()), self.loss[active].sum(), active.sum()
+        rest = likelihood(lost - inside, total - len(at))
+        return likelihood(inside, len(at)) + rest - likelihood(lost, total)
+
+    def _p(self, places: Sequence[np.ndarray], active: np.ndarray) -> np.ndarray:
+        test = Exchanged(self.document[active], self.loss[active], self.count)
+        return test.p([(self.document[at], self.loss[at]) for at in places])
+
+    def _documents(self, active: np.ndarray) -> tuple[float, np.ndarray]:
+        """p of so many documents that are mostly wrong, and which values they hold."""
+        document, loss = self.document[active], self.loss[active]
+        if not len(loss):
+            return np.nan, np.zeros(len(active), dtype=bool)
+        sizes, wrong = by_document(document, [np.ones(len(loss)), loss], self.count).T
+        bad = (sizes >= _LEAST) & (wrong >= _MOSTLY * sizes)
+        sizes = sizes[sizes >= _LEAST].astype(int)
+        p = spread_p(sizes, int(loss.sum()), len(loss), bad.sum(), _MOSTLY)
+        return p, bad[self.document] & active
+
+
+def _cut_places(name: str, ordered: pl.Series, words: pl.Series) -> list[int]:
+    """Where a number is cut: at each of its few values, or so that parts are about equal."""
+    at = np.arange(1, len(words))
+    if len(words) > _CUTS:
+        numbers = ordered.to_numpy()
+        at = np.searchsorted(words, numbers[np.arange(1, _CUTS) * len(numbers) // _CUTS])
+    tens = np.searchsorted(words, [10.0**n for n in range(8)]) if name == "magnitude" else []
+    return sorted({int(place) for place in (*at, *tens)} - {0, len(words)})

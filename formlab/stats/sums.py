@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -15,14 +15,13 @@ from formlab.errors import UnknownName
 from formlab.folders import Evaluation
 from formlab.metrics import ratio
 from formlab.metrics.metric import OVER_ENTITIES
-from formlab.scoring.bands import DERIVED, roots, sliced
-from formlab.stats.draws import exact
+from formlab.scoring.bands import BANDS, DERIVED, roots, sliced
 from formlab.tables import BOX, FIELD_LEVELS, LEVELS, TASKS, USABLE, WHOLE_LEVELS, Settings
 
 # What tells the rows of a metric apart; `task` follows from them.
 SLICE = ("level", "slice_by", "slice_value")
 COUNTS = ("n_cases", "n_missing", "n_undefined", "n_reader", "n_ambiguous")
-# `by_column`: by a column of `by`, not by the scorer. `place`: its order in that column.
+# `by_column`: by a column of `by`, not by the scorer.
 _KEY = ["by_column", *SLICE, "metric"]
 _CASE = ["doc_id", "path"]
 _MADE = ["task", "mode", "settings"]
@@ -41,25 +40,9 @@ class Row:
     score: Callable[[np.ndarray], np.ndarray]
 
     @property
-    def parts(self) -> np.ndarray:
-        """The parts as numbers to count with."""
-        return self.tally.astype(float)
-
-    @property
     def value(self) -> float:
         """The score of all documents."""
         return float(self.score(self.tally.sum(axis=0, dtype=float)))
-
-
-class _Piece(NamedTuple):
-    """What the documents of a part add to one score, and how it was made."""
-
-    number: np.ndarray
-    parts: np.ndarray
-    value: np.ndarray
-    counts: np.ndarray
-    made: list[tuple]
-    place: float
 
 
 def small(values: np.ndarray) -> np.ndarray:
@@ -74,6 +57,23 @@ def small(values: np.ndarray) -> np.ndarray:
 def of_cases() -> pl.Expr:
     """Whether scores are of single cases, by whose columns they can be sliced."""
     return pl.col("level").is_in(FIELD_LEVELS) & pl.col("slice_by").is_null()
+
+
+def slice_order(column: str, value: str) -> tuple[int, float, str]:
+    """Where a slice stands: bands in their order, numbers by size, the unknown last.
+
+    Examples
+    --------
+    >>> sorted(["none", "10", "9"], key=lambda value: slice_order("page", value))
+    ['9', '10', 'none']
+    """
+    labels = BANDS[column].labels if column in BANDS else ()
+    if value in labels:
+        return 0, labels.index(value), value
+    try:
+        return 0, float(value), value
+    except ValueError:
+        return 1 + (value == "none"), 0, value
 
 
 def document_sums(
@@ -91,28 +91,23 @@ def document_sums(
         raise UnknownName.of("average", average, averages)
     names = evaluation.document_names
     number = pl.DataFrame({"doc_id": names}).with_row_index("number")
-    pieces: dict[tuple, list[_Piece]] = {}
+    pieces: dict[tuple, list[tuple]] = {}
     for added in evaluation.by_part(partial(_added, by=by)):
         for key, rows in added.join(number, on="doc_id").group_by(_KEY, maintain_order=True):
-            piece = _Piece(
-                number=rows["number"].to_numpy(),
-                parts=small(rows.select(f"part{n}" for n in range(rows["width"][0])).to_numpy()),
-                value=rows["value"].to_numpy(),
-                counts=rows.select(pl.col(COUNTS).sum()).to_numpy()[0],
-                made=rows.select(_MADE).unique().rows(),
-                place=rows["place"][0] or 0.0,
-            )
-            pieces.setdefault(key, []).append(piece)
-    known = {name: at for at, name in enumerate(metrics.METRICS)}
+            parts = rows.select(f"part{n}" for n in range(rows["width"][0])).to_numpy()
+            columns = rows["number"].to_numpy(), small(parts), rows["value"].to_numpy()
+            counts = rows.select(pl.col(COUNTS).sum()).to_numpy()[0]
+            made = rows.select(_MADE).unique().rows()
+            pieces.setdefault(key, []).append((*columns, counts, made))
+    places = {name: at for at, name in enumerate(metrics.METRICS)}
 
-    def placed(key: tuple) -> tuple:
+    def place(key: tuple) -> tuple:
         by_column, level, column, value, metric = key
-        of_all = level in FIELD_LEVELS and column is None
-        order = (column or "", pieces[key][0].place, value or "", known[metric])
-        group = by.index(column) if by_column else -1
-        return by_column, of_all, group, LEVELS.index(level), *order
+        first = (by.index(column) if by_column else -1, level in FIELD_LEVELS and column is None)
+        within = (column or "", slice_order(column, value or ""), places[metric])
+        return *first, LEVELS.index(level), *within
 
-    for key in sorted(pieces, key=placed):
+    for key in sorted(pieces, key=place):
         for row in _rows(evaluation, key, pieces.pop(key), len(names)):
             if average in (None, row.labels["average"]):
                 yield row
@@ -125,30 +120,30 @@ def _added(part: Evaluation, by: Sequence[str]) -> pl.DataFrame:
     flagged = fields.group_by(_CASE).agg(
         f.fill_null(False).any().alias(n) for n, f in flags.items()
     )
-    columns = ["doc_id", "path", *SLICE, "metric", *_MADE, "hits", "total", "stats", "value"]
     scores = part.scan("scores").select(
-        *columns,
+        *("doc_id", "path", *SLICE, "metric", *_MADE, "hits", "total", "stats", "value"),
         n_missing=~pl.col("status").is_in(USABLE).fill_null(value=True),
         n_undefined=pl.col("value").is_nan().fill_null(value=True),
         width=pl.col("stats").list.len().fill_null(2),
         by_column=False,
-        place=pl.lit(None, pl.Float64),
     )
-    groups = []
-    for rows in _with_parts(scores.collect()):
-        marked = rows.join(flagged, on=_CASE, how="left", maintain_order="left")
-        marked = marked.with_columns(pl.col(*flags).fill_null(value=False))
-        groups.append(_summed(marked))
-        loose = marked.filter(of_cases()).drop("slice_by", "slice_value", "by_column", "place")
-        for name in by:
-            # Two cases at one path may be of two slices, or of one.
-            values = sliced(fields, part.documents, name)
-            text = values.cast(pl.String).fill_null("none")
-            named = fields.select(*_CASE, _place(values), slice_value=text)
-            named = named.unique([*_CASE, "slice_value"], keep="first")
-            named = named.with_columns(by_column=True, slice_by=pl.lit(name))
-            groups.append(_summed(loose.join(named, on=_CASE)))
-    return pl.concat(groups, how="diagonal").with_columns(pl.col("^part[0-9]+$").fill_null(0.0))
+    scores = scores.join(flagged.lazy(), on=_CASE, how="left", maintain_order="left").collect()
+    stats = [
+        pl.col("stats").list.get(at, null_on_oob=True).cast(pl.Float64).alias(f"part{at}")
+        for at in range(max(2, scores["width"].max() or 0))
+    ]
+    stats[:2] = map(pl.coalesce, stats, ("hits", "total"))
+    scores = scores.with_columns(*stats, pl.col(*flags).fill_null(value=False))
+    scores = scores.drop("stats", "hits", "total")
+    groups = [_summed(scores)]
+    loose = scores.filter(of_cases()).drop("slice_by", "slice_value", "by_column")
+    for name in by:
+        # Two cases at one path may be of two slices, or of one.
+        text = sliced(fields, part.documents, name).cast(pl.String).fill_null("none")
+        named = fields.select(*_CASE, slice_value=text).unique()
+        named = named.with_columns(by_column=True, slice_by=pl.lit(name))
+        groups.append(_summed(loose.join(named, on=_CASE)))
+    return pl.concat(groups).with_columns(pl.col("^part[0-9]+$").fill_null(0.0))
 
 
 def _summed(scores: pl.DataFrame) -> pl.DataFrame:
@@ -156,7 +151,7 @@ def _summed(scores: pl.DataFrame) -> pl.DataFrame:
     alike = pl.struct(_MADE).hash().alias("alike")
     return scores.group_by(*_KEY, "doc_id", alike, maintain_order=True).agg(
         pl.col("^part[0-9]+$").sum(),
-        pl.col("value", "width", "place", *_MADE).first(),
+        pl.col("value", "width", *_MADE).first(),
         pl.col(COUNTS[1:]).sum(),
         n_cases=pl.len(),
     )
@@ -165,74 +160,43 @@ def _summed(scores: pl.DataFrame) -> pl.DataFrame:
 def _fields(part: Evaluation, by: Sequence[str]) -> pl.DataFrame:
     """The fields of a part with the columns that their slices follow from."""
     rows = part.scan("cases").filter(~pl.col("level").is_in(WHOLE_LEVELS))
-    known = rows.collect_schema().names()
-    everywhere = dict.fromkeys([*known, *part.documents.columns, *DERIVED])
-    for name in by:
-        if name not in everywhere:
-            raise UnknownName.of("column to slice by", name, everywhere)
-    bands = [root for name in by for root in roots(name)]
-    needed = dict.fromkeys([*_CASE, "cause", "ambiguous", *BOX, *bands, *by])
-    return rows.select(name for name in needed if name in known).collect()
+    columns = rows.collect_schema().names()
+    everywhere = dict.fromkeys([*columns, *part.documents.columns, *DERIVED])
+    if unknown := [name for name in by if name not in everywhere]:
+        raise UnknownName.of("column to slice by", unknown[0], everywhere)
+    needed = {*_CASE, "cause", "ambiguous", *BOX, *by}.union(*map(roots, by))
+    return rows.select(name for name in columns if name in needed).collect()
 
 
-def _with_parts(scores: pl.DataFrame) -> Iterator[pl.DataFrame]:
-    """The scores with the parts of each: those of two parts, and those of more."""
-    stats = pl.col("stats")
-    yield scores.filter(stats.is_null()).drop("stats").rename({"hits": "part0", "total": "part1"})
-    rest = scores.filter(stats.is_not_null()).drop("hits", "total")
-    parts = (stats.list.get(at, null_on_oob=True) for at in range(rest["width"].max() or 0))
-    named = {f"part{at}": part.cast(pl.Float64) for at, part in enumerate(parts)}
-    yield rest.with_columns(**named).drop("stats")
-
-
-def _place(values: pl.Series) -> pl.Expr:
-    """Where each value stands among those of its column; null: in the order of the alphabet."""
-    place = pl.lit(None, pl.Float64)
-    if isinstance(values.dtype, pl.Enum):
-        place = pl.lit(values.to_physical().cast(pl.Float64))
-    elif values.dtype.is_numeric():
-        place = pl.lit(values.cast(pl.Float64).fill_nan(np.inf))
-    return pl.when(pl.lit(values.is_null())).then(np.inf).otherwise(place).alias("place")
-
-
-def _first(made: tuple) -> tuple:
-    """Of scores that were made differently, those whose settings stand for all."""
-    task, mode, settings = made
-    at = TASKS.index(task) if task in TASKS else -1
-    return at, mode or "", Settings(**settings).text()
-
-
-def _rows(
-    evaluation: Evaluation, key: tuple, pieces: Sequence[_Piece], count: int
-) -> Iterator[Row]:
+def _rows(evaluation: Evaluation, key: tuple, pieces: Sequence[tuple], count: int) -> Iterator[Row]:
     metric = metrics.get(key[-1])
-    made = [scored for piece in pieces for scored in piece.made]
-    task, mode, settings = min(made, key=_first)
-    score, settings = metric.score_in(mode), Settings(**settings)
-    number = np.concatenate([piece.number for piece in pieces])
-    table = np.zeros((count, pieces[0].parts.shape[1]))
-    for piece in pieces:
+    numbers, parts, values, counts, made = zip(*pieces, strict=True)
+    table = np.zeros((count, parts[0].shape[1]))
+    for number, sums in zip(numbers, parts, strict=True):
         # A document may have scores of several tasks.
-        np.add.at(table, piece.number, piece.parts)
-    known = np.unique(number)
-    totals = dict(zip(COUNTS, map(int, sum(piece.counts for piece in pieces)), strict=True))
+        np.add.at(table, number, sums)
+    scored = [(task, mode or "", Settings(**how)) for rows in made for task, mode, how in rows]
+    # Of scores that were made differently, the settings of the first task stand for all.
+    order = {task: at for at, task in enumerate(TASKS)}
+    task, mode, settings = min(scored, key=lambda of: (order.get(of[0], -1), of[1], of[2].text()))
     base = {name: getattr(evaluation, name) for name in ("benchmark", "split", "system")}
-    base |= {"metric": metric.name, "average": metrics.POOLED, "mode": mode}
-    base |= {"task": task if len({scored[0] for scored in made}) == 1 else None}
-    base |= dict(zip(SLICE, key[1:4], strict=True)) | totals | {"n_docs": len(known)}
-    base["settings"] = dataclasses.replace(settings, average="micro")
-    yield Row(base, small(exact(table)), score)
+    base |= {"metric": metric.name, "average": metrics.POOLED, "mode": mode or None}
+    base |= {"task": task if len({of[0] for of in scored}) == 1 else None}
+    base |= dict(zip(SLICE, key[1:4], strict=True))
+    base |= dict(zip(COUNTS, map(int, sum(counts)), strict=True))
+    number = np.concatenate(numbers)
+    present = np.unique(number)
+    base |= {"n_docs": len(present), "settings": dataclasses.replace(settings, average="micro")}
+    score = metric.score_in(mode or None)
+    yield Row(base, small(table), score)
     if metric.average == OVER_ENTITIES:
         return
     # Of several cases a document has the score of their sum; of one, that case's own.
-    values = score(table[known])
-    if totals["n_cases"] == len(known):
-        values[np.searchsorted(known, number)] = np.concatenate([piece.value for piece in pieces])
+    own = score(table[present])
+    if base["n_cases"] == len(present):
+        own[np.searchsorted(present, number)] = np.concatenate(values)
     means = np.zeros((count, 2))
-    means[known] = np.stack([np.nan_to_num(values), ~np.isnan(values)], axis=1)
-    labels = {
-        "average": metrics.MACRO,
-        "settings": dataclasses.replace(settings, average="macro"),
-        "n_undefined": int(np.isnan(values).sum()),
-    }
-    yield Row(base | labels, small(exact(means)), ratio)
+    means[present] = np.stack([np.nan_to_num(own), ~np.isnan(own)], axis=1)
+    labels = {"average": metrics.MACRO, "n_undefined": int(np.isnan(own).sum())}
+    labels["settings"] = dataclasses.replace(settings, average="macro")
+    yield Row(base | labels, small(means), ratio)

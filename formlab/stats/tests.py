@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from math import ceil, log2
+from math import ceil, isnan, log2
 from typing import Any
 
 import numpy as np
-import polars as pl
 from scipy import special
 
 from formlab.stats.draws import block_sizes, drawn_parts, percentiles, weighted_sums
@@ -55,8 +53,8 @@ class Pair:
 
     def lead(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
         """By how much the first is better, from the sums of both."""
-        ours, theirs = self.score(first), self.score(second)
-        return ours - theirs if self.up else theirs - ours
+        a, b = self.score(first), self.score(second)
+        return a - b if self.up else b - a
 
 
 def paired_differences(
@@ -80,55 +78,44 @@ def paired_differences(
     resamples, level
         Draws of documents with replacement, those of `summarise`, for the percentile interval.
     permutations
-        Random swaps of the two systems' parts of a document, for the two-sided p. Where at most
-        twelve documents differ, every swap is made once instead and p is exact. A swap under which
-        the score is undefined counts as extreme.
+        Random swaps of the two systems' parts of a document, for the two-sided p (see
+        `permutation_p`).
     power
         Of the least difference, which is NaN where the pair has fewer than `documents_needed`, and
         where no draw differs from another.
     seed
         Of draws and swaps.
     """
-    ends = [(NAN, NAN, NAN)] * len(pairs)
+    p_values, drawn, rows = permutation_p(pairs, permutations=permutations, seed=seed), None, []
     if pairs and len(pairs[0].first) > 1 and resamples:
         tables = [table for pair in pairs for table in (pair.first, pair.second)]
         drawn = drawn_parts(tables, resamples=resamples, seed=seed)
-        ends = [_interval(pair, next(drawn), next(drawn), level, power) for pair in pairs]
-    extremes = permutation_p(pairs, permutations=permutations, seed=seed)
-    rows = []
-    for pair, (low, high, least), p in zip(pairs, ends, extremes, strict=True):
-        first, second = pair.values
+    for pair, p in zip(pairs, p_values, strict=True):
+        leads = pair.lead(next(drawn), next(drawn)) if drawn else np.array([])
+        leads = leads[~np.isnan(leads)]
+        error = float(leads.std(ddof=1)) if leads.size > 1 else 0.0
+        enough = pair.labels.get("n_docs", len(pair.first)) >= documents_needed(1 - level)
+        known = enough and error > ROUNDING
+        least = minimum_detectable_difference(error, level=level, power=power) if known else NAN
+        (first, second), (low, high) = pair.values, percentiles(leads, level)
         numbers = {"value_a": first, "value_b": second, "difference": float(pair.lead(*pair.sums))}
         numbers |= {"ci_low": low, "ci_high": high, "p": p, "least_difference": least}
         rows.append(pair.labels | numbers)
     return rows
 
 
-def _interval(
-    pair: Pair, first: np.ndarray, second: np.ndarray, level: float, power: float
-) -> tuple[float, float, float]:
-    """Ends of the interval of a difference, and the least difference that would be seen."""
-    values = pair.lead(first, second)
-    values = values[~np.isnan(values)]
-    error = float(values.std(ddof=1)) if values.size > 1 else 0.0
-    enough = pair.labels.get("n_docs", len(pair.first)) >= documents_needed(1 - level)
-    known = enough and error > ROUNDING
-    least = minimum_detectable_difference(error, level=level, power=power) if known else NAN
-    return *percentiles(values, level), least
-
-
 def permutation_p(pairs: Sequence[Pair], *, permutations: int = 9999, seed: int = 0) -> list[float]:
     """Two-sided p of each pair by swapping documents; NaN where a value is undefined.
 
-    Exact where at most twelve documents differ; else of random swaps, or NaN without these.
+    Where at most twelve documents differ every swap is made once and p is exact; else swaps are
+    random, or p is NaN without these. One under which the score is undefined counts as extreme.
     """
-    p_values = [NAN] * len(pairs)
-    random: dict[int, np.ndarray] = {}
+    p_values, random = [NAN] * len(pairs), {}
     for number, pair in enumerate(pairs):
-        if np.isnan(np.subtract(*pair.values)):
-            continue
         deltas = np.subtract(pair.second, pair.first, dtype=float)
         differing = deltas[(deltas != 0).any(axis=1)]
+        if np.isnan(np.subtract(*pair.values)):
+            continue
         if len(differing) <= EXACT:
             moved = _every_swap(len(differing)) @ differing
             p_values[number] = float(_is_extreme(pair, moved).mean())
@@ -166,52 +153,33 @@ def swaps(count: int, *, permutations: int, seed: int) -> Iterator[np.ndarray]:
         yield np.unpackbits(bits.reshape(size, -1), axis=1, count=count).astype(float)
 
 
-def loss_test(
-    pair: Pair, margin: float, *, alpha: float = ALPHA, permutations: int = 9999, seed: int = 0
-) -> tuple[float, float]:
-    """Whether the first system of a pair loses less than `margin` against the second.
+def loss_p(pair: Pair, margin: float, *, permutations: int = 9999, seed: int = 0) -> float:
+    """p under the hypothesis that the first system of a pair loses `margin` or more, 0 or above.
 
     A one-sided sign-flip test of what each document adds to the difference (its jackknife value),
     moved by the margin (S. Wellek, Testing Statistical Hypotheses of Equivalence and
     Noninferiority, 2010); documents without what the metric counts have no say. With up to twelve
-    documents every flip is made and p is exact; then 1 / 2^n is the least p of n documents.
-    Measured at 5 to 100 documents of unequal size, a loss of just the margin passes at 0.05 in 3 to
-    6 of 100 corpora; where one document in ten loses half and the others nothing, in 19 of 100 at
-    n = 50.
-
-    Returns p in (0, 1] under the hypothesis that `margin` or more is lost, and the loss from which
-    on it is at most `alpha`, infinite where no margin will do. Both NaN for fewer than two
-    documents, or where the score is undefined without one of them.
-
-    `pair`: the baseline second; `margin`: in the unit of the score, 0 and more; `alpha`,
-    `permutations`, `seed`: the level of the test, in (0, 1), and its random flips.
+    documents every flip is made and p is exact; then 1 / 2^n is the least p of n documents. NaN for
+    fewer than two documents, or where the score is undefined without one of them.
     """
     counted = (pair.first != 0).any(axis=1) | (pair.second != 0).any(axis=1)
     losses = -contributions(Pair(pair.first[counted], pair.second[counted], pair.score, pair.up))
-    count = len(losses)
-    if count < 2 or np.isnan(losses).any():
-        return NAN, NAN
-    exact = count <= EXACT
-    flips = [_every_swap(count)] if exact else swaps(count, permutations=permutations, seed=seed)
-    # Flipping documents leaves the sum as large as it is as long as the margin is at most their
-    # mean loss. No flip at all always does; it is in `flips` where these are exact.
-    with np.errstate(invalid="ignore", divide="ignore"):
-        means = np.concatenate([(block @ losses) / block.sum(axis=1) for block in flips])
-    means = np.nan_to_num(means, nan=np.inf)
-    means = np.sort(means if exact else np.append(means, np.inf))[::-1]
-    slack = ROUNDING * np.abs(losses).max()
-    allowed = int(alpha * len(means) + ROUNDING)
-    most = means[allowed] if allowed < len(means) else -np.inf
-    return float((means >= margin - slack).mean()), float(most)
+    gains, count = margin - losses, len(losses)
+    if count < 2 or np.isnan(gains).any():
+        return NAN
+    is_exact = count <= EXACT
+    flips = [_every_swap(count)] if is_exact else swaps(count, permutations=permutations, seed=seed)
+    # Flipped documents add to the sum what they took from it; no flip at all is one of the flips.
+    moved = np.concatenate([block @ gains for block in flips] + [[0.0]] * (not is_exact))
+    return float((moved <= ROUNDING * np.abs(gains).sum()).mean())
 
 
 def contributions(pair: Pair) -> np.ndarray:
     """What each document adds to the lead of the first of a pair; their mean is the lead."""
     first, second = pair.sums
-    whole = pair.lead(first, second)
-    without = pair.lead(first - pair.first, second - pair.second)
-    values = (len(pair.first) - 1) * (whole - without)
-    return values - values.mean() + whole if len(values) else values
+    lead = pair.lead(first, second)
+    values = (len(pair.first) - 1) * (lead - pair.lead(first - pair.first, second - pair.second))
+    return values - values.mean() + lead if len(values) else values
 
 
 def documents_needed(alpha: float = ALPHA) -> int:
@@ -236,11 +204,9 @@ def minimum_detectable_difference(
 def adjusted_p(p: Sequence[float] | np.ndarray) -> np.ndarray:
     """p adjusted after Holm for all comparisons looked at; what could not be tested stays NaN."""
     adjusted = np.array(p, dtype=float)
-    known = ~np.isnan(adjusted)
-    tested = adjusted[known]
-    order, count = np.argsort(tested, kind="stable"), np.arange(len(tested), 0, -1)
-    tested[order] = np.minimum(np.maximum.accumulate(count * tested[order]), 1.0)
-    adjusted[known] = tested
+    order = np.argsort(adjusted, kind="stable")[: (~np.isnan(adjusted)).sum()]
+    steps = np.arange(len(order), 0, -1) * adjusted[order]
+    adjusted[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
     return adjusted
 
 
@@ -256,19 +222,13 @@ def holds(
 
 
 def compared(
-    rows: Rows,
-    schema: Mapping[str, Any],
-    *,
-    by_other_rules: Sequence[Rows] = (),
-    has_rule: pl.Expr | None = None,
-    level: float = 0.95,
-) -> pl.DataFrame:
-    """Tests of pairs as a table: p adjusted over its family, `rules`, and who is `better`.
+    tests: Rows, *, by_other_rules: Sequence[Rows] = (), level: float = 0.95
+) -> list[dict[str, Any]]:
+    """Tests of pairs, with p adjusted over its family, `rules`, and who is `better`.
 
-    `rows` are as from `paired_differences`, with `metric`, `level`, `slice_by`, `system_a` and
-    `system_b`; one may have a `surest` p, greater than that of all its cases, which is adjusted
-    instead. `by_other_rules` are the same tests under each other rule of reading fields from pages,
-    `has_rule` says for which rows a rule has a say.
+    `tests` are as from `paired_differences`, with the labels `KEY`, `n_docs` and `read`, whether a
+    reading rule has a say; one may have `rules`, and a `surest` p that is adjusted instead of p.
+    `by_other_rules` are the same tests under each other rule of reading fields from pages.
 
     `p_holm` is adjusted over the pairs and slices of a metric, average and level. Rows of no slice
     are a family apart, and so are kinds: both were planned, and looking at other slices costs them
@@ -276,62 +236,38 @@ def compared(
     whether the verdict is the ``same`` under all reading rules or ``depends``; a difference is
     shown where `holds` at 1 - `level`.
     """
-    if not rows:
-        return pl.DataFrame(schema=dict(schema))
-    verdict = _verdicts(_adjusted(rows, "p", level), level)
-    same = pl.lit(True)
-    for number, others in enumerate(by_other_rules):
-        other = _verdicts(_adjusted(others, "p", level), level)
-        keys = [name for name in KEY if name in other.columns]
-        name = f"verdict_{number}"
-        other = other.rename({"verdict": name})
-        verdict = verdict.join(other, on=keys, how="left", nulls_equal=True, maintain_order="left")
-        same &= pl.col("verdict").eq_missing(pl.col(name))
-    rules = pl.when(same).then(pl.lit(SAME)).otherwise(pl.lit(DEPENDS))
-    known = pl.lit(bool(by_other_rules)) & pl.col("p").is_not_nan()
-    known &= pl.lit(True) if has_rule is None else has_rule
-    table = _adjusted(rows, "surest", level).with_columns(
-        verdict.with_columns(rules=rules)["rules"]
-    )
-    table = _with_better(table.with_columns(pl.when(known).then("rules")), 1 - level)
-    return table.select(
-        (pl.col(name) if name in table.columns else pl.lit(None)).cast(kind).alias(name)
-        for name, kind in schema.items()
-    )
+    rows, alpha = [dict(row) for row in tests], 1 - level
+    signs = [_signs(several, alpha) for several in (tests, *by_other_rules)]
+    for family in _families(rows):
+        adjusted = adjusted_p([row.get("surest", row["p"]) for row in family])
+        tested = sum(not isnan(row["p"]) for row in family)
+        for row, p in zip(family, adjusted.tolist(), strict=True):
+            row |= {"p_holm": p, "rules": row.get("rules")}
+            # With fewer documents the least p there can be, counted for all tests, shows nothing.
+            if row["n_docs"] < documents_needed(alpha / max(tested, 1)):
+                row["least_difference"] = NAN
+            if by_other_rules and row["read"] and not isnan(row["p"]):
+                said = {of.get(tuple(row.get(name) for name in KEY)) for of in signs}
+                row["rules"] = SAME if len(said) == 1 else DEPENDS
+            ahead = row["system_a" if row["difference"] > 0 else "system_b"]
+            is_shown = holds(p, row["ci_low"], row["ci_high"], row["rules"], alpha=alpha)
+            row["better"] = ahead if is_shown else None
+    return rows
 
 
-def _adjusted(rows: Rows, which: str, level: float) -> pl.DataFrame:
-    """The rows with `p_holm` of one of their p, and what could be shown after it."""
-    p = np.array([row.get(which, row["p"]) for row in rows], dtype=float)
-    families: dict[tuple[Any, ...], list[int]] = {}
-    for at, row in enumerate(rows):
+def _families(rows: Rows) -> list[list[Any]]:
+    """The rows whose p are adjusted together."""
+    families: dict[tuple[Any, ...], list[Any]] = {}
+    for row in rows:
         by = row["slice_by"] if row["slice_by"] in (None, "kind") else ""
-        families.setdefault((*(row.get(name) for name in KEY[:3]), by), []).append(at)
-    holm, least = np.empty((2, len(rows)))
-    for members in families.values():
-        holm[members] = adjusted_p(p[members])
-        # With fewer documents the least p there can be, counted for all tests, shows nothing.
-        needed = documents_needed((1 - level) / max(1, (~np.isnan(p[members])).sum()))
-        for at in members:
-            enough = rows[at]["n_docs"] >= needed
-            least[at] = rows[at]["least_difference"] if enough else NAN
-    found = [row | {"settings": dataclasses.asdict(row["settings"])} for row in rows]
-    table = pl.DataFrame(found, infer_schema_length=None)
-    return table.with_columns(p_holm=holm, least_difference=least)
+        families.setdefault((*(row.get(name) for name in KEY[:3]), by), []).append(row)
+    return [*families.values()]
 
 
-def _verdicts(table: pl.DataFrame, level: float) -> pl.DataFrame:
+def _signs(rows: Rows, alpha: float) -> dict[tuple[Any, ...], float]:
     """What each row says: the sign of its difference, or 0 where none is shown."""
-    keys = [name for name in KEY if name in table.columns]
-    shown = pl.col("p_holm").fill_nan(1) <= 1 - level + 1e-9
-    return table.select(
-        *keys, verdict=pl.when(shown).then(pl.col("difference").sign()).otherwise(0.0)
-    )
-
-
-def _with_better(table: pl.DataFrame, alpha: float) -> pl.DataFrame:
-    """Comparisons with `better`, null where no difference was shown (`holds`)."""
-    rows = table.select("p_holm", "ci_low", "ci_high", "rules").rows()
-    shown = pl.Series([holds(*row, alpha=alpha) for row in rows], dtype=pl.Boolean)
-    ahead = pl.when(pl.col("difference") > 0).then("system_a").otherwise("system_b")
-    return table.with_columns(better=pl.when(shown).then(ahead))
+    return {
+        tuple(row.get(name) for name in KEY): np.sign(row["difference"]) if p <= alpha + 1e-9 else 0
+        for family in _families(rows)
+        for row, p in zip(family, adjusted_p([row["p"] for row in family]), strict=True)
+    }

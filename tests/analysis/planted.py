@@ -20,33 +20,11 @@ TEXTS = ("name", "street", "city", "employer", "remark", "product", "region")
 CODES = ("customer", "order", "policy", "branch")
 DATES, AMOUNTS = ("issued", "due", "paid"), ("net", "tax", "total")
 SCANNERS, BATCHES, CLERKS = "ABC", ("1", "2", "3", "4"), ("ann", "ben", "cem", "dot", "eve")
-WORDS = [
-    "amber",
-    "birch",
-    "cedar",
-    "delta",
-    "ember",
-    "fjord",
-    "grove",
-    "heath",
-    "inlet",
-    "juniper",
-    "knoll",
-    "linden",
-    "meadow",
-    "north",
-    "ochre",
-    "pebble",
-    "quarry",
-    "river",
-    "stone",
-    "timber",
-    "umber",
-    "valley",
-    "willow",
-    "yarrow",
-    "zephyr",
-]
+_WORDS = (
+    "amber birch cedar delta ember fjord grove heath inlet juniper knoll linden meadow "
+    "north ochre pebble quarry river stone timber umber valley willow yarrow zephyr"
+)
+WORDS = _WORDS.split()
 
 
 def forms(seed: int, count: int = 60) -> tuple[Values, dict[str, dict[str, str]]]:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy
 
-from formlab.stats.exchange import Exchanged, tail
+from formlab.stats.exchange import Exchanged, spread_p, tail
 
 
 def p_of(document, loss, inside):
@@ -71,8 +71,8 @@ def test_the_tail_of_three_moments_is_close_to_a_poisson_distribution_and_not_be
 def test_documents_that_are_mostly_wrong_are_too_many_only_if_losses_cluster():
     # Of 600 values 30 are lost: that five or more of ten fall on one of 60 documents is rare.
     sizes = np.full(60, 10)
-    one = Exchanged.spread_p(sizes, 30, 600, 1, 0.5)
+    one = spread_p(sizes, 30, 600, 1, 0.5)
     drawn = np.random.default_rng(0).multivariate_hypergeometric(sizes, 30, 20_000)
     assert one == pytest.approx(((drawn >= 5).sum(axis=1) > 0).mean(), abs=0.002)
-    assert Exchanged.spread_p(sizes, 30, 600, 3, 0.5) < 1e-6
-    assert Exchanged.spread_p(sizes, 30, 600, 0, 0.5) == 1
+    assert spread_p(sizes, 30, 600, 3, 0.5) < 1e-6
+    assert spread_p(sizes, 30, 600, 0, 0.5) == 1

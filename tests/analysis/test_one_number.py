@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 import formlab
-from formlab import analysis
+from formlab import analysis, reports
 from formlab.cli import main
 from formlab.testing import assert_not_worse
 from tests.analysis.made_pairs import made
@@ -18,16 +18,21 @@ from tests.analysis.made_pairs import made
 METRIC = "normalised_accuracy"
 SCORE = {"metric": METRIC, "average": "pooled"}
 DRAWS = {"resamples": 300, "permutations": 999}
+FLIPS = ("both_right", "only_a", "only_b", "both_wrong")
 OF_TEST = ("difference", "ci_low", "ci_high", "p")
 
 
 @pytest.fixture(scope="module", params=[0, 1, 2])
 def systems(request):
+    return pair_of(request.param)
+
+
+def pair_of(seed):
     """Twenty forms of a date, three numbers and four texts; `fox` reads, `owl` loses dates."""
-    generator = np.random.default_rng(request.param)
+    generator = np.random.default_rng(seed)
     kinds = ["date", *["number"] * 3, *["text"] * 4]
     found = []
-    for name, lost in (("fox", 0.05), ("owl", (0.1, 0.6, 0.9)[request.param])):
+    for name, lost in (("fox", 0.05), ("owl", (0.1, 0.6, 0.9)[seed])):
         rows = [
             (f"{doc:02}", f"/{n}", int(generator.random() > (lost if kind == "date" else 0.1)),
              {"kind": kind, "subtype": f"/{n % 3}"})
@@ -106,3 +111,40 @@ def test_a_positive_difference_means_that_the_first_is_better_whatever_the_metri
     ]
     turned = formlab.compare(errors, by=["kind"], **DRAWS)
     assert turned["difference"].to_list() == [-value for value in table["difference"]]
+
+
+def printed(number):
+    """A number as tables of reports write it."""
+    return f"{number:.3f}".replace("-", "−")
+
+
+def test_report_header_tables_index_and_command_line_have_one_number(tmp_path):
+    folders = [str(system.save(tmp_path / system.system)) for system in pair_of(1)]
+    words = ["compare", *folders, "--metric", "outcome", "--by", "kind", "--resamples", "300"]
+    rows = json.loads(CliRunner().invoke(main, [*words, "--json"]).stdout)
+    assert len(rows) == 4
+    draws = {"resamples": 300, "permutations": 300, "evaluations": folders}
+    (report,) = reports.build(["80_compare_systems"], out=tmp_path, parameters=draws, figures=False)
+    page, index = report.html.read_text(), (tmp_path / "index.html").read_text()
+    plain = "\n".join(re.findall("<noscript><pre>(.*?)</pre>", page, re.DOTALL))
+    for row in rows:
+        kind = row["slice_value"]
+        # What the header, the gallery's claims and the index say of those that are shown.
+        first = f"{row['better']} gets more {f'{kind} values' if kind else 'fields'} right than"
+        p = "p < 0.0001" if row["p_holm"] < 0.0001 else f"p = {row['p_holm']:.2g}"
+        difference, low, high = in_points(row)
+        sentence = f" (difference {difference} points, 95 % interval {low} to {high}; {p}"
+        for text, least in ((plain, 2), (page, 5), (index, 1)):
+            ends = re.findall(re.escape(first) + r"[^(]*( \([^)]*?)(?:, adjusted|\))", text)
+            assert set(ends) == ({sentence} if row["better"] else set())
+            assert len(ends) >= least * bool(row["better"])
+        # The row of the table of flips, and that of all comparisons.
+        of = [row[name] for name in ("value_a", "value_b", "difference", "ci_low", "ci_high")]
+        lead, p = [printed(number) for number in of], f"{row['p_holm']:.4f}"
+        for name, cells in (
+            (kind or "all fields", [*map(str, map(row.get, FLIPS)), *lead[2:], p]),
+            (f"fields right, kind {kind}" if kind else "fields right  ", [*lead, p]),
+        ):
+            (line,) = re.findall(f"^{name} .*$", plain, re.MULTILINE)
+            positions = [line.split().index(cell) for cell in cells]
+            assert positions == sorted(positions), (line, cells)

@@ -59,7 +59,12 @@ def compare(
         given = {name: given[name] for name in ("metric", "seed")} | {"average": average} | draws
         table = analysis.history(analysis.open_history(folders[0]), **given)
         first = table if everything else table.filter(metric=table["metric"].first())
-        return Rows(table, [("", first.select(_CHANGED))])
+        hints = [
+            f"{run}: shown on {kind['kind']}: {kind['difference']:+.3f}, p = {kind['p_holm']:.2g}"
+            for run, kinds in first.select("run", "kinds").iter_rows()
+            for kind in kinds or ()
+        ]
+        return Rows(table, [("", first.select(_CHANGED))], hints=hints)
     evaluations = [Evaluation.load(folder) for folder in folders]
     table = analysis.compare(evaluations, **given | draws | {"metric": given["metric"] or None})
     notes, count = analysis.common(evaluations).notes, table["n_docs"].max() or 0

@@ -88,7 +88,7 @@ def _unusable(raw: Answers) -> Counter[str]:
 
 
 def answers(path: Path) -> dict[str, dict[str, Any]]:
-    """A judge's answers by page number, in the released form, from an object or an array.
+    """A judge's answers by page number, from an object or an array.
 
     `DataBroken` if the file is no JSON, or lists a page twice or without its number.
     """
@@ -104,7 +104,7 @@ def answers(path: Path) -> dict[str, dict[str, Any]]:
     objects = answers.values() if isinstance(answers, dict) else [None]
     if not all(isinstance(item, dict) for item in objects):
         raise DataBroken("judge answers are an object by page or an array", where=path)
-    return {page: judging.released_form(answer) or answer for page, answer in answers.items()}
+    return answers
 
 
 def check(raw: str | Path, *, root: str | Path, predictions: str | Path | None = None) -> Checked:

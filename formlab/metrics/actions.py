@@ -1,15 +1,15 @@
 """Filling in a form by clicks and typing: is each click right, and does each value arrive?
 
-The rules are those of FormFactory (Li et al., arXiv:2506.01520, section 5.1.2). What they leave
-open is settled here: a line of output is meant for the value it types, else for the place it
-clicks; a box to leave alone is right where nothing clicks it. A click on it is counted in
-`unwanted_clicks`, so that what `click_accuracy` divides by follows from the gold alone.
+The rules are those of FormFactory (Li et al., arXiv:2506.01520, section 5.1.2). Settled beyond
+them: a line of output is meant for the value it types, else for the place it clicks; a box to leave
+alone is right where nothing clicks it. A click on it is counted in `unwanted_clicks`, so that the
+denominator of `click_accuracy` follows from the gold alone.
 
 The paper's report has "an overall task score" (section 4.1) and no formula for it. `task_score` is
 0 for a form that was not sent; else the mean of two shares: of its fields whose value was submitted
-right, and of its fields to click that were clicked right. Others would be the product of the
-shares, which no partial success survives; `form_completed`, which counts whole forms only;
-`episodic_value`, which asks for no submission; and `action_match_rate`, which counts detours.
+right, and of its fields to click that were clicked right.
+
+Tested in `tests/metrics/test_actions.py`.
 """
 
 from __future__ import annotations
@@ -30,8 +30,6 @@ from formlab.metrics.text import BLEU, FOUR_WORDS, bleu_statistics, sentence_ble
 # Clicking one of these enters its value; the rest must be typed or chosen.
 TICKED = ("checkbox", "radio", "choice")
 DESCRIPTION = "description"
-# Forms whose values are compared at once: bounds the memory.
-_FORMS = 32
 _NUMBER = r"[-+]?\d{1,9}(?:\.\d{1,9})?"
 _LINE = re.compile(
     rf"[ \t]*(?:(?:[-*]|\d{{1,3}}[.)])[ \t]+)?(?:\[[A-H]1\d(?:_(?P<page>\d{{1,3}}))?\][ \t]*)?"
@@ -41,10 +39,10 @@ _FENCE = re.compile(r"[ \t]*```\w*[ \t]*")
 
 
 class ActionLine(NamedTuple):
-    """One action of a system: a click at (x, y) in pixels and what is typed there.
+    """One action of a system: a click at (x, y) in pixels and the text typed there.
 
-    `page` counts from 1; NaN where it is not said. `x` and `y` of NaN are no click. `field` is the
-    path of the field that it is said to be for, where that is said; a click tells more.
+    `page` counts from 1; NaN where it is not given. `x` and `y` of NaN are no click. `field` is the
+    path of the field that it is said to be for, where that is given; a click tells more.
     """
 
     x: float
@@ -62,6 +60,11 @@ class ActionLine(NamedTuple):
     def named(self) -> bool:
         """Whether its place is a field's name and no point."""
         return self.field is not None and not self.clicks
+
+    @property
+    def count(self) -> int:
+        """How many actions it is: a click, a value, or both."""
+        return self.clicks + bool(self.value.strip())
 
 
 class TargetValue(NamedTuple):
@@ -88,11 +91,6 @@ class GoldField:
     order: str | None = None
 
     @property
-    def single(self) -> bool:
-        """Whether there is one value to enter."""
-        return len(self.items) == 1
-
-    @property
     def typed(self) -> str:
         """The value as one types it."""
         return ", ".join(item.value for item in self.items) or self.value
@@ -104,7 +102,7 @@ class GoldField:
 
 
 class Filled(NamedTuple):
-    """One form: what is asked for, what was done, and all that the system wrote.
+    """One form: its fields, the actions on it, and all that the system wrote.
 
     `elements` are rows of page, x0, y0, x1, y1 and the path of the field an element belongs to.
     """
@@ -117,14 +115,14 @@ class Filled(NamedTuple):
 
 @dataclass(slots=True)
 class FieldVerdict:
-    """What became of one field.
+    """The verdict on one field.
 
     `clicked` is None where no place is known or nothing is to be clicked, and `unwanted`, whether
-    something did that, where something is; `found` is the value anywhere in the output,
-    `right` the value of the line that is meant, `placed` the same in the right place and
-    `submitted` what the form was sent with (None where nothing was). `near` is the path of the
-    element that a miss hits or is next to and `distance` how far it is off, in pixels: infinite
-    on another page and without a click. `made`, `expected` and `matched` count actions.
+    a click did that, where one is; `found` is the value anywhere in the output, `right` the value
+    of the line that is meant, `placed` the same in the right place and `submitted` the value that
+    the form was sent with (None where nothing was). `near` is the path of the element that a miss
+    hits or is next to and `distance` how far it is off, in pixels: infinite on another page and
+    without a click. `made`, `expected` and `matched` count actions.
     """
 
     clicked: bool | None = None
@@ -206,17 +204,6 @@ def nearest(points: np.ndarray, boxes: np.ndarray) -> tuple[np.ndarray, np.ndarr
     return np.where(np.isfinite(least), near, -1), least
 
 
-def _pair(hits: np.ndarray, same: np.ndarray, similarity: np.ndarray) -> list[int]:
-    """The line that is meant for each value, one to one; -1 for none."""
-    # A right value outweighs a right place and any likeness together: what a line types tells more
-    # than where.
-    weights = 4.0 * same + 2.0 * hits + similarity
-    chosen = [-1] * weights.shape[1]
-    for line, value in assign(weights):
-        chosen[value] = line
-    return chosen
-
-
 def match_forms(
     forms: Sequence[Filled], *, exact: bool = False, threshold: float = 0.8
 ) -> list[tuple[list[FieldVerdict], list[int]]]:
@@ -235,69 +222,33 @@ def match_forms(
     >>> verdicts[0].clicked, verdicts[0].placed, unmatched
     (True, True, [1])
     """
-    found = []
-    for start in range(0, len(forms), _FORMS):
-        batch = forms[start : start + _FORMS]
-        compared = _compared(batch, exact=exact, threshold=threshold)
-        found += [_Form(form, compared, exact=exact).judged() for form in batch]
-    return found
-
-
-def _compared(
-    forms: Sequence[Filled], *, exact: bool, threshold: float
-) -> dict[tuple, tuple[bool, bool, float]]:
-    """Of each line's text and each spelling: are they the same, alike, and how much."""
-    # Forms repeat options, names of files and the like: what is the same is compared once.
-    keys = {
-        (line.value, *spelling): None
-        for form in forms
-        for want in form.fields
-        for item in want.items
-        for spelling in _spellings(want, item, exact)
-        for line in form.lines
-    }
-    preds, golds, kinds, orders = map(list, zip(*keys, strict=True)) if keys else [[]] * 4
-    rungs = text.ladders(golds, preds, kinds, threshold=threshold, orders=orders)
-    columns = (rungs[name] for name in ("exact" if exact else "typed", "fuzzy", "similarity"))
-    return {
-        # Of a description the paper asks for likeness, not for the same words.
-        key: (same or (close and key[2] == DESCRIPTION), close, similarity)
-        for key, same, close, similarity in zip(keys, *columns, strict=True)
-    }
+    return [_Form(form, exact=exact, threshold=threshold).verdicts() for form in forms]
 
 
 def _spellings(want: GoldField, item: TargetValue, exact: bool) -> list[tuple]:
     """The texts that are right for a value, with its kind and its order of day and month."""
-    texts = dict.fromkeys((item.value, *((want.value, *want.accepted) if want.single else ())))
+    further = (want.value, *want.accepted) if len(want.items) == 1 else ()
     # A single option of a multiple choice is no list. As published, a value must be written as it
     # is; which dates are alike pairs lines only.
     kind = "dropdown" if want.kind == "choice" else want.kind
-    return [(spelling, kind, "either" if exact else want.order) for spelling in texts]
+    order = "either" if exact else want.order
+    return [(spelling, kind, order) for spelling in dict.fromkeys((item.value, *further))]
 
 
 class _Form:
     """One form: how far each line is from each value, and which field it hits or is next to."""
 
-    def __init__(self, form: Filled, compared: Mapping[tuple, tuple], *, exact: bool) -> None:
+    def __init__(self, form: Filled, *, exact: bool, threshold: float) -> None:
         self.form, self.exact = form, exact
         self.values = [(want, item) for want in form.fields for item in want.items]
-        shape = (len(form.lines), len(self.values))
-        self.same, self.alike = np.zeros(shape, dtype=bool), np.zeros(shape)
-        self.gaps = np.full(shape, np.inf)
+        self.same, self.alike = self._likeness(threshold)
+        self.gaps = np.full(self.same.shape, np.inf)
         points = np.array([(line.page, line.x, line.y) for line in form.lines], dtype=float)
         points = points.reshape(-1, 3)
-        for number, (want, item) in enumerate(self.values):
-            spellings = _spellings(want, item, exact)
-            for row, line in enumerate(form.lines):
-                found = [compared[line.value, *spelling] for spelling in spellings]
-                self.same[row, number] = any(same for same, _, _ in found)
-                if any(close for _, close, _ in found):
-                    self.alike[row, number] = max(similarity for _, _, similarity in found)
-        boxes = [(n, box) for n, (_, item) in enumerate(self.values) for box in item.boxes]
-        if boxes:
-            owners, corners = zip(*boxes, strict=True)
-            distances = _separation(points[:, None], np.array(corners, dtype=float))
-            np.minimum.at(self.gaps.T, list(owners), distances.T)
+        for number, (_, item) in enumerate(self.values):
+            for box in item.boxes:
+                gaps = _separation(points, np.array(box, dtype=float))
+                self.gaps[:, number] = np.minimum(self.gaps[:, number], gaps)
         near, distances = nearest(points, [element[:5] for element in form.elements])
         self.owners = [form.elements[n][5] if n >= 0 else None for n in near.tolist()]
         self.hits = [
@@ -307,54 +258,85 @@ class _Form:
             # A line that names its field is in its place there, and nowhere else.
             if line.named:
                 self.owners[number] = self.hits[number] = line.field
-                is_there = [want.path == line.field for want, _ in self.values]
-                self.gaps[number] = np.where(is_there, 0.0, np.inf)
+                is_its = [want.path == line.field for want, _ in self.values]
+                self.gaps[number] = np.where(is_its, 0.0, np.inf)
         ticked = np.array([want.kind in TICKED for want, _ in self.values], dtype=bool)
         bare = np.array([not line.value.strip() for line in form.lines], dtype=bool)
         self.same |= (self.gaps == 0) & ticked & bare[:, None]
 
-    def judged(self) -> tuple[list[FieldVerdict], list[int]]:
-        """The verdicts, and the lines that are meant for no field."""
-        form, chosen = self.form, _pair(self.gaps == 0, self.same, self.alike)
+    def _likeness(self, threshold: float) -> tuple[np.ndarray, np.ndarray]:
+        """Of each line and value: are they the same, and how alike, 0 if below the threshold."""
+        spellings = [_spellings(want, item, self.exact) for want, item in self.values]
+        # Lines repeat options and the like: each pair of texts is compared once.
+        keys = dict.fromkeys(
+            (line.value, *spelling)
+            for line in self.form.lines
+            for ways in spellings
+            for spelling in ways
+        )
+        preds, golds, kinds, orders = map(list, zip(*keys, strict=True)) if keys else [[]] * 4
+        rungs = text.ladders(golds, preds, kinds, threshold=threshold, orders=orders)
+        columns = (rungs[n] for n in ("exact" if self.exact else "typed", "fuzzy", "similarity"))
+        compared = dict(zip(keys, zip(*columns, strict=True), strict=True))
+        shape = (len(self.form.lines), len(self.values))
+        same, alike = np.zeros(shape, dtype=bool), np.zeros(shape)
+        for row, line in enumerate(self.form.lines):
+            for column, ways in enumerate(spellings):
+                found = [compared[line.value, *spelling] for spelling in ways]
+                close = any(is_close for _, is_close, _ in found)
+                # Of a description the paper asks for likeness, not for the same words.
+                is_long = self.values[column][0].kind == DESCRIPTION
+                same[row, column] = any(is_same for is_same, _, _ in found) or (close and is_long)
+                if close:
+                    alike[row, column] = max(similarity for _, _, similarity in found)
+        return same, alike
+
+    def verdicts(self) -> tuple[list[FieldVerdict], list[int]]:
+        """The verdict on each field, and the lines that are meant for none."""
+        # A right value outweighs a right place and any likeness together: the text that a line
+        # types tells more than where.
+        form, chosen = self.form, self._pair(4.0 * self.same + 2.0 * (self.gaps == 0) + self.alike)
         texts = self._most_alike(chosen) if self.exact else {}
         for value, line in texts.items():
             if chosen[value] < 0 and line not in chosen:
                 chosen[value] = line
         unmatched = sorted(set(range(len(form.lines))) - set(chosen))
         readable = form.output if self.exact else text.normalise(form.output)
-        placed = {element[5] for element in form.elements}
         verdicts, start = [], 0
         for want in form.fields:
+            end = start + len(want.items)
             if want.leave_empty:
-                verdict = self._untouched(want)
-                touched = any(form.lines[number].clicks for number in verdict.lines)
-                verdict.unwanted = touched if want.path in placed else None
-                lines = [form.lines[number] for number in verdict.lines if number in unmatched]
-                verdict.made = sum(line.clicks + bool(line.value.strip()) for line in lines)
+                verdict = self._untouched(want, unmatched)
             else:
-                end = start + len(want.items)
                 verdict = self._verdict(want, start, chosen[start:end])
                 if (line := texts.get(start)) is not None:
                     verdict.text = form.lines[line].value if line >= 0 else None
-                start = end
             several = len(want.items) > 1
             ways = [(i.value,) for i in want.items] if several else [(want.value, *want.accepted)]
             verdict.found = verdict.right or all(
                 _stands(values, readable, inside=self.exact) for values in ways
             )
             verdicts.append(verdict)
+            start = end
         return verdicts, unmatched
+
+    def _pair(self, weights: np.ndarray) -> list[int]:
+        """The line that is meant for each value, one to one; -1 for none."""
+        chosen = [-1] * weights.shape[1]
+        for line, value in assign(weights):
+            chosen[value] = line
+        return chosen
 
     def _most_alike(self, chosen: list[int]) -> dict[int, int]:
         """The line with the text of each description, -1 for none, by the best sum of BLEU.
 
         As published, a value counts wherever it was entered, so clicks play no part, and as BLEU
-        has no threshold, neither do lines have one here. What types another field is left out. A
-        description without any line like it has the one in its place, whose BLEU is 0.
+        has no threshold, neither do lines have one here. A line that types another field is left
+        out. A description without any line like it has the one in its place, whose BLEU is 0.
         """
         wants, lines = [want for want, _ in self.values], self.form.lines
         long = [number for number, want in enumerate(wants) if want.kind == DESCRIPTION]
-        typed = _pair(np.zeros_like(self.same), self.same, self.alike)
+        typed = self._pair(4.0 * self.same + self.alike)
         taken = {line for number, line in enumerate(typed) if number not in long}
         free = [line for line in range(len(lines)) if line not in taken]
         if not (long and free):
@@ -362,8 +344,7 @@ class _Form:
         golds = [wants[number].typed for _ in free for number in long]
         preds = [lines[line].value for line in free for _ in long]
         scores = np.nan_to_num(sentence_bleu(bleu_statistics(golds, preds)))
-        scores = scores.reshape(len(free), len(long))
-        best = _pair(np.zeros_like(scores), np.zeros_like(scores), scores)
+        best = self._pair(scores.reshape(len(free), len(long)))
         found = [free[line] if line >= 0 else -1 for line in best]
         idle = set(free) - set(found)
         return {
@@ -391,7 +372,7 @@ class _Form:
                 verdict.near = self.owners[index]
         if verdict.lines:
             values = [self.form.lines[index].value for index in verdict.lines]
-            alone = want.single and want.kind not in TICKED
+            alone = len(want.items) == 1 and want.kind not in TICKED
             texts = (value.strip() or want.items[n].value for n, value in enumerate(values))
             verdict.text = values[0] if alone else ", ".join(texts)
         verdict.clicked = all(clicks) if known else None
@@ -399,7 +380,7 @@ class _Form:
         verdict.placed = verdict.right and (all(hits) or not known)
         return verdict
 
-    def _untouched(self, want: GoldField) -> FieldVerdict:
+    def _untouched(self, want: GoldField, unmatched: list[int]) -> FieldVerdict:
         """The verdict on a field that must stay empty; to leave it empty by a line is right."""
         # To click a mark without a word sets it.
         plain = {want.value, *want.accepted} - ({""} if want.kind in TICKED else set())
@@ -410,7 +391,11 @@ class _Form:
             if self.hits[number] == want.path and line.value.strip() not in plain
         ]
         entered = lines[touched[0]].value if touched else want.value
-        return FieldVerdict(right=not touched, placed=not touched, text=entered, lines=touched)
+        verdict = FieldVerdict(right=not touched, placed=not touched, text=entered, lines=touched)
+        if want.path in {element[5] for element in self.form.elements}:
+            verdict.unwanted = any(lines[number].clicks for number in touched)
+        verdict.made = sum(lines[number].count for number in touched if number in unmatched)
+        return verdict
 
 
 def _stands(values: Sequence[str], readable: str, *, inside: bool) -> bool:

@@ -142,13 +142,6 @@ def test_triangle_inequality_does_not_hold_for_depth_costs():
     assert tree_edit_distance(around, after) == pytest.approx(8.5)
 
 
-def test_values_count_only_when_asked_for():
-    gold = Node("f", children=[Node("Name", "Ann")])
-    pred = Node("f", children=[Node("Name", "Bob")])
-    assert tree_edit_distance(gold, pred) == 0
-    assert tree_edit_distance(gold, pred, values=True) == 0.5
-
-
 def test_missing_tree_costs_all_of_the_other():
     # depths 0, 1, 1, 2: 1 + 1/2 + 1/2 + 1/3
     gold = grow("f(a b(c))")

@@ -18,7 +18,7 @@ from formlab.folders import Corpus, Predictions
 from formlab.metrics import actions as family
 from formlab.metrics.actions import ActionLine, FieldVerdict, Filled, GoldField, TargetValue
 from formlab.metrics.jsonacc import loaded
-from formlab.scoring.tasks._kit import Scoring, TaskScores, scorer
+from formlab.scoring.tasks._kit import Scoring, TaskScores
 from formlab.tables import BOX, USABLE
 
 # Metrics of clicks, as against values.
@@ -53,7 +53,6 @@ def marks(corpus: Corpus, predictions: Predictions) -> set[str]:
 
 
 @tables.uncollected()
-@scorer(marks)
 def score(scoring: Scoring) -> TaskScores:
     """Every field and every form.
 

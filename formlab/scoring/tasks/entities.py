@@ -13,7 +13,7 @@ from formlab.benchmarks.vrdu import UNREPEATED, Schema
 from formlab.folders import Corpus, Predictions
 from formlab.metrics import entities as family
 from formlab.metrics.entities import Matching, match_entities
-from formlab.scoring.tasks._kit import Scoring, TaskScores, scorer, text_rows
+from formlab.scoring.tasks._kit import Scoring, TaskScores, text_rows
 from formlab.tables import BOX, USABLE
 
 RULES = "unrepeated=most-confident,else-first"
@@ -24,7 +24,6 @@ Counts = dict[tuple[str | None, str | None], np.ndarray]
 _ROWS = {"gold_row": pl.UInt32, "pred_row": pl.UInt32, "outcome": pl.String}
 
 
-@scorer()
 def score(scoring: Scoring) -> TaskScores:
     """Every document by every entity, all together and as means over entities.
 

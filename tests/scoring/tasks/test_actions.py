@@ -12,7 +12,7 @@ from formlab.scoring.tasks import actions
 from formlab.tables import only
 
 from ...made_formfactory import make
-from .conftest import predictions
+from .conftest import predictions, scored_by
 
 GOOD = """[15,20] Ada
 [150,20] Berg
@@ -35,7 +35,7 @@ def scored(corpus, tmp_path):
         for name, text in texts.items():
             (folder / f"{name.replace('_', '-')}.txt").write_text(text, encoding="utf-8")
         found = readers.read_predictions(folder, corpus).check()
-        result = actions.score(corpus, found, mode=mode, threshold=0.8)
+        result = scored_by(actions, corpus, found, mode)
         tables.check("cases", result.cases)
         tables.check("scores", result.scores)
         return result
@@ -108,9 +108,7 @@ def test_box_that_should_stay_empty_is_wrong_when_it_is_ticked(scored):
 def test_modes_differ_in_how_a_value_may_be_written(corpus, tmp_path):
     (tmp_path / "A12-01.txt").write_text("[150,50] 3 February 1980\n")
     found = readers.read_predictions(tmp_path / "A12-01.txt", corpus)
-    fixed, official = (
-        actions.score(corpus, found, mode=mode, threshold=0.8) for mode in ("fixed", "official")
-    )
+    fixed, official = (scored_by(actions, corpus, found, mode) for mode in ("fixed", "official"))
     assert case(fixed, "/Date of Birth")["outcome"] == "match"
     assert case(fixed, "/Date of Birth")["cause"] == "date_format"
     assert case(official, "/Date of Birth")["outcome"] != "match"
@@ -134,7 +132,7 @@ def test_submission_is_judged_by_what_was_sent(corpus):
     }  # fmt: skip
     rows = [base | {"path": path, "value": value} for path, value in sent.items()]
     found = predictions(*rows)
-    done = actions.score(corpus, found, mode="fixed", threshold=0.8)
+    done = scored_by(actions, corpus, found)
     # All but the address; the newsletter's empty box is not sent.
     assert total(done, "value_submitted_accuracy", "A12-01") == (5, 6)
     assert done.notes == {"submitted values of no field": 1}
@@ -165,7 +163,7 @@ def test_released_gold_is_complete_against_itself_and_a_shift_misses_as_counted(
         whole, documents=whole.documents.filter(chosen), records=whole.records.filter(chosen)
     )
     for shift in (0, 60):
-        done = actions.score(corpus, clicked(corpus, shift=shift), mode="official", threshold=0.8)
+        done = scored_by(actions, corpus, clicked(corpus, shift=shift), "official")
         values, hits = 0, 0
         for row in corpus.records.iter_rows(named=True):
             items = json.loads(row["meta"])["items"]

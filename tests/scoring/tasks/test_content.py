@@ -12,7 +12,7 @@ from formlab.scoring.tasks import content
 from formlab.tables import only
 from tests.made_pages import page_texts
 
-from .conftest import ANSWER, GOLD
+from .conftest import ANSWER, GOLD, scored_by
 
 
 @pytest.fixture
@@ -130,7 +130,7 @@ def test_each_word_of_a_page_goes_to_one_field_of_that_page_whatever_its_kind(tm
     file = tmp_path / "words.jsonl"
     file.write_text("".join(json.dumps(row) + "\n" for row in rows))
     seen = read_predictions(file, corpus)
-    scored = content.score(corpus, seen, mode="fixed", threshold=0.8)
+    scored = scored_by(content, corpus, seen)
     # The word of the box stands in the text's box as well, but the smaller box has it.
     assert scored.cases.select("path", "pred", "pred_page", "outcome").rows() == [
         ("/Name", "Ada Berg", 1, "match"),
@@ -142,7 +142,7 @@ def test_each_word_of_a_page_goes_to_one_field_of_that_page_whatever_its_kind(tm
     )
     # Under ``cut`` each box has what stands in it, so that field depends on the rule.
     assert scored.cases["cause"].to_list() == ["reader", "missed", None]
-    again = content.score(corpus, seen, mode="fixed", threshold=0.8, reader="cut")
+    again = scored_by(content, corpus, seen, reader="cut")
     assert again.cases["pred"].to_list() == ["Ada Paid Berg", None, "Rye"]
 
 

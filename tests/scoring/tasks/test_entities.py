@@ -15,6 +15,7 @@ from formlab.scoring.tasks import entities
 from formlab.tables import only, slice_name
 
 from ...made_vrdu import SPLIT, make, one, put
+from .conftest import scored_by
 
 GOLD = [
     ["who", [one("Ann Lee"), one("A. Lee")]], ["day", [one("1/22/20")]],
@@ -38,7 +39,7 @@ def results(folder, corpus, entities_, doc="a.pdf"):
 
 
 def scored(corpus, predictions, mode="official"):
-    found = entities.score(corpus, predictions, mode=mode, threshold=0.8)
+    found = scored_by(entities, corpus, predictions, mode)
     for name in ("cases", "scores"):
         tables.check(name, getattr(found, name))
     return found

@@ -7,9 +7,9 @@ from PIL import Image
 from formlab import tables
 from formlab.benchmarks._own import OWN
 from formlab.readers import read_predictions
-from formlab.scoring.tasks.facts import score
+from formlab.scoring.tasks import facts
 
-from .conftest import predictions
+from .conftest import predictions, scored_by
 
 GOLD = (
     "<html><body><table><tr><td>Net sales</td><td><number>4,310</number></td></tr>"
@@ -32,7 +32,7 @@ def predicted(corpus, texts):
 
 
 def scored_pages(corpus, texts, mode="fixed"):
-    return score(corpus, predicted(corpus, texts), mode=mode, threshold=0.8)
+    return scored_by(facts, corpus, predicted(corpus, texts), mode)
 
 
 def pooled(scored, metric, kind=None):
@@ -100,7 +100,7 @@ def test_hostile_pages_are_scored(corpus, text):
 def test_page_metrics_equal_the_released_code(shared):
     root = shared / "golden" / "fincriticaled"
     corpus = OWN["fincriticaled"].load("test", root)
-    scored = score(corpus, read_predictions(root / "pred", corpus), mode="official", threshold=0.8)
+    scored = scored_by(facts, corpus, read_predictions(root / "pred", corpus), "official")
     names = {"rouge1_stem": "rouge1", "rougeL_stem": "rougeL", "edit_distance": "edit_distance"}
     known = json.loads((root / "text_metrics.json").read_text())
     pages = scored.scores.filter(pl.col("metric").is_in(list(names)))
@@ -153,7 +153,7 @@ def test_facts_carry_the_gold_box_and_the_box_of_the_words_read(tmp_path):
         "task": "layout", "kind": "word", "path": "/ocr/lines/0/words/0", "value": "4,310",
         "x0": 51.0, "y0": 11.0, "x1": 79.0, "y1": 19.0,
     }  # fmt: skip
-    scored = score(corpus, predictions(page, word), mode="fixed", threshold=0.8)
+    scored = scored_by(facts, corpus, predictions(page, word))
     (case,) = scored.cases.drop_nulls("path").to_dicts()
     assert [case[side] for side in tables.BOX] == [50, 10, 80, 20]
     assert [case[f"pred_{side}"] for side in tables.BOX] == [51, 11, 79, 19]

@@ -436,14 +436,13 @@ def counts(fields: Sequence[GoldField], verdicts: Sequence[FieldVerdict]) -> dic
         "action_match_rate": np.stack([2 * known["matched"], known["expected"] + known["made"]], 1),
         "click_distance": _share(known["missed"]),
     }
-    golds, preds = (
-        [value for value, short in zip(side, entered, strict=True) if not short]
-        for side in ([want.typed for want in fields], [verdict.text or "" for verdict in verdicts])
-    )
-    some = bleu_statistics(golds, preds)
-    bleu = np.zeros((len(fields), some.shape[1]))
-    bleu[~entered] = some
-    return tallies | {"description_bleu": bleu}
+    # Texts of other fields are empty, and so are their counts.
+    texts = [
+        (want.typed, verdict.text or "") if want.kind == DESCRIPTION else ("", "")
+        for want, verdict in zip(fields, verdicts, strict=True)
+    ]
+    golds, preds = zip(*texts, strict=True) if texts else ((), ())
+    return tallies | {"description_bleu": bleu_statistics(golds, preds)}
 
 
 def _share(values: np.ndarray, counted: np.ndarray | bool = True) -> np.ndarray:

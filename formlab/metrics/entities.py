@@ -21,7 +21,7 @@ from rapidfuzz.distance import Levenshtein
 
 from formlab import text
 from formlab.metrics.assignment import assign
-from formlab.metrics.metric import OVER_ENTITIES, Metric, family
+from formlab.metrics.metric import OVER_ENTITIES, Metric
 from formlab.text.values import MONTH_NAMES, date_readings, day_of
 
 # Of a frame of leaves: one row per value; the values of a line item share its number.
@@ -171,8 +171,8 @@ PUBLISHED: dict[str, Compare] = {
 FIXED = PUBLISHED | {"DateMatch": _same_day(_days), "PriceMatch": _same_price(_signed_price)}
 
 
-def _comparator(function: str | None, mode: str) -> Compare:
-    """The comparator of a name; of one that is not known, texts are compared, white space aside."""
+def comparator(function: str | None, mode: str) -> Compare:
+    """The function that compares values by a name in VRDU's `meta.json`; texts for an unknown one."""
     comparators = FIXED if mode == "fixed" else PUBLISHED
     return comparators.get(function or DEFAULT, comparators[DEFAULT])
 
@@ -187,22 +187,19 @@ def same_values(
 ) -> np.ndarray:
     """Which of n pairs of values are the same, shape (n,).
 
-    `function` is a name as in VRDU's `meta.json`; an unknown one compares texts, white space
-    aside. Mode ``fixed`` reads dates of all notations and keeps signs; `order` is then which of
-    day and month comes first: if left out, 07/01/22 is the same only as what leaves that choice.
+    `function` is that of `comparator`. Mode ``fixed`` reads dates of all notations and keeps signs;
+    `order` is then which of day and month comes first: if left out, 07/01/22 is the same only as
+    a date that leaves that choice.
 
     Examples
     --------
-    >>> golds, preds = ["$ 1,200.50", "(5.00)"], ["1200.50", "5.00"]
-    >>> same_values("PriceMatch", golds, preds).tolist()
-    [True, True]
-    >>> same_values("PriceMatch", golds, preds, mode="fixed").tolist()
+    >>> [same_values("PriceMatch", ["(5.00)"], ["5.00"], mode=m).item() for m in ("official", "fixed")]
     [True, False]
     >>> days = (["07/01/22"], ["1 July 2022"])
     >>> [same_values("DateMatch", *days, mode="fixed", order=o).item() for o in (None, "month")]
     [False, True]
     """
-    same = _comparator(function, mode)
+    same = comparator(function, mode)
     return np.array([same(*pair, order) for pair in zip(golds, preds, strict=True)], dtype=bool)
 
 
@@ -260,7 +257,7 @@ def match_entities(
     late: list[tuple[int, int]] = []
     for group, items in _grouped(gold).items():
         names = dict.fromkeys(name for item in items for name in item.values)
-        same = {name: _comparator(matches.get(name), mode) for name in names}
+        same = {name: comparator(matches.get(name), mode) for name in names}
         agreeing = _agreeing(items, claims.get(group, []), same, official=official)
         found = _first(agreeing) if official else _best(agreeing)
         pairs += found
@@ -389,25 +386,23 @@ def _over(hits: np.ndarray, total: np.ndarray, undefined: np.ndarray | float) ->
 
 
 SOURCE = "VRDU, Wang et al., KDD 2023, section 4.3"
-METRICS: dict[str, Metric] = {}
-for _prefix, _score, _average in (
-    ("", entity_score, "pooled"),
-    ("micro_", entity_score, "pooled"),
-    ("macro_", mean_score, OVER_ENTITIES),
-):
-    METRICS |= family(
-        *(
-            (
-                f"{_prefix}{_name}",
-                f"{_prefix}{_name}".replace("_", " ").replace("f1", "F1"),
-                {"score": partial(_score, _name)}
-                | {"published_score": partial(_score, _name, published=True)},
-            )
-            for _name in ("precision", "recall", "f1")
-        ),
-        unit="mean over entity names" if _prefix == "macro_" else "entities",
+
+
+def _metric(prefix: str, name: str) -> Metric:
+    macro = prefix == "macro_"
+    score = mean_score if macro else entity_score
+    return Metric(
+        name=prefix + name,
+        title=(prefix + name).replace("_", " ").replace("f1", "F1"),
         source=SOURCE,
+        unit="mean over entity names" if macro else "entities",
+        view="counts",
+        score=partial(score, name),
+        published_score=partial(score, name, published=True),
         units=("document",),
-        tasks=("text",),
-        average=_average,
+        average=OVER_ENTITIES if macro else "pooled",
     )
+
+
+_NAMES = ("precision", "recall", "f1")
+METRICS = {p + name: _metric(p, name) for p in ("", "micro_", "macro_") for name in _NAMES}

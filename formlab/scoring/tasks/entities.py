@@ -12,7 +12,7 @@ from formlab import tables, text
 from formlab.benchmarks.vrdu import UNREPEATED, Schema
 from formlab.folders import Corpus, Predictions
 from formlab.metrics import entities as family
-from formlab.metrics.entities import Matching, match_entities
+from formlab.metrics.entities import Matching, comparator, match_entities
 from formlab.scoring.tasks._kit import Scoring, TaskScores, text_rows
 from formlab.tables import BOX, USABLE
 
@@ -113,20 +113,22 @@ def _with_outcome(rows: pl.DataFrame, records: Leaves, schema: Schema, mode: str
 
     A line item as a whole may still be missed.
     """
-    rows, case = rows.with_row_index("case"), pl.col("case")
-    is_pair = pl.col("gold_row").is_not_null() & pl.col("pred_row").is_not_null()
-    sides = []
-    for side, key in ((records.gold, "gold_row"), (records.pred, "pred_row")):
-        named = side.rename({"row": key})
-        leaf = rows.filter(is_pair).join(named, on=key, how="left", maintain_order="left")
-        # Each case is a document of its own, so that only its two values are compared.
-        own = {"doc": case.cast(pl.String), "item": case.cast(pl.Int64)}
-        own |= {"name": pl.coalesce("component", "name"), "component": pl.lit(None, pl.String)}
-        sides.append(leaf.select("value", "accepted", "identity", "order", **own))
-    same = match_entities(*sides, schema.matches, mode=mode).pairs["gold"]
-    agreed = pl.when(case.cast(pl.Int64).is_in(same.implode())).then(pl.lit("match"))
-    paired = pl.when(is_pair).then(agreed.otherwise(pl.lit("mismatch")))
-    return rows.with_columns(outcome=pl.coalesce("outcome", paired, pl.lit("missing")))
+    rows, left = rows.with_row_index("case"), {"how": "left", "maintain_order": "left"}
+    name = pl.coalesce("component", "name")
+    gold = records.gold.select("value", "accepted", "order", name.alias("name"), gold_row="row")
+    pred = records.pred.select(pred="value", pred_row="row")
+    both = rows.join(gold, on="gold_row", **left).join(pred, on="pred_row", **left)
+    outcomes = []
+    columns = both.select(
+        "outcome", "gold_row", "pred_row", "name", "value", "accepted", "order", "pred"
+    )
+    for outcome, gold_row, pred_row, name, value, accepted, order, answer in columns.iter_rows():
+        if outcome is None and None not in (gold_row, pred_row):
+            same = comparator(schema.matches.get(name), mode)
+            golds = [gold for gold in (value, *(accepted or ())) if gold is not None]
+            outcome = "match" if any(same(gold, answer, order) for gold in golds) else "mismatch"
+        outcomes.append(outcome or "missing")
+    return rows.with_columns(outcome=pl.Series(outcomes, dtype=pl.String))
 
 
 def _filled(

@@ -172,7 +172,7 @@ FIXED = PUBLISHED | {"DateMatch": _same_day(_days), "PriceMatch": _same_price(_s
 
 
 def comparator(function: str | None, mode: str) -> Compare:
-    """The function that compares values by a name in VRDU's `meta.json`; texts for an unknown one."""
+    """The function of a name in VRDU's `meta.json`; of an unknown one, that of texts."""
     comparators = FIXED if mode == "fixed" else PUBLISHED
     return comparators.get(function or DEFAULT, comparators[DEFAULT])
 
@@ -193,7 +193,8 @@ def same_values(
 
     Examples
     --------
-    >>> [same_values("PriceMatch", ["(5.00)"], ["5.00"], mode=m).item() for m in ("official", "fixed")]
+    >>> prices = (["(5.00)"], ["5.00"])
+    >>> [same_values("PriceMatch", *prices, mode=m).item() for m in ("official", "fixed")]
     [True, False]
     >>> days = (["07/01/22"], ["1 July 2022"])
     >>> [same_values("DateMatch", *days, mode="fixed", order=o).item() for o in (None, "month")]

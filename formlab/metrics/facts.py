@@ -30,7 +30,7 @@ SAME, READABLE, SAME_LABEL = 0.7, 0.6, 0.65
 TELLING = 4
 # What is compared at most, since a model may repeat itself: pairs of labels, pairs of places of
 # one value, values that make a row, letters of a page.
-_MOST_LABELS, _MOST_PAIRS, _WIDEST, _MOST_TEXT = 250_000, 50_000, 100, 200_000
+_MOST_LABELS, _MOST_PAIRS, _WIDEST, _MOST_TEXT = 250_000, 10_000, 100, 200_000
 _WORDS = frozenset({"reporting_entity", "financial_concept"})
 _NUMBERS = frozenset({"number", "monetary_unit"})
 _SPACE = re.compile(r"\s+")

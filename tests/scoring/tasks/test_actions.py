@@ -1,13 +1,11 @@
 import dataclasses
 import json
-import math
 
 import polars as pl
 import pytest
 
 from formlab import readers, tables
 from formlab.benchmarks import formfactory
-from formlab.metrics.actions import METRICS
 from formlab.scoring.tasks import actions
 from formlab.tables import only
 
@@ -63,17 +61,6 @@ def test_form_filled_in_as_the_gold_has_it_is_complete(scored, mode):
     assert total(done, "action_match_rate", "A12-01") == (20, 20)
 
 
-def test_documents_without_output_stay_and_count_as_nothing_done(scored):
-    done = scored(A12_01=GOOD)
-    other = only(done.cases, doc_id="A12-02")
-    assert set(other["status"]) == {"missing"}
-    assert set(other["outcome"]) == {"missing"}
-    # Six fields of A12-02, all with a box to click; of F12-01 only two have one.
-    assert total(done, "click_accuracy", "A12-02") == (0, 6)
-    assert total(done, "click_accuracy", "F12-01") == (0, 2)
-    assert total(done, "form_completed") == (1, 3)
-
-
 def test_right_value_beside_its_box_and_in_another_box_have_their_causes(scored):
     # Berg is 10 below its box; the address is typed into First Name's box.
     text = "[15,20] Ada\n[150,35] Berg\n[15,21] ada@example.org\n"
@@ -114,16 +101,6 @@ def test_modes_differ_in_how_a_value_may_be_written(corpus, tmp_path):
     assert case(official, "/Date of Birth")["outcome"] != "match"
 
 
-@pytest.mark.parametrize("typed", ["03/02/1980", "02/03/1980"])
-def test_form_is_not_completed_by_a_date_whose_day_and_month_may_be_swapped(scored, typed):
-    done = scored(A12_01=GOOD.replace("1980/02/03", typed))
-    born = case(done, "/Date of Birth")
-    assert (born["outcome"], born["typed"], born["ambiguous"]) == ("mismatch", False, True)
-    assert total(done, "form_completed", "A12-01") == (0, 1)
-    said = tables.readable(done.scores)["settings"]
-    assert all(text.count("|dates=document") == 1 for text in said)
-
-
 def test_submission_is_judged_by_what_was_sent(corpus):
     base = {"benchmark": "formfactory", "split": "all", "task": "value", "doc_id": "A12-01"}
     sent = {
@@ -139,21 +116,6 @@ def test_submission_is_judged_by_what_was_sent(corpus):
     assert not only(done.scores, metric="click_accuracy").height
     assert case(done, "/Email")["outcome"] == "mismatch"
     assert case(done, "/First Name")["outcome"] == "match"
-
-
-def test_hostile_output_is_scored_like_any_other(scored):
-    text = "[1,1] \x00\x1b[31m<script>\u2028\n[15,20] Ada\n[999999999,1] " + "9" * 5000
-    done = scored(A12_01=text)
-    assert total(done, "value_placed_accuracy", "A12-01") == (2, 6)
-
-
-def test_every_score_is_of_a_registered_metric_and_in_its_range(scored):
-    done = scored(A12_01=GOOD, A12_02="Sorry, I cannot.")
-    assert set(done.scores["metric"]) <= set(METRICS)
-    for name, value in done.scores.select("metric", "value").rows():
-        assert math.isnan(value) or 0 <= value <= (METRICS[name].high or math.inf)
-    assert set(done.scores["mode"]) == {"fixed"}
-    assert set(only(done.scores, metric="form_completed")["level"]) == {"document"}
 
 
 def test_released_gold_is_complete_against_itself_and_a_shift_misses_as_counted(shared):

@@ -91,11 +91,6 @@ class GoldField:
     order: str | None = None
 
     @property
-    def typed(self) -> str:
-        """The value as one types it."""
-        return ", ".join(item.value for item in self.items) or self.value
-
-    @property
     def leave_empty(self) -> bool:
         """Whether the right thing to do is nothing."""
         return not self.items
@@ -185,13 +180,6 @@ def nearest(points: np.ndarray, boxes: np.ndarray) -> tuple[np.ndarray, np.ndarr
     Points are rows of page, x and y, boxes of page, x0, y0, x1 and y1. A page of NaN may be any.
     Both results have the shape (n,): the box and its distance in pixels, 0 inside and on the edge,
     infinite on another page and for an x or y of NaN, which is no point.
-
-    Examples
-    --------
-    >>> boxes = np.array([[1, 0, 0, 100, 100], [1, 10, 10, 20, 20]])
-    >>> near, gaps = nearest(np.array([[1, 15, 15], [1, 120, 50], [2, 0, 0]]), boxes)
-    >>> near.tolist(), gaps.tolist()
-    ([1, 0, -1], [0.0, 20.0, inf])
     """
     points = np.asarray(points, dtype=float).reshape(-1, 3)
     boxes = np.asarray(boxes, dtype=float).reshape(-1, 5)
@@ -225,14 +213,8 @@ def match_forms(
     return [_Form(form, exact=exact, threshold=threshold).verdicts() for form in forms]
 
 
-def _spellings(want: GoldField, item: TargetValue, exact: bool) -> list[tuple]:
-    """The texts that are right for a value, with its kind and its order of day and month."""
-    further = (want.value, *want.accepted) if len(want.items) == 1 else ()
-    # A single option of a multiple choice is no list. As published, a value must be written as it
-    # is; which dates are alike pairs lines only.
-    kind = "dropdown" if want.kind == "choice" else want.kind
-    order = "either" if exact else want.order
-    return [(spelling, kind, order) for spelling in dict.fromkeys((item.value, *further))]
+def _typed(want: GoldField) -> str:
+    return ", ".join(item.value for item in want.items) or want.value
 
 
 class _Form:
@@ -266,30 +248,23 @@ class _Form:
 
     def _likeness(self, threshold: float) -> tuple[np.ndarray, np.ndarray]:
         """Of each line and value: are they the same, and how alike, 0 if below the threshold."""
-        spellings = [_spellings(want, item, self.exact) for want, item in self.values]
-        # Lines repeat options and the like: each pair of texts is compared once.
-        keys = dict.fromkeys(
-            (line.value, *spelling)
-            for line in self.form.lines
-            for ways in spellings
-            for spelling in ways
-        )
-        preds, golds, kinds, orders = map(list, zip(*keys, strict=True)) if keys else [[]] * 4
-        rungs = text.ladders(golds, preds, kinds, threshold=threshold, orders=orders)
-        columns = (rungs[n] for n in ("exact" if self.exact else "typed", "fuzzy", "similarity"))
-        compared = dict(zip(keys, zip(*columns, strict=True), strict=True))
         shape = (len(self.form.lines), len(self.values))
-        same, alike = np.zeros(shape, dtype=bool), np.zeros(shape)
-        for row, line in enumerate(self.form.lines):
-            for column, ways in enumerate(spellings):
-                found = [compared[line.value, *spelling] for spelling in ways]
-                close = any(is_close for _, is_close, _ in found)
-                # Of a description the paper asks for likeness, not for the same words.
-                is_long = self.values[column][0].kind == DESCRIPTION
-                same[row, column] = any(is_same for is_same, _, _ in found) or (close and is_long)
-                if close:
-                    alike[row, column] = max(similarity for _, _, similarity in found)
-        return same, alike
+        rows = [(want, item, line) for line in self.form.lines for want, item in self.values]
+        rungs = text.ladders(
+            [item.value for _, item, _ in rows],
+            [line.value for *_, line in rows],
+            # A single option of a multiple choice is no list.
+            ["dropdown" if want.kind == "choice" else want.kind for want, *_ in rows],
+            [(w.value, *w.accepted) if len(w.items) == 1 else () for w, *_ in rows],
+            threshold=threshold,
+            # As published, a value is written as it is; dates that are alike pair lines only.
+            orders=["either" if self.exact else want.order for want, *_ in rows],
+        )
+        columns = ("exact" if self.exact else "typed", "fuzzy", "similarity")
+        same, close, alike = (rungs[name].to_numpy().reshape(shape) for name in columns)
+        # Of a description the paper asks for likeness, not for the same words.
+        is_long = np.array([want.kind == DESCRIPTION for want, _ in self.values], dtype=bool)
+        return same | (close & is_long), np.where(close, alike, 0.0)
 
     def verdicts(self) -> tuple[list[FieldVerdict], list[int]]:
         """The verdict on each field, and the lines that are meant for none."""
@@ -341,7 +316,7 @@ class _Form:
         free = [line for line in range(len(lines)) if line not in taken]
         if not (long and free):
             return dict.fromkeys(long, -1)
-        golds = [wants[number].typed for _ in free for number in long]
+        golds = [_typed(wants[number]) for _ in free for number in long]
         preds = [lines[line].value for line in free for _ in long]
         scores = np.nan_to_num(sentence_bleu(bleu_statistics(golds, preds)))
         best = self._pair(scores.reshape(len(free), len(long)))
@@ -410,15 +385,7 @@ def _stands(values: Sequence[str], readable: str, *, inside: bool) -> bool:
 
 
 def counts(fields: Sequence[GoldField], verdicts: Sequence[FieldVerdict]) -> dict[str, np.ndarray]:
-    """Tallies of the metrics of single fields: shape (n, 2), for `description_bleu` (n, 10).
-
-    Examples
-    --------
-    >>> name = GoldField("/Name", "string", "Ada", (TargetValue("Ada"),))
-    >>> parts = counts([name], [FieldVerdict(right=True, placed=True)])
-    >>> parts["value_placed_accuracy"].tolist(), parts["click_accuracy"].tolist()
-    ([[1.0, 1.0]], [[0.0, 0.0]])
-    """
+    """Tallies of the metrics of single fields: shape (n, 2), for `description_bleu` (n, 10)."""
     entered = np.array([want.kind != DESCRIPTION for want in fields], dtype=bool)
     columns = ("clicked", "unwanted", "found", "placed", "submitted", "matched", "expected", "made")
     # None, where nothing can be said, is NaN as a number.
@@ -438,7 +405,7 @@ def counts(fields: Sequence[GoldField], verdicts: Sequence[FieldVerdict]) -> dic
     }
     # Texts of other fields are empty, and so are their counts.
     texts = [
-        (want.typed, verdict.text or "") if want.kind == DESCRIPTION else ("", "")
+        (_typed(want), verdict.text or "") if want.kind == DESCRIPTION else ("", "")
         for want, verdict in zip(fields, verdicts, strict=True)
     ]
     golds, preds = zip(*texts, strict=True) if texts else ((), ())
@@ -466,14 +433,6 @@ def episodes(
     the share of fields submitted right and of `episodic_click`, where that is defined. `parts` are
     the `counts` of all fields, `sent` says of each form whether it was sent; if it is left out,
     `task_score` is undefined.
-
-    Examples
-    --------
-    >>> name = GoldField("/Name", "string", "Ada", (TargetValue("Ada"),))
-    >>> verdicts = [FieldVerdict(found=True, placed=True), FieldVerdict(found=True), FieldVerdict()]
-    >>> whole = episodes([name] * 3, verdicts, [1, 2], counts([name] * 3, verdicts))
-    >>> whole["episodic_value"].tolist(), whole["form_completed"].tolist()
-    ([[1.0, 1.0], [0.5, 1.0]], [[1.0, 1.0], [0.0, 1.0]])
     """
     bleu = np.nan_to_num(sentence_bleu(parts["description_bleu"])).tolist()
     values = [

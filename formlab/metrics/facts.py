@@ -365,14 +365,7 @@ def _alike(first: str, second: str, *, start: bool = False) -> float:
 
 
 def counts(verdicts: Sequence[FactVerdict]) -> dict[str, np.ndarray]:
-    """Tallies of each metric that is of all facts, shape (facts, 2).
-
-    Examples
-    --------
-    >>> {name: t.sum(axis=0).tolist() for name, t in counts([MISSING]).items()}
-    {'fact_accuracy': [0.0, 1.0], 'fact_accuracy_of_found': [0.0, 0.0], \
-'fact_missing_rate': [1.0, 1.0], 'fact_misplaced_rate': [0.0, 1.0]}
-    """
+    """Tallies of each metric that is of all facts, shape (facts, 2)."""
     flags = np.array([verdict[:3] for verdict in verdicts], dtype=float).reshape(-1, 3)
     found, correct, misplaced = flags.T
     every = np.ones_like(found)

@@ -70,13 +70,7 @@ def parse(text: str) -> tuple[Answer | None, str]:
 
 
 def plain_text(prediction: str) -> str:
-    r"""A prediction as the released code gives it to the judge and searches it.
-
-    Examples
-    --------
-    >>> plain_text("<td>10\\%</td><td>5</td>")
-    '10% 5'
-    """
+    """A prediction as the released code gives it to the judge and searches it."""
     stream: Iterable[Event] = [Event("text", prediction)]
     if len(prediction) <= _LONGEST:
         stream = written_events(prediction)
@@ -119,13 +113,7 @@ def official(raw: Mapping[str, Any], facts: Sequence[Fact], text: str) -> Answer
 
 
 def by_substring(values: Sequence[str], prediction: str) -> list[FactVerdict]:
-    """Verdicts of the released code's checks alone, where a judge placed nothing (mode `official`).
-
-    Examples
-    --------
-    >>> [verdict.correct for verdict in by_substring(["5", "6"], "in 2015")]
-    [True, False]
-    """
+    """Verdicts of the released code's checks alone, where a judge placed nothing (`official`)."""
     entries: list[Answer] = [{"value": value} for value in values]
     _overrule(entries, plain_text(prediction))
     return [
@@ -197,14 +185,6 @@ def settled(
 
     A fact that the judge skipped is missing. A value that the judge calls correct counts as such
     only where it stands in the prediction in whole tokens. `notes` count what is odd.
-
-    Examples
-    --------
-    >>> from formlab.text.flow import read
-    >>> fact = {"type": "Number", "value": "5", "hint": "page 5"}
-    >>> entry = fact | {"found_in_prediction": True, "correct": True, "matched_text": "5"}
-    >>> settled({"entity_diagnostics": [entry]}, [fact], Places(read("in 2015")))[0].correct
-    False
     """
     notes = Counter() if notes is None else notes
     entries, verdicts = _matched(raw, facts, notes), []

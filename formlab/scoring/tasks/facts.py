@@ -110,7 +110,7 @@ def _page(document: Row, gold: pl.DataFrame, pred: Row, mode: str, notes: Counte
     whole["outcome"] = _outcome(texts[0] == texts[1], bool(texts[1]))
     plain = bool(pred["value"].strip()) and not is_html(pred["value"])
     notes["predictions without markup, compared with HTML as they are"] += plain
-    points = structure(markup, pred["value"]).score
+    points = structure(markup, pred["value"])
     return Page(rows, whole, verdicts, untagged(markup), pred["value"], points)
 
 

@@ -35,13 +35,13 @@ def score(scoring: Scoring) -> TaskScores:
     records = leaves(corpus, predictions, schema, scoring.whole.dates)
     matching = match_entities(records.gold, records.pred, schema.matches, mode=mode)
     documents = _documents(corpus, predictions)
-    rows = _with_outcome(_aligned(records, matching, schema), records, schema, mode)
-    joined = _filled(rows, corpus, records, documents)
+    orders = dict(records.gold.select("doc", "order").drop_nulls().iter_rows())
+    joined = _filled(_aligned(records, matching, schema), corpus, records, documents)
+    joined = joined.with_columns(_outcomes(joined, schema, orders, mode)).drop("is_pair")
     names = joined["kind"]
     types = {name: schema.type_of(name) for name in names.drop_nulls().unique()}
     typed = names.replace_strict(types, return_dtype=pl.String) if types else names
     joined = joined.with_columns(typed.alias("kind"), subtype=pl.coalesce("subtype", typed))
-    orders = dict(records.gold.select("doc", "order").drop_nulls().iter_rows())
     cases = scoring.judged(joined, orders=orders).with_columns(names.alias("kind"))
     counts = _counts(documents, records, matching, schema)
     system, path = pl.lit(predictions.system), pl.lit(None, pl.String)
@@ -108,27 +108,23 @@ def _leftover(gold: pl.DataFrame, pred: pl.DataFrame, schema: Schema) -> pl.Data
     return pl.concat([pairs, items.select("gold", "pred")])
 
 
-def _with_outcome(rows: pl.DataFrame, records: Leaves, schema: Schema, mode: str) -> pl.DataFrame:
-    """The rows with their outcome: a `match` where the entity's match function says so.
+def _outcomes(
+    joined: pl.DataFrame, schema: Schema, orders: Mapping[str, str], mode: str
+) -> pl.Series:
+    """The outcome of each row: a `match` where the entity's match function says so.
 
     A line item as a whole may still be missed.
     """
-    rows, left = rows.with_row_index("case"), {"how": "left", "maintain_order": "left"}
-    name = pl.coalesce("component", "name")
-    gold = records.gold.select("value", "accepted", "order", name.alias("name"), gold_row="row")
-    pred = records.pred.select(pred="value", pred_row="row")
-    both = rows.join(gold, on="gold_row", **left).join(pred, on="pred_row", **left)
     outcomes = []
-    columns = both.select(
-        "outcome", "gold_row", "pred_row", "name", "value", "accepted", "order", "pred"
-    )
-    for outcome, gold_row, pred_row, name, value, accepted, order, answer in columns.iter_rows():
-        if outcome is None and None not in (gold_row, pred_row):
+    columns = joined.select("outcome", "gold", "pred", "accepted", "kind", "doc_id", "is_pair")
+    for outcome, gold, pred, accepted, name, doc_id, is_pair in columns.iter_rows():
+        if outcome is None and is_pair:
             same = comparator(schema.matches.get(name), mode)
-            golds = [gold for gold in (value, *(accepted or ())) if gold is not None]
-            outcome = "match" if any(same(gold, answer, order) for gold in golds) else "mismatch"
+            golds = (value for value in (gold, *(accepted or ())) if value is not None)
+            right = any(same(value, pred, orders.get(doc_id)) for value in golds)
+            outcome = "match" if right else "mismatch"
         outcomes.append(outcome or "missing")
-    return rows.with_columns(outcome=pl.Series(outcomes, dtype=pl.String))
+    return pl.Series("outcome", outcomes, dtype=pl.String)
 
 
 def _filled(
@@ -140,10 +136,11 @@ def _filled(
     sides = pl.col("path", "kind", "origin", "status", "page", *BOX).name.prefix("pred_")
     renamed = {"pred_row": "row", "pred_doc": "doc_id", "pred": "value"}
     pred = records.pred_records.select("confidence", sides, **renamed)
-    joined = rows.join(gold, on="gold_row", how="left").join(pred, on="pred_row", how="left")
+    left = {"how": "left", "maintain_order": "left"}
+    joined = rows.join(gold, on="gold_row", **left).join(pred, on="pred_row", **left)
     joined = joined.with_columns(pl.coalesce("gold_doc", "pred_doc").alias("doc_id"))
     became = documents.select("doc_id", doc_status="status")
-    joined = joined.join(became, on="doc_id", how="left").sort("case")
+    joined = joined.join(became, on="doc_id", **left)
     is_answered = pl.col("doc_status") == "ok"
     last = pl.col("pred_path").str.split("/").list.last()
     failed = pl.when(~is_answered).then("doc_status")
@@ -155,8 +152,11 @@ def _filled(
         kind=pl.coalesce("gold_kind", "pred_kind", last),
         status=pl.coalesce("pred_status", failed, pl.lit("missing")),
         has_answer=is_answered,
+        is_pair=pl.col("gold_row").is_not_null() & pl.col("pred_row").is_not_null(),
     )
-    return joined.select("has_answer", *(name for name in tables.CASES if name in joined.columns))
+    return joined.select(
+        "has_answer", "is_pair", *(name for name in tables.CASES if name in joined.columns)
+    )
 
 
 def _counts(documents: pl.DataFrame, records: Leaves, matching: Matching, schema: Schema) -> Counts:

@@ -322,6 +322,8 @@ def _first(agreeing: _Pairs) -> _Pairs:
 
 def _best(agreeing: _Pairs) -> _Pairs:
     """One prediction a gold item at most, and the other way round, with the most credit in all."""
+    if len(agreeing) < 2:
+        return agreeing
     golds, preds = (sorted({pair[side] for pair in agreeing}) for side in (0, 1))
     table = np.zeros((len(golds), len(preds)))
     for gold, pred, credit in agreeing:

@@ -167,16 +167,17 @@ class _Rows:
             for unit, (line, _) in enumerate(blocks)
             if pred.block_before[unit + 1] > pred.block_before[unit]
         }
+        golds = self.gold.runs
+        sizes = {label: max(len(golds[n]) for n in runs) for label, runs in self.runs.items()}
         for run in filter(None, pred.runs):
             label = self.gold_label(pred.label(run[0]))
-            size = max((len(self.gold.runs[n]) for n in self.runs.get(label, ())), default=0)
+            size = sizes.get(label, 0)
             full, row = label is None, []
             for (line, in_table), group in groupby(run, lambda n: blocks[pred.units[n]]):
                 numbers = list(group)
                 lost = line not in lettered
-                full |= (in_table and (bool(row) or lost)) or len(row) + len(
-                    numbers
-                ) > size > 0 < len(row)
+                beyond = in_table or len(row) + len(numbers) > size > 0
+                full |= (beyond and bool(row)) or (in_table and lost)
                 if full:
                     row = []
                     unlabelled.update(numbers if lost else ())
@@ -202,6 +203,8 @@ class _Rows:
             after = self.pred.letters.find(label) >= self.pred.before[number]
             return label not in (named, other) and (after or bool(self.written(label)))
         lefts = self.gold.left(ours), self.pred.left(theirs)
+        if named == label and lefts[0] == lefts[1]:
+            return False
         if named == label:
             # Or it is the end of a longer label, which the line before began.
             longer = [end for end in self.runs if label and end != label and end.endswith(label)]
@@ -274,14 +277,18 @@ def _paired(rows: _Rows, value: list[str], *, words: bool) -> tuple[dict[int, Sp
     # A telling value that stands once on both pages is the same fact unless its row says no; of
     # words that carry their own meaning, as many as the gold has are all there.
     single = telling and len(ours) == len(theirs) == 1
-    free = single or (words and len(theirs) >= len(ours))
+    free = words and len(theirs) >= len(ours)
     ranked = []
     for a, first in enumerate(ours):
         for b, span in enumerate(theirs):
-            if pred.sign(*span) == signs[a]:
+            if pred.sign(*span) != signs[a]:
+                continue
+            if single:
+                score = float(words or not rows.differ(first, span[0]))
+            else:
                 score = _context(rows, (first, first + size), span, free=free, words=words)
-                drift = abs(a / len(ours) - b / len(theirs))
-                ranked += [(-score, drift, a, b)] if score else []
+            drift = abs(a / len(ours) - b / len(theirs))
+            ranked += [(-score, drift, a, b)] if score else []
     pairs: dict[int, Span] = {}
     taken: set[int] = set()
     for _, _, a, b in sorted(ranked):

@@ -288,15 +288,6 @@ def page_scores(
     entity score, within 0 to 10; the judge's own stands beside it. Scores that the answer leaves
     undefined are NaN. Mode `official` counts in `notes` where the judge's figures do not follow
     from its own parts, and scores that are out of range.
-
-    Examples
-    --------
-    >>> from formlab.text.flow import read
-    >>> answer = {"correct_entities": 17, "total_entities": 28, "structure_score": 1}
-    >>> fact, notes = {"type": "Number", "value": "5"}, Counter()
-    >>> page, kinds = page_scores(answer, [fact], Places(read("5")), mode="official", notes=notes)
-    >>> page["judge_entity_score"], page["judge_overall"], kinds
-    ((3.05, 1.0), (5.05, 1.0), {})
     """
     notes = notes if mode == "official" else Counter()
     kinds = _by_kind(raw, facts, pred, mode, notes)

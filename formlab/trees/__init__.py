@@ -149,18 +149,9 @@ def from_records(
     Left out: document-level rows, rows about a form (`ASIDE`), and rows whose status is not
     usable. Siblings keep the order of the records, entities that of their ids.
 
-    Parameters
-    ----------
-    records
-        Rows with `path`, and `value`, `kind`, `task` and `status` where known.
-    flaws
-        Counts what a tree cannot hold: links to nothing, second parents, links in a circle,
-        rows that are neither entity, word nor link.
-
-    Raises
-    ------
-    DataBroken
-        If a path has more than `MAX_LEVELS` steps.
+    `records` are rows with `path`, and `value`, `kind`, `task` and `status` where known; `flaws`
+    counts what a tree cannot hold: links to nothing, second parents, links in a circle, rows that
+    are neither entity, word nor link. `DataBroken` if a path has more than `MAX_LEVELS` steps.
 
     Examples
     --------

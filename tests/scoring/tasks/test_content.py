@@ -70,12 +70,6 @@ def test_gold_against_itself_is_best(score):
     assert set(scored.cases["outcome"]) == {"match"}
 
 
-def test_answers_alone_leave_the_fields_unscored(score):
-    scored = score({"a.json": {"vqa": {"q1": "9"}}})
-    assert (scored.cases.height, scored.scores.height) == (0, 0)
-    assert scored.notes == {"gold fields not scored: the predictions give none": 12}
-
-
 def test_each_word_of_a_page_goes_to_one_field_of_that_page_whatever_its_kind(tmp_path):
     low, box = [0, 0, 100, 10], [40, 0, 60, 10]
     form = {"fields": [

@@ -60,12 +60,6 @@ def test_both_definitions_are_given_and_say_what_they_divide_by(corpus):
     assert "per=found" in said["fact_accuracy_of_found"]
 
 
-def test_an_unusable_or_empty_page_is_nothing_found(corpus):
-    empty = scored_pages(corpus, {"0": "", "1": " "})
-    assert pooled(empty, "fact_accuracy") == (0, 8)
-    assert empty.notes == {"empty predictions": 2}
-
-
 def test_page_metrics_equal_the_released_code(shared):
     root = shared / "golden" / "fincriticaled"
     corpus = OWN["fincriticaled"].load("test", root)

@@ -329,8 +329,8 @@ class _Form:
 
     def _verdict(self, want: GoldField, start: int, chosen: list[int]) -> FieldVerdict:
         """The verdict on a field from the line of each of its values, -1 for none."""
-        known = all(item.boxes for item in want.items)
-        verdict = FieldVerdict(expected=(2 if known else 1) * len(chosen))
+        has_boxes = all(item.boxes for item in want.items)
+        verdict = FieldVerdict(expected=(2 if has_boxes else 1) * len(chosen))
         hits, clicks, rights = [], [], []
         for number, index in enumerate(chosen, start):
             line = self.form.lines[index] if index >= 0 else None
@@ -340,9 +340,9 @@ class _Form:
             if line is None:
                 continue
             verdict.lines.append(index)
-            verdict.made += 1 + (known and line.clicks)
-            verdict.matched += rights[-1] + (known and clicks[-1])
-            if known and not hits[-1] and np.isnan(verdict.distance):
+            verdict.made += 1 + (has_boxes and line.clicks)
+            verdict.matched += rights[-1] + (has_boxes and clicks[-1])
+            if has_boxes and not hits[-1] and np.isnan(verdict.distance):
                 verdict.distance = float(self.gaps[index, number])
                 verdict.near = self.owners[index]
         if verdict.lines:
@@ -350,9 +350,9 @@ class _Form:
             alone = len(want.items) == 1 and want.kind not in TICKED
             texts = (value.strip() or want.items[n].value for n, value in enumerate(values))
             verdict.text = values[0] if alone else ", ".join(texts)
-        verdict.clicked = all(clicks) if known else None
+        verdict.clicked = all(clicks) if has_boxes else None
         verdict.right = all(rights)
-        verdict.placed = verdict.right and (all(hits) or not known)
+        verdict.placed = verdict.right and (all(hits) or not has_boxes)
         return verdict
 
     def _untouched(self, want: GoldField, unmatched: list[int]) -> FieldVerdict:
@@ -389,19 +389,21 @@ def counts(fields: Sequence[GoldField], verdicts: Sequence[FieldVerdict]) -> dic
     entered = np.array([want.kind != DESCRIPTION for want in fields], dtype=bool)
     columns = ("clicked", "unwanted", "found", "placed", "submitted", "matched", "expected", "made")
     # None, where nothing can be said, is NaN as a number.
-    known = {
+    values = {
         name: np.array([getattr(verdict, name) for verdict in verdicts], dtype=float)
         for name in (*columns, "distance")
     }
-    known["missed"] = np.where(np.isinf(known["distance"]), np.nan, known["distance"])
+    values["missed"] = np.where(np.isinf(values["distance"]), np.nan, values["distance"])
     tallies = {
-        "click_accuracy": _share(known["clicked"]),
-        "unwanted_clicks": _share(known["unwanted"]),
-        "value_found_accuracy": _share(known["found"], entered),
-        "value_placed_accuracy": _share(known["placed"], entered),
-        "value_submitted_accuracy": _share(known["submitted"], entered),
-        "action_match_rate": np.stack([2 * known["matched"], known["expected"] + known["made"]], 1),
-        "click_distance": _share(known["missed"]),
+        "click_accuracy": _share(values["clicked"]),
+        "unwanted_clicks": _share(values["unwanted"]),
+        "value_found_accuracy": _share(values["found"], entered),
+        "value_placed_accuracy": _share(values["placed"], entered),
+        "value_submitted_accuracy": _share(values["submitted"], entered),
+        "action_match_rate": np.stack(
+            [2 * values["matched"], values["expected"] + values["made"]], 1
+        ),
+        "click_distance": _share(values["missed"]),
     }
     # Texts of other fields are empty, and so are their counts.
     texts = [
@@ -443,17 +445,17 @@ def episodes(
     tallies = {name: np.zeros((len(sizes), 2)) for name in EPISODE}
     start = 0
     for number, size in enumerate(sizes):
-        own = slice(start, start + size)
+        rows = slice(start, start + size)
         start += size
         if not size:
             continue
-        hits, total = parts["click_accuracy"][own].sum(axis=0)
+        hits, total = parts["click_accuracy"][rows].sum(axis=0)
         if total:
             tallies["episodic_click"][number] = hits / total, 1
-        tallies["episodic_value"][number] = np.mean(values[own], dtype=float), 1
-        tallies["form_completed"][number] = all(done[own]), 1
+        tallies["episodic_value"][number] = np.mean(values[rows], dtype=float), 1
+        tallies["form_completed"][number] = all(done[rows]), 1
         if sent is not None:
-            shares = [np.mean(done[own], dtype=float), *([hits / total] if total else [])]
+            shares = [np.mean(done[rows], dtype=float), *([hits / total] if total else [])]
             tallies["task_score"][number] = np.mean(shares) if sent[number] else 0.0, 1
     return tallies
 

@@ -185,24 +185,24 @@ class _Rows:
                 rows |= dict.fromkeys(numbers, row)
         return rows, unlabelled
 
-    def differ(self, ours: int, theirs: int) -> bool:
+    def differ(self, gold_place: int, pred_place: int) -> bool:
         """Whether a place is in another row or column than a gold place."""
-        mine, yours = self.gold.number(ours), self.pred.number(theirs)
-        is_column = self._is_column(ours, theirs, mine, yours)
-        return not is_column or self._is_other_row(ours, theirs, yours)
+        gold_number, pred_number = self.gold.number(gold_place), self.pred.number(pred_place)
+        is_column = self._is_column(gold_place, pred_place, gold_number, pred_number)
+        return not is_column or self._is_other_row(gold_place, pred_place, pred_number)
 
-    def _is_other_row(self, ours: int, theirs: int, number: int | None) -> bool:
+    def _is_other_row(self, gold_place: int, pred_place: int, number: int | None) -> bool:
         """Whether the predicted place has the label of another row of the gold page."""
-        label, other = self.gold.label(ours), self.pred.label(theirs)
-        named, head = self.gold_label(other), self.pred.header(theirs)
-        if head in self.runs and head != label and head not in self.gold.header(ours):
+        label, other = self.gold.label(gold_place), self.pred.label(pred_place)
+        named, head = self.gold_label(other), self.pred.header(pred_place)
+        if head in self.runs and head != label and head not in self.gold.header(gold_place):
             # Rows are written as columns, each under its label.
             return True
         if number in self.unlabelled:
             # Its own row stands elsewhere, with other values or after it.
             after = self.pred.letters.find(label) >= self.pred.before[number]
             return label not in (named, other) and (after or bool(self.written(label)))
-        lefts = self.gold.left(ours), self.pred.left(theirs)
+        lefts = self.gold.left(gold_place), self.pred.left(pred_place)
         if named == label and lefts[0] == lefts[1]:
             return False
         if named == label:
@@ -220,10 +220,12 @@ class _Rows:
                 return fuzz.ratio(whole, left[-len(whole) :]) / 100 < SAME
         return True
 
-    def _is_column(self, ours: int, theirs: int, mine: int | None, yours: int | None) -> bool:
-        head, other = self.gold.header(ours), self.pred.header(theirs)
-        gold_row, at = self.row(self.gold, mine)
-        pred_row, index = self.row(self.pred, yours)
+    def _is_column(
+        self, gold_place: int, pred_place: int, gold_number: int | None, pred_number: int | None
+    ) -> bool:
+        head, other = self.gold.header(gold_place), self.pred.header(pred_place)
+        gold_row, at = self.row(self.gold, gold_number)
+        pred_row, index = self.row(self.pred, pred_number)
         if head and other:
             heads = list(map(self.gold.header, gold_row))
             if heads.count(head) == 1 and other in heads:
@@ -269,46 +271,46 @@ def _paired(rows: _Rows, value: list[str], *, words: bool) -> tuple[dict[int, Sp
     """Gold places of a value with their places in the prediction, and the places left over."""
     gold, pred, size = rows.gold, rows.pred, len(value)
     telling = len("".join(value)) >= TELLING
-    ours = gold.find(value)
-    theirs = [(start, start + size) for start in pred.find(value)[: _MOST_PAIRS // len(ours)]]
-    if not theirs and telling:
-        theirs = pred.run_together(value)
-    signs = [gold.sign(start, start + size) for start in ours]
+    starts = gold.find(value)
+    spans = [(start, start + size) for start in pred.find(value)[: _MOST_PAIRS // len(starts)]]
+    if not spans and telling:
+        spans = pred.run_together(value)
+    signs = [gold.sign(start, start + size) for start in starts]
     # A telling value that stands once on both pages is the same fact unless its row says no; of
     # words that carry their own meaning, as many as the gold has are all there.
-    single = telling and len(ours) == len(theirs) == 1
-    free = words and len(theirs) >= len(ours)
+    single = telling and len(starts) == len(spans) == 1
+    free = words and len(spans) >= len(starts)
     ranked = []
-    for a, first in enumerate(ours):
-        for b, span in enumerate(theirs):
+    for a, first in enumerate(starts):
+        for b, span in enumerate(spans):
             if pred.sign(*span) != signs[a]:
                 continue
             if single:
                 score = float(words or not rows.differ(first, span[0]))
             else:
                 score = _context(rows, (first, first + size), span, free=free, words=words)
-            drift = abs(a / len(ours) - b / len(theirs))
+            drift = abs(a / len(starts) - b / len(spans))
             ranked += [(-score, drift, a, b)] if score else []
     pairs: dict[int, Span] = {}
     taken: set[int] = set()
     for _, _, a, b in sorted(ranked):
-        if ours[a] not in pairs and b not in taken:
-            pairs[ours[a]] = theirs[b]
+        if starts[a] not in pairs and b not in taken:
+            pairs[starts[a]] = spans[b]
             taken.add(b)
-    left = (span for b, span in enumerate(theirs) if b not in taken)
+    left = (span for b, span in enumerate(spans) if b not in taken)
     return pairs, [span for span in left if pred.sign(*span) in signs]
 
 
-def _context(rows: _Rows, ours: Span, theirs: Span, *, free: bool, words: bool) -> float:
+def _context(rows: _Rows, gold_span: Span, pred_span: Span, *, free: bool, words: bool) -> float:
     """How well two places of one value agree; 0 where they are different facts."""
     gold, pred = rows.gold, rows.pred
-    label, other = gold.label(ours[0]), pred.label(theirs[0])
+    label, other = gold.label(gold_span[0]), pred.label(pred_span[0])
     if not words:
-        if rows.differ(ours[0], theirs[0]):
+        if rows.differ(gold_span[0], pred_span[0]):
             return 0.0
         other = label if rows.gold_label(other) == label else other
-    left = max(_alike(label, other), _alike(gold.left(ours[0]), pred.left(theirs[0])))
-    right = _alike(gold.right(ours[1]), pred.right(theirs[1]), start=True)
+    left = max(_alike(label, other), _alike(gold.left(gold_span[0]), pred.left(pred_span[0])))
+    right = _alike(gold.right(gold_span[1]), pred.right(pred_span[1]), start=True)
     if left >= SAME:
         return 1.0 + left + right / 2
     if right >= SAME:

@@ -296,10 +296,10 @@ def page_scores(
     stated = _within(raw, "overall_score", 10, notes)
     share = counts[0] / counts[1] if counts[1] else np.nan
     score = 5 * (round(share, 2) if mode == "official" else share)
-    own = _figure(raw.get("entity_score"))
+    stated_score = _figure(raw.get("entity_score"))
     overall, parts = (
         np.clip(2 * structure + entities, 0, 10)
-        for entities in (score, score if own is None else own)
+        for entities in (score, score if stated_score is None else stated_score)
     )
     # Parts are stated with two decimals.
     notes["judge: overall score that its own parts do not make"] += abs(stated - parts) > 0.06
